@@ -116,7 +116,8 @@ def test_every_exception_is_needed():
 def test_defaults_are_the_same_everywhere(name, default):
     found = {where: parameter.default for where, n, parameter in parameters() if n == name}
     assert found
-    fixed = {"Recalibrator.__init__"} if name == "rng" else set()  # the same rows give the same map
+    same = {"assess", "assess_many", "Recalibrator.__init__"}  # the same rows give the same verdict, and map
+    fixed = same if name == "rng" else set()
     assert {where for where, value in found.items() if value is not default} == fixed
 
 
@@ -143,7 +144,10 @@ def test_no_option_vanishes():
     Those of ``plot`` go to a function of `rainproof.plots`.
     """
     every = {where for where, _, parameter in parameters() if parameter.kind is inspect.Parameter.VAR_KEYWORD}
-    taking = {where for where in every if not where.endswith(".plot")}
+    with pytest.raises(TypeError, match="Interval has the fields value, low, high, confidence_level: see colour"):
+        rainproof.Interval(value=1.0, low=0.0, high=2.0, confidence_level=0.95, colour="red")
+    results = {f"{name}.__init__" for name in dir(rainproof.results)} | {"Interval.__init__"}
+    taking = {where for where in every if not where.endswith(".plot") and where not in results}
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         rainproof.decisions.risk_coverage([0, 1], [0.2, 0.7]).plot(colour="red")
     assert taking == {

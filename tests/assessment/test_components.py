@@ -49,7 +49,7 @@ def test_a_task_is_measured_as_acted_on_and_as_rounded():
     p = rng.random(500)
     sample = rainproof.Sample(rng.random(500) < 0.5 + (p - 0.5) / 4, p)
     task = rainproof.DecisionTask.from_costs(false_positive=10, false_negative=40, actions=("wait", "treat"))
-    found = TaskResult.of(sample, task, 8, None, None, 0.95)
+    found = TaskResult.of(sample, task, 8, None, 0.95)
     assert found.regret == rainproof.swap_regret(sample, task=task)
     expected = rainproof.swap_regret(sample, task=task, response=rainproof.RoundingPolicy(task, 8))
     assert found.rounded.value == pytest.approx(expected.value, rel=1e-12)
@@ -67,7 +67,7 @@ def test_a_quadratic_task_is_rounded_too(compressed):
     """By hand: of 0.5 nothing changes on 1/2; 0.25 and 0.75 are rounded to 0 and 1 half of the time."""
     sample = rainproof.Sample([0, 1, 1, 0], [0.25, 0.5, 0.5, 0.75])
     found = TaskResult.of(
-        sample.compress(4) if compressed else sample, rainproof.DecisionTask.quadratic(), 2, None, None, 0.95
+        sample.compress(4) if compressed else sample, rainproof.DecisionTask.quadratic(), 2, None, 0.95
     )
     assert found.regret.value == pytest.approx((0.25**2 + 2 * 0.5**2 + 0.75**2) / 4)
     # Half a row without the event at 0; three rows at 1/2, two of them with the event; half a row without it at 1.

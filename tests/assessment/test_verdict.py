@@ -1,550 +1,423 @@
-"""The verdict follows from the evidence: what a bound does not support is not said."""
+"""The verdict follows from the evidence, and its words say no more than the evidence does."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import rainproof
-from rainproof.assessment import words as text
+from rainproof.assessment import words
+from rainproof.assessment.calibration import Calibration, PredictionRange
 from rainproof.assessment.costs import Rule, TaskResult
+from rainproof.assessment.evidence import Evidence, Gain
 from rainproof.assessment.segments import Segment, SegmentTable
-from rainproof.assessment.verdict import Evidence, judge
+from rainproof.assessment.verdict import advised, judge
 from rainproof.core.result import Interval
-from rainproof.core.text import at_most
-from rainproof.inference.proofs import ProvenGain
-from rainproof.recalibration.certificate import Certificate
+
+PLAIN = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
 
 
-def worth(share, threshold=0.3):
-    return ProvenGain(
-        relative_at_least=share,
-        relative_threshold=threshold if share else None,
-        gain_at_least=share / 10,
-        gain_threshold=threshold if share else None,
-        confidence_level=0.95,
-    )
+def interval(value, low, high):
+    return Interval(value=value, low=low, high=high, confidence_level=0.95)
 
 
-def certificate(gain, harm=0.01, estimate=None):
-    return Certificate(
-        harm_bound=harm,
-        gain_at_least=gain,
-        gain_estimate=gain + 0.001 * (gain > 0) if estimate is None else estimate,
-        harm=0.0,
-        gain=gain,
-        loss_bound=0.02,
-        confidence_level=0.95,
-        n=1000,
-        groups=None,
-        grid=None,
-    )
-
-
-def evidence(**changed):
-    p_value = changed.pop("p_value", 0.3)
-    bound, rounded = changed.pop("bound", 0.02), changed.pop("rounded", 0.03)
-    return Evidence(
+def calibration(p_value=0.3, direction="none", **changed):
+    return Calibration(
         **{
-            "n": 4000,
-            "event_rate": 0.3,
-            "mean_prediction": 0.312345,
-            "brier_score": 0.15,
-            "confidence_level": 0.95,
-            "tolerance": 0.05,
-            "worth": worth(0.4),
-            "worth_recalibrated": worth(0.45),
-            "as_is": SimpleNamespace(bound=bound, plug_in=bound / 2),
-            "rounded": SimpleNamespace(bound=rounded, grid=32),
-            "method": "logistic",
-            "certificate": certificate(0.0),
-            "ignored": 0.2,
-            "test": SimpleNamespace(p_value=p_value, rejects=lambda alpha: p_value <= alpha + 1e-12),
-            "groups": None,
+            "p_value": p_value,
+            "rejected": p_value <= 0.05,
+            "direction": direction,
+            "mean_prediction": 0.62,
+            "event_rate": 0.57,
+            "difference": interval(0.05, 0.03, 0.07),
+            "intercept": None,
+            "slope": None,
+            "most_biased": PredictionRange(
+                low=0.85, high=0.95, mean_prediction=0.9, event_rate=7 / 11, n=11.0, events=7.0
+            ),
             **changed,
         }
     )
 
 
-YOURS = "probability of at least false-alarm cost / (false-alarm + miss cost)."
-SIMPLE = "your threshold (false-alarm cost / (false-alarm + miss cost))"
-USEFUL = (worth(0.4), worth(0.45))
-USELESS = (worth(0.0), worth(0.0))
-ONLY_RECALIBRATED = (worth(0.0), worth(0.3))
+def gain(low, high, log_score=0.01):
+    share = interval((low + high) / 2, low, high)
+    return Gain(share=share, threshold=0.71, mean_prediction=0.57, log_score=log_score, brier_score=0.001)
+
+
+def evidence(**changed):
+    bound = changed.pop("bound", 0.02)
+    return Evidence(
+        **{
+            "n": 4000,
+            "groups": None,
+            "confidence_level": 0.95,
+            "tolerance": 0.05,
+            "calibration": calibration(),
+            "skill": interval(0.3, 0.2, 0.4),
+            "skill_as_is": interval(0.25, 0.15, 0.35),
+            "auroc": 0.7,
+            "gain": gain(0.005, 0.017),
+            "guarantee": SimpleNamespace(bound=bound, plug_in=bound / 2),
+            "rounded_guarantee": SimpleNamespace(bound=0.03, grid=32),
+            "certificate": None,
+            **changed,
+        }
+    )
+
+
+OFF = calibration(0.001, "too high")
+SAVES, UNCLEAR, COSTLY = interval(0.25, 0.2, 0.32), interval(-0.01, -0.1, 0.1), interval(-0.1, -0.2, -0.05)
 
 
 @pytest.mark.parametrize(
-    ("worths", "bound", "gain", "estimate", "ignored", "grade"),
+    ("changed", "grade"),
     [
-        (USEFUL, 0.05, 0.0, 0.0, 0.2, "use"),
-        (USEFUL, 0.05, 0.0, -0.1, 0.2, "use"),
-        (USEFUL, 0.05, 0.006, 0.006, 0.2, "use"),  # up to a fifth of the tolerance, times twice the event rate
-        (USEFUL, 0.05, 0.0, 0.0061, 0.2, "unknown"),  # seems to gain more, but no gain is proven
-        (USEFUL, 0.001, 0.0, 0.0061, 0.2, "unknown"),
-        (USEFUL, 0.05, 0.0001, 0.0061, 0.2, "recalibrate"),
-        (USEFUL, 0.001, 0.0001, 0.0061, 0.2, "recalibrate"),
-        (USEFUL, 0.051, 0.0, 0.0, 0.2, "unknown"),
-        (USEFUL, 0.4, 0.1, 0.2, 0.2, "recalibrate"),
-        (ONLY_RECALIBRATED, 0.01, 0.1, 0.2, 0.2, "recalibrate"),
-        (ONLY_RECALIBRATED, 0.01, 0.0, 0.0, 0.01, "unknown"),
-        (USELESS, 0.01, 0.0, 0.0, 0.075, "avoid"),
-        (USELESS, 0.01, 0.3, 0.4, 0.075, "avoid"),  # a better constant is no reason to use it
-        (USELESS, 0.01, 0.0, 0.0, 0.076, "unknown"),
-        (USELESS, 0.01, 0.3, 0.4, 0.076, "unknown"),
-        (USELESS, 0.01, 0.0, 0.0, None, "unknown"),
-        ((None, None), 0.01, 0.1, 0.1, 0.01, "avoid"),
+        ({}, "use"),
+        ({"bound": 0.5}, "use"),  # a wide guarantee does not speak against a forecast that no test rejects
+        ({"skill": interval(0.3, -0.01, 0.6)}, "unknown"),
+        ({"skill": interval(0.03, -0.01, 0.0999)}, "avoid"),
+        ({"skill": interval(0.03, -0.01, 0.1)}, "unknown"),
+        ({"skill": None}, "unknown"),
+        ({"skill": interval(0.05, 0.01, 0.0999)}, "use"),  # shown, if small
+        ({"skill": interval(0.03, -0.01, 0.05), "saved": UNCLEAR}, "unknown"),  # it may pay in the user's decision
+        ({"skill": interval(-0.03, -0.1, 0.05), "saved": UNCLEAR}, "avoid"),
+        ({"constant": True}, "avoid"),
+        ({"calibration": OFF}, "recalibrate"),
+        ({"calibration": OFF, "constant": True}, "avoid"),
+        ({"calibration": OFF, "skill": interval(0.03, -0.01, 0.05)}, "avoid"),
+        ({"calibration": OFF, "skill": interval(0.3, -0.1, 0.7)}, "recalibrate"),
+        ({"calibration": calibration(0.0501, "none")}, "use"),
+        ({"calibration": OFF, "gain": gain(0.005, 0.017, log_score=0.0)}, "unknown"),  # no map helps
+        ({"calibration": OFF, "gain": None}, "unknown"),
+        ({"calibration": OFF, "gain": gain(-0.001, 0.0021)}, "use"),  # negligible: below 0.05 * 0.05 * 2 * 0.43
+        ({"calibration": OFF, "gain": gain(-0.001, 0.0022)}, "recalibrate"),
+        ({"calibration": OFF, "gain": gain(-0.001, 0.0021), "bound": 0.051}, "unknown"),
+        ({"calibration": OFF, "saved": interval(-0.01, -0.1, 0.001)}, "recalibrate"),
+        ({"calibration": OFF, "saved": interval(-0.1, -0.2, 0.0)}, "use"),  # the map does not pay in the decision
+        ({"calibration": OFF, "saved": interval(-0.1, -0.2, 0.0), "skill": interval(0.3, -0.1, 0.7)}, "unknown"),
+        ({"calibration": calibration(0.001, "too high", event_rate=1.0)}, "unknown"),
     ],
 )
-def test_the_grade_follows_from_the_bounds(worths, bound, gain, estimate, ignored, grade):
-    found = evidence(
-        worth=worths[0],
-        worth_recalibrated=worths[1],
-        bound=bound,
-        certificate=certificate(gain, estimate=estimate),
-        ignored=ignored,
-    )
-    assert found.grade == grade
+def test_the_grade_is_the_first_row_of_the_rule_that_applies(changed, grade):
+    assert evidence(**changed).grade == grade
 
 
-def test_less_evidence_never_turns_recalibrate_into_use_nor_back():
-    """Over all pairs of bounds with the same estimates, the second no stronger than the first in anything."""
-    shares, bounds, gains, ignored = (0.0, 0.1, 0.4), (0.001, 0.02, 0.05, 0.051, 0.3), (0.0, 0.004, 0.02), (0.05, 0.3)
-    for estimate in (-0.01, 0.0, 0.005, 0.0061, 0.03):
-        possible = [gain for gain in gains if gain <= max(estimate, 0.0)]  # a bound is below its estimate
-        all_bounds = list(itertools.product(shares, shares, bounds, possible, ignored))
-        grades = {
-            one: evidence(
-                worth=worth(one[0]),
-                worth_recalibrated=worth(one[1]),
-                bound=one[2],
-                certificate=certificate(one[3], estimate=estimate),
-                ignored=one[4],
-            ).grade
-            for one in all_bounds
-        }
-        for strong, weak in itertools.product(all_bounds, repeat=2):
-            lower, upper = (0, 1, 3), (2, 4)
-            if all(weak[i] <= strong[i] for i in lower) and all(weak[i] >= strong[i] for i in upper):
-                assert {grades[strong], grades[weak]} != {"use", "recalibrate"}
-                assert grades[weak] not in ("use", "recalibrate") or grades[strong] == grades[weak]
+def own(costs, saved=None, task=PLAIN):
+    """The user's decision with these costs by rule."""
+    known = {rule: interval(cost, cost - 0.01, cost + 0.01) for rule, cost in costs.items()}
+    found = {
+        rule: interval(costs[Rule.AS_IS] - costs[rule], *(saved or (0.02, 0.05)))
+        for rule in (Rule.RECALIBRATED, Rule.ALWAYS, Rule.NEVER)
+        if rule in costs
+    }
+    acted = dict.fromkeys(costs, 0.061)
+    regret = rainproof.swap_regret([0, 1, 1], [0.1, 0.4, 0.9], task=task)
+    return TaskResult(task=task, regret=regret, rounded=regret, grid=32, costs=known, saved=found, acted=acted, n=4000)
 
 
-def test_a_slight_gain_is_smaller_for_rare_events():
-    rare = {"event_rate": 0.01, "certificate": certificate(0.0003)}
-    assert evidence(**rare).grade == "recalibrate"
-    assert evidence(**rare | {"certificate": certificate(0.0001, estimate=0.0002)}).grade == "use"
+COSTS = {Rule.AS_IS: 0.41, Rule.RECALIBRATED: 0.16, Rule.ALWAYS: 0.98, Rule.NEVER: 0.42, Rule.PERFECT: 0.0}
 
 
-def test_one_class_has_no_verdict():
-    found = judge(evidence(event_rate=1.0, worth=worth(0.0), worth_recalibrated=None, certificate=None, ignored=None))
-    assert found.grade == "unknown"
-    assert "All outcomes on these 4,000 rows are the same" in found.reason
-    assert "both outcomes" in found.next_step
+@pytest.mark.parametrize(
+    ("changed", "costs", "rule"),
+    [
+        ({}, None, Rule.AS_IS),
+        ({}, COSTS, Rule.AS_IS),  # calibration is not rejected
+        ({"calibration": OFF}, None, Rule.RECALIBRATED),
+        ({"calibration": OFF, "saved": SAVES}, COSTS, Rule.RECALIBRATED),
+        ({"calibration": OFF, "saved": UNCLEAR}, COSTS | {Rule.RECALIBRATED: 0.41}, Rule.RECALIBRATED),
+        ({"calibration": OFF, "saved": UNCLEAR}, COSTS | {Rule.RECALIBRATED: 0.42}, Rule.AS_IS),
+        ({"constant": True}, None, None),
+        ({"constant": True}, COSTS, Rule.NEVER),
+        ({"constant": True}, COSTS | {Rule.ALWAYS: 0.1}, Rule.ALWAYS),
+        ({"skill": interval(0.3, -0.1, 0.6)}, None, Rule.AS_IS),
+        ({"skill": interval(0.3, -0.1, 0.6)}, COSTS, Rule.RECALIBRATED),
+        ({"skill": interval(0.3, -0.1, 0.6)}, COSTS | {Rule.RECALIBRATED: 0.41}, Rule.AS_IS),
+        ({"calibration": OFF, "saved": COSTLY}, COSTS | {Rule.RECALIBRATED: 0.51}, Rule.AS_IS),
+    ],
+)
+def test_what_is_advised(changed, costs, rule):
+    task = None if costs is None else own(costs)
+    found = judge(evidence(**changed), task)
+    assert found.rule is rule
+    assert advised(evidence(**changed), task) is rule
+    acts = rule in (Rule.AS_IS, Rule.RECALIBRATED)
+    assert found.threshold == (0.2 if acts and costs is not None else None)
+    assert bool(found.commands) == (rule is Rule.RECALIBRATED)
 
 
-def test_no_sentence_claims_more_than_the_evidence():
-    """Over all outcomes of the bounds: each claim appears only where what it needs is there."""
-    values = itertools.product(
-        (0.01, 0.05, 0.2, 1.0), (None, 0.0, 0.4), (None, 0.0, 0.4), (0.0, 0.002, 0.2), (0.01, 0.3), (0.01, 0.5)
-    )
-    for bound, share, recalibrated, gain, ignored, p_value in values:
+def test_a_map_that_costs_more_is_never_advised():
+    skills = (interval(0.3, 0.2, 0.4), interval(0.3, -0.1, 0.6), interval(0.0, -0.1, 0.05))
+    for skill, p_value, score, cost in itertools.product(skills, (0.001, 0.3), (-0.1, 0.1), (0.3, 0.41, 0.5)):
         e = evidence(
-            bound=bound,
-            worth=None if share is None else worth(share),
-            worth_recalibrated=None if recalibrated is None else worth(recalibrated),
-            certificate=None if share is None else certificate(gain),
-            ignored=ignored,
-            p_value=p_value,
+            skill=skill,
+            calibration=calibration(p_value, "uneven"),
+            gain=gain(0.005, 0.017, log_score=score),
+            saved=interval(0.41 - cost, 0.31 - cost, 0.51 - cost),
         )
-        found = judge(e)
-        words = " ".join(
-            [found.headline, found.reason, found.next_step, *(s.text for s in found.sentences)]
-            + [f"{a.value} {a.meaning}" for a in found.answers]
-        )
-        assert ("Use these probabilities" in words) == (found.grade == "use")
-        assert found.grade != "use" or (bound <= 0.05 and share)
-        assert found.grade != "recalibrate" or (gain > 0 and (share or recalibrated))
-        assert found.grade != "avoid" or (not share and not recalibrated and ignored == 0.01)
-        assert ("in some decision" in words) == (bool(gain) and share is not None)
-        assert ("this forecast gains at least" in words) == bool(share)
-        assert ("proven useful at" in words) == (found.grade == "unknown" and bool(share) and bound > 0.05)
-        assert ("guarantee nothing" in words) == (bound >= 1)
-        assert ("test rejects" in words) == (p_value <= 0.05)
-        assert "hindsight" not in words  # nothing is promised against hindsight on new rows
-        assert "holds with 95% confidence by itself" in words
+        task = own(COSTS | {Rule.RECALIBRATED: cost})
+        assert advised(e, task) is not Rule.RECALIBRATED or cost <= 0.41
+        assert cost < 0.41 or "Recalibrate first" not in judge(e, task).headline
 
 
-def test_the_whole_verdict():
-    found = judge(evidence(certificate=certificate(0.04225, harm=0.0034), worth=worth(0.4012, 0.12), bound=0.0987))
-    assert str(found) == (
-        "Recalibrate these probabilities before you use them.\n"
-        "Acting on the recalibrated probabilities gains about 4.3% of what is at stake in\n"
-        "some decision (estimate). With 95% confidence, it gains at least 4.22% in some\n"
-        "decision and loses at most 0.34% in any.\n"
-        "Next: apply the map (logistic), as below, and act on cases with a recalibrated\n"
-        "probability of at least false-alarm cost / (false-alarm + miss cost).\n"
-        "    a.recalibrator.predict(p)\n"
-        "\n"
-        "Is it useful?         at least 40.1% of perfect foresight's gain over no\n"
-        "                      forecast, where it helps most (threshold of about 12%).\n"
-        "Miscalibration costs  at most 9.87% of what is at stake, compared with the best\n"
-        "                      correction that keeps the ranking. Mean prediction 31.2%,\n"
-        "                      event rate 30%.\n"
-        "Recalibration gains   about 4.3% of what is at stake in some decision (estimate;\n"
-        "                      at least 4.22% proven); none loses over 0.34% (logistic)."
+def test_the_first_sentence_says_whether_it_is_off_and_how():
+    found = judge(evidence(calibration=OFF))
+    assert found.headline == (
+        "Recalibrate first. These probabilities are too high: they say 62% on average, it happens 57% (not chance: "
+        "p < 0.01)."
     )
-
-
-def test_until_there_are_more_rows_recalibrated_probabilities_are_the_better_guess_if_the_test_rejects():
-    off = {"bound": 0.2, "certificate": certificate(0.0, estimate=0.0312), "p_value": 0.01}
-    found = judge(evidence(**off))
-    assert found.grade == "unknown"
-    assert found.headline == "Miscalibrated probabilities, and too few rows for a verdict."
+    assert found.reason == (
+        "In the decision that gains most (such as: act from 71% on), recalibrating gains about 1.1% of what is at "
+        "stake (0.50% to 1.7%)."
+    )
     assert found.next_step == (
-        "Next: until there is more data, recalibrate (logistic, as below), and act on cases with a recalibrated "
-        f"{YOURS} That is the better guess, with an estimated gain of 3.1% of what is at stake. A verdict needs more "
-        "rows; these do not tell how many."
+        "Next: apply the map, then act from your own threshold on (10% if a miss costs 9 times a false alarm)."
     )
     assert found.commands == ("a.recalibrator.predict(p)",)
-    for calm in ({"p_value": 0.3}, {"test": None}, {"certificate": certificate(0.0, estimate=0.0)}, {"bound": 0.02}):
-        other = judge(evidence(**{**off, **calm}))
-        assert "better guess" not in other.next_step
-        assert other.commands == ()
-    grouped = judge(evidence(**{**off, "test": None, "groups": 90, "p_grouped": 0.01}))
-    assert "better guess" in grouped.next_step
-    assert "(p = 0.01, whatever the dependence within groups)" in grouped.details.replace("\n", " ")
-    turned = judge(evidence(**off, is_reversed=True, auroc=0.2))
-    assert "check which outcome" in turned.next_step
-    assert turned.commands == ()
-
-
-def test_the_costs_are_a_fourth_answer():
-    task = own_costs((3, 0.5), (2, 0.5), (3, 0.5), (3, 0.5))
-    found = judge(evidence(), task)
-    assert [a.about for a in found.answers] == ["worth", "loss", "recalibration", "cost"]
-    assert found.answers[3].value == "3 per case"
-    assert found.answers[3].meaning == (
-        "as it is (2.5 to 3.5); recalibrated 2 (1.5 to 2.5); always acting 3, never 3. False alarm 1, miss 9."
-    )
-    least = "acting on the recalibrated probabilities costs least, 2 per case (an estimate)."
-    assert found.next_step == f"Next, for your costs: {least}"
-    (said,) = (s.text for s in found.sentences if s.about == "cost")
-    assert "cost per case on 4,000 rows" in said
-    assert "measured on 1,000 rows that they were not fitted to" in said
-    assert "best single cut-off" not in said
-
-
-def test_ones_own_costs_answer_whether_it_is_useful():
-    for always, words in (
-        ((2, 0.2), "As it is, always acting costs you less."),
-        ((2.8, 0.2), "For your costs, always acting may cost no more."),
-        ((5, 0.2), "For your costs, always acting costs more."),
-    ):
-        for e in (evidence(), evidence(worth=worth(0.0))):
-            assert judge(e, own_costs((3, 0.2), (2, 0.2), always, (9, 0.2))).answers[0].meaning.endswith(f". {words}")
-
-
-def test_recalibration_is_not_needed_where_the_forecast_can_be_used():
-    found = judge(evidence(certificate=certificate(0.0, estimate=0.0012)))
-    assert found.grade == "use"
-    gains = found.answers[2]
-    assert gains.value == "not needed"
-    assert gains.meaning == "no decision gains more than about 0.12% of what is at stake (logistic, estimate)."
-
-
-def own_costs(as_is, recalibrated, always, never):
-    """The user's decision with a threshold of 0.1, by the mean and half the interval of each cost."""
-    rules = (Rule.AS_IS, Rule.RECALIBRATED, Rule.ALWAYS, Rule.NEVER)
-    given = dict(zip(rules, (as_is, recalibrated, always, never), strict=True))
-    costs = {rule: between(x, h) for rule, (x, h) in given.items()}
-    saved = {rule: between(as_is[0] - x, as_is[1] + h) for rule, (x, h) in given.items() if rule is not Rule.AS_IS}
-    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
-    return TaskResult(
-        task=task,
-        regret=None,
-        rounded=None,
-        grid=8,
-        costs=costs,
-        saved=saved,
-        saved_over_simple=between(min(always[0], never[0]) - recalibrated[0], 0.8),
-        n=4000,
-        n_held_out=1000,
-    )
-
-
-def between(value, half):
-    return Interval(value=value, low=value - half, high=value + half, confidence_level=0.95)
-
-
-ACT = "Next: act on cases with a probability of at least 0.1 (false-alarm cost / (false-alarm + miss cost))."
-BETTER = "Recalibrated, they would cost you a little less: 2 instead of 3 per case (an estimate)."
-GAINS = "costs least, 3 per case: the forecast gains you nothing (an estimate)."
 
 
 @pytest.mark.parametrize(
-    ("costs", "step"),
+    ("direction", "where"),
     [
-        (((3, 0.2), (3.1, 0.2), (5, 0.2), (9, 0.2)), ACT),
-        (((3, 0.2), (2.9, 0.2), (5, 0.2), (9, 0.2)), ACT),  # by chance
-        (((3, 0.2), (2, 0.2), (5, 0.2), (9, 0.2)), f"{ACT} {BETTER}"),
-        (((4, 0.2), (3.5, 0.2), (3, 0.2), (9, 0.2)), f"Next, for your costs: always acting {GAINS}"),
-        (((4, 0.2), (3.5, 0.2), (5, 0.2), (3, 0.2)), f"Next, for your costs: never acting {GAINS}"),
-        (
-            ((4, 2), (2, 2), (3, 0.2), (9, 0.2)),
-            "Next, for your costs: acting on the recalibrated probabilities costs least, 2 per case (an estimate).",
-        ),
+        ("too low", "too low: they say 62% on average, it happens 57%"),
+        ("too extreme", "too extreme: where they say 90%, it happens 64%"),
+        ("too timid", "too timid: where they say 90%, it happens 64%"),
+        ("uneven", "off in places: where they say 90%, it happens 64%"),
     ],
 )
-def test_the_next_step_of_a_forecast_to_use_does_not_contradict_the_verdict(costs, step):
-    found = judge(evidence(), own_costs(*costs))
-    assert found.headline == "Use these probabilities as they are."
-    assert found.next_step == step
+def test_directions_in_words(direction, where):
+    assert where in judge(evidence(calibration=calibration(0.001, direction))).headline
 
 
-FROM_MAP = ", and act on cases with a recalibrated probability of at least 0.1. "
-FROM = ", and act on cases with a probability of at least 0.1. "
-
-
-def test_a_useful_and_safe_forecast_can_be_used_until_there_are_more_rows():
-    e = evidence(certificate=certificate(0.0, estimate=0.026))
-    found = judge(e, own_costs((3, 0.2), (2.9, 0.2), (5, 0.2), (9, 0.2)))
-    assert found.grade == "unknown"
-    assert found.headline == "These rows do not tell whether to recalibrate these probabilities first."
-    assert found.next_step == (
-        f"Next: until there is more data, use the probabilities as they are{FROM}For your costs that costs 3 per case, "
-        "recalibrated 2.9 (estimates that do not tell which is less). A verdict needs more rows; these do not tell how "
-        "many."
+def test_the_second_sentence_is_the_money():
+    found = judge(evidence(calibration=OFF, saved=SAVES), own(COSTS, (0.2, 0.32)))
+    assert found.reason == "Your cost falls from 0.41 to 0.16 per case, recalibrated (saves 0.20 to 0.32)."
+    assert found.next_step == "Next: apply the map, then act from 20% on. That flags 6.1% of the cases."
+    unclear = judge(evidence(calibration=OFF, saved=UNCLEAR), own(COSTS, (-0.1, 0.6)))
+    assert unclear.headline.endswith("For your costs it is not clear whether recalibrating pays.")
+    assert unclear.reason == (
+        "Your cost is 0.41 per case as they are, 0.16 recalibrated; it is not clear which is less (saves -0.10 to "
+        "0.60)."
     )
-    assert judge(e).next_step == (
-        f"Next: until there is more data, use the probabilities as they are, and act on cases with a {YOURS} With 95% "
-        f"confidence that loses at most {at_most(e.as_is.bound)} of what is at stake in any decision. A verdict needs "
-        "more rows; these do not tell how many."
+    used = judge(evidence(), own(COSTS))
+    assert used.reason == "Your cost is 0.410 per case; without them it is 0.420 (never acting)."
+    assert used.next_step == "Next: act from 20% on. That flags 6.1% of the cases."
+
+
+def test_a_forecast_to_use():
+    found = judge(evidence())
+    assert found.headline == (
+        "Use them. 4,000 rows show no sign of miscalibration: they say 62% on average, it happens 57% (p > 0.2)."
     )
-    unsafe = judge(evidence(bound=0.2, certificate=certificate(0.0, estimate=0.026)))
-    assert unsafe.headline == "Too few rows for a verdict."
-    assert "proven useful at a threshold of about 30%; elsewhere that is a guess." in unsafe.next_step
+    assert found.reason == "Acting on them loses at most 2% of what is at stake in any decision (95% confidence)."
+    slightly = judge(evidence(calibration=calibration(0.08)))
+    assert "no clear sign of miscalibration" in slightly.headline
+    harmless = judge(evidence(calibration=OFF, gain=gain(-0.001, 0.002)))
+    assert harmless.headline.endswith("but correcting that gains next to nothing.")
+    not_for_you = judge(evidence(calibration=OFF, saved=COSTLY), own(COSTS | {Rule.RECALIBRATED: 0.51}))
+    assert not_for_you.headline.endswith("but correcting that does not lower your cost.")
+    assert not_for_you.rule is Rule.AS_IS
 
 
-UNPROVEN = {"bound": 0.2, "worth": worth(0.0), "worth_recalibrated": worth(0.0), "certificate": certificate(0.0)}
-
-
-@pytest.mark.parametrize(
-    ("changed", "costs", "words"),
-    [
-        (
-            {},
-            ((4, 0.2), (3.5, 0.2), (3, 0.2), (9, 0.2)),
-            "always act, whatever the probability. Your cost per case: always acting 3, as it is 4. That saves 0.6 to "
-            "1.4 over as it is (approximate, for these costs; a verdict must hold for all). A verdict",
-        ),
-        (
-            {},
-            ((4, 0.2), (3.5, 0.4), (9, 0.2), (3.9, 0.2)),
-            "never act, whatever the probability. Your cost per case: never acting 3.9, as it is 4. That saves -0.3 to "
-            "0.5 over as it is (approximate), so perhaps nothing. A verdict",
-        ),
-        (
-            {"p_value": 0.01},
-            ((4, 0.2), (2, 0.2), (3, 0.2), (9, 0.2)),
-            f"recalibrate (logistic, as below){FROM_MAP}Your cost per case: recalibrated 2, always acting 3, as it is "
-            "4. That saves 1.6 to 2.4 over as it is (approximate, for these costs; a verdict must hold for all). A "
-            "verdict",
-        ),
-        (
-            {},
-            ((2, 0.2), (2.5, 0.2), (3, 0.2), (9, 0.2)),
-            f"use the probabilities as they are{FROM}For your costs that costs least, 2 per case (an estimate). A",
-        ),
-    ],
-)
-def test_until_there_is_more_data_ones_own_costs_decide(changed, costs, words):
-    found = judge(evidence(**{**UNPROVEN, **changed}), own_costs(*costs))
-    assert found.grade == "unknown"
-    assert words in found.next_step
-    assert bool(found.commands) == ("recalibrate " in words)
-
-
-def test_a_safe_forecast_gives_way_to_a_rule_that_clearly_costs_less():
-    e = evidence(certificate=certificate(0.0, estimate=0.026))
-    assert "always act," in judge(e, own_costs((4, 0.2), (4, 0.2), (3, 0.2), (9, 0.2))).next_step
-    assert "as they are, and act" in judge(e, own_costs((4, 0.2), (4, 0.2), (3.9, 0.2), (9, 0.2))).next_step
-
-
-def test_where_recalibration_gains_ones_own_costs_can_say_otherwise():
-    e = evidence(certificate=certificate(0.02))
-    assert e.grade == "recalibrate"
-    better, worse = own_costs((4, 0.2), (2, 0.2), (3, 0.2), (9, 0.2)), own_costs((4, 0.2), (3, 0.2), (2, 0.2), (9, 0.2))
-    assert judge(e, better).next_step == (
-        f"Next: apply the map (logistic), as below{FROM_MAP}Your cost per case: recalibrated 2, always acting 3, as it "
-        "is 4. That saves 1.6 to 2.4 over as it is (approximate)."
+def test_a_forecast_to_do_without():
+    constant = judge(evidence(constant=True, calibration=calibration(mean_prediction=0.2, event_rate=0.2)))
+    assert constant.headline == "Do without them. They say 20% for every case; it happens in 20%."
+    assert constant.next_step == (
+        "Next: use another forecast. Until then act always if you act from less than 20% (the event rate) on, else "
+        "never."
     )
-    close = judge(e, own_costs((4, 0.2), (2, 0.2), (2.7, 0.2), (9, 0.2))).next_step
-    assert close.endswith(
-        "always acting 2.7, as it is 4. That saves 1.6 to 2.4 over as it is (approximate). Recalibrated "
-        "is not proven cheaper than always acting."
+    useless = evidence(skill=interval(0.02, -0.03, 0.08))
+    assert judge(useless).reason == (
+        "Recalibrated, they gain at most 8.0% of what perfect foresight would gain over no forecast (upper end of a "
+        "95% interval)."
     )
-    assert judge(e, worse).next_step == (
-        "Next: apply the map (logistic), as below. For your costs always acting costs least, 2 per case: the forecast "
-        "gains you nothing (an estimate)."
+    mine = judge(useless, own(COSTS))
+    assert mine.headline == "You can do without them: at your threshold (20%) they gain next to nothing."
+    assert mine.next_step == "Next: use another forecast. Until then never act."
+
+
+def test_too_few_rows():
+    few = {"n": 143, "skill": interval(0.3, -0.1, 0.6)}
+    found = judge(evidence(**few, calibration=calibration(0.11)))
+    assert found.headline == (
+        "Too few rows to be sure (143). Where they say 90%, it happened in 7 of 11 cases, but chance could do that "
+        "(p > 0.05)."
     )
-
-
-def test_without_a_forecast_two_rules_are_left():
-    e = evidence(worth=worth(0.0), worth_recalibrated=worth(0.0), ignored=0.01)
-    assert e.grade == "avoid"
-    rule = f"always act if {SIMPLE} is below 30% (the event rate), otherwise never."
-    assert judge(e).next_step == f"Next: use another forecast. Without one, {rule}"
-    step = judge(e, own_costs((3, 0.2), (2, 0.2), (5, 0.2), (4, 0.2))).next_step
-    rules = "never acting costs 4 per case, always acting 5 (estimates)."
-    assert step.endswith(f"otherwise never. For your costs {rules}")
-    assert judge(replace(e, constant=True)).reason.startswith(
-        "Every prediction is 0.312. With 95% confidence, ignoring"
-    )
-    gains = judge(e).answers[2]
-    assert (gains.value, gains.meaning) == ("at most 1% over no forecast", "of what is at stake in any decision.")
-
-
-def test_more_rows_are_asked_for_where_nothing_is_proven():
-    found = judge(evidence(bound=0.2, certificate=certificate(0.0)))
-    assert found.grade == "unknown"
-    assert found.reason == "4,000 rows do not prove that acting on them loses at most 5% of what is at stake."
-    needs = "A verdict needs about 32,000 rows in all (an estimate; there are 4,000)."  # 4,000 (0.2 / 0.05)^1.5
-    assert found.next_step.endswith(needs)
-    useless = judge(evidence(bound=0.2, worth=worth(0.0), groups=80))
-    assert useless.reason.endswith(
-        "do not prove that these probabilities gain over no forecast at any threshold or that acting on them loses at "
-        "most 5% of what is at stake."
-    )
-    assert useless.next_step.startswith(
-        "Next: get more data. A verdict needs more than 32,000 rows in 640 groups in all (an estimate; there are 4,000 "
-        "in 80). Until then "
-    )
-    nothing = judge(evidence(bound=0.01, worth=worth(0.0), worth_recalibrated=worth(0.3)))
-    assert nothing.reason == "4,000 rows do not prove that these probabilities gain over no forecast at any threshold."
-    assert nothing.next_step == (
-        "Next: get more data. A verdict needs more rows; these do not tell how many. Until then use the probabilities "
-        f"as they are, and act on cases with a {YOURS} That is a guess: on these rows they come closer to the outcomes "
-        "than the event rate of the other rows does (Brier score 0.15 against 0.21)."
-    )
-    far = judge(evidence(bound=0.01, worth=worth(0.0), worth_recalibrated=worth(0.3), brier_score=0.211, groups=9))
-    simple = f"always act if {SIMPLE} is below 30% (the event rate), otherwise never"
-    assert f"decide without these probabilities: {simple}. That is a guess" in far.next_step
-    assert "come no closer to the outcomes" in far.next_step
-    assert "A verdict needs more rows, in new groups; these do not tell how many." in far.next_step
-
-
-@pytest.mark.parametrize(
-    ("rate", "one", "many"),
-    [(0.005, "event", "events"), (0.995, "case without the event", "cases without the event")],
-)
-def test_of_a_rare_outcome_the_number_is_said(rate, one, many):
-    found = judge(evidence(event_rate=rate, rarer=20, bound=0.01, worth=worth(0.0)))
-    assert found.headline == f"Too few {many} (20) for a verdict."
-    assert found.reason.startswith(f"4,000 rows with only 20 {many} do not prove that")
-    assert f"A verdict needs more {many}; these do not tell how many." in found.next_step
-    off = judge(evidence(event_rate=rate, rarer=1, bound=0.01, worth=worth(0.0), p_value=0.01))
-    assert off.headline == f"Miscalibrated probabilities, and too few {many} (1) for a verdict."
-    assert off.reason.startswith(f"4,000 rows with only 1 {one} do not prove that")
-
-
-def test_more_rows_where_recalibration_seems_to_gain():
-    found = judge(evidence(bound=0.2, certificate=certificate(0.0, estimate=0.026)))
     assert found.reason == (
-        "4,000 rows do not prove that recalibration gains, although it seems to (about 2.6% of what is at stake)."
+        "It is not clear whether they gain over no forecast: skill 0.30 (-0.10 to 0.60); 1 is perfect, 0 is none."
     )
-    assert found.next_step.endswith("A verdict needs more rows; these do not tell how many.")
-    proven = judge(evidence(worth=worth(0.0), worth_recalibrated=worth(0.0), certificate=certificate(0.01)))
-    assert proven.reason == "4,000 rows do not prove that these probabilities gain over no forecast at any threshold."
-    assert "A verdict needs more rows; these do not tell how many." in proven.next_step
+    assert found.next_step.startswith("Next: until there are more rows, act from your own threshold on")
+    rare = judge(evidence(**few, events=6, calibration=calibration(0.6, event_rate=0.04)))
+    assert rare.headline.startswith("Too few events to be sure (6 in 143 rows). They say 62% on average")
+    common = judge(evidence(**few, events=6, calibration=calibration(0.6, event_rate=0.96)))
+    assert common.headline.startswith("Too few cases without the event to be sure (6 in 143 rows).")
+    grouped = judge(evidence(n=400, groups=8, skill=interval(0.3, -0.1, 0.6)))
+    assert grouped.headline.startswith("Too few groups to be sure (8).")
+    assert grouped.next_step.startswith("Next: until there are more groups, ")
+    shown = judge(evidence(n=143, calibration=OFF, gain=gain(0.0, 0.02, log_score=-0.1)))
+    assert shown.headline.endswith("but 143 rows are too few to find a correction that helps.")
+    assert shown.reason == "Skill 0.30 (0.20 to 0.40); 1 is perfect, 0 is none."
 
 
-def test_groups_are_said():
-    found = judge(evidence(groups=37, test=None))
-    assert "the 37 groups of rows" in found.sentences[-1].text
-    assert not [s for s in found.sentences if s.about == "test"]
+def test_one_outcome_and_reversed_events():
+    found = judge(evidence(calibration=calibration(event_rate=0.0), skill=None, auroc=None))
+    assert (found.grade, found.headline) == ("unknown", "There is one outcome only: no verdict.")
+    assert found.next_step == "Next: get rows with both outcomes."
+    inverted = evidence(calibration=OFF, is_reversed=True, auroc=0.2)
+    assert judge(inverted).headline.startswith("Check which outcome is the event")
+    assert judge(inverted, voice=words.SHELL).next_step.endswith("as the event (--pos-label)?")
+    assert not judge(inverted).commands
 
 
-def test_segments_come_before_the_limits_and_warnings_last():
-    found = judge(evidence(), None, table(3, (), 0), ("few rows",))
-    about = [s.about for s in found.sentences]
-    assert about == ["worth", "loss", "rounded", "recalibration", "test", "segments", "limits", "note"]
-    assert found.sentences[-1].text == "Note: few rows."
-    assert found.details.count("\n") > len(about)
-
-
-def test_the_dict_and_the_html_say_the_same():
-    found = judge(evidence(method="<b>"))
-    shown = found.to_dict()
-    assert shown["text"] == str(found)
-    assert [s["text"] for s in shown["sentences"]] == [s.text for s in found.sentences]
-    assert [a["value"] for a in shown["answers"]] == [a.value for a in found.answers]
-    assert "&lt;b&gt;" in found._repr_html_()
-    assert found.headline in found._repr_html_()
-    assert "<pre>" not in found._repr_html_()
-    better = judge(evidence(certificate=certificate(0.02)))
-    assert better.to_dict()["commands"] == ["a.recalibrator.predict(p)"]
-    assert "<pre>a.recalibrator.predict(p)</pre>" in better._repr_html_()
-
-
-def test_without_a_map_nothing_changes():
-    found = judge(evidence(method="none", certificate=certificate(0.0, harm=0.0)))
-    assert found.answers[2].value == "no change"
-
-
-def table(total, flagged, small):
-    names = [f"s{k}" for k in range(total)]
-    names[: len(flagged)] = flagged
-    rows = tuple(
-        Segment(
-            key=(name,), n=9, share=0.1, event_rate=0.5, value=0.1, small=k >= total - small, flagged=name in flagged
-        )
-        for k, name in enumerate(names)
-    )
-    return SegmentTable(by=("s",), fdr=0.05, interval_level=None, min_rows=10, pooled_value=0.0, rows=rows)
+def test_one_table_with_a_column_for_each_way_of_acting():
+    head, *lines = judge(evidence(calibration=OFF, saved=SAVES), own(COSTS)).table
+    assert head == ("", "as they are", "recalibrated", "always", "never", "perfect")
+    assert lines == [
+        ("cost per case", "0.41", "0.16", "0.98", "0.42", "0.00"),
+        ("cases acted on", "6.1%", "6.1%", "6.1%", "6.1%", "6.1%"),
+        ("say on average (happens 57%)", "62%", "57%", "", "", ""),
+        ("skill (1 perfect, 0 none)", "0.25", "0.30", "", "", ""),
+        ("any decision loses at most", "2%", "", "", "", ""),
+    ]
+    assert judge(evidence(gain=None)).table[0] == ("", "as they are")
 
 
 @pytest.mark.parametrize(
-    ("total", "flagged", "small", "words"),
+    ("value", "shown"),
     [
-        (3, (), 0, "Of 3 segments tested, none is miscalibrated beyond chance."),
-        (
-            3,
-            (),
-            1,
-            "Of 2 segments tested, none is miscalibrated beyond chance. 1 segment has too few rows to be tested.",
-        ),
-        (1, ("a",), 0, "Of 1 segment tested, 1 is miscalibrated beyond chance (false discovery rate 5%): a. {MAPS}"),
-        (
-            9,
-            tuple("abcde"),
-            2,
-            "Of 7 segments tested, 5 are miscalibrated beyond chance (false discovery rate 5%): a, b, c and 2 more. "
-            "2 segments have too few rows to be tested. {MAPS}",
-        ),
-        (2, (), 2, "2 segments have too few rows to be tested."),
+        (0.0, "0%"),
+        (1.0, "100%"),
+        (0.62, "62%"),
+        (0.098, "9.8%"),
+        (0.0034, "0.34%"),
+        (0.00034, "0.034%"),
+        (0.996, "99.60%"),
+        (0.93, "93.0%"),
+        (0.9999999999999, "100%"),
+        (-0.012, "-1.2%"),
+        (1e-12, "0%"),
     ],
 )
-def test_segments_in_a_sentence(total, flagged, small, words):
-    for voice, maps in ((text.PYTHON, "Recalibrator().fit(p, y, by=...)"), (text.SHELL, "rainproof recalibrate --by")):
-        said = words.replace("{MAPS}", f"Try a map for each: {maps}.")
-        assert text.segments(table(total, flagged, small), voice) == said
-        grouped = said.replace("rate 5%", "rate 5% for independent rows")
-        assert text.segments(table(total, flagged, small), voice, groups=True) == grouped
+def test_shares_have_two_digits(value, shown):
+    assert words.share(value) == shown
 
 
-def test_a_verdict_for_the_shell_names_options_and_command_lines():
-    shell = text.SHELL._replace(recalibrate=("rainproof recalibrate rows.csv",))
-    better = evidence(certificate=certificate(0.02))
-    assert judge(better, voice=shell).commands == ("rainproof recalibrate rows.csv",)
-    assert replace(judge(better, voice=shell), commands=judge(better).commands) == judge(better)
-    turned = evidence(is_reversed=True, auroc=0.2)
-    assert judge(turned).next_step.endswith("(pos_label)?")
-    assert judge(turned, voice=shell).next_step.endswith("(--pos-label)?")
-    assert judge(turned, voice=shell).commands == ()
+def test_two_shares_show_that_they_differ():
+    assert words.two_shares(0.6234, 0.6189) == ("62.3%", "61.9%")
+    assert words.two_shares(0.6, 0.6) == ("60%", "60%")
+
+
+def test_costs_have_the_digits_of_their_difference():
+    assert words.money(0.15321, 0.0042) == "0.1532"
+    assert words.money(1532.1, 250.0) == "1,532"
+    assert words.money(0.0) == "0.0"
 
 
 def test_p_values_are_rounded_up():
-    assert [text.p_value(p) for p in (0.01, 0.0121, 1.0)] == ["0.01", "0.013", "1"]
+    assert words.p_value(0.0431) == "p = 0.044"
+    assert words.p_value(0.001) == "p = 0.001"
+    assert words.p_value(1e-9) == "p < 0.001"
+    coarse = {1e-9: "p < 0.001", 0.001: "p < 0.01", 0.01: "p < 0.01", 0.05: "p < 0.05", 0.1: "p > 0.05", 1: "p > 0.2"}
+    assert {value: words.p_range(value) for value in coarse} == coarse
+
+
+def test_the_tiles_answer_four_questions():
+    found = judge(evidence(calibration=OFF, saved=SAVES), own(COSTS, (0.2, 0.32)))
+    said = {a.about: (a.question, a.value) for a in found.answers}
+    assert said == {
+        "calibration": ("Calibrated?", "Too high"),
+        "skill": ("Skill", "0.30"),
+        "cost": ("Your cost", "0.41 \u2192 0.16"),
+        "loss": ("Guarantee: loses", "at most 2%"),
+    }
+    assert [a.about for a in judge(evidence()).answers] == ["calibration", "skill", "loss"]
+
+
+def test_no_sentence_contradicts_the_grade():
+    """Over many kinds of evidence: what is said of chance, of the map and of the costs fits the grade and the rule."""
+    for p_value, skill, saved, n, rate in itertools.product(
+        (0.001, 0.3), ((0.2, 0.4), (-0.1, 0.6), (-0.1, 0.05)), (None, -0.1, -0.02, 0.02, 0.25), (80, 4000), (0.57, 0.01)
+    ):
+        e = evidence(
+            n=n,
+            calibration=calibration(p_value, "too high" if p_value < 0.05 else "none", event_rate=rate),
+            skill=interval(sum(skill) / 2, *skill),
+            saved=None if saved is None else interval(saved, saved - 0.05, saved + 0.05),
+        )
+        task = None if saved is None else own(COSTS | {Rule.RECALIBRATED: 0.41 - saved}, (saved - 0.05, saved + 0.05))
+        found = judge(e, task)
+        text = " ".join(str(found).split())
+        assert ("not chance" in text) == (e.calibration.rejected and e.grade != "avoid")
+        assert ("apply the map" in text) == (found.rule is Rule.RECALIBRATED)
+        assert "Recalibrate first" not in text or found.rule is Rule.RECALIBRATED
+        assert "Use them" not in text or found.rule is Rule.AS_IS
+        assert not re.search(r"\b(somebody|nobody|everybody|perhaps|approximate)\b", text)
+        assert not re.search(r"gains about -|gains at most -", text)
+
+
+def test_what_the_numbers_rest_on():
+    assert "(rows that belong together: --groups)" in judge(evidence(), voice=words.SHELL).basis
+    grouped = judge(evidence(groups=401)).basis
+    assert grouped.startswith("4,000 rows, taken as independent draws in 401 groups whose sizes do not depend")
+
+
+def segment(label, n=100, *, flagged=False, small=False):
+    return Segment(
+        key=(label,), n=n, share=0.1, mean_prediction=0.64, event_rate=0.55, value=0.1, small=small, flagged=flagged,
+        p_value=None if small else 0.001, q_value=None if small else 0.0014,
+    )  # fmt: skip
+
+
+def segment_table(*rows):
+    return SegmentTable(by=("season",), fdr=0.05, interval_level=0.95, min_rows=30, pooled_value=0.1, rows=rows)
+
+
+def test_segments_in_a_line_and_in_a_table():
+    off, fine, small = segment("2022", flagged=True), segment("2023"), segment("2024", 9, small=True)
+    assert words.segments(segment_table(off, segment("2021", flagged=True))).startswith(
+        "All 2 segments (season) are off beyond chance (false discovery rate 5%), most 2022: says 64%, happens 55%."
+    )
+    assert words.segments(segment_table(off, fine)).startswith("1 of 2 segments (season) is off beyond chance")
+    assert words.segments(segment_table(fine, small)) == (
+        "None of 1 segment (season) is off beyond chance. 1 segment has too few rows to be tested."
+    )
+    assert words.segments(segment_table(small)) == "1 segment has too few rows to be tested."
+    assert "rainproof recalibrate --by" in words.segments(segment_table(off), words.SHELL)
+    lines = str(segment_table(off, small)).splitlines()
+    assert lines[0].split() == ["season", "rows", "says", "happens", "p", "q"]
+    assert lines[1].split() == ["2022", "100", "64%", "55%", "0.001", "0.0014"]
+    assert lines[2].split() == ["2024", "9", "64%", "55%"]
+    priced = segment_table(replace(off, cost=0.25))
+    assert str(priced).splitlines()[1].split()[-1] == "0.25"
+
+
+def test_the_dict_and_the_html_say_the_same():
+    found = judge(evidence(calibration=OFF, saved=SAVES), own(COSTS), notes=("Mind <this>",))
+    told = found.to_dict()
+    assert (told["grade"], told["rule"], told["threshold"]) == ("recalibrate", "recalibrated", 0.2)
+    assert told["text"] == str(found)
+    assert told["sentences"][-1] == {"about": "note", "text": "Note: Mind <this>."}
+    page = found._repr_html_()
+    assert "<b>Recalibrate first." in page
+    assert "<td>0.16</td>" in page
+
+
+def test_the_same_rows_in_any_order_get_the_same_verdict():
+    rng = np.random.default_rng(3)
+    n = 600
+    p = np.round(rng.random(n), 2)
+    y, w, g = rng.random(n) < p**1.4, rng.choice([1.0, 2.0], n), rng.integers(0, 90, n)
+    for columns in ({}, {"sample_weight": w}, {"groups": g}, {"by": g % 3}):
+        texts = set()
+        for seed in range(4):
+            at = np.random.default_rng(seed).permutation(n)
+            some = {name: column[at] for name, column in columns.items()}
+            a = rainproof.assess(y[at], p[at], task=PLAIN, measures=[], **some)
+            texts.add(a.to_json())
+        assert len(texts) == 1

@@ -113,12 +113,16 @@ def results(y, p):
         rainproof.decisions.risk_coverage(sample),
     ]
     found += [rainproof.recalibration.OnlineForecaster(rng=0), rainproof.OnlineRecalibrator(rng=0), *surprises()]
+    certain = rainproof.Interval(value=0.1, low=0.0, high=0.2, confidence_level=0.95)
     found += [
         *both["a"].verdict.answers,
         both["a"].evidence,
+        both["a"].calibration,
         rainproof.Interval(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95),
         rainproof.results.PredictionSwap(low=0.25, high=0.5, says="act", do="wait", share=0.1, saves=0.01),
-        *(w for w in [both["a"].evidence.worth] if w is not None),
+        *(w for w in [both["a"].worth] if w is not None),
+        rainproof.results.PredictionRange(low=0.1, high=0.3, mean_prediction=0.2, event_rate=0.1, n=10.0, events=1.0),
+        rainproof.results.Gain(share=certain, threshold=0.3, mean_prediction=0.2, log_score=math.inf, brier_score=0.01),
     ]
     return [*found, rainproof.RoundingPolicy(task, 8)]
 

@@ -125,8 +125,8 @@ class Browser:
         PICTURES.mkdir(parents=True, exist_ok=True)
         self.driver.save_screenshot(str(PICTURES / f"{name}.png"))
 
-    def printed(self, name: str) -> None:
-        """Keep the page as it prints."""
+    def printed(self, name: str) -> int:
+        """Keep the page as it prints; return how many bytes that takes."""
         PICTURES.mkdir(parents=True, exist_ok=True)
         pdf = self.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
-        (PICTURES / f"{name}.pdf").write_bytes(base64.b64decode(pdf["data"]))
+        return (PICTURES / f"{name}.pdf").write_bytes(base64.b64decode(pdf["data"]))

@@ -247,10 +247,12 @@ def test_files_of_every_type(tmp_path, monkeypatch, capsys, first, then):
     labels[3] = 7
     today = written(then, "today", p[:50], y[:50], labels[:50])
     before = Path("out.parquet").read_bytes()
-    assert main(["apply", today, *options, "--map", "map.json", "-o", "out.parquet"]) == 2
+    assert main(["apply", today, *options, "--map", "map.json", "-o", "out.parquet", "--force"]) == 2
     assert "by has 1 row of segments that the map has not seen" in capsys.readouterr().err
     assert Path("out.parquet").read_bytes() == before
-    assert main(["apply", today, *options, "--map", "map.json", "-o", "out.parquet", "--unseen", "pooled"]) == 0
+    assert (
+        main(["apply", today, *options, "--map", "map.json", "-o", "out.parquet", "--force", "--unseen", "pooled"]) == 0
+    )
     assert pq.read_table("out.parquet")["p_recalibrated"][3].as_py() == r.map_(p[3:4])[0]
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from helpers import report_cases
 from helpers.browser import FITS, TEXTS_OUTSIDE
+from selenium.webdriver import Keys
 
 import rainproof
+from rainproof.assessment.words import PYTHON, share, standings
 from rainproof.report import to_html
 
 
@@ -24,38 +27,57 @@ def drawn(chart, attribute, colour):
     return f"document.querySelector('[data-chart={chart}] svg :is(g{own} path, path{own})')"
 
 
+GAIN = "document.querySelector('.switch input[value=gain]')"
+
+
 def test_the_first_screen_has_verdict_answers_and_both_charts(browser, report):
+    a = report_cases.single()
     browser.open(report)
     for chart in ("value", "reliability", "histogram"):
         assert bottom(browser, f'[data-chart="{chart}"]') <= 800
-    assert len(browser.all(".tiles > div")) == 4
-    assert browser.texts(".first .keys li") == [
-        *("as it is", "recalibrated", "no forecast", "perfect", "chance, if calibrated"),
-        *("event rate", "chance, if calibrated", f"recalibration map ({report_cases.single().recalibrator.method_})"),
+    verdict = a.verdict
+    said = [verdict.headline, verdict.reason, verdict.next_step]
+    assert browser.texts(".verdict h2, .verdict .reason, .verdict .next") == said
+    assert browser.texts(".verdict .file") == ["Recalibration map \u2193", "Policy for your decision \u2193"]
+    shown = [(one.question, one.value, one.meaning) for one in verdict.answers]
+    tiles = "return [...document.querySelectorAll('.tiles > div')].map(d => [...d.children].map(e => e.textContent))"
+    assert [tuple(tile) for tile in browser.run(tiles)] == shown
+    assert len(shown) == 4
+    assert browser.texts(".first h2") == ["Reliability diagram and recalibration map", "Decision curve"]
+    keys = "[...document.querySelectorAll('.first .keys li')].filter(e => e.checkVisibility())"
+    assert browser.run(f"return {keys}.map(e => e.textContent)") == [
+        *("event rate", "chance, if calibrated", f"recalibration map ({a.recalibrator.method_})"),
+        *("as they are", "recalibrated", "always act (treat all)", "never act (treat none)"),
     ]
-    browser.open(report, size="phone")
+
+
+SHELL = tuple(f"rainproof {word} forecasts-of-this-winter.csv --prob p --outcome y -o m.json" for word in ("a", "b"))
+
+
+def test_headline_money_and_next_step_fit_the_first_screen_of_a_phone(browser, tmp_path):
+    """The longest of verdicts: with costs, commands and two buttons."""
+    a = report_cases.single()
+    to_html(replace(a, _voice=PYTHON._replace(recalibrate=SHELL)), tmp_path / "shell.html")
+    browser.open(tmp_path / "shell.html", size="phone")
     browser.view("report-first-phone")
-    assert bottom(browser, ".tiles") <= 750  # the decision curve begins on the first screen
-    assert browser.texts(".first h2") == ["Decision curve", "Reliability diagram and recalibration map"]
+    assert browser.texts(".verdict pre") == ["\n".join(SHELL)]
+    assert bottom(browser, ".verdict") <= 500
+    assert bottom(browser, ".tiles") <= 844
+    assert browser.run(FITS)
 
 
-def test_what_to_do_until_there_is_more_data_fits_the_first_screen(browser, tmp_path):
-    """Rows in groups, with costs and segments: the longest of verdicts, and the map that it needs."""
-    rng = np.random.default_rng(1)
-    patient = np.repeat(np.arange(300), 5)
-    odds = rng.normal(-0.5, 1.2, 1500) + rng.normal(0, 0.7, 300)[patient]
-    y, p = rng.random(1500) < 1 / (1 + np.exp(-odds)), 1 / (1 + np.exp(-2.5 * odds))
-    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
-    region = np.array(["north", "south", "east"])[patient % 3]
+def test_what_to_do_until_there_are_more_rows_fits_the_first_screen(browser, tmp_path):
+    rng = np.random.default_rng(5)
+    odds = rng.normal(0, 1.5, 143)
+    y, p = rng.random(143) < 1 / (1 + np.exp(-0.55 * odds)), 1 / (1 + np.exp(-odds))
     with report_cases.quickly():
-        a = rainproof.assess(y, p, task=task, groups=patient, by=region, measures=[], n_resamples=99, rng=0)
+        a = rainproof.assess(y, p, task=report_cases.TASK, measures=[], n_resamples=99)
     assert a.verdict.grade == "unknown"
-    assert "until there is more data, recalibrate" in a.verdict.next_step
-    to_html(a, tmp_path / "groups.html")
-    browser.open(tmp_path / "groups.html")
-    assert browser.texts(".badge") == ["? Not enough data"]
+    to_html(a, tmp_path / "few.html")
+    browser.open(tmp_path / "few.html")
+    assert browser.texts(".badge") == ["? Not sure yet"]
     assert browser.texts(".verdict .next") == [a.verdict.next_step]
-    assert browser.texts(".verdict .file") == ["Recalibration map ↓"]
+    assert browser.texts(".verdict .file") == ["Recalibration map \u2193"] * bool(a.verdict.commands)
     for chart in ("value", "histogram"):
         assert bottom(browser, f'[data-chart="{chart}"]') <= 800
 
@@ -67,39 +89,62 @@ def test_several_forecasts_have_their_next_step_and_curves_on_the_first_screen(b
     to_html(found, tmp_path / "several.html")
     browser.open(tmp_path / "several.html")
     assert browser.texts(".comparison .next") == [found.next_step]
+    assert browser.texts(".compared h3") == ["Reliability diagrams", "Decision curves"]
     for chart in ("all-value", "all-reliability"):
         assert bottom(browser, f'[data-chart="{chart}"]') <= 800
+    lines = standings(found)[1:]
+    assert browser.texts("table.models td:first-child") == [line[0] for line in lines]
+    assert browser.texts("table.models td:nth-child(2)") == [line[1] for line in lines]
+    forecasts = f"return {drawn('all-value', 'stroke', 'mark')}.getAttribute('d')"
+    before = browser.run(forecasts)
+    browser.run(f"{GAIN}.click()")
+    assert browser.run(forecasts) != before
+    assert browser.complaints() == []
+
+
+def test_the_decision_curve_is_net_benefit_and_switches_to_the_gain(browser, report):
+    """The mark of the user's threshold stands where the definition says, in both states of the one chart."""
+    a = report_cases.single()
+    browser.open(report)
+    (mu,) = a.task.task.thresholds
+    y, bold, _, _ = report_cases.rows()
+    benefit, rate = np.mean((bold >= mu) * (y - mu)) / (1 - mu), y.mean()
+    label = "return document.querySelector('[data-chart=value] svg').getAttribute('aria-label')"
+    assert browser.run(label).endswith(f"at the threshold {share(mu)} it is {benefit:.3g}.")
+    when = (
+        "return [...document.querySelectorAll('article [data-when]')].map(e => [e.dataset.when, e.checkVisibility()])"
+    )
+    assert all(shown is (state == "benefit") for state, shown in browser.run(when))
+    assert browser.run(f"return {drawn('value', 'fill', 'band')}") is None
+    browser.one(".switch input[value=benefit]").send_keys(Keys.ARROW_RIGHT)  # the keyboard is enough
+    assert all(shown is (state == "gain") for state, shown in browser.run(when))
+    gain = benefit * (1 - mu) - max(0, rate - mu)
+    assert browser.run(label).endswith(f"at the threshold {share(mu)} it is {gain:.3g}.")
+    assert len(browser.all('[data-chart="value"]')) == 1
+    browser.view("report-gain")
+    assert browser.complaints() == []
+    assert browser.faults() == []
 
 
 def test_the_band_of_calibrated_forecasts_is_on_the_decision_curve(browser, report):
-    """Its edges are those of the data, on the scale of the axis."""
+    """Its edges are those of the data, on the scale of the axis, and no higher than perfect foresight."""
     browser.open(report)
+    browser.run(f"{GAIN}.click()")
     path = browser.run(f"return {drawn('value', 'fill', 'band')}.getAttribute('d')")
-    points = [tuple(map(float, pair.split(","))) for pair in re.findall(r"-?[\d.]+,-?[\d.]+", path)]
-    null = report_cases.single().null_band
-    k = len(null.thresholds) + 2  # it begins and ends at 0
-    assert len(points) == 2 * k
-    x, high = np.array(points[:k]).T
-    low = np.array(points[: k - 1 : -1])[:, 1]
-    edges = [np.concatenate([[0], edge, [0]]) for edge in (null.value_high, null.value_low)]
-    slope, start = np.polyfit(np.concatenate(edges), np.concatenate([high, low]), 1)
-    assert slope < 0  # pixels count downwards
-    np.testing.assert_allclose(np.concatenate([high, low]), start + slope * np.concatenate(edges), atol=0.05)
+    points = np.array([tuple(map(float, pair.split(","))) for pair in re.findall(r"-?[\d.]+,-?[\d.]+", path)])
+    half = len(points) // 2
+    null, perfect = report_cases.single().null_band, report_cases.single().value
     thresholds = np.concatenate([[0], null.thresholds, [1]])
-    np.testing.assert_allclose(x, np.polyval(np.polyfit(thresholds, x, 1), thresholds), atol=0.05)
-
-
-def test_the_band_of_few_rows_is_inside_the_chart(browser, tmp_path):
-    """By chance a calibrated forecast would gain more on 20 rows than perfect foresight at this event rate."""
-    rng = np.random.default_rng(0)
-    p = rng.random(20)
-    with report_cases.quickly():
-        a = rainproof.assess(rng.random(20) < 0.9, p, measures=[], n_resamples=19, rng=0)
-    assert a.null_band.value_high.max() > 1.1 * a.value.value_perfect.max()
-    to_html(a, tmp_path / "few.html")
-    browser.open(tmp_path / "few.html")
-    path = browser.run(f"return {drawn('value', 'fill', 'band')}.getAttribute('d')")
-    assert min(float(y) for y in re.findall(r"-?[\d.]+,(-?[\d.]+)", path)) >= 36  # the margin at the top
+    most = np.interp(null.thresholds, perfect.threshold, perfect.value_perfect)
+    x, heights, edges = [], [], []
+    for side, edge in ((points[:half], null.value_high), (points[:half:-1], null.value_low)):
+        at = (side[:, 0] - points[:, 0].min()) / np.ptp(points[:, 0])
+        x.append(at)
+        heights.append(side[:, 1])
+        edges.append(np.interp(at, thresholds, np.concatenate([[0], np.minimum(edge, most), [0]])))
+    slope, start = np.polyfit(np.concatenate(edges), np.concatenate(heights), 1)
+    assert slope < 0  # pixels count downwards
+    np.testing.assert_allclose(np.concatenate(heights), start + slope * np.concatenate(edges), atol=0.1)
 
 
 def test_the_map_is_drawn_where_there_are_predictions(browser, tmp_path):
@@ -132,7 +177,7 @@ def test_tables_that_go_on_have_a_shadow(browser, report):
 def test_captions_of_wide_tables_fit_a_phone(browser, report):
     browser.open(report, size="phone")
     browser.unfold()
-    wide = "[...document.querySelectorAll('.scroll')].filter((s) => s.scrollWidth > s.clientWidth)"
+    wide = "[...document.querySelectorAll('.scroll:has(caption)')].filter((s) => s.scrollWidth > s.clientWidth)"
     ends = f"return {wide}.map((s) => s.querySelector('caption').offsetWidth <= s.clientWidth)"
     found = browser.run(ends)
     assert len(found) > 2
@@ -144,23 +189,7 @@ def test_rare_events_are_on_logit_axes(browser, tmp_path):
     browser.open(tmp_path / "rare.html")
     for chart in ("value", "reliability", "histogram", "strip"):
         ticks = browser.texts(f'[data-chart="{chart}"] svg text')
-        assert {"0.01", "0.1"} <= set(ticks), chart
+        assert {"1%", "10%"} <= set(ticks), chart
         assert any("logit scale" in text for text in ticks), chart
     assert browser.complaints() == []
     assert browser.run(TEXTS_OUTSIDE) == []
-
-
-def test_forecasts_are_ranked_by_cost(browser, tmp_path):
-    y, bold, calm, _ = report_cases.rows()
-    options = {"measures": [], "n_resamples": 19, "rng": 0, "task": report_cases.TASK}
-    found = rainproof.assess_many({"constant": (y, bold * 0 + 0.4), "bold": (y, bold), "calm": (y, calm)}, **options)
-    to_html(found, tmp_path / "ranked.html")
-    browser.open(tmp_path / "ranked.html", size="phone")
-    assert browser.texts("table.models td:first-child") == [
-        *found.ranking,
-        "always act",
-        "never act",
-        "perfect foresight",
-    ]
-    assert browser.texts("table.models tr[data-row='0'] td:nth-child(2)") == ["Avoid"]
-    assert browser.run(FITS)

@@ -17,11 +17,11 @@ from helpers import report_cases
 
 import rainproof
 from rainproof.assessment import words as verdict_text
-from rainproof.assessment.words import PYTHON, segments
-from rainproof.core.text import at_most
+from rainproof.assessment.costs import Rule
+from rainproof.assessment.words import PYTHON, money, segment_lines, segments, share
 from rainproof.errors import InputError
 from rainproof.report import embedded, to_html
-from rainproof.report.tables import count, number, percent
+from rainproof.report.tables import bound, count, number, p_value, percent
 
 LIMIT = 3_000_000  # bytes of a page
 
@@ -100,9 +100,11 @@ def test_the_verdict_stands_there_without_scripts():
     answers = [
         part for answer in a.verdict.answers for part in (answer.question, answer.value.rstrip(":;"), answer.meaning)
     ]
-    for sentence in [*first, *answers, *(s.text for s in a.verdict.sentences), *map(str, a.advice)]:
+    table = [cell for row in a.verdict.table for cell in row]
+    told = [*first, *answers, *table, a.verdict.basis, *(s.text for s in a.verdict.sentences)]
+    for sentence in [*told, *map(str, a.advice)]:
         assert sentence in words
-    assert words.count("SCDL moves in steps: where rounding dominates it is exactly 1/m") == 2  # wherever it is shown
+    assert "SCDL moves in steps: where rounding dominates it is exactly 1/m" in words
     assert "Permission to use, copy, modify" in words  # what the licences ask for
 
 
@@ -172,43 +174,91 @@ def test_the_first_screen_offers_what_the_next_step_needs(monkeypatch, grade, fi
     assert re.findall('data-file="(.*?)"', after.split("<script")[0]) == below
 
 
-def test_who_loses_most_is_a_person_with_a_threshold():
-    """From the definition, at all thresholds that there is advice for; nothing if recalibration hardly gains."""
+def test_who_loses_most_is_the_decision_that_the_verdict_names():
+    """Net benefit from the definition, at the threshold of the gain; in the fold of the proofs, if there is a gain."""
     a = report_cases.single()
     y, bold, _, _ = report_cases.rows()
-    assert a.evidence.improvable
-    better = a.recalibrator.predict(bold)
-    best, said = 0.0, ""
-    for t in (found.threshold for found in a.advice):
-        old, new = (np.mean((p >= t) * (y - t)) for p in (bold, better))
-        share = (new - old) / max(t, 1 - t)
-        if share > best:
-            best = share
-            said = f"from {percent(t)} on", f"{new / (1 - t):.2g}", f"{old / (1 - t):.3g}"
+    assert a.verdict.grade == "recalibrate"
+    t = a.evidence.gain.threshold
+    old, new = (np.mean((p >= t) * (y - t)) / (1 - t) for p in (bold, a.recalibrator.predict(bold)))
     page = to_html(a)
-    (found,) = re.findall("<p>(Who loses most on these rows: .*?)</p>", page)
-    assert said[0] in found
-    assert f"net benefit {said[1]}" in found
-    assert f"instead of {said[2]})" in found
+    (found,) = re.findall("Who loses most: .*?</li>", page)
+    assert page.index("What is proven, for whom, against what") < page.index("Who loses most")
+    assert f"from about {share(t)} on" in found
+    assert f"is {money(old, new - old)} per case; recalibrated it would be {money(new, new - old)} " in found
     parts = copy.copy(a._parts)
     parts.value = replace(a.value, value_recalibrated=a.value.value)
     assert "Who loses most" not in to_html(replace(a, _parts=parts))
-    slight = replace(a.evidence.certificate, gain_estimate=0.0)
-    assert "Who loses most" not in to_html(replace(a, evidence=replace(a.evidence, certificate=slight)))
+    assert "Who loses most" not in to_html(replace(a, evidence=replace(a.evidence, gain=None)))
 
 
-def test_what_is_wrong_in_segments_and_what_words_mean_stands_before_the_charts():
+def test_what_is_wrong_in_segments_stands_before_the_charts_and_above_their_table():
     a = report_cases.single()
-    asides = to_html(a).split('<div class="asides">')[1].split("</div>")[0]
+    page = to_html(a)
+    asides = page.split('<div class="asides">')[1].split("</div>")[0]
     (found,) = (s.text for s in a.verdict.sentences if s.about == "segments")
     assert html.escape(found) in asides
-    assert PYTHON.own_maps in asides  # as some are miscalibrated
+    assert f'<h2 id="segments-0">Segments</h2><p>{html.escape(found)}</p>' in page
+    assert PYTHON.own_maps in found  # as some are miscalibrated
     calm = tuple(replace(row, flagged=False) for row in a.segments.rows)
     assert PYTHON.own_maps not in segments(replace(a.segments, rows=calm))
-    assert "At stake: best minus worst outcome of a case." in asides
-    assert "95% confidence each" in asides
-    bound = f"1/{a.rounded_guarantee.grid}, the probabilities lose at most {at_most(a.rounded_guarantee.bound)}"
-    assert bound in to_html(a)
+
+
+def test_segments_say_and_happen_in_the_words_of_the_terminal():
+    a = report_cases.single()
+    lines = {line[0]: line[1:6] for line in segment_lines(a.segments)[1:]}
+    rows = re.findall("<tr data-row.*?</tr>", to_html(a).split('<table class="segments"')[1].split("</table>")[0])
+    assert len(rows) == len(lines) == 4
+    for row in rows:
+        name, *cells = (html.unescape(cell) for cell in re.findall("<td[^>]*>(.*?)</td>", row))
+        assert [cell.replace("\u2013", "") for cell in cells[:5]] == lines[name]
+
+
+def test_the_table_of_the_verdict_and_what_it_rests_on_stand_below_the_tiles():
+    y, bold, _, _ = report_cases.rows(300)
+    for a in (report_cases.single(), assess(y, bold, sample_weight=np.where(y, 2.0, 1.0))):
+        page = to_html(a)
+        ways = page.split('<table class="ways"')[1].split("</section>")[0]
+        shown = re.findall("<t[hd]>(.*?)</t[hd]>", ways)
+        assert list(map(html.unescape, shown)) == [cell for row in a.verdict.table for cell in row]
+        assert html.escape(a.verdict.basis) in ways
+        assert page.index("</dl>") < page.index('<table class="ways"')
+        assert ("effective rows" in ways) is a.summary.weighted
+
+
+def test_a_chance_band_is_within_what_is_possible():
+    """On 20 rows a calibrated forecast would by chance gain more than perfect foresight does on these."""
+    rng = np.random.default_rng(0)
+    a = assess(rng.random(20) < 0.9, rng.random(20))
+    assert a.null_band.value_high.max() > 1.1 * a.value.value_perfect.max()
+    (more,) = json.loads(written(to_html(a), "more"))
+    perfect = np.array(more["costs"]["value_perfect"])
+    for name in ("low", "high"):
+        shown = np.array(more["costs"][f"null_{name}"])
+        np.testing.assert_array_equal(shown, np.minimum(getattr(a.null_band, f"value_{name}"), perfect))
+
+
+@pytest.mark.parametrize(
+    ("grade", "rule", "badge"),
+    [
+        ("use", Rule.AS_IS, "Use"),
+        ("recalibrate", Rule.RECALIBRATED, "Recalibrate"),
+        ("recalibrate", Rule.AS_IS, "Miscalibrated"),
+        ("avoid", Rule.NEVER, "Avoid"),
+        ("unknown", Rule.AS_IS, "Not sure yet"),
+    ],
+)
+def test_no_badge_contradicts_the_next_step(monkeypatch, grade, rule, badge):
+    """Nor does one say that data are missing: the headline knows whether it is rows, groups or events."""
+    page = judged(monkeypatch, report_cases.single(), grade=grade, rule=rule)
+    assert re.findall('<p class="badge"><span[^>]*>.</span> (.*?)</p>', page) == [badge]
+
+
+def test_labels_that_are_reversed_have_a_badge_of_their_own():
+    y, _, calm, _ = report_cases.rows()
+    a = assess(~y, calm)
+    assert a.evidence.is_reversed
+    assert " Check the event</p>" in to_html(a)
 
 
 def test_segments_have_the_users_costs():
@@ -218,12 +268,12 @@ def test_segments_have_the_users_costs():
     assert "Your cost without a forecast" not in to_html(replace(a, segments=replace(a.segments, rows=rows)))
 
 
-def test_without_a_task_the_fourth_tile_asks_for_costs_and_there_is_no_policy():
+def test_without_a_task_the_third_tile_asks_for_costs_and_there_is_no_policy():
     page = to_html(replace(report_cases.single(), task=None))
     assert '<a href="#decision-0">enter costs</a>' in page
     assert "policy.json" not in page
-    assert "cost-per-case" not in page
-    assert page.count("<dt>") == 4
+    assert 'data-chart="costs"' not in page
+    assert re.findall("<dt>(.*?)</dt>", page) == ["Calibrated?", "Skill", "Your cost", "Guarantee: loses"]
 
 
 def test_a_forecast_to_avoid_has_nothing_to_save(monkeypatch):
@@ -293,7 +343,7 @@ def test_an_endless_name_is_cut():
 
 
 def test_an_endless_name_is_cut_in_sentences_and_tables():
-    assert f": 2 {'x' * 55}..." in verdict_text.segments(endless(report_cases.single()).segments)
+    assert f"2 {'x' * 55}...: says" in verdict_text.segments(endless(report_cases.single()).segments)
     sample = rainproof.Sample([0, 1] * 10, [0.2, 0.3] * 10)
     tests = rainproof.inference.segment_tests(dict.fromkeys(["x" * 20_000, "y"], sample), rng=0)
     assert max(map(len, str(tests).splitlines())) < 200
@@ -313,7 +363,12 @@ def test_of_as_many_as_fit_all_are():
         (number, 1234.5, "1,234"),
         (number, 0.0, "0"),
         (percent, None, "\u2013"),
-        (percent, 0.95, "95%"),
+        (percent, 0.01234, "1.2%"),
+        (percent, 0.256, "26%"),
+        (bound, 0.01231, "1.24%"),
+        (bound, 7.0, "100%"),
+        (p_value, 0.0001, "< 0.001"),
+        (p_value, 0.0321, "0.033"),
         (count, 12345.4, "12,345"),
     ],
 )

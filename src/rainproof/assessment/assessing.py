@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,34 +11,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.assessment.advice import RARE
+from rainproof.assessment.advice import RARE, thresholds
+from rainproof.assessment.calibration import how_calibrated
 from rainproof.assessment.clinical import is_reversed
-from rainproof.assessment.costs import TaskResult
+from rainproof.assessment.costs import Rule, TaskResult
+from rainproof.assessment.evidence import Crossed, Evidence, gain_by_recalibration, skill
 from rainproof.assessment.result import BAND_DRAWS, Assessment, Parts
 from rainproof.assessment.segments import judge_segments
 from rainproof.assessment.summaries import GRIDS, DataSummary, shown_grid
-from rainproof.assessment.verdict import Evidence
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.decisions.policies import choose_grid
 from rainproof.decisions.swaps import regret_curve
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError, RainproofWarning
-from rainproof.inference.estimates import auroc
+from rainproof.inference.estimates import Influence, auroc
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.options import Progress, Seed, as_seed, spawned
-from rainproof.inference.proofs import worth, worth_of_choice
-from rainproof.inference.switches import harm_bound
 from rainproof.inference.tests import grouped_p_value, quick_test
 from rainproof.measures.catalogue import CATALOGUE, Measure
 from rainproof.measures.scdl import soft_binned_profile
-from rainproof.measures.scores import brier_score
-from rainproof.recalibration.methods import IDENTITY, METHODS
 from rainproof.recalibration.recalibrator import Recalibrator
-from rainproof.recalibration.selection import Division
+from rainproof.recalibration.selection import cannot_fit
 
 _STEPS = 5  # of the computation beside segments
-_SHAPES = ("isotonic", "logistic")  # maps that show what a forecast is worth where a constant was chosen
 
 
 def check_options(
@@ -88,47 +83,48 @@ def compute(
     seed: int | None,
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; its warnings are added by the caller."""
-    level, sample = confidence_level, sample._own()
+    level, sample = confidence_level, sample.in_order()  # several forecasts are in an order of their own
     summary = DataSummary.of(sample)
     as_is = guarantee(sample, confidence_level=level, response="as_is")
     rounded = _rounded(sample, level)
     assert rounded.grid is not None
     curve = regret_curve(sample, grid=rounded.grid)
     step()
-    recalibrator, division, worths = _recalibrate(sample, level, rng)
+    recalibrator = None
+    if sample._divisible:  # rows of unequal weight that are compressed are not
+        recalibrator = Recalibrator(confidence_level=level, rng=rng)  # with a seed: the same as by itself
+        recalibrator._fit(sample)  # not by segments
+    crossed = None
+    if recalibrator is not None and cannot_fit(sample) is None:
+        crossed = Crossed.of(sample, rng)
     step()
     test = None if sample._group is not None else quick_test(sample, n_resamples, rng)
+    p_value = grouped_p_value(sample) if test is None else test.p_value
     step()
     streams = spawned(rng, BAND_DRAWS)
     parts = Parts(sample, measures, task, curve, recalibrator, level, streams)
-    profile, table, own = soft_binned_profile(sample), None, None
+    profile, table = soft_binned_profile(sample), None
     if segments is not None:
         fdr = round(1 - level, 12)
         table = judge_segments(segments, sample.total_weight, profile.value, fdr=fdr, task=task, rng=rng, step=step)
-    if task is not None:
-        pieces = IDENTITY if recalibrator is None else recalibrator.map_
-        own = TaskResult.of(sample, task, rounded.grid, division, pieces, level)
+    own = None if task is None else TaskResult.of(sample, task, rounded.grid, crossed, level)
     step()
     rare = min(summary.event_rate, 1 - summary.event_rate)
     evidence = Evidence(
         n=summary.n,
-        event_rate=summary.event_rate,
-        mean_prediction=sample.mean_prediction,
-        brier_score=brier_score(sample),
+        groups=as_is.groups,
         confidence_level=level,
         tolerance=tolerance,
-        as_is=as_is,
-        rounded=rounded,
-        method=None if recalibrator is None else "none" if recalibrator.map_ is IDENTITY else recalibrator.method_,
-        certificate=None if recalibrator is None else recalibrator.certificate_,
-        test=test,
-        groups=as_is.groups,
+        calibration=how_calibrated(sample, p_value, level),
         auroc=(area := auroc(sample)),
-        is_reversed=is_reversed(sample, area),
-        p_grouped=None if sample._group is None else grouped_p_value(sample),
-        rarer=None if summary.weighted or rare >= RARE else round(rare * summary.n),
+        guarantee=as_is,
+        rounded_guarantee=rounded,
+        certificate=None if recalibrator is None else recalibrator.certificate_,
+        saved=None if own is None else own.saved.get(Rule.RECALIBRATED),
         constant=sample.grid is None and bool(np.ptp(sample.y_prob) == 0),
-        **worths,
+        is_reversed=is_reversed(sample, area),
+        events=None if summary.weighted or rare >= RARE else round(rare * summary.n),
+        **_estimates(sample, crossed, task, level),
     )
     step()
     return Assessment(
@@ -152,6 +148,22 @@ def compute(
     )
 
 
+def _estimates(sample: Sample, crossed: Crossed | None, task: DecisionTask | None, level: float) -> dict[str, Any]:
+    """The skill, recalibrated and as it is, and what recalibration gains, as far as they can be estimated."""
+    own = task.thresholds[0] if task is not None and len(task.thresholds) == 1 else None
+    found: dict[str, Any] = {"skill": None, "skill_as_is": None, "gain": None}
+    if not sample._divisible:
+        return found
+    rows = Influence.of(sample._floor() if crossed is None else crossed.rows, pool=False)
+    acts = (rows.prob >= (sample.event_rate if own is None else own)).astype(np.float64)
+    found["skill_as_is"] = skill(rows, acts, own, level)
+    if crossed is None:
+        return found | {"skill": found["skill_as_is"]}
+    found["skill"] = skill(rows, crossed.acts(own), own, level)
+    found["gain"] = gain_by_recalibration(crossed, thresholds(() if own is None else (own,), sample.event_rate), level)
+    return found
+
+
 def _rounded(sample: Sample, level: float) -> Guarantee:
     """The guarantee for rounding to the grid that is shown: the bounds hold for all grids at once."""
     alone = sample.ungrouped()
@@ -160,38 +172,6 @@ def _rounded(sample: Sample, level: float) -> Guarantee:
     found = guarantee(sample, confidence_level=level, grid=tried)
     at = tried.index(grid)
     return replace(found, grid=grid, bound=float(found.bounds[at]), plug_in=float(found.plug_ins[at]))
-
-
-def _recalibrate(
-    sample: Sample, level: float, rng: np.random.Generator
-) -> tuple[Recalibrator | None, Division | None, dict[str, Any]]:
-    """Recalibrate, and compare three forecasts: none (the event rate), as it is, recalibrated.
-
-    Returns the recalibrator, the rows in parts, and what `Evidence` has of the comparison.
-    """
-    worths: dict[str, Any] = {"worth": None, "worth_recalibrated": None, "ignored": None}
-    if not sample._divisible:
-        return None, None, worths  # rows of unequal weight that are compressed cannot be divided
-    found = Recalibrator(confidence_level=level, rng=rng)  # with a seed: the same as by itself
-    division = found._fit(sample, hold_out=True)
-    (stream,) = rng.spawn(1)
-    everything = sample._floor()
-    worths["worth"] = worth(everything, level, stream)
-    if division is None:
-        return found, None, worths
-    (held,) = division.held_out
-    table, useful = division.table(), found.map_
-    if max(found.candidates_, key=lambda c: c.weight).method == "constant":
-        candidates = [c for c in found.candidates_ if c.method in _SHAPES]
-        useful = METHODS[min(candidates, key=lambda c: c.log_loss).method](table)
-    chooser = division.pairs(useful, IDENTITY)["old"]
-    pair = held._pair(useful(held.prob), METHODS["constant"](table)(held.prob))
-    worths["worth_recalibrated"] = worth_of_choice(chooser, pair["old"], level)
-    if np.ptp(everything.prob) == 0:  # other predictions are at most as likely as an event that n draws have not shown
-        worths["ignored"] = float(-np.expm1(math.log(1 - level) / everything.n_draws))
-    else:  # no decision loses more by ignoring the recalibrated forecast
-        worths["ignored"] = harm_bound(pair.curve("old", "new"), pair, 1 - level)
-    return found, division, worths
 
 
 MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell nothing more
@@ -208,7 +188,7 @@ def assess(
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     confidence_level: float = 0.95,
     tolerance: float = 0.05,
-    rng: Seed = None,
+    rng: Seed = 0,
     n_resamples: int = 999,
     measures: Iterable[str] | None = None,
     progress: Progress | None = None,
@@ -242,7 +222,7 @@ def assess(
     tolerance : float
         The expected loss, as a share of what is at stake, that is acceptable.
     rng : None, int or numpy.random.Generator
-        The source of randomness; the same seed gives the same result.
+        The source of randomness. The same rows in any order, with the same seed, give the same result.
     n_resamples : int
         The number of resamples of the test.
     measures : iterable of str, optional
@@ -261,19 +241,25 @@ def assess(
 
     Notes
     -----
-    Three forecasts are compared: *none* (the event rate), *as it is*, and *recalibrated*. *The grade* is
+    *The grade* is the first that applies:
 
-    - "avoid" if the forecast provably gains at no threshold, as it is or recalibrated, and no decision can gain more
-      than a quarter of what perfect foresight is worth;
-    - else, if recalibration gains in some decision more than a fifth of the tolerance (less for rare events) by the
-      estimate: "recalibrate" if a gain is proven, and the forecast, as it is or recalibrated, provably gains at some
-      threshold;
-    - else "use" if the forecast as it is provably gains at some threshold, and no decision loses more than `tolerance`
-      by acting on it;
-    - "unknown" where nothing of that is proven. So less evidence never turns "recalibrate" into "use".
+    - "avoid": the predictions are a constant, or no skill is shown and the upper end of its interval is below 0.1 (and
+      with a `task`, recalibrated probabilities cost no less than always or never acting);
+    - "recalibrate": the test rejects calibration (a calibrated forecast in at most 5% of samples), and recalibrated
+      probabilities have a better log score; unless the upper end of the interval of what recalibration gains is
+      negligible (a twentieth of the tolerance, times twice the share of the rarer outcome), or it surely costs more in
+      the `task`;
+    - "use": skill is shown (its interval is above 0), and calibration is not rejected; or it is, but recalibration
+      gains a negligible amount and the guarantee is within the tolerance, or it surely costs more in the `task`;
+    - "unknown": none of these.
 
-    Each of these statements is wrong with probability ``1 - confidence_level`` at most. Recalibration is judged on a
-    quarter of the rows that neither map nor cut-off was fitted to; so is what they change in your costs.
+    *Skill* is what acting on the recalibrated forecast gains over no forecast (the better of always and never acting),
+    as a share of what perfect foresight would gain, at the threshold of the `task`, else at the event rate.
+
+    *Estimates* of skill, gains and costs are cross-fitted: rows (or whole groups) are put into an order that does not
+    depend on how they came, dealt to five folds with the seed, and each fold is judged by maps, cut-offs and decisions
+    that were chosen on the others. They say what fitting a map to such rows gains. *The map* itself is fitted to all
+    rows or, from 2,000 on, to three quarters, and certified on the rest.
 
     *One grid* is used throughout, that of `rounded_guarantee`: from 8 to 128.
 
@@ -302,7 +288,7 @@ def assess(
     generator, seed = as_seed(rng)
     options = check_options(task, confidence_level, tolerance, n_resamples, measures)
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups)
-    sample = compressed_if_many(sample)  # what the rows had computed is not needed any more
+    sample = compressed_if_many(sample)
     with collect_warnings() as notes:
         found = compute(sample, segments, generator, counter(progress, steps(segments)), seed=seed, **options)
     for note in notes.values():
@@ -322,9 +308,14 @@ def read(
     if isinstance(y_true, Segments):
         if any(given is not None for given in (y_prob, sample_weight, pos_label, by)):
             raise InputError("Segments hold predictions, weights, labels and names: pass nothing else with them")
-        return as_sample(y_true.pooled, groups=groups), y_true
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups, by=by)
+        return ordered(as_sample(y_true.pooled, groups=groups)), y_true
+    sample = ordered(as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups, by=by))
     return sample, segments_of(sample)
+
+
+def ordered(sample: Sample) -> Sample:
+    """The rows in an order that does not depend on how they came; those that will be compressed stay as they are."""
+    return sample.in_order() if sample.n <= MANY_ROWS or sample._group is not None else sample
 
 
 def segments_of(sample: Sample) -> Segments | None:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rainproof.assessment.evidence import Crossed, Deal
 from rainproof.core.arrays import Floats
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
 from rainproof.core.text import aligned
@@ -19,7 +19,6 @@ from rainproof.core.text import rows as count_rows
 from rainproof.decisions.swaps import SwapRegret, swap_regret
 from rainproof.decisions.tasks import DecisionTask, FiniteTask
 from rainproof.inference.estimates import Influence
-from rainproof.recalibration.selection import Division
 
 
 class Rule(StrEnum):
@@ -45,11 +44,11 @@ _WITHOUT = (Rule.ALWAYS, Rule.NEVER)  # which need no forecast
 
 
 class TaskResult(Result):
-    """The user's own decision: what it costs, and its swap regret on these rows.
+    """The user's own decision: what it costs by each way of acting, and its swap regret on these rows.
 
-    The costs of recalibration and of the best cut-off are estimated on rows that neither was fitted to, by regression
-    on the cost of the forecast as it is, which all rows show. The others are of all rows. Acting on the forecast means:
-    take the action that is best if the probability is right.
+    All costs are of the same rows, all of them. For "recalibrated" and "cut-off" each fifth of the rows is judged by a
+    map, or a cut-off, that was fitted to the others. Acting on the forecast means: take the action that is best if the
+    probability is right.
 
     Attributes
     ----------
@@ -64,18 +63,17 @@ class TaskResult(Result):
         The cost per case, in the units of the task, with an approximate interval: of acting on the forecast
         "as is", on the "recalibrated" forecast, from the best single "cut-off" on, "always" (the action for the highest
         probabilities), "never" (that for the lowest), and with "perfect" foresight. Empty for tasks without a list of
-        actions; without "recalibrated" and "cut-off" where the rows cannot be divided, and without "cut-off" for tasks
+        actions; without "recalibrated" and "cut-off" where no map can be fitted, and without "cut-off" for tasks
         with more than two actions.
     saved : dict of Rule to Interval
         What "recalibrated", "always" and "never" save per case over acting on the forecast as it is; below 0 they cost
-        more. The three intervals hold together at the confidence level (Bonferroni), approximately.
-    saved_over_simple : Interval or None
-        What the recalibrated forecast saves per case over the cheaper of always and never acting, on the rows held out.
-        The interval allows for the choice of that rule (Bonferroni).
+        more. Each interval holds by itself.
+    acted : dict of Rule to float
+        The share of cases acted on by each rule, on these rows. Empty for tasks with more than two actions.
     best_threshold : float or None
-        The cut-off of `cost_best_cutoff`, chosen on the rows that are not held out.
-    n, n_held_out : int
-        The number of rows that the costs are of, and of those that measured the change by recalibration and cut-off.
+        The cut-off that costs least on all rows; 2 is never.
+    n : int
+        The number of rows.
     cost, cost_recalibrated, cost_best_cutoff, cost_always, cost_never, cost_perfect : Interval or None
         The entries of `costs`; None where there is none.
     """
@@ -90,7 +88,7 @@ class TaskResult(Result):
         "cost_never",
         "cost_perfect",
     )
-    _shown: ClassVar = ("cost", "cost_recalibrated", "n", "n_held_out")
+    _shown: ClassVar = ("cost", "cost_recalibrated", "n")
 
     task: DecisionTask
     regret: SwapRegret
@@ -98,10 +96,9 @@ class TaskResult(Result):
     grid: int
     costs: Mapping[Rule, Interval] = field(default_factory=dict)
     saved: Mapping[Rule, Interval] = field(default_factory=dict)
-    saved_over_simple: Interval | None = None
+    acted: Mapping[Rule, float] = field(default_factory=dict)
     best_threshold: float | None = None
     n: int = 0
-    n_held_out: int = 0
 
     @classmethod
     def of(
@@ -109,44 +106,43 @@ class TaskResult(Result):
         sample: Sample,
         task: DecisionTask,
         grid: int,
-        split: Division | None,
-        pieces: PiecewiseMap,
+        crossed: Crossed | None,
         confidence_level: float,
     ) -> TaskResult:
-        """Compute the regret and the costs, on all rows and on those that were held out from fitting a map."""
+        """Compute the regret of a sample, and the costs on its rows, which are in folds where a map can be fitted."""
         regret = swap_regret(sample, task=task)
         on = sample.on_grid(grid)
         table = DistinctTable(on.index / grid, np.maximum(on.weight - on.positive, 0.0), on.positive)
         rounded = swap_regret(Sample._from_distinct(table, sample.n), task=task)
         if not isinstance(task, FiniteTask) or not sample._divisible:
             return cls(task=task, regret=regret, rounded=rounded, grid=grid)
-        rows = sample._floor()
-        actions = simple_actions(task, rows)
-        together = 1 - (1 - confidence_level) / 3  # the savings
-        costs = {rule: rule_cost(task, rule, action, rows, confidence_level) for rule, action in actions.items()}
-        saved = {rule: _saved(task, rows, actions[rule], together) for rule in _WITHOUT}
-        held, cutoff, over_simple = None, None, None
-        if split is not None:
-            held = split.held_out[0]
-            cutoff = _best_cutoff(task, split) if len(task.order) == 2 else None
-            recalibrated = task.best_index(pieces(held.prob))
-            costs[Rule.RECALIBRATED] = _changed_cost(task, rows, held, recalibrated, confidence_level)
-            if cutoff is not None:
-                acted = np.where(held.prob >= cutoff, task.order[-1], task.order[0])
-                costs[Rule.CUTOFF] = _changed_cost(task, rows, held, acted, confidence_level)
-            saved[Rule.RECALIBRATED] = _saved(task, held, recalibrated, together)
-            over_simple = _saved_over_simple(task, rows, held, recalibrated, confidence_level)
+        rows = sample._floor() if crossed is None else crossed.rows
+        actions, cutoff, two = simple_actions(task, rows), None, len(task.order) == 2
+        cost = {rule: paid(task, action, rows) for rule, action in actions.items()}
+        acted = {rule: action == task.order[-1] for rule, action in actions.items() if two}
+        if crossed is not None:
+            cost[Rule.RECALIBRATED] = crossed.mean(lambda deal: paid(task, task.best_index(deal.better), rows))
+        if crossed is not None and two:
+            first = crossed.deals[0].cross
+            cutoff = _best_cutoff(task, first.prob, first.weight.sum(axis=0))
+            cost[Rule.CUTOFF] = crossed.mean(lambda deal: paid(task, _from_cutoffs(task, deal, rows), rows))
+            acted[Rule.CUTOFF] = crossed.mean(lambda deal: _from_cutoffs(task, deal, rows) == task.order[-1])
+            acted[Rule.RECALIBRATED] = crossed.mean(lambda deal: task.best_index(deal.better) == task.order[-1])
+        costs = {rule: rule_cost(task, rule, cost[rule], rows, confidence_level) for rule in Rule if rule in cost}
+        other, most = (Rule.RECALIBRATED, *_WITHOUT), float(np.ptp(task.matrix, axis=0).max())
+        saved = {rule: cost[Rule.AS_IS] - cost[rule] for rule in other if rule in cost}
+        less = {rule: mean_cost(x, np.array([-most, most]), rows, confidence_level) for rule, x in saved.items()}
+        mass = rows.mass / rows.mass.sum()
         return cls(
             task=task,
             regret=regret,
             rounded=rounded,
             grid=grid,
-            costs={rule: cost for rule in Rule if (cost := costs.get(rule)) is not None},
-            saved={rule: less for rule in Rule if (less := saved.get(rule)) is not None},
-            saved_over_simple=over_simple,
+            costs={rule: cost for rule, cost in costs.items() if cost is not None},
+            saved={rule: x for rule, x in less.items() if x is not None},
+            acted={rule: float(mass @ acted[rule]) for rule in Rule if rule in acted},
             best_threshold=cutoff,
             n=rows.n,
-            n_held_out=0 if held is None else held.n,
         )
 
     @property
@@ -240,13 +236,20 @@ def segment_costs(sample: Sample, task: FiniteTask) -> dict[str, float]:
     return {"cost": forecast + 0.0, "cost_without": min(rules) + 0.0}  # no -0
 
 
-def _best_cutoff(task: FiniteTask, rows: Division) -> float:
-    """The prediction from which acting cost least on the rows that the map was fitted to; 2 is never."""
-    negative, positive = rows.weight.sum(axis=0)
+def _best_cutoff(task: FiniteTask, prob: Floats, weight: Floats) -> float:
+    """The prediction from which acting costs least, given the weight of either outcome; 2 is never."""
     low, high = task.matrix[list(task.order)]
-    gain = negative * (high[0] - low[0]) + positive * (high[1] - low[1])  # of acting, by prediction
+    gain = weight[0] * (high[0] - low[0]) + weight[1] * (high[1] - low[1])  # of acting, by prediction
     total = np.append(np.cumsum(gain[::-1])[::-1], 0.0)
-    return float(np.append(rows.prob, 2.0)[int(np.argmax(total))])
+    return float(np.append(prob, 2.0)[int(np.argmax(total))])
+
+
+def _from_cutoffs(task: FiniteTask, deal: Deal, rows: Sample) -> Any:
+    """The action of each row from the cut-off on that is best on the other folds."""
+    whole, cuts = deal.cross.weight.sum(axis=0), []
+    for own in deal.cross.weight:
+        cuts.append(_best_cutoff(task, deal.cross.prob, whole - own))
+    return np.where(rows.prob >= np.array(cuts)[deal.fold], task.order[-1], task.order[0])
 
 
 def paid(task: FiniteTask, action: Any, rows: Sample) -> Floats:
@@ -265,53 +268,11 @@ def mean_cost(cost: Floats, possible: Floats, rows: Sample, confidence_level: fl
     return _plain(Influence.of(rows, pool=False).mean(cost, possible.min(), possible.max(), confidence_level))
 
 
-def rule_cost(task: FiniteTask, rule: Rule, action: Any, rows: Sample, confidence_level: float) -> Interval | None:
-    """The cost of a rule that is not fitted; a case can cost what its actions can cost."""
+def rule_cost(task: FiniteTask, rule: Rule, cost: Floats, rows: Sample, confidence_level: float) -> Interval | None:
+    """The mean cost of a rule; a case can cost what its actions can cost."""
     possible = {Rule.ALWAYS: task.matrix[task.order[-1]], Rule.NEVER: task.matrix[task.order[0]]}
     possible[Rule.PERFECT] = task.matrix.max(axis=0)
-    return mean_cost(paid(task, action, rows), -possible.get(rule, task.matrix), rows, confidence_level)
-
-
-def _saved_over_simple(
-    task: FiniteTask, rows: Sample, held: Sample, action: Any, confidence_level: float
-) -> Interval | None:
-    """What an action for each row held out saves over the cheaper, on all rows, of always and never acting."""
-    simple = {end: float(rows.mass @ paid(task, task.order[end], rows)) for end in (-1, 0)}
-    least = task.order[min(simple, key=simple.__getitem__)]
-    return _saved(task, held, action, 1 - (1 - confidence_level) / len(simple), over=np.full(len(held.prob), least))
-
-
-def _saved(task: FiniteTask, rows: Sample, action: Any, confidence_level: float, over: Any = None) -> Interval | None:
-    """What an action for each row saves over another, by default over acting on the forecast as it is."""
-    other = task.best_index(rows.prob) if over is None else over
-    saved = paid(task, other, rows) - paid(task, action, rows)
-    most = float(np.ptp(task.matrix, axis=0).max())
-    return mean_cost(saved, np.array([-most, most]), rows, confidence_level)
-
-
-def _changed_cost(
-    task: FiniteTask, rows: Sample, held: Sample, action: Any, confidence_level: float
-) -> Interval | None:
-    """The cost of a fitted rule on rows held out, by regression on that of the forecast, which all rows show."""
-    if held.n_draws < 2:
-        return None
-    everything, part = Influence.of(rows, pool=False), Influence.of(held, pool=False)
-    paid_by_all, old = (paid(task, task.best_index(some.prob), some) for some in (rows, held))
-    new = paid(task, action, held)
-    mean, mean_old, mean_new = float(everything.share @ paid_by_all), float(part.share @ old), float(part.share @ new)
-    spread, apart = part.moments(old - mean_old)[0], part.moments(old - mean_old - new + mean_new)[0]
-    both = part.moments(old - mean_old + new - mean_new)[0]
-    slope = float(np.clip((both - apart) / (4 * spread), 0.0, 1.0)) if 0 < spread < np.inf else 1.0
-    # A row held out adds to both means; what it adds to that of all rows is taken out there.
-    share = held.mass.sum() / rows.mass.sum()
-    known, rest = slope * (paid_by_all - mean), new - mean_new - slope * (old - mean_old)
-    shared = share * slope * (old - mean)
-    most = float(np.ptp(task.matrix, axis=0).max())
-    moments = np.array(everything.moments(known)) - part.moments(shared) + part.moments(shared + rest, (-most, most))
-    value = slope * mean + mean_new - slope * mean_old
-    low, high = part.ends(max(moments[0], 0.0), moments[1], confidence_level)
-    found = Interval(value=value, low=value + low, high=value + high, confidence_level=confidence_level)
-    return _plain(found.within(-task.matrix.max(), -task.matrix.min()))
+    return mean_cost(cost, -possible.get(rule, task.matrix), rows, confidence_level)
 
 
 def _plain(found: Interval) -> Interval:

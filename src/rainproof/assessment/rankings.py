@@ -20,6 +20,7 @@ from rainproof.assessment.assessing import (
     compressed_if_many,
     compute,
     counter,
+    ordered,
     read,
     segments_of,
     steps,
@@ -90,7 +91,9 @@ def references(task: DecisionTask | None, rows: Sample, confidence_level: float)
     if not isinstance(task, FiniteTask):
         return {}
     actions = simple_actions(task, rows)
-    costs = {rule: rule_cost(task, rule, actions[rule], rows, confidence_level) for rule in _REFERENCES}
+    costs = {
+        rule: rule_cost(task, rule, paid(task, actions[rule], rows), rows, confidence_level) for rule in _REFERENCES
+    }
     return {rule: cost for rule, cost in costs.items() if cost is not None}
 
 
@@ -297,7 +300,7 @@ def assess_many(
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     confidence_level: float = 0.95,
     tolerance: float = 0.05,
-    rng: Seed = None,
+    rng: Seed = 0,
     n_resamples: int = 999,
     measures: Iterable[str] | None = None,
     progress: Progress | None = None,
@@ -417,6 +420,7 @@ def _read(forecasts: Any, y_prob: Any, columns: dict[str, Any]) -> tuple[dict[st
         sample = forecasts
     else:
         sample = Sample(forecasts, y_prob, **columns)
+    sample = ordered(sample)
     found = {name: sample[name] for name in sample.forecasts}
     segments = {name: own for name, one in found.items() if (own := segments_of(one)) is not None}
     return found, segments, True

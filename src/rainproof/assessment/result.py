@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -13,11 +14,13 @@ from typing import Any, Literal
 import numpy as np
 
 from rainproof.assessment.advice import ThresholdAdvice, advise, rate_intervals, thresholds
+from rainproof.assessment.calibration import Calibration
 from rainproof.assessment.clinical import ClinicalPerformance, core_set
 from rainproof.assessment.costs import TaskResult
+from rainproof.assessment.evidence import Evidence
 from rainproof.assessment.segments import SegmentTable
 from rainproof.assessment.summaries import DataSummary, Estimate, Histogram, Reliability, for_resampling
-from rainproof.assessment.verdict import Evidence, Verdict, judge
+from rainproof.assessment.verdict import Verdict, judge
 from rainproof.assessment.words import ADVICE_METHOD, PYTHON, Voice
 from rainproof.core import VERSION
 from rainproof.core.curve import FlaggedCases
@@ -30,12 +33,13 @@ from rainproof.decisions.values import ForecastValue, forecast_value
 from rainproof.errors import RainproofWarning
 from rainproof.inference.bands import NullBand, band_of_chance, soft_bins
 from rainproof.inference.guarantees import Guarantee
+from rainproof.inference.proofs import ProvenGain, worth
 from rainproof.inference.tests import CalibrationTest
 from rainproof.measures.catalogue import Measure
 from rainproof.measures.scdl import SoftBinnedProfile
 from rainproof.recalibration.recalibrator import Recalibrator
 
-SCHEMA = 2
+SCHEMA = 3
 BAND_DRAWS = 199  # enough for a band that is drawn, not tested
 _POINTS = 801  # of a curve in JSON
 
@@ -105,6 +109,12 @@ class Parts:
         return forecast_value(sample, recalibrated=map_.predict(sample.y_prob))
 
     @cached_property
+    def worth(self) -> ProvenGain | None:
+        """What the forecast is proven to gain over no forecast; None where draws cannot be told apart."""
+        stream = deepcopy(self._streams[0]).spawn(1)[0]
+        return worth(self._sample._floor(), self._level, stream) if self._sample._divisible else None
+
+    @cached_property
     def histogram(self) -> Histogram:
         """The distribution of the predictions."""
         return Histogram.of(self._sample)
@@ -117,9 +127,10 @@ class Parts:
 
 _WRITTEN = (  # as they are
     *("name", "confidence_level", "tolerance", "n_resamples", "seed", "warnings", "verdict", "measures", "reliability"),
-    *("histogram", "guarantee", "rounded_guarantee", "task", "segments"),
+    *("histogram", "guarantee", "rounded_guarantee", "task", "segments", "worth"),
 )
-_PARTS = ("measures", "null_band", "reliability", "advice", "value", "histogram", "clinical")
+_ESTIMATES = ("calibration", "skill", "skill_as_is", "auroc", "gain")  # of the evidence
+_PARTS = ("measures", "worth", "null_band", "reliability", "advice", "value", "histogram", "clinical")
 
 
 class Reported(Result):
@@ -168,12 +179,17 @@ class Assessment(Reported):
     summary : DataSummary
         The size of the sample: ``n``, ``event_rate`` and so on.
     verdict : Verdict
-        The verdict in words: ``grade``, ``headline``, ``reason``, ``next_step``, ``answers``, ``sentences``.
+        ``grade``, ``rule`` and ``threshold``; in words ``headline``, ``reason``, ``next_step``; and all details.
+    calibration : Calibration
+        Is it honest: ``p_value``, ``direction``, ``mean_prediction``, ``event_rate`` and so on.
     evidence : Evidence
-        The bounds that the verdict rests on.
+        What the verdict rests on: calibration, skill, what recalibration gains, the guarantees.
     measures : tuple of Estimate
-        Every measure: ``value``, ``measure``; ``a["soft_binned_cdl"]`` is one by name. These, and the next five, are
+        Every measure: ``value``, ``measure``; ``a["soft_binned_cdl"]`` is one by name. These, and the next six, are
         computed when they are first asked for: the verdict needs none of them.
+    worth : ProvenGain or None
+        What the forecast as it is provably gains over no forecast at some threshold. None where rows of unequal weight
+        are compressed.
     reliability : Reliability
         The reliability diagram on `shown_grid`.
     histogram : Histogram
@@ -242,6 +258,16 @@ class Assessment(Reported):
         return self._parts.measures
 
     @property
+    def calibration(self) -> Calibration:
+        """Is it honest, and how is it off."""
+        return self.evidence.calibration
+
+    @property
+    def worth(self) -> ProvenGain | None:
+        """What the forecast as it is provably gains over no forecast at some threshold."""
+        return self._parts.worth
+
+    @property
     def clinical(self) -> ClinicalPerformance:
         """What reports on clinical prediction models give (see `clinical_performance`)."""
         return self._parts.clinical
@@ -292,8 +318,7 @@ class Assessment(Reported):
         chance = {"null_threshold": null.thresholds}
         told = {
             **{name: getattr(self, name) for name in _WRITTEN},
-            "worth": self.evidence.worth,
-            "worth_recalibrated": self.evidence.worth_recalibrated,
+            **{name: getattr(self.evidence, name) for name in _ESTIMATES},
             "regret": {
                 **self.regret.to_dict(),
                 **chance,

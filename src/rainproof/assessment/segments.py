@@ -13,6 +13,7 @@ from rainproof.assessment.costs import segment_costs
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Result
 from rainproof.core.segments import FEW_ROWS, Segments
+from rainproof.core.text import aligned
 from rainproof.decisions.tasks import DecisionTask, FiniteTask
 from rainproof.errors import FewRowsWarning, RainproofWarning
 from rainproof.inference.guarantees import Guarantee, guarantee
@@ -36,8 +37,8 @@ class Segment(Result):
         The number of rows.
     share : float
         The share of the weight of all rows.
-    event_rate : float
-        The frequency of the event.
+    mean_prediction, event_rate : float
+        What the predictions say on average, and how often the event happened.
     value : float
         SCDL of the segment's rows.
     loss, loss_bound : float or None
@@ -64,6 +65,7 @@ class Segment(Result):
     key: tuple[str, ...]
     n: int
     share: float
+    mean_prediction: float
     event_rate: float
     value: float
     loss: float | None = None
@@ -134,6 +136,9 @@ class SegmentTable(Result):
         kept = sorted(self.rows, key=lambda s: (s.small, 1.0 if s.p_value is None else s.p_value, -s.value))[:n]
         return tuple(sorted(kept, key=by_loss))
 
+    def __str__(self) -> str:
+        return "\n".join(aligned(words.segment_lines(self), left=1))
+
     def __repr__(self) -> str:
         return f"SegmentTable({len(self.rows)} segments, {len(self.flagged)} flagged, {self.small} small)"
 
@@ -176,6 +181,7 @@ def judge_segments(
                 key=tuple(map(str, key)) if isinstance(key, tuple) else (str(key),),
                 n=sample.n,
                 share=sample.total_weight / total,
+                mean_prediction=sample.mean_prediction,
                 event_rate=sample.event_rate,
                 small=sample.n < FEW_ROWS,
                 flagged=q_value is not None and q_value <= fdr,

@@ -13,14 +13,18 @@ from rainproof.core.text import KEEPS_RANKING, at_least, at_most, percent, rows,
 
 if TYPE_CHECKING:
     from rainproof.assessment.advice import PredictionSwap, ThresholdAdvice
+    from rainproof.assessment.calibration import Calibration
     from rainproof.assessment.costs import TaskResult
+    from rainproof.assessment.evidence import Evidence
     from rainproof.assessment.rankings import AssessmentSet, PairwiseComparison, RankedForecast
     from rainproof.assessment.segments import Segment, SegmentTable
-    from rainproof.assessment.verdict import Evidence
+    from rainproof.inference.proofs import ProvenGain
     from rainproof.inference.switches import SwitchGuarantee
     from rainproof.measures.scdl import SoftBinnedProfile
 
-About = Literal["worth", "loss", "recalibration", "cost", "rounded", "test", "segments", "limits", "note"]
+About = Literal[
+    "calibration", "skill", "loss", "rounded", "recalibration", "cost", "worth", "segments", "limits", "note"
+]
 STAKES = "what is at stake per case (best minus worst outcome)"
 FIXED_CHANGE = "compared with the best fixed change of actions ('where I would do this, do that')"
 SCOPE = (
@@ -32,7 +36,7 @@ ADVICE_METHOD = (
     "average over the range of predictions named, not about each prediction in it."
 )
 _DOING = {
-    Rule.AS_IS: "as it is",
+    Rule.AS_IS: "as they are",
     Rule.RECALIBRATED: "recalibrated",
     Rule.ALWAYS: "always acting",
     Rule.NEVER: "never acting",
@@ -43,6 +47,8 @@ _CALIBRATED = (
     "them, whatever its costs, would gain by changing actions in hindsight."
 )
 _INDIVISIBLE = "compressed rows of unequal weight cannot be divided."
+_LIKELY = 0.2  # p-values above this say nothing worth a look
+_OWN_THRESHOLD = "your own threshold on (10% if a miss costs 9 times a false alarm)"
 
 
 class Voice(NamedTuple):
@@ -56,15 +62,18 @@ class Voice(NamedTuple):
         The parameter, or option, that makes the other outcome the event.
     own_maps : str
         The call, or command, that fits a map for each segment.
+    groups : str
+        The parameter, or option, that says which rows belong together.
     """
 
     recalibrate: tuple[str, ...] = ("a.recalibrator.predict(p)",)
     other_event: str = "pos_label"
     own_maps: str = "Recalibrator().fit(p, y, by=...)"
+    groups: str = "groups="
 
 
 PYTHON = Voice()
-SHELL = Voice(recalibrate=(), other_event="--pos-label", own_maps="rainproof recalibrate --by")
+SHELL = Voice(recalibrate=(), other_event="--pos-label", own_maps="rainproof recalibrate --by", groups="--groups")
 
 
 class Statement(NamedTuple):
@@ -79,12 +88,12 @@ class KeyFigure(Result):
 
     Attributes
     ----------
-    about : {"worth", "loss", "recalibration", "cost"}
+    about : {"calibration", "skill", "cost", "loss"}
         The question.
     question : str
         In words.
     value : str
-        The number, with its unit.
+        The answer, or the number with its unit.
     meaning : str
         What the number is of.
     """
@@ -93,21 +102,51 @@ class KeyFigure(Result):
     question: str
     value: str
     meaning: str
-    _joint: str = " "  # between the two in a sentence
-    _detail: str = ""  # what only the text says
 
     def __str__(self) -> str:
-        return f"{self.value}{self._joint}{self.meaning}{self._detail}"
+        return f"{self.value}, {self.meaning}"
+
+
+# Numbers.
+
+
+def share(value: float, digits: int = 2) -> str:
+    """A share in percent, to two significant digits; near 100% as many as its complement has."""
+    points = round(100 * value, 9)
+    near = min(abs(points), abs(100 - points)) if points > 50 else abs(points)
+    if not 0 < near < 10:
+        return f"{points:.{digits - 2}f}%"
+    return f"{points:.{digits - 1 - math.floor(math.log10(near))}f}%"
+
+
+def two_shares(said: float, happened: float) -> tuple[str, str]:
+    """Two shares, with as many digits as show that they differ."""
+    digits = next((d for d in (2, 3, 4) if share(said, d) != share(happened, d)), 2)
+    return share(said, digits), share(happened, digits)
+
+
+def span(found: Interval) -> str:
+    """The interval of a share."""
+    return f"{share(found.low)} to {share(found.high)}"
 
 
 def p_value(value: float) -> str:
-    """Format a p-value to two digits, rounded up."""
-    return f"{Decimal(str(value)).normalize(Context(prec=2, rounding=ROUND_CEILING)):f}"
+    """A p-value to two digits, rounded up."""
+    if value < 0.001:
+        return "p < 0.001"
+    return f"p = {Decimal(str(value)).normalize(Context(prec=2, rounding=ROUND_CEILING)):f}"
 
 
-def note(warning: str) -> str:
-    """A warning as a sentence of the verdict."""
-    return f"Note: {warning}."
+def p_range(value: float) -> str:
+    """A p-value as coarse as a reader needs it: another seed of the test hardly changes it."""
+    steps = ((0.01, "p < 0.01"), (0.05, "p < 0.05"), (_LIKELY, "p > 0.05"))
+    return p_value(value) if value < 0.001 else next((text for most, text in steps if value <= most), "p > 0.2")
+
+
+def money(amount: float, difference: float = 0.0) -> str:
+    """A cost with as many decimals as two digits of a difference need; two digits of its own without one."""
+    scale = abs(difference) or abs(amount) or 1.0
+    return f"{amount:,.{min(max(0, 1 - math.floor(math.log10(scale))), 12)}f}"
 
 
 def interval(cost: Interval) -> str:
@@ -115,106 +154,286 @@ def interval(cost: Interval) -> str:
     return f"{cost.value:.4g} ({cost.low:.4g} to {cost.high:.4g})"
 
 
+def draws(e: Evidence) -> str:
+    """How many rows there are, or groups."""
+    return rows(e.n) if e.groups in (None, e.n) else _count(e.groups or 0, "group", "groups")
+
+
+def note(warning: str) -> str:
+    """A warning as a sentence of the verdict."""
+    return f"Note: {warning}."
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"1 {one}" if n == 1 else f"{n:,} {many}"
+
+
 # The verdict.
 
-_HEADLINES = {
-    "use": "Use these probabilities as they are.",
-    "recalibrate": "Recalibrate these probabilities before you use them.",
-    "avoid": "Do not use these probabilities: they say little that the event rate does not say.",
+
+def how_off(c: Calibration) -> str:
+    """How the predictions are off, in the numbers that people know."""
+    said, happened = two_shares(c.mean_prediction, c.event_rate)
+    if c.direction in ("too high", "too low", "none") or c.most_biased is None:
+        where = f"they say {said} on average, it happens {happened}"
+    else:
+        said, happened = two_shares(c.most_biased.mean_prediction, c.most_biased.event_rate)
+        where = f"where they say {said}, it happens {happened}"
+    what = {"none": "", "uneven": "off in places: "}.get(c.direction, f"{c.direction}: ")
+    return f"{what}{where}"
+
+
+def looks(c: Calibration) -> str:
+    """What seems to be off where chance can explain it."""
+    worst = c.most_biased
+    if worst is None or c.p_value > _LIKELY:
+        return f"{how_off(c).capitalize()}; that can be chance ({p_range(c.p_value)})."
+    seen = f"{worst.events:,.0f} of {worst.n:,.0f} cases"
+    return (
+        f"Where they say {share(worst.mean_prediction)}, it happened in {seen}, but chance could do that "
+        f"({p_range(c.p_value)})."
+    )
+
+
+def headline(e: Evidence, task: TaskResult | None) -> str:
+    """The verdict, and whether the forecast is honest."""
+    c, unit = e.calibration, "groups" if e.groups not in (None, e.n) else "rows"
+    if e.rarer == 0:
+        return "There is one outcome only: no verdict."
+    if e.is_reversed:
+        return f"Check which outcome is the event: the higher the probability, the rarer it is (AUROC {e.auroc:.2g})."
+    off = f"{how_off(c)} (not chance: {p_range(c.p_value)})"
+    if e.grade == "recalibrate" and e.saved is not None and e.saved.low <= 0:
+        return f"These probabilities are {off}. For your costs it is not clear whether recalibrating pays."
+    if e.grade == "recalibrate":
+        return f"Recalibrate first. These probabilities are {off}."
+    if e.grade == "avoid" and e.constant:
+        said, happened = two_shares(c.mean_prediction, c.event_rate)
+        return f"Do without them. They say {said} for every case; it happens in {happened}."
+    if e.grade == "avoid":
+        if task is not None and len(task.task.thresholds) == 1:
+            return f"You can do without them: at your threshold ({_threshold(task)}) they gain next to nothing."
+        return "Do without them. They hardly tell cases with the event from others, even recalibrated."
+    if e.grade == "use" and not c.rejected:
+        clear = "clear " * (c.p_value <= _LIKELY)
+        return f"Use them. {draws(e)} show no {clear}sign of miscalibration: {how_off(c)} ({p_range(c.p_value)})."
+    if e.grade == "use":
+        rather = "gains next to nothing" if e.negligible else "does not lower your cost"
+        return f"Use them. They are {off}, but correcting that {rather}."
+    if c.rejected:
+        return f"These probabilities are {off}, but {draws(e)} are too few to find a correction that helps."
+    if e.events is None:
+        return f"Too few {unit} to be sure ({e.n if unit == 'rows' else e.groups:,}). {looks(c)}"
+    return f"Too few {_rarer(e)[1]} to be sure ({e.events:,} in {draws(e)}). {looks(c)}"
+
+
+def _threshold(task: TaskResult) -> str:
+    return share(task.task.thresholds[0])
+
+
+def _rarer(e: Evidence) -> tuple[str, str]:
+    """What rows with the rarer outcome are called, one and many."""
+    if e.calibration.event_rate < 0.5:
+        return "event", "events"
+    return "case without the event", "cases without the event"
+
+
+def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
+    """The money, if there are costs; else the size of the effect in one number."""
+    if e.rarer == 0:
+        return f"All outcomes on {these_rows(e.n)} are the same."
+    if task is not None and rule is not None and rule in task.costs:
+        return _costs(task, rule)
+    level = percent(e.confidence_level)
+    if e.grade == "recalibrate" and e.gain is not None:
+        gain = e.gain.share
+        if gain.low <= 0:
+            least = f"at most {share(max(gain.high, 0.0))} of what is at stake"
+            return f"In the decision that gains most, recalibrating gains {least} ({level} interval)."
+        return (
+            f"In the decision that gains most (such as: act from {share(e.gain.threshold)} on), recalibrating gains "
+            f"about {share(gain.value)} of what is at stake ({span(gain)})."
+        )
+    if e.grade == "use" or e.skill is None:
+        return f"{_loss(e)}."
+    if e.grade == "avoid":
+        if e.constant:
+            return "A constant says nothing about a single case that the event rate does not say."
+        most = f"at most {share(max(e.skill.high, 0.0))} of what perfect foresight would gain over no forecast"
+        return f"Recalibrated, they gain {most} (upper end of a {level} interval)."
+    number = f"skill {e.skill.value:.2f} ({e.skill.low:.2f} to {e.skill.high:.2f}); 1 is perfect, 0 is none."
+    return f"S{number[1:]}" if e.useful else f"It is not clear whether they gain over no forecast: {number}"
+
+
+def _loss(e: Evidence) -> str:
+    level = percent(e.confidence_level)
+    if e.guarantee.bound >= 1:
+        return f"{draws(e)} guarantee nothing: the expected loss may be all that is at stake"
+    most = f"at most {at_most(e.guarantee.bound)} of what is at stake in any decision"
+    return f"Acting on them loses {most} ({level} confidence)"
+
+
+def _costs(task: TaskResult, rule: Rule) -> str:
+    """What a way of acting costs beside the forecast as it is, or beside no forecast."""
+    known = {one: cost.value for one, cost in task.costs.items()}
+    if rule is Rule.AS_IS:
+        other = min((one for one in (Rule.ALWAYS, Rule.NEVER) if one in known), key=known.__getitem__)
+        own, simple = (money(known[one], known[other] - known[rule]) for one in (rule, other))
+        return f"Your cost is {own} per case; without them it is {simple} ({_DOING[other]})."
+    saved, before = task.saved[rule], known[Rule.AS_IS]
+    now, then, low, high = (money(x, saved.value) for x in (known[rule], before, saved.low, saved.high))
+    if saved.value == 0:
+        return f"Your cost is {money(before)} per case, {_DOING[rule]} or as they are."
+    if saved.low > 0:
+        return f"Your cost falls from {then} to {now} per case, {_DOING[rule]} (saves {low} to {high})."
+    clear = "it is not clear which is less" if saved.high > 0 else "that costs more"
+    return f"Your cost is {then} per case as they are, {now} {_DOING[rule]}; {clear} (saves {low} to {high})."
+
+
+def next_step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice) -> str:
+    """What to do now, from which threshold on, and how many cases that flags."""
+    if e.rarer == 0:
+        return "Next: get rows with both outcomes."
+    if e.is_reversed:
+        return f"Next: {other_event(voice)}"
+    first = "apply the map, then " * (rule is Rule.RECALIBRATED)
+    if e.grade == "avoid":
+        first = "use another forecast. Until then "
+    if e.grade == "unknown":
+        first = f"until there are more {'groups' if e.groups not in (None, e.n) else 'rows'}, {first}"
+    return f"Next: {first}{_act(e, task, rule)}"
+
+
+def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
+    if rule in (Rule.ALWAYS, Rule.NEVER):
+        return f"{rule.value} act."
+    if rule is None:
+        rate = f"{share(e.calibration.event_rate)} (the event rate)"
+        return f"act always if you act from less than {rate} on, else never."
+    if task is None:
+        return f"act from {_OWN_THRESHOLD}."
+    if len(task.task.thresholds) != 1:
+        return "take the action that is best for the probability."
+    flagged = f" That flags {share(task.acted[rule])} of the cases." if rule in task.acted else ""
+    return f"act from {share(task.task.thresholds[0])} on.{flagged}"
+
+
+def commands(e: Evidence, rule: Rule | None, voice: Voice = PYTHON) -> tuple[str, ...]:
+    """The code or command lines of the next step."""
+    return voice.recalibrate if rule is Rule.RECALIBRATED and not e.is_reversed else ()
+
+
+def check_event(auroc: float | None, voice: Voice) -> str:
+    """What to say about a forecast that is reversed (`is_reversed`)."""
+    fewer = f"the higher the probability, the rarer it is (AUROC {auroc:.2g})"
+    return f"check which outcome is the event: {fewer}. {other_event(voice)}"
+
+
+def other_event(voice: Voice) -> str:
+    """What may have been meant by reversed labels."""
+    return f"Did you mean 1 - p, or the other outcome as the event ({voice.other_event})?"
+
+
+_HEADS = {
+    Rule.AS_IS: "as they are",
+    Rule.RECALIBRATED: "recalibrated",
+    Rule.CUTOFF: "best cut-off",
+    Rule.ALWAYS: "always",
+    Rule.NEVER: "never",
+    Rule.PERFECT: "perfect",
 }
 
 
-def headline(e: Evidence) -> str:
-    """The verdict in a sentence."""
-    if e.is_reversed:
-        return "Check which outcome is the event: higher probabilities go with fewer events."
-    if e.grade != "unknown":
-        return _HEADLINES[e.grade]
-    if e.foresight == 0:
-        return "There is one outcome only: no verdict."
-    if e.useful and e.safe:
-        return "These rows do not tell whether to recalibrate these probabilities first."
-    few = "few rows" if e.rarer is None else f"few {rarer(e, 2)} ({e.rarer:,})"
-    return f"{'Miscalibrated probabilities, and too' if e.miscalibrated else 'Too'} {few} for a verdict."
+def table(e: Evidence, task: TaskResult | None) -> list[list[str]]:
+    """A column for each way of acting, a row for each number; the first row has the heads."""
+    costs = {} if task is None else task.costs
+    rules = [rule for rule in Rule if rule in costs] or [Rule.AS_IS, *[Rule.RECALIBRATED] * (e.gain is not None)]
+    body: list[tuple[str, dict[Rule, str]]] = []
+    if task is not None and costs:
+        sizes = [abs(cost.value) for cost in costs.values() if cost.value] or [1.0]
+        digits = max(min(sizes), max(sizes) / 100)
+        body.append(("cost per case", {rule: money(cost.value, digits) for rule, cost in costs.items()}))
+        body.append(("cases acted on", {rule: share(acted) for rule, acted in task.acted.items()}))
+    c = e.calibration
+    said = {Rule.AS_IS: share(c.mean_prediction)}
+    if e.gain is not None:
+        said[Rule.RECALIBRATED] = share(e.gain.mean_prediction)
+    body.append((f"say on average (happens {share(c.event_rate)})", said))
+    skills = {Rule.AS_IS: e.skill_as_is, Rule.RECALIBRATED: e.skill}
+    body.append(("skill (1 perfect, 0 none)", {rule: f"{x.value:.2f}" for rule, x in skills.items() if x is not None}))
+    loss = {Rule.AS_IS: at_most(min(e.guarantee.bound, 1.0))}
+    if e.certificate is not None:
+        loss[Rule.RECALIBRATED] = at_most(min(e.certificate.loss_bound, 1.0))
+    body.append(("any decision loses at most", loss))
+    lines = [[name, *(cells.get(rule, "") for rule in rules)] for name, cells in body if cells]
+    return [["", *(_HEADS[rule] for rule in rules)], *lines]
 
 
-def reason(e: Evidence) -> str:
-    """Why."""
-    level = f"With {percent(e.confidence_level)} confidence"
-    if e.grade == "use":
-        assert e.worth is not None
+def basis(e: Evidence, voice: Voice) -> str:
+    """What the numbers rest on."""
+    drawn = f"from the cases you will act on (rows that belong together: {voice.groups})"
+    if e.groups is not None:
+        drawn = f"in {_count(e.groups, 'group', 'groups')} whose sizes do not depend on outcomes"
+    return (
+        f"{rows(e.n)}, taken as independent draws {drawn}. Costs and skill are estimates. Losses are shares of what is "
+        f"at stake, proven at {percent(e.confidence_level)} confidence, {KEEPS_RANKING}."
+    )
+
+
+def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator[KeyFigure]:
+    """The answers to the questions that people come with."""
+    c = e.calibration
+    verdict = c.direction.capitalize() if c.rejected else "No sign against it"
+    happens = f"{how_off(c).partition(': ')[2] or how_off(c)} ({p_value(c.p_value)})."
+    yield KeyFigure(about="calibration", question="Calibrated?", value=verdict, meaning=happens)
+    value, meaning = "not defined", "all outcomes are the same." if e.rarer == 0 else _INDIVISIBLE
+    if e.skill is not None:
+        value = f"{e.skill.value:.2f}"
+        meaning = f"recalibrated ({e.skill.low:.2f} to {e.skill.high:.2f}); 1 is perfect, 0 as good as no forecast."
+    yield KeyFigure(about="skill", question="Skill", value=value, meaning=meaning)
+    if task is not None and task.cost is not None:
+        before, now = task.cost.value, task.costs.get(rule or Rule.AS_IS, task.cost).value
+        entered = "" if task.errors is None else " False alarm {:g}, miss {:g}.".format(*task.errors)
+        value = money(before)
+        if before != now:
+            value = f"{money(before, before - now)} \u2192 {money(now, before - now)}"
+        how = _DOING.get(rule or Rule.AS_IS, "as they are")
+        yield KeyFigure(about="cost", question="Your cost", value=value, meaning=f"per case, {how}.{entered}")
+    most = f"at most {at_most(min(e.guarantee.bound, 1.0))}"
+    meaning = (
+        f"of what is at stake in any decision, acting on them as they are ({percent(e.confidence_level)} confidence)."
+    )
+    yield KeyFigure(about="loss", question="Guarantee: loses", value=most, meaning=meaning)
+
+
+def _tested(e: Evidence) -> str:
+    c = e.calibration
+    p, groups = p_value(c.p_value), "" if e.groups is None else ", whatever the dependence within groups"
+    if c.rejected:
         return (
-            f"{level}, they gain at least {at_least(e.worth.relative_at_least)} of what perfect foresight would gain "
-            f"{at_threshold(e.worth.relative_threshold)}, and acting on them loses at most {at_most(e.as_is.bound)} of "
-            f"what is at stake in any decision, {KEEPS_RANKING}."
+            f"The test rejects perfect calibration ({p}{groups}): they are {how_off(c)}. If the probabilities were "
+            "right, a mismatch as large as on these rows would be that unlikely."
         )
-    if e.grade == "recalibrate":
-        assert e.certificate is not None
-        return (
-            f"Acting on the recalibrated probabilities gains about {estimate(e.certificate.gain_estimate)} of what is "
-            f"at stake in some decision (estimate). {level}, it gains at least "
-            f"{at_least(e.certificate.gain_at_least)} in some decision and loses at most "
-            f"{at_most(e.certificate.harm_bound)} in any."
-        )
-    if e.grade == "avoid":
-        assert e.ignored is not None
-        same = f"Every prediction is {e.mean_prediction:.3g}. " if e.constant else ""
-        return (
-            f"{same}{level}, ignoring them, even recalibrated, loses at most {at_most(e.ignored)} of what is at stake "
-            f"in any decision; perfect foresight would be worth up to {at_least(e.foresight)}."
-        )
-    if e.foresight == 0:
-        return f"All outcomes on {these_rows(e.n)} are the same."
-    useful = e.useful or (e.improvable and e.useful_recalibrated)
-    missing = [] if useful else ["that these probabilities gain over no forecast at any threshold"]
-    if e.improvable and not e.improves:
-        assert e.certificate is not None
-        gain = estimate(e.certificate.gain_estimate)
-        missing.append(f"that recalibration gains, although it seems to (about {gain} of what is at stake)")
-    if not e.improvable and not e.safe:
-        missing.append(f"that acting on them loses at most {percent(e.tolerance)} of what is at stake")
-    groups = "" if e.groups in (None, e.n) else f" in {e.groups:,} groups"
-    only = "" if e.rarer is None else f" with only {e.rarer:,} {rarer(e, e.rarer)}"
-    return f"{rows(e.n)}{groups}{only} do not prove {' or '.join(missing)}."
+    return (
+        f"The test does not reject perfect calibration ({p}{groups}): chance alone can explain the mismatch on these "
+        "rows. That does not prove that the probabilities are right."
+    )
 
 
-def rarer(e: Evidence, count: int) -> str:
-    """What so many rows with the rarer outcome are called."""
-    many = "s" * (count != 1)
-    return f"event{many}" if e.event_rate < 0.5 else f"case{many} without the event"
+def _skill(e: Evidence) -> str:
+    if e.skill is None:
+        return f"Skill is not defined: {'all outcomes are the same.' if e.rarer == 0 else _INDIVISIBLE}"
+    raw = "" if e.skill_as_is is None else f"; as they are {e.skill_as_is.value:.2f}"
+    area = "" if e.auroc is None else f" AUROC {e.auroc:.3f}."
+    return (
+        f"Skill {e.skill.value:.2f} ({e.skill.low:.2f} to {e.skill.high:.2f}), recalibrated{raw}: what acting on them "
+        "gains over no forecast (the better of always and never acting), as a share of what perfect foresight would "
+        f"gain, at your threshold, else at the event rate. Maps are judged on rows that they were not fitted to.{area}"
+    )
 
 
-def estimate(share: float) -> str:
-    """An estimate in percent, to two digits."""
-    return percent(float(f"{share:.2g}"))
-
-
-def at_threshold(threshold: float | None) -> str:
-    """Where a gain is proven: act from this probability on."""
-    return "at some threshold" if threshold is None else f"at a threshold of about {100 * threshold:.2g}%"
-
-
-def worth(e: Evidence) -> str:
-    """What the forecast is worth, as it is and recalibrated."""
-    if e.worth is None:
-        return f"What the forecast is worth was not computed: {_INDIVISIBLE}"
-    over = "the better of always and never acting"
-    found = f"These rows do not prove that this forecast gains over {over} at any threshold."
-    if e.worth.proven:
-        found = (
-            f"With {percent(e.confidence_level)} confidence, this forecast gains at least "
-            f"{at_least(e.worth.relative_at_least)} of what perfect foresight would gain over no forecast ({over}), "
-            f"{at_threshold(e.worth.relative_threshold)}, in expectation."
-        )
-    better = e.worth_recalibrated
-    if better is None or not better.proven:
-        return found
-    return f"{found} Recalibrated: at least {at_least(better.relative_at_least)}."
-
-
-def as_is(e: Evidence) -> str:
-    """The guarantee for acting on the probabilities as they are."""
-    level, g = percent(e.confidence_level), e.as_is
+def _as_is(e: Evidence) -> str:
+    level, g = percent(e.confidence_level), e.guarantee
     if g.bound >= 1:
         return f"With {level} confidence these rows guarantee nothing: the expected loss may be all that is at stake."
     return (
@@ -225,85 +444,85 @@ def as_is(e: Evidence) -> str:
     )
 
 
-def rounded(e: Evidence) -> str:
-    """The guarantee for acting on rounded probabilities, against all changes of actions."""
-    g, what = e.rounded, "they have no guarantee either"
+def _rounded(e: Evidence) -> str:
+    g, what = e.rounded_guarantee, "they have no guarantee either"
     if g.bound < 1:
         what = f"the expected loss is at most {at_most(g.bound)}, {FIXED_CHANGE}, monotone or not"
     return f"Rounded at random to multiples of 1/{g.grid}, {what}."
 
 
-def recalibration(e: Evidence) -> str:
-    """What recalibration would gain, and cost."""
-    c = e.certificate
+def _recalibration(e: Evidence) -> str:
+    if e.gain is None:
+        return "Recalibration was not tried: no map can be fitted to these rows."
+    gain, c = e.gain.share, e.certificate
+    found = (
+        f"Recalibration gains {share(gain.value)} ({span(gain)}) of what is at stake in the yes-or-no decision that "
+        "gains most (estimate: maps and decision were chosen on other rows than those that judge them)."
+    )
     if c is None:
-        return f"Recalibration was not tried: {_INDIVISIBLE}"
-    if e.method == "none":
-        return "Recalibration: no map did better in cross-validation than the probabilities as they are."
-    gain = f"it gains at least {at_least(c.gain_at_least)} of what is at stake in some decision"
+        return f"{found} The map is fitted to all rows, so nothing is proven of it: they are too few to spare some."
+    proven = (
+        f"there is a decision that gains at least {at_least(c.gain_at_least)}"
+        if c.gain_at_least > 0
+        else "no gain is proven"
+    )
     return (
-        f"Recalibration ({e.method}), on {rows(c.n)} that the map was not fitted to: "
-        f"{gain if c.gain_at_least > 0 else 'no gain is proven'}, and it loses at most {at_most(c.harm_bound)} in any. "
-        f"Acting on the recalibrated probabilities loses at most {at_most(c.loss_bound)} in any decision, "
-        f"{KEEPS_RANKING}."
+        f"{found} Of the map itself, on {rows(c.n)} that it was not fitted to: {proven}, and every decision loses at "
+        f"most {at_most(c.harm_bound)} by using it. Acting on the recalibrated probabilities loses at most "
+        f"{at_most(c.loss_bound)} in any decision, {KEEPS_RANKING}."
     )
 
 
-def costs(task: TaskResult) -> str:
-    """The costs of the user's own decision, by rule."""
+def _all_costs(task: TaskResult) -> str:
     shown = "; ".join(f"{LABELS[rule].lower()} {interval(cost)}" for rule, cost in task.costs.items())
     return (
-        f"Your decision, cost per case on {rows(task.n)}, with approximate intervals: {shown}. Those of the "
-        f"map and the cut-off were measured on {rows(task.n_held_out)} that they were not fitted to."
+        f"Your decision, cost per case on {rows(task.n)}, with approximate intervals: {shown}. Maps and cut-offs are "
+        "judged on rows that they were not fitted to."
     )
 
 
-def calibration(e: Evidence) -> str:
-    """The result of the test."""
-    assert e.p_value is not None
-    p = p_value(e.p_value)
-    groups = "" if e.test is not None else ", whatever the dependence within groups"
-    rejects, meaning = (
-        "does not reject",
-        ("chance alone can explain the mismatch on these rows. That does not prove that the probabilities are right."),
+def worth(found: ProvenGain | None, confidence_level: float) -> str:
+    """What the forecast is proven to be worth over no forecast."""
+    if found is None:
+        return f"What the forecast is worth was not computed: {_INDIVISIBLE}"
+    over = "the better of always and never acting"
+    if not found.proven:
+        return f"These rows do not prove that there is a decision that gains by this forecast over {over}."
+    return (
+        f"With {percent(confidence_level)} confidence, there is a threshold at which this forecast, as it is, gains at "
+        f"least {at_least(found.relative_at_least)} of what perfect foresight would gain over no forecast ({over}), in "
+        "expectation."
     )
-    if e.miscalibrated:
-        rejects, meaning = (
-            "rejects",
-            (
-                "if the probabilities were right, chance would produce a mismatch as large as on these rows with "
-                f"probability {p} at most."
-            ),
-        )
-    return f"The test {rejects} perfect calibration (p = {p}{groups}): {meaning}"
 
 
 def limits(e: Evidence) -> str:
     """What the statements rest on, and how they hold."""
-    drawn = rows(e.n)
+    drawn = f"{rows(e.n)} were drawn independently from the cases that will be acted on"
     if e.groups is not None:
-        drawn = f"{e.groups:,} groups of rows (the intervals and bands of the charts treat rows as independent)"
+        drawn = (
+            f"{e.groups:,} groups of rows were drawn independently and their sizes do not depend on the outcomes (the "
+            "intervals and bands of the charts treat rows as independent)"
+        )
     same = f"All outcomes on {these_rows(e.n)} are the same: nothing is known about the other outcome. "
     return (
-        f"{same * (e.foresight == 0)}Each statement holds with {percent(e.confidence_level)} confidence by itself, "
-        f"if the {drawn} were drawn independently."
+        f"{same * (e.rarer == 0)}Each statement holds with {percent(e.confidence_level)} confidence by itself, if the "
+        f"{drawn}; intervals do so approximately."
     )
 
 
 def details(
-    e: Evidence, task: TaskResult | None, table: SegmentTable | None, notes: tuple[str, ...], voice: Voice
+    e: Evidence, task: TaskResult | None, found: SegmentTable | None, notes: tuple[str, ...], voice: Voice
 ) -> Iterator[Statement]:
     """What the verdict rests on, in the order of reading."""
-    yield Statement("worth", worth(e))
-    yield Statement("loss", as_is(e))
-    yield Statement("rounded", rounded(e))
-    yield Statement("recalibration", recalibration(e))
+    yield Statement("calibration", _tested(e))
+    yield Statement("skill", _skill(e))
+    yield Statement("recalibration", _recalibration(e))
     if task is not None and task.cost is not None:
-        yield Statement("cost", costs(task))
-    if e.p_value is not None:
-        yield Statement("test", calibration(e))
-    if table is not None:
-        yield Statement("segments", segments(table, voice, groups=e.groups is not None))
+        yield Statement("cost", _all_costs(task))
+    yield Statement("loss", _as_is(e))
+    yield Statement("rounded", _rounded(e))
+    if found is not None:
+        yield Statement("segments", segments(found, voice, groups=e.groups is not None))
     yield Statement("limits", limits(e))
     for warning in notes:
         yield Statement("note", note(warning))
@@ -312,22 +531,26 @@ def details(
 # Segments.
 
 
-def segments(table: SegmentTable, voice: Voice = PYTHON, *, groups: bool = False) -> str:
-    """How many segments are miscalibrated beyond chance, allowing for how many were tested, but not for groups."""
-    tested = len(table.rows) - table.small
-    few = f" {_count(table.small, 'segment has', 'segments have')} too few rows to be tested." if table.small else ""
+def segments(found: SegmentTable, voice: Voice = PYTHON, *, groups: bool = False) -> str:
+    """How many segments are off beyond chance, allowing for how many were tested, not for groups; and which most."""
+    tested, flagged = len(found.rows) - found.small, found.flagged
+    few = f" {_count(found.small, 'segment has', 'segments have')} too few rows to be tested." if found.small else ""
     if not tested:
         return few.strip()
-    names = [short(segment.label) for segment in table.flagged]
-    if not names:
-        return f"Of {_count(tested, 'segment', 'segments')} tested, none is miscalibrated beyond chance.{few}"
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    are = "is" if len(names) == 1 else "are"
-    alone = " for independent rows" if groups else ""
+    by = f"{_count(tested, 'segment', 'segments')} ({', '.join(found.by)})"
+    if not flagged:
+        return f"None of {by} is off beyond chance.{few}"
+    many = (
+        f"All {by} are"
+        if len(flagged) == tested
+        else f"{len(flagged):,} of {by} {'is' if len(flagged) == 1 else 'are'}"
+    )
+    worst = flagged[0]
+    said, happened = two_shares(worst.mean_prediction, worst.event_rate)
+    alone = ", for independent rows" if groups else ""
     return (
-        f"Of {_count(tested, 'segment', 'segments')} tested, {len(names):,} {are} miscalibrated beyond chance (false "
-        f"discovery rate {percent(table.fdr)}{alone}): {', '.join(names[:_NAMED])}{more}.{few} Try "
-        f"a map for each: {voice.own_maps}."
+        f"{many} off beyond chance (false discovery rate {percent(found.fdr)}{alone}), most {short(worst.label)}: says "
+        f"{said}, happens {happened}.{few} A map for each: {voice.own_maps}."
     )
 
 
@@ -336,6 +559,20 @@ def segment_status(segment: Segment) -> str:
     if segment.small:
         return "too few rows to be tested"
     return "miscalibrated beyond chance" if segment.flagged else "no sign of miscalibration"
+
+
+def segment_lines(found: SegmentTable, most: int = 20) -> list[list[str]]:
+    """The segments as lines of a table with its head, those most off first."""
+    costs = any(one.cost is not None for one in found.rows)
+    lines = [[", ".join(found.by), "rows", "says", "happens", "p", "q", *["cost"] * costs]]
+    for one in found.first(most):
+        numbers = (
+            "" if x is None else p_value(x).removeprefix("p = ").removeprefix("p ") for x in (one.p_value, one.q_value)
+        )
+        cost = [] if not costs else ["" if one.cost is None else f"{one.cost:.3g}"]
+        both = two_shares(one.mean_prediction, one.event_rate)
+        lines.append([short(one.label, 40), f"{one.n:,}", *both, *numbers, *cost])
+    return lines
 
 
 # Advice.
@@ -384,328 +621,6 @@ def scdl_threshold(profile: SoftBinnedProfile, low: float, high: float) -> str:
     """Between which thresholds the loss is largest."""
     digits = max(2, len(str(profile.m_star)))
     return f"Largest loss: decisions with a threshold between {low:.{digits}f} and {high:.{digits}f}."
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"1 {one}" if n == 1 else f"{n:,} {many}"
-
-
-# The answers.
-
-
-def worth_answer(e: Evidence, task: TaskResult | None) -> KeyFigure:
-    """Is it useful?"""
-    value, joint, meaning = "unknown", ": ", _INDIVISIBLE
-    if e.worth is not None and not e.worth.proven:
-        value, meaning = "not proven", f"no gain over no forecast is proven at any threshold.{_useful_to_you(task)}"
-    elif e.worth is not None:
-        assert e.worth.relative_threshold is not None
-        where = f"where it helps most (threshold of about {100 * e.worth.relative_threshold:.2g}%)"
-        value, joint = f"at least {at_least(e.worth.relative_at_least)}", " "
-        meaning = f"of perfect foresight's gain over no forecast, {where}.{_useful_to_you(task)}"
-    return KeyFigure(about="worth", question="Is it useful?", value=value, meaning=meaning, _joint=joint)
-
-
-def _useful_to_you(task: TaskResult | None) -> str:
-    """Whether the forecast as it is costs the user less than no forecast, as far as an approximate interval tells."""
-    plain = None if task is None else task.simplest
-    if task is None or plain is None or plain not in task.saved:
-        return ""
-    saved, rule = task.saved[plain], _DOING[plain]
-    if saved.low <= 0 <= saved.high:
-        return f" For your costs, {rule} may cost no more."
-    return f" As it is, {rule} costs you less." if saved.low > 0 else f" For your costs, {rule} costs more."
-
-
-def loss_answer(e: Evidence) -> KeyFigure:
-    """What does miscalibration cost?"""
-    return KeyFigure(
-        about="loss",
-        question="Miscalibration costs",
-        value=f"at most {at_most(min(e.as_is.bound, 1.0))}",
-        meaning=f"of what is at stake, {KEEPS_RANKING}.",
-        _detail=f" Mean prediction {_share(e.mean_prediction)}, event rate {_share(e.event_rate)}.",
-    )
-
-
-def recalibration_answer(e: Evidence) -> KeyFigure:
-    """What would recalibration gain?"""
-    c = e.certificate
-    if c is None:
-        value, joint, meaning = "unknown", ": ", _INDIVISIBLE
-    elif e.method == "none":
-        value, joint, meaning = "no change", ": ", "no map did better than the probabilities as they are."
-    elif e.grade == "avoid" and e.ignored is not None:
-        over = f"; over the forecast as it is at least {at_least(c.gain_at_least)} in some decision"
-        value, joint = f"at most {at_most(e.ignored)} over no forecast", ", "
-        meaning = f"of what is at stake in any decision{over if c.gain_at_least > 0 else ''}."
-    elif e.grade == "use":
-        gain = f"about {estimate(c.gain_estimate)} of what is at stake ({e.method}, estimate)"
-        value, joint, meaning = "not needed", ": ", f"no decision gains more than {gain}."
-    elif c.gain_at_least == 0:
-        value, joint = "nothing proven", "; "
-        meaning = f"it loses at most {at_most(c.harm_bound)} of what is at stake in any decision ({e.method})."
-    else:
-        value, joint = f"about {estimate(c.gain_estimate)}", " "
-        meaning = (
-            f"of what is at stake in some decision (estimate; at least {at_least(c.gain_at_least)} proven); none loses "
-            f"over {at_most(c.harm_bound)} ({e.method})."
-        )
-    return KeyFigure(about="recalibration", question="Recalibration gains", value=value, meaning=meaning, _joint=joint)
-
-
-def cost_answer(task: TaskResult, cost: Interval) -> KeyFigure:
-    """What does it cost you? `cost` is that of the forecast as it is."""
-    better = "" if task.cost_recalibrated is None else f" recalibrated {interval(task.cost_recalibrated)};"
-    others = {"always acting": task.cost_always, "never": task.cost_never}
-    named = ", ".join(f"{name} {other.value:.4g}" for name, other in others.items() if other is not None)
-    entered = "" if task.errors is None else " False alarm {:g}, miss {:g}.".format(*task.errors)
-    return KeyFigure(
-        about="cost",
-        question="Your cost",
-        value=f"{cost.value:.4g} per case",
-        meaning=f"as it is ({cost.low:.4g} to {cost.high:.4g});{better} {named}.{entered}",
-    )
-
-
-def answers(e: Evidence, task: TaskResult | None) -> Iterator[KeyFigure]:
-    """The answers to the questions that people come with."""
-    yield worth_answer(e, task)
-    yield loss_answer(e)
-    yield recalibration_answer(e)
-    if task is not None and task.cost is not None:
-        yield cost_answer(task, task.cost)
-
-
-def _share(share: float) -> str:
-    """A share of rows in percent, to three digits."""
-    return percent(float(f"{share:.3g}"))
-
-
-# The next step.
-
-
-_RULES = {  # of equals, the simplest comes first
-    Rule.ALWAYS: "always acting",
-    Rule.NEVER: "never acting",
-    Rule.AS_IS: "acting on the probabilities as they are",
-    Rule.RECALIBRATED: "acting on the recalibrated probabilities",
-}
-_THRESHOLD = "false-alarm cost / (false-alarm + miss cost)"
-_MEANWHILE = {
-    Rule.ALWAYS: "always act, whatever the probability",
-    Rule.NEVER: "never act, whatever the probability",
-    Rule.AS_IS: "use the probabilities as they are{act}",
-    Rule.RECALIBRATED: "recalibrate ({method}, as below){act}",
-    None: "decide without these probabilities{simple}",
-}
-
-
-def next_step(e: Evidence, task: TaskResult | None, voice: Voice = PYTHON) -> str:
-    """What to do now."""
-    if e.is_reversed:
-        return f"Next: {check_event(e.auroc, voice)}"
-    own = cheapest(task, recalibrated=e.grade == "recalibrate")
-    if e.grade == "use":
-        return _use(task, own)
-    if e.grade == "recalibrate":
-        apply, act = f"Next: apply the map ({e.method}), as below", _act(task, ", and ", recalibrated=True)
-        if task is None or own is None:
-            return f"{apply}{act}."
-        if own[0] is Rule.RECALIBRATED:
-            return f"{apply}{act}. {_own_costs(e, task, own[0])}"
-        return f"{apply}. For your costs {own[1]}"
-    if e.grade == "avoid":
-        return f"Next: use another forecast. Without one, {_simple(e)}.{_without(task)}"
-    rule = meanwhile(e, task)
-    act = _act(task, ", and ", recalibrated=rule is Rule.RECALIBRATED)
-    do = _MEANWHILE[rule].format(method=e.method, act=act, simple=f": {_simple(e)}" * (e.foresight > 0))
-    if not e.useful and rule is not Rule.RECALIBRATED and not _priced(e, task):  # a guess: data come first
-        return f"Next: get more data. {_more_data(e)} Until then {do}{_why(e, task, rule)}"
-    return f"Next: until there is more data, {do}{_why(e, task, rule)} {_more_data(e)}"
-
-
-def check_event(auroc: float | None, voice: Voice) -> str:
-    """What to say about a forecast that is reversed (`is_reversed`)."""
-    fewer = f"higher predictions go with fewer events (AUROC {auroc:.2g})"
-    return f"check which outcome is the event: {fewer}. {other_event(voice)}"
-
-
-def other_event(voice: Voice) -> str:
-    """What may have been meant by reversed labels."""
-    return f"Did you mean 1 - p, or the other outcome as the event ({voice.other_event})?"
-
-
-def commands(e: Evidence, task: TaskResult | None, voice: Voice = PYTHON) -> tuple[str, ...]:
-    """The code or command lines of the next step."""
-    applies = e.grade == "recalibrate" or (e.grade == "unknown" and meanwhile(e, task) is Rule.RECALIBRATED)
-    return voice.recalibrate if applies and not e.is_reversed else ()
-
-
-def meanwhile(e: Evidence, task: TaskResult | None) -> Rule | None:
-    """The rule to follow until there is a verdict; None is to ignore the forecast.
-
-    With costs it is the rule that costs least by the estimate, which for recalibration comes from few rows: it must
-    clearly cost less, or the test reject calibration. A forecast that is proven useful and safe gives way only
-    to a rule that clearly costs less. Without costs it is a forecast that is proven useful, or whose Brier score on
-    these rows is below that of the event rate; recalibrated, if it is miscalibrated and that seems to gain.
-    """
-    known, safe = _costs(task), e.useful and e.safe
-    if task is not None and _priced(e, task):
-        if not e.miscalibrated and not _clearly_saves(task, Rule.RECALIBRATED):
-            known.pop(Rule.RECALIBRATED, None)
-        rule = _first(known)
-        return Rule.AS_IS if safe and not _clearly_saves(task, rule) else rule
-    if safe:
-        return Rule.AS_IS
-    if e.better_recalibrated:
-        return Rule.RECALIBRATED
-    return Rule.AS_IS if e.useful or e.brier_score < e.brier_without else None
-
-
-def _act(task: TaskResult | None, before: str = "", *, recalibrated: bool = False) -> str:
-    """From which probability on to act, if one says it: the one threshold of the task, or the rule for it."""
-    if task is not None and len(task.task.thresholds) != 1:
-        return ""
-    threshold = _THRESHOLD if task is None else f"{task.task.thresholds[0]:.3g}"
-    return f"{before}act on cases with a {'recalibrated ' * recalibrated}probability of at least {threshold}"
-
-
-def _simple(e: Evidence) -> str:
-    """What to do without a forecast."""
-    rate = f"{100 * e.event_rate:.3g}% (the event rate)"
-    return f"always act if your threshold ({_THRESHOLD}) is below {rate}, otherwise never"
-
-
-def _why(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
-    """What speaks for the rule, as far as it is known."""
-    if task is not None and rule is not None and _priced(e, task):
-        return f". {_own_costs(e, task, rule)}"
-    if rule is Rule.RECALIBRATED:
-        assert e.certificate is not None
-        gain = estimate(e.certificate.gain_estimate)
-        return f". That is the better guess, with an estimated gain of {gain} of what is at stake."
-    if e.useful and e.safe:
-        return (
-            f". With {percent(e.confidence_level)} confidence that loses at most {at_most(e.as_is.bound)} of what is "
-            "at stake in any decision."
-        )
-    if e.useful:
-        assert e.worth is not None
-        return f". They are proven useful {at_threshold(e.worth.relative_threshold)}; elsewhere that is a guess."
-    if e.foresight == 0:
-        return "."
-    than = "closer" if rule is Rule.AS_IS else "no closer"
-    scores = f"Brier score {e.brier_score:.3g} against {e.brier_without:.3g}"
-    rate = "the event rate of the other rows"  # for each row
-    return f". That is a guess: on these rows they come {than} to the outcomes than {rate} does ({scores})."
-
-
-def _own_costs(e: Evidence, task: TaskResult, rule: Rule) -> str:
-    """What the rule costs the user beside simpler ones, and what it saves."""
-    known, saved = _costs(task), task.saved.get(rule)
-    best = _first(known)
-    if rule is Rule.AS_IS and best is not rule:
-        both = f"{known[rule]:.4g} per case, {_DOING[best]} {known[best]:.4g}"
-        return f"For your costs that costs {both} (estimates that do not tell which is less)."
-    if saved is None:
-        return f"For your costs that costs least, {known[rule]:.4g} per case (an estimate)."
-    compared = sorted({rule, Rule.AS_IS, task.simplest or rule}, key=lambda other: (known[other], other is not rule))
-    costs = ", ".join(f"{_DOING[other]} {known[other]:.4g}" for other in compared)
-    # An interval above 0 can stand beside a verdict that nothing is proven.
-    about = ", for these costs; a verdict must hold for all" if e.grade == "unknown" and saved.low > 0 else ""
-    doubt = "" if saved.low > 0 else ", so perhaps nothing"
-    also, plain, over = "", task.simplest, task.saved_over_simple
-    if rule is Rule.RECALIBRATED and plain is not None and over is not None and over.low <= 0:
-        also = f" Recalibrated is not proven cheaper than {_DOING[plain]}."
-    return (
-        f"Your cost per case: {costs}. That saves {saved.low:.3g} to {saved.high:.3g} over as it is (approximate"
-        f"{about}){doubt}.{also}"
-    )
-
-
-def cheapest(task: TaskResult | None, *, recalibrated: bool) -> tuple[Rule, str] | None:
-    """The rule that costs least, and a sentence about it.
-
-    Where recalibration is not the verdict (`recalibrated`), it must clearly cost less than acting on the forecast as it
-    is, if that costs less than no forecast.
-    """
-    known = _costs(task)
-    if task is None or not known:
-        return None
-    rule = _first(known)
-    if rule is Rule.RECALIBRATED and not recalibrated and _helps(known) and not _clearly_saves(task, rule):
-        both = f"{known[Rule.AS_IS]:.4g} per case as they are, {known[rule]:.4g} recalibrated"
-        return Rule.AS_IS, f"acting on the probabilities costs {both} (estimates that do not tell which is less)."
-    nothing = ": the forecast gains you nothing" * (rule in (Rule.ALWAYS, Rule.NEVER))
-    return rule, f"{_RULES[rule]} costs least, {known[rule]:.4g} per case{nothing} (an estimate)."
-
-
-def _priced(e: Evidence, task: TaskResult | None) -> bool:
-    """Whether the user's costs tell rules apart."""
-    return bool(_costs(task)) and e.foresight > 0
-
-
-def _costs(task: TaskResult | None) -> dict[Rule, float]:
-    """The cost of each rule that has one."""
-    return {} if task is None else {rule: task.costs[rule].value for rule in _RULES if rule in task.costs}
-
-
-def _first(known: dict[Rule, float]) -> Rule:
-    """The rule that costs least."""
-    least = min(known.values())
-    return next(rule for rule, cost in known.items() if cost <= least + 1e-12 * abs(least))
-
-
-def _helps(known: dict[Rule, float]) -> bool:
-    """Whether acting on the forecast as it is costs less than always and never acting."""
-    return _first({rule: cost for rule, cost in known.items() if rule is not Rule.RECALIBRATED}) is Rule.AS_IS
-
-
-def _clearly_saves(task: TaskResult, rule: Rule) -> bool:
-    """Whether a rule clearly costs less than acting on the forecast as it is: the interval of the saving is above 0."""
-    return rule in task.saved and task.saved[rule].low > 0
-
-
-def _use(task: TaskResult | None, own: tuple[Rule, str] | None) -> str:
-    """What to do with a forecast that can be used as it is."""
-    costs = _costs(task)
-    if own is not None and not _helps(costs):
-        return f"Next, for your costs: {own[1]}"
-    act = _act(task)
-    rule = ": 10% if a miss costs 9 times a false alarm" if task is None else f" ({_THRESHOLD})" * bool(act)
-    found = f"Next: {act or 'act on these probabilities'}{rule}."
-    if own is None or own[0] is not Rule.RECALIBRATED:
-        return found
-    less = f"{costs[Rule.RECALIBRATED]:.4g} instead of {costs[Rule.AS_IS]:.4g} per case (an estimate)"
-    return f"{found} Recalibrated, they would cost you a little less: {less}."
-
-
-def _without(task: TaskResult | None) -> str:
-    """What costs the user less without a forecast."""
-    if task is None or task.cost_always is None or task.cost_never is None:
-        return ""
-    (least, rule), (more, other) = sorted([(task.cost_always.value, "always"), (task.cost_never.value, "never")])
-    return f" For your costs {rule} acting costs {least:.4g} per case, {other} acting {more:.4g} (estimates)."
-
-
-def _more_data(e: Evidence) -> str:
-    """How much data a verdict needs, as far as these rows tell."""
-    if e.foresight == 0:
-        return "A verdict needs rows with both outcomes."
-    if e.rows_needed is None:
-        what = "rows" if e.rarer is None else rarer(e, 2)
-        where = "" if e.groups is None else ", in new groups"
-        return f"A verdict needs more {what}{where}; these do not tell how many."
-    most = "about" if e.useful else "more than"
-    groups = "" if e.groups is None else f" in {_rounded(e.groups * e.rows_needed / e.n)} groups"
-    now = f"{e.n:,}" if e.groups is None else f"{e.n:,} in {e.groups:,}"
-    return f"A verdict needs {most} {_rounded(e.rows_needed)} rows{groups} in all (an estimate; there are {now})."
-
-
-def _rounded(number: float) -> str:
-    """A number to two digits."""
-    return f"{float(f'{number:.2g}'):,.0f}"
 
 
 # Several forecasts.

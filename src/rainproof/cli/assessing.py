@@ -63,12 +63,14 @@ def assess_files(arguments: argparse.Namespace) -> Assessment:
 
 
 def say_verdict(assessment: Assessment, *, verbose: bool = False) -> None:
-    """Print headline (in the colour of the grade), reason, next step and answers; with `verbose` all details."""
+    """Print headline (in the colour of the grade), reason, next step, table and segments; or all details."""
     verdict = assessment.verdict
     headline = coloured(wrapped(one_line(verdict.headline)), COLOURS[verdict.grade], sys.stdout)
     say(sys.stdout, f"{headline}\n{verdict.body()}\n")
     shown = [one_line(s.text) for s in verdict.sentences if verbose or s.about in _ALWAYS]
     say_paragraphs(["", *shown] if shown else [])
+    if assessment.segments is not None:
+        say(sys.stdout, f"\n{assessment.segments}\n")
 
 
 def run_assess_many(arguments: argparse.Namespace) -> int:

@@ -47,14 +47,16 @@ def log(assessment: Assessment, *, prefix: str = "rainproof") -> None:
 
 def metrics(assessment: Assessment) -> dict[str, float]:
     """Return the numbers of an assessment by name; those that are not finite are left out."""
-    worth = assessment.evidence.worth
+    skill, c = assessment.evidence.skill, assessment.calibration
     certificate = None if assessment.recalibrator is None else assessment.recalibrator.certificate_
     numbers: dict[str, float | None] = {
         "rows": float(assessment.summary.n),
         "event_rate": assessment.summary.event_rate,
         "loss_bound_as_is": assessment.guarantee.bound,
         "loss_bound_rounded": assessment.rounded_guarantee.bound,
-        "worth_at_least": None if worth is None else worth.relative_at_least,
+        "mean_prediction": c.mean_prediction,
+        "calibration_p_value": c.p_value,
+        "skill": None if skill is None else skill.value,
         "recalibration_harm_bound": None if certificate is None else certificate.harm_bound,
         "recalibration_gain_at_least": None if certificate is None else certificate.gain_at_least,
     }

@@ -150,7 +150,8 @@ def _pooled(sample: Sample, part: Ints) -> tuple[Floats, Floats, Ints]:
     slot = (part[order] * 2 + sample.event[order]) * size + at
     table: Floats = np.bincount(slot, share, FOLDS * 2 * size).astype(np.float64).reshape(FOLDS, 2, size)
     mean = np.bincount(at, share * ordered, size) / np.bincount(at, share, size)
-    return mean, table, entry
+    last, given = np.append(first[1:], len(ordered)) - 1, sample.prob[order]
+    return np.clip(mean, given[first], given[last]), table, entry  # equal predictions exactly as they are
 
 
 def _pools(prob: Floats, rank: Floats) -> Ints:

@@ -16,12 +16,11 @@ from pathlib import Path
 from string import Template
 from typing import Any, Literal
 
-from rainproof.assessment.costs import LABELS
+from rainproof.assessment import words
 from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
 from rainproof.assessment.summaries import Estimate
 from rainproof.core.files import check_replaced, check_suffix, write_atomic
-from rainproof.core.result import Interval
 from rainproof.core.text import short
 from rainproof.errors import InputError
 from rainproof.report import pages, tables
@@ -30,10 +29,6 @@ from rainproof.report.tables import Column, folded, items, number, percent, tabl
 __all__ = ["to_html"]
 
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
-_DECISION_CURVES = (
-    '<div class="chart" data-chart="all-value"></div><figcaption><strong>Decision curves</strong>: gain per case over '
-    "no forecast, by the probability from which you act. Higher is better.</figcaption>"
-)
 _LONGEST_NAME = 500  # characters of a name on the page: more would take the browser seconds to lay out
 
 
@@ -115,11 +110,11 @@ def to_html(
 
 def _article(a: Assessment, index: int, preset: str | None, **options: Any) -> str:
     """The part of the page on one assessment; the preset decides what comes after the verdict."""
-    found = pages.fields(a, index, **options)
-    clinical = preset == "clinical"
+    found, clinical = pages.fields(a, index, **options), preset == "clinical"
     first = Template(_read("clinical.html" if clinical else "overview.html"))
-    notes = f'<div class="asides">{found["notes"]}</div>' if clinical and found["notes"] else ""
-    found["first"] = notes + first.substitute(pages.clinical_fields(a, index) if clinical else found)
+    curve = Template(_read("curve.html")).substitute(pages.curve_fields(index, several=False))
+    own = {**found, **pages.clinical_fields(a, index)} if clinical else found
+    found["first"] = found["asides"] * clinical + first.substitute(own, curve=curve)
     return Template(_read("article.html")).substitute(found)
 
 
@@ -164,12 +159,11 @@ def _segments(a: Assessment) -> int:
 
 def _comparison(found: AssessmentSet, preset: str | None) -> str:
     """The part of the page above the single assessments where there are several."""
-    clinical = preset == "clinical"
     return Template(_read("comparison.html")).substitute(
         headline=escape(found.headline),
         next_step="" if found.next_step is None else f'<p class="next">{escape(found.next_step)}</p>',
-        forecasts=_forecasts_table(found) + (pages.comparison(found) if clinical else ""),
-        decision_curves=pages.DECISION_CURVES if clinical else _DECISION_CURVES,
+        forecasts=_forecasts_table(found) + (pages.comparison(found) if preset == "clinical" else ""),
+        curve=Template(_read("curve.html")).substitute(pages.curve_fields("all", several=True)),
         measures=folded("All measures of all forecasts", _measures_table(found)),
         pairs=folded("Pairs of forecasts", f"<ul>{items(found.sentences)}</ul>{_pairs_table(found)}"),
         options="".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(found)),
@@ -177,30 +171,11 @@ def _comparison(found: AssessmentSet, preset: str | None) -> str:
 
 
 def _forecasts_table(found: AssessmentSet) -> str:
-    """One row per forecast, best first: its grade, what it costs, and the answers; then rules without a forecast."""
-    priced = any(one.cost is not None for one in found.standings)
-    rows: list[tuple[Any, ...]] = []
-    for one, a in zip(found.standings, found.assessments, strict=True):
-        costs = (*_ends(one.cost), one.cost_recalibrated and one.cost_recalibrated.value) if priced else ()
-        worth = a.evidence.worth and a.evidence.worth.relative_at_least
-        grade, scores = pages.GRADES[one.grade][1], (one.brier_score, one.auroc)
-        rows.append((one.name, grade, *costs, worth, a.guarantee.bound, *scores))
-    rows += [(LABELS[rule].lower(), "", *_ends(cost), *[None] * 5) for rule, cost in found.references.items()]
-    costs_of = ("Cost per case", "Low", "High", "Recalibrated") if priced else ()
-    heads = [("Worth at least", percent), ("Loss at most", percent), ("Brier score", number), ("AUROC", number)]
-    columns = [
-        Column("Forecast", itemgetter(0), short),
-        Column("Verdict", itemgetter(1)),
-        *tables.numbered(*((head, number) for head in costs_of), *heads, start=2),
-    ]
-    names = list(found)
-    order = [*map(names.index, found.ranking), *range(len(names), len(rows))]
-    return table("Forecasts, best first", "models", columns, rows, order=order)
-
-
-def _ends(cost: Interval | None) -> tuple[float | None, ...]:
-    """A cost and the ends of its interval."""
-    return (None, None, None) if cost is None else (cost.value, cost.low, cost.high)
+    """One row per forecast, best first, then rules without a forecast: as in the terminal."""
+    head, *lines = words.standings(found)
+    heads = [name[:1].upper() + name[1:] for name in head]
+    columns = [Column(name, itemgetter(k), None if k else short) for k, name in enumerate(heads)]
+    return table("Forecasts, best first", "models", columns, lines)
 
 
 def _measures_table(found: AssessmentSet) -> str:

@@ -10,7 +10,16 @@ globalThis.rainproof = (() => {
   const dashes = ["none", "6 3", "2 3", "8 3 2 3", "1 4", "12 4"];
 
   const number = (x) => (x === null || x === undefined ? "unknown" : x === 0 ? "0" : Number(x.toPrecision(3)).toString());
-  const percent = (x) => (x === null || x === undefined ? "unknown" : `${Number((100 * x).toPrecision(3))}%`);
+  // With two significant digits of the size, as in the words of the verdict; those of a share near 100% are of its complement.
+  function money(x, size = Math.abs(x) || 1) {
+    const digits = Math.min(12, Math.max(0, 1 - Math.floor(Math.log10(size))));
+    return x.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode: "halfEven" });
+  }
+  function percent(x) {
+    if (x === null || x === undefined) return "unknown";
+    const points = Number((100 * x).toFixed(9));
+    return `${money(points, Math.abs(points > 50 ? 100 - points : points) || 100)}%`;
+  }
   const rows = (columns) => Object.values(columns)[0].map((_, i) => Object.fromEntries(Object.entries(columns).map(([k, v]) => [k, v[i]])));
 
   function plot(label, width, options) {
@@ -31,9 +40,13 @@ globalThis.rainproof = (() => {
   const expit = (x) => 1 / (1 + Math.exp(-x));
   const TICKS = [1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
   const MORE = [0.002, 0.005, 0.02, 0.05, 0.2, 0.8, 0.95, 0.98, 0.995, 0.998];
+  function steps(from, to, size) {
+    const n = Math.min(60, Math.floor((to - from) / size));
+    return Array.from({ length: Math.max(0, n) }, (_, i) => from + ((to - from) * (i + 1)) / (n + 1));
+  }
   function axis(rates, values = []) {
     const rarer = Math.min(...rates.map((rate) => Math.min(rate, 1 - rate)));
-    if (!(rarer > 0 && rarer < 0.05)) return { at: (p) => p, shown: () => true, between: () => [], scale: (label) => ({ domain: [0, 1], label, labelAnchor: "center", labelArrow: "none" }) };
+    if (!(rarer > 0 && rarer < 0.05)) return { at: (p) => p, back: (x) => x, shown: () => true, between: (p, q) => steps(p, q, 0.02), scale: (label) => ({ domain: [0, 1], tickFormat: (x) => `${Math.round(100 * x)}%`, label, labelAnchor: "center", labelArrow: "none" }) };
     const inner = values.filter((p) => p > 0 && p < 1);
     const away = (r) => (r < 0.95 ? r / 30 : 0.5); // how near to 0 the axis begins; likewise how near to 1 it ends
     const ends = [Math.min(...rates.map(away)), 1 - Math.min(...rates.map((r) => away(1 - r)))];
@@ -41,21 +54,29 @@ globalThis.rainproof = (() => {
     const at = (p) => logit(Math.min(Math.max(p, low), high));
     const wide = logit(high) - logit(low) > 6;
     const ticks = [...TICKS, ...(wide ? [] : MORE)].filter((p) => p >= low && p <= high).map(logit);
-    const tickFormat = (x) => number(Number(expit(x).toPrecision(6)));
+    const tickFormat = (x) => `${Number((100 * expit(x)).toPrecision(6))}%`;
     return {
-      at, shown: (p) => p >= low && p <= high,
-      between: (p, q) => { const n = Math.min(60, Math.floor((at(q) - at(p)) / 0.1)); return Array.from({ length: n }, (_, i) => expit(at(p) + ((at(q) - at(p)) * (i + 1)) / (n + 1))); },
+      at, back: expit, shown: (p) => p >= low && p <= high, between: (p, q) => steps(at(p), at(q), 0.1).map(expit),
       scale: (label) => ({ domain: [at(low), at(high)], ticks, tickFormat, label: `${label} (logit scale)`, labelAnchor: "center", labelArrow: "none" }),
     };
   }
-  // The points of a curve of straight pieces, with more in between where the axis bends them.
-  function curve(x, y, on) {
+  // The points of a curve of straight pieces, with more in between where the axis, or the height that is shown, bends them.
+  function curve(x, y, on, height = (_, v) => v) {
     const points = [];
     x.forEach((p, i) => {
       if (i > 0) on.between(x[i - 1], p).forEach((q) => points.push({ p: q, y: y[i - 1] + ((y[i] - y[i - 1]) * (q - x[i - 1])) / (p - x[i - 1]) }));
       points.push({ p, y: y[i] });
     });
-    return points.filter((d) => on.shown(d.p)).map((d) => ({ x: on.at(d.p), y: d.y }));
+    return points.filter((d) => on.shown(d.p)).map((d) => ({ x: on.at(d.p), y: height(d.p, d.y) })).filter((d) => Number.isFinite(d.y));
+  }
+  // A line ends where it leaves the chart: the dashes of one that goes on for a million pixels fill a PDF.
+  function above(points, lowest) {
+    return points.flatMap((d, i) => {
+      const last = points[i - 1];
+      const leaves = last && d.y < lowest !== last.y < lowest;
+      const edge = leaves ? [{ ...d, x: last.x + ((d.x - last.x) * (lowest - last.y)) / (d.y - last.y), y: lowest }] : [];
+      return [...edge, d.y < lowest ? { ...d, y: null } : d];
+    });
   }
 
   // What a calibrated forecast shows by chance; it gains nothing at the thresholds 0 and 1.
@@ -65,35 +86,52 @@ globalThis.rainproof = (() => {
     return curve(at, lows, on).map((d, i) => ({ x: d.x, low: d.y, high: top[i].y }));
   }
 
-  function value(a, width, state) {
-    const { threshold, value: asIs, value_recalibrated: recalibrated, value_perfect: perfect, event_rate } = a.value;
-    const { null_threshold: at, null_low, null_high } = a.value;
-    const on = axis([event_rate]);
-    const here = state.costs.threshold[state.at];
-    const points = rows(state.costs).filter((d) => on.shown(d.threshold));
-    const most = top(perfect, null_high);
-    const lowest = Math.max(-0.6 * most, Math.min(0, ...asIs, ...recalibrated));
-    const line = (values, options) => Plot.line(curve(threshold, values, on), { x: "x", y: "y", clip: true, ...options });
-    const mine = on.shown(here) ? [{ x: on.at(here), y: Math.max(state.costs.value[state.at], lowest) }] : [];
-    return plot(`Decision curve: the gain over no forecast, as it is and recalibrated, and what a calibrated forecast shows by chance; at the threshold ${number(here)} it is ${number(state.costs.value[state.at])}.`, width, {
-      height: Math.max(230, Math.min(246, width * 0.66)), marginTop: 36, marginBottom: 34, marginLeft: 52, x: on.scale("threshold"),
-      y: upward("gain per case", { nice: false, domain: [lowest - 0.04 * most, 1.04 * most], ticks: 5 }),
+  // Decision curves of one forecast, or of several: the net benefit, or the gain over the better of always and never acting.
+  function decisionCurves(label, all, width, height, state) {
+    const on = axis(all.map((a) => a.event_rate)), scale = on.scale("threshold");
+    const shown = (a) => (state.gain ? (_, v) => v : (t, v) => (v + Math.max(0, a.event_rate - t)) / (1 - t));
+    const line = (a, values, options) => ({ options, points: curve(a.value.threshold, values, on, shown(a)) });
+    const alone = all.length === 1, [a] = all, dashed = { stroke: colours.quiet, strokeDasharray: "4 3" };
+    const forecasts = all.map((one, i) => line(one, one.value.value, { stroke: models[i % 6], strokeDasharray: dashes[i % 6], strokeWidth: 2 }));
+    const others = alone ? [line(a, a.value.value_recalibrated, { stroke: colours.good, strokeWidth: 2, strokeDasharray: "7 3" })] : [];
+    if (state.gain && alone) others.push(line(a, a.value.value_perfect, dashed));
+    const rates = state.gain ? [] : [...new Map(all.map((one) => [one.event_rate, one])).values()]; // always acting gains this over never acting, and loses that
+    const always = rates.map((one) => ({ options: dashed, points: curve([0, one.event_rate, 1], [0, 0, one.event_rate - 1], on, shown(one)) }));
+    const lines = [...always, ...others, ...forecasts];
+    const heights = lines.flatMap((l) => l.points.map((d) => d.y));
+    const most = top(heights);
+    const lowest = Math.max((state.gain ? -0.6 : -0.25) * most, Math.min(0, ...heights));
+    const inside = (y) => Math.min(Math.max(y, lowest), 1.04 * most);
+    const bands = state.gain ? (alone ? [{ fill: colours.band, points: band(state.costs.threshold, state.costs.null_low, state.costs.null_high, on) }] : []) : all.filter((one) => one.clinical).map((one, i) => {
+      const { threshold, low, high } = one.clinical.net_benefit;
+      return { fill: models[i % 6], fillOpacity: 0.16, points: rows({ t: threshold, low: low[0], high: high[0] }).filter((d) => d.low !== null && on.shown(d.t)).map((d) => ({ x: on.at(d.t), low: inside(d.low), high: inside(d.high) })) };
+    });
+    const at = (c, i) => shown(a)(c.threshold[i], c.value[i]);
+    const here = alone && on.shown(state.costs.threshold[state.at]) ? [{ t: state.costs.threshold[state.at], y: at(state.costs, state.at) }] : [];
+    const mine = here.map((d) => ({ x: on.at(d.t), y: Math.max(d.y, lowest) }));
+    const what = state.gain ? "gain" : "net benefit";
+    const tips = alone
+      ? rows(state.costs).filter((d) => on.shown(d.threshold)).map((d, i) => ({ x: on.at(d.threshold), y: Math.max(shown(a)(d.threshold, d.value), lowest), title: tipAt(d, what, shown(a)) }))
+      : forecasts.flatMap((l, i) => l.points.filter((d) => d.y >= lowest).map((d) => ({ ...d, title: `${all[i].name}\nact from ${percent(on.back(d.x))} on: ${what} ${number(d.y)}` })));
+    return plot(`${label}${here.map((d) => `; at the threshold ${percent(d.t)} it is ${number(d.y)}`)}.`, width, {
+      height, marginTop: alone ? 36 : 26, marginBottom: 34, marginLeft: 52, x: scale,
+      y: upward(`${what} per case`, { nice: false, domain: [lowest - 0.04 * most, 1.04 * most], ticks: 5 }),
       marks: [
-        Plot.areaY(band(at, null_low, null_high, on), { x: "x", y1: "low", y2: "high", fill: colours.band, clip: true }),
+        ...bands.map(({ points, ...options }) => Plot.areaY(points, { x: "x", y1: "low", y2: "high", ...options })),
         Plot.ruleY([0], { stroke: colours.soft, strokeWidth: 1.5 }),
-        line(perfect, { stroke: colours.quiet, strokeDasharray: "4 3" }),
-        line(recalibrated, { stroke: colours.good, strokeWidth: 2, strokeDasharray: "7 3" }),
-        line(asIs, { stroke: colours.forecast, strokeWidth: 2 }),
+        ...lines.map((l) => Plot.line(above(l.points, lowest), { x: "x", y: "y", ...l.options })),
         Plot.ruleX(mine, { x: "x", stroke: colours.mark, strokeDasharray: "2 3" }),
         Plot.dot(mine, { x: "x", y: "y", r: 5, fill: colours.mark, stroke: "var(--card)", className: "mark" }),
-        Plot.text(mine, { x: "x", frameAnchor: "top", dy: -10, text: () => `${state.own} threshold: ${number(here)}`, fill: colours.mark, fontWeight: 600, textAnchor: inText((mine[0]?.x - on.scale("").domain[0]) / (on.scale("").domain[1] - on.scale("").domain[0])) }),
-        tip(points, {
-          x: (d) => on.at(d.threshold), y: (d) => Math.max(d.value, lowest),
-          title: (d) => `act from ${number(d.threshold)} on: gain over no forecast\nas it is ${number(d.value)} (${percent(d.value / d.value_perfect)} of perfect)\nrecalibrated ${number(d.value_recalibrated)}\nperfect foresight ${number(d.value_perfect)}\ncalibrated, by chance: ${number(d.null_low)} to ${number(d.null_high)}\nnet benefit ${number(d.net_benefit)} (always acting ${number(d.net_benefit_always)})`,
-        }, Plot.pointerX),
+        Plot.text(mine, { x: "x", frameAnchor: "top", dy: -10, text: () => `${state.own} threshold: ${percent(here[0].t)}`, fill: colours.mark, fontWeight: 600, textAnchor: inText((mine[0]?.x - scale.domain[0]) / (scale.domain[1] - scale.domain[0])) }),
+        tip(tips, { x: "x", y: "y", title: "title" }, alone ? Plot.pointerX : Plot.pointer),
       ],
     });
   }
+  function tipAt(d, what, shown) {
+    const [asIs, better, perfect, low, high] = ["value", "value_recalibrated", "value_perfect", "null_low", "null_high"].map((name) => number(shown(d.threshold, d[name])));
+    return `act from ${percent(d.threshold)} on: ${what} per case\nas they are ${asIs}\nrecalibrated ${better}\n${what === "gain" ? "" : `always act ${number(d.net_benefit_always)}, never act 0\n`}perfect foresight ${perfect}\ncalibrated, by chance: ${low} to ${high}`;
+  }
+  const value = (a, width, state) => decisionCurves("Decision curve: what acting on the forecast gains, as it is and recalibrated, beside always and never acting", [a], width, Math.max(230, Math.min(246, width * 0.66)), state);
 
   function mapOf(a, on) {
     if (!a.recalibration || a.recalibration.method === "none") return [];
@@ -130,7 +168,7 @@ globalThis.rainproof = (() => {
           Plot.line(mapOf(a, on), { x: "x", y: "y", stroke: colours.good, strokeWidth: 2.5, strokeDasharray: "7 3" }),
           tip(bins, {
             x, y: y("event_rate"),
-            title: (d) => `mean prediction ${number(d.null_mean)}, event rate ${number(d.event_rate)}\ninterval ${number(d.low)} to ${number(d.high)}\n${percent(d.share)} of the rows`,
+            title: (d) => `says ${percent(d.null_mean)}, happens ${percent(d.event_rate)}\ninterval ${percent(d.low)} to ${percent(d.high)}\n${percent(d.share)} of the rows`,
           }, Plot.pointerX),
         ],
       },
@@ -150,7 +188,7 @@ globalThis.rainproof = (() => {
         Plot.ruleY([0], { stroke: colours.soft }),
         tip(bars, {
           x: (d) => (on.at(d.low) + on.at(d.high)) / 2, y: "share",
-          title: (d) => `predictions ${number(d.low)} to ${number(d.high)}\n${percent(d.share)} of the rows\n${percent(d.events)} with the event`,
+          title: (d) => `predictions ${percent(d.low)} to ${percent(d.high)}\n${percent(d.share)} of the rows\n${percent(d.events)} with the event`,
         }, Plot.pointerX),
       ],
     });
@@ -165,7 +203,7 @@ globalThis.rainproof = (() => {
     const worst = curve.worst;
     const highest = worst.regret > 0 ? [worst] : [];
     return plot(
-      `Regret curve: highest at the threshold ${number(worst.threshold)} with ${number(worst.regret)}; at ${number(here.threshold)} it is ${number(here.regret)}.`,
+      `Regret curve: highest at the threshold ${percent(worst.threshold)} with ${number(worst.regret)}; at ${percent(here.threshold)} it is ${number(here.regret)}.`,
       width,
       {
         height: Math.min(340, Math.max(240, width * 0.5)), marginTop: 26,
@@ -175,16 +213,16 @@ globalThis.rainproof = (() => {
           Plot.line(curve.threshold, { x: curve.threshold, y: curve.regret, stroke: colours.forecast, strokeWidth: 2 }),
           Plot.ruleY([0], { stroke: colours.soft }),
           Plot.dot(highest, { x: "threshold", y: "regret", symbol: "diamond", r: 5, fill: colours.ink }),
-          Plot.text(highest, { x: "threshold", y: "regret", text: (d) => `largest ${d.threshold <= 0.0005 ? "near 0" : d.threshold >= 0.9995 ? "near 1" : `at ${number(d.threshold)}`}`, dy: -12, textAnchor: inText(worst.threshold), fill: colours.ink }),
+          Plot.text(highest, { x: "threshold", y: "regret", text: (d) => `largest ${d.threshold <= 0.0005 ? "near 0" : d.threshold >= 0.9995 ? "near 1" : `at ${percent(d.threshold)}`}`, dy: -12, textAnchor: inText(worst.threshold), fill: colours.ink }),
           Plot.ruleX([here], { x: "threshold", stroke: colours.mark, strokeDasharray: "4 3" }),
           Plot.dot([here], { x: "threshold", y: "regret", r: 6, fill: colours.mark, stroke: "var(--card)" }),
           Plot.text([here], {
-            x: "threshold", frameAnchor: "top", dy: -14, text: (d) => `${state.own} threshold: ${number(d.threshold)}`, fill: colours.mark, fontWeight: 600,
+            x: "threshold", frameAnchor: "top", dy: -14, text: (d) => `${state.own} threshold: ${percent(d.threshold)}`, fill: colours.mark, fontWeight: 600,
             textAnchor: inText(here.threshold),
           }),
           tip(points, {
             x: "threshold", y: "regret",
-            title: (d) => `threshold ${number(d.threshold)}\nloss per row ${number(d.regret)}\nby chance up to ${number(d.null_high)}`,
+            title: (d) => `threshold ${percent(d.threshold)}\nloss per row ${number(d.regret)}\nby chance up to ${number(d.null_high)}`,
           }, Plot.pointerX),
         ],
       },
@@ -202,11 +240,11 @@ globalThis.rainproof = (() => {
     ];
     const scale = on.scale("predicted probability"), { domain } = scale;
     const ends = { x1: (d) => on.at(d.from), x2: (d) => on.at(d.to) };
-    const said = (d) => `${d.row}: ${d.do} from ${number(d.from)} to ${number(d.to)}`;
+    const said = (d) => `${d.row}: ${d.do} from ${percent(d.from)} to ${percent(d.to)}`;
     const fill = (d) => (d.do === "act" ? colours.mark : colours.band);
     const wide = bars.filter((d) => !d.swap && d.row === says && ((on.at(d.to) - on.at(d.from)) / (domain[1] - domain[0])) * width > 60);
-    const words = here.swaps.map((s) => `${s.do} from ${number(s.low)} to ${number(s.high)}`);
-    return plot(`The forecast says: wait below ${number(here.threshold)}, then act. Proven better: ${words.join(", ") || "nothing else"}.`, width, {
+    const words = here.swaps.map((s) => `${s.do} from ${percent(s.low)} to ${percent(s.high)}`);
+    return plot(`The forecast says: wait below ${percent(here.threshold)}, then act. Proven better: ${words.join(", ") || "nothing else"}.`, width, {
       height: 104, marginLeft: 100, marginTop: 4, marginBottom: 36, x: scale, y: { domain: [says, better], label: null, tickSize: 0 },
       marks: [
         Plot.barX(bars, { ...ends, y: "row", fill, insetTop: 2, insetBottom: 2, title: said }),
@@ -256,7 +294,7 @@ globalThis.rainproof = (() => {
   }
 
   const RULES = {
-    "as is": "forecast as it is", recalibrated: "recalibrated", "cut-off": "best cut-off", always: "always act", never: "never act",
+    "as is": "as they are", recalibrated: "recalibrated", "cut-off": "best cut-off", always: "always act", never: "never act",
     perfect: "perfect foresight",
   };
   function costs(a, width) {
@@ -275,31 +313,24 @@ globalThis.rainproof = (() => {
     return intervals("The loss in each segment and its bound; the table below has the numbers.", shown, width, { label: "loss, as a share of what is at stake", tickFormat: percent });
   }
 
-  function together(set, width, what) {
-    const isValue = what === "value";
-    const on = axis(set.assessments.map((a) => a.event_rate), isValue ? [] : set.assessments.flatMap((a) => a.reliability.null_mean));
-    const lines = set.assessments.flatMap((a, i) => {
-      const points = isValue ? curve(a.value.threshold, a.value.value, on) : a.reliability.null_mean.map((x, k) => ({ x: on.at(x), y: on.at(a.reliability.event_rate[k]) }));
-      return points.map((d) => ({ ...d, i, name: a.name }));
-    });
-    const many = d3.group(lines, (d) => d.i);
-    const most = top(lines.map((d) => d.y));
-    const lowest = Math.max(-0.6 * most, Math.min(0, ...lines.map((d) => d.y)));
-    const scale = on.scale(isValue ? "threshold" : "mean prediction");
-    const shown = (x) => number(scale.tickFormat ? expit(x) : x);
-    return plot(isValue ? "The decision curves of all forecasts." : "The reliability diagrams of all forecasts.", width, {
+  function together({ assessments }, width) {
+    const on = axis(assessments.map((a) => a.event_rate), assessments.flatMap((a) => a.reliability.null_mean));
+    const scale = on.scale("mean prediction"), [low, high] = scale.domain;
+    const lines = assessments.map((a) => a.reliability.null_mean.map((x, k) => ({ x: on.at(x), y: on.at(a.reliability.event_rate[k]), name: a.name })));
+    return plot("The reliability diagrams of all forecasts.", width, {
       height: Math.min(width, 236), marginLeft: 52, marginTop: 26, marginBottom: 34, x: scale,
-      y: isValue ? upward("gain per case", { nice: false, domain: [lowest - 0.04 * most, 1.04 * most] }) : { ...upward("event rate"), ...on.scale("event rate"), labelAnchor: "top" },
+      y: { ...upward("event rate"), ...on.scale("event rate"), labelAnchor: "top" },
       marks: [
-        isValue ? Plot.ruleY([0], { stroke: colours.soft }) : Plot.line([[scale.domain[0], scale.domain[0]], [scale.domain[1], scale.domain[1]]], { stroke: colours.soft, strokeWidth: 1 }),
-        ...Array.from(many, ([i, d]) => Plot.line(d, { x: "x", y: "y", stroke: models[i % 6], strokeDasharray: dashes[i % 6], strokeWidth: 2, clip: true })),
-        tip(lines.filter((d) => d.y >= lowest || !isValue), { x: "x", y: "y", title: (d) => `${d.name}\n${shown(d.x)}: ${isValue ? number(d.y) : shown(d.y)}` }),
+        Plot.line([[low, low], [high, high]], { stroke: colours.soft, strokeWidth: 1 }),
+        ...lines.map((d, i) => Plot.line(d, { x: "x", y: "y", stroke: models[i % 6], strokeDasharray: dashes[i % 6], strokeWidth: 2 })),
+        tip(lines.flat(), { x: "x", y: "y", title: (d) => `${d.name}\nsays ${percent(on.back(d.x))}, happens ${percent(on.back(d.y))}` }),
       ],
     });
   }
 
   const charts = {
-    value, reliability, histogram, regret, strip, profile, measures, costs, segments, "all-value": (s, w) => together(s, w, "value"), "all-reliability": (s, w) => together(s, w, "reliability"),
+    value, reliability, histogram, regret, strip, profile, measures, costs, segments, "all-reliability": together,
+    "all-value": (s, width, state) => decisionCurves("The decision curves of all forecasts", s.assessments, width, Math.min(width, 236), state),
   };
-  return { charts, colours, models, dashes, number, percent, rows, plot, tip, axis, upward, mapOf, PALE_ROWS };
+  return { charts, colours, models, dashes, number, money, percent, rows, plot, tip, axis, upward, mapOf, PALE_ROWS };
 })();

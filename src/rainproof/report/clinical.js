@@ -1,7 +1,7 @@
-// The charts of the clinical preset: calibration plot, net benefit, risk distribution. Nothing is estimated here.
+// The charts of the clinical preset: calibration plot, risk distribution. Nothing is estimated here.
 "use strict";
 (() => {
-  const { charts, colours, models, dashes, number, percent, rows, plot, tip, axis, upward, mapOf, PALE_ROWS } = globalThis.rainproof;
+  const { charts, colours, percent, rows, plot, tip, axis, upward, mapOf, PALE_ROWS } = globalThis.rainproof;
 
   function calibration(a, width) {
     const { grid, method, ...columns } = a.clinical.reliability;
@@ -22,36 +22,8 @@
         Plot.dot(bins, { x, y: y("event_rate"), r: bins.length > 40 ? 1.5 : 3, fill: colours.forecast, fillOpacity: (d) => (d.rows < PALE_ROWS ? 0.35 : 1) }),
         tip(bins, {
           x, y: y("event_rate"),
-          title: (d) => `mean predicted risk ${number(d.null_mean)}\nevent rate ${number(d.event_rate)} (${number(d.low)} to ${number(d.high)})\n${percent(d.share)} of the rows`,
+          title: (d) => `mean predicted risk ${percent(d.null_mean)}\nevent rate ${percent(d.event_rate)} (${percent(d.low)} to ${percent(d.high)})\n${percent(d.share)} of the rows`,
         }, Plot.pointerX),
-      ],
-    });
-  }
-
-  // Decision curves of one model or several: name, colour and dashes by their place.
-  function benefit(label, found, rates, width, height = Math.max(250, Math.min(330, width * 0.8))) {
-    const on = axis(rates);
-    const lines = found.map(({ name, benefit: b }, i) => ({
-      name, stroke: models[i % 6], strokeDasharray: dashes[i % 6],
-      points: rows({ t: b.threshold, value: b.value[0], low: b.low[0], high: b.high[0], all: b.treat_all }).filter((d) => on.shown(d.t)),
-    }));
-    const most = Math.max(0.001, ...lines.flatMap((l) => l.points.flatMap((d) => [d.value, d.all])));
-    const highest = Math.max(...lines.flatMap((l) => l.points.map((d) => (d.value > most / 2 ? d.high ?? 0 : 0))));
-    const y = { domain: [-0.25 * most, Math.max(1.05 * most, Math.min(1.4 * most, highest))] };
-    const x = (d) => on.at(d.t);
-    const everybody = [...new Map(lines.map((l) => [JSON.stringify(l.points.map((d) => d.all)), l.points])).values()]; // one line where rows are the same
-    const shown = lines.flatMap((l) => l.points.filter((d) => d.value >= y.domain[0]).map((d) => ({ ...d, name: l.name })));
-    return plot(label, width, {
-      height, marginTop: 26, marginLeft: 52, x: on.scale("threshold"), y: upward("net benefit per patient", { nice: false, ...y }),
-      marks: [
-        ...lines.map((l) => Plot.areaY(l.points.filter((d) => d.low !== null), { x, y1: "low", y2: "high", fill: l.stroke, fillOpacity: 0.16, clip: true })),
-        Plot.ruleY([0], { stroke: colours.soft, strokeWidth: 1.5 }),
-        ...everybody.map((points) => Plot.line(points, { x, y: "all", stroke: colours.quiet, strokeWidth: 1.5, strokeDasharray: "4 3", clip: true })),
-        ...lines.map((l) => Plot.line(l.points, { x, y: "value", stroke: l.stroke, strokeDasharray: l.strokeDasharray, strokeWidth: 2, clip: true })),
-        tip(shown, {
-          x, y: "value",
-          title: (d) => `${d.name ? `${d.name}\n` : ""}threshold ${number(d.t)}: net benefit ${number(d.value)}\n(${number(d.low)} to ${number(d.high)})\ntreat all ${number(d.all)}, treat none 0`,
-        }, found.length > 1 ? Plot.pointer : Plot.pointerX),
       ],
     });
   }
@@ -74,15 +46,11 @@
         Plot.text(["without"], { frameAnchor: "bottom-right", dy: -4, text: (d) => d, fill: colours.mark, fontWeight: 600 }),
         tip(bars, {
           x: (d) => (d.low + d.high) / 2, y: 0,
-          title: (d) => `risk ${number(d.low)} to ${number(d.high)}\n${percent(d.events)} of the rows: with the event\n${percent(d.without)}: without`,
+          title: (d) => `risk ${percent(d.low)} to ${percent(d.high)}\n${percent(d.events)} of the rows: with the event\n${percent(d.without)}: without`,
         }, Plot.pointerX),
       ],
     });
   }
 
-  Object.assign(charts, {
-    calibration, risks,
-    "net-benefit": (a, width) => benefit("Decision curve: the net benefit by threshold, beside treating all and none; the table below has the numbers.", [{ benefit: a.clinical.net_benefit }], [a.event_rate], width),
-    "all-net-benefit": (s, width) => benefit("The decision curves of all models.", s.assessments.map((a) => ({ name: a.name, benefit: a.clinical.net_benefit })), s.assessments.map((a) => a.event_rate), width, Math.min(width, 236)),
-  });
+  Object.assign(charts, { calibration, risks });
 })();

@@ -1,7 +1,7 @@
 // The slider, the pickers, sorting, downloads and the theme. Values are looked up and shown as text.
 "use strict";
 (() => {
-  const { charts, number, models, dashes } = globalThis.rainproof;
+  const { charts, number, money, percent, models, dashes } = globalThis.rainproof;
   const data = JSON.parse(document.getElementById("data").textContent);
   const assessments = data.result === "assessment_set" ? data.assessments : [data];
   const more = JSON.parse(document.getElementById("more").textContent);
@@ -41,9 +41,9 @@
   function costs({ costs: c, at }, total) {
     if (!(total > 0)) return "";
     const none = Math.min(c.always[at], c.never[at]);
-    const found = { "as it is": none - c.value[at], "always acting": c.always[at], "never acting": c.never[at] };
-    const words = Object.entries(found).map(([name, cost]) => `${name} ${number(Math.max(0, cost) * total)}`);
-    const benefit = `Net benefit: as it is ${number(c.net_benefit[at])}, always acting ${number(c.net_benefit_always[at])}, never acting 0.`;
+    const found = { "as they are": none - c.value[at], "always acting": c.always[at], "never acting": c.never[at] };
+    const words = Object.entries(found).map(([name, cost]) => `${name} ${money(Math.max(0, cost) * total)}`);
+    const benefit = `Net benefit: as they are ${money(c.net_benefit[at])}, always acting ${money(c.net_benefit_always[at])}, never acting 0.`;
     return `On these rows, cost per case in your units: ${words.join(", ")}. ${benefit}`;
   }
 
@@ -59,8 +59,8 @@
     function show() {
       const here = thresholds[state.at];
       slider.value = state.at;
-      slider.setAttribute("aria-valuetext", `${number(here.threshold)}: ${ratio(here.cost_ratio)}`);
-      form.querySelector(".means").textContent = `Threshold ${number(here.threshold)}: ${ratio(here.cost_ratio)}.`;
+      slider.setAttribute("aria-valuetext", `${percent(here.threshold)}: ${ratio(here.cost_ratio)}`);
+      form.querySelector(".means").textContent = `Act from ${percent(here.threshold)} on: ${ratio(here.cost_ratio)}.`;
       article.querySelector(".advice-text").textContent = here.text;
       article.querySelector(".advice-costs").textContent = costs(state, fp.valueAsNumber + fn.valueAsNumber);
       boxes.forEach((box) => drawn.has(box) && draw(box));
@@ -92,6 +92,17 @@
     [fp.value, fn.value] = [own * total, (1 - own) * total].map((cost) => Number(cost.toPrecision(4)));
     state.at = nearest(thresholds, own);
     show();
+  }
+
+  // Net benefit, or the gain over the better of always and never acting: keys and captions follow.
+  function curveSwitch(part, state) {
+    const choice = part.querySelector(".switch");
+    choice.hidden = false;
+    choice.addEventListener("change", (event) => {
+      state.gain = event.target.value === "gain";
+      part.querySelectorAll("[data-when]").forEach((each) => (each.hidden = (each.dataset.when === "gain") !== state.gain));
+      draw(part.querySelector('[data-chart$="value"]'));
+    });
   }
 
   function segmentPicker(article, a, state) {
@@ -194,15 +205,18 @@
       item.append(line.node(), document.createTextNode(a.name));
       legend.append(item);
     });
-    document.querySelectorAll('[data-chart^="all-"]').forEach((box) => watchChart(box, data, {}));
+    const state = {};
+    curveSwitch(document.querySelector(".compared"), state);
+    document.querySelectorAll('[data-chart^="all-"]').forEach((box) => watchChart(box, data, state));
   }
 
   document.querySelectorAll(".tools").forEach((tools) => (tools.hidden = false));
-  document.querySelectorAll("table").forEach((table) => { sortable(table); downloadable(table); });
+  document.querySelectorAll("table[data-name]").forEach((table) => { sortable(table); downloadable(table); });
   document.querySelectorAll("article.assessment").forEach((article, i) => {
     const state = { costs: more[i].costs };
     article.querySelectorAll("button.file").forEach((button) => button.addEventListener("click", () => save(button.dataset.file, "application/json", more[i].files[button.dataset.file])));
     decision(article, assessments[i], state);
+    curveSwitch(article, state);
     segmentPicker(article, assessments[i], state);
     article.querySelectorAll(".chart").forEach((box) => watchChart(box, assessments[i], state));
   });

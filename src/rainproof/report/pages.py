@@ -10,24 +10,24 @@ import numpy as np
 
 from rainproof.assessment.advice import RARE
 from rainproof.assessment.clinical import NUMBERS, ClinicalPerformance
+from rainproof.assessment.costs import Rule
 from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
+from rainproof.assessment.words import money, share, worth
 from rainproof.core import VERSION
 from rainproof.core.files import as_text
 from rainproof.core.result import Interval
-from rainproof.core.text import at_most, finite, html_element, short
+from rainproof.core.text import finite, html_element, html_rows, short
 from rainproof.core.text import percent as exact_percent
-from rainproof.core.text import rows as rows_text
 from rainproof.decisions.policies import RoundingPolicy
-from rainproof.recalibration.recalibrator import proven
 from rainproof.report import tables
-from rainproof.report.tables import Column, count, folded, items, keys, number, percent, table
+from rainproof.report.tables import Column, count, folded, items, keys, number, table
 
-GRADES = {  # in words as well as in colours
+_GRADES = {  # in words as well as in colours
     "use": ("✓", "Use"),
     "recalibrate": ("!", "Recalibrate"),
     "avoid": ("✗", "Avoid"),
-    "unknown": ("?", "Not enough data"),
+    "unknown": ("?", "Not sure yet"),
 }
 _NOT_GIVEN = (
     '<div><dt>Your cost</dt><dd class="value"><a href="#decision-{}">enter costs</a></dd>'
@@ -38,59 +38,74 @@ _FILES = {  # what a file is, and what reads it
     "map.json": ("Recalibration map", "for rainproof apply and rainproof.load"),
     "policy.json": ("Policy for your decision", "for rainproof decide and rainproof.load"),
 }
-_VALUE_LINES = (
-    ("forecast", "as it is"),
-    ("map", "recalibrated"),
-    ("none", "no forecast"),
-    ("perfect", "perfect"),
-    ("band", "chance, if calibrated"),
-)
+_READ = "How to read it, and the numbers"
+_FORECAST_LINES = (("forecast", "as they are"), ("map", "recalibrated"))
+_BENEFIT_LINES = (("perfect", "always act (treat all)"), ("none", "never act (treat none)"))
+_GAIN_LINES = (("none", "no forecast"), ("perfect", "perfect"), ("band", "chance, if calibrated"))
 
 
 def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) -> dict[str, str]:
-    """Return what goes into the places of article.html."""
-    icon, badge = GRADES[a.verdict.grade]
-    name, m_star = a.name or "The forecast", a.profile.m_star
-    notes = [s.text for about in ("segments", "note") for s in a.verdict.sentences if s.about == about]
+    """Return what goes into the places of article.html and overview.html."""
+    found, name, m_star = a.verdict, a.name or "The forecast", a.profile.m_star
+    icon, badge = _badge(a)
+    said = {about: [s.text for s in found.sentences if s.about == about] for about in ("segments", "note")}
+    asides = "".join(f"<p>{escape(text)}</p>" for about in said for text in said[about])
+    line = " ".join(said["segments"])
     return {
         "index": str(index),
         "name": escape(name),
         "heading": "" if alone else f'<h2 class="model">{escape(name)}</h2>',
-        "grade": a.verdict.grade,
+        "grade": found.grade,
         "icon": icon,
         "badge": escape(badge),
-        "headline": escape(a.verdict.headline),
-        "reason": escape(a.verdict.reason),
-        "next_step": escape(a.verdict.next_step),
-        "commands": f"<pre>{escape(chr(10).join(a.verdict.commands))}</pre>" if a.verdict.commands else "",
-        "rows": escape(_rows(a)),
+        "headline": escape(found.headline),
+        "reason": escape(found.reason),
+        "next_step": escape(found.next_step),
+        "commands": f"<pre>{escape(chr(10).join(found.commands))}</pre>" if found.commands else "",
         "downloads": _buttons(a, first=True),
         "more_downloads": _buttons(a, first=False),
-        "stakes": escape(_stakes(a)),
-        "rounded": escape(_rounded(a)),
-        "notes": "".join(f"<p>{escape(note)}</p>" for note in notes),
+        "asides": f'<div class="asides">{asides}</div>' if asides else "",
         "tiles": _tiles(a, index),
-        "value_keys": keys(_VALUE_LINES),
-        "value_caption": escape(_value_caption(a)),
-        "who_loses": _who_loses(a),
-        "value_table": tables.value(a),
+        "ways": _ways(a, index),
+        "curve_more": folded(_READ, f"<p>{escape(_about_curve(a))}</p>{tables.value(a)}"),
         "with_map": " and recalibration map" if _has_map(a) else "",
-        "reliability_keys": keys([("forecast", "event rate"), ("band", "chance, if calibrated"), *_map_line(a)]),
-        "reliability_caption": escape(_reliability_caption(a)),
-        "reliability_table": tables.reliability(a),
+        "reliability_keys": keys([("points", "event rate"), ("band", "chance, if calibrated"), *_map_line(a)]),
+        "reliability_caption": "On the diagonal it happens as often as they say.",
+        "reliability_more": folded(_READ, f"<p>{escape(_about_reliability(a))}</p>{tables.reliability(a)}"),
         "advice": escape(_first_advice(a)),
         "costs": "" if a.task is None else tables.costs(a.task, a.confidence_level),
-        "advice_table": tables.advice(a),
+        "advice_more": tables.advice(a),
         "confidence_level": exact_percent(a.confidence_level),
         "grid": str(a.shown_grid),
-        "segments": "" if a.segments is None else tables.segments(a.segments, index, hidden_segments),
+        "segments": "" if a.segments is None else tables.segments(a.segments, line, index, hidden_segments),
         "measures_table": tables.measures(a),
-        "guarantee": _guarantee(a),
+        "candidates": "" if a.recalibrator is None else tables.candidates(a.recalibrator),
         "crossing": "" if m_star == float("inf") else f" (m* = {m_star})",
         "profile_table": tables.profile(a),
-        "sentences": "".join(f'<li class="about-{s.about}">{escape(s.text)}</li>' for s in a.verdict.sentences),
+        "sentences": items(_proofs(a)),
         "method": _method(a),
         "sources": _sources(a),
+    }
+
+
+def _badge(a: Assessment) -> tuple[str, str]:
+    """The symbol and the word for the verdict, which say no more than its next step."""
+    if a.evidence.is_reversed:
+        return "!", "Check the event"
+    if a.verdict.grade == "recalibrate" and a.verdict.rule is not Rule.RECALIBRATED:
+        return "!", "Miscalibrated"
+    return _GRADES[a.verdict.grade]
+
+
+def curve_fields(index: int | str, *, several: bool) -> dict[str, str]:
+    """Return what goes into the places of curve.html, the decision curves of one forecast or of several."""
+    return {
+        "index": str(index),
+        "chart": "all-value" if several else "value",
+        "benefit_keys": keys(_BENEFIT_LINES if several else _FORECAST_LINES + _BENEFIT_LINES),
+        "gain_keys": keys(_GAIN_LINES[:1] if several else _FORECAST_LINES + _GAIN_LINES),
+        "benefit_caption": "At your threshold, the highest line is the best way to act.",
+        "gain_caption": "Below 0 at your threshold, the better of always and never acting is better.",
     }
 
 
@@ -117,14 +132,6 @@ def _has_map(a: Assessment) -> bool:
     return a.recalibrator is not None and a.recalibrator.method_ != "none"
 
 
-def _rows(a: Assessment) -> str:
-    what = "rows" if a.evidence.groups is None else "groups"
-    weighted = f", weighted ({count(a.summary.effective_n)} effective {what})" if a.summary.weighted else ""
-    alone = a.evidence.groups in (None, a.summary.n)  # a group for each row
-    groups = "" if alone else f" in {count(a.evidence.groups or 0)} groups"
-    return f"{rows_text(a.summary.n)}{groups}{weighted}; event rate {percent(a.summary.event_rate)}."
-
-
 def _buttons(a: Assessment, *, first: bool) -> str:
     """The buttons that save files: on the first screen those of the next step; the map of other verdicts is below."""
     needed = {"map.json": bool(a.verdict.commands), "policy.json": a.verdict.grade != "unknown"}
@@ -137,66 +144,70 @@ def _buttons(a: Assessment, *, first: bool) -> str:
     return f'<p class="tools" hidden>{buttons}</p>' if buttons else ""
 
 
-def _stakes(a: Assessment) -> str:
-    """The words of the answers that need an explanation."""
-    return (
-        "At stake: best minus worst outcome of a case. No forecast: the better of always and never acting. Bounds: "
-        f"{exact_percent(a.confidence_level)} confidence each, on average."
-    )
-
-
-def _rounded(a: Assessment) -> str:
-    """The guarantee that covers all changes of actions."""
-    found = a.rounded_guarantee
-    return (
-        f"Rounded at random to multiples of 1/{found.grid}, the probabilities lose at most "
-        f"{at_most(min(found.bound, 1.0))} of what is at stake against any change of actions, also one that does not "
-        "keep the ranking. Bounds hold on average over cases like these rows; costs are estimates."
-    )
-
-
 def _tiles(a: Assessment, index: int) -> str:
+    """The answers; without a decision of the user's own, the third asks for it."""
     tiles = [
         f'<div class="about-{answer.about}"><dt>{escape(answer.question)}</dt>'
         f'<dd class="value">{escape(answer.value)}</dd>'
         f'<dd class="more">{escape(answer.meaning)}</dd></div>'
         for answer in a.verdict.answers
     ]
-    return "".join(tiles if len(tiles) > 3 else [*tiles, _NOT_GIVEN.format(index)])
+    if a.task is None:
+        tiles.insert(-1, _NOT_GIVEN.format(index))
+    return "".join(tiles)
 
 
-def _value_caption(a: Assessment) -> str:
+def _ways(a: Assessment, index: int) -> str:
+    """The table of the verdict, with what it rests on."""
+    head, *body = a.verdict.table
+    rows = f"<thead>{html_rows(head, [])}</thead><tbody>{html_rows([], body)}</tbody>"
+    draws = "rows" if a.evidence.groups is None else "groups"
+    weights = f" Weighted: {count(a.summary.effective_n)} effective {draws}." if a.summary.weighted else ""
+    table = html_element("table", rows, class_="ways", aria_labelledby=f"ways-{index}")
+    return (
+        f'<section class="card"><h2 id="ways-{index}">Ways to act, side by side</h2>'
+        + html_element("div", table, class_="scroll", role="region", tabindex="0", aria_labelledby=f"ways-{index}")
+        + f'<p class="small">{escape(a.verdict.basis + weights)}</p></section>'
+    )
+
+
+def _about_curve(a: Assessment) -> str:
     """How to read the decision curve."""
-    best, own = "fitted to these same rows", ""
+    best = "fitted to these same rows"
     if a.value.recalibration == "isotonic":
         best = "the best map that keeps the ranking, in hindsight"
-    if a.task is not None and a.task.cost_recalibrated is not None:
-        own = "; your costs are from rows that it was not fitted to"
     return (
-        "Gain per case over no forecast (the better of always and never acting), by the probability from which you "
-        f"act; below 0, no forecast is better. Recalibrated: {best}, so optimistic{own}. Grey: where the blue "
-        f"line of a calibrated forecast with these predictions would lie ({exact_percent(a.confidence_level)} at each "
-        "threshold, outcomes redrawn, so that it can exceed perfect foresight on these)."
+        "Net benefit: cases with the event that are acted on, per case, less false alarms, each of which counts "
+        f"t / (1 - t) at the threshold t; on these rows. Recalibrated: {best}, so optimistic; the costs and the skill "
+        "above are from rows that maps were not fitted to. Gain: what acting on the forecast saves over the better of "
+        "always and never acting, where a false alarm costs t and a miss 1 - t. Grey: where the blue line of a "
+        f"calibrated forecast with these predictions would lie ({exact_percent(a.confidence_level)} at each "
+        "threshold), as far as perfect foresight on these rows."
     )
 
 
-def _who_loses(a: Assessment) -> str:
-    """The decision that would gain most by recalibration, where it seems to gain; nothing if none would."""
-    found = tables.values_at_thresholds(a)
-    mu, as_is, better, always, benefit = (
-        np.array(found[name])
-        for name in ("threshold", "value", "value_recalibrated", "net_benefit_always", "net_benefit")
-    )
-    share = (better - as_is) / np.maximum(mu, 1 - mu)
-    k = int(share.argmax())
-    if not a.evidence.improvable or share[k] <= 0:
-        return ""
-    recalibrated = better[k] / (1 - mu[k]) + max(always[k], 0.0)
+def _who_loses(a: Assessment) -> str | None:
+    """What the decision that gains most by recalibration has lost on these rows; None if nothing."""
+    gain, curve = a.evidence.gain, a.value
+    if a.verdict.grade != "recalibrate" or gain is None:
+        return None
+    mu = gain.threshold
+    lost, better = (float(curve._at(np.array(mu), column)) for column in (curve.value, curve.value_recalibrated))
+    if better <= lost:
+        return None
+    old, new = ((gained + max(0.0, curve.event_rate - mu)) / (1 - mu) for gained in (lost, better))
     return (
-        f"<p>Who loses most on these rows: whoever acts from {percent(mu[k])} on. Recalibrated, they would have "
-        f"gained {percent(share[k])} of what is at stake per case (net benefit {number(recalibrated)} instead of "
-        f"{number(benefit[k])}).</p>"
+        f"Who loses most: decisions that act from about {share(mu)} on. On these rows their net benefit is "
+        f"{money(old, new - old)} per case; recalibrated it would be {money(new, new - old)} (by a map fitted to these "
+        "same rows, so optimistic)."
     )
+
+
+def _proofs(a: Assessment) -> list[str]:
+    """What is proven or estimated, for whom, and against what."""
+    found = [s.text for s in a.verdict.sentences if s.about not in ("segments", "note")]
+    found[-1:-1] = [worth(a.worth, a.confidence_level), *filter(None, [_who_loses(a)])]
+    return [*found, "At stake: best minus worst outcome of a case. No forecast: the better of always and never acting."]
 
 
 def _map_line(a: Assessment) -> list[tuple[str, str]]:
@@ -206,16 +217,15 @@ def _map_line(a: Assessment) -> list[tuple[str, str]]:
     return [("map", f"recalibration map ({a.recalibrator.method_})")]
 
 
-def _reliability_caption(a: Assessment) -> str:
+def _about_reliability(a: Assessment) -> str:
     """How to read the reliability diagram."""
     level = exact_percent(a.confidence_level)
     rare = min(a.summary.event_rate, 1 - a.summary.event_rate) < RARE
     frame = " A point on the frame lies beyond it." if rare else ""
     return (
         f"Points: the event rate of predictions near each point, with {level} intervals; pale: of fewer than "
-        f"{PALE_ROWS} rows. A calibrated forecast lies on the diagonal; grey: what chance makes of it.{frame} Bars: "
-        f"the predictions (dark: rows with the event). Mean prediction {percent(a.evidence.mean_prediction)}, event "
-        f"rate {percent(a.summary.event_rate)}."
+        f"{PALE_ROWS} rows. Grey: what chance makes of a calibrated forecast.{frame} Bars: the predictions (dark: rows "
+        "with the event)."
     )
 
 
@@ -223,20 +233,7 @@ def _first_advice(a: Assessment) -> str:
     """The advice that stands there before the slider is moved, or where scripts are off."""
     own = a.task.task.thresholds if a.task else ()
     nearest = a.advice_at(own[0] if len(own) == 1 else a.summary.event_rate)
-    return f"If you act from {number(nearest.threshold)} on: {nearest}"
-
-
-def _guarantee(a: Assessment) -> str:
-    """The guarantees, what is proven of recalibration, and the test."""
-    words = [
-        f"Acting on the probabilities as they are. {a.guarantee}",
-        f"Acting on rounded probabilities. {a.rounded_guarantee}",
-    ]
-    if (found := a.recalibrator) is not None:
-        words.append(f"Recalibration ({found.method_}). {proven(found.certificate_, found.n_, found.groups_)}")
-    if a.test is not None:
-        words.append(f"Test of perfect calibration. {a.test}")
-    return f"<ul>{items(words)}</ul>" + ("" if a.recalibrator is None else tables.candidates(a.recalibrator))
+    return f"If you act from {share(nearest.threshold)} on: {nearest}"
 
 
 def _method(a: Assessment) -> str:
@@ -272,11 +269,6 @@ _SHORT = {  # on the tiles
     "brier_score": "Brier score",
     "brier_skill": "Brier skill",
 }
-DECISION_CURVES = (
-    '<div class="chart" data-chart="all-net-benefit"></div><figcaption><strong>Decision curves</strong>: net benefit '
-    "per patient by threshold, with intervals for each threshold by itself. Dashed grey: treating all; line at 0: "
-    "treating none.</figcaption>"
-)
 
 
 def clinical_fields(a: Assessment, index: int) -> dict[str, str]:
@@ -288,10 +280,13 @@ def clinical_fields(a: Assessment, index: int) -> dict[str, str]:
         "notes": "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes),
         "confidence_level": level,
         "calibration_keys": keys([("forecast", "smoothed event rate"), ("perfect", "calibrated"), *_map_line(a)]),
-        "calibration": _about_calibration(found, level),
-        "calibration_table": tables.reliability(a),
-        "benefit_keys": keys([("forecast", "act on the model"), ("perfect", "treat all"), ("none", "treat none")]),
-        "benefit_table": folded("As a table", _net_benefit(found)),
+        "calibration_more": folded(_READ, f"<p>{_about_calibration(found, level)}</p>{tables.reliability(a)}"),
+        "curve_more": folded(
+            _READ,
+            f"<p>{escape(_about_curve(a))} Band of the net benefit: {level} intervals, approximate, for each threshold "
+            f"by itself.</p>{_net_benefit(found)}",
+        ),
+        "ways": _ways(a, index),
         "risks_table": folded("As a table", _risks(found)),
         "core_table": folded("As a table", core_table(["Model"], [found])),
         "units": "" if found.groups is None else f", of {count(found.groups)} independent groups of rows",
@@ -335,7 +330,7 @@ def _about_calibration(found: ClinicalPerformance, level: str) -> str:
     return (
         f"Line: event rate against predicted risk, smoothed (a triangular kernel of half-width "
         f"1/{found.reliability.grid}). Band: {level} intervals, each by itself{grouped}. Pale points: fewer than "
-        f"{PALE_ROWS} rows. Above the diagonal, risks are predicted too low."
+        f"{PALE_ROWS} rows."
     )
 
 
@@ -377,14 +372,14 @@ def _items(a: Assessment, found: ClinicalPerformance) -> list[tuple[str, str, st
         )
     by = None
     if a.segments is not None:
-        by = f"{count(len(a.segments.rows))} segments: loss and SCDL of each, not the core set."
+        by = f"{count(len(a.segments.rows))} segments: event rate, test and loss of each, not the core set."
     updated = results = "No recalibration map is offered."
     if a.recalibrator is not None and _has_map(a):
         updated = (
             f"A recalibration map ({a.recalibrator.method_}) was fitted on these rows. It counts as updating only if "
             "you use it."
         )
-        results = "What is proven of the map, on rows that it was not fitted to: see the part on recalibration below."
+        results = "What is proven of the map, on rows that it was not fitted to: see the part on what is proven below."
     return [
         ("12d", "How differences between clusters (such as hospitals) were handled", groups),
         (

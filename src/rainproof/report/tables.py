@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rainproof.assessment import words
 from rainproof.assessment.costs import TaskResult
 from rainproof.assessment.result import Assessment
 from rainproof.assessment.segments import Segment, SegmentTable, by_loss
 from rainproof.core.arrays import Floats
-from rainproof.core.text import KEEPS_RANKING, finite, html_element, short
+from rainproof.core.text import KEEPS_RANKING, at_most, finite, html_element, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.core.text import rows as rows_text
 from rainproof.recalibration.recalibrator import Recalibrator
@@ -25,6 +26,7 @@ class Column(NamedTuple):
     head: str
     value: Callable[[Any], Any]
     shown: Callable[[Any], str] | None = None  # None: the value is text; short: a name, whose cell has a title if cut
+    text: Callable[[Any], str] | None = None  # of a number that is shown beside another, by the row
 
 
 def number(value: float | None) -> str:
@@ -32,9 +34,19 @@ def number(value: float | None) -> str:
     return "\u2013" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
-def percent(share: float | None) -> str:
+def percent(value: float | None) -> str:
     """Format a share in percent."""
-    return "\u2013" if share is None else f"{100 * share:.3g}%"
+    return "\u2013" if value is None else words.share(value)
+
+
+def bound(share: float | None) -> str:
+    """Format an upper bound in percent."""
+    return "\u2013" if share is None else at_most(min(share, 1.0))
+
+
+def p_value(value: float | None) -> str:
+    """Format a p-value."""
+    return "\u2013" if value is None else words.p_value(value).removeprefix("p ").removeprefix("= ")
 
 
 def count(value: float) -> str:
@@ -62,7 +74,7 @@ def table(
     """
     body, head = [], ""
     for column in columns:
-        kind = {} if column.shown in (None, short) else {"class_": "number"}
+        kind = {} if column.text is None and column.shown in (None, short) else {"class_": "number"}
         head += html_element("th", escape(column.head), scope="col", **kind)
     for index in range(len(rows)) if order is None else order:
         row = rows[index]
@@ -81,8 +93,8 @@ def folded(summary: str, inside: str) -> str:
 def keys(lines: Iterable[tuple[str, str]]) -> str:
     """The keys of a chart: each name beside its line, or band."""
     found = "".join(
-        f'<li><svg width="22" height="10" aria-hidden="true"><path class="key-{kind}" d="M0,5H22"/></svg>'
-        f"{escape(name)}</li>"
+        f'<li><svg width="22" height="10" aria-hidden="true"><path class="key-{kind}" '
+        f'd="{"M11,5h0" if kind == "points" else "M0,5H22"}"/></svg>{escape(name)}</li>'
         for kind, name in lines
     )
     return f'<ul class="keys">{found}</ul>'
@@ -90,6 +102,8 @@ def keys(lines: Iterable[tuple[str, str]]) -> str:
 
 def _cell(column: Column, row: Any) -> str:
     value = column.value(row)
+    if column.text is not None:
+        return html_element("td", escape(column.text(row)), class_="number", data_value=repr(value))
     if column.shown is None:
         return html_element("td", escape(str(value)), class_="text")
     if column.shown is short:
@@ -113,7 +127,7 @@ def values_at_thresholds(a: Assessment) -> dict[str, list[float]]:
     """The value at each threshold that there is advice for: as it is, recalibrated, perfect; and that of no forecast.
 
     ``always`` and ``never`` are costs per row, where a false alarm costs the threshold and a miss 1 minus it. The net
-    benefit of never acting is 0.
+    benefit of never acting is 0. What a calibrated forecast shows by chance ends at what is possible on these rows.
     """
     curve, mu = a.value, np.array([found.threshold for found in a.advice])
     rate = curve.event_rate
@@ -122,15 +136,16 @@ def values_at_thresholds(a: Assessment) -> dict[str, list[float]]:
         found: list[float] = a.value._at(mu, values).tolist()
         return found
 
+    perfect = at(curve.value_perfect)
     return {
         "threshold": mu.tolist(),
         "value": at(curve.value),
         "value_recalibrated": at(curve.value_recalibrated),
-        "value_perfect": at(curve.value_perfect),
+        "value_perfect": perfect,
         "always": (mu * (1 - rate)).tolist(),
         "never": ((1 - mu) * rate).tolist(),
-        "null_low": a.null_band.value_low.tolist(),
-        "null_high": a.null_band.value_high.tolist(),
+        "null_low": np.minimum(a.null_band.value_low, perfect).tolist(),
+        "null_high": np.minimum(a.null_band.value_high, perfect).tolist(),
         "net_benefit": [found.net_benefit for found in a.advice],
         "net_benefit_always": ((rate - mu) / (1 - mu)).tolist(),
     }
@@ -138,11 +153,18 @@ def values_at_thresholds(a: Assessment) -> dict[str, list[float]]:
 
 def value(a: Assessment) -> str:
     """The decision curve."""
-    heads = ["Threshold", "As it is", "Recalibrated", "Perfect foresight", "Cost: always acting", "Cost: never acting"]
-    heads += ["Calibrated: low", "Calibrated: high", "Net benefit: as it is", "Net benefit: always acting"]
+    heads = [
+        "Threshold",
+        "As they are",
+        "Recalibrated",
+        "Perfect foresight",
+        "Cost: always acting",
+        "Cost: never acting",
+    ]
+    heads += ["Calibrated: low", "Calibrated: high", "Net benefit: as they are", "Net benefit: always acting"]
     columns = numbered(*((head, number) for head in heads))
     rows = list(zip(*values_at_thresholds(a).values(), strict=True))
-    return folded("As a table", table("Decision curve: gain per case over no forecast", "value", columns, rows))
+    return table("Decision curve: gain per case over no forecast", "value", columns, rows)
 
 
 def reliability(a: Assessment) -> str:
@@ -153,25 +175,19 @@ def reliability(a: Assessment) -> str:
     bins, null = a.reliability.bins, a.reliability
     arrays = (bins.prediction, bins.mean_prediction, bins.share * bins.n, bins.event_rate, bins.low, bins.high)
     rows = list(zip(*(array.tolist() for array in (*arrays, null.null_low, null.null_high)), strict=True))
-    return folded("As a table", table("Event rate by prediction", "reliability", columns, rows))
+    return table("Event rate by prediction", "reliability", columns, rows)
 
 
 def costs(found: TaskResult, confidence_level: float) -> str:
-    """The cost per case of the user's own decision, by rule."""
+    """The cost per case of the user's own decision, by rule, as a chart: the verdict has the table."""
     if not found.costs:
         return ""
-    rows = [(found.label(rule), cost.value, cost.low, cost.high) for rule, cost in found.costs.items()]
-    heads = (("Cost per case", number), ("Low", number), ("High", number))
-    columns = [Column("Acting on", itemgetter(0)), *numbered(*heads, start=1)]
-    words = (
-        f"{found.task} Cost per case, in your units, on {rows_text(found.n)}; those of the map and the cut-off were "
-        f"measured on {rows_text(found.n_held_out)} that they were not fitted to. Approximate "
-        f"{exact_percent(confidence_level)} intervals."
+    caption = (
+        f"Cost per case, in your units, on {rows_text(found.n)}, with approximate {exact_percent(confidence_level)} "
+        "intervals; maps and cut-offs are judged on rows that they were not fitted to."
     )
-    return (
-        f'<h3>Cost per case</h3><figure><div class="chart" data-chart="costs"></div><figcaption>{escape(words)}'
-        f"</figcaption></figure>{table('Cost per case', 'cost-per-case', columns, rows)}"
-    )
+    chart = f'<figure><div class="chart" data-chart="costs"></div><figcaption>{escape(caption)}</figcaption></figure>'
+    return f'<p class="small">{escape(str(found.task))}</p>{chart}'
 
 
 def advice(a: Assessment) -> str:
@@ -185,7 +201,13 @@ def advice(a: Assessment) -> str:
         Column("By chance up to", attrgetter("null_high"), number),
         Column("Advice", str),
     ]
-    return folded("Advice for every threshold, as a table", table("Advice by threshold", "advice", columns, a.advice))
+    scope = (
+        f"The better action is proven for all thresholds at once with {exact_percent(a.confidence_level)} confidence, "
+        "on average over each outlined range."
+    )
+    return folded(
+        "Advice for every threshold", f"<p>{scope}</p>{table('Advice by threshold', 'advice', columns, a.advice)}"
+    )
 
 
 def profile(a: Assessment) -> str:
@@ -221,23 +243,23 @@ def candidates(found: Recalibrator) -> str:
     return table(caption, "candidates", columns, found.candidates_)
 
 
-def segments(found: SegmentTable, index: int, hidden: int) -> str:
-    """The segments: those miscalibrated beyond chance first, then the others, each by loss."""
+def segments(found: SegmentTable, line: str, index: int, hidden: int) -> str:
+    """The segments: those miscalibrated beyond chance first, then the others, each by loss; `line` is all in one."""
+
+    def said(row: Segment) -> tuple[str, str]:
+        return words.two_shares(row.mean_prediction, row.event_rate)
+
     columns = [
         Column(short(" / ".join(found.by)), attrgetter("label"), short),
         Column("Rows", attrgetter("n"), count),
-        Column("Event rate", attrgetter("event_rate"), percent),
-        Column("Loss on these rows", attrgetter("loss"), percent),
-        Column("Expected loss at most", attrgetter("loss_bound"), percent),
-        Column("Test", attrgetter("status")),
-        Column("Your cost per case", attrgetter("cost"), number),
+        Column("Says", attrgetter("mean_prediction"), text=lambda row: said(row)[0]),
+        Column("Happens", attrgetter("event_rate"), text=lambda row: said(row)[1]),
+        Column("p", attrgetter("p_value"), p_value),
+        Column("q", attrgetter("q_value"), p_value),
+        Column("Your cost", attrgetter("cost"), number),
         Column("Your cost without a forecast", attrgetter("cost_without"), number),
-        Column("p-value", attrgetter("p_value"), number),
-        Column("q-value", attrgetter("q_value"), number),
-        Column("SCDL", attrgetter("value"), number),
-        Column("SCDL: low", attrgetter("low"), number),
-        Column("SCDL: high", attrgetter("high"), number),
-        Column("SCDL if calibrated", attrgetter("null_mean"), number),
+        Column("Loss on these rows", attrgetter("loss"), percent),
+        Column("Expected loss at most", attrgetter("loss_bound"), bound),
     ]
     if not any(row.cost is not None for row in found.rows):
         columns = [column for column in columns if not column.head.startswith("Your cost")]
@@ -246,15 +268,14 @@ def segments(found: SegmentTable, index: int, hidden: int) -> str:
     order = sorted(range(len(found.rows)), key=lambda i: flagged_first(found.rows[i]))
     return (
         f'<section class="card" aria-labelledby="segments-{index}"><h2 id="segments-{index}">Segments</h2>'
-        f'<p class="picker segment-picker" hidden><label for="segment-{index}">Show a segment</label> '
+        f"<p>{escape(line)}</p>{note}"
+        + table("Segments", "segments", columns, found.rows, flagged=attrgetter("flagged"), order=order)
+        + f'<p class="picker segment-picker" hidden><label for="segment-{index}">Show a segment</label> '
         f'<select id="segment-{index}"><option value="-1">all</option>{options}</select></p>'
         f'<p class="segment-status" role="status"></p>'
-        f'<figure><div class="chart" data-chart="segments"></div><figcaption>{escape(_about(found))}</figcaption>'
-        "</figure>"
-        + note
-        + table("Segments", "segments", columns, found.rows, flagged=attrgetter("flagged"), order=order)
-        + _about_scdl(found)
-        + "</section>"
+        '<figure><div class="chart" data-chart="segments"></div><figcaption>The largest loss of any decision on the '
+        "segment's rows (dot), and the bound of the expected loss (end of the line); red: off beyond chance."
+        "</figcaption></figure>" + folded("How to read it", f"<p>{escape(_about(found))}</p>") + "</section>"
     )
 
 
@@ -264,25 +285,12 @@ def flagged_first(row: Segment) -> tuple[bool, bool, float, float]:
 
 
 def _about(found: SegmentTable) -> str:
-    """The caption of the chart of segments."""
+    """How to read the table and the chart of segments."""
     most = f" The chart shows the first {DRAWN_SEGMENTS}." if len(found.rows) > DRAWN_SEGMENTS else ""
     return (
-        "Dot: the largest loss of any decision on the segment's rows, acting on the probabilities as they are, "
-        f"{KEEPS_RANKING}. Line: up to the bound of the expected loss, at "
-        f"{exact_percent(1 - found.fdr)} for each segment by itself. Red: miscalibrated beyond chance (false discovery "
-        f"rate {exact_percent(found.fdr)}, Benjamini and Hochberg); these come first. No dot: fewer than "
-        f"{count(found.min_rows)} rows."
-        f"{most}"
+        f"p: of the test of perfect calibration, each segment by itself; q: the smallest false discovery rate that "
+        f"flags it (Benjamini and Hochberg); red: q at most {exact_percent(found.fdr)}, these come first. Losses are "
+        f"shares of what is at stake, acting on the probabilities as they are, {KEEPS_RANKING}; bounds at "
+        f"{exact_percent(1 - found.fdr)} for each segment by itself. No test and no dot: fewer than "
+        f"{count(found.min_rows)} rows.{most}"
     )
-
-
-def _about_scdl(found: SegmentTable) -> str:
-    """How to read SCDL in the table of segments."""
-    intervals = ""
-    if found.interval_level is not None:
-        intervals = (
-            f" Its intervals, for the population, are at {percent(found.interval_level)} each, so that on average at "
-            f"most {exact_percent(found.fdr)} of them miss (Benjamini and Yekutieli); a value above its interval is "
-            "inflated by chance."
-        )
-    return f'<p class="small">SCDL moves in steps of 1/m: rank segments by loss.{escape(intervals)}</p>'

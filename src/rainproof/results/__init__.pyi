@@ -1,8 +1,12 @@
 from rainproof.assessment.advice import PredictionSwap as PredictionSwap
 from rainproof.assessment.advice import ThresholdAdvice as ThresholdAdvice
+from rainproof.assessment.calibration import Calibration as Calibration
+from rainproof.assessment.calibration import PredictionRange as PredictionRange
 from rainproof.assessment.clinical import ClinicalPerformance as ClinicalPerformance
 from rainproof.assessment.costs import Rule as Rule
 from rainproof.assessment.costs import TaskResult as TaskResult
+from rainproof.assessment.evidence import Evidence as Evidence
+from rainproof.assessment.evidence import Gain as Gain
 from rainproof.assessment.rankings import AssessmentSet as AssessmentSet
 from rainproof.assessment.rankings import PairwiseComparison as PairwiseComparison
 from rainproof.assessment.rankings import RankedForecast as RankedForecast
@@ -13,7 +17,6 @@ from rainproof.assessment.summaries import DataSummary as DataSummary
 from rainproof.assessment.summaries import Estimate as Estimate
 from rainproof.assessment.summaries import Histogram as Histogram
 from rainproof.assessment.summaries import Reliability as Reliability
-from rainproof.assessment.verdict import Evidence as Evidence
 from rainproof.assessment.verdict import Verdict as Verdict
 from rainproof.assessment.words import KeyFigure as KeyFigure
 from rainproof.assessment.words import Statement as Statement

@@ -1,0 +1,153 @@
+"""Is the forecast honest: the test of calibration, and how the predictions are off, in the numbers that people know."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from rainproof.core.distinct import DistinctTable
+from rainproof.core.result import Interval, Result
+from rainproof.core.sample import Sample
+from rainproof.inference.estimates import Influence, calibration_intercept, calibration_slope
+
+Direction = Literal["too high", "too low", "too extreme", "too timid", "uneven", "none"]
+
+_BINS = 10  # of equal weight; ranges of predictions are runs of them
+_NEAREST = 1e-6  # predictions nearer to 0 or 1 have log odds like this one
+_A_UNIT = 64  # bins of log odds, in which rows that are alike otherwise are pooled
+
+
+class PredictionRange(Result):
+    """What was said and what happened in a range of predictions, on these rows.
+
+    Attributes
+    ----------
+    low, high : float
+        The smallest and the largest prediction of the range.
+    mean_prediction, event_rate : float
+        What they say on average, and how often the event happened.
+    n, events : float
+        The number of rows, and of those with the event (sums of weights, scaled to the number of rows).
+    """
+
+    low: float
+    high: float
+    mean_prediction: float
+    event_rate: float
+    n: float
+    events: float
+
+
+class Calibration(Result):
+    """Whether the predictions match the outcomes, and how they are off.
+
+    Attributes
+    ----------
+    p_value : float
+        Of the hypothesis that the forecast is calibrated. Exact for independent rows; with groups, or outcomes that are
+        shares, a bound that holds whatever the dependence within them.
+    rejected : bool
+        Whether the p-value is at most 1 minus the confidence level.
+    direction : {"too high", "too low", "too extreme", "too timid", "uneven", "none"}
+        How the predictions are off, if calibration is rejected: on average; else in their spread; else in places.
+    mean_prediction, event_rate : float
+        What the predictions say on average, and how often the event happened, on these rows.
+    difference : Interval
+        The first less the second, in the population.
+    intercept, slope : Interval or None
+        Of the logistic recalibration of the log odds; the intercept at slope 1. A slope below 1: too extreme.
+        Predictions nearer than 1e-6 to 0 or 1 count as that far from them. None where there is none.
+    most_biased : PredictionRange or None
+        The range of predictions that is most off, in standard errors of a calibrated forecast; for predictions that are
+        too extreme or too timid, the one at an end. None if all predictions are 0 or 1 and right.
+    """
+
+    _shown: ClassVar = ("direction", "p_value", "mean_prediction", "event_rate")
+
+    p_value: float
+    rejected: bool
+    direction: Direction
+    mean_prediction: float
+    event_rate: float
+    difference: Interval
+    intercept: Interval | None
+    slope: Interval | None
+    most_biased: PredictionRange | None
+
+
+def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> Calibration:
+    """Say how predictions are off, by the first of mean, spread and places that is significant at the level."""
+    rows = Influence.of(sample, pool=False)
+    difference = rows.mean(rows.prob - rows.event, -1.0, 1.0, confidence_level)
+    inside = _inside(sample)
+    slope = calibration_slope(inside, confidence_level)
+    rejected = p_value <= 1 - confidence_level
+    direction: Direction = "none"
+    if rejected and (difference.low > 0 or difference.high < 0):
+        direction = "too high" if difference.low > 0 else "too low"
+    elif rejected and slope is not None and (slope.high < 1 or slope.low > 1):
+        direction = "too extreme" if slope.high < 1 else "too timid"
+    elif rejected:
+        direction = "uneven"
+    return Calibration(
+        p_value=p_value,
+        rejected=rejected,
+        direction=direction,
+        mean_prediction=sample.mean_prediction,
+        event_rate=sample.event_rate,
+        difference=replace(difference, value=sample.mean_prediction - sample.event_rate),
+        intercept=calibration_intercept(inside, confidence_level),
+        slope=slope,
+        most_biased=_most_biased(sample.distinct(), sample.n / sample.total_weight, direction),
+    )
+
+
+def _inside(sample: Sample) -> Influence:
+    """The rows with log odds that are finite; equal draws are pooled where their log odds are alike."""
+    rows = Influence.of(sample, pool=False)
+    if rows.group is not None or sample._weighted:
+        return replace(rows, prob=np.clip(rows.prob, _NEAREST, 1 - _NEAREST))
+    table = sample.distinct()
+    prob = np.clip(table.prob, _NEAREST, 1 - _NEAREST)
+    first = np.flatnonzero(np.diff(np.floor(_A_UNIT * (np.log(prob) - np.log1p(-prob))), prepend=-np.inf))
+    weight = np.stack([table.negative, table.positive])
+    total, said = (np.add.reduceat(column, first, axis=1) for column in (weight, weight * prob))
+    some = total > 0
+    share = total[some] / sample.total_weight
+    event = np.broadcast_to([[False], [True]], total.shape)[some]
+    return replace(
+        rows, prob=said[some] / total[some], event=event, share=share, unit=np.full(len(share), rows.unit[0])
+    )
+
+
+def _most_biased(table: DistinctTable, scale: float, direction: Direction) -> PredictionRange | None:
+    """Of all runs of bins of equal weight, the one that is farthest off for its chance variation."""
+    prob, weight = table.prob, table.negative + table.positive
+    middle = np.cumsum(weight) - weight / 2
+    bin_ = np.minimum((middle / weight.sum() * _BINS).astype(np.int64), _BINS - 1)
+    first = np.flatnonzero(np.diff(bin_, prepend=-1))
+    columns = (weight, table.positive, weight * prob, weight * prob * (1 - prob))
+    sums = [np.append(0.0, np.cumsum(np.add.reduceat(column, first))) for column in columns]
+    start, stop = np.triu_indices(len(first))
+    n, events, said, chance = (total[stop + 1] - total[start] for total in sums)
+    off = said - events
+    if direction in ("too extreme", "too timid"):
+        sign = 1 if direction == "too extreme" else -1
+        ends = np.where(stop == len(first) - 1, off, np.where(start == 0, -off, 0.0)) * sign
+        off = np.where((start == 0) & (stop == len(first) - 1), 0.0, np.maximum(ends, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.where(np.abs(off) > 1e-12 * n, off**2 / np.maximum(chance, 0.0), 0.0)
+    k = int(np.argmax(far))
+    if not far[k] > 0:
+        return None
+    last = np.append(first[1:], len(prob)) - 1
+    return PredictionRange(
+        low=float(prob[first[start[k]]]),
+        high=float(prob[last[stop[k]]]),
+        mean_prediction=float(said[k] / n[k]),
+        event_rate=float(np.clip(events[k] / n[k], 0.0, 1.0)),
+        n=float(n[k] * scale),
+        events=float(events[k] * scale),
+    )

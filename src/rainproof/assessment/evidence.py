@@ -1,0 +1,285 @@
+"""What a verdict rests on: is the forecast honest, is it useful, what would recalibration gain; and the grade."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rainproof.assessment.calibration import Calibration
+from rainproof.core.arrays import Floats, Ints
+from rainproof.core.door import ColumnNames, Rows
+from rainproof.core.result import Interval, Result
+from rainproof.core.sample import Sample
+from rainproof.inference.estimates import Influence
+from rainproof.inference.guarantees import Guarantee
+from rainproof.recalibration.certificate import Certificate
+from rainproof.recalibration.selection import CrossFit, cross_fit
+
+Grade = Literal["use", "recalibrate", "avoid", "unknown"]
+
+_USELESS = 0.1  # skill: a forecast that surely has less is not worth using
+_DEALS = 3  # of few rows
+_MANY = 2000  # draws that one deal is enough for
+_SLIGHT = 0.05  # of the tolerance: recalibration that surely gains no more can wait
+
+
+def skill(rows: Influence, acts: Floats, threshold: float | None, confidence_level: float) -> Interval | None:
+    r"""The value of acting on some rows over no forecast, as a share of what perfect foresight would gain.
+
+    `acts` has how much each row is acted on: 0 or 1, or a mean of such.
+
+    Notes
+    -----
+    With the threshold :math:`\mu`, the event rate :math:`\pi` and the acts A, the value of acting is
+    :math:`E[(y-\mu) A] - \max(0, \pi - \mu)` and foresight gains :math:`\min(\mu (1-\pi), (1-\mu) \pi)`. Without a
+    threshold it is the event rate, where the ratio is :math:`E[(y - \pi) A] / (\pi (1 - \pi))`: the share of events
+    acted on less that of other rows. None if all outcomes are the same.
+    """
+    if rows.one_class:
+        return None
+    rate, share = float(rows.share @ rows.event), rows.share
+    if threshold is None:
+        hits = float(share[rows.event] @ acts[rows.event]) / rate
+        alarms = float(share[~rows.event] @ acts[~rows.event]) / (1 - rate)
+        value = hits - alarms
+        each = [(alarms - acts) / (1 - rate), (acts - hits) / rate]
+    else:
+        low = rate <= threshold
+        best = (1 - threshold) * rate if low else threshold * (1 - rate)
+        taken = acts if low else acts - 1
+        value = float(share @ ((rows.event - threshold) * taken)) / best
+        slope = -value / rate if low else value / (1 - rate)
+        each = [((y - threshold) * taken - value * best) / best + slope * (y - rate) for y in (0, 1)]
+    influence, unseen = rows.of_outcomes(each[0], each[1])
+    for outcome in (False, True):  # deviations from the mean of few rows are too small
+        some = rows.event == outcome
+        mean, n = float(share[some] @ influence[some] / share[some].sum()), max(rows.effective(outcome), 2.0)
+        influence[some] = mean + (influence[some] - mean) * math.sqrt(n / (n - 1))
+    return rows.interval(value, influence, unseen, confidence_level).within(-math.inf, 1.0)
+
+
+class Gain(Result):
+    """What recalibration gains, by maps that were not fitted to the rows that they are judged on.
+
+    Attributes
+    ----------
+    share : Interval
+        In the yes-or-no decision that gains most: a share of what is at stake. The decision was chosen on other rows.
+    threshold : float
+        An example of such a decision: the one that gains most on all rows acts from this probability on.
+    mean_prediction : float
+        What the recalibrated probabilities say on average.
+    log_score, brier_score : float
+        By how much the scores of the recalibrated probabilities are better; below 0 they are worse.
+    """
+
+    _shown: ClassVar = ("share", "threshold")
+
+    share: Interval
+    threshold: float
+    mean_prediction: float
+    log_score: float
+    brier_score: float
+
+
+class Deal(NamedTuple):
+    """One deal of the rows to folds: the fold of each row, its recalibrated prediction, and the folds as tables."""
+
+    fold: Ints
+    better: Floats
+    cross: CrossFit
+
+
+class Crossed(NamedTuple):
+    """Rows with predictions by maps that were not fitted to them.
+
+    Attributes
+    ----------
+    rows : Sample
+        The rows; of a compressed sample, those of each cell, outcome and fold.
+    deals : list of Deal
+        Several for few rows, so that no estimate rests on one of them.
+    """
+
+    rows: Sample
+    deals: list[Deal]
+
+    @classmethod
+    def of(cls, sample: Sample, rng: np.random.Generator) -> Crossed:
+        """Deal the rows of a sample that is in order."""
+        if sample.grid is None:
+            crosses = [cross_fit(sample, rng) for _ in range(_DEALS if sample.n_draws < _MANY else 1)]
+            return cls(sample, [Deal(c.fold, c.value[c.fold, c.entry], c) for c in crosses])
+        cross, whole = cross_fit(sample, rng), sample._floor()
+        fold, at = np.nonzero(cross.fold)
+        counts = cross.fold[fold, at]
+        rows = Rows(whole.y_true[at], whole.prob[at], counts.astype(np.float64), ColumnNames())
+        found = Sample._of_known(rows, sample.n, float(sample.n))
+        found.counts = counts
+        return cls(found, [Deal(fold, cross.value[fold, cross.entry[at]], cross)])
+
+    def mean(self, column: Callable[[Deal], NDArray[Any]]) -> Floats:
+        """The mean over deals of a column that each of them has."""
+        found: Floats = np.mean([column(deal) for deal in self.deals], axis=0, dtype=np.float64)
+        return found
+
+    def acts(self, threshold: float | None) -> Floats:
+        """How much each row is acted on, recalibrated.
+
+        Without a threshold it is the event rate of the other folds, which is high where that of the fold is low: so
+        acts count less their mean in the fold.
+        """
+        if threshold is not None:
+            return self.mean(lambda deal: deal.better >= threshold)
+        mass = self.rows.mass
+
+        def centred(deal: Deal) -> Floats:
+            acts = (deal.better > deal.cross.rate[deal.fold]) * 1.0
+            total = np.maximum(np.bincount(deal.fold, mass), np.finfo(float).tiny)
+            draws = self.rows.n_draws / len(deal.cross.weight)
+            return (acts - (np.bincount(deal.fold, mass * acts) / total)[deal.fold]) * (draws / max(draws - 1, 1.0))
+
+        return self.mean(centred)
+
+
+def gain_by_recalibration(crossed: Crossed, at: Floats, confidence_level: float) -> Gain:
+    """Estimate what recalibration gains in decisions with the thresholds `at`."""
+    rows = Influence.of(crossed.rows, pool=False)
+    stakes, everywhere = np.maximum(at, 1 - at), np.zeros(len(at))
+
+    def gained(deal: Deal) -> Floats:
+        nonlocal everywhere
+        cross, chosen = deal.cross, np.empty(len(deal.cross.weight))
+        as_is = [_payoffs(cross.prob, weight, at) for weight in cross.weight]
+        for f, weight in enumerate(cross.weight):
+            others = [g for g in range(len(cross.weight)) if g != f]
+            gains = sum(_payoffs(cross.inner[f, g], cross.weight[g], at) - as_is[g] for g in others)
+            chosen[f] = at[int(np.argmax(gains / stakes))]
+            everywhere = everywhere + _payoffs(cross.value[f], weight, at) - as_is[f]
+        mu = chosen[deal.fold]
+        changed = (deal.better >= mu) * 1.0 - (rows.prob >= mu)
+        found: Floats = (rows.event - mu) * changed / np.maximum(mu, 1 - mu)
+        return found
+
+    def scores(p: Floats) -> tuple[Floats, Floats]:
+        with np.errstate(divide="ignore"):
+            return np.log(np.where(rows.event, p, 1 - p)), -((p - rows.event) ** 2)
+
+    # That the decisions were chosen is not in the variance of the rows: ends this much farther out cover as often.
+    share = rows.mean(crossed.mean(gained), -1.0, 1.0, 1 - (1 - confidence_level) / 5)
+    old, some = scores(rows.prob), rows.share > 0
+    new = [scores(deal.better) for deal in crossed.deals]
+    better = [np.mean([one[k] for one in new], axis=0)[some] - old[k][some] for k in (0, 1)]
+    return Gain(
+        share=replace(share, confidence_level=confidence_level),
+        threshold=float(at[int(np.argmax(everywhere / stakes))]),
+        mean_prediction=float(rows.share @ crossed.mean(lambda deal: deal.better)),
+        log_score=float(rows.share[some] @ better[0]),
+        brier_score=float(rows.share[some] @ better[1]),
+    )
+
+
+def _payoffs(value: Floats, weight: Floats, at: Floats) -> Floats:
+    """The sum over rows of ``y - mu`` where the value is at least mu, for each threshold."""
+    reached = np.searchsorted(at, value, "right")
+    negative, positive = (np.bincount(reached, row, len(at) + 1)[::-1].cumsum()[-2::-1] for row in weight)
+    found: Floats = positive * (1 - at) - negative * at
+    return found
+
+
+class Evidence(Result):
+    """What a verdict rests on.
+
+    Attributes
+    ----------
+    n : int
+        The number of rows.
+    groups : int or None
+        The number of groups, if rows depend on each other.
+    confidence_level, tolerance : float
+        As for `assess`.
+    calibration : Calibration
+        Is it honest, and how is it off.
+    skill, skill_as_is : Interval or None
+        Is it useful: the value of the recalibrated forecast, and of the forecast as it is, over no forecast, as a share
+        of what perfect foresight would gain, at the user's threshold, else at the event rate. The maps were fitted to
+        other rows. None if all outcomes are the same, or if rows of unequal weight are compressed.
+    auroc : float or None
+        The area under the ROC curve on these rows.
+    gain : Gain or None
+        What recalibration gains. None where no map can be fitted.
+    guarantee, rounded_guarantee : Guarantee
+        What no decision loses more than, acting on the probabilities as they are, and rounded at random.
+    certificate : Certificate or None
+        What is proven of the map that is deployed; None where rows are too few to spare some for it.
+    saved : Interval or None
+        What recalibration saves per case in the user's own decision; None without costs.
+    constant : bool
+        Whether all predictions are equal.
+    is_reversed : bool
+        Whether the event, or the forecast, may be the wrong way round.
+    events : int or None
+        The number of rows with the rarer outcome, where rows have no weights.
+    """
+
+    n: int
+    groups: int | None
+    confidence_level: float
+    tolerance: float
+    calibration: Calibration
+    skill: Interval | None
+    skill_as_is: Interval | None
+    auroc: float | None
+    gain: Gain | None
+    guarantee: Guarantee
+    rounded_guarantee: Guarantee
+    certificate: Certificate | None
+    saved: Interval | None = None
+    constant: bool = False
+    is_reversed: bool = False
+    events: int | None = None
+
+    @property
+    def rarer(self) -> float:
+        """The share of the rarer outcome: what perfect foresight is worth, of what is at stake, where it is most."""
+        return min(self.calibration.event_rate, 1 - self.calibration.event_rate)
+
+    @property
+    def useful(self) -> bool:
+        """Whether skill is shown: its interval is above 0."""
+        return self.skill is not None and self.skill.low > 0
+
+    @property
+    def useless(self) -> bool:
+        """Whether the forecast is a constant, or no skill is shown and there can only be next to none.
+
+        With costs, the recalibrated forecast must also cost no less than always or never acting, by the estimate.
+        """
+        if self.constant or self.skill is None:
+            return self.constant
+        return not self.useful and self.skill.high < _USELESS and (self.saved is None or self.skill.value <= 0)
+
+    @property
+    def negligible(self) -> bool:
+        """Whether recalibration surely gains next to nothing in any decision."""
+        return self.gain is not None and self.gain.share.high < _SLIGHT * self.tolerance * 2 * self.rarer
+
+    @property
+    def grade(self) -> Grade:
+        """The verdict in a word: the first that applies of avoid, recalibrate, use, unknown."""
+        if self.rarer == 0:
+            return "unknown"
+        if self.useless:
+            return "avoid"
+        off, saved = self.calibration.rejected, self.saved
+        better = self.gain is not None and self.gain.log_score > 0
+        costs_more = saved is not None and saved.high <= 0
+        if off and better and not self.negligible and not costs_more:
+            return "recalibrate"
+        harmless = self.negligible and self.guarantee.bound <= self.tolerance
+        return "use" if self.useful and (not off or harmless or costs_more) else "unknown"

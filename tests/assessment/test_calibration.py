@@ -1,0 +1,111 @@
+"""How predictions are off: by the first of mean, spread and places that is significant, in the numbers people know."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+import rainproof
+from rainproof.assessment.calibration import how_calibrated
+from rainproof.core.sample import Sample
+
+N = 4000
+
+
+def drawn(bend, seed=0, n=N):
+    rng = np.random.default_rng(seed)
+    p = expit(rng.normal(0, 1.3, n))
+    return rng.random(n) < bend(p), p
+
+
+def _uneven(p):
+    """Off by 0.06 and 0.2 in turns, so that neither the mean nor the slope is."""
+    p[:] = np.array([0.2, 0.4, 0.6, 0.8])[np.arange(len(p)) % 4]
+    return p + np.array([0.06, -0.2, 0.2, -0.06])[np.arange(len(p)) % 4]
+
+
+@pytest.mark.parametrize(
+    ("bend", "direction"),
+    [
+        (lambda p: p**1.5, "too high"),
+        (lambda p: p**0.6, "too low"),
+        (lambda p: expit(0.4 * logit(p)), "too extreme"),
+        (lambda p: expit(2.0 * logit(p)), "too timid"),
+        (_uneven, "uneven"),
+        (lambda p: p, "none"),
+    ],
+)
+def test_each_direction_is_named(bend, direction):
+    found = rainproof.assess(*drawn(bend), measures=[]).calibration
+    assert found.direction == direction
+    assert found.rejected == (direction != "none") == (found.p_value <= 0.05)
+
+
+def test_a_calibrated_forecast_has_no_direction_whatever_the_means_say():
+    y, p = drawn(lambda p: p**1.5)
+    assert how_calibrated(Sample(y, p), 0.2, 0.95).direction == "none"
+
+
+def test_the_numbers_are_those_of_the_rows():
+    y, p = drawn(lambda p: p**1.5)
+    found = how_calibrated(Sample(y, p), 0.001, 0.95)
+    assert (found.mean_prediction, found.event_rate) == pytest.approx((p.mean(), y.mean()))
+    assert found.difference.value == pytest.approx(p.mean() - y.mean())
+    half = 1.96 * np.std(p - y) / np.sqrt(N)
+    assert (found.difference.high - found.difference.low) / 2 == pytest.approx(half, rel=0.01)
+    clinical = rainproof.clinical.clinical_performance(y, p)
+    assert found.slope.value == pytest.approx(clinical.calibration_slope.value, abs=2e-3)  # alike log odds are pooled
+    assert found.intercept.value == pytest.approx(clinical.calibration_intercept.value, abs=2e-3)
+
+
+@pytest.mark.parametrize("direction", ["uneven", "too extreme", "too timid"])
+def test_the_most_biased_range_is_the_run_of_tenths_farthest_off(direction):
+    """Every run of tenths tried one by one; for extreme predictions those at an end, off in the right way."""
+    bend = {"too extreme": lambda p: expit(0.4 * logit(p)), "too timid": lambda p: expit(2 * logit(p))}
+    y, p = drawn(bend.get(direction, lambda p: np.where((p > 0.3) & (p < 0.5), 0.1, p)), n=1000)
+    found = rainproof.assess(y, p, measures=[]).calibration
+    order = np.argsort(p)
+    p, y = p[order], y[order]
+    tenths, best = np.split(np.arange(1000), 10), (0.0, None)
+    for i in range(10):
+        for j in range(i, 10):
+            at = np.concatenate(tenths[i : j + 1])
+            off = (p[at] - y[at]).sum()
+            far = off**2 / (p[at] * (1 - p[at])).sum()
+            sign = 1 if found.direction == "too extreme" else -1
+            at_end = (i == 0) != (j == 9) and (off if j == 9 else -off) * sign > 0
+            if far > best[0] and (at_end or found.direction not in ("too extreme", "too timid")):
+                best = far, at
+    at = best[1]
+    worst = found.most_biased
+    assert (worst.low, worst.high, worst.n, worst.events) == pytest.approx((p[at[0]], p[at[-1]], len(at), y[at].sum()))
+    assert (worst.mean_prediction, worst.event_rate) == pytest.approx((p[at].mean(), y[at].mean()))
+
+
+def test_predictions_of_0_and_1_can_be_too_extreme():
+    p = np.tile([0.0, 1e-17, 1.0, 1.0], 125)
+    y = np.concatenate([np.tile([0, 1, 1, 0], 62), np.tile([0, 0, 1, 1], 63)])
+    found = rainproof.assess(y, p, measures=[]).calibration
+    assert found.direction == "too extreme"
+    assert found.slope.high < 1
+    assert found.most_biased.mean_prediction in (0.0, 1.0)
+
+
+def test_what_is_right_everywhere_has_no_biased_range():
+    found = how_calibrated(Sample([0, 1, 1], [0.0, 1.0, 1.0]), 1.0, 0.95)
+    assert (found.most_biased, found.slope) == (None, None)
+
+
+def test_rows_in_groups_and_weights_count_as_what_they_are():
+    y, p = drawn(lambda p: p**1.5, n=600)
+    groups = np.repeat(np.arange(60), 10)
+    twice = how_calibrated(Sample(np.tile(y, 2), np.tile(p, 2), groups=np.tile(np.arange(600), 2)), 0.001, 0.95)
+    once = how_calibrated(Sample(y, p, groups=np.arange(600)), 0.001, 0.95)
+    assert twice.difference.low == pytest.approx(once.difference.low, rel=1e-6)
+    assert twice.slope.low == pytest.approx(once.slope.low, rel=0.02)  # the model's variance takes rows as draws
+    assert twice.most_biased.n == pytest.approx(2 * once.most_biased.n)
+    weighted = how_calibrated(Sample(y, p, sample_weight=np.full(600, 3.0)), 0.001, 0.95)
+    assert weighted.difference.low == pytest.approx(how_calibrated(Sample(y, p), 0.001, 0.95).difference.low)
+    assert weighted.most_biased.n == pytest.approx(how_calibrated(Sample(y, p), 0.001, 0.95).most_biased.n)
+    assert how_calibrated(Sample(y, p, groups=groups), 0.001, 0.95).direction == "too high"
