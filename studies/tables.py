@@ -78,20 +78,46 @@ def switching() -> str:
     for name in dict.fromkeys(x["population"] for x in lines):
         some = [x for x in lines if x["population"] == name]
         at_95 = {x["n"]: x for x in some if x["confidence_level"] == "0.95"}
-        last = at_95[sizes[-1]]
         cells = [
             " / ".join(f"{float(at_95[n][k]):.4f}" for k in ("harm_bound", "hoeffding", "bootstrap")) for n in sizes
         ]
         failed = []
         for level in ("0.95", "0.5"):
             at = [x for x in some if x["confidence_level"] == level]
-            bounds = " / ".join(str(sum(int(x[f"violations_{k}"]) for x in at)) for k in ("harm", "gain"))
+            bound = sum(int(x["violations_harm"]) for x in at)
             redrawn = sum(int(x["violations_bootstrap"]) for x in at), sum(int(x["bootstrapped"]) for x in at)
-            failed.append(f"{bounds} of {sum(int(x['repeats']) for x in at):,}; {redrawn[0]} of {redrawn[1]}")
-        gain = f"{float(last['gain_at_least']):.4f} ({float(last['true_gain']):.4f})"
-        rows.append([name, *cells, f"{float(last['true_harm']):.4f}", gain, *failed])
-    head = ["population", *(f"n = {int(n):,}" for n in sizes), "true loss", f"gain at n = {int(sizes[-1]):,} (true)"]
+            failed.append(f"{bound} of {sum(int(x['repeats']) for x in at):,}; {redrawn[0]} of {redrawn[1]}")
+        rows.append([name, *cells, f"{float(some[0]['true_harm']):.4f}", *failed])
+    head = ["population", *(f"n = {int(n):,}" for n in sizes), "true loss"]
     return markdown([*head, "failed at 95%", "failed at 50%"], rows)
+
+
+def lower_bounds() -> str:
+    """The failures of the lower bounds at 50%, by population and kind of rows."""
+    rows = []
+    for x in read("proofs.csv"):
+        if x["confidence_level"] == "0.5":
+            found = [
+                f"{x[f'{k}_failed']} of {x['repeats']}; {float(x[f'{k}_at_least']):.4f} ({float(x[f'true_{k}']):.4f})"
+                for k in ("loss", "gain", "worth")
+            ]
+            rows.append([x["population"], x["rows"], *found])
+    return markdown(["population", "rows", "loss", "gain", "worth"], rows)
+
+
+def lower_power() -> str:
+    """The share of samples in which a lower bound proves anything at 95%, and the mean bound."""
+    rows = []
+    for x in read("proofs.csv"):
+        if x["confidence_level"] == "0.95":
+            found = [
+                f"{int(x[f'{k}_proven']) / int(x['repeats']):.0%}; {float(x[f'{k}_at_least']):.4f} "
+                f"({float(x[f'true_{k}']):.4f})"
+                for k in ("loss", "gain", "worth")
+            ]
+            held = f"{int(x['held_out_proven']) / int(x['repeats']):.0%}; {float(x['held_out']):.4f}"
+            rows.append([x["population"], f"{int(x['n']):,}", *found, held])
+    return markdown(["population", "n", "loss", "gain", "worth", "gain, quarter held out"], rows)
 
 
 def anytime() -> str:
@@ -272,7 +298,7 @@ def grades() -> str:
 
 
 PAGES = {
-    "benchmarks/study-bounds.md": (sharper, as_is, failures, anytime, looks, switching),
+    "benchmarks/study-bounds.md": (sharper, as_is, failures, lower_bounds, lower_power, anytime, looks, switching),
     "theory/paper.md": (rates,),
     "theory/sequential.md": (
         sequential_null,

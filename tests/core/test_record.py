@@ -223,20 +223,17 @@ def test_what_a_record_cannot_give_is_said():
 def test_draws_are_divided_whole():
     """Rows by their groups, cells by their counts; a part can be empty."""
     grouped = Sample(Y, P, groups=G)
-    for parts in (
-        grouped.split(folds=3, held_out=[0.25], rng=np.random.default_rng(0)),
-        grouped._halves(np.random.default_rng(0)),
-    ):
-        assert sum(part.n for part in parts) == N
-        assert sum(part.n_draws for part in parts) == 1000
-        found = [set(part._group.tolist()) for part in parts]
-        assert len(set.union(*found)) == sum(map(len, found))
+    parts = grouped.split(folds=3, held_out=[0.25], rng=np.random.default_rng(0))
+    assert sum(part.n for part in parts) == N
+    assert sum(part.n_draws for part in parts) == 1000
+    found = [set(part._group.tolist()) for part in parts]
+    assert len(set.union(*found)) == sum(map(len, found))
     assert [part.n for part in grouped.split(folds=3, held_out=[0.25], rng=np.random.default_rng(0))][-1] == 750
     cells = Sample(Y, P).compress(64)
     parts = cells.split(folds=2, held_out=[0.5], rng=np.random.default_rng(0))
     assert sum(part.n for part in parts) == N
     assert Sample._join(parts).counts.tolist() == cells.counts.tolist()
-    few = Sample([1], [0.3]).compress(8)._halves(np.random.default_rng(0))
+    few = Sample([1], [0.3]).compress(8).split(folds=2, rng=np.random.default_rng(0))
     assert sorted(part.n for part in few) == [0, 1]
 
 

@@ -1,4 +1,4 @@
-"""Somebody loses at least this: the proof by enumeration, violations on hostile populations, and what it names."""
+"""There is a decision that loses at least this: the core by its definition, hostile populations, and what is named."""
 
 from __future__ import annotations
 
@@ -19,27 +19,101 @@ def overconfident(n, seed=0):
     return rng.random(n) < 0.5 + (p - 0.5) / 4, p
 
 
+def wager(stake, gain, per=None, *, number=None, threshold=0.0):
+    gain = np.atleast_2d(gain)
+    stake = np.broadcast_to(np.asarray(stake, float), gain.shape[1:])
+    per = np.ones_like(gain) if per is None else per
+    return module.Wager(stake, np.ones_like(stake) if number is None else number, gain, per, threshold)
+
+
+def wealth(chains, share, bets, rate):
+    """The mean over chains and bets of the product over all draws, one by one, against the better alternative."""
+    found = []
+    for chain, bet in itertools.product(chains, bets):
+        product = 1.0
+        for block in chain:
+            a = int(len(block.gain) > 1 and block.threshold <= rate)  # always acting is the better one
+            for k in range(len(block.stake)):
+                factor = 1 + bet * block.stake[k] * (block.gain[a, k] - share * block.per[a, k])
+                product *= factor ** block.number[k]
+        found.append(product)
+    return np.mean(found)
+
+
+@pytest.mark.parametrize("alternatives", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_core_is_its_definition(seed, alternatives):
+    """The wealth is 1/delta at the bound, whatever the event rate, and falls from there."""
+    rng = np.random.default_rng([seed, alternatives])
+    bets = np.array([0.5, 0.25, 0.125])
+    chains = [
+        [
+            wager(
+                rng.uniform(0.2, 1, size),
+                rng.uniform(-0.3, 1, (alternatives, size)),
+                rng.uniform(0.5, 1, (alternatives, size)),
+                number=rng.integers(0, 9, size).astype(float),
+                threshold=rng.choice([0.2, 0.5, 0.7]),
+            )
+            for size in rng.integers(1, 9, 4)
+        ]
+        for _ in range(3)
+    ]
+    delta = 0.3
+    bound = module.at_least(chains, delta, bets)
+    assert 0.01 < bound < 0.9
+    rates = (0.0, 0.3, 0.6, 0.9)
+    assert min(wealth(chains, bound, bets, rate) for rate in rates) == pytest.approx(1 / delta, rel=1e-6)
+    assert min(wealth(chains, bound + 1e-4, bets, rate) for rate in rates) < 1 / delta
+    assert module.at_least([*chains, []], delta, bets) < bound  # an order without bets keeps its stake
+
+
 def test_the_bound_fails_for_at_most_delta_of_all_samples():
-    """All samples of five draws from a population of four values, each with its weight, for several bets."""
+    """All samples of five draws: what the last three bet on is chosen by the first two, among rules of equal mean.
+
+    Each rule gains theta in the population, so no choice gains more. Two orders of the draws are averaged.
+    """
     gain, weight, chance = (
-        np.array([-1.0, 0.25, 0.5, 1.0]),
+        np.array([[-1.0, 0.25, 0.5, 1.0], [1.0, 0.5, 0.0, -0.2]]),
         np.array([1.0, 0.5, 1.0, 0.25]),
         np.array([0.1, 0.3, 0.2, 0.4]),
     )
-    theta = chance @ (weight * gain) / (chance @ weight)
-    for bet, delta in itertools.product((0.5, 0.25, 2.0**-5), (0.5, 0.3, 0.1)):
-        failed = 0.0
-        for drawn in itertools.product(range(4), repeat=5):
-            at = list(drawn)
-            if module.at_least(weight[at], gain[at], delta, bets=np.array([bet])) > theta + 1e-9:
-                failed += math.prod(chance[at])
-        assert failed <= delta
+    means = gain @ (chance * weight) / (chance @ weight)
+    gain = gain - (means - means.min())[:, None]
+    theta = means.min()
+    failed = dict.fromkeys((0.5, 0.3, 0.1), 0.0)
+    for drawn in itertools.product(range(4), repeat=5):
+        chains = []
+        for order in (list(drawn), list(drawn[::-1])):
+            rule, later = int(np.argmax(gain[:, order[:2]].sum(axis=1))), order[2:]
+            chains.append([wager(weight[later], gain[rule, later])])
+        for delta in failed:
+            found = module.at_least(chains, delta, np.array([0.5, 0.25]))
+            failed[delta] += math.prod(chance[list(drawn)]) * (found > theta + 1e-9)
+    assert all(share <= delta for delta, share in failed.items())
+    assert failed[0.5] > 0
+
+
+def test_pooled_stakes_prove_a_little_less():
+    rng = np.random.default_rng(0)
+    n = 3 * module._FEW
+    sample = rainproof.Sample(rng.random(n) < 0.5, rng.random(n), sample_weight=rng.pareto(2, n) + 1e-3)
+    rows, at = module._Rows.read(sample), np.arange(n)
+    gain = np.array([[-0.4, 0.1, 0.6]])
+    kind = rng.integers(0, 3, n)
+    found = rows.wager(at, np.ones(n), lambda at: (kind[at], gain, np.ones((1, 3)), 0.0))
+    assert len(found.stake) < n / 5
+    for bet, share in itertools.product((0.5, 0.03), (0.0, 0.05)):
+        pooled = found.number @ np.log1p(bet * found.stake * (found.gain[0] - share))
+        net = bet * rows.stake * (gain[0, kind] - share)
+        exact = np.log1p(net).sum()
+        assert exact - 0.01 * net @ net < pooled < exact
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 300])
 def test_calibrated_rows_prove_nothing(n):
     rng = np.random.default_rng(n)
-    for _ in range(20):
+    for _ in range(5):
         p = rng.choice([0.1, 0.5, 0.9], n)
         found = rainproof.inference.loss_at_least(rng.random(n) < p, p, rng=rng)
         assert (found.bound, found.task, found.changes) == (0.0, None, ())
@@ -62,17 +136,17 @@ def test_it_rarely_exceeds_the_largest_loss_of_the_population(name):
         np.tile([0, 1], len(values)), np.repeat(values, 2), sample_weight=np.stack([1 - rates, rates], 1).ravel()
     )
     rng, wrong = np.random.default_rng(5), 0
-    for _ in range(60):
-        p = rng.choice(len(values), 800)
-        found = rainproof.inference.loss_at_least(rng.random(800) < rates[p], values[p], confidence_level=0.5, rng=rng)
+    for _ in range(8):
+        p = rng.choice(len(values), 400)
+        found = rainproof.inference.loss_at_least(rng.random(400) < rates[p], values[p], confidence_level=0.5)
         wrong += found.bound > truth
-    assert wrong <= 30
+    assert wrong <= 4
 
 
-def test_what_it_names_loses_that_much():
-    """On many fresh rows the named change of actions gains at least the bound for the named task."""
+def test_what_it_suggests_loses_that_much():
+    """On many fresh rows, here, the suggested change of actions gains at least the bound for the suggested task."""
     y, p = overconfident(6000)
-    found = rainproof.inference.loss_at_least(y, p, rng=0)
+    found = rainproof.inference.loss_at_least(y, p)
     assert found.bound > 0.04
     fresh_y, fresh_p = overconfident(200_000, seed=1)
     action = found.task.best_response(fresh_p)
@@ -85,13 +159,15 @@ def test_what_it_names_loses_that_much():
     assert gain.mean() > found.bound
 
 
-def test_a_compressed_sample_gives_the_same_answer():
+def test_the_same_rows_give_the_same_answer_compressed_or_in_any_order():
     y, p = overconfident(3000)
     rows, cells = (
         rainproof.inference.loss_at_least(sample, rng=4)
         for sample in (rainproof.Sample(y, p), rainproof.Sample(y, p).compress())
     )
     assert rows == cells
+    order = np.random.default_rng(1).permutation(3000)
+    assert rainproof.inference.loss_at_least(y[order], p[order], rng=4) == rows
     scaled = rainproof.inference.loss_at_least(y, p, sample_weight=np.full(3000, 0.5), rng=4)
     assert scaled.bound == pytest.approx(rows.bound, abs=1e-9)
 
@@ -119,7 +195,31 @@ def test_the_result_is_small_and_ready_for_json():
     assert repr(found).startswith("LossAtLeast(bound=0.0")
     assert "there is a decision that acts on these predictions as they are and loses at least" in str(found)
     assert rainproof.inference.loss_at_least(y, p, rng=7) == found
-    assert rainproof.inference.loss_at_least(y, p, rng=8) != found
+    assert rainproof.inference.loss_at_least(y, p, rng=8).bound == pytest.approx(found.bound, rel=0.2)
+
+
+def test_outcomes_that_are_shares_and_weights_of_zero():
+    y, p = overconfident(900)
+    share = np.where(np.arange(900) % 3 == 0, 0.5, y)
+    found = rainproof.inference.loss_at_least(rainproof.Sample(share, p, fractional=True))
+    order = np.random.default_rng(2).permutation(900)
+    assert found.bound > 0
+    assert rainproof.inference.loss_at_least(rainproof.Sample(share[order], p[order], fractional=True)) == found
+    weight = np.random.default_rng(3).uniform(0.5, 1, 900)
+    more = [np.append(x, x[:50]) for x in (~y, p)]
+    weighted = rainproof.inference.loss_at_least(~y, p, sample_weight=weight)
+    assert rainproof.inference.loss_at_least(*more, sample_weight=np.append(weight, np.zeros(50))) == weighted
+
+
+def test_a_correction_is_proven_to_gain_with_any_maps():
+    y, p = overconfident(1500)
+
+    def squeeze(table):
+        return lambda prob: 0.5 + (prob - 0.5) / 4
+
+    gain = module.correction_gain(rainproof.Sample(y, p), [squeeze], 0.05)
+    assert gain > 0.03
+    assert module.correction_gain(rainproof.Sample(y, p), [lambda table: lambda prob: prob], 0.05) == 0
 
 
 @pytest.mark.parametrize(
@@ -143,11 +243,11 @@ def test_unequal_weights_and_groups_need_rows():
         rainproof.inference.loss_at_least(sample)
 
 
-def test_a_bound_is_found_by_forty_halvings():
+def test_equal_gains_have_a_closed_form():
     """100 draws that gain 1, half of the stake on each: 100 ln(1 + (1 - r) / 2) = ln(1 / delta)."""
-    found = np.array(
-        [module.at_least(np.array([100.0]), np.ones(1), d, bets=np.array([0.5])) for d in (0.3, 0.1, 0.05, 0.01)]
-    )
-    assert found == pytest.approx(3 - 2 * np.exp(-np.log([0.3, 0.1, 0.05, 0.01]) / 100), abs=2.0**-40)
-    assert (found * 2**40 == np.rint(found * 2**40)).all()
-    assert (found * 2**40 % 2 == 1).any()
+    chains = [[wager(np.ones(1), np.ones((1, 1)), number=np.array([100.0]))]]
+    for delta in (0.3, 0.1, 0.01):
+        found = module.at_least(chains, delta, np.array([0.5]))
+        exact = 3 - 2 * math.exp(-math.log(delta) / 100)
+        assert exact - 1e-9 < found <= exact
+    assert module.at_least([], 0.05, np.array([0.5])) == 0

@@ -698,17 +698,6 @@ class Sample:
             return found
         return Sample._from_cells(table)
 
-    def _halves(self, rng: np.random.Generator | None = None) -> tuple[Sample, Sample]:
-        """Toss a coin for each draw."""
-        rng = np.random.default_rng(rng)
-        if self.grid is not None:
-            counts = self._cells.count
-            first = rng.binomial(counts, 0.5)
-            return self._thinned(first), self._thinned(counts - first)
-        coins = rng.integers(0, 2, len(self.y_true) if self._group is None else int(self._group.max()) + 1)
-        heads = (coins if self._group is None else coins[self._group]) == 1
-        return self._at(heads), self._at(~heads)
-
     def split(
         self, *, folds: int, held_out: Sequence[float] = (), rng: np.random.Generator | None = None
     ) -> list[Sample]:

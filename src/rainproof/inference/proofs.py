@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from operator import attrgetter
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import expit, logit
 
+from rainproof.core._switch import sum_cells
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.cells import split
-from rainproof.core.curve import Chord, SwitchCurve, envelope
+from rainproof.core.curve import Chord, SwitchCurve, isotonic
+from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import percent
 from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
-from rainproof.inference.bounds import one_way_curve
 from rainproof.inference.options import Seed, as_seed, check_max_weight, check_share
 
-BETS: Floats = 2.0 ** -np.arange(1.0, 11.0)  # at most 1/2, so that no factor of the martingale is negative
-_FINEST = 1 << 10
-_STEPS = 40  # halvings of the interval that contains a bound
-_GRID = 1 << 10  # of the thresholds among which half of the rows chooses a task
+_PARTS, _CHOOSING = 12, 2  # parts that the rows are dealt to, and how many of them choose only
+_ORDERS = 8  # of the rows; fewer, but two at least, where rows are many
+_MANY = 300_000  # rows in all orders
+_NODES = np.append(2.0 ** (-np.arange(80) / 4), 0.0)  # stakes by which rows of different weights are pooled
+_FEW = 1 << 10  # that are not pooled
+_FINE = 1e-10  # of a bound
 
 
 class ActionChange(Result):
@@ -56,9 +61,10 @@ class LossAtLeast(Result):
         In the population there is a decision that loses at least this by acting on the predictions as they are, in
         expectation, as a share of what is at stake. 0 if the rows prove no loss.
     task : DecisionTask or None
-        That decision, with payoffs in [0, 1]. None if `bound` is 0.
+        An example of such a decision, with payoffs in [0, 1]: the one that these rows suggest, all of them. It is not
+        proven that it is this one. None if `bound` is 0.
     changes : tuple of ActionChange
-        What it is compared with: the fixed change of actions that gains at least `bound` for this task.
+        The fixed change of actions that these rows suggest for `task`.
     confidence_level : float
         The probability, at least, that the bound holds for a sample drawn as stated.
     n : int
@@ -66,7 +72,7 @@ class LossAtLeast(Result):
     groups : int or None
         The number of groups, if rows were drawn in groups.
     seed : int or None
-        The seed of the split into halves, if one was given.
+        The seed of the orders of the rows; None if a generator was given.
     """
 
     _kind = "loss_at_least"
@@ -79,16 +85,22 @@ class LossAtLeast(Result):
     seed: int | None
 
     def __str__(self) -> str:
-        if self.task is None:
+        if self.bound == 0:
             return "These rows do not prove that any decision loses by acting on the predictions as they are."
+        found = (
+            f"With {percent(self.confidence_level)} confidence, there is a decision that acts on these predictions as "
+            f"they are and loses at least {100 * self.bound:.3g}% of what is at stake, in expectation, against a fixed "
+            "change of actions."
+        )
+        if self.task is None:
+            return found
         changes = "; ".join(
             f"{c.replacement!r} instead of {c.action!r} for predictions from {c.low:.4g} to {c.high:.4g}"
             for c in self.changes
         )
         return (
-            f"With {percent(self.confidence_level)} confidence, there is a decision that acts on these predictions as "
-            f"they are and loses at least {100 * self.bound:.3g}% of what is at stake, in expectation.\n{self.task}\n"
-            f"It loses that against a fixed change of actions: {changes}."
+            f"{found}\nThese rows suggest, as an example that is not proven by itself: {changes}, in this decision.\n"
+            f"{self.task}"
         )
 
 
@@ -101,12 +113,13 @@ def loss_at_least(
     groups: ArrayLike | None = None,
     max_weight: float | None = None,
     confidence_level: float = 0.95,
-    rng: Seed = None,
+    rng: Seed = 0,
 ) -> LossAtLeast:
     r"""Bound from below what some decision loses by acting on these predictions as they are.
 
-    The opposite of `guarantee`: a proof of harm. It names a decision task and a fixed change of actions that gains at
-    least `bound` for it, in expectation over the population that the rows came from.
+    The opposite of `guarantee`: a proof of harm. There are a decision task and a fixed change of actions that gains at
+    least `bound` for it, in expectation over the population that the rows came from. So there is a correction of the
+    predictions that some decision gains by.
 
     Parameters
     ----------
@@ -125,9 +138,9 @@ def loss_at_least(
         As for `guarantee`: the largest weight that a row can have (with `groups`, a whole group), known beforehand.
     confidence_level : float
         The probability, at least, that the bound holds for a sample drawn as stated.
-    rng : numpy.random.Generator or int, optional
-        The source of randomness for the split into halves; the same seed gives the same answer. Do not try several
-        seeds and keep the best: the confidence is for one.
+    rng : numpy.random.Generator or int
+        The source of randomness for the orders of the rows; the same rows and seed give the same answer, in whatever
+        order they come. Do not try several seeds and keep the best: the confidence is for one.
 
     Returns
     -------
@@ -135,20 +148,22 @@ def loss_at_least(
 
     Notes
     -----
-    One half of the rows names a task and a change of actions. That makes one function :math:`g(p, y)` with values in
-    [-1, 1]: what the change gains on a row. On the other half g is fixed in advance. With u in [0, 1] the weight of a
-    draw over the largest possible one, :math:`\theta = E[u g] / E[u]` and a fixed :math:`0 \le x \le 1/2`, the factors
-    :math:`1 + x u (g - \theta)` are not negative and have mean 1. So their product exceeds :math:`1/\delta` with
-    probability at most :math:`\delta` (Markov), and :math:`\ln(1 + u z) \ge u \ln(1 + z)` gives
+    Rows (or groups) are dealt at random to twelve parts. The first two only choose. Before each other part, a
+    correction of the predictions and a task are chosen on all earlier parts. That makes one function :math:`g(p, y)`
+    with values in [-1, 1]: what the change of actions gains on a row. With u in [0, 1] the weight of a draw over the
+    largest possible one, and a bet :math:`0 < x \le 1/2`, the product over all draws of these parts
 
-    .. math:: \sum u \ln(1 + x (g - \theta)) \le \ln(1/\delta).
+    .. math:: \prod (1 + x u (g - \theta))
 
-    The left side falls in :math:`\theta`; where it meets the right side is the bound. Both halves take both parts, each
-    with half of the error probability, and the larger bound counts. Proof: docs/theory/bounds.md.
+    has mean at most 1 if no task and change gain more than :math:`\theta` in the population: whatever is chosen from
+    earlier rows, each factor then has mean at most 1. So has the mean of these products over several bets, three kinds
+    of corrections (logistic, isotonic, bins) and ten random orders of the rows (fewer, if there are very many). It
+    exceeds :math:`1/\delta` with probability at most :math:`\delta` (Markov), and it falls in :math:`\theta`; where it
+    meets :math:`1/\delta` is the bound. Proof: docs/theory/bounds.md.
 
-    It uses half of the rows for the proof, so a small loss needs many rows. Rows must be drawn independently from the
-    population (groups of rows, with `groups`), and the forecast must not have been fitted on them. A compressed sample
-    gives the same answer as its rows if their weights are equal; unequal weights and groups need rows.
+    A small loss needs many rows. Rows must be drawn independently from the population (groups of rows, with `groups`),
+    and the forecast must not have been fitted on them. A compressed sample gives the same answer as its rows if their
+    weights are equal; unequal weights and groups need rows.
 
     Examples
     --------
@@ -156,28 +171,26 @@ def loss_at_least(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(5000)
     >>> y = rng.random(5000) < 0.5 + (p - 0.5) / 4       # overconfident
-    >>> found = rainproof.inference.loss_at_least(y, p, rng=0)
+    >>> found = rainproof.inference.loss_at_least(y, p)
     >>> found.bound > 0.05
     True
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
     confidence_level = check_share(confidence_level, "confidence_level")
     generator, seed = as_seed(rng)
-    (coins,) = generator.spawn(1)  # not the generator itself: rows simulated with the same seed would decide their coin
-    finest = min(_FINEST, sample.grid or _FINEST)
-    rows, count = _rows_by_slot(sample, finest, max_weight)
-    halves = _halves(rows, count, coins)
-    doubt = (1 - confidence_level) / 2
-    bound, task, changes = 0.0, None, tuple[ActionChange, ...]()
-    for first, second in (halves, halves[::-1]):
-        rule = _choose(rows, first, doubt, coins)
-        if rule is None:
-            continue
-        chord, swap, bet = rule
-        proven = at_least(*_gains(rows, second, chord, swap), doubt, bets=np.array([bet]))
-        if proven > bound:
-            bound, task = proven, worst_task(chord)
-            changes = () if task is None else _changes(chord, swap, task)
+    rows, delta = _Rows.read(sample, max_weight), 1 - confidence_level
+    bets, price = _costs(rows, delta)
+    by_fit = _correction_chains(rows, _FITS, delta, generator)
+    bound = at_least([chain for chains in by_fit for chain in chains], delta, bets)
+    task, changes = None, tuple[ActionChange, ...]()
+    if bound > 0:
+        best = max(range(len(_FITS)), key=lambda k: at_least(by_fit[k], delta, bets))
+        mass = rows.mass
+        slot = 2 * rows.cells[0] + rows.event
+        sums = np.bincount(slot, mass, 2 * len(rows.edges)).astype(np.float64)
+        chord, new, _ = _correction(rows, _FITS[best], sums, float(mass.sum()), bets, price)
+        task = None if chord is None else worst_task(chord)
+        changes = () if chord is None or task is None else _changes(rows, chord, new, task)
     return LossAtLeast(
         bound=bound,
         task=task,
@@ -189,125 +202,427 @@ def loss_at_least(
     )
 
 
-_Rule = tuple[Chord, Ints, float]  # a task by its chord, a change of actions by cell, and how much to bet on it
+class Wager(NamedTuple):
+    """Bets on the draws of one block, each with its own stake; draws that are alike are one entry.
 
-
-# A grid; and by entry its slot (cell, outcome), the weight of each of its rows over the largest one, and its group.
-_Rows = tuple[int, Ints, Floats, Ints | None]
-
-
-def _rows_by_slot(sample: Sample, grid: int, max_weight: float | None) -> tuple[_Rows, Ints]:
-    """The rows by slot of a grid, and how many are alike in each entry."""
-    table = sample._cell_table(grid).coarsen(grid)
-    each = table.weight[0] / table.count
-    if sample._group is None and table.has_equal_weights:  # counts say it all
-        return (grid, table.slot, each / check_max_weight(max_weight, float(each.max())), None), table.count
-    if sample.grid is not None:
-        raise InputError("unequal weights and groups need rows: a compressed sample cannot be split row by row")
-    weight, group = sample.mass, sample._group
-    largest = check_max_weight(max_weight, float((weight if group is None else sample._draw_weight).max()))
-    slot = 2 * split(sample.prob, grid)[0] + sample.event
-    return (grid, slot, weight / largest, group), np.ones(len(slot), np.int64)
-
-
-def _on_grid(rows: _Rows, grid: int) -> Ints:
-    """The slots on a coarser grid; predictions of 1 are in the last cell."""
-    finest, slot, *_ = rows
-    coarse: Ints = 2 * np.minimum((slot >> 1) * grid // finest, grid - 1) + (slot & 1)
-    return coarse
-
-
-def _gains(rows: _Rows, count: Ints, chord: Chord, swap: Ints) -> tuple[Floats, Floats]:
-    """The weight of every draw, and what it gains by a change of actions for the task of a chord."""
-    ends, mass = np.array([chord.mu_a, chord.mu_b]), 2 * np.array([chord.share, 1 - chord.share])
-    by_slot = np.stack([(swap * mass * (y - ends)).sum(axis=1) for y in (0, 1)], axis=1)
-    gain, weight, group = by_slot.ravel()[_on_grid(rows, len(swap))], count * rows[2], rows[3]
-    return (weight, gain) if group is None else _by_group(group, weight, gain)
-
-
-def _halves(rows: _Rows, count: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Toss a coin for each row, or for each group; how many of each entry are in either half."""
-    group = rows[3]
-    if group is None:
-        first: Ints = rng.binomial(count, 0.5)
-    else:
-        first = count * rng.integers(0, 2, int(group.max()) + 1)[group]
-    return first, count - first
-
-
-def _choose(rows: _Rows, count: Ints, doubt: float, rng: np.random.Generator) -> _Rule | None:
-    """The rule on the most promising grid. Nothing here needs a proof: it only must not see the other half."""
-    fit, check = _halves(rows, count, rng)
-    grids = [2**k for k in range(3, rows[0].bit_length())] or [rows[0]]
-    scores = []
-    for grid in grids:
-        scores.append(-math.inf)
-        if (rule := _rule(rows, fit, grid, doubt)) is not None:
-            chord, swap, bet = rule
-            weight, gain = _gains(rows, check, chord, swap)
-            scores[-1] = float(weight @ (gain - bet / 2 * gain**2))
-    return _rule(rows, count, grids[int(np.argmax(scores))], doubt)
-
-
-def _rule(rows: _Rows, count: Ints, grid: int, doubt: float) -> _Rule | None:
-    """The task and the change with the largest loss, where gains count ``1 - bet/2`` times and losses ``1 + bet/2``."""
-    weight = count * rows[2]
-    total = float(weight.sum())
-    if total == 0:
-        return None
-    shares = np.bincount(_on_grid(rows, grid), weight, 2 * grid).reshape(-1, 2) / total
-    prob, edges = (np.arange(grid) + 0.5) / grid, np.arange(grid + 1) / grid
-    found = [(*_discounted(shares, prob, edges, bet), bet) for bet in BETS.tolist()]
-    return max(found, key=lambda one: 2 * one[0].value - math.log(1 / doubt) / (total * one[2]))
-
-
-def _discounted(shares: Floats, prob: Floats, edges: Floats, bet: float) -> tuple[Chord, Ints]:
-    more, less = shares * (1 - bet / 2), shares * (1 + bet / 2)
-    up, down = (less[:, 0], more[:, 1]), (more[:, 0], less[:, 1])
-    value = (one_way_curve(prob, *up, edges, up=True) + one_way_curve(prob, *down, edges, up=False)).min(axis=0)
-    chord, rates = envelope(edges, value), []
-    ends = np.array([chord.mu_a, chord.mu_b])
-    for negative, positive in (up, down):
-        both = negative + positive
-        rates.append(np.divide(positive, both, out=prob.copy(), where=both > 0)[:, None])
-    rises = (prob[:, None] < ends) & (rates[0] > ends)
-    falls = (prob[:, None] > ends) & (rates[1] < ends)
-    return chord, rises.astype(np.int64) - falls
-
-
-def at_least(weight: Floats, gain: Floats, delta: float, *, per: ArrayLike = 1.0, bets: Floats = BETS) -> float:
-    """Bound the mean of `gain` from below, as a multiple of that of `per`, by bets on draws of these weights.
-
-    It is the largest r in [0, 1] for which bets on ``gain - r per``, some share of the stake on each, multiply it on
-    average by more than ``1/delta``: if the mean of `gain` were r times that of `per`, that would happen with
-    probability at most `delta`. 0 if there is none. Every proven gain of rainproof is this bound.
+    Attributes
+    ----------
+    stake : ndarray of shape (k,)
+        The weight of the draw over the largest possible one.
+    number : ndarray of shape (k,)
+        How many draws are alike.
+    gain, per : ndarray of shape (a, k)
+        What each gains over each of `a` alternatives, and what the bound is a multiple of.
+    threshold : float
+        Of two alternatives, never and always acting, the second is the better one if the event rate is at least this.
     """
 
-    def proven(share: float) -> bool:
-        logs = weight @ np.log1p(bets * (gain - share * np.asarray(per))[:, None])
-        return bool(np.logaddexp.reduce(logs) - math.log(len(bets)) > -math.log(delta))
+    stake: Floats
+    number: Floats
+    gain: Floats
+    per: Floats
+    threshold: float = 0.0
 
-    if not proven(0.0):
+
+def at_least(chains: Sequence[Sequence[Wager]], delta: float, bets: Floats) -> float:
+    """Bound a gain from below by bets on draws, block after block; each chain of blocks bets on all of them anew.
+
+    It is the largest r in [0, 1] for which bets on ``gain - r per``, some share of the stake on each draw, multiply it
+    by more than ``1/delta``, on average over the chains and the bets. If what each block bets on was chosen without its
+    rows and those after it, and every choice gains at most r, then that happens with probability at most `delta`. 0 if
+    there is none. Every proven gain of rainproof is this bound.
+    """
+    if not any(chains):
         return 0.0
-    low, high = 0.0, 1.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if proven(middle) else (low, middle)
-    return low
+    blocks = [(k, block) for k, chain in enumerate(chains) for block in chain]
+    stake = np.concatenate([block.stake for _, block in blocks])
+    number = np.concatenate([block.number for _, block in blocks])
+    gain = np.concatenate([block.gain for _, block in blocks], axis=1)
+    per = np.concatenate([block.per for _, block in blocks], axis=1)
+    start = np.cumsum([0, *(len(block.stake) for _, block in blocks[:-1])])
+    of_chain = np.zeros((len(chains), len(blocks)))
+    of_chain[[chain for chain, _ in blocks], np.arange(len(blocks))] = 1.0
+    threshold = np.array([block.threshold for _, block in blocks])
+
+    def excess(share: float) -> float:
+        """The logarithm of the mean wealth times delta: against the better alternative, whichever that is."""
+        net = stake * (gain - share * per)
+        logs = np.add.reduceat(number * np.log1p(bets[:, None, None] * net), start, axis=2)  # by bet and alternative
+        if len(gain) == 1:
+            wealth = of_chain @ logs[:, 0].T
+        else:  # for each rate of events that makes a difference
+            rates = np.append(-np.inf, np.unique(threshold))
+            always = threshold <= rates[:, None, None]
+            wealth = of_chain @ np.where(always, logs[:, 1], logs[:, 0]).swapaxes(1, 2)
+        wealth = wealth.reshape(-1, len(chains) * len(bets))
+        return float(np.logaddexp.reduce(wealth, axis=1).min()) + math.log(delta / wealth.shape[1])
+
+    if not excess(0.0) > 0:
+        return 0.0
+    most = 1 - _FINE
+    return most if excess(most) > 0 else max(brentq(excess, 0.0, most, xtol=_FINE) - _FINE, 0.0)
 
 
-def _changes(chord: Chord, swap: Ints, task: DecisionTask) -> tuple[ActionChange, ...]:
+def _costs(rows: _Rows, delta: float) -> tuple[Floats, float]:
+    """The bets, as shares of the stake, and what a proof costs a choice: its gain, less this over the bet.
+
+    Bets are at most 1/2, so that no factor is negative, and not below what can be best for so many draws. They depend
+    on nothing but their number.
+    """
+    sample, bets = rows.sample, 2.0 ** -np.arange(1.0, 21.0)
+    least = math.sqrt(2 * math.log(1 / delta) / max(sample.n_draws, 1))
+    size = min(sample.effective_n, sample.n_draws) if sample.n else 1.0
+    return bets[: max(1, int(np.sum(bets >= least)))], math.log(1 / delta) / size
+
+
+_FINEST = 1 << 16  # of which all thresholds are multiples
+Cells = NDArray[np.int32]
+
+
+@cache
+def _thresholds(grid: int) -> tuple[Floats, Cells]:
+    """The thresholds that decisions are chosen from, multiples of ``1/grid``, and the last one up to each ``k/2^16``.
+
+    They are the multiples of 1/1024, and more near 0 and near 1, where rare events have theirs.
+    """
+    near = np.concatenate([np.arange(1 << j, 2 << j, max(1, 1 << j >> 5)) for j in range(11)])
+    edges = np.concatenate([near, _FINEST - near, np.arange(0, _FINEST + 1, _FINEST >> 10)])
+    edges = np.unique(edges[edges % max(1, _FINEST // grid) == 0])
+    return edges / _FINEST, np.repeat(np.arange(len(edges), dtype=np.int32), np.diff(edges, append=_FINEST + 1))
+
+
+@cache
+def _slots(size: int) -> tuple[Cells, NDArray[np.bool_]]:
+    """The cell and the outcome of each slot."""
+    return np.repeat(np.arange(size, dtype=np.int32), 2), np.tile([False, True], size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Rows that are dealt, chosen from and bet on; an entry is one of them, or all that are alike.
+
+    Attributes
+    ----------
+    sample : Sample
+        Which rows are one draw, and how they are dealt.
+    edges : ndarray of shape (m + 1,)
+        The thresholds that decisions are chosen from.
+    cells : tuple of ndarray
+        The number of the last threshold up to each prediction, of one forecast or of an old and a new one.
+    event : ndarray
+        Whether the entries have the event.
+    stake : ndarray
+        The weight of each row over that of the largest possible draw.
+    count : ndarray or None
+        The number of rows in each entry, whose stakes are then all equal; None if each is a row.
+    """
+
+    sample: Sample
+    edges: Floats
+    cells: tuple[Cells, ...]
+    event: NDArray[np.bool_]
+    stake: Floats
+    count: Ints | None
+
+    @classmethod
+    def read(cls, sample: Sample, max_weight: float | None = None) -> _Rows:
+        """Put the rows in order, or pool those of one forecast that are alike.
+
+        What is dealt then depends neither on how the rows came nor on whether one forecast was compressed.
+        """
+        if not sample._divisible:
+            raise InputError("unequal weights and groups need rows: a compressed sample cannot be split row by row")
+        weight, counts = sample.sample_weight, sample.counts
+        if counts is None and weight is not None and not (weight > 0).all():  # rows of weight zero are no draws
+            sample = sample._at(weight > 0)
+        alike = sample._group is None and (counts is not None or weight is None or bool(np.ptp(sample.mass) == 0))
+        if not alike:
+            sample = sample.in_order()
+        edges, number = _thresholds(min(sample.grid or _FINEST, _FINEST))
+        cells, event = tuple(number[at] for at in _places(sample)), sample.event
+        if not alike:
+            heaviest = float((sample.mass if sample._group is None else sample._draw_weight).max())
+            return cls(sample, edges, cells, event, sample.mass / check_max_weight(max_weight, heaviest), None)
+        each = sample.total_weight / sample.n if sample.n else 1.0
+        stake, size = each / check_max_weight(max_weight, each), len(edges)
+        if len(cells) == 1:
+            pooled = np.bincount(2 * cells[0] + event, counts, 2 * size)
+            slots, event = _slots(size)
+            cells, counts = (slots,), pooled.astype(np.int64)
+        elif counts is None:
+            code = np.sort((cells[0].astype(np.int64) * size + cells[1]) * 2 + event)
+            cells, event = tuple(np.divmod(code >> 1, size)), code & 1 == 1
+            cells = tuple(part.astype(np.int32) for part in cells)
+        return cls(sample, edges, cells, event, np.full(len(event), stake), counts)
+
+    @property
+    def mass(self) -> Floats:
+        """What each entry counts where rows choose: its number of rows, or as many rows of equal weight."""
+        if self.count is not None:
+            return self.count.astype(np.float64)
+        return self.stake * float(self.stake.sum() / (self.stake**2).sum()) if len(self.stake) else self.stake
+
+    def shuffled(self, parts: int, rng: np.random.Generator) -> Iterator[tuple[Ints, Floats]]:
+        """Deal whole draws at random to parts of equal size: the entries in each, and how many rows of them."""
+        if self.count is not None:
+            for count in rng.multinomial(self.count, [1 / parts] * parts).T:
+                at = np.flatnonzero(count)
+                yield at, count[at].astype(np.float64)
+            return
+        part = self.sample._parts(folds=parts, rng=rng)
+        for at in np.split(np.argsort(part.astype(np.int8), kind="stable"), np.cumsum(np.bincount(part))[:-1]):
+            yield at, np.ones(len(at))
+
+    def wager(self, at: Ints, count: Floats, rule: _Rule) -> Wager:
+        """Bet on some of the rows."""
+        kind, gain, per, threshold = rule(at)
+        stake, group = self.stake[at], self.sample._group
+        if group is not None:
+            total = np.bincount(group[at], stake)
+            some = total > 0
+            mean = [np.bincount(group[at], stake * row[kind])[some] / total[some] for row in (*gain, *per)]
+            each = total[some].astype(np.float64)
+            gains, pers = np.array(mean).reshape(2, len(gain), -1)
+            return Wager(each, np.ones(len(each)), gains, pers, threshold)
+        if np.ptp(stake) > 0:
+            if len(stake) <= _FEW:
+                return Wager(stake, count, gain[:, kind], per[:, kind], threshold)
+            # A stake between two nodes counts as the one or the other, in parts. That proves a little less, as
+            # logarithms are concave.
+            node = np.minimum(np.floor(-4 * np.log2(stake)), len(_NODES) - 2).astype(np.int64)
+            part = np.minimum((stake - _NODES[node + 1]) / (_NODES[node] - _NODES[node + 1]), 1.0)
+            kind, count = np.stack([kind, kind]) + gain.shape[1] * np.stack([node, node + 1]), count * [part, 1 - part]
+        number = np.bincount(np.ravel(kind), np.ravel(count)).astype(np.float64)
+        node, some = np.divmod(np.arange(len(number)), gain.shape[1])
+        stake = _NODES[node] if np.ndim(kind) > 1 else np.full(len(number), stake[0])
+        return Wager(stake, number, gain[:, some], per[:, some], threshold)
+
+
+def _places(sample: Sample) -> list[Ints]:
+    """The predictions of each forecast as multiples of ``1/2^16``, rounded down."""
+    if sample.grid is None:
+        several = [sample._predictions(name) for name in sample.forecasts] or [sample.prob]
+        return [(_FINEST * prob).astype(np.int64) for prob in several]
+    found = sample._pair_cells() if sample.forecasts else (sample._cells.slot >> 1,)
+    return [cell.astype(np.int64) * _FINEST // sample.grid for cell in found]
+
+
+# What a rule makes of some rows: the kind of each; by kind, what it gains over each alternative and what that is a
+# share of; and the threshold of a `Wager`.
+_Rule = Callable[[Ints], tuple[Ints, Floats, Floats, float]]
+_Sums = tuple[Floats, float]  # what a choice needs of the rows before a block, and their weight
+
+
+def _chains(
+    rows: _Rows,
+    add: Callable[[Ints, Floats], Floats],
+    choose: Callable[[Floats, float], Sequence[_Rule | None]],
+    delta: float,
+    rng: np.random.Generator,
+    known: _Sums | None = None,
+    *,
+    rules: int = 1,
+    orders: int = _ORDERS,
+) -> list[list[list[Wager]]]:
+    """Bet on the rows in several random orders, block after block, by rules chosen on all rows before the block.
+
+    `add` has the sums of some rows for `choose`, which has so many rules; the chains of each are returned. Unless
+    something is `known` beforehand, the first sixth of the rows only chooses.
+    """
+    orders = orders if rows.count is not None else min(orders, max(2, _MANY // max(len(rows.event), 1)))
+    found: list[list[list[Wager]]] = [[[] for _ in range(orders)] for _ in range(rules)]
+    if rows.sample.n_draws * math.log(1.5) <= -math.log(delta):
+        return found  # no bet can win enough
+    (stream,) = rng.spawn(1)  # not `rng` itself: rows simulated with the same seed would decide their own order
+    parts, mass = _PARTS if known is None else _PARTS - _CHOOSING, rows.mass
+    for order in range(orders):
+        sums, total = (np.zeros(()), 0.0) if known is None else known
+        for number, (at, count) in enumerate(rows.shuffled(parts, stream)):
+            if not len(at):
+                continue
+            if total > 0 and (number >= _CHOOSING or known is not None):
+                for chains, rule in zip(found, choose(sums, total), strict=True):
+                    if rule is not None:
+                        chains[order].append(rows.wager(at, count, rule))
+            some = mass[at] if rows.count is None else count
+            sums, total = sums + add(at, some), total + float(some.sum())
+    return found
+
+
+def _best_task(edges: Floats, sums: Floats, total: float, bets: Floats, price: float) -> Chord | None:
+    """The task with the largest gain by a switch, less what chance costs; None if none gains.
+
+    Gains count ``1 - bet/2`` times and losses ``1 + bet/2`` times, as in the logarithm of the bet to second order.
+    """
+    curve = SwitchCurve(edges, sums / total, None, closed=True)
+    found = [(curve.chord(-bet / 2, back=True), bet) for bet in bets.tolist()]
+    chord = max(found, key=lambda one: 2 * one[0].value - price / one[1])[0]
+    return chord if chord.value > 0 else None
+
+
+# By kind of row (how many thresholds the old and the new prediction reach, and the outcome): whether the new one acts
+# in place of the old one at each of two thresholds.
+_OLD, _NEW, _OUTCOME = (part.reshape(-1, 1) for part in np.unravel_index(np.arange(18), (3, 3, 2)))
+_SWITCHED = (_NEW > [0, 1]) * 1.0 - (_OLD > [0, 1])
+
+
+def _gains(
+    edges: Floats, chord: Chord, old: Cells, new: Cells, event: NDArray[np.bool_]
+) -> tuple[Ints, Floats, Floats, float]:
+    """What rows gain for the task of a chord by acting on the new cells in place of the old ones."""
+    mu, mass = np.array([chord.mu_a, chord.mu_b]), 2 * np.array([chord.share, 1 - chord.share])
+    first, second = np.searchsorted(edges, mu)
+    acts = [(cell >= first).astype(np.int64) + (cell >= second) for cell in (old, new)]  # thresholds that are reached
+    gain = (_SWITCHED * (_OUTCOME - mu)) @ mass
+    return 6 * acts[0] + 2 * acts[1] + event, gain[None], np.ones((1, 18)), 0.0
+
+
+def _rule(edges: Floats, task: Chord | None, old: Cells, new: Cells, event: NDArray[np.bool_]) -> _Rule | None:
+    """Act on the new cells in place of the old ones, for the task of a chord."""
+    if task is None:
+        return None
+    chosen = task
+    return lambda at: _gains(edges, chosen, old[at], new[at], event[at])
+
+
+def gain_at_least(sample: Sample, delta: float, rng: np.random.Generator) -> float | None:
+    """There is a decision that gains at least this by the second forecast of a sample in place of the first.
+
+    None if compressed rows of unequal weights cannot be divided.
+    """
+    return _switch_gain(_Rows.read(sample), delta, rng) if sample._divisible else None
+
+
+def gain_of_choice(chooser: Sample, judge: Sample, delta: float, rng: Seed = 0) -> tuple[float, float]:
+    """Estimate, and bound from below, what some decision gains by the second forecast in place of the first.
+
+    Returns the mean gain on the judge's rows of the task that the chooser's rows name, an estimate without bias, and
+    the lower bound, for which the judge's rows that come first choose as well. The chooser's rows must be independent
+    of them.
+    """
+    if not judge.n or not chooser.total_weight > 0:
+        return 0.0, 0.0
+    rows = _Rows.read(judge)
+    old, new = (_thresholds(_FINEST)[1][at] for at in _places(chooser))
+    known = sum_cells(old, new, chooser.event.view(np.uint8), chooser.mass, len(rows.edges) - 1), chooser.total_weight
+    task = _best_task(rows.edges, *known, *_costs(rows, delta))
+    if task is None:
+        estimate = 0.0
+    else:
+        kind, gain, *_ = _gains(rows.edges, task, rows.cells[0], rows.cells[1], rows.event)
+        estimate = float(np.average(gain[0, kind], weights=rows.mass))
+    return estimate, _switch_gain(rows, delta, as_seed(rng)[0], known)
+
+
+def _switch_gain(rows: _Rows, delta: float, rng: np.random.Generator, known: _Sums | None = None) -> float:
+    (old, new), event, edges = rows.cells, rows.event, rows.edges
+    bets, price = _costs(rows, delta)
+
+    def add(at: Ints, mass: Floats) -> Floats:
+        return sum_cells(old[at], new[at], event[at].view(np.uint8), mass, len(edges) - 1)
+
+    def choose(sums: Floats, total: float) -> Sequence[_Rule | None]:
+        task = _best_task(edges, sums, total, bets, price)
+        return [_rule(edges, task, old, new, event)]
+
+    return at_least(
+        [chain for family in _chains(rows, add, choose, delta, rng, known) for chain in family], delta, bets
+    )
+
+
+Fit = Callable[[DistinctTable], Callable[[Floats], Floats]]
+"""Fits a map to distinct predictions in increasing order, with the number of rows of each outcome."""
+
+
+def correction_gain(sample: Sample, fits: Sequence[Fit], delta: float, rng: Seed = 0) -> float:
+    """There are a correction of the forecast and a decision that gains at least this by it.
+
+    Before each block of rows, the maps are fitted to all rows before it, and for each a task is chosen there. The bound
+    is for none of them by itself.
+    """
+    rows = _Rows.read(sample)
+    chains = _correction_chains(rows, fits, delta, as_seed(rng)[0])
+    return at_least([chain for family in chains for chain in family], delta, _costs(rows, delta)[0])
+
+
+def _correction_chains(
+    rows: _Rows, fits: Sequence[Fit], delta: float, rng: np.random.Generator
+) -> list[list[list[Wager]]]:
+    (cell,), event, (bets, price) = rows.cells, rows.event, _costs(rows, delta)
+
+    def add(at: Ints, mass: Floats) -> Floats:
+        return np.bincount(2 * cell[at] + event[at], mass, 2 * len(rows.edges)).astype(np.float64)
+
+    def choose(sums: Floats, total: float) -> Sequence[_Rule | None]:
+        return [_correction(rows, fit, sums, total, bets, price)[2] for fit in fits]
+
+    return _chains(rows, add, choose, delta, rng, rules=len(fits), orders=_ORDERS // 2)
+
+
+def _correction(
+    rows: _Rows, fit: Fit, sums: Floats, total: float, bets: Floats, price: float
+) -> tuple[Chord | None, Cells, _Rule | None]:
+    """The task that gains most by a map, what the map makes of each cell, and both as a rule."""
+    edges, (cell,), event = rows.edges, rows.cells, rows.event
+    middle = np.append((edges[1:] + edges[:-1]) / 2, 1.0)
+    negative, positive = sums[::2], sums[1::2]
+    some = negative + positive > 0
+    value = np.clip(fit(DistinctTable(middle[some], negative[some], positive[some]))(middle), 0.0, 1.0)
+    new = (np.searchsorted(edges, value, "right") - 1).astype(np.int32)
+    old, outcome = _slots(len(edges))
+    lost = sum_cells(old, new[old], outcome.view(np.uint8), sums, len(edges) - 1)
+    task = _best_task(edges, lost, total, bets, price)
+    return task, new, _rule(edges, task, cell, new[cell], event)
+
+
+def _logistic(table: DistinctTable) -> Callable[[Floats], Floats]:
+    """A logistic regression on the log odds, with a weak prior around the identity."""
+    odds, total, slope, shift = logit(np.clip(table.prob, _NEAREST, 1 - _NEAREST)), _total(table), 1.0, 0.0
+    for _ in range(5):
+        rate = expit(slope * odds + shift)
+        residual, curvature = table.positive - total * rate, total * rate * (1 - rate)
+        a, b, c = (float((curvature * x).sum()) + _PRIOR * own for x, own in ((odds**2, 1), (odds, 0), (1.0, 1)))
+        down = float((residual * odds).sum()) - _PRIOR * (slope - 1), float(residual.sum()) - _PRIOR * shift
+        step = np.array([c * down[0] - b * down[1], a * down[1] - b * down[0]]) / (a * c - b * b)
+        slope, shift = np.array([slope, shift]) + step / max(1.0, float(np.abs(step).max()))
+    return lambda p: expit(slope * logit(np.clip(p, _NEAREST, 1 - _NEAREST)) + shift)
+
+
+def _isotonic(table: DistinctTable) -> Callable[[Floats], Floats]:
+    rate = isotonic(table)
+    return lambda p: np.interp(p, table.prob, rate)
+
+
+def _bins(table: DistinctTable) -> Callable[[Floats], Floats]:
+    """Add in each of 32 bins of equal weight what the predictions there lack, as if some rows more lacked nothing."""
+    total = _total(table)
+    number = ((np.cumsum(total) - total / 2) / total.sum() * 32).astype(np.int64)
+    first = np.flatnonzero(np.diff(number, prepend=-1))
+    weight, lacking = (np.add.reduceat(x, first) for x in (total, table.positive - total * table.prob))
+    shift = lacking / (weight + 4)
+    return lambda p: p + shift[np.searchsorted(table.prob[first[1:]], p, "right")]
+
+
+def _total(table: DistinctTable) -> Floats:
+    return table.negative + table.positive
+
+
+_NEAREST = 1e-6
+_PRIOR = 1 / 16
+_FITS: tuple[Fit, ...] = (_logistic, _isotonic, _bins)
+
+
+def _changes(rows: _Rows, chord: Chord, new: Cells, task: DecisionTask) -> tuple[ActionChange, ...]:
     """Neighbouring cells with the same change, as one range."""
-    grid = len(swap)
-    ends = np.array([chord.mu_a, chord.mu_b])
+    edges = rows.edges
+    ends = np.searchsorted(edges, [chord.mu_a, chord.mu_b])
     used = np.array([chord.share > 0 and chord.regret_a > 0, chord.share < 1 and chord.regret_b > 0])
-    action = ((np.arange(grid)[:, None] / grid >= ends) & used).sum(axis=1)
-    replacement = action + (swap * used).sum(axis=1)
-    runs = np.split(np.arange(grid), np.flatnonzero(np.diff(3 * action + replacement)) + 1)
+    action, replacement = (((cell[:, None] >= ends) & used).sum(axis=1) for cell in (np.arange(len(new)), new))
+    runs = np.split(np.arange(len(new)), np.flatnonzero(np.diff(3 * action + replacement)) + 1)
     return tuple(
         ActionChange(
-            low=float(run[0] / grid),
-            high=float((run[-1] + 1) / grid),
+            low=float(edges[run[0]]),
+            high=float(edges[min(run[-1] + 1, len(edges) - 1)]),
             action=task.actions[action[run[0]]],
             replacement=task.actions[replacement[run[0]]],
         )
@@ -316,88 +631,26 @@ def _changes(chord: Chord, swap: Ints, task: DecisionTask) -> tuple[ActionChange
     )
 
 
-def gain_at_least(sample: Sample, delta: float, rng: np.random.Generator) -> float | None:
-    """There is a decision that gains at least this by the second forecast of a sample in place of the first.
-
-    One half of the draws names a task and a bet, the other bounds its gain; both ways round. None if compressed rows of
-    unequal weights cannot be divided.
-    """
-    (coins,) = rng.spawn(1)  # not `rng` itself: rows simulated with the same seed would decide their own coin
-    if not sample._divisible:
-        return None
-    weight = None if sample.grid is not None else sample.sample_weight
-    if weight is not None and not (weight > 0).all():  # rows of weight zero are no draws
-        sample = sample._at(weight > 0)
-    one, other = sample._halves(coins)
-    return max(gain_of_choice(a, b, delta / 2)[1] for a, b in ((one, other), (other, one)))
-
-
-def gain_of_choice(chooser: Sample, judge: Sample, delta: float) -> tuple[float, float]:
-    """Name a task and a bet on some rows, and bound the gain of the task on others, which are independent of them.
-
-    Returns the mean gain, an estimate without bias, and its lower bound.
-    """
-    (m, first, second, weight), (_, *judged, mass) = _pairs(chooser), _pairs(judge)
-    total, group = float(weight.sum()), judge._group
-    if total == 0 or not mass.any():
-        return 0.0, 0.0
-    largest = 1.0 if judge.counts is not None else float((mass if group is None else np.bincount(group, mass)).max())
-    curve = SwitchCurve._from_cells(first, second, chooser.event, weight, m)
-    price = math.log(1 / delta) * largest / total
-    # Gains count 1 - bet/2 times and losses 1 + bet/2 times, as in the logarithm of the bet to second order.
-    found = [(curve.chord(-bet / 2, back=True), bet) for bet in BETS.tolist()]
-    chord, bet = max(found, key=lambda one: 2 * one[0].value - price / one[1])
-    ends = [round(m * mu) for mu in (chord.mu_a, chord.mu_b)]
-    acts = [(cell >= ends[0]).view(np.uint8) + (cell >= ends[1]) for cell in judged]
-    kind = 6 * acts[0] + 2 * acts[1] + judge.event  # how many thresholds each prediction reaches, and the outcome
-    old, new, event = (part.reshape(-1, 1) for part in np.unravel_index(np.arange(18), (3, 3, 2)))
-    stake = 2 * np.array([chord.share, 1 - chord.share]) * (event - np.array([chord.mu_a, chord.mu_b]))
-    gain: Floats = (stake * ((new > [0, 1]) * 1.0 - (old > [0, 1]))).sum(axis=1)  # of the new forecast, by kind
-    if group is None:
-        weight = np.bincount(kind, mass, 18).astype(np.float64)
-    else:
-        weight, gain = _by_group(group, mass, gain[kind])
-    estimate = float(weight @ gain) / float(weight.sum())
-    return estimate, at_least(weight / largest, gain, delta, bets=np.array([bet]))
-
-
-def _pairs(sample: Sample) -> tuple[int, NDArray[np.int32], NDArray[np.int32], Floats]:
-    """The cells ``floor(m p)`` of both predictions of each row, with m, and the weight of each row.
-
-    They are the thresholds among which a decision is chosen.
-    """
-    if sample.grid is not None:
-        return sample.grid, *sample._pair_cells(), sample._cells.count.astype(np.float64)
-    old, new = ((_GRID * sample._predictions(name)).astype(np.int32) for name in sample.forecasts)
-    return _GRID, old, new, sample.mass
-
-
-def _by_group(group: Ints, weight: Floats, gain: Floats) -> tuple[Floats, Floats]:
-    """The weight of each group that has some, and its mean gain."""
-    total = np.bincount(group, weight).astype(np.float64)
-    some = total > 0
-    return total[some], np.bincount(group, weight * gain)[some] / total[some]
-
-
-_THRESHOLDS = 256  # that the rows choose from
 _LEAST = 1e-12
 
 
 class ProvenGain(Result):
     """What some decision gains by acting on the forecast over no forecast, in expectation, in the population.
 
-    No forecast means the better of always and never acting. Each of the two bounds holds by itself.
+    No forecast means the better of always and never acting. Each of the two bounds holds by itself: there is a
+    threshold at which acting on the forecast gains at least so much. It is not proven which one.
 
     Attributes
     ----------
     relative_at_least : float
-        A share of what perfect foresight would gain, at `relative_threshold`: 1 is perfect, 0 if nothing is proven.
+        A share of what perfect foresight would gain: 1 is perfect, 0 if nothing is proven.
     relative_threshold : float or None
-        The probability from which on that decision acts.
+        Where these rows suggest the largest such gain: the probability from which on to act. An example, of which
+        nothing is proven by itself. None if no gain is proven.
     gain_at_least : float
-        A share of what is at stake, at `gain_threshold`; 0 if nothing is proven.
+        A share of what is at stake; 0 if nothing is proven.
     gain_threshold : float or None
-        The probability from which on that decision acts.
+        Where these rows suggest the largest such gain, as an example; None if no gain is proven.
     confidence_level : float
         The probability, at least, that a bound holds for a sample drawn as stated.
     """
@@ -414,90 +667,77 @@ class ProvenGain(Result):
         return self.relative_at_least > 0
 
 
-def worth(rows: Sample, confidence_level: float, rng: np.random.Generator) -> ProvenGain:
-    """Name a threshold on one half of the rows and bound the gain there on the other; both ways round."""
-    level = 1 - (1 - confidence_level) / 2
-    one, other = rows._halves(rng)
-    found = [worth_of_choice(a, b, level) for a, b in ((one, other), (other, one))]
-    relative = max(found, key=attrgetter("relative_at_least"))
-    gain = max(found, key=attrgetter("gain_at_least"))
-    return replace(
-        relative,
-        gain_at_least=gain.gain_at_least,
-        gain_threshold=gain.gain_threshold,
-        confidence_level=confidence_level,
+def worth(sample: Sample, confidence_level: float, rng: Seed = 0) -> ProvenGain:
+    """Bound what acting on the forecast gains over no forecast, from all rows."""
+    return _worth(_Rows.read(sample), confidence_level, rng)
+
+
+def worth_of_choice(chooser: Sample, judge: Sample, confidence_level: float, rng: Seed = 0) -> ProvenGain:
+    """Bound the same from some rows alone; others, which are independent of them, choose from the start."""
+    rows, (at,) = _Rows.read(judge), _places(chooser)
+    slot = 2 * _thresholds(_FINEST)[1][at] + chooser.event
+    return _worth(rows, confidence_level, rng, np.bincount(slot, chooser.mass, 2 * len(rows.edges)).astype(np.float64))
+
+
+def _worth(rows: _Rows, confidence_level: float, rng: Seed, known: Floats | None = None) -> ProvenGain:
+    (cell,), event, delta = rows.cells, rows.event, 1 - confidence_level
+    bets, price = _costs(rows, delta)
+
+    def add(at: Ints, mass: Floats) -> Floats:
+        return np.bincount(2 * cell[at] + event[at], mass, 2 * len(rows.edges)).astype(np.float64)
+
+    def choose(sums: Floats, total: float) -> Sequence[_Rule | None]:
+        chosen = _best_thresholds(rows.edges, sums / total, price)
+        return [
+            None if threshold is None else partial(_worths, rows, threshold, relative=relative)
+            for threshold, relative in zip(chosen, (True, False), strict=True)
+        ]
+
+    start = None if known is None else (known, float(known.sum()))
+    found = _chains(rows, add, choose, delta, as_seed(rng)[0], start, rules=2)
+    bounds = [at_least(chains, delta, bets) for chains in found]
+    all_rows = add(np.arange(len(event)), rows.mass) + (0.0 if known is None else known)
+    total = float(all_rows.sum())
+    at = _best_thresholds(rows.edges, all_rows / total, price) if total > 0 else (None, None)
+    relative, gain = (
+        None if k is None or bound == 0 else float(rows.edges[k]) for k, bound in zip(at, bounds, strict=True)
     )
-
-
-def worth_of_choice(chooser: Sample, judge: Sample, confidence_level: float) -> ProvenGain:
-    """Name a threshold on some rows, and bound the gain there on others, which are independent of them."""
-    relative, gain = _best_thresholds(chooser, judge, confidence_level)
-    bounds = [0.0, 0.0]
-    for k, threshold in enumerate((relative, gain)):
-        if threshold is not None and judge.n:
-            bounds[k] = _bound(judge, threshold, relative=k == 0, delta=1 - confidence_level)
-    stakes = 1.0 if gain is None else max(gain, 1 - gain)
     return ProvenGain(
         relative_at_least=bounds[0],
-        relative_threshold=relative if bounds[0] > 0 else None,
-        gain_at_least=min(bounds[1] / stakes, 1.0),
-        gain_threshold=gain if bounds[1] > 0 else None,
+        relative_threshold=relative,
+        gain_at_least=bounds[1],
+        gain_threshold=gain,
         confidence_level=confidence_level,
     )
 
 
-def _best_thresholds(rows: Sample, judge: Sample, confidence_level: float) -> tuple[float | None, float | None]:
+def _best_thresholds(mu: Floats, shares: Floats, price: float) -> tuple[int | None, int | None]:
     """The thresholds at which a bound should be largest, in shares of perfect foresight and of what is at stake."""
-    mass, prob, event = rows.mass, rows.prob, rows.event
-    order = np.argsort(prob)
-    total = float(mass.sum())
-    if total == 0:
-        return None, None
-    prob, event = prob[order], event[order]
-    negative, positive = (np.cumsum((mass[order] * which)[::-1])[::-1] / total for which in (~event, event))
-    first = np.flatnonzero(np.diff(prob, prepend=-1.0))  # act from these predictions on
-    below = np.append(0.0, prob[first[1:] - 1])  # the predictions before them
-    some = np.unique(np.linspace(0, len(first) - 1, _THRESHOLDS).astype(np.int64))
-    first, mu = np.repeat(first[some], 2), np.repeat(prob[first[some]], 2)
-    mu[1::2] = (mu[1::2] + below[some]) / 2  # acting from half-way on is the same
-    false_alarms, hits = negative[first], positive[first]
-    rate = float(positive[0])
+    false_alarms, hits = np.cumsum(shares.reshape(-1, 2)[::-1], axis=0)[::-1].T  # acting from each threshold on
+    rate = float(hits[0])
     never = hits * (1 - mu) - false_alarms * mu
     value = np.minimum(never, never - (rate - mu))
     perfect = np.minimum(mu * (1 - rate), (1 - mu) * rate)
     missed, spared = rate - hits, 1 - rate - false_alarms
     against_never, against_always = (a * (1 - mu) ** 2 + b * mu**2 for a, b in ((hits, false_alarms), (missed, spared)))
-    square = np.maximum(np.where(rate <= mu, against_never, against_always), 0.0)
-    error = np.sqrt(2 * math.log(1 / (1 - confidence_level)) * square / max(float(judge.mass.sum()), 1.0))
-    inside = perfect > _LEAST  # elsewhere nothing is at stake
-    if not inside.any():
+    square = np.maximum(np.where(rate <= mu, against_never, against_always), _LEAST)
+    bet = np.minimum(np.sqrt(2 * price / square), 0.5)
+    likely = value - bet / 2 * square - price / bet
+    some = perfect > _LEAST  # elsewhere nothing is at stake
+    if not some.any():
         return None, None
-    likely = np.where(inside, value - error, -np.inf)
-    shares = (likely / np.where(inside, perfect, 1.0), likely / np.maximum(mu, 1 - mu))
-    relative, gain = (float(mu[int(np.argmax(share))]) for share in shares)
-    return relative, gain
+    relative, gain = (
+        int(np.argmax(np.where(some, likely / np.where(some, over, 1.0), -np.inf)))
+        for over in (perfect, np.maximum(mu, 1 - mu))
+    )
+    return relative if value[relative] > 0 else None, gain if value[gain] > 0 else None
 
 
-def _bound(rows: Sample, mu: float, *, relative: bool, delta: float) -> float:
-    """The smaller of what is proven against never acting and against always acting: one of them is no forecast."""
-    acts, event = rows.prob >= mu, rows.event
-    gains = (acts * (event - mu), ~acts * (mu - event))
-    perfect = ((1 - mu) * event, mu * ~event) if relative else (np.ones(len(acts)),) * 2
-    kind = 2 * acts + event
-    found = []
-    for gain, best in zip(gains, perfect, strict=True):
-        weight, (gained, foreseen) = _worth_draws(rows, kind, np.stack([gain, best]))
-        found.append(at_least(weight, gained, delta, per=foreseen))
-    return min(found)
-
-
-def _worth_draws(rows: Sample, kind: Ints, columns: Floats) -> tuple[Floats, Floats]:
-    """The weight of each draw over the largest one, and its means; rows that are alike are one."""
-    mass, group = rows.mass, rows._group
-    if group is None:
-        largest = 1.0 if rows.counts is not None else float(mass.max())
-        _, first = np.unique(kind, return_index=True)
-        weight = np.bincount(kind, mass, 4)[kind[first]]
-        return weight / largest, columns[:, first]
-    weights, means = zip(*(_by_group(group, mass, column) for column in columns), strict=True)
-    return weights[0] / weights[0].max(), np.stack(means)
+def _worths(rows: _Rows, number: int, at: Ints, *, relative: bool) -> tuple[Ints, Floats, Floats, float]:
+    """What rows gain over never and over always acting by acting from a threshold on."""
+    mu = float(rows.edges[number])
+    kind = 2 * (rows.cells[0][at] >= number) + rows.event[at]
+    gain = np.array([[0, 0, -mu, 1 - mu], [mu, mu - 1, 0, 0]])
+    if relative:
+        return kind, gain, np.array([[0, 1 - mu, 0, 1 - mu], [mu, 0, mu, 0]]), mu
+    return kind, gain / max(mu, 1 - mu), np.ones((2, 4)), mu

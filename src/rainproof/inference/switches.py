@@ -50,7 +50,7 @@ class SwitchGuarantee(Result):
     grid : int or None
         For a compressed sample its grid m: all statements are about tasks whose thresholds are multiples of 1/m.
     seed : int or None
-        The seed of the split behind `gain_at_least`, if one was given.
+        The seed of the orders of rows behind `gain_at_least`; None if a generator was given.
     anytime : bool
         Whether `harm_bound` holds at every number of rows at once, together with all others computed so.
     """
@@ -128,7 +128,7 @@ def switch_guarantee(
     pos_label: Any = None,
     groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
-    rng: Seed = None,
+    rng: Seed = 0,
     anytime: bool = False,
 ) -> SwitchGuarantee:
     r"""Bound what any decision loses, and gains, by acting on a new forecast instead of an old one.
@@ -153,9 +153,9 @@ def switch_guarantee(
     confidence_level : float
         The probability, at least, that a bound holds for a sample drawn as stated; for each of the two bounds by
         itself.
-    rng : numpy.random.Generator or int, optional
-        The source of randomness for the split behind `gain_at_least`; the same seed gives the same answer. Do not try
-        several seeds and keep the best: the confidence is for one.
+    rng : numpy.random.Generator or int
+        The source of randomness for the orders of the rows behind `gain_at_least`; the same rows and seed give the same
+        answer, in whatever order they come. Do not try several seeds and keep the best: the confidence is for one.
     anytime : bool
         Whether `harm_bound` must hold at every number of rows at once, as for `guarantee`: one may look as often as one
         likes. It needs rows (or groups) of equal weight. `gain_at_least` is then None: no such bound is proven.
@@ -173,8 +173,9 @@ def switch_guarantee(
 
     `harm_bound` is the adaptive bound of `guarantee`, without its grid: the worst task of the population is one fixed
     function of a row with values in [-1, 1]. Rows on which both forecasts lead to the same action carry no chance, so
-    the bound is small if the forecasts rarely differ. For `gain_at_least` one half of the rows names a task, and the
-    other half bounds its gain, as in `loss_at_least`.
+    the bound is small if the forecasts rarely differ. `gain_at_least` is from bets on the rows in random orders, block
+    after block, each on a task that is chosen on all rows before it, as in `loss_at_least`; it is for none of these
+    tasks by itself.
 
     A compressed sample of two forecasts knows on which side of each threshold k/m a prediction is, and no more. Its
     results are about all tasks whose thresholds are multiples of 1/m, with actions that change from the threshold
@@ -189,7 +190,7 @@ def switch_guarantee(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(10_000)
     >>> y = rng.random(10_000) < p**1.5
-    >>> found = rainproof.switch_guarantee(y, p, p**1.5, rng=0)
+    >>> found = rainproof.switch_guarantee(y, p, p**1.5)
     >>> found.harm_bound < 0.005 < found.gain_at_least
     True
     """

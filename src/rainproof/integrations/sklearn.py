@@ -19,7 +19,6 @@ from rainproof.decisions.swaps import regret_curve
 from rainproof.decisions.tasks import FiniteTask
 from rainproof.errors import InputError, MissingExtraError
 from rainproof.inference.performance import net_benefit
-from rainproof.inference.switches import switch_guarantee
 from rainproof.measures.catalogue import list_measures
 from rainproof.recalibration.recalibrator import Recalibrator
 
@@ -141,7 +140,7 @@ def worst_task_scorer(*, pos_label: Any = None) -> Any:
 def _worst_task(y: ArrayLike, p: ArrayLike, *, sample_weight: Any = None, pos_label: Any) -> float:
     sample = as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label)
     outcome = np.asarray(sample.y_true, np.float64)
-    return -switch_guarantee(outcome, outcome, sample.y_prob, sample_weight=sample.sample_weight, rng=0).harm
+    return -sample._pair(outcome, sample.prob).curve("old", "new").chord().loss
 
 
 def calibration_scorer(measure: str = "soft_binned_cdl", *, pos_label: Any = None, **options: Any) -> Any:
