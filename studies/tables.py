@@ -287,14 +287,137 @@ def rates() -> str:
 
 
 def grades() -> str:
-    """How often each grade is given, by population and number of rows."""
-    lines, names = read("grades.csv"), ("use", "recalibrate", "avoid", "unknown")
+    """How often each grade is given without costs, by population and number of rows."""
+    lines = [x for x in read("grades.csv") if (x["rows"], x["costs"]) == ("rows", "no")]
     sizes, rows = list(dict.fromkeys(x["n"] for x in lines)), []
     for name in dict.fromkeys(x["population"] for x in lines):
         some = {x["n"]: x for x in lines if x["population"] == name}
-        given = [", ".join(f"{grade} {some[n][grade]}" for grade in names if some[n][grade] != "0") for n in sizes]
-        rows.append([name, *given])
+        rows.append([name, *(_given(some[n]) for n in sizes)])
     return markdown(["population", *(f"n = {int(n):,}" for n in sizes)], rows)
+
+
+def _given(line: dict[str, str]) -> str:
+    return ", ".join(
+        f"{grade} {line[grade]}" for grade in ("use", "recalibrate", "avoid", "unknown") if line[grade] != "0"
+    )
+
+
+def other_grades() -> str:
+    """The grades with costs, of independent rows, in groups and with weights: all sizes together."""
+    lines, rows = [x for x in read("grades.csv") if x["costs"] == "yes"], []
+    kinds = list(dict.fromkeys(x["rows"] for x in lines))
+    for name in dict.fromkeys(x["population"] for x in lines):
+        some = [[x for x in lines if (x["population"], x["rows"]) == (name, kind)] for kind in kinds]
+        added = [
+            {g: str(sum(int(x[g]) for x in cell)) for g in ("use", "recalibrate", "avoid", "unknown")} for cell in some
+        ]
+        rows.append([name, *map(_given, added)])
+    return markdown(["population", *kinds], rows)
+
+
+STATEMENTS = {  # what is said, and how often it may be wrong
+    "calibration is not rejected": ("a calibrated forecast shows no sign of miscalibration", "5%"),
+    "direction": ("how the probabilities are off, where the test rejects calibration", "5%"),
+    "skill": ("the interval of the skill contains it", "5%"),
+    "skill is above 0": ("the skill is above 0, where its interval is", "2.5%"),
+    "not called useless": ('not "avoid", where the skill is above 0.1', "5%"),
+    "gain": ("the interval of what recalibration gains contains it", "5%"),
+    "cost, as is": ("the interval of your cost contains it: as they are", "5%"),
+    "cost, recalibrated": ("... recalibrated", "5%"),
+    "cost, cut-off": ("... from the best cut-off on", "5%"),
+    "saved": ("the interval of what recalibration saves contains it", "5%"),
+    "saves": ("recalibration saves, where this interval is above 0", "2.5%"),
+    "guarantee": ("no decision loses more than the guarantee", "5%"),
+    "guarantee, recalibrated": ("... recalibrated, where a certificate says so", "5%"),
+}
+_OFTEN = 20  # times that a statement is made, to be named
+_SAME = ("calibration is not rejected", "direction", "guarantee", "guarantee, recalibrated")  # with costs and without
+
+
+def statements() -> str:
+    """How often each statement is wrong, by kind of rows, and where most."""
+    lines, rows = read("statements.csv"), []
+    kinds = list(dict.fromkeys(x["rows"] for x in lines))
+    lines = [x for x in lines if x["statement"] not in _SAME or x["rows"] != "rows" or x["costs"] == "no"]
+    for what, (said, most) in STATEMENTS.items():
+        cells = []
+        for kind in kinds:
+            some = [x for x in lines if (x["statement"], x["rows"]) == (what, kind)]
+            given, right = (sum(int(x[k]) for x in some) for k in ("given", "right"))
+            cells.append(f"{given - right} of {given:,} ({(given - right) / given:.1%})" if given else "")
+        by_name: dict[str, list[int]] = {}
+        for x in lines:
+            if x["statement"] == what:
+                one = by_name.setdefault(x["population"], [0, 0])
+                one[0], one[1] = one[0] + int(x["given"]) - int(x["right"]), one[1] + int(x["given"])
+        often = {name: counts for name, counts in by_name.items() if counts[0] and counts[1] >= _OFTEN}
+        worst = max(often, key=lambda name: often[name][0] / often[name][1], default=None)
+        rows.append([said, most, *cells, "{}: {} of {}".format(worst, *often[worst]) if worst else ""])
+    return markdown(["statement", "may be wrong", *kinds, "most often wrong for"], rows)
+
+
+_FEW = 9.5  # draws of the rarer outcome, on average over the samples
+
+
+def costs() -> str:
+    """The share of intervals that contain the true cost, by kind of rows and number of events, all sizes together."""
+    lines, cells = read("costs.csv"), dict[tuple[str, str], list[int]]()
+    for x in lines:
+        kind = x["rows"].removesuffix(" unequal").replace("groups ", "groups: ")
+        fewer = ", fewer than 10 of the rarer outcome" if float(x["few"]) < _FEW else ""
+        cell = cells.setdefault((kind + fewer, x["interval"]), [0, 0])
+        cell[0], cell[1] = cell[0] + int(x["covered"]), cell[1] + int(x["simulations"])
+    kinds, names = (list(dict.fromkeys(key[k] for key in cells)) for k in (0, 1))
+    rows = []
+    for kind in kinds:
+        some = [cells.get((kind, name)) for name in names]
+        most = max(cell[1] for cell in some if cell)
+        rows.append([kind, f"{most:,}", *(f"{cell[0] / cell[1]:.1%}" if cell else "" for cell in some)])
+    return markdown(["rows", "samples", *names], rows)
+
+
+def advice() -> str:
+    """The mean regret of following the advice and of simple rules, by number of rows."""
+    lines, rows = read("advice.csv"), []
+    sizes = list(dict.fromkeys(x["n"] for x in lines))
+    names = {
+        "advice": "**the advice of `assess`**",
+        "own map": "always the map of `Recalibrator`",
+        "as is": "as they are",
+    }
+    names |= {"Platt": "Platt", "isotonic": "isotonic", "cut-off": "best cut-off on the same rows"}
+    for rule, name in names.items():
+        rows.append([name, *(_mean([float(x[rule]) for x in lines if x["n"] == n]) for n in sizes)])
+    count = [sum(x["n"] == n for x in lines) for n in sizes]
+    return markdown(["rule", *(f"n = {int(n):,} ({k} populations)" for n, k in zip(sizes, count, strict=True))], rows)
+
+
+def _mean(values: list[float]) -> str:
+    mean = sum(values) / len(values)
+    error = (sum((x - mean) ** 2 for x in values) / (len(values) - 1) / len(values)) ** 0.5
+    return f"{mean:.4f} ± {error:.4f}"
+
+
+def advice_kinds() -> str:
+    """The mean regret of some rules by kind of population, all numbers of rows together."""
+    lines, rows = read("advice.csv"), []
+    rules = ("advice", "own map", "as is", "Platt", "isotonic")
+    for kind in dict.fromkeys(x["kind"] for x in lines):
+        some = [x for x in lines if x["kind"] == kind]
+        rows.append([kind, *(f"{sum(float(x[rule]) for x in some) / len(some):.4f}" for rule in rules)])
+    return markdown(["kind", *rules], rows)
+
+
+def stability() -> str:
+    """The verdicts on real forecasts over seeds and over orders of the rows."""
+    lines, rows = read("stability.csv"), []
+    for name in dict.fromkeys(x["data"] for x in lines):
+        some = {(x["vary"], x["costs"]): x for x in lines if x["data"] == name}
+        seeds, costs, orders = some["seed", "no"], some["seed", "yes"], some["order", "no"]
+        cells = [f"{int(seeds['n']):,}", seeds["grades"], seeds["headlines"], costs["grades"], orders["texts"]]
+        rows.append([name, *cells])
+    head = ["forecast", "rows", "grades, 30 seeds", "headlines", "with costs, 10 seeds", "texts, 30 orders"]
+    return markdown(head, rows)
 
 
 PAGES = {
@@ -310,6 +433,7 @@ PAGES = {
     ),
     "theory/online.md": (online, online_sizes, online_costs, online_late, adversaries),
     "guide/assess.md": (grades,),
+    "benchmarks/study-verdict.md": (statements, other_grades, costs, advice, advice_kinds, stability),
 }
 
 

@@ -23,7 +23,13 @@ settings.load_profile("rainproof")
 
 
 # Their simulations run again and again through lines that other tests reach.
-STUDIES = {"test_mutants.py", "test_resampling_studies.py", "test_studies.py", "test_study.py"}
+STUDIES = {
+    "test_mutants.py",
+    "test_resampling_studies.py",
+    "test_studies.py",
+    "test_study.py",
+    "test_verdict_studies.py",
+}
 LONG = {"tests", "paper", "report"}  # folders whose files take long for the number of their tests
 
 

@@ -131,10 +131,11 @@ def draw_rates() -> None:
 def draw_assessment() -> None:
     """Draw the overview of docs/guide/assess.md, for the same forecast."""
     rng = np.random.default_rng(0)
-    p = rng.random(10_000)
-    y = rng.random(10_000) < 0.5 + (p - 0.5) / 2
-    task = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65)
-    rainproof.assess(y, p, task=task, rng=0).plot().savefig(HERE / "assess.png", dpi=80)
+    chance = rng.random(2_500)
+    y = rng.random(2_500) < chance
+    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
+    a = rainproof.assess(y, np.round(np.sqrt(chance), 3), task=task)
+    a.plot().savefig(HERE / "assess.png", dpi=80)
 
 
 def draw_digits() -> None:
