@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 
 import rainproof
-from rainproof.assessment.calibration import how_calibrated
+from rainproof.assessment.calibration import grouped_test, how_calibrated
 from rainproof.core.sample import Sample
 
 N = 4000
@@ -109,3 +109,32 @@ def test_rows_in_groups_and_weights_count_as_what_they_are():
     assert weighted.difference.low == pytest.approx(how_calibrated(Sample(y, p), 0.001, 0.95).difference.low)
     assert weighted.most_biased.n == pytest.approx(how_calibrated(Sample(y, p), 0.001, 0.95).most_biased.n)
     assert how_calibrated(Sample(y, p, groups=groups), 0.001, 0.95).direction == "too high"
+
+
+def test_groups_are_tested_with_power_and_at_their_level():
+    """Rows of eight groups share a part of their luck: 100 samples, calibrated and too high."""
+    rejected = {"calibrated": 0, "too high": 0}
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        group, odds = np.repeat(np.arange(8), 50), rng.normal(-0.5, 1, 400)
+        luck = np.where(rng.random(400) < 0.3, rng.random(8)[group], rng.random(400))
+        y = luck < expit(odds)
+        for name, shift in (("calibrated", 0.0), ("too high", 1.0)):
+            rejected[name] += grouped_test(Sample(y, expit(odds + shift), groups=group)) <= 0.05
+    assert rejected["calibrated"] <= 11
+    assert rejected["too high"] >= 80
+
+
+def test_a_forecast_that_is_plainly_off_in_few_groups_is_not_called_fine():
+    """Eight hospitals: nothing can be fitted to so few groups, and no correction is claimed to be useless."""
+    rng = np.random.default_rng(0)
+    odds = rng.normal(-1, 1, 400)
+    y, groups = rng.random(400) < expit(odds), np.repeat(np.arange(8), 50)
+    with pytest.warns(rainproof.FewRowsWarning):
+        a = rainproof.assess(y, expit(odds + 2), groups=groups, measures=[])
+    assert (a.verdict.grade, a.calibration.direction) == ("unknown", "too high")
+    assert "8 groups are too few to find a correction" in a.verdict.headline
+    with pytest.warns(rainproof.FewRowsWarning):
+        rare = rainproof.assess(y, expit(odds) / 3, groups=groups, measures=[])
+    assert rare.verdict.grade == "unknown"
+    assert "even recalibrated" not in str(rare)

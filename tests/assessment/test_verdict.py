@@ -95,6 +95,7 @@ SAVES, UNCLEAR, COSTLY = interval(0.25, 0.2, 0.32), interval(-0.01, -0.1, 0.1), 
         ({"calibration": calibration(0.0501, "none")}, "use"),
         ({"calibration": OFF, "gain": gain(0.005, 0.017, log_score=0.0)}, "unknown"),  # no map helps
         ({"calibration": OFF, "gain": None}, "unknown"),
+        ({"skill": interval(0.03, -0.01, 0.05), "gain": None}, "unknown"),  # nothing could be fitted
         ({"calibration": OFF, "gain": gain(-0.001, 0.0021)}, "use"),  # negligible: below 0.05 * 0.05 * 2 * 0.43
         ({"calibration": OFF, "gain": gain(-0.001, 0.0022)}, "recalibrate"),
         ({"calibration": OFF, "gain": gain(-0.001, 0.0021), "bound": 0.051}, "unknown"),
@@ -364,7 +365,7 @@ def test_no_sentence_contradicts_the_grade():
 def test_what_the_numbers_rest_on():
     assert "(rows that belong together: --groups)" in judge(evidence(), voice=words.SHELL).basis
     grouped = judge(evidence(groups=401)).basis
-    assert grouped.startswith("4,000 rows, taken as independent draws in 401 groups whose sizes do not depend")
+    assert grouped.startswith("4,000 rows in 401 groups, taken as independent; sizes must not depend on outcomes")
 
 
 def segment(label, n=100, *, flagged=False, small=False):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.assessment.advice import RARE, thresholds
-from rainproof.assessment.calibration import how_calibrated
+from rainproof.assessment.calibration import grouped_test, how_calibrated
 from rainproof.assessment.clinical import is_reversed
 from rainproof.assessment.costs import Rule, TaskResult
 from rainproof.assessment.evidence import Crossed, Evidence, gain_by_recalibration, skill
@@ -28,7 +28,7 @@ from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.estimates import Influence, auroc
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.options import Progress, Seed, as_seed, spawned
-from rainproof.inference.tests import grouped_p_value, quick_test
+from rainproof.inference.tests import quick_test
 from rainproof.measures.catalogue import CATALOGUE, Measure
 from rainproof.measures.scdl import soft_binned_profile
 from rainproof.recalibration.recalibrator import Recalibrator
@@ -99,7 +99,7 @@ def compute(
         crossed = Crossed.of(sample, rng)
     step()
     test = None if sample._group is not None else quick_test(sample, n_resamples, rng)
-    p_value = grouped_p_value(sample) if test is None else test.p_value
+    p_value = grouped_test(sample) if test is None else test.p_value
     step()
     streams = spawned(rng, BAND_DRAWS)
     parts = Parts(sample, measures, task, curve, recalibrator, level, streams)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
+from scipy.special import stdtr
 
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Interval, Result
@@ -14,6 +16,8 @@ from rainproof.inference.estimates import Influence, calibration_intercept, cali
 
 Direction = Literal["too high", "too low", "too extreme", "too timid", "uneven", "none"]
 
+_LEVEL = 0.95  # of an interval that a standard error is read from
+_LEAST_FREEDOM = 0.1
 _BINS = 10  # of equal weight; ranges of predictions are runs of them
 _NEAREST = 1e-6  # predictions nearer to 0 or 1 have log odds like this one
 _A_UNIT = 64  # bins of log odds, in which rows that are alike otherwise are pooled
@@ -47,7 +51,7 @@ class Calibration(Result):
     ----------
     p_value : float
         Of the hypothesis that the forecast is calibrated. Exact for independent rows; with groups, or outcomes that are
-        shares, a bound that holds whatever the dependence within them.
+        shares, approximate: of the mean and of the slope, by Student's law over groups.
     rejected : bool
         Whether the p-value is at most 1 minus the confidence level.
     direction : {"too high", "too low", "too extreme", "too timid", "uneven", "none"}
@@ -75,6 +79,25 @@ class Calibration(Result):
     intercept: Interval | None
     slope: Interval | None
     most_biased: PredictionRange | None
+
+
+def grouped_test(sample: Sample) -> float:
+    """An approximate p-value of calibration for rows in groups, or with outcomes that are shares.
+
+    Twice the smaller of two p-values by Student's law, with variances over draws: that the mean prediction is the event
+    rate, and that the slope of the logistic recalibration is 1. With few draws the bound of `grouped_p_value`, which
+    holds whatever the dependence, hardly ever rejects.
+    """
+    rows, inside = Influence.of(sample, pool=False), _inside(sample)
+    off = rows.prob - rows.event
+    mean = float(rows.share @ off)
+    distances = [(mean, math.sqrt(rows.moments(off - mean)[0]))]
+    slope = calibration_slope(inside, _LEVEL)
+    if slope is not None:
+        distances.append((slope.value - 1, (slope.high - slope.low) / 2 / inside.quantile(_LEVEL)))
+    freedom = max(sample.effective_n - 1, _LEAST_FREEDOM)
+    found = [2 * float(stdtr(freedom, -abs(by) / error)) for by, error in distances if 0 < error < math.inf]
+    return min(1.0, 2 * min(found, default=1.0))
 
 
 def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> Calibration:

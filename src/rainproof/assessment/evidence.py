@@ -141,8 +141,8 @@ class Crossed(NamedTuple):
         def centred(deal: Deal) -> Floats:
             acts = (deal.better > deal.cross.rate[deal.fold]) * 1.0
             total = np.maximum(np.bincount(deal.fold, mass), np.finfo(float).tiny)
-            draws = self.rows.n_draws / len(deal.cross.weight)
-            return (acts - (np.bincount(deal.fold, mass * acts) / total)[deal.fold]) * (draws / max(draws - 1, 1.0))
+            n = self.rows.n / len(deal.cross.weight)
+            return (acts - (np.bincount(deal.fold, mass * acts) / total)[deal.fold]) * (n / max(n - 1, 1.0))
 
         return self.mean(centred)
 
@@ -260,7 +260,7 @@ class Evidence(Result):
 
         With costs, the recalibrated forecast must also cost no less than always or never acting, by the estimate.
         """
-        if self.constant or self.skill is None:
+        if self.constant or self.skill is None or self.gain is None:  # without a map there is no telling
             return self.constant
         return not self.useful and self.skill.high < _USELESS and (self.saved is None or self.skill.value <= 0)
 

@@ -371,11 +371,11 @@ def table(e: Evidence, task: TaskResult | None) -> list[list[str]]:
 
 def basis(e: Evidence, voice: Voice) -> str:
     """What the numbers rest on."""
-    drawn = f"from the cases you will act on (rows that belong together: {voice.groups})"
+    drawn = f", taken as independent draws from the cases you will act on (rows that belong together: {voice.groups})"
     if e.groups is not None:
-        drawn = f"in {_count(e.groups, 'group', 'groups')} whose sizes do not depend on outcomes"
+        drawn = f" in {_count(e.groups, 'group', 'groups')}, taken as independent; sizes must not depend on outcomes"
     return (
-        f"{rows(e.n)}, taken as independent draws {drawn}. Costs and skill are estimates. Losses are shares of what is "
+        f"{rows(e.n)}{drawn}. Costs and skill are estimates. Losses are shares of what is "
         f"at stake, proven at {percent(e.confidence_level)} confidence, {KEEPS_RANKING}."
     )
 
@@ -408,7 +408,7 @@ def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator
 
 def _tested(e: Evidence) -> str:
     c = e.calibration
-    p, groups = p_value(c.p_value), "" if e.groups is None else ", whatever the dependence within groups"
+    p, groups = p_value(c.p_value), "" if e.groups is None else ", over groups, approximately"
     if c.rejected:
         return (
             f"The test rejects perfect calibration ({p}{groups}): they are {how_off(c)}. If the probabilities were "
