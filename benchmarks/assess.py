@@ -35,7 +35,7 @@ _MORE_DRAWS = 1000  # of the bootstrap, for what one more costs
 _TEST_DRAWS = 19  # of each measure: the ratio does not depend on their number
 _BEFORE = {"assess, 1e8 compressed": "27 s", "confidence_interval": "1.5 s", "compare": "5.5 s"}
 _PARTS = (
-    "guarantee", "_rounded", "regret_curve", "_fit", "worth", "quick_test", "soft_binned_profile",
+    "guarantee", "_rounded", "regret_curve", "_fit", "cross_fit", "quick_test", "soft_binned_profile",
 )  # fmt: skip
 _INTRODUCTION = """# An assessment
 

@@ -12,6 +12,7 @@ import pytest
 from helpers.public import PUBLIC
 
 import rainproof
+from rainproof.core.result import Result
 
 SOURCE = str(Path(rainproof.__file__).parent)
 # What must not be the name of a parameter or a field, and the name to use.
@@ -116,8 +117,8 @@ def test_every_exception_is_needed():
 def test_defaults_are_the_same_everywhere(name, default):
     found = {where: parameter.default for where, n, parameter in parameters() if n == name}
     assert found
-    same = {"assess", "assess_many", "Recalibrator.__init__"}  # the same rows give the same verdict, and map
-    fixed = same if name == "rng" else set()
+    same = {"assess", "assess_many", "loss_at_least", "switch_guarantee", "Recalibrator.__init__"}
+    fixed = same if name == "rng" else set()  # the same rows give the same verdict, bounds and map
     assert {where for where, value in found.items() if value is not default} == fixed
 
 
@@ -138,6 +139,12 @@ def test_options_are_keywords():
     assert wrong == []
 
 
+def constructors(kind):
+    """Of a class and of those below it: that of results refuses what is no field."""
+    below = [constructors(one) for one in kind.__subclasses__()]
+    return {f"{kind.__name__}.__init__"}.union(*below)
+
+
 def test_no_option_vanishes():
     """``**options`` would swallow a misspelt one; those of these are refused, here or where they go.
 
@@ -146,8 +153,7 @@ def test_no_option_vanishes():
     every = {where for where, _, parameter in parameters() if parameter.kind is inspect.Parameter.VAR_KEYWORD}
     with pytest.raises(TypeError, match="Interval has the fields value, low, high, confidence_level: see colour"):
         rainproof.Interval(value=1.0, low=0.0, high=2.0, confidence_level=0.95, colour="red")
-    results = {f"{name}.__init__" for name in dir(rainproof.results)} | {"Interval.__init__"}
-    taking = {where for where in every if not where.endswith(".plot") and where not in results}
+    taking = {where for where in every if not where.endswith(".plot") and where not in constructors(Result)}
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         rainproof.decisions.risk_coverage([0, 1], [0.2, 0.7]).plot(colour="red")
     assert taking == {

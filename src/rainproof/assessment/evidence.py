@@ -23,6 +23,7 @@ from rainproof.recalibration.selection import CrossFit, cross_fit
 Grade = Literal["use", "recalibrate", "avoid", "unknown"]
 
 _USELESS = 0.1  # skill: a forecast that surely has less is not worth using
+_TINY = 1e-100  # an event rate, where weights differ by such a factor
 _DEALS = 3  # of few rows
 _MANY = 2000  # draws that one deal is enough for
 _SLIGHT = 0.05  # of the tolerance: recalibration that surely gains no more can wait
@@ -40,9 +41,9 @@ def skill(rows: Influence, acts: Floats, threshold: float | None, confidence_lev
     threshold it is the event rate, where the ratio is :math:`E[(y - \pi) A] / (\pi (1 - \pi))`: the share of events
     acted on less that of other rows. None if all outcomes are the same.
     """
-    if rows.one_class:
-        return None
     rate, share = float(rows.share @ rows.event), rows.share
+    if rows.one_class or min(rate, 1 - rate) < _TINY:
+        return None
     if threshold is None:
         hits = float(share[rows.event] @ acts[rows.event]) / rate
         alarms = float(share[~rows.event] @ acts[~rows.event]) / (1 - rate)

@@ -139,6 +139,7 @@ class Sample:
     _by_grid: dict[tuple[int, Rounding], RoundedSample]
     _losses: dict[tuple[int, bool], tuple[float, int]]
     _group: Ints | None = None  # the number of each row's draw, if a draw can have several rows
+    _ordered = False  # whether the rows are in the order of `in_order`
     _has_groups = False  # whether draws are groups that the caller named, and not rows in two parts
     _second: NDArray[np.bool_] | None = None  # which rows are the second part of the row before
     _several: Mapping[str, NDArray[Any]] | None = None  # the predictions of each forecast
@@ -574,7 +575,7 @@ class Sample:
     def _for_other_draws(self) -> Self:
         """A copy without what was counted over draws."""
         found = copy.copy(self)
-        for name in ("n_draws", "_draw_weight", "effective_n"):
+        for name in ("n_draws", "_draw_weight", "effective_n", "_ordered"):
             vars(found).pop(name, None)
         return found
 
@@ -648,13 +649,15 @@ class Sample:
         Rows are sorted by group, prediction, outcome, weight and segment; rows that are alike in all of that can take
         each other's place. A compressed sample is in order already. The rows are copied.
         """
-        if self._rows is None:
+        if self._rows is None or self._ordered:
             return self
         special = (self.sample_weight, self._group, self._segments, self._several)
         if all(column is None for column in special):
             key = np.sort((self.prob + 0.0).view(np.int64) << 1 | self.event)  # no prediction sets the highest bit
             rows = door.Rows((key & 1).astype(np.uint8), (key >> 1).view(np.float64), None, self._rows.names)
-            return type(self)._of_known(rows, self.n, self.total_weight)
+            found = type(self)._of_known(rows, self.n, self.total_weight)
+            found._passes, found._ordered = dict(self._passes), True  # sums without weights are the same in any order
+            return found
         n, second = len(self.y_true), self._second
         whole = np.arange(n) if second is None else np.cumsum(~second) - 1  # the row that each part belongs to
         first = np.flatnonzero(np.diff(whole, prepend=-1))
@@ -672,6 +675,9 @@ class Sample:
         found = self._at(order)
         if second is not None and not self._has_groups:
             found._group = rank[whole][order]
+        found._ordered = True
+        if self.sample_weight is None:
+            found._passes = dict(self._passes)
         if labels:
             found._segments = names, {label: np.flatnonzero(segment[order] == k) for k, label in enumerate(labels)}
         return found

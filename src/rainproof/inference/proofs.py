@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from rainproof.core._switch import sum_cells
@@ -259,6 +258,8 @@ def at_least(chains: Sequence[Sequence[Wager]], delta: float, bets: Floats) -> f
 
     if not excess(0.0) > 0:
         return 0.0
+    from scipy.optimize import brentq  # which takes as long to import as a small assessment
+
     most = 1 - _FINE
     return most if excess(most) > 0 else max(brentq(excess, 0.0, most, xtol=_FINE) - _FINE, 0.0)
 
