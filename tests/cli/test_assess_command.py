@@ -195,7 +195,10 @@ def test_groups_of_several_columns(rain, capsys):
     assert main(["assess", "games.csv", *COLUMNS[1:], *several, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     k = np.arange(400)
-    assert told == rainproof.assess(y, p, groups=k % 4 * 10 + k % 5 * 2 + k // 200, rng=0).to_dict()
+    expected = rainproof.assess(y, p, groups=k % 4 * 10 + k % 5 * 2 + k // 200, rng=0).to_dict()
+    for document in (told, expected):
+        without_code(document["verdict"])
+    assert told == expected
     for name, *options in (["recalibrate", "--by", "away"], ["policy", "--threshold", "0.3"]):
         output = ["-o", f"{name}.json", "--quiet"]
         assert main([name, "games.csv", *COLUMNS[1:], *several, *options, *output]) == 0
