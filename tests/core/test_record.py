@@ -348,3 +348,15 @@ def test_the_canonical_order_keeps_every_row() -> None:
         assert sorted(part.y_prob) == sorted(found.by_segment()[key].y_prob)
     cells = Sample(columns["y_true"], columns["y_prob"]).compress(64)
     assert cells.in_order() is cells
+
+
+def test_what_compressed_samples_and_pairs_are_asked_for():
+    cells_ = Sample(Y, P).compress(8)
+    assert cells_._own() is cells_
+    pair = Sample(Y, {"a": P, "b": Q})
+    with pytest.raises(rainproof.InputError, match="p_new must not be given with a Sample, which holds it already"):
+        rainproof.switch_guarantee(pair, p_new=P)
+    with pytest.raises(rainproof.InputError, match="p_old is missing: pass outcomes and two forecasts"):
+        rainproof.switch_guarantee(Y)
+    with pytest.raises(rainproof.InputError, match="if these are logarithms of probabilities, apply exp first"):
+        Sample([0, 1], [-0.5, -2.0])

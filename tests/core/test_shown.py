@@ -95,3 +95,11 @@ def test_results_are_equal_if_their_fields_are():
     assert one != Numbers()
     with pytest.raises(FrozenInstanceError):
         one.name = "b"
+
+
+def test_results_have_their_fields_alone_and_keep_them():
+    with pytest.raises(TypeError, match="Numbers has the fields n: see m"):
+        Numbers(m=1)
+    found = Numbers(n=4)
+    with pytest.raises(FrozenInstanceError, match="cannot delete field 'n'"):
+        del found.n
