@@ -360,3 +360,8 @@ def test_what_compressed_samples_and_pairs_are_asked_for():
         rainproof.switch_guarantee(Y)
     with pytest.raises(rainproof.InputError, match="if these are logarithms of probabilities, apply exp first"):
         Sample([0, 1], [-0.5, -2.0])
+
+
+def test_no_tables_join_to_an_empty_one():
+    found = cells.CellTable.join(8, [], [])
+    assert (found.m, len(found.slot)) == (8, 0)
