@@ -88,7 +88,8 @@ def grouped_test(sample: Sample) -> float:
     rate, and that the slope of the logistic recalibration is 1. With few draws the bound of `grouped_p_value`, which
     holds whatever the dependence, hardly ever rejects.
     """
-    rows, inside = Influence.of(sample, pool=False), _inside(sample)
+    rows = Influence.of(sample, pool=False)
+    inside = _inside(sample, rows)
     off = rows.prob - rows.event
     mean = float(rows.share @ off)
     distances = [(mean, math.sqrt(rows.moments(off - mean)[0]))]
@@ -104,7 +105,7 @@ def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> C
     """Say how predictions are off, by the first of mean, spread and places that is significant at the level."""
     rows = Influence.of(sample, pool=False)
     difference = rows.mean(rows.prob - rows.event, -1.0, 1.0, confidence_level)
-    inside = _inside(sample)
+    inside = _inside(sample, rows)
     slope = calibration_slope(inside, confidence_level)
     rejected = p_value <= 1 - confidence_level
     direction: Direction = "none"
@@ -127,9 +128,8 @@ def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> C
     )
 
 
-def _inside(sample: Sample) -> Influence:
+def _inside(sample: Sample, rows: Influence) -> Influence:
     """The rows with log odds that are finite; equal draws are pooled where their log odds are alike."""
-    rows = Influence.of(sample, pool=False)
     if rows.group is not None or sample._weighted:
         return replace(rows, prob=np.clip(rows.prob, _NEAREST, 1 - _NEAREST))
     table = sample.distinct()

@@ -277,7 +277,8 @@ def _costs(task: TaskResult, rule: Rule) -> str:
     """What a way of acting costs beside the forecast as it is, or beside no forecast."""
     known = {one: cost.value for one, cost in task.costs.items()}
     if rule is Rule.AS_IS:
-        other = min((one for one in (Rule.ALWAYS, Rule.NEVER) if one in known), key=known.__getitem__)
+        other = task.simplest
+        assert other is not None  # it has costs
         own, simple = (money(known[one], known[other] - known[rule]) for one in (rule, other))
         return f"Your cost is {own} per case; without them it is {simple} ({_DOING[other]})."
     saved, before = task.saved[rule], known[Rule.AS_IS]
