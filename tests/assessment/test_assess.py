@@ -94,6 +94,20 @@ def test_groups_are_one_draw_each():
         rainproof.assess(rainproof.Sample(y, p).compress(), groups=np.arange(2000) // 4, **FAST)
 
 
+def test_a_group_for_each_row_is_no_group():
+    rng = np.random.default_rng(5)
+    p = rng.random(600)
+    y, w, by = rng.random(600) < p**1.3, rng.choice([1.0, 3.0], 600), rng.integers(0, 2, 600)
+    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=3)
+    for columns in ({}, {"sample_weight": w}, {"by": by}):
+        alone = rainproof.assess(y, p, task=task, measures=[], **columns)
+        grouped = rainproof.assess(y, p, task=task, measures=[], groups=rng.permutation(600), **columns)
+        assert grouped.to_dict() == alone.to_dict()
+    both = {"a": (y, p), "b": (y, p**2)}
+    several = [rainproof.assess_many(both, task=task, measures=[], groups=g) for g in (None, np.arange(600))]
+    assert several[0].to_dict() == several[1].to_dict()
+
+
 def test_a_compressed_sample_says_the_same():
     y, p = forecasts(3000, overconfident)
     a, b = rainproof.assess(y, p, **FAST), rainproof.assess(rainproof.Sample(y, p).compress(), **FAST)

@@ -1,14 +1,16 @@
-"""How predictions are off: by the first of mean, spread and places that is significant, in the numbers people know."""
+"""How predictions are off: in their mean, their spread or in places, whichever is clear, in the numbers people know."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 import rainproof
 from rainproof.assessment.calibration import grouped_test, how_calibrated
 from rainproof.core.sample import Sample
+from rainproof.inference.estimates import Influence, log_score_gains
 
 N = 4000
 
@@ -40,6 +42,31 @@ def test_each_direction_is_named(bend, direction):
     found = rainproof.assess(*drawn(bend), measures=[]).calibration
     assert found.direction == direction
     assert found.rejected == (direction != "none") == (found.p_value <= 0.05)
+
+
+def test_of_mean_and_spread_the_one_that_costs_more_is_named():
+    """Both are clear; what a logistic recalibration gains is divided as by a general optimiser."""
+    rng = np.random.default_rng(3)
+    odds = rng.normal(-0.4, 1.5, 3000)
+    y = rng.random(3000) < expit(odds)
+
+    def lost(a, b, x):
+        return np.mean(np.logaddexp(0, a + b * x) - y * (a + b * x))
+
+    directions = []
+    for shift, stretch in ((0.8, 2.5), (1.5, 1.4), (-1.5, 1.4), (0.2, 0.5)):
+        p = expit(shift + stretch * odds)
+        found = how_calibrated(Sample(y, p), 0.001, 0.95)
+        x = logit(p)
+        mean = minimize(lambda a, x=x: lost(a[0], 1, x), [0.0]).fun
+        first, then = lost(0, 1, x) - mean, mean - minimize(lambda ab, x=x: lost(*ab, x), [0.0, 1.0]).fun
+        assert log_score_gains(Influence.of(Sample(y, p), pool=False)) == pytest.approx((first, then), abs=1e-6)
+        assert (found.direction in ("too high", "too low")) == (first >= then)
+        assert not found.difference.low <= 0 <= found.difference.high
+        assert not found.slope.low <= 1 <= found.slope.high
+        directions.append(found.direction)
+    assert directions == ["too extreme", "too high", "too low", "too timid"]
+    assert log_score_gains(Influence.of(Sample([0, 1, 1], [0.2, 0.7, 0.9]), pool=False)) is None  # separated
 
 
 def test_a_calibrated_forecast_has_no_direction_whatever_the_means_say():

@@ -129,7 +129,9 @@ COSTS = {Rule.AS_IS: 0.41, Rule.RECALIBRATED: 0.16, Rule.ALWAYS: 0.98, Rule.NEVE
     ("changed", "costs", "rule"),
     [
         ({}, None, Rule.AS_IS),
-        ({}, COSTS, Rule.AS_IS),  # calibration is not rejected
+        ({}, COSTS, Rule.RECALIBRATED),  # calibration is not rejected, but by the estimate the map costs less
+        ({}, COSTS | {Rule.RECALIBRATED: 0.41}, Rule.AS_IS),
+        ({"gain": gain(-0.001, 0.0021)}, COSTS, Rule.AS_IS),  # the gain is surely negligible
         ({"calibration": OFF}, None, Rule.RECALIBRATED),
         ({"calibration": OFF, "saved": SAVES}, COSTS, Rule.RECALIBRATED),
         ({"calibration": OFF, "saved": UNCLEAR}, COSTS | {Rule.RECALIBRATED: 0.41}, Rule.RECALIBRATED),
@@ -206,9 +208,12 @@ def test_the_second_sentence_is_the_money():
         "Your cost is 0.41 per case as they are, 0.16 recalibrated; it is not clear which is less (saves -0.10 to "
         "0.60)."
     )
-    used = judge(evidence(), own(COSTS))
+    used = judge(evidence(), own(COSTS | {Rule.RECALIBRATED: 0.415}))
     assert used.reason == "Your cost is 0.410 per case; without them it is 0.420 (never acting)."
     assert used.next_step == "Next: act from 20% on. That flags 6.1% of the cases."
+    mapped = judge(evidence(), own(COSTS, (-0.1, 0.6)))
+    assert mapped.grade == "use"
+    assert mapped.next_step.startswith("Next: apply the map, as that costs less by the estimate, then act from 20% on.")
 
 
 def test_a_forecast_to_use():
@@ -357,7 +362,7 @@ def test_no_sentence_contradicts_the_grade():
         assert ("not chance" in text) == (e.calibration.rejected and e.grade != "avoid")
         assert ("apply the map" in text) == (found.rule is Rule.RECALIBRATED)
         assert "Recalibrate first" not in text or found.rule is Rule.RECALIBRATED
-        assert "Use them" not in text or found.rule is Rule.AS_IS
+        assert "Use them" not in text or found.rule is Rule.AS_IS or "costs less by the estimate" in text
         assert not re.search(r"\b(somebody|nobody|everybody|perhaps|approximate)\b", text)
         assert not re.search(r"gains about -|gains at most -", text)
 
@@ -404,7 +409,9 @@ def test_the_dict_and_the_html_say_the_same():
     assert (told["grade"], told["rule"], told["threshold"]) == ("recalibrate", "recalibrated", 0.2)
     assert told["text"] == str(found)
     assert told["sentences"][-1] == {"about": "note", "text": "Note: Mind <this>."}
+    assert str(found).endswith("\n\nNote: Mind <this>.")
     page = found._repr_html_()
+    assert page.endswith("<p>Note: Mind &lt;this&gt;.</p>")
     assert "<b>Recalibrate first." in page
     assert "<td>0.16</td>" in page
 

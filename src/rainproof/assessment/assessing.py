@@ -314,7 +314,13 @@ def read(
 
 
 def ordered(sample: Sample) -> Sample:
-    """The rows in an order that does not depend on how they came; those that will be compressed stay as they are."""
+    """The rows in an order that does not depend on how they came; those that will be compressed stay as they are.
+
+    Groups of one row each are no groups.
+    """
+    group = sample._group
+    if group is not None and sample._second is None and len(np.unique(group)) == len(group):
+        sample = sample.ungrouped()
     return sample.in_order() if sample.n <= MANY_ROWS or sample._group is not None else sample
 
 

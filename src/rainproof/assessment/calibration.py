@@ -12,7 +12,7 @@ from scipy.special import stdtr
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
-from rainproof.inference.estimates import Influence, calibration_intercept, calibration_slope
+from rainproof.inference.estimates import Influence, calibration_intercept, calibration_slope, log_score_gains
 
 Direction = Literal["too high", "too low", "too extreme", "too timid", "uneven", "none"]
 
@@ -55,7 +55,9 @@ class Calibration(Result):
     rejected : bool
         Whether the p-value is at most 1 minus the confidence level.
     direction : {"too high", "too low", "too extreme", "too timid", "uneven", "none"}
-        How the predictions are off, if calibration is rejected: on average; else in their spread; else in places.
+        How the predictions are off, if calibration is rejected: on average, or in their spread; else in places. Where
+        both are clear, it is the one whose correction gains more in the log score: the best intercept at slope 1, or
+        beyond it the best slope.
     mean_prediction, event_rate : float
         What the predictions say on average, and how often the event happened, on these rows.
     difference : Interval
@@ -102,17 +104,18 @@ def grouped_test(sample: Sample) -> float:
 
 
 def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> Calibration:
-    """Say how predictions are off, by the first of mean, spread and places that is significant at the level."""
+    """Say how predictions are off: on average or in their spread, whichever is clear and more; else in places."""
     rows = Influence.of(sample, pool=False)
     difference = rows.mean(rows.prob - rows.event, -1.0, 1.0, confidence_level)
     inside = _inside(sample, rows)
     slope = calibration_slope(inside, confidence_level)
     rejected = p_value <= 1 - confidence_level
     direction: Direction = "none"
-    if rejected and (difference.low > 0 or difference.high < 0):
-        direction = "too high" if difference.low > 0 else "too low"
-    elif rejected and slope is not None and (slope.high < 1 or slope.low > 1):
+    mean = difference.low > 0 or difference.high < 0
+    if rejected and slope is not None and (slope.high < 1 or slope.low > 1) and not (mean and _mostly_mean(inside)):
         direction = "too extreme" if slope.high < 1 else "too timid"
+    elif rejected and mean:
+        direction = "too high" if difference.low > 0 else "too low"
     elif rejected:
         direction = "uneven"
     return Calibration(
@@ -126,6 +129,12 @@ def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> C
         slope=slope,
         most_biased=_most_biased(sample.distinct(), sample.n / sample.total_weight, direction),
     )
+
+
+def _mostly_mean(rows: Influence) -> bool:
+    """Whether the log score gains at least as much by correcting the mean as it then gains by the spread."""
+    gains = log_score_gains(rows)
+    return gains is None or gains[0] >= gains[1]
 
 
 def _inside(sample: Sample, rows: Influence) -> Influence:

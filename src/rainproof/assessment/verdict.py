@@ -64,8 +64,9 @@ class Verdict(Result):
 
     @property
     def text(self) -> str:
-        """Headline, reason, next step, table and basis."""
-        return "\n".join([wrapped(self.headline), self.body()])
+        """Headline, reason, next step, table and basis; then segments and notes."""
+        asides = ["", *map(wrapped, self.asides)] if self.asides else []
+        return "\n".join([wrapped(self.headline), self.body(), *asides])
 
     def __str__(self) -> str:
         return self.text
@@ -77,6 +78,11 @@ class Verdict(Result):
         return "\n".join([*said, "", *aligned(self.table, left=1), wrapped(self.basis)])
 
     @property
+    def asides(self) -> tuple[str, ...]:
+        """The sentences that no reader should miss: which segments are off, and reasons to read this with care."""
+        return tuple(s.text for s in self.sentences if s.about in ("segments", "note"))
+
+    @property
     def details(self) -> str:
         """The details, as paragraphs."""
         return "\n".join(wrapped(s.text) for s in self.sentences)
@@ -86,14 +92,16 @@ class Verdict(Result):
         head, *body = self.table
         return (
             f"<p><b>{escape(self.headline)}</b> {escape(self.reason)}</p><p>{escape(self.next_step)}</p>{code}"
-            f"<table>{html_rows(head, body)}</table><p>{escape(self.basis)}</p>"
+            f"<table>{html_rows(head, body)}</table>"
+            + "".join(f"<p>{escape(text)}</p>" for text in (self.basis, *self.asides))
         )
 
 
 def advised(e: Evidence, task: TaskResult | None) -> Rule | None:
     """The way of acting that the evidence speaks for.
 
-    A map is never advised that costs more, by the estimate, than the forecast as it is.
+    With costs, the map is advised where it costs less, by the estimate, than the forecast as it is, unless it surely
+    gains next to nothing in any decision; and where calibration is rejected, unless it costs more.
     """
     costs = {} if task is None else {rule: cost.value for rule, cost in task.costs.items()}
     if e.grade == "avoid" or e.rarer == 0:
@@ -101,7 +109,7 @@ def advised(e: Evidence, task: TaskResult | None) -> Rule | None:
             return None
         return Rule.ALWAYS if costs[Rule.ALWAYS] < costs[Rule.NEVER] else Rule.NEVER
     saves = costs[Rule.AS_IS] - costs[Rule.RECALIBRATED] if Rule.RECALIBRATED in costs else 0.0
-    if (e.grade == "recalibrate" and saves >= 0) or (e.grade == "unknown" and saves > 0):
+    if (e.grade == "recalibrate" and saves >= 0) or (saves > 0 and not e.negligible):
         return Rule.RECALIBRATED
     return Rule.AS_IS
 

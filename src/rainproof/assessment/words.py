@@ -298,6 +298,8 @@ def next_step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Vo
     if e.is_reversed:
         return f"Next: {other_event(voice)}"
     first = "apply the map, then " * (rule is Rule.RECALIBRATED)
+    if e.grade == "use" and first:
+        first = "apply the map, as that costs less by the estimate, then "
     if e.grade == "avoid":
         first = "use another forecast. Until then "
     if e.grade == "unknown":

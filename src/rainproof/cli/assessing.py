@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 GRADED = 1
 COLOURS = {"use": "green", "recalibrate": "yellow", "avoid": "red", "unknown": "bold"}
-_ALWAYS = ("segments", "note")  # details that are printed without being asked for
 
 
 def run_assess(arguments: argparse.Namespace) -> int:
@@ -67,8 +66,8 @@ def say_verdict(assessment: Assessment, *, verbose: bool = False) -> None:
     verdict = assessment.verdict
     headline = coloured(wrapped(one_line(verdict.headline)), COLOURS[verdict.grade], sys.stdout)
     say(sys.stdout, f"{headline}\n{verdict.body()}\n")
-    shown = [one_line(s.text) for s in verdict.sentences if verbose or s.about in _ALWAYS]
-    say_paragraphs(["", *shown] if shown else [])
+    shown = [s.text for s in verdict.sentences] if verbose else verdict.asides
+    say_paragraphs(["", *map(one_line, shown)] if shown else [])
     if assessment.segments is not None:
         say(sys.stdout, f"\n{assessment.segments}\n")
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, stdtrit
+from scipy.special import expit, log_expit, logit, stdtrit
 
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.result import Interval
@@ -259,6 +259,24 @@ def calibration_slope(rows: Influence, confidence_level: float) -> Interval | No
     both = np.stack([log_odds, np.ones(len(log_odds))])
     slope = _fit(rows, both, np.zeros(len(log_odds)), rows.event.astype(np.float64))
     return None if slope is None else _slope(rows, both, *slope, confidence_level)
+
+
+def log_score_gains(rows: Influence) -> tuple[float, float] | None:
+    """What the log score gains by the best intercept at slope 1, and beyond that by the best slope.
+
+    The parts of the gain of a logistic recalibration: the mean first, then the spread. None if one cannot be fitted.
+    """
+    if (log_odds := _log_odds(rows)) is None:
+        return None
+    ones, event = np.ones(len(log_odds)), rows.event.astype(np.float64)
+    mean = _fit(rows, ones[np.newaxis], log_odds, event)
+    both = _fit(rows, np.stack([log_odds, ones]), np.zeros(len(log_odds)), event)
+    if mean is None or both is None:
+        return None
+    sign = np.where(rows.event, 1.0, -1.0)
+    fits = (log_odds, mean[0][0] + log_odds, both[0][0] * log_odds + both[0][1])
+    start, first, last = (float(rows.share @ log_expit(sign * fit)) for fit in fits)
+    return first - start, last - first
 
 
 def _fit(
