@@ -92,9 +92,9 @@ $(VENV)/.installed: $(SOURCES)
 	$(BIN)/python -m pip install '.[files]'
 	@touch $@
 
-$(VENV)/.tested: $(SOURCES) tests/requirements.txt
+$(VENV)/.tested: $(SOURCES) tests/requirements.txt .github/requirements.txt
 	@$(MAKE) --no-print-directory $(VENV)/.made
-	$(BIN)/python -m pip install --quiet '.[test]' -r tests/requirements.txt
+	$(BIN)/python -m pip install --quiet '.[test]' -r tests/requirements.txt -r .github/requirements.txt
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.benched: $(VENV)/.tested benchmarks/requirements.txt

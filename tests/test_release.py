@@ -14,9 +14,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+
+from tools.readme import with_addresses
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CONSUMER = ROOT / "tests" / "helpers" / "typed_consumer.py"
 HERE = str(Path(sys.executable).parent)
 KEPT = ROOT / "build" / "release"  # what another run need not do again
@@ -144,13 +148,65 @@ def test_a_consumer_is_checked_against_our_types(checker, python, tmp_path):
 
 
 def test_the_badges_are_true():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     badges = re.findall(r"^\[!\[(.*?)\]\(https://img\.shields\.io/badge/(.*?)-\w+\)\]", README, re.MULTILINE)
     for text, address in badges:  # what is read aloud is what is drawn
         assert re.sub(r"\W+", "", address.replace("_", "")) == re.sub(r"\W+", "", text)
     assert [text for text, _ in badges] == [
-        f"Python {project['requires-python'].removeprefix('>=')} or newer",
-        f"license: {project['license']}",
+        f"Python {PROJECT['requires-python'].removeprefix('>=')} or newer",
+        f"license: {PROJECT['license']}",
         "types: mypy and pyright, strict",  # the test above
-        f"status: {next(text for text in project['classifiers'] if 'Status' in text).split()[-1].lower()}",
+        f"status: {next(text for text in PROJECT['classifiers'] if 'Status' in text).split()[-1].lower()}",
     ]
+
+
+def test_every_file_has_the_same_addresses():
+    """Of the repository and of the site: pyproject.toml has them, and who moves the project finds the others here."""
+    urls = PROJECT["urls"]
+    owner = re.fullmatch(r"https://github\.com/([\w-]+)/rainproof", urls["Repository"])[1]
+    assert urls["Homepage"] == f"https://{owner}.github.io/rainproof/"
+    named = r"(?:github\.com/|--repo )([\w-]+)(?=/rainproof\b)|\b([\w-]+)\.github\.io\b"
+    owners = {}
+    for name in run("git", "ls-files", cwd=ROOT).splitlines():
+        if name.endswith((".cff", ".json", ".md", ".py", ".toml", ".yaml", ".yml")):
+            owners[name] = {"".join(found) for found in re.findall(named, (ROOT / name).read_text())}
+    assert {name: found for name, found in owners.items() if not found <= {owner}} == {}
+    assert sum(map(bool, owners.values())) >= 6
+
+
+def test_the_readme_on_pypi_has_whole_addresses():
+    """There are no files of the repository beside it."""
+    links = re.findall(r"\]\(([^)]+)\)", README)
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", README)
+    written = with_addresses(README)
+    repository = PROJECT["urls"]["Repository"]
+    for link in links:
+        if not link.startswith("https:"):
+            assert (ROOT / link.partition("#")[0]).exists(), link
+            kind = "raw" if link in pictures else "blob"
+            assert f"]({repository}/{kind}/main/{link})" in written
+    assert len(re.findall(r"\]\(https://", written)) == len(links)
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text())
+    needs = {kind: {line.replace(" ", "").lower() for line in lines} for kind, lines in recipe["requirements"].items()}
+    backend = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    assert needs["run"] == {"python", *PROJECT["dependencies"]}
+    assert needs["host"] == {"python", "pip", *(line.lower() for line in backend)}
+    assert recipe["build"]["skip"] == f'match(python, "<{PROJECT["requires-python"].removeprefix(">=")}")'
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert recipe["context"]["version"] == cited["version"]
+    assert recipe["about"]["license"] == cited["license"] == PROJECT["license"]
+    assert recipe["about"]["summary"] == PROJECT["description"]
+
+
+def test_zenodo_is_told_what_is_cited():
+    zenodo = json.loads((ROOT / ".zenodo.json").read_text())
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert zenodo["title"] == cited["title"]
+    assert zenodo["license"] == cited["license"]
+    assert zenodo["creators"] == cited["authors"] == PROJECT["authors"]
+    assert zenodo["keywords"] == PROJECT["keywords"]
+    [paper] = zenodo["related_identifiers"]
+    assert paper["identifier"] == cited["references"][0]["identifiers"][0]["value"]
+    assert PROJECT["urls"]["Paper"].endswith(paper["identifier"].removeprefix("arXiv:"))

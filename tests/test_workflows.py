@@ -19,11 +19,15 @@ ROOT = Path(__file__).parent.parent
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
+def run(program, *arguments):
+    """Run a program of the environment of the tests."""
+    found = shutil.which(program, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    return subprocess.run([found, *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
 def audit(folder):
     """Run zizmor, which parses the workflows as GitHub does and knows the usual ways to misuse them."""
-    zizmor = shutil.which("zizmor", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
-    command = [zizmor, "--offline", "--no-progress", "--persona=pedantic", str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return run("zizmor", "--offline", "--no-progress", "--persona=pedantic", folder)
 
 
 def test_workflows_pass_the_audit():
@@ -75,6 +79,52 @@ def test_wheels_are_tested_with_what_the_makefile_tests_without_extras():
     folders = [word for word in words if not word.startswith("-")]
     within = tuple(f"--ignore={folder}/" for folder in folders)
     assert words == folders + [word for word in variables["NEEDS_PYARROW"].split() if word.startswith(within)]
+
+
+def test_wheels_for_musl_are_tested_without_the_package_that_has_none():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cibuildwheel"]
+    [musl] = settings["overrides"]
+    assert musl["select"] == "*-musllinux_*"
+    assert musl["test-requires"] == [name for name in settings["test-requires"] if name != "scikit-learn"]
+    words = [word.replace("{project}/", "") for word in musl["test-command"].split()]
+    usual = [word.replace("{project}/", "") for word in settings["test-command"].split()]
+    left_out = [word.removeprefix("--ignore=") for word in words[len(usual) :]]
+    assert words[: len(usual)] == usual
+    folders = [ROOT / word for word in usual[1:] if not word.startswith("-")]
+    needing = [file for folder in folders for file in folder.rglob("*.py") if "sklearn" in file.read_text()]
+    assert {ROOT / name for name in left_out} == set(needing)
+
+
+PYTHONS = {"cp311", "cp312", "cp313", "cp314", "cp314t"}
+WHEELS = {
+    ("linux", "x86_64"): {"manylinux_x86_64", "musllinux_x86_64"},
+    ("linux", "aarch64"): {"manylinux_aarch64", "musllinux_aarch64"},
+    ("macos", None): {"macosx_x86_64", "macosx_arm64"},
+    ("windows", "AMD64"): {"win_amd64"},
+}
+
+
+@pytest.mark.parametrize(("platform", "arch"), WHEELS)
+def test_wheels_are_built_for_every_python_and_platform(platform, arch):
+    """As cibuildwheel reads the configuration; Linux and Windows build for the machine they run on."""
+    options = ["--print-build-identifiers", "--platform", platform, *(["--archs", arch] if arch else [])]
+    done = run("cibuildwheel", *options, ROOT)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == {f"{python}-{kind}" for python in PYTHONS for kind in WHEELS[platform, arch]}
+
+
+def test_the_machines_that_build_wheels_are_those_of_the_platforms():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text())
+    machines = workflow["jobs"]["wheels"]["strategy"]["matrix"]["os"]
+    assert machines == ["ubuntu-24.04", "ubuntu-24.04-arm", "macos-15", "windows-2025"]
+
+
+def test_releases_are_built_with_pinned_tools():
+    pins = dict(re.findall(r"^([\w-]+)==([\d.]+)$", (ROOT / ".github" / "requirements.txt").read_text(), re.MULTILINE))
+    assert set(pins) == {"build", "cibuildwheel"}
+    assert pins["cibuildwheel"].split(".")[0] == "4"  # it audits, and repairs wheels for Windows too
+    text = (ROOT / ".github" / "workflows" / "wheels.yml").read_text()
+    assert set(re.findall(r"pip install (.*)", text)) == {"-r .github/requirements.txt"}
 
 
 def test_other_platforms_run_the_tests_of_the_wheels():
