@@ -334,6 +334,26 @@ def explain_shares(shares: NDArray[Any], names: ColumnNames) -> InputError | Non
     return _offenders(names.label, shares, lambda y: ~((y >= 0) & (y <= 1)), rule, names)
 
 
+BaseRate = float | tuple[float, float]
+"""The event rate of a population, or the ends of a range of rates."""
+
+
+def check_base_rate(base_rate: Any) -> tuple[float, float]:
+    """Return the ends of a range of base rates; a single rate is both of them."""
+    try:
+        ends = np.asarray(base_rate, np.float64)
+    except (TypeError, ValueError):
+        ends = np.zeros(0)
+    if isinstance(base_rate, bool | str) or ends.shape not in ((), (1,), (2,)):
+        raise InputError(f"base_rate must be a number, or the two ends of a range; it is {base_rate!r}")
+    low, high = float(ends.flat[0]), float(ends.flat[-1])
+    if not (0 < low < 1 and 0 < high < 1):
+        raise InputError(f"base_rate must lie between 0 and 1, both excluded; it is {base_rate!r}")
+    if ends.size == 2 and not low < high:
+        raise InputError(f"base_rate must have its lower end first, and two different ends; it is {base_rate!r}")
+    return low, high
+
+
 def as_probabilities(values: ArrayLike, name: str) -> NDArray[Any]:
     """Return predictions as an array of float32 or float64, without a copy where possible and without checks."""
     return _number(_vector(values, name), name, _READABLE)

@@ -81,6 +81,11 @@ class Sample:
         Whether outcomes are shares of the event, in [0, 1]: a drawn match is 0.5, and remains one row and one draw.
     pos_label : object, optional
         The label of the event, where labels are not 0 and 1.
+    base_rate : float or pair of float, optional
+        The event rate of the population that the rows stand for, where theirs is another one: rows were undersampled
+        (1:1, say), or the event is rarer where the forecast will be used. It needs predictions that, given the outcome,
+        are distributed as in these rows. A pair is a range of rates, for what can take one: measures take one rate.
+        Not together with weights, groups, segments or outcomes that are shares.
 
     Attributes
     ----------
@@ -93,7 +98,9 @@ class Sample:
     total_weight : float
         The sum of the weights; `n` without weights.
     event_rate : float
-        The weighted share of rows with the event.
+        The weighted share of rows with the event; the base rate, if one is stated (the middle of two, in log odds).
+    base_rate : float, tuple of float or None
+        The event rate of the population, or its range, if stated.
     effective_n : float
         The number of draws of equal weight that are as many: ``(sum w)^2 / sum w^2`` over draws.
     grid : int or None
@@ -113,6 +120,10 @@ class Sample:
     -----
     The arrays are used in place, not copied: do not change them while the sample is in use.
 
+    With a `base_rate` r, each of the n1 rows with the event weighs ``r/n1`` and each of the n0 others ``(1 - r)/n0``,
+    times the number of rows: every measure is about a population with this rate. What is proven and tested takes into
+    account that these weights depend on the outcomes.
+
     Examples
     --------
     >>> import rainproof
@@ -123,6 +134,8 @@ class Sample:
     0.078125
     >>> rainproof.Sample([1, 0.5, 0], [0.7, 0.6, 0.2], fractional=True)  # a win, a draw, a defeat
     Sample(n=3, event_rate=0.5)
+    >>> rainproof.Sample([0, 1, 1, 0], [0.1, 0.8, 0.6, 0.3], base_rate=0.01)
+    Sample(n=4, events=2, base_rate=0.01)
     """
 
     n: int
@@ -144,6 +157,7 @@ class Sample:
     _second: NDArray[np.bool_] | None = None  # which rows are the second part of the row before
     _several: Mapping[str, NDArray[Any]] | None = None  # the predictions of each forecast
     _segments: tuple[tuple[str, ...], dict[Any, Ints]] | None = None  # the names of `by`, and the rows of each segment
+    _rates: tuple[float, float] | None = None  # the range of base rates; two equal ones for a single rate
 
     def __init__(
         self,
@@ -155,6 +169,7 @@ class Sample:
         by: ArrayLike | Mapping[str, ArrayLike] | None = None,
         fractional: bool = False,
         pos_label: Any = None,
+        base_rate: door.BaseRate | None = None,
     ) -> None:
         if isinstance(y_prob, Mapping) or fractional:
             self._read_special(y_true, y_prob, sample_weight, pos_label, fractional=fractional)
@@ -163,6 +178,8 @@ class Sample:
         if groups is not None or by is not None:
             first = next(iter(y_prob.items())) if isinstance(y_prob, Mapping) else ("y_prob", y_prob)
             self._attach(groups, by, ("y_true", y_true), first)
+        if base_rate is not None:
+            self.__dict__ = vars(self._at_rates(door.check_base_rate(base_rate)))
 
     @classmethod
     def _from_rows(cls, rows: door.Rows) -> Self:
@@ -213,6 +230,10 @@ class Sample:
     def _attach(self, groups: Any, by: Any, *columns: tuple[str, Any]) -> None:
         """Take the group and the segment of each row, as the caller gives them beside other columns."""
         self._refuse_cells("groups and by need")
+        if self._rates is not None:
+            raise InputError(
+                "groups and by cannot be combined with base_rate: given the outcomes, rows must be independent"
+            )
         whole = self._group if self._second is not None else None  # the row that each part belongs to
         n = len(self.y_true) if whole is None else int(whole[-1]) + 1
         door.check_aligned(*columns, ("groups", groups), *(() if by is None else door.named_columns(by)))
@@ -395,6 +416,63 @@ class Sample:
         return event
 
     @property
+    def base_rate(self) -> door.BaseRate | None:
+        """The event rate of the population, or its range, if stated."""
+        if self._rates is None or self._rates[0] < self._rates[1]:
+            return self._rates
+        return self._rates[0]
+
+    def _at_rates(self, rates: tuple[float, float]) -> Self:
+        """The same rows for a population with this base rate; of a range, with the weights of its middle in log odds.
+
+        Given the outcomes, rows are independent: that is what everything proven of such a sample rests on.
+        """
+        special = (self._weighted, self._has_groups, self._second is not None, self._segments is not None)
+        for taken, what in zip(special, ("sample_weight", "groups", "fractional outcomes", "by"), strict=True):
+            if taken:
+                raise InputError(f"base_rate cannot be combined with {what}: rows must be independent, and weigh alike")
+        events, others = self._events, self.n - self._events
+        if not events or not others:
+            raise InputError(f"base_rate needs rows of both outcomes; all {self.n:,} have {int(events > 0)}")
+        low, high = rates
+        odds = math.sqrt(low / (1 - low)) * math.sqrt(high / (1 - high))
+        rate = low if low == high else odds / (1 + odds)
+        each = self.n * (1 - rate) / others, self.n * rate / events
+        if self._rows is None:
+            cells = self._cells
+            weight = cells.count * np.take(each, cells.slot & 1)
+            scale = weight / cells.weight[0]
+            found = type(self)._from_cells(
+                replace(
+                    cells,
+                    weight=np.stack([weight, 0 * weight]),
+                    rise=cells.rise * scale,
+                    squares=weight**2 / cells.count,
+                ),
+                forecasts=self.forecasts,
+            )
+            found.grid, found._several = self.grid, self._several
+        else:
+            rows = replace(self._rows, weight=np.where(self.event, each[1], each[0]))
+            found = type(self)._of_known(rows, self.n, float(self.n))
+            found.forecasts, found._several, found._ordered = self.forecasts, self._several, self._ordered
+        found._rates, found._events, found.event_rate = rates, events, rate
+        found.total_weight, found.effective_n = float(self.n), 1 / ((1 - rate) ** 2 / others + rate**2 / events)
+        return found
+
+    def _ends(self) -> list[Sample]:
+        """The sample at both ends of the range of base rates; alone if there is none."""
+        rates = self._rates
+        if rates is None or rates[0] == rates[1]:
+            return [self]
+        return [self._at_rates((rate, rate)) for rate in rates]
+
+    def _middle(self) -> Sample:
+        """The sample at one base rate, that in the middle of a range."""
+        rate = self.event_rate
+        return self if self._rates in (None, (rate, rate)) else self._at_rates((rate, rate))
+
+    @property
     def prob(self) -> Floats:
         """The predictions as doubles."""
         return np.asarray(self.y_prob, np.float64)
@@ -455,6 +533,8 @@ class Sample:
     def _weighted(self) -> bool:
         """Whether rows have weights, other than the numbers of rows in cells."""
         weights = self.sample_weight
+        if self._rates is not None:
+            return False
         if weights is None or self._second is None:
             return weights is not None and (self.counts is None or not np.array_equal(weights, self.counts))
         whole = np.add.reduceat(weights, np.flatnonzero(~self._second))
@@ -492,6 +572,8 @@ class Sample:
         """Some of the rows, by their places; none of them changes its group, and some must have weight."""
         assert self._rows is not None
         part = self._rows.at(at)
+        if self._rates is not None:  # which sets the weights anew
+            part = replace(part, weight=None)
         if part.weight is None or not part.weight.any():
             found = type(self)._of_known(part, 0 if part.weight is not None else len(part), float(len(part)))
         else:
@@ -502,7 +584,7 @@ class Sample:
         found._group, found._has_groups = None if self._group is None else self._group[at], self._has_groups
         if self._several is not None:
             found.forecasts, found._several = self.forecasts, {name: p[at] for name, p in self._several.items()}
-        return found
+        return found if self._rates is None else found._at_rates(self._rates)
 
     @classmethod
     def _join(cls, parts: Sequence[Sample]) -> Sample:
@@ -606,7 +688,15 @@ class Sample:
         value = m * prob
         cell = np.floor(value).astype(np.int64)
         rise = weight * (value - cell)
-        return Sample._from_cells(CellTable.from_doubles(m, 2 * cell + event, count, weight, rise, self._cells.squares))
+        cells = CellTable.from_doubles(m, 2 * cell + event, count, weight, rise, self._cells.squares)
+        return self._of_same_outcomes(cells)
+
+    def _of_same_outcomes(self, cells: CellTable) -> Sample:
+        """The sums of the same rows, with other predictions or on another grid."""
+        found = Sample._from_cells(cells)
+        if self._rates is not None:
+            vars(found).update({name: value for name, value in vars(self).items() if name in _OF_RATES})
+        return found
 
     def curve(self, old: str, new: str) -> SwitchCurve:
         """What acting on one of several forecasts in place of another loses at each threshold."""
@@ -617,7 +707,7 @@ class Sample:
             return SwitchCurve._from_cells(first, second, cells.slot & 1 == 1, cells.weight[0], cells.m, unequal)
         a, b = (self._predictions(one) for one in (old, new))
         event, weight, group = self.event, self.sample_weight, self._group
-        if self.counts is not None:
+        if self.counts is not None and self._rates is None:
             return replace(SwitchCurve._from_rows(event, a, b, self.counts.astype(np.float64)), squares=None)
         if weight is not None:
             # By a power of two, so that squares of weights neither vanish nor overflow.
@@ -641,7 +731,7 @@ class Sample:
     @property
     def _divisible(self) -> bool:
         """Whether its draws can be told apart, to divide them: rows, or cells whose rows have equal weights."""
-        return self.grid is None or self._cells.has_equal_weights
+        return self.grid is None or self._rates is not None or self._cells.has_equal_weights
 
     def in_order(self) -> Sample:
         """Return the same rows in an order that does not depend on how they came, and so does nothing drawn from them.
@@ -651,12 +741,16 @@ class Sample:
         """
         if self._rows is None or self._ordered:
             return self
-        special = (self.sample_weight, self._group, self._segments, self._several)
+        weight = None if self._rates is not None else self.sample_weight  # alike for rows that are alike
+        special = (weight, self._group, self._segments, self._several)
         if all(column is None for column in special):
             key = np.sort((self.prob + 0.0).view(np.int64) << 1 | self.event)  # no prediction sets the highest bit
             rows = door.Rows((key & 1).astype(np.uint8), (key >> 1).view(np.float64), None, self._rows.names)
             found = type(self)._of_known(rows, self.n, self.total_weight)
-            found._passes, found._ordered = dict(self._passes), True  # sums without weights are the same in any order
+            found._ordered = True
+            if self._rates is not None:
+                return found._at_rates(self._rates)
+            found._passes = dict(self._passes)  # sums without weights are the same in any order
             return found
         n, second = len(self.y_true), self._second
         whole = np.arange(n) if second is None else np.cumsum(~second) - 1  # the row that each part belongs to
@@ -692,7 +786,7 @@ class Sample:
     def _thinned(self, counts: Ints) -> Sample:
         """So many rows of each cell and outcome, at the lower edge of the cell."""
         cells, some = self._cells, counts > 0
-        if not cells.has_equal_weights:
+        if not self._divisible:
             raise InputError("unequal weights need rows: a compressed sample cannot be split row by row")
         count = counts[some].astype(np.int64, copy=False)
         weight = np.stack([count.astype(np.float64), np.zeros(len(count))])
@@ -702,7 +796,8 @@ class Sample:
             found.n, found.total_weight, found.event_rate = 0, 0.0, math.nan
             found._begin(cells.m, {cells.m: table}, None)
             return found
-        return Sample._from_cells(table)
+        found = Sample._from_cells(table)
+        return found if self._rates is None else found._at_rates(self._rates)
 
     def split(
         self, *, folds: int, held_out: Sequence[float] = (), rng: np.random.Generator | None = None
@@ -723,14 +818,23 @@ class Sample:
         if self.grid is not None:
             fit = (1 - sum(held_out)) / folds
             return rng.multinomial(self._cells.count, [fit] * folds + list(held_out)).T
-        units = len(self.y_true) if self._group is None else int(self._group.max()) + 1
-        place = rng.permutation(units)
-        part, start = place % folds, 0
-        for number, share in enumerate(held_out):
-            size = round(share * units)
-            part = np.where((place >= start) & (place < start + size), folds + number, part)
-            start += size
-        return part if self._group is None else part[self._group]
+
+        def dealt(units: int) -> Ints:
+            place = rng.permutation(units)
+            part, start = place % folds, 0
+            for number, share in enumerate(held_out):
+                size = round(share * units)
+                part = np.where((place >= start) & (place < start + size), folds + number, part)
+                start += size
+            return part
+
+        if self._rates is not None:  # rows of each outcome by themselves: their numbers are given
+            part = np.empty(len(self.y_true), np.int64)
+            part[self.event], part[~self.event] = dealt(self._events), dealt(self.n - self._events)
+            return part
+        if self._group is not None:
+            return dealt(int(self._group.max()) + 1)[self._group]
+        return dealt(len(self.y_true))
 
     def _pass(self, m: int) -> CellTable:
         """Return the sums of a pass over the rows at `m`, which are kept."""
@@ -844,7 +948,7 @@ class Sample:
     def _pooled(self, grid: int) -> Sample:
         """The same as `compress`, for what does not depend on which rows belong together."""
         self._refuse_several()
-        return Sample._from_cells(self._cells.coarsen(grid) if self._rows is None else sum_cells(self._rows, grid))
+        return self._of_same_outcomes(self._cells.coarsen(grid) if self._rows is None else sum_cells(self._rows, grid))
 
     def save(self, path: str | os.PathLike[str], *, grid: int = 2**16, overwrite: bool = False) -> None:
         """Write the sample to a small Parquet file, completely or not at all; `rainproof.load` reads it.
@@ -870,6 +974,10 @@ class Sample:
         >>> rainproof.load(path)
         Sample(n=3, events=2, grid=65536)
         """
+        if self._rates is not None:
+            raise InputError(
+                "a sample with a base_rate cannot be saved: save the rows, and state the rate when you use it"
+            )
         save_table(self, path, grid, overwrite=overwrite)
 
     def __add__(self, other: object) -> Sample:
@@ -877,6 +985,8 @@ class Sample:
             return NotImplemented
         if self.grid is None or other.grid is None:
             raise InputError("only compressed samples can be added: call compress(grid) on both first")
+        if self._rates is not None or other._rates is not None:
+            raise InputError("samples with a base_rate cannot be added: add them first, then state the rate")
         if self.forecasts != other.forecasts:
             raise InputError("samples must have the same forecasts to be added")
         return Sample._from_cells(self._cells.merge(other._cells), forecasts=self.forecasts)
@@ -889,15 +999,17 @@ class Sample:
         rate = f"events={self._events}" if self._second is None else f"event_rate={self.event_rate:.6g}"
         grid = "" if self.grid is None else f", grid={self.grid}"
         uneven = not np.array_equal(cells.weight[0], cells.count) if self._second is None else self._weighted
-        weighted = f", total_weight={self.total_weight:.6g}" if uneven else ""
+        weighted = f", total_weight={self.total_weight:.6g}" if uneven and self._rates is None else ""
+        weighted += "" if self._rates is None else f", base_rate={self.base_rate}"
         groups = "" if self.groups is None else f", groups={self.groups}"
         forecasts = f", forecasts={self.forecasts}" if self.forecasts else ""
         return f"Sample(n={self.n}, {rate}{grid}{weighted}{groups}{forecasts})"
 
 
+_OF_RATES = ("_rates", "_events", "event_rate", "effective_n")
 _OF_DRAWS = ("_group", "_has_groups", "_second", "_segments")
-_OF_ROWS = (*_OF_DRAWS, "_events", "event_rate", "event", "n_draws", "_draw_weight")
-_STATE = (*_OF_DRAWS, "_several", "forecasts", "n")
+_OF_ROWS = (*_OF_DRAWS, *_OF_RATES, "event", "n_draws", "_draw_weight")
+_STATE = (*_OF_DRAWS, *_OF_RATES, "_several", "forecasts", "n", "total_weight")
 
 
 def _restored(cls: type[Sample], cells: CellTable | None, rows: door.Rows | None, kept: dict[str, Any]) -> Sample:
@@ -911,6 +1023,10 @@ def _restored(cls: type[Sample], cells: CellTable | None, rows: door.Rows | None
     return found
 
 
+REFUSED = object()
+"""The base rate of a function that takes none."""
+
+
 def as_sample(
     y_true: ArrayLike | Sample,
     y_prob: ArrayLike | None = None,
@@ -920,8 +1036,41 @@ def as_sample(
     groups: ArrayLike | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     names: door.ColumnNames | None = None,
+    base_rate: Any = REFUSED,
+    rates: bool = False,
 ) -> Sample:
-    """Return a `Sample` as it is, or make one of the rows: the first line of every public function."""
+    """Return a `Sample` as it is, or make one of the rows: the first line of every public function.
+
+    A function that hands on no `base_rate` takes none; with `rates` it also takes a range of them.
+    """
+    sample = _as_sample(y_true, y_prob, sample_weight, pos_label, groups, by, names)
+    return with_rate(sample, base_rate, rates=rates)
+
+
+def with_rate(sample: Sample, base_rate: Any, *, rates: bool = False) -> Sample:
+    """State the base rate of a sample, or refuse one that it has."""
+    if base_rate is not REFUSED and base_rate is not None:
+        if sample._rates is not None:
+            raise InputError("the Sample has a base_rate already: pass it alone")
+        sample = sample._at_rates(door.check_base_rate(base_rate))
+    if sample._rates is None:
+        return sample
+    if base_rate is REFUSED:
+        raise InputError("this takes no base_rate: it is about the rows as they are, at the event rate that they have")
+    if not rates and sample._rates[0] < sample._rates[1]:
+        raise InputError(f"base_rate must be one number here; it is a range, {sample.base_rate}")
+    return sample
+
+
+def _as_sample(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    pos_label: Any,
+    groups: ArrayLike | None,
+    by: ArrayLike | Mapping[str, ArrayLike] | None,
+    names: door.ColumnNames | None,
+) -> Sample:
     if isinstance(y_true, Sample):
         if y_prob is not None or sample_weight is not None or pos_label is not None:
             raise InputError("a Sample holds predictions, weights and labels already: pass it alone")
@@ -943,8 +1092,14 @@ def as_sample(
     return sample
 
 
-def as_paired(y_true: Any, forecasts: Mapping[str, Any], **columns: Any) -> Sample:
+def as_paired(
+    y_true: Any, forecasts: Mapping[str, Any], *, base_rate: Any = REFUSED, rates: bool = False, **columns: Any
+) -> Sample:
     """Return a sample of two forecasts as it is, or make one of the rows; `columns` are other arguments of `Sample`."""
+    return with_rate(_as_paired(y_true, forecasts, **columns), base_rate, rates=rates)
+
+
+def _as_paired(y_true: Any, forecasts: Mapping[str, Any], **columns: Any) -> Sample:
     if isinstance(y_true, Sample):
         given = [name for name, value in {**forecasts, **columns}.items() if value is not None]
         if given:

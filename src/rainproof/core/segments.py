@@ -210,6 +210,8 @@ class Segments(Mapping[Any, Sample]):
         """
         if not samples:
             raise InputError("samples must hold at least one segment; it is empty")
+        if any(sample._rates is not None for sample in samples.values()):
+            raise InputError("samples must have no base_rate: that of a segment is not that of all rows")
 
         def pooled() -> Sample:
             grid = min((s.grid for s in samples.values() if s.grid is not None), default=_POOLED_GRID)

@@ -117,6 +117,7 @@ def choose_grid(
     max_grid: int | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
 ) -> GridChoice:
     r"""Choose the grid to round predictions to before acting on them.
 
@@ -139,6 +140,8 @@ def choose_grid(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
 
     Returns
     -------
@@ -188,7 +191,7 @@ def choose_grid(
           64    0.0687    0.0978
          128    0.0943    0.1070
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     finest = _finest(sample) if max_grid is None else check_grid(max_grid, "max_grid", sample.grid)
     grids = [2**k for k in range(1, finest.bit_length())]
     found = [sample.on_grid(m) for m in grids]

@@ -110,6 +110,7 @@ def regret_curve(
     swaps: Swaps = "all",
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
 ) -> RegretCurve:
     r"""Compute the loss of acting on the predictions at each decision threshold, and the decision that loses most.
 
@@ -139,6 +140,8 @@ def regret_curve(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
 
     Returns
     -------
@@ -175,7 +178,7 @@ def regret_curve(
     No decision loses more than 55.00% of what is at stake by acting on these predictions (4 rows, all swaps).
     Largest loss: a decision among 3 actions with thresholds 0.2 and 0.6.
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     if grid is None:
         curve = SwapCurve.from_table(sample.distinct(), swaps)
     else:
@@ -310,6 +313,7 @@ def swap_regret(
     response: Any = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
 ) -> SwapRegret:
     r"""Compute the swap regret of a decision: what the best change of actions would have saved in hindsight.
 
@@ -340,6 +344,8 @@ def swap_regret(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
 
     Returns
     -------
@@ -382,7 +388,7 @@ def swap_regret(
     task = check_task(task)
     if per not in ("action", "prediction"):
         raise InputError(f"per must be 'action' or 'prediction'; it is {per!r}")
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     value, swaps = task._swaps(sample, per, response)
     in_units = value * task.scale
     return SwapRegret(

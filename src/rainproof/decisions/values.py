@@ -143,6 +143,7 @@ def forecast_value(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
     recalibrated: ArrayLike | None = None,
 ) -> ForecastValue:
     r"""Compute what a forecast is worth at each decision threshold, on these rows.
@@ -163,6 +164,8 @@ def forecast_value(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
     recalibrated : array_like of shape (n,), optional
         Recalibrated predictions of the same rows, best from a map that was fitted on other rows. Default: the
         isotonic regression on these rows themselves. No monotone map is worth more on these rows, so its value is
@@ -211,7 +214,7 @@ def forecast_value(
     threshold 0.1535. It is worse than no forecast at thresholds from 0.1809 to 0.9995; most at 0.6232: by 0.144 per
     row, where a false alarm costs 0.6232 and a miss 0.3768.
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     table = sample.distinct()
     check_aligned(("y_true", y_true), ("y_prob", y_prob), ("recalibrated", recalibrated))
     other = isotonic_blocks(table) if recalibrated is None else _table(sample, recalibrated)
@@ -307,6 +310,7 @@ def risk_coverage(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
 ) -> RiskCoverage:
     r"""Compute how often one answers, and how often the answer is wrong, at each threshold of confidence.
 
@@ -327,6 +331,8 @@ def risk_coverage(
         The weight of each row.
     pos_label : object, optional
         The label of a right answer, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
 
     Returns
     -------
@@ -352,7 +358,7 @@ def risk_coverage(
     >>> curve.risk.round(3).tolist()
     [0.0, 0.333, 0.25, 0.4]
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     table = sample.distinct()
     wrong, right = np.cumsum(table.negative[::-1]), np.cumsum(table.positive[::-1])
     answered = wrong + right

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_paired
+from rainproof.core.sample import REFUSED, Sample, as_paired, with_rate
 from rainproof.errors import InputError
 from rainproof.inference import options
 from rainproof.inference._draws import repeats
@@ -174,7 +174,7 @@ def compare(
             )
         if groups is not None or sample_weight is not None or pos_label is not None:
             raise InputError("groups, sample_weight and pos_label go with arrays: a Sample brings its own")
-        a, b = y_true, y_prob_a
+        a, b = (with_rate(sample, REFUSED) for sample in (y_true, y_prob_a))
     else:
         if not paired:
             raise InputError("paired=False needs two Samples: compare(sample_a, sample_b, paired=False)")

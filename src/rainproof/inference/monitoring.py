@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample
+from rainproof.core.sample import REFUSED, Sample, with_rate
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, at_most, percent, rows
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite
@@ -566,6 +566,7 @@ def as_periods(
     grid = min((sample.grid for _, _, sample in entries if sample.grid is not None), default=1 << 16)
     whole, by_segment = dict[str, list[Sample]](), dict[str, dict[str, list[Sample]]]()
     for label, segment, sample in entries:
+        with_rate(sample, REFUSED)
         period = str(label) if every is None else _start(str(label), every)
         small = (sample.ungrouped() if dependent else sample).compress(grid)
         if not dependent and not small._cells.has_equal_weights:

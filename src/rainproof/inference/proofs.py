@@ -17,7 +17,7 @@ from rainproof.core.arrays import Floats, Ints
 from rainproof.core.curve import Chord, SwitchCurve, isotonic
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import REFUSED, Sample, as_sample, with_rate
 from rainproof.core.text import percent
 from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask
@@ -331,6 +331,7 @@ class _Rows:
 
         What is dealt then depends neither on how the rows came nor on whether one forecast was compressed.
         """
+        with_rate(sample, REFUSED)
         if not sample._divisible:
             raise InputError("unequal weights and groups need rows: a compressed sample cannot be split row by row")
         weight, counts = sample.sample_weight, sample.counts

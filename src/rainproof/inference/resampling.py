@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rainproof.core.arrays import Floats, Ints, freeze, run_in_threads
 from rainproof.core.cells import CellTable, mean_prediction
-from rainproof.core.sample import Sample
+from rainproof.core.sample import REFUSED, Sample, with_rate
 from rainproof.errors import InputError
 from rainproof.inference._draws import added_up, binomials, compared, multinomial, repeats, tosses
 from rainproof.inference._soft_sums import run_sums
@@ -374,6 +374,7 @@ def as_resampler(sample: Sample) -> Resampler:
 
     Single rows are in the order of their predictions, without those of weight zero.
     """
+    with_rate(sample, REFUSED)
     if sample.grid is not None:
         return _from_cells(sample._cells)
     if sample.sample_weight is None and sample._group is None:

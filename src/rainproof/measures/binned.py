@@ -37,6 +37,7 @@ def expected_calibration_error(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
 ) -> float:
     r"""Compute the Expected Calibration Error: the mean distance from each distinct prediction to its event rate.
 
@@ -59,6 +60,8 @@ def expected_calibration_error(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
 
     Returns
     -------
@@ -92,7 +95,7 @@ def expected_calibration_error(
     >>> rainproof.measures.expected_calibration_error([0, 0, 0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5, 0.75, 0.75])
     0.25
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     residual = residuals(sample.distinct())
     return float(np.abs(residual, out=residual).sum()) / sample.total_weight
 
@@ -103,6 +106,7 @@ def cutoff_calibration_error(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
 ) -> float:
     r"""Compute the cutoff calibration error: the largest total bias over all ranges of predictions.
 
@@ -124,6 +128,8 @@ def cutoff_calibration_error(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
 
     Returns
     -------
@@ -166,7 +172,7 @@ def cutoff_calibration_error(
     >>> rainproof.measures.cutoff_calibration_error([0, 0, 1, 1], [0.25, 0.5, 0.5, 0.75])
     0.0625
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     return float(np.ptp(running_sums(residuals(sample.distinct())))) / sample.total_weight
 
 
@@ -184,6 +190,7 @@ def binned_calibration_error(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
     n_bins: int = 15,
     strategy: Strategy = "uniform",
     form: Form = "mean",
@@ -211,6 +218,8 @@ def binned_calibration_error(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
     n_bins : int
         The number of bins, from 1 to 2**20.
     strategy : {"uniform", "quantile"}
@@ -272,13 +281,13 @@ def binned_calibration_error(
     m = _check(n_bins, strategy, form)
     edges = np.arange(1, m + 1) / m
     if strategy == "quantile":
-        sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+        sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
         _, positive, predicted = bin_table(sample.distinct(), _quantiles(sample.distinct(), edges[:-1]))
         return float(np.abs(positive - predicted).sum()) / sample.total_weight
     # In the rounded form an edge belongs to the bin above it, so the bin below ends at the next smaller double.
     inner = np.nextafter(edges, 0.0) if form == "rounded" else edges[:-1]
-    if isinstance(y_true, Sample) or y_prob is None or sample_weight is not None:
-        sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    if isinstance(y_true, Sample) or y_prob is None or sample_weight is not None or base_rate is not None:
+        sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
         (weight, positive, predicted), total = sample._bin_sums(m, inner), sample.total_weight
     else:
         rows = as_rows(y_true, y_prob, None, pos_label)  # which are checked and summed in one pass
@@ -313,6 +322,7 @@ def two_bin_calibration_error(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
 ) -> float:
     r"""Compute the averaged two-bin calibration error (ATB): squared bias below and above a random cutoff.
 
@@ -335,6 +345,8 @@ def two_bin_calibration_error(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
 
     Returns
     -------
@@ -379,7 +391,7 @@ def two_bin_calibration_error(
     >>> rainproof.measures.two_bin_calibration_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
     0.046875
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     table, residual = _biases(sample)
     below = running_sums(residual)
     above = below[-1] - below
@@ -398,6 +410,7 @@ def interval_calibration_error(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
 ) -> float:
     r"""Compute the interval calibration error: the smallest sum of the bias in bins and the width of the bins.
 
@@ -421,6 +434,8 @@ def interval_calibration_error(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
 
     Returns
     -------
@@ -471,7 +486,7 @@ def interval_calibration_error(
     >>> rainproof.measures.interval_calibration_error(y, p)
     0.375
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     table, residual = _biases(sample)
     prefix = running_sums(residual)
     best = float(np.abs(residual, out=residual).sum())  # ECE, the limit of narrow bins; a width of 1 cannot be better

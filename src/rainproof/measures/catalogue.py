@@ -164,6 +164,7 @@ def measure_all(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
 ) -> Measurements:
     """Compute every measure of the catalogue; the rows are checked and sorted only once.
 
@@ -171,7 +172,7 @@ def measure_all(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, pos_label
+    y_true, y_prob, sample_weight, pos_label, base_rate
         As for `soft_binned_cdl`.
 
     Returns
@@ -186,7 +187,7 @@ def measure_all(
     >>> values["soft_binned_cdl"]
     0.125
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     return Measurements(values_by_name={name: measure(sample) for name, measure in CATALOGUE.items()}, n=sample.n)
 
 

@@ -34,6 +34,7 @@ def calibration_decision_loss(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
     swaps: Swaps = "all",
 ) -> float:
     r"""Compute the Calibration Decision Loss (CDL): the largest loss of any decision on these rows.
@@ -58,6 +59,8 @@ def calibration_decision_loss(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
     swaps : {"all", "monotone", "constant"}
         How hindsight may change the predictions: each distinct one to a number of its own (CDL as in the paper), all
         by one nondecreasing function, or all to one number (`u_calibration_error`). Each class contains the next, so
@@ -133,7 +136,7 @@ def calibration_decision_loss(
     >>> rainproof.measures.calibration_decision_loss([1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5)
     0.0
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     return SwapCurve.from_table(sample.distinct(), swaps).chord.loss
 
 
@@ -143,6 +146,7 @@ def u_calibration_error(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
 ) -> float:
     r"""Compute the U-calibration error: the largest loss of any decision against always taking one fixed action.
 
@@ -165,6 +169,8 @@ def u_calibration_error(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
 
     Returns
     -------
@@ -200,7 +206,8 @@ def u_calibration_error(
     >>> rainproof.measures.u_calibration_error(y, p), round(rainproof.measures.calibration_decision_loss(y, p), 12)
     (0.0, 0.4)
     """
-    return calibration_decision_loss(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, swaps="constant")
+    data = {"sample_weight": sample_weight, "pos_label": pos_label, "base_rate": base_rate}
+    return calibration_decision_loss(y_true, y_prob, **data, swaps="constant")
 
 
 class GridSearch:
@@ -347,6 +354,7 @@ def soft_binned_cdl(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
     rounding: Rounding = "soft",
 ) -> float:
     r"""Compute the Soft-Binned Calibration Decision Loss (SCDL), which bounds the loss of every decision.
@@ -370,6 +378,8 @@ def soft_binned_cdl(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
     rounding : {"soft", "hard"}
         "soft" rounds to the grid at random, without bias; "hard" rounds down. With hard rounding the bound holds too,
         but a tiny change of the predictions can change the value a lot.
@@ -406,7 +416,7 @@ def soft_binned_cdl(
     >>> rainproof.soft_binned_cdl(y, p)
     0.125
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     return GridSearch(sample, rounding).value
 
 
@@ -416,6 +426,7 @@ def soft_binned_profile(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
     rounding: Rounding = "soft",
     rule: Rule = "balance",
 ) -> SoftBinnedProfile:
@@ -425,7 +436,7 @@ def soft_binned_profile(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, pos_label, rounding
+    y_true, y_prob, sample_weight, pos_label, base_rate, rounding
         As for `soft_binned_cdl`.
     rule : {"balance", "first_crossing"}
         "balance": `value` is SCDL as defined, the smallest ``max(SCDL_m, 1/m)``. "first_crossing": it is SCDL_m on the
@@ -473,7 +484,7 @@ def soft_binned_profile(
     """
     if rule not in get_args(Rule):
         raise InputError(f"rule must be 'balance' or 'first_crossing'; it is {rule!r}")
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     search = GridSearch(sample, rounding)
     finest = min(2 * search.m_star, sample.grid or math.inf)
     for m in (1 << k for k in range(1, FINEST_GRID.bit_length())):

@@ -65,6 +65,7 @@ def brier_score(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
 ) -> float:
     r"""Compute the Brier score: the mean squared difference between prediction and outcome.
 
@@ -86,6 +87,8 @@ def brier_score(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
 
     Returns
     -------
@@ -111,7 +114,7 @@ def brier_score(
     >>> rainproof.measures.brier_score([0, 1, 1, 0], [0.5, 0.5, 1.0, 0.0])
     0.125
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     return _mean(LOSSES[brier_score], (sample.y_true, sample.y_prob, sample.sample_weight))
 
 
@@ -121,6 +124,7 @@ def log_score(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
 ) -> float:
     r"""Compute the log score (log loss, cross-entropy), in nats.
 
@@ -134,7 +138,7 @@ def log_score(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, pos_label
+    y_true, y_prob, sample_weight, pos_label, base_rate
         As for `brier_score`. Predictions are not clipped.
 
     Returns
@@ -165,7 +169,7 @@ def log_score(
     >>> rainproof.measures.log_score([0, 1], [0.5, 0.0])
     inf
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     return _mean(LOSSES[log_score], (sample.y_true, sample.y_prob, sample.sample_weight))
 
 
@@ -175,6 +179,7 @@ def score_decomposition(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
     score: Rule = "brier",
 ) -> ScoreDecomposition:
     r"""Split a score into reliability, resolution and uncertainty, without bins.
@@ -187,7 +192,7 @@ def score_decomposition(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, pos_label
+    y_true, y_prob, sample_weight, pos_label, base_rate
         As for `brier_score`.
     score : {"brier", "log"}
         Which score to split.
@@ -239,7 +244,7 @@ def score_decomposition(
     """
     if score not in ("brier", "log"):
         raise InputError(f"score must be 'brier' or 'log'; it is {score!r}")
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     table = sample.distinct()
     loss = LOSSES[brier_score if score == "brier" else log_score]
     of_p, of_h, of_mean = (_score_of(each, loss) for each in (table, recalibrated(table), merged(table)))

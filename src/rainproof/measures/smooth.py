@@ -24,6 +24,7 @@ def smooth_calibration_error(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
 ) -> float:
     r"""Compute the smooth calibration error (smCE), which is close to the distance to calibration.
 
@@ -48,6 +49,8 @@ def smooth_calibration_error(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
 
     Returns
     -------
@@ -77,7 +80,7 @@ def smooth_calibration_error(
     >>> rainproof.measures.smooth_calibration_error([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5])
     0.25
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     table = sample.distinct()
     residual = table.positive * (1 - table.prob) - table.negative * table.prob  # the sum of w (y - p)
     return min(1.0, lipschitz_gain(table.prob, residual) / sample.total_weight)
@@ -97,6 +100,7 @@ def smooth_ece(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
     tolerance: float = 1e-5,
 ) -> float:
     r"""Compute the smooth ECE (Blasiok and Nakkiran): ECE with a Gaussian kernel in place of bins.
@@ -123,6 +127,8 @@ def smooth_ece(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
     tolerance : float
         The largest error of the computed value, from 1e-9 to 0.1.
 
@@ -182,7 +188,7 @@ def smooth_ece(
     >>> round(rainproof.measures.smooth_ece(y, p), 4)
     0.1065
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     if isinstance(tolerance, bool) or not isinstance(tolerance, float | int) or not 1e-9 <= tolerance <= 0.1:
         raise InputError(f"tolerance must be a number from 1e-9 to 0.1; it is {tolerance!r}")
     error = _pointwise_error(sample)
@@ -266,6 +272,7 @@ def lower_distance_to_calibration(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
     grid: int = 1024,
 ) -> float:
     r"""Compute the lower distance to calibration (distCal): the smallest mean change that calibrates the predictions.
@@ -288,6 +295,8 @@ def lower_distance_to_calibration(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`).
     grid : int
         Predictions are rounded to multiples of ``1/grid``, before and after the change; a power of two from 2 to 8,192.
 
@@ -328,7 +337,7 @@ def lower_distance_to_calibration(
     >>> round(rainproof.measures.lower_distance_to_calibration([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5]), 6)
     0.25
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     g = check_power_of_two(grid, "grid", _LARGEST_FLOW)
     if sample.grid is not None and sample.grid < g:
         coarse = f"the sample is compressed to grid = {sample.grid:,}, coarser than {g:,}"
