@@ -99,12 +99,7 @@ CASES = {
         "only the ratios of weights matter, so rescale them",
     ),
     "empty": (([], []), {}, "y_true and y_prob must not be empty"),
-    "two columns": (
-        ([0, 1], [[0.5, 0.5], [0.1, 0.9]]),
-        {},
-        "y_prob must be one-dimensional; its shape is (2, 2); "
-        "of predict_proba's two columns pass the event's, y_prob[:, 1]",
-    ),
+    "one column": (([0, 1], [[0.5], [0.1]]), {}, "y_prob must be one-dimensional; its shape is (2, 1)"),
     "a number": ((1, [0.5]), {}, "y_true must be one-dimensional; its shape is ()"),
     "a cube": (([0], np.zeros((1, 1, 1))), {}, "y_prob must be one-dimensional; its shape is (1, 1, 1)"),
     "ragged": (([0, 1], [[0.5], [0.1, 0.9]]), {}, "y_prob must be readable as an array: "),
@@ -392,7 +387,7 @@ def test_ragged_groups_and_segments(columns):
 
 def test_a_frame_is_no_forecast():
     frame = pd.DataFrame({"old": [0.2, 0.7, 0.1], "new": [0.1, 0.9, 0.2]})
-    hint = r"shape is \(3, 2\); pass the event's column, y_prob\['new'\], or a mapping of names to forecasts$"
+    hint = r"must sum to 1 in each row .*; several forecasts of one event go into a mapping of names to columns$"
     for function in (rainproof.Sample, rainproof.assess_many):
         with pytest.raises(rainproof.InputError, match=hint):
             function([0, 1, 0], frame)

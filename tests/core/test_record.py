@@ -182,7 +182,7 @@ def test_tables_classes_and_ids_are_aligned_too():
         lambda: rainproof.clinical.grade_table(c["y"], c["p"], by=moved["s"]),
         lambda: rainproof.clinical.grade_table(c["y"], c["p"], trials=moved["y"]),
         lambda: rainproof.RoundingPolicy(task, 8).decide(c["p"], ids=moved["g"]),
-        lambda: Sample.from_multiclass(moved["y"], pd.DataFrame({0: 1 - P, 1: P}), view="top-label"),
+        lambda: Sample(moved["y"], pd.DataFrame({0: 1 - P, 1: P})),
         lambda: Sample(c["y"], moved["p"], fractional=True),
     ]
     for call in calls:

@@ -284,12 +284,18 @@ def as_rows(
     sample_weight: ArrayLike | None,
     pos_label: Any = None,
     *,
+    labels: Sequence[Any] | None = None,
     names: ColumnNames | None = None,
 ) -> Rows:
-    """Convert the arguments to arrays, without a copy where the kernel can read them in place."""
+    """Convert the arguments to arrays, without a copy where the kernel can read them in place.
+
+    Of predictions for two classes, which `labels` name, it takes the event's.
+    """
     names = names or _NAMES
     if type(y_true) is not np.ndarray or type(y_prob) is not np.ndarray:
         check_aligned((names.label, y_true), (names.prob, y_prob), (names.weight, sample_weight))
+    if (type(y_prob) is not np.ndarray or y_prob.ndim == 2) and class_columns(y_prob) > 1:
+        y_true, y_prob, pos_label = _of_two_classes(y_true, y_prob, labels, pos_label, names)
     if pos_label is None:
         label, other = _label(_vector(y_true, names.label), names), None
     else:
@@ -444,10 +450,9 @@ def _vector(values: ArrayLike, name: str) -> NDArray[Any]:
     array: NDArray[Any] = values if type(values) is np.ndarray else _array(values, name)
     if array.ndim != 1:
         hint = ""
-        if array.ndim == 2 and hasattr(values, "columns"):
-            hint = f"; pass the event's column, {name}[{values.columns[-1]!r}], or a mapping of names to forecasts"
-        elif array.ndim == 2 and array.shape[1] == 2:
-            hint = f"; of predict_proba's two columns pass the event's, {name}[:, 1]"
+        if array.ndim == 2 and array.shape[1] == 2:
+            event = repr(values.columns[-1]) if hasattr(values, "columns") else ":, 1"
+            hint = f"; of two columns pass the event's, {name}[{event}]"
         raise InputError(f"{name} must be one-dimensional; its shape is {array.shape}", hint=hint)
     return array
 
@@ -553,27 +558,74 @@ def check_labels(labels: Sequence[Any], classes: int) -> list[Any]:
     return names
 
 
+def class_columns(values: Any) -> int:
+    """Count the columns of predictions for several classes; 0 if they are not a table."""
+    if isinstance(values, list | tuple):
+        return len(values[0]) if len(values) and isinstance(values[0], list | tuple | np.ndarray) else 0
+    shape = getattr(values, "shape", ())
+    return shape[1] if isinstance(shape, tuple) and len(shape) == 2 else 0
+
+
 def read_classes(
     y_true: ArrayLike, y_prob: ArrayLike, labels: Sequence[Any] | None, names: ColumnNames
-) -> tuple[Ints, NDArray[Any], Sequence[Any]]:
-    """Check outcomes and predictions; return the class of each row, the predictions and the labels of the classes."""
+) -> tuple[Ints, NDArray[Any], list[Any]]:
+    """Check outcomes and predictions; return the class of each row, the predictions and the labels of the classes.
+
+    Without `labels` the columns of a frame name the classes. Outcomes are names; or numbers of columns, if no name is.
+    """
+    prob = _table(y_prob, names)
+    columns = getattr(y_prob, "columns", None)
+    named = labels if labels is not None or columns is None else list(columns)
+    called = list(range(prob.shape[1])) if named is None else check_labels(named, prob.shape[1])
+    label = _vector(y_true, names.label)
+    code, found = code_labels(label)
+    known = {name: k for k, name in enumerate(called)}
+    if not any(isinstance(name, int | float) for name in called) and not any(name in known for name in found):
+        known = {k: k for k in range(len(called))}  # of the columns
+    which = np.array([known.get(value, -1) for value in found], np.int64)[code]
+    if (unknown := which < 0).any():
+        first = int(unknown.argmax())
+        raise unknown_label(label[first], first, int(unknown.sum()), len(called), named is None, names)
+    check_same_length(names.label, which, names.prob, prob)
+    _refuse_other_tables(prob, names)
+    return which, prob, called
+
+
+def _table(y_prob: ArrayLike, names: ColumnNames) -> NDArray[Any]:
+    """Return predictions for several classes as a table of numbers, which are not checked."""
     array = _array(y_prob, names.prob)
     if array.ndim != 2 or array.shape[1] < 2:
         raise InputError(f"{names.prob} must have two dimensions, a column for each class; its shape is {array.shape}")
-    if array.dtype.kind not in "biufO":
-        raise InputError(f"{names.prob} must hold numbers; it holds values of type {array.dtype}")
-    prob = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
-    called = range(prob.shape[1]) if labels is None else check_labels(labels, prob.shape[1])
-    known: dict[Any, int] = {name: k for k, name in enumerate(called)}
-    label = _vector(y_true, names.label)
-    which = np.fromiter((known.get(value, -1) for value in label.tolist()), np.int64, len(label))
-    if (unknown := which < 0).any():
-        first = int(unknown.argmax())
-        raise unknown_label(label[first], first, int(unknown.sum()), len(called), labels is None, names)
-    check_same_length(names.label, which, names.prob, prob)
+    return _number(array, names.prob, _READABLE)
+
+
+def _of_two_classes(
+    y_true: Any, y_prob: Any, labels: Sequence[Any] | None, pos_label: Any, names: ColumnNames
+) -> tuple[Any, NDArray[Any], Any]:
+    """Return the outcomes and the column of the event: `pos_label`, else the second class."""
+    prob = _table(y_prob, names)
+    if prob.shape[1] > 2:
+        raise one_event(prob.shape[1], names.prob)
+    if pos_label is None:
+        which, prob, _ = read_classes(y_true, y_prob, labels, names)
+        return which, prob[:, 1], None
+    _refuse_other_tables(prob, names)
+    called = list(getattr(y_prob, "columns", ())) if labels is None else check_labels(labels, 2)
+    return y_true, prob[:, called.index(pos_label) if pos_label in called else 1], pos_label
+
+
+def _refuse_other_tables(prob: NDArray[Any], names: ColumnNames) -> None:
     for error in violations(prob, names):
-        raise error
-    return which, prob, called
+        several = "; several forecasts of one event go into a mapping of names to columns"
+        raise error.revised(hint=several if "sum to 1" in str(error.rule) else "")
+
+
+def one_event(classes: int, name: str) -> InputError:
+    """Return the error for several classes, where predictions of one event are needed."""
+    return InputError(
+        f"{name} has {classes:,} classes, but this is about one event: choose a class, Sample(y, p)[label], or the "
+        "most likely one, Sample(y, p).top_label"
+    )
 
 
 def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:

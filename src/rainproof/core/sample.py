@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -68,8 +68,10 @@ class Sample:
     ----------
     y_true : array_like of shape (n,)
         The outcomes: 0 or 1 (bool, integer or float), or any two labels with `pos_label`.
-    y_prob : array_like of shape (n,), or mapping of names to such
-        The predicted probability of the event, in [0, 1]. A mapping has several forecasts for the same rows.
+    y_prob : array_like of shape (n,) or (n, k), or mapping of names to such
+        The predicted probability of the event, in [0, 1]. A mapping has several forecasts for the same rows. A table
+        has a column for each class: of two, the second is the event (`pos_label`, if the columns have names); of more,
+        the result is a `ClassSample`.
     sample_weight : array_like of shape (n,), optional
         The weights of the rows: finite, not negative, not all zero.
     groups : array_like of shape (n,), optional
@@ -86,6 +88,8 @@ class Sample:
         (1:1, say), or the event is rarer where the forecast will be used. It needs predictions that, given the outcome,
         are distributed as in these rows. A pair is a range of rates, for what can take one: measures take one rate.
         Not together with weights, groups, segments or outcomes that are shares.
+    labels : sequence of length k, optional
+        The labels of the classes, in the order of the columns. Default: the names of a frame's columns, or 0, 1, ...
 
     Attributes
     ----------
@@ -159,6 +163,14 @@ class Sample:
     _segments: tuple[tuple[str, ...], dict[Any, Ints]] | None = None  # the names of `by`, and the rows of each segment
     _rates: tuple[float, float] | None = None  # the range of base rates; two equal ones for a single rate
 
+    def __new__(cls, y_true: Any, y_prob: Any, **columns: Any) -> Self:
+        """Make a `ClassSample` of more than two classes."""
+        if door.class_columns(y_prob) > 2:
+            from rainproof.core.classes import ClassSample
+
+            return ClassSample._from_columns(y_true, y_prob, **columns)  # type: ignore[return-value]
+        return object.__new__(cls)
+
     def __init__(
         self,
         y_true: ArrayLike,
@@ -170,11 +182,14 @@ class Sample:
         fractional: bool = False,
         pos_label: Any = None,
         base_rate: door.BaseRate | None = None,
+        labels: Sequence[Any] | None = None,
     ) -> None:
+        if labels is not None and door.class_columns(y_prob) < 2:
+            raise InputError("labels name the classes of predictions with a column for each; y_prob has one column")
         if isinstance(y_prob, Mapping) or fractional:
             self._read_special(y_true, y_prob, sample_weight, pos_label, fractional=fractional)
         else:
-            self._read(door.as_rows(y_true, y_prob, sample_weight, pos_label))
+            self._read(door.as_rows(y_true, y_prob, sample_weight, pos_label, labels=labels))
         if groups is not None or by is not None:
             first = next(iter(y_prob.items())) if isinstance(y_prob, Mapping) else ("y_prob", y_prob)
             self._attach(groups, by, ("y_true", y_true), first)
@@ -248,78 +263,6 @@ class Sample:
                     numbers[at] = k
                 places = {key: np.flatnonzero(numbers[whole] == k) for k, key in enumerate(places)}
             self._segments = names, places
-
-    @overload
-    @classmethod
-    def from_multiclass(
-        cls,
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
-        *,
-        view: Literal["top-label"],
-        labels: Sequence[Any] | None = ...,
-        sample_weight: ArrayLike | None = ...,
-    ) -> Sample: ...
-    @overload
-    @classmethod
-    def from_multiclass(
-        cls,
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
-        *,
-        view: Literal["one-vs-rest"],
-        labels: Sequence[Any] | None = ...,
-        sample_weight: ArrayLike | None = ...,
-    ) -> Segments: ...
-    @classmethod
-    def from_multiclass(
-        cls,
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
-        *,
-        view: Literal["top-label", "one-vs-rest"],
-        labels: Sequence[Any] | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Sample | Segments:
-        """Make samples of binary events from predictions for several classes.
-
-        Parameters
-        ----------
-        y_true : array_like of shape (n,)
-            The class of each row: 0, 1, ... by column of `y_prob`, or one of `labels`.
-        y_prob : array_like of shape (n, k)
-            The predicted probability of each class; every row sums to 1 (within 1e-4).
-        view : {"top-label", "one-vs-rest"}
-            "top-label": the event is that the most likely class (the first of equals) occurs, for decisions that
-            use this class and its probability alone. "one-vs-rest": one event for each class.
-        labels : sequence of length k, optional
-            The labels of the classes, in the order of the columns. Default: 0, 1, ...
-        sample_weight : array_like of shape (n,), optional
-            The weights of the rows.
-
-        Returns
-        -------
-        Sample or Segments
-            One sample for "top-label"; for "one-vs-rest" a mapping from class to sample.
-
-        Examples
-        --------
-        >>> import rainproof
-        >>> y, p = ["cat", "dog", "eel"], [[0.7, 0.2, 0.1], [0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]
-        >>> rainproof.Sample.from_multiclass(y, p, view="top-label", labels=["cat", "dog", "eel"])
-        Sample(n=3, events=2)
-        >>> rainproof.Sample.from_multiclass(y, p, view="one-vs-rest", labels=["cat", "dog", "eel"])["dog"]
-        Sample(n=3, events=1)
-        """
-        from rainproof.core.segments import Segments
-
-        door.check_view(view)
-        door.check_aligned(("y_true", y_true), ("y_prob", y_prob), ("sample_weight", sample_weight))
-        which, prob, called = door.read_classes(y_true, y_prob, labels, door.ColumnNames())
-        if view == "top-label":
-            return cls(*door.top_label(which, prob), sample_weight=sample_weight)
-        samples = {key: cls(which == k, prob[:, k], sample_weight=sample_weight) for k, key in enumerate(called)}
-        return Segments.from_samples(samples, by=["class"])
 
     @classmethod
     def _from_cells(cls, cells: CellTable, weight_name: str = "sample_weight", forecasts: tuple[str, ...] = ()) -> Self:
@@ -1084,6 +1027,9 @@ def _as_sample(
         sample._attach(groups, by)
         return sample
     if y_prob is None:
+        classes = getattr(y_true, "classes", None)
+        if isinstance(classes, tuple):  # of a `ClassSample`
+            raise door.one_event(len(classes), "the sample")
         raise InputError("y_prob is missing: pass y_true and y_prob, or one Sample")
     rows = door.as_rows(y_true, y_prob, sample_weight, pos_label, names=names)
     sample = Sample._from_rows(rows)

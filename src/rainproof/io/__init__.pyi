@@ -1,3 +1,4 @@
+from rainproof.core.classes import ClassSample as ClassSample
 from rainproof.core.files import load as load
 from rainproof.core.sample import Accumulator as Accumulator
 from rainproof.core.sample import Sample as Sample

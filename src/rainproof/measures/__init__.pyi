@@ -7,6 +7,7 @@ from rainproof.measures.catalogue import Catalogue as Catalogue
 from rainproof.measures.catalogue import Measure as Measure
 from rainproof.measures.catalogue import list_measures as list_measures
 from rainproof.measures.catalogue import measure_all as measure_all
+from rainproof.measures.classes import measure_classes as measure_classes
 from rainproof.measures.scdl import calibration_decision_loss as calibration_decision_loss
 from rainproof.measures.scdl import soft_binned_cdl as soft_binned_cdl
 from rainproof.measures.scdl import soft_binned_profile as soft_binned_profile

@@ -50,6 +50,8 @@ from rainproof.inference.segments import SegmentTests as SegmentTests
 from rainproof.inference.switches import SwitchGuarantee as SwitchGuarantee
 from rainproof.inference.tests import CalibrationTest as CalibrationTest
 from rainproof.measures.catalogue import Measurements as Measurements
+from rainproof.measures.classes import ClassMeasure as ClassMeasure
+from rainproof.measures.classes import ClassMeasurements as ClassMeasurements
 from rainproof.measures.scdl import SoftBinnedProfile as SoftBinnedProfile
 from rainproof.measures.scores import ScoreDecomposition as ScoreDecomposition
 from rainproof.recalibration.certificate import Certificate as Certificate

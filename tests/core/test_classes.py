@@ -1,0 +1,173 @@
+"""Several classes: a sample for each follows the definition, two are one event, and broken rules are named."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rainproof
+
+rng = np.random.default_rng(62)
+N, K = 300, 4
+P = rng.dirichlet(np.full(K, 0.7), N)
+P[0] = [0.25, 0.25, 0.25, 0.25]
+P[1] = [0, 0, 1, 0]
+Y = np.array([rng.choice(K, p=row) for row in P])
+NAMES = np.array(["ant", "bee", "cow", "dog"])
+
+
+def test_top_label_by_the_definition():
+    event, prob = [], []
+    for row, y in zip(P.tolist(), Y, strict=True):
+        best = row.index(max(row))
+        event.append(int(best == y))
+        prob.append(row[best])
+    expected = rainproof.Sample(event, prob)
+    for sample in (
+        rainproof.Sample(Y, P).top_label,
+        rainproof.Sample(Y.tolist(), P.tolist()).top_label,
+        rainproof.Sample(NAMES[Y], P, labels=NAMES).top_label,
+        rainproof.Sample(Y, P, labels=NAMES).top_label,
+        rainproof.Sample(NAMES[Y], pd.DataFrame(P, columns=NAMES)).top_label,
+        rainproof.Sample(Y, pd.DataFrame(P, columns=NAMES)).top_label,
+    ):
+        np.testing.assert_array_equal(sample.y_true, expected.y_true)
+        np.testing.assert_array_equal(sample.y_prob, expected.y_prob)
+
+
+def test_one_against_the_rest_by_the_definition():
+    w, group = rng.random(N), np.arange(N) // 3
+    w[4] = 0
+    classes = rainproof.Sample(NAMES[Y], P, labels=NAMES.tolist(), sample_weight=w, groups=group)
+    assert isinstance(classes, rainproof.io.ClassSample)
+    assert list(classes) == list(classes.classes) == NAMES.tolist()
+    for k, name in enumerate(NAMES.tolist()):
+        expected = rainproof.Sample(k == Y, P[:, k], sample_weight=w, groups=group)
+        for column in ("y_true", "y_prob", "sample_weight", "_group"):
+            np.testing.assert_array_equal(getattr(classes[name], column), getattr(expected, column))
+        for number in ("n", "n_draws", "groups", "total_weight", "effective_n"):
+            assert getattr(classes[name], number) == getattr(expected, number) == getattr(classes, number)
+        assert classes.rates[k] == pytest.approx(expected.event_rate, abs=1e-15)
+    assert list(rainproof.Sample(Y, P)) == [0, 1, 2, 3]
+    with pytest.raises(KeyError, match="'eel' is not among the classes 'ant', 'bee', 'cow', 'dog'"):
+        classes["eel"]
+    with pytest.raises(AttributeError, match="a ClassSample has no attribute 'y_prob'"):
+        _ = classes.y_prob
+
+
+def test_the_order_of_rows_does_not_matter():
+    w, group = rng.integers(1, 3, N).astype(float), np.arange(N) // 3
+    p = P.copy()
+    p[10:20] = p[9]
+    shuffled = rng.permutation(N)
+    one = rainproof.Sample(Y, p, sample_weight=w, groups=group).in_order()
+    other = rainproof.Sample(Y[shuffled], p[shuffled], sample_weight=w[shuffled], groups=group[shuffled]).in_order()
+    for column in ("which", "prob", "sample_weight"):
+        np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
+    np.testing.assert_array_equal(one.top_label._group, other.top_label._group)
+    again = pickle.loads(pickle.dumps(one))
+    np.testing.assert_array_equal(again.prob, one.prob)
+    assert repr(again) == "ClassSample(n=300, classes=(0, 1, 2, 3), groups=100)"
+
+
+def test_two_columns_are_the_event_to_the_bit():
+    p = np.stack([1 - P[:, 1], P[:, 1]], axis=1)
+    y = (Y == 1).astype(int)
+    words, frame = np.array(["no", "yes"])[y], pd.DataFrame(p, columns=["no", "yes"])
+    expected = rainproof.Sample(y, p[:, 1])
+    for sample in (
+        rainproof.Sample(y, p),
+        rainproof.Sample(y, p.tolist()),
+        rainproof.Sample(y, frame),
+        rainproof.Sample(words, frame),
+        rainproof.Sample(words, p, labels=["no", "yes"]),
+        rainproof.Sample(words, p, pos_label="yes"),
+        rainproof.Sample(words, frame[["yes", "no"]], pos_label="yes"),
+        rainproof.Sample(y.astype(float), p, fractional=True).ungrouped(),
+    ):
+        np.testing.assert_array_equal(sample.y_true, expected.y_true)
+        np.testing.assert_array_equal(sample.y_prob, expected.y_prob)
+    assert rainproof.guarantee(y, p) == rainproof.guarantee(y, p[:, 1])
+    swapped = rainproof.Sample(words, frame, pos_label="no")
+    np.testing.assert_array_equal(swapped.y_prob, p[:, 0])
+    np.testing.assert_array_equal(swapped.y_true, 1 - y)
+    with pytest.raises(rainproof.InputError, match=r"y_prob must sum to 1 in each row .*y_prob\[0\] = \[0.1, 0.2\]"):
+        rainproof.Sample([0], [[0.1, 0.2]], pos_label=1)
+
+
+def test_what_is_about_one_event_refuses_several_classes():
+    sample = rainproof.Sample(Y, P)
+    for call in (
+        lambda: rainproof.soft_binned_cdl(Y, P),
+        lambda: rainproof.guarantee(sample),
+        lambda: rainproof.calibration_test(Y, P.tolist()),
+        lambda: rainproof.Accumulator().update(Y, P),
+    ):
+        with pytest.raises(rainproof.InputError, match="has 4 classes, but this is about one event: choose a class"):
+            call()
+    for option in ({"by": Y}, {"pos_label": 1}, {"fractional": True}):
+        with pytest.raises(rainproof.InputError, match="is for predictions of one event; y_prob has 4 classes"):
+            rainproof.Sample(Y, P, **option)
+    with pytest.raises(rainproof.InputError, match="labels name the classes of predictions with a column for each"):
+        rainproof.Sample(Y > 1, P[:, 0], labels=["a", "b"])
+    moved = pd.Series(Y).iloc[::-1]
+    with pytest.raises(rainproof.InputError, match="have the same index in another order"):
+        rainproof.Sample(moved, pd.DataFrame(P))
+
+
+def test_integers_and_single_precision():
+    sure = np.eye(K, dtype=np.int8)[Y]
+    assert rainproof.soft_binned_cdl(rainproof.Sample(Y, sure).top_label) == 0
+    assert rainproof.Sample(Y, P.astype(np.float32))[2].y_prob.dtype == np.float32
+
+
+def put(row, *values):
+    changed = P.copy()
+    changed[row, : len(values)] = values
+    return changed
+
+
+DIMENSIONS = "y_prob must have two dimensions, a column for each class; its shape is "
+WRONG = {
+    "one dimension": (Y, P[:, 0], {}, rf"{DIMENSIONS}\(300,\)"),
+    "one column": (Y, P[:, :1], {}, rf"{DIMENSIONS}\(300, 1\)"),
+    "text": (Y, P.astype(str), {}, "y_prob must hold numbers; it holds strings"),
+    "two-dimensional labels": (Y[:, None], P, {}, r"y_true must be one-dimensional; its shape is \(300, 1\)"),
+    "lengths": (Y[:9], P, {}, "y_true and y_prob must have the same length; they have 9 and 300"),
+    "nan": (Y, put(7, np.nan), {}, r"y_prob must not contain NaN; 1 value does, the first is y_prob\[7\] = \[nan.*"),
+    "outside": (Y, put(9, -0.5, 0.5, 0.5, 0.5), {}, r"y_prob must lie in \[0, 1\]; 1 value does not, the first is "
+                r"y_prob\[9\] = \[-0.5, 0.5, 0.5, 0.5\]"),
+    "sum": (Y, 0.9 * P, {}, r"y_prob must sum to 1 in each row \(within 0.0001\); 300 values do not, the first is "
+            r"y_prob\[0\] = \[0.225, 0.225, 0.225, 0.225\]; several forecasts of one event go into a mapping .*"),
+    "numbers": (Y, P, {"labels": [1, 2, 3, 4]}, r"y_true must be one of the 4 labels; .* the first is .* = 0"),
+    "labels": (Y + 1, P, {}, r"y_true must be from 0 to 3; \d+ values do not, the first is y_true\[\d+\] = 4; "
+               "pass labels to name the classes"),
+    "names": (["eel"] * N, P, {"labels": NAMES}, r"y_true must be one of the 4 labels; 300 values do not, the first is "
+              r"y_true\[0\] = 'eel'"),
+    "few names": (Y, P, {"labels": ["a", "b"]}, r"labels must name each of the 4 classes once; they are \['a', 'b'\]"),
+    "equal names": (Y, P, {"labels": [1, 1, 2, 3]}, "labels must name each of the 4 classes once; they are .*"),
+    "masked": (Y, np.ma.masked_greater(P, 0.9), {}, "y_prob must not contain masked values; .*"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_breaks_a_rule_is_named(case):
+    y, p, options, message = WRONG[case]
+    with pytest.raises(rainproof.InputError, match=f"^{message}$"):
+        rainproof.io.ClassSample(y, p, **options)
+
+
+def test_many_classes_are_not_all_shown():
+    with pytest.raises(rainproof.InputError, match=r"= \[0.5, 0.5, 0.5, 0.5, ...\];"):
+        rainproof.Sample([0], [[0.5] * 6])
+
+
+def test_rows_are_counted_over_all_blocks(monkeypatch):
+    monkeypatch.setattr("rainproof.core.door._BLOCK", 64)
+    p = P.copy()
+    p[[70, 200, 290]] = 0.3
+    with pytest.raises(rainproof.InputError, match=r"; 3 values do not, the first is y_prob\[70\] = "):
+        rainproof.Sample(Y, p)
