@@ -7,7 +7,8 @@ What decisions lose at each threshold by acting on one forecast, a, in place of 
 where a false alarm costs mu and a miss 1 - mu. Every task with payoffs in [0, 1] is a mixture ``nu`` of thresholds with
 ``int (1 - mu) dnu <= 1`` and ``int mu dnu <= 1``, and its loss is ``int D dnu``. The dual of this linear program is
 twice the value at 1/2 of the lowest line above D and 0, which is twice their concave envelope. There are two
-constraints, so two thresholds suffice: a `Chord` has them.
+constraints, so two thresholds suffice: a `Chord` has them. Tasks whose thresholds lie in a range are the mixtures of
+these thresholds alone: the same with D set to 0 outside the range.
 
 A kind of curve is a class that evaluates it fast: `SwapCurve` if b is a function of a, such as the event rate of each
 prediction, `SwitchCurve` for any two forecasts.
@@ -29,7 +30,7 @@ from rainproof.core._regret import bridge, limits, swapped
 from rainproof.core._switch import heights, keys, merge, sum_cells
 from rainproof.core.arrays import Floats, Frozen, Ints, run_in_threads
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import as_numbers, check_probabilities
+from rainproof.core.door import ThresholdRange, as_numbers, check_probabilities
 from rainproof.core.result import Result
 from rainproof.errors import InputError
 
@@ -118,6 +119,24 @@ Points = tuple[Floats, Floats, Floats]
 """Increasing thresholds, and the limits of a curve there from the left and from the right (its value)."""
 
 
+def corners(prob: Floats, within: ThresholdRange | None) -> Floats:
+    """Return where a curve that is convex between the predictions can touch its envelope: there, and at the ends."""
+    if within is None:
+        return np.concatenate([[0.0], prob, [1.0]])
+    low, high = within
+    inside = prob[np.searchsorted(prob, low, "right") : np.searchsorted(prob, high)]
+    return np.concatenate([[0.0, low], inside, [high] * (low < high), [1.0]])
+
+
+def cut(points: Points, within: ThresholdRange | None) -> Points:
+    """Set a curve to 0 outside a range: whoever has its end as the threshold acts on predictions from there on."""
+    if within is None:
+        return points
+    mu, left, right = points
+    inside = (mu >= within.low) & (mu <= within.high)
+    return mu, np.where(inside, left, 0.0), np.where(inside & (mu < within.high), right, 0.0)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chord:
     """The edge over 1/2 of the curve's concave envelope: the mixture of two thresholds with the largest regret.
@@ -183,13 +202,14 @@ class SwapCurve(Frozen):
     ``P (mu - q)`` for ``h <= mu < p``. The curve is piecewise linear, with kinks and jumps at the p and the h,
     and continuous from the right. Between two neighbouring p it is convex, as the largest of the linear
     functions that the swaps of the class give, so it can touch its concave envelope only at the p, at 0 and
-    at 1.
+    at 1, and at the ends of the range that it is restricted to.
     """
 
     table: DistinctTable
     recalibrated: Floats
     swaps: Swaps
     total: float
+    within: ThresholdRange | None = None
 
     @classmethod
     def from_table(cls, table: DistinctTable, swaps: Swaps = "all") -> SwapCurve:
@@ -198,27 +218,33 @@ class SwapCurve(Frozen):
         total = float(table.negative.sum()) + float(table.positive.sum())
         return cls(table=table, recalibrated=recalibrated, swaps=swaps, total=total)
 
+    def restricted(self, within: ThresholdRange | None) -> SwapCurve:
+        """The curve of decisions with a threshold in the range."""
+        return self if within is None else replace(self, within=within)
+
     def points(self, mu: ArrayLike) -> Points:
         """Evaluate both limits of the curve at the distinct thresholds, in increasing order."""
-        return self._sweep(np.unique(check_probabilities(mu, "threshold")))
+        return cut(self._sweep(np.unique(check_probabilities(mu, "threshold", self.within))), self.within)
 
     def __call__(self, mu: ArrayLike) -> Floats:
-        """Evaluate the larger limit of the curve at thresholds in [0, 1], in any order and shape."""
+        """Evaluate the larger limit of the curve at thresholds in its range, in any order and shape."""
         at, left, right = self.points(mu)
         value: Floats = np.maximum(left, right)[np.searchsorted(at, as_numbers(mu, "threshold"))]
         return value
 
     @cached_property
     def corners(self) -> Points:
-        """The curve at 0, 1 and each distinct prediction, where it can touch its envelope or be largest."""
-        return self._sweep(np.concatenate([[0.0], self.table.prob, [1.0]]))
+        """The curve at 0, 1, each distinct prediction and the ends of its range, where it can touch its envelope."""
+        return cut(self._sweep(corners(self.table.prob, self.within)), self.within)
 
     def breakpoints(self) -> Points:
-        """Evaluate the curve at every p and h: between two of them it is the line from `right` to `left`.
+        """Evaluate the curve at every p and h of its range: between two of them it is a line from `right` to `left`.
 
         Except for constant swaps, where the line may be negative at one end and the curve is 0 there.
         """
-        return self._sweep(np.unique(np.concatenate([[0.0, 1.0], self.table.prob, self.recalibrated])))
+        low, high = self.within or (0.0, 1.0)
+        mu = np.unique(np.concatenate([[low, high], self.table.prob, self.recalibrated]))
+        return cut(self._sweep(mu[(mu >= low) & (mu <= high)]), self.within)
 
     def regret(self, mu: float, *, above: bool = False) -> float:
         """Evaluate the curve at one threshold by its definition; `above` asks for the limit from the left.
@@ -242,11 +268,12 @@ class SwapCurve(Frozen):
         """The concave envelope at 1/2, with the regret at its ends evaluated by definition."""
         mu, left, right = self.corners
         found = envelope(mu, np.maximum(left, right), lambda k: bool(left[k] > right[k]))
-        return replace(
-            found,
-            regret_a=self.regret(found.mu_a, above=found.above_a),
-            regret_b=self.regret(found.mu_b, above=found.above_b),
+        low, high = self.within or (0.0, 1.0)
+        regret_a, regret_b = (
+            self.regret(at, above=above) if low <= at <= high else 0.0
+            for at, above in ((found.mu_a, found.above_a), (found.mu_b, found.above_b))
         )
+        return replace(found, regret_a=regret_a, regret_b=regret_b)
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,12 +343,15 @@ class SwitchCurve(Frozen):
     closed : bool
         Whether predictions are known by their cells alone. Then the curve is exact at the edges, for whoever acts from
         the threshold on; between them it is that of predictions rounded down to an edge.
+    within : ThresholdRange or None
+        The decisions that it is of, if not of all: it is 0 elsewhere. If it is `closed`, the ends are edges.
     """
 
     edges: Floats
     only: Floats
     squares: Floats | None = None
     closed: bool = False
+    within: ThresholdRange | None = None
 
     @classmethod
     def _from_rows(
@@ -356,9 +386,29 @@ class SwitchCurve(Frozen):
         squared = None if squares is None else sum_cells(old, new, outcome, squares, m) / total**2
         return cls(np.arange(m + 1) / m, only, squared, closed=True)
 
+    def restricted(self, within: ThresholdRange | None) -> SwitchCurve:
+        """The curve of decisions with a threshold in the range, if need be a little wider, up to the next edges.
+
+        A row whose prediction is an end of the range acts there: the first piece begins at the double below it.
+        """
+        if within is None:
+            return self
+        edges, (low, high) = self.edges, within
+        if self.closed:
+            low, high = edges[np.searchsorted(edges, low, "right") - 1], edges[np.searchsorted(edges, high)]
+            kept, inside = np.arange(len(edges) - 1), (edges[1:] >= low) & (edges[1:] <= high)
+        else:
+            start = np.nextafter(low, 0.0)
+            starts = np.unique(np.concatenate([[0.0, start, high], edges[(edges > start) & (edges < high)]]))
+            edges, kept = np.append(starts[starts < 1], 1.0), np.searchsorted(edges, starts[starts < 1], "right") - 1
+            inside = (edges[:-1] >= start) & (edges[:-1] < high)
+        only, squares = (None if x is None else np.where(inside, x[:, kept], 0.0) for x in (self.only, self.squares))
+        assert only is not None
+        return SwitchCurve(edges, only, squares, self.closed, ThresholdRange(float(low), float(high)))
+
     def __call__(self, threshold: ArrayLike) -> Any:
-        """Return the loss by the switch for thresholds in [0, 1], if whoever acts does so from the threshold on."""
-        mu = check_probabilities(threshold, "threshold")
+        """Return the loss by the switch at thresholds in its range, if whoever acts does so from the threshold on."""
+        mu = check_probabilities(threshold, "threshold", self.within)
         piece = np.maximum(np.searchsorted(self.edges, mu, "left") - 1, 0)
         loss = _line(self.only[:, piece], mu)
         return np.where(mu > 0, loss, 0.0)[()]  # at 0 both act on every row

@@ -7,13 +7,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core._scan import scan
 from rainproof.core.arrays import Ints
+from rainproof.core.text import percent
 from rainproof.errors import InputError, Place
 
 Key = tuple[Hashable, ...]
@@ -428,13 +429,40 @@ def as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return _number(_array(values, name), name, {np.dtype(np.float64)})
 
 
-def check_probabilities(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Check numbers of any shape in [0, 1], and return them as doubles."""
-    asked = as_numbers(values, name)
-    bad = np.flatnonzero(~((asked >= 0) & (asked <= 1)))
+class ThresholdRange(NamedTuple):
+    """The decisions whose thresholds lie in a range: from `low` to `high`, both included."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        low, high = (percent(end) for end in self)
+        return f"with the threshold {low}" if self.low == self.high else f"with a threshold between {low} and {high}"
+
+
+def check_range(threshold_range: Any) -> ThresholdRange | None:
+    """Return the range of thresholds that a number, or a pair of them, stands for; None for every decision."""
+    if threshold_range is None:
+        return None
+    pair = isinstance(threshold_range, tuple | list) or np.ndim(threshold_range) == 1
+    ends = [plain(end) for end in (threshold_range if pair else (threshold_range, threshold_range))]
+    numbers = len(ends) == 2 and all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends)
+    if not numbers or not 0 <= ends[0] <= ends[1] <= 1 or ends in ([0, 0], [1, 1]):
+        raise InputError(
+            "threshold_range must be a number above 0 and below 1, or a pair of numbers (low, high) with "
+            f"0 <= low <= high <= 1; it is {threshold_range!r:.60}"
+        )
+    return None if ends == [0, 1] else ThresholdRange(float(ends[0]), float(ends[1]))
+
+
+def check_probabilities(values: ArrayLike, name: str, within: ThresholdRange | None = None) -> NDArray[np.float64]:
+    """Check numbers of any shape in [0, 1], or in a range, and return them as doubles."""
+    asked, (low, high) = as_numbers(values, name), within or (0.0, 1.0)
+    bad = np.flatnonzero(~((asked >= low) & (asked <= high)))
     if bad.size:
         where = name if asked.ndim == 0 else f"{name}[{bad[0]}]"
-        raise InputError.from_offenders(f"{name} must lie in [0, 1]", bad.size, where, asked.flat[bad[0]])
+        rule = f"{name} must lie in [{low:g}, {high:g}]"
+        raise InputError.from_offenders(rule, bad.size, where, asked.flat[bad[0]])
     return asked
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from rainproof.core.arrays import Floats, read_only
 from rainproof.core.cells import check_grid
 from rainproof.core.curve import Chord, DecisionCurve, FlaggedCases, SwapCurve, Swaps
+from rainproof.core.door import ThresholdRange, check_probabilities, check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
@@ -44,12 +45,15 @@ class RegretCurve(Result):
         The changes of predictions that hindsight may make.
     grid : int or None
         The grid that predictions are rounded to; None if they are not rounded.
+    threshold_range : ThresholdRange or None
+        The decisions that all of this is about: those with thresholds from ``threshold_range.low`` to
+        ``threshold_range.high``; None if about every decision.
     n : int
         The number of rows.
     """
 
     _kind = "regret_curve"
-    _shown = ("loss", "worst", "swaps", "grid", "n")
+    _shown = ("loss", "worst", "swaps", "grid", "threshold_range", "n")
     threshold: Floats
     regret: Floats
     worst: WorstThreshold
@@ -57,11 +61,12 @@ class RegretCurve(Result):
     worst_task: FiniteTask | None
     swaps: Swaps
     grid: int | None
+    threshold_range: ThresholdRange | None
     n: int
     _curve: SwapCurve
 
     def __call__(self, threshold: ArrayLike) -> Any:
-        """Return the regret at thresholds in [0, 1]; at a jump, the larger value."""
+        """Return the regret at thresholds in [0, 1], or in the range; at a jump, the larger value."""
         return self._curve(threshold)[()]
 
     @property
@@ -71,16 +76,24 @@ class RegretCurve(Result):
         Decision curve analysis counts in true positives per row; a false positive costs the odds
         ``mu / (1 - mu)``. At mu = 1 it is the limit from the left, infinite if the regret is not 0.
         """
+        if self.threshold[-1] < 1:
+            return read_only(self.regret / (1 - self.threshold))
         inner = self.regret[:-1] / (1 - self.threshold[:-1])
         # The last piece of the curve is a line; if it ends in 0, its ratio to 1 - mu is constant.
         last = math.inf if self.regret[-1] > 0 else inner[-1]
         return read_only(np.append(inner, last))
 
     def decision_curve(self, threshold: ArrayLike | None = None) -> DecisionCurve:
-        """Return the decision curve at thresholds in [0, 1). Default: 0, 0.01, ..., 0.99."""
-        mu = np.arange(100) / 100 if threshold is None else np.unique(np.asarray(threshold, np.float64))
+        """Return the decision curve at thresholds in [0, 1). Default: 0, 0.01, ..., 0.99, as far as in the range."""
+        low, high = self.threshold_range or (0.0, 1.0)
+        if threshold is None:
+            mu = np.unique([*np.arange(100) / 100, low, high])
+            mu = mu[(mu >= low) & (mu <= high) & (mu < 1)]
+        else:
+            mu = np.unique(np.asarray(threshold, np.float64))
         if not mu.size or not ((mu >= 0) & (mu < 1)).all():
             raise InputError("threshold must be some numbers in [0, 1)")
+        check_probabilities(mu, "threshold", self.threshold_range)
         acted = FlaggedCases.at(self._curve.table, mu, ties=True)
         every = FlaggedCases.at(self._curve.table, np.zeros(len(mu)), ties=True)
         forecast = acted.net_benefit(mu)
@@ -96,7 +109,9 @@ class RegretCurve(Result):
     def __str__(self) -> str:
         grid = "" if self.grid is None else f" rounded to 1/{self.grid}"
         loss = "anything" if self.worst_task is None else f"more than {self.loss:.2%} of what is at stake"
-        said = f"No decision loses {loss} by acting on these predictions{grid} ({rows(self.n)}, {self.swaps} swaps)."
+        which = "" if self.threshold_range is None else f" {self.threshold_range}"
+        acting = f"by acting on these predictions{grid} ({rows(self.n)}, {self.swaps} swaps)"
+        said = f"No decision{which} loses {loss} {acting}."
         if self.worst_task is None:
             return said
         return f"{said}\nLargest loss: {decision_with(self.worst_task.thresholds)}."
@@ -108,6 +123,7 @@ def regret_curve(
     *,
     grid: int | None = None,
     swaps: Swaps = "all",
+    threshold_range: float | tuple[float, float] | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
     base_rate: float | None = None,
@@ -136,6 +152,9 @@ def regret_curve(
     swaps : {"all", "monotone", "constant"}
         The changes that hindsight may make: each distinct prediction on its own, all by one nondecreasing function, or
         all to one number.
+    threshold_range : float or (float, float), optional
+        The curve, and the largest loss, of decisions with one threshold, or whose thresholds all lie in this range,
+        ends included. Default: of every decision.
     sample_weight : array_like of shape (n,), optional
         The weight of each row (default: all equal).
     pos_label : object, optional
@@ -159,6 +178,7 @@ def regret_curve(
     without and with the event (1, 0) below :math:`\mu_a`, :math:`(1 - 2 l \mu_a, 2 l (1 - \mu_a))` between, and
     (0, 1) from :math:`\mu_b` on. If one threshold alone is worst, there are two actions. Where the regret
     requires a prediction equal to a threshold to count as below it, the threshold of the task is the next double.
+    With a `threshold_range`, R is set to 0 outside of it before the envelope is taken.
 
     O(n log n), or O(m) after one pass over the rows with a `grid`. A compressed sample gives the exact curve on
     each grid up to its own; without `grid`, all predictions of a cell count as equal.
@@ -179,11 +199,13 @@ def regret_curve(
     Largest loss: a decision among 3 actions with thresholds 0.2 and 0.6.
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    within = check_range(threshold_range)
     if grid is None:
         curve = SwapCurve.from_table(sample.distinct(), swaps)
     else:
         grid = check_grid(grid, compressed=sample.grid)
         curve = sample.on_grid(grid).curve(swaps)
+    curve = curve.restricted(within)
     mu, regret = _outline(curve)
     at, left, right = curve.corners
     value = np.maximum(left, right)
@@ -196,16 +218,18 @@ def regret_curve(
         worst_task=worst_task(curve.chord),
         swaps=swaps,
         grid=grid,
+        threshold_range=within,
         n=sample.n,
         _curve=curve,
     )
 
 
 def _outline(curve: SwapCurve) -> tuple[Floats, Floats]:
-    """Return the points to plot: from 0 to 1, both sides of each jump, and where a piece is cut off at 0."""
+    """Return the points to plot: from end to end, both sides of each jump, and where a piece is cut off at 0."""
     edges, left, right = curve.breakpoints()
-    mu = np.repeat(edges, 2)[1:-1]
-    regret = np.stack([left, right], axis=1).ravel()[1:-1]
+    start = int(curve.within is None)  # at 0 every row is acted on, whatever the forecast
+    mu = np.repeat(edges, 2)[start:-1]
+    regret = np.stack([left, right], axis=1).ravel()[start:-1]
     if curve.swaps != "constant":
         return mu, regret
     table = curve.table
@@ -217,7 +241,7 @@ def _outline(curve: SwapCurve) -> tuple[Floats, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
         root = events / (events + others)  # each piece is the positive part of events (1 - mu) - others mu
     inside = (root > edges[:-1]) & (root < edges[1:])
-    at = 2 * np.flatnonzero(inside) + 1
+    at = 2 * np.flatnonzero(inside) + 2 - start
     return np.insert(mu, at, root[inside]), np.insert(regret, at, 0.0)
 
 

@@ -13,7 +13,7 @@ from rainproof.core.cells import sum_cells
 from rainproof.core.curve import FlaggedCases
 from rainproof.core.curve import recalibrated as isotonic_blocks
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import ColumnNames, as_rows, check_aligned, check_probabilities
+from rainproof.core.door import ColumnNames, ThresholdRange, as_rows, check_aligned, check_probabilities, check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import percent, these_rows
@@ -33,7 +33,7 @@ class ForecastValue(Result):
     Attributes
     ----------
     threshold : ndarray
-        The thresholds, from 0 to 1.
+        The thresholds, from 0 to 1, or from end to end of the range.
     value : ndarray
         What acting on the predictions gains over no forecast: the better of always and never acting.
     value_recalibrated : ndarray
@@ -50,6 +50,8 @@ class ForecastValue(Result):
         recalibrated predictions that were given.
     grid : int or None
         The grid of the sample, if it is compressed.
+    threshold_range : ThresholdRange or None
+        The range of thresholds asked for; None for all.
     n : int
         The number of rows.
     """
@@ -63,6 +65,7 @@ class ForecastValue(Result):
     event_rate: float
     recalibration: Recalibration
     grid: int | None
+    threshold_range: ThresholdRange | None
     n: int
 
     @property
@@ -72,13 +75,15 @@ class ForecastValue(Result):
         It is ``(value + max(0, event_rate - mu)) / (1 - mu)``; at mu = 1 the limit from the left.
         """
         gain = self.value + np.maximum(0.0, self.event_rate - self.threshold)
+        if self.threshold[-1] < 1:
+            return read_only(gain / (1 - self.threshold))
         inner = gain[:-1] / (1 - self.threshold[:-1])
         # The last piece is a line; if it ends in 0, its ratio to 1 - mu is constant.
         return read_only(np.append(inner, -np.inf if gain[-1] < 0 else inner[-1]))
 
     def __call__(self, threshold: ArrayLike) -> Any:
-        """Return the value at thresholds in [0, 1] of acting on predictions that are at least the threshold."""
-        return self._at(check_probabilities(threshold, "threshold"), self.value)
+        """Return the value of acting on predictions that are at least the threshold, in [0, 1] or in the range."""
+        return self._at(check_probabilities(threshold, "threshold", self.threshold_range), self.value)
 
     def thinned(self, points: int) -> ForecastValue:
         """The same with about so many points of the curves, from 0 to 1: as many as a chart can show."""
@@ -89,16 +94,18 @@ class ForecastValue(Result):
     def _at(self, mu: Floats, values: Floats) -> Any:
         """One of the curve's columns at thresholds."""
         at = self.threshold
-        right = np.maximum(np.searchsorted(at, mu), 1)  # the first point from mu on: a jump's value from the left
-        share = (mu - at[right - 1]) / (at[right] - at[right - 1])
-        found = (1 - share) * values[right - 1] + share * values[right]
+        right = np.searchsorted(at, mu)  # the first point from mu on: a jump's value from the left
+        left = np.maximum(right - 1, 0)
+        share = np.divide(mu - at[left], at[right] - at[left], out=np.ones(np.shape(mu)), where=at[left] < at[right])
+        found = (1 - share) * values[left] + share * values[right]
         return np.where(mu == 0, 0.0, found)[()]  # from 0 on all is acted on, as without a forecast
 
     def __str__(self) -> str:
         better, worse = self._where(1.0), self._where(-1.0)
         than = "better than no forecast (always or never acting, whichever is better)"
-        where = f"never {than}" if better is None else f"{than} at thresholds {better}"
-        said = [f"On {these_rows(self.n)} the forecast is {where}."]
+        where = f"never {than}" if better is None else f"{than} at {better}"
+        which = "" if self.threshold_range is None else f", for decisions {self.threshold_range},"
+        said = [f"On {these_rows(self.n)}{which} the forecast is {where}."]
         some = np.flatnonzero(np.isfinite(self.relative))
         if some.size:  # among equal values, the one with most at stake
             equal = some[self.relative[some] >= self.relative[some].max() - _ROUNDING]
@@ -111,7 +118,8 @@ class ForecastValue(Result):
         low = int(self.value.argmin())
         mu, miss = show_threshold(self.threshold[low]), show_threshold(1 - self.threshold[low])
         by = f"by {-self.value[low]:.3g} per row, where a false alarm costs {mu} and a miss {miss}"
-        where = "no threshold" if worse is None else f"thresholds {worse}; most at {mu}: {by}"
+        where = "no threshold" if worse is None else f"{worse}; most at {mu}: {by}"
+        where = f"{worse}, {by}" if worse is not None and len(self.value) == 1 else where
         return " ".join([*said, f"It is worse than no forecast at {where}."])
 
     def _where(self, sign: float) -> str | None:
@@ -120,6 +128,8 @@ class ForecastValue(Result):
         The range that is named first is the one in which the value adds up to most.
         """
         least = _ROUNDING * (float(self.value_perfect.max()) or 1.0)
+        if len(self.value) == 1:
+            return f"the threshold {show_threshold(self.threshold[0])}" if sign * self.value[0] > least else None
         start, end = sign * self.value[:-1], sign * self.value[1:]
         left, right = self.threshold[:-1], self.threshold[1:]
         some = np.flatnonzero((np.maximum(start, end) > least) & (left < right))
@@ -132,7 +142,7 @@ class ForecastValue(Result):
         number = np.append(0, np.cumsum(left[1:] > right[:-1]))  # of the range that a piece belongs to
         area = np.bincount(number, (right - left) * (np.maximum(start, 0.0) + np.maximum(end, 0.0)))
         main = np.flatnonzero(number == (area >= area.max() * (1 - _ROUNDING)).argmax())  # the first of equals
-        first = f"from {show_threshold(left[main[0]])} to {show_threshold(right[main[-1]])}"
+        first = f"thresholds from {show_threshold(left[main[0]])} to {show_threshold(right[main[-1]])}"
         others = len(area) - 1
         return first if not others else f"{first} (and in {others} other range{'s' * (others > 1)})"
 
@@ -145,6 +155,7 @@ def forecast_value(
     pos_label: Any = None,
     base_rate: float | None = None,
     recalibrated: ArrayLike | None = None,
+    threshold_range: float | tuple[float, float] | None = None,
 ) -> ForecastValue:
     r"""Compute what a forecast is worth at each decision threshold, on these rows.
 
@@ -170,6 +181,8 @@ def forecast_value(
         Recalibrated predictions of the same rows, best from a map that was fitted on other rows. Default: the
         isotonic regression on these rows themselves. No monotone map is worth more on these rows, so its value is
         an upper estimate: expect less on new rows. Not for compressed samples.
+    threshold_range : float or (float, float), optional
+        One threshold, or the range of thresholds, ends included. Default: all.
 
     Returns
     -------
@@ -219,19 +232,24 @@ def forecast_value(
     check_aligned(("y_true", y_true), ("y_prob", y_prob), ("recalibrated", recalibrated))
     other = isotonic_blocks(table) if recalibrated is None else _table(sample, recalibrated)
     positive, negative = float(table.positive.sum()), float(table.negative.sum())
-    rate = positive / (positive + negative)
+    rate, within = positive / (positive + negative), check_range(threshold_range)
     edges = np.unique(np.concatenate([[0.0, rate, 1.0], table.prob, other.prob]))
-    value, relative = _values(table, edges, rate)
-    mu = np.repeat(edges, 2)[1:-1]
+    first = 0
+    if within is not None:  # a piece before the range, which ends in the value from the left at its lower end
+        inside, first = edges[(edges > within.low) & (edges < within.high)], int(within.low > 0)
+        edges = np.unique([np.nextafter(within.low, 0.0), *within, *inside])
+    value, relative = (column[first:] for column in _values(table, edges, rate))
+    mu = np.repeat(edges, 2)[1 + first : -1]
     return ForecastValue(
         threshold=mu,
         value=value,
-        value_recalibrated=_values(other, edges, rate)[0],
+        value_recalibrated=_values(other, edges, rate)[0][first:],
         value_perfect=np.minimum(mu * (negative / (positive + negative)), (1 - mu) * rate),
         relative=relative,
         event_rate=rate,
         recalibration="isotonic" if recalibrated is None else "given",
         grid=sample.grid,
+        threshold_range=within,
         n=sample.n,
     )
 

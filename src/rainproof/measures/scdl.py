@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core.cells import Rounding, check_rounding
 from rainproof.core.curve import SwapCurve, Swaps
 from rainproof.core.distinct import FINEST_GRID
+from rainproof.core.door import check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
@@ -36,6 +37,7 @@ def calibration_decision_loss(
     pos_label: Any = None,
     base_rate: float | None = None,
     swaps: Swaps = "all",
+    threshold_range: float | tuple[float, float] | None = None,
 ) -> float:
     r"""Compute the Calibration Decision Loss (CDL): the largest loss of any decision on these rows.
 
@@ -65,6 +67,9 @@ def calibration_decision_loss(
         How hindsight may change the predictions: each distinct one to a number of its own (CDL as in the paper), all
         by one nondecreasing function, or all to one number (`u_calibration_error`). Each class contains the next, so
         the loss decreases in this order.
+    threshold_range : float or (float, float), optional
+        The largest loss of decisions with one threshold, or whose thresholds all lie in this range, ends included.
+        Default: of every decision.
 
     Returns
     -------
@@ -87,7 +92,8 @@ def calibration_decision_loss(
     where a jump of R counts with its larger side. Any decision with payoffs in [0, 1] is a mixture of thresholds
     :math:`\nu` with :math:`\int (1-\mu)\,d\nu \le 1` and :math:`\int \mu\,d\nu \le 1`, its regret is
     :math:`\int R\,d\nu`, and the largest such integral is, by duality, twice the envelope at 1/2. For monotone swaps
-    the isotonic h is best for all thresholds at once.
+    the isotonic h is best for all thresholds at once. With a `threshold_range`, R is set to 0 outside of it; a
+    decision with the threshold t acts on predictions of at least t.
 
     Between neighbouring predictions R is convex, so the envelope depends only on its values at the distinct p: a
     sort, one sweep and one hull, O(n log n).
@@ -137,7 +143,7 @@ def calibration_decision_loss(
     0.0
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
-    return SwapCurve.from_table(sample.distinct(), swaps).chord.loss
+    return SwapCurve.from_table(sample.distinct(), swaps).restricted(check_range(threshold_range)).chord.loss
 
 
 def u_calibration_error(

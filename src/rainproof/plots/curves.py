@@ -58,7 +58,7 @@ def regret(
         ax.plot([curve.worst.threshold], [curve.worst.regret], label=label, **mark)
     for k, threshold in enumerate(thresholds):
         ax.axvline(threshold, color=style.GREEN, linestyle=":", linewidth=2, label="_" * (k > 0) + "your decision")
-    ax.set(xlim=(0, 1), xlabel="threshold", ylabel="regret per row")
+    ax.set(xlim=style.span(curve.threshold_range), xlabel="threshold", ylabel="regret per row")
     ax.set_ylim(0, style.HEADROOM * max(ax.dataLim.ymax, style.LEAST))
     ax.set_title("Regret curve" if curve.grid is None else f"Regret curve, rounded to 1/{curve.grid}")
     style.legend(ax, "upper left", ncols=2)
@@ -124,7 +124,8 @@ def switch(result: SwitchGuarantee, ax: Axes | None = None) -> Axes:
             label = f"{name}, at {' and '.join(map(show_threshold, at))}"
             ax.plot(at, curve(at), marker=marker, color=color, linestyle="none", clip_on=False, label=label)
     last = float(curve.edges[1:][curve.only.any(axis=0)].max(initial=0.0))  # beyond it both forecasts say the same
-    ax.set(xlim=(0, min(1.0, 1.05 * last) or 1.0), xlabel="threshold", ylabel="loss per row")
+    ends = (0, min(1.0, 1.05 * last) or 1.0) if curve.within is None else style.span(curve.within)
+    ax.set(xlim=ends, xlabel="threshold", ylabel="loss per row")
     bottom, top = ax.dataLim.ymin, max(ax.dataLim.ymax, ax.dataLim.ymin + style.LEAST)
     ax.set_ylim(bottom - 0.05 * (top - bottom), top + (style.HEADROOM - 0.9) * (top - bottom))
     ax.set_title("Switching to the new forecast")
@@ -153,7 +154,7 @@ def forecast_value(value: ForecastValue, ax: Axes | None = None) -> Axes:
     if value.recalibration == "isotonic":
         recalibrated += " on these rows (isotonic), an upper estimate"
     rarer = min(curve.event_rate, 1 - curve.event_rate)
-    rare = 0 < rarer < style.RARE
+    rare = 0 < rarer < style.RARE and curve.threshold_range is None
     # On a logit axis the pieces are not straight: points in between.
     between = style.logit_points(40, 2001) if rare else np.zeros(0)
     points = len(curve.threshold)
@@ -163,7 +164,8 @@ def forecast_value(value: ForecastValue, ax: Axes | None = None) -> Axes:
 
     def draw(values: Floats, color: str, how: str, width: float, label: str) -> None:
         every = np.concatenate([values[shown], np.interp(between, curve.threshold, values)])
-        ax.plot(threshold[order], every[order], color=color, linestyle=how, linewidth=width, label=label)
+        drawn: dict[str, Any] = {"color": color, "linestyle": how, "linewidth": width, "label": label}
+        ax.plot(threshold[order], every[order], marker="o" if points == 1 else None, **drawn)
 
     draw(curve.value_perfect, style.GREY, "--", 1, "perfect foresight")
     draw(curve.value_recalibrated, style.GREEN, ":", 1.5, recalibrated)
@@ -173,7 +175,7 @@ def forecast_value(value: ForecastValue, ax: Axes | None = None) -> Axes:
         ax.set_xscale("logit")
         ax.set_xlim((rarer / 100, 0.5) if curve.event_rate < 0.5 else (0.5, 1 - rarer / 100))
     else:
-        ax.set_xlim(0, 1)
+        ax.set_xlim(style.span(curve.threshold_range))
     top = float(curve.value_perfect.max()) or style.LEAST
     ax.set(ylim=(-0.5 * top, 1.65 * top), xlabel="threshold", ylabel="value per row, beside no forecast")
     ax.set_title(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rainproof.core.arrays import Floats
+from rainproof.core.door import ThresholdRange
 from rainproof.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ def grid_axis(ax: Axes, finest: int) -> None:
     ax.set_xscale("log", base=2)
     if finest <= _PLAIN_TICKS:
         ax.xaxis.set_major_formatter("{x:g}")
+
+
+def span(within: ThresholdRange | None) -> tuple[float, float]:
+    """Return the ends of an axis of thresholds: those of the range, unless it is one of them."""
+    return within if within is not None and within.low < within.high else (0.0, 1.0)
 
 
 def log_axis(axis: Axis) -> None:

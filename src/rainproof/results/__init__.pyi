@@ -22,6 +22,7 @@ from rainproof.assessment.words import KeyFigure as KeyFigure
 from rainproof.assessment.words import Statement as Statement
 from rainproof.core.curve import DecisionCurve as DecisionCurve
 from rainproof.core.curve import SwitchCurve as SwitchCurve
+from rainproof.core.door import ThresholdRange as ThresholdRange
 from rainproof.core.result import Interval as Interval
 from rainproof.decisions.policies import GridChoice as GridChoice
 from rainproof.decisions.swaps import RegretCurve as RegretCurve
