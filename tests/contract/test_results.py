@@ -80,7 +80,7 @@ def results(y, p):
         halves = {(math.inf, None): rainproof.Sample(y[::2], p[::2]), (datetime.date(2026, 1, 1), 0.5): sample}
         found.append(rainproof.inference.segment_tests(halves, measure=measure, min_rows=2, intervals=1, **FAST))
     several = rainproof.measures.measure_classes(y, np.stack([1 - p, p / 2, p / 2], axis=1), measures=["log_score"])
-    found += [several, *several.measures]
+    found += [several, *several.measures, rainproof.DecisionTask.from_cost_matrix(1 - np.eye(3))]
     found += [rainproof.measures.score_decomposition(sample, score=score) for score in ("brier", "log")]
     found += [
         rainproof.inference.null_band(sample, **FAST),

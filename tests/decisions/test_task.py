@@ -232,8 +232,8 @@ def test_frozen():
             "payoffs must have shape (actions, 2): without the event and with it; it is (2,)",
         ),
         (
-            lambda: DecisionTask.from_payoffs([[1, 2, 3], [1, 2, 4]]),
-            "payoffs must have shape (actions, 2): without the event and with it; it is (2, 3)",
+            lambda: DecisionTask.from_payoffs([[1], [2]]),
+            "payoffs must have shape (actions, 2): without the event and with it; it is (2, 1)",
         ),
         (
             lambda: DecisionTask.from_payoffs([[1, 2], [1]]),
@@ -271,11 +271,11 @@ def test_frozen():
         (lambda: DecisionTask.threshold(0.5).payoff("act", 2), "y must be 0 or 1; it is 2"),
         (
             lambda: DecisionTask.from_dict({}),
-            "a task must be a dict with 'task' either 'actions' or 'quadratic'; it has None",
+            "a task must be a dict with 'task' either 'actions' or 'quadratic' or 'classes'; it has None",
         ),
         (
             lambda: DecisionTask.from_dict([1]),
-            "a task must be a dict with 'task' either 'actions' or 'quadratic'; it has None",
+            "a task must be a dict with 'task' either 'actions' or 'quadratic' or 'classes'; it has None",
         ),
         (
             lambda: DecisionTask.from_dict({"task": "actions", "actions": ["a", "b"]}),

@@ -91,7 +91,7 @@ class ClassSample(Mapping[Any, Sample]):
     @classmethod
     def _from_columns(cls, y_true: Any, y_prob: Any, **columns: Any) -> ClassSample:
         """Make one of what was given to `Sample`."""
-        taken = {name: columns.pop(name, None) for name in ("sample_weight", "groups", "labels")}
+        taken = {name: columns.pop(name) for name in ("sample_weight", "groups", "labels", "names") if name in columns}
         for name, value in columns.items():
             if value is not None and value is not False:
                 classes = door.class_columns(y_prob)
@@ -165,7 +165,10 @@ def as_classes(
     names: door.ColumnNames = door.ColumnNames(),  # noqa: B008 - frozen
     **columns: Any,
 ) -> ClassSample | None:
-    """Return a sample of several classes as it is, or make one of the rows; None if they are about one event."""
+    """Return a sample of several classes as it is, or make one of the rows; None if they are about one event.
+
+    What is for one event alone, such as `pos_label`, is refused with several classes.
+    """
     given = [name for name, value in columns.items() if value is not None]
     if isinstance(y_true, ClassSample):
         if given or y_prob is not None:
@@ -173,4 +176,4 @@ def as_classes(
         return y_true
     if door.class_columns(y_prob) < 3:
         return None
-    return ClassSample(y_true, y_prob, names=names, **columns)
+    return ClassSample._from_columns(y_true, y_prob, names=names, **columns)

@@ -1,3 +1,4 @@
+from rainproof.decisions.classes import ClassTask as ClassTask
 from rainproof.decisions.policies import RoundingPolicy as RoundingPolicy
 from rainproof.decisions.policies import choose_grid as choose_grid
 from rainproof.decisions.swaps import regret_curve as regret_curve

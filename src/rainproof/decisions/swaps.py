@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats, read_only
 from rainproof.core.cells import check_grid
+from rainproof.core.classes import as_classes
 from rainproof.core.curve import Chord, DecisionCurve, FlaggedCases, SwapCurve, Swaps
 from rainproof.core.door import ThresholdRange, check_probabilities, check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
+from rainproof.decisions.classes import ClassTask
 from rainproof.decisions.tasks import ActionSwap, DecisionTask, FiniteTask, Per, check_task, decision_with
 from rainproof.errors import InputError
 
@@ -292,7 +294,7 @@ class SwapRegret(Result):
     in_units: float
     swaps: tuple[ActionSwap, ...]
     per: Per
-    task: DecisionTask
+    task: DecisionTask | ClassTask
     n: int
     weighted: bool
 
@@ -331,7 +333,7 @@ class SwapRegret(Result):
 def swap_regret(
     y_true: ArrayLike | Sample,
     y_prob: ArrayLike | None = None,
-    task: DecisionTask | None = None,
+    task: DecisionTask | ClassTask | None = None,
     *,
     per: Per = "action",
     response: Any = None,
@@ -356,7 +358,7 @@ def swap_regret(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1]. Omit it with a Sample: ``swap_regret(sample, task=task)``.
     task : DecisionTask
-        The decision.
+        The decision. With a `ClassTask`, `y_prob` has a column for each class (or `y_true` is a `ClassSample`).
     per : {"action", "prediction"}
         "action": a swap replaces an action wherever it was taken. "prediction": it can do so for each
         distinct prediction on its own, which saves at least as much; where all predictions are distinct, hindsight then
@@ -409,6 +411,9 @@ def swap_regret(
     """
     if isinstance(y_prob, DecisionTask):
         raise InputError("y_prob is a task: with a Sample, pass it by name, swap_regret(sample, task=task)")
+    if isinstance(task, ClassTask):
+        columns = {"sample_weight": sample_weight, "pos_label": pos_label, "base_rate": base_rate}
+        return _of_classes(y_true, y_prob, task, per, response, columns)
     task = check_task(task)
     if per not in ("action", "prediction"):
         raise InputError(f"per must be 'action' or 'prediction'; it is {per!r}")
@@ -418,6 +423,19 @@ def swap_regret(
     return SwapRegret(
         value=value, in_units=in_units, swaps=swaps, per=per, task=task, n=sample.n, weighted=sample._weighted
     )
+
+
+def _of_classes(y_true: Any, y_prob: Any, task: ClassTask, per: Per, response: Any, columns: Any) -> SwapRegret:
+    """The swap regret of a decision about several classes."""
+    if per != "action" or response is not None:
+        raise InputError("several classes have swap regret by action of the best response: omit per and response")
+    sample = as_classes(y_true, y_prob, **columns)
+    if sample is None:
+        raise InputError(f"y_prob must have a column for each class of the task, {len(task.payoffs[0])}")
+    value, swaps = task._swaps(sample)
+    weighted = sample.top_label._weighted
+    in_units = value * task.scale
+    return SwapRegret(value=value, in_units=in_units, swaps=swaps, per=per, task=task, n=sample.n, weighted=weighted)
 
 
 def _show(action: str | float) -> str:

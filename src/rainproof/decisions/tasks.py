@@ -117,14 +117,17 @@ def check_names(actions: Sequence[str], count: int) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
-def check_matrix(payoffs: ArrayLike) -> Floats:
-    """Check a pair of payoffs for each of at least two actions, not all equal, and return them as an array."""
+def check_matrix(payoffs: ArrayLike, *, classes: bool = False) -> Floats:
+    """Check a pair of payoffs for each of at least two actions, not all equal, and return them as an array.
+
+    With `classes` there may be more than two payoffs of each, one for each class.
+    """
     refuse_masked(payoffs, "payoffs")
     try:
         matrix = as_numbers(payoffs, "payoffs").copy()
     except InputError:
         raise InputError("payoffs must be a pair of numbers for each action: without the event and with it") from None
-    if matrix.ndim != 2 or matrix.shape[1] != 2:
+    if matrix.ndim != 2 or matrix.shape[1] < 2 or (matrix.shape[1] > 2 and not classes):
         raise InputError(f"payoffs must have shape (actions, 2): without the event and with it; it is {matrix.shape}")
     bad = np.argwhere(~np.isfinite(matrix))
     if len(bad):
@@ -300,8 +303,9 @@ class DecisionTask(Result, ABC):
 
         Parameters
         ----------
-        payoffs : array_like of shape (k, 2)
-            ``payoffs[a][y]`` in any unit; finite, and not the same for all actions. Costs are negative payoffs.
+        payoffs : array_like of shape (k, 2), or (k, classes)
+            ``payoffs[a][y]`` in any unit; finite, and not the same for all actions. Costs are negative payoffs. With
+            more than two columns, one for each class, the task is a `ClassTask`.
         actions : sequence of k str, optional
             The names of the actions (default: "action 0", "action 1" and so on).
 
@@ -312,12 +316,47 @@ class DecisionTask(Result, ABC):
         >>> print(rainproof.DecisionTask.from_payoffs(payoffs, actions=["go out", "take an umbrella", "stay in"]))
         3 actions, 80 at stake: 'go out' below 0.1071, 'take an umbrella' from 0.1071, 'stay in' from 0.4444.
         """
-        matrix = check_matrix(payoffs)
+        matrix = check_matrix(payoffs, classes=True)
         named = [f"action {a}" for a in range(len(matrix))] if actions is None else actions
         names = check_names(named, len(matrix))
+        if matrix.shape[1] > 2:
+            from rainproof.decisions.classes import ClassTask, as_payoffs
+
+            return ClassTask(actions=names, payoffs=as_payoffs(matrix))  # type: ignore[return-value]
         order, thresholds = upper_envelope(matrix)
         rows = tuple((float(low), float(high)) for low, high in matrix)
         return FiniteTask(actions=names, payoffs=rows, order=order, thresholds=thresholds)
+
+    @staticmethod
+    def from_cost_matrix(
+        costs: ArrayLike, *, actions: Sequence[str] | None = None, abstain: float | None = None
+    ) -> FiniteTask:
+        """Create a task from the cost of each action in each class.
+
+        Parameters
+        ----------
+        costs : array_like of shape (k, classes)
+            ``costs[a][y]`` in any unit, in the order of the columns of the predictions. With more than two classes the
+            task is a `ClassTask`.
+        actions : sequence of k str, optional
+            The names of the actions (default: "action 0", "action 1" and so on).
+        abstain : float, optional
+            What it costs to leave a case to somebody else, whatever its class: one more action, "abstain".
+
+        Examples
+        --------
+        >>> import rainproof
+        >>> task = rainproof.DecisionTask.from_cost_matrix([[0, 9], [1, 0]], actions=["wait", "act"], abstain=0.5)
+        >>> print(task)
+        3 actions, 9 at stake: 'wait' below 0.05556, 'abstain' from 0.05556, 'act' from 0.5.
+        """
+        payoffs = 0.0 - check_matrix(costs, classes=True)
+        names = [f"action {a}" for a in range(len(payoffs))] if actions is None else list(actions)
+        if abstain is not None:
+            if not is_number(abstain) or not math.isfinite(abstain):
+                raise InputError(f"abstain must be a finite cost; it is {abstain!r}")
+            payoffs, names = np.vstack([payoffs, np.full(payoffs.shape[1], -abstain)]), [*names, "abstain"]
+        return DecisionTask.from_payoffs(payoffs, actions=names)
 
     @staticmethod
     def quadratic() -> QuadraticTask:
@@ -336,11 +375,14 @@ class DecisionTask(Result, ABC):
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> DecisionTask:
         """Read the task that `to_dict` wrote, exact to the last bit."""
-        types: list[type[DecisionTask]] = [FiniteTask, QuadraticTask]
+        from rainproof.decisions.classes import ClassTask
+
+        types: list[Any] = [FiniteTask, QuadraticTask, ClassTask]
         kind = data.get("task") if isinstance(data, Mapping) else None
         for found in types:
             if kind == found.task:
-                return found._from_dict(data)
+                task: DecisionTask = found._from_dict(data)
+                return task
         kinds = " or ".join(repr(known.task) for known in types)
         raise InputError(f"a task must be a dict with 'task' either {kinds}; it has {kind!r}")
 
@@ -665,7 +707,9 @@ class QuadraticTask(DecisionTask):
 
 
 def check_task(task: object) -> DecisionTask:
-    """Accept a task."""
+    """Accept a task about one event."""
+    if getattr(task, "task", None) == "classes":
+        raise InputError(f"task must be about one event here; it has several classes: {task!r}")
     if not isinstance(task, DecisionTask):
         raise InputError(f"task must be a DecisionTask; it is {task!r}")
     return task
