@@ -402,9 +402,12 @@ class SwitchCurve(Frozen):
             starts = np.unique(np.concatenate([[0.0, start, high], edges[(edges > start) & (edges < high)]]))
             edges, kept = np.append(starts[starts < 1], 1.0), np.searchsorted(edges, starts[starts < 1], "right") - 1
             inside = (edges[:-1] >= start) & (edges[:-1] < high)
-        only, squares = (None if x is None else np.where(inside, x[:, kept], 0.0) for x in (self.only, self.squares))
-        assert only is not None
-        return SwitchCurve(edges, only, squares, self.closed, ThresholdRange(float(low), float(high)))
+
+        def part(shares: Floats) -> Floats:
+            return np.ascontiguousarray(shares[:, kept] * inside)
+
+        squares = None if self.squares is None else part(self.squares)
+        return SwitchCurve(edges, part(self.only), squares, self.closed, ThresholdRange(float(low), float(high)))
 
     def __call__(self, threshold: ArrayLike) -> Any:
         """Return the loss by the switch at thresholds in its range, if whoever acts does so from the threshold on."""

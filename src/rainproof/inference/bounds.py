@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike
 from rainproof.core._regret import limits
 from rainproof.core.arrays import Floats, Frozen
 from rainproof.core.cells import CellTable, split, sum_on_grid
-from rainproof.core.curve import RoundedSample, SwapCurve, envelope, isotonic
+from rainproof.core.curve import RoundedSample, SwapCurve, corners, cut, envelope, isotonic
 from rainproof.core.distinct import DistinctTable
+from rainproof.core.door import ThresholdRange
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 
@@ -58,6 +59,7 @@ class BoundInputs(Frozen):
     event) the shares of the weight, and an upper bound on the sum of squared shares (of the products with the share of
     the group). `plug_in` is the loss on the sample itself. With `monotone`, actions follow the predictions as they are,
     and are compared with monotone recalibrations; else predictions are rounded, and the comparison is with all swaps.
+    `within` has the thresholds of the tasks that the bound is about, if not all.
     """
 
     prob: Floats
@@ -67,9 +69,12 @@ class BoundInputs(Frozen):
     square: Floats
     plug_in: float
     monotone: bool
+    within: ThresholdRange | None = None
 
     @classmethod
-    def rounded(cls, sample: Sample, m: int, cells: CellTable | None = None) -> BoundInputs:
+    def rounded(
+        cls, sample: Sample, m: int, cells: CellTable | None = None, within: ThresholdRange | None = None
+    ) -> BoundInputs:
         """Round the sample to ``1/m``; `cells` are its `draw_table` on a grid at least that fine, if known."""
         cells = draw_table(sample, m) if cells is None else cells
         rounded, total, n = sample.on_grid(m), sample.total_weight, sample.n_draws
@@ -80,12 +85,15 @@ class BoundInputs(Frozen):
             effective_n=min(total**2 / float(cells.squares.sum()), float(n)),
             shares=np.stack([rounded.weight - positive, positive]) / total,
             square=_soft_squares(cells, rounded) / total**2,
-            plug_in=rounded.loss,
+            plug_in=rounded.curve().restricted(within).chord.loss,
             monotone=False,
+            within=within,
         )
 
     @classmethod
-    def as_is(cls, sample: Sample, effective_n: float | None = None) -> BoundInputs:
+    def as_is(
+        cls, sample: Sample, effective_n: float | None = None, within: ThresholdRange | None = None
+    ) -> BoundInputs:
         """Pool equal predictions; those of a compressed sample are rounded down to its grid.
 
         `effective_n` is that of the sample, unless a largest weight is stated.
@@ -98,7 +106,8 @@ class BoundInputs(Frozen):
         effective_n = min(sample.effective_n if effective_n is None else effective_n, float(n))
         shares = np.stack([table.negative, table.positive]) / total
         square = shares if _even(n, effective_n) else _pooled_squares(sample, table) / total**2
-        return cls(table.prob, n, effective_n, shares, square, curve.chord.loss, monotone=True)
+        plug_in = curve.restricted(within).chord.loss
+        return cls(table.prob, n, effective_n, shares, square, plug_in, monotone=True, within=within)
 
     def charge(self, tilt: float) -> Floats:
         """The charge for chance per unit of gain or loss, by entry: at least ``sum_i ln cosh(tilt v_i) / tilt``."""
@@ -117,13 +126,13 @@ class BoundInputs(Frozen):
         extra = self.charge(tilt)
         more, less = self.shares + extra, self.shares - extra
         prob, up, down = self.prob, (less[0], more[1]), (more[0], less[1])
-        mu = np.concatenate([[0.0], prob, [1.0]])
+        mu = corners(prob, self.within)
         if self.monotone:
-            largest = np.maximum(_rising_curve(prob, *up, mu), _rising_curve(prob, *down, mu))
+            sides = np.maximum(_rising_curve(prob, *up, mu), _rising_curve(prob, *down, mu))
         else:
             sides = one_way_curve(prob, *up, mu, up=True) + one_way_curve(prob, *down, mu, up=False)
-            largest = sides.max(axis=0)
-        return 2 * envelope(mu, largest).value
+        _, left, right = cut((mu, sides[0], sides[1]), self.within)
+        return 2 * envelope(mu, np.maximum(left, right)).value
 
 
 def _pooled_squares(sample: Sample, table: DistinctTable) -> Floats:
@@ -142,13 +151,12 @@ def _pooled_squares(sample: Sample, table: DistinctTable) -> Floats:
 
 
 def _rising_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats) -> Floats:
-    """The larger limit, at the thresholds, of the regret curve against all monotone recalibrations."""
+    """Both limits, at the thresholds, of the regret curve against all monotone recalibrations."""
     table = DistinctTable(prob, negative, positive)
     some = negative + positive > 0
     if not some.all():  # a row whose weight is charged away in full counts for nothing
         table = DistinctTable(prob[some], negative[some], positive[some])
-    sides = limits(table.prob, table.negative, table.positive, isotonic(table), mu, 1.0)
-    return np.asarray(np.maximum(*sides))
+    return np.stack(limits(table.prob, table.negative, table.positive, isotonic(table), mu, 1.0))
 
 
 def _soft_squares(cells: CellTable, rounded: RoundedSample) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid
+from rainproof.core.door import ThresholdRange, check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import at_most, html_rows, html_text, percent
@@ -56,6 +57,8 @@ class Guarantee(Result):
         The number of groups, if rows of a group depend on each other.
     max_weight : float or None
         The largest weight that a row (with groups, a group) can have, if it was stated.
+    threshold_range : ThresholdRange or None
+        The decisions that it is about: those whose thresholds lie in this range; None if it is about every decision.
     effective_n : float
         The number of independent rows of equal weight that carry as much information.
     grids : ndarray of int
@@ -68,7 +71,7 @@ class Guarantee(Result):
 
     _kind = "guarantee"
     _also = ("slack",)
-    _shown = ("bound", "response", "grid", "plug_in", "confidence_level", "method", "n", "anytime")
+    _shown = ("bound", "response", "grid", "threshold_range", "plug_in", "confidence_level", "method", "n", "anytime")
     response: Response
     grid: int | None
     bound: float
@@ -80,6 +83,7 @@ class Guarantee(Result):
     n: int
     groups: int | None
     max_weight: float | None
+    threshold_range: ThresholdRange | None
     effective_n: float
     grids: NDArray[np.int64]
     bounds: Floats
@@ -113,11 +117,15 @@ class Guarantee(Result):
                 f"reverse the order of some probabilities are not covered. On the {self.n:,} rows the loss is "
                 f"{self.plug_in:.2%}, compared with the best monotone recalibration in hindsight; {chance}"
             )
+        which, all_of = "", "all decisions"
+        if self.threshold_range is not None:
+            which, all_of = f" {self.threshold_range}", f"all decisions {self.threshold_range}"
         promise = (
-            f"With {percent(self.confidence_level)} confidence, every decision that acts on these {used} loses at most "
-            f"{at_most(self.bound)} of what is at stake (its best minus its worst payoff), in expectation{against}."
+            f"With {percent(self.confidence_level)} confidence, every decision{which} that acts on these {used} loses "
+            f"at most {at_most(self.bound)} of what is at stake (its best minus its worst payoff), in "
+            f"expectation{against}."
         )
-        return promise, f"This holds for all decisions at once, whatever their actions and payoffs. {meaning}"
+        return promise, f"This holds for {all_of} at once, whatever their actions and payoffs. {meaning}"
 
     def _assumption(self) -> str:
         one, what = ("row", "rows") if self.groups is None else ("group", f"{self.groups:,} groups of rows")
@@ -176,6 +184,7 @@ def guarantee(
     grid: int | Iterable[int] | None = None,
     groups: ArrayLike | None = None,
     max_weight: float | None = None,
+    threshold_range: float | tuple[float, float] | None = None,
     method: Method = "adaptive",
     anytime: bool = False,
 ) -> Guarantee:
@@ -221,6 +230,9 @@ def guarantee(
         The largest weight that a row can have (with `groups`: a whole group), known before the rows were seen. Needed
         where weights depend on the predictions, as importance weights for another population do, or where the size of
         a group is informative. The bound is then about the population in which rows count with their weight.
+    threshold_range : float or (float, float), optional
+        Bound the loss of decisions with one threshold, or whose thresholds all lie in this range, ends included: the
+        bound is smaller. Choose it before the rows are seen. Default: of every decision.
     method : {"adaptive", "hoeffding"}
         "adaptive" is far smaller if few predictions are close to a threshold, and never much larger; "hoeffding" can
         be checked by hand.
@@ -257,7 +269,8 @@ def guarantee(
 
     The same holds for "as_is", with CDL for monotone swaps (`calibration_decision_loss`) in place of
     :math:`\mathrm{CDL}(S_m)`: the population's worst task and monotone recalibration are again one g. There is no grid,
-    so all of the error probability goes to one bound.
+    so all of the error probability goes to one bound. With a `threshold_range`, g is the worst function among the
+    tasks of the range, and all suprema are over these tasks.
 
     Without `anytime` the confidence is for one number of rows, fixed in advance. With it, the values of :math:`\lambda`
     are :math:`2^{-k}`, whatever n, so that the bound comes from a supermartingale, and by Ville's inequality all bounds
@@ -295,7 +308,7 @@ def guarantee(
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
     check_share(confidence_level, "confidence_level")
     _check_options(response, method, grid, anytime)
-    n, effective_n = sample.n_draws, sample.effective_n
+    n, effective_n, within = sample.n_draws, sample.effective_n, check_range(threshold_range)
     chosen: list[int] = []
     if max_weight is not None:
         max_weight = check_max_weight(max_weight, _largest_weight(sample))
@@ -303,12 +316,12 @@ def guarantee(
     elif anytime:
         check_equal(n, effective_n)
     if response == "as_is":
-        evidence = [BoundInputs.as_is(sample, effective_n)]
+        evidence = [BoundInputs.as_is(sample, effective_n, within)]
     else:
         # With a stated largest weight the grids must depend on the number of draws alone.
         chosen = _grids(sample, grid, effective_n if max_weight is None else float(n), anytime=anytime)
         cells = draw_table(sample, chosen[-1])
-        evidence = [BoundInputs.rounded(sample, m, cells) for m in chosen]
+        evidence = [BoundInputs.rounded(sample, m, cells, within) for m in chosen]
     delta = (1 - confidence_level) / len(evidence)
     plug_ins = np.array([e.plug_in for e in evidence])
     simple = np.array([hoeffding(loss, effective_n, delta) for loss in plug_ins.tolist()])
@@ -335,6 +348,7 @@ def guarantee(
         n=sample.n,
         groups=sample.groups,
         max_weight=max_weight,
+        threshold_range=within,
         effective_n=effective_n,
         grids=np.array(chosen, np.int64),
         bounds=bounds[: len(chosen)],

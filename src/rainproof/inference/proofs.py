@@ -16,6 +16,7 @@ from rainproof.core._switch import sum_cells
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.curve import Chord, SwitchCurve, isotonic
 from rainproof.core.distinct import DistinctTable
+from rainproof.core.door import ThresholdRange, check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import REFUSED, Sample, as_sample, with_rate
 from rainproof.core.text import percent
@@ -64,6 +65,8 @@ class LossAtLeast(Result):
         proven that it is this one. None if `bound` is 0.
     changes : tuple of ActionChange
         The fixed change of actions that these rows suggest for `task`.
+    threshold_range : ThresholdRange or None
+        The decisions that it is about, as for `SwitchGuarantee`; None if about every decision.
     confidence_level : float
         The probability, at least, that the bound holds for a sample drawn as stated.
     n : int
@@ -78,18 +81,20 @@ class LossAtLeast(Result):
     bound: float
     task: DecisionTask | None
     changes: tuple[ActionChange, ...]
+    threshold_range: ThresholdRange | None
     confidence_level: float
     n: int
     groups: int | None
     seed: int | None
 
     def __str__(self) -> str:
+        which = "" if self.threshold_range is None else f" {self.threshold_range}"
         if self.bound == 0:
-            return "These rows do not prove that any decision loses by acting on the predictions as they are."
+            return f"These rows do not prove that any decision{which} loses by acting on the predictions as they are."
         found = (
-            f"With {percent(self.confidence_level)} confidence, there is a decision that acts on these predictions as "
-            f"they are and loses at least {100 * self.bound:.3g}% of what is at stake, in expectation, against a fixed "
-            "change of actions."
+            f"With {percent(self.confidence_level)} confidence, there is a decision{which} that acts on these "
+            f"predictions as they are and loses at least {100 * self.bound:.3g}% of what is at stake, in expectation, "
+            "against a fixed change of actions."
         )
         if self.task is None:
             return found
@@ -111,6 +116,7 @@ def loss_at_least(
     pos_label: Any = None,
     groups: ArrayLike | None = None,
     max_weight: float | None = None,
+    threshold_range: float | tuple[float, float] | None = None,
     confidence_level: float = 0.95,
     rng: Seed = 0,
 ) -> LossAtLeast:
@@ -135,6 +141,8 @@ def loss_at_least(
         independent.
     max_weight : float, optional
         As for `guarantee`: the largest weight that a row can have (with `groups`, a whole group), known beforehand.
+    threshold_range : float or (float, float), optional
+        Look for decisions with one threshold, or whose thresholds all lie in this range, ends included. Default: all.
     confidence_level : float
         The probability, at least, that the bound holds for a sample drawn as stated.
     rng : numpy.random.Generator or int
@@ -177,7 +185,7 @@ def loss_at_least(
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
     confidence_level = check_share(confidence_level, "confidence_level")
     generator, seed = as_seed(rng)
-    rows, delta = _Rows.read(sample, max_weight), 1 - confidence_level
+    rows, delta = _Rows.read(sample, check_range(threshold_range), max_weight), 1 - confidence_level
     bets, price = _costs(rows, delta)
     by_fit = _correction_chains(rows, _FITS, delta, generator)
     bound = at_least([chain for chains in by_fit for chain in chains], delta, bets)
@@ -194,6 +202,7 @@ def loss_at_least(
         bound=bound,
         task=task,
         changes=changes,
+        threshold_range=rows.within,
         confidence_level=confidence_level,
         n=sample.n,
         groups=sample.groups,
@@ -281,15 +290,19 @@ Cells = NDArray[np.int32]
 
 
 @cache
-def _thresholds(grid: int) -> tuple[Floats, Cells]:
-    """The thresholds that decisions are chosen from, multiples of ``1/grid``, and the last one up to each ``k/2^16``.
+def _thresholds(grid: int | None, within: ThresholdRange | None = None) -> tuple[Floats, ThresholdRange | None]:
+    """The thresholds that decisions are chosen from, which are multiples of ``1/grid``, and the range of them.
 
-    They are the multiples of 1/1024, and more near 0 and near 1, where rare events have theirs.
+    They are the multiples of 1/1024, more near 0 and near 1, where rare events have theirs, and the ends of the range;
+    with a grid, the next multiples outside of it.
     """
+    finest = min(grid or _FINEST, _FINEST)
+    if within is not None and grid is not None:
+        within = ThresholdRange(math.floor(within.low * grid) / grid, math.ceil(within.high * grid) / grid)
     near = np.concatenate([np.arange(1 << j, 2 << j, max(1, 1 << j >> 5)) for j in range(11)])
     edges = np.concatenate([near, _FINEST - near, np.arange(0, _FINEST + 1, _FINEST >> 10)])
-    edges = np.unique(edges[edges % max(1, _FINEST // grid) == 0])
-    return edges / _FINEST, np.repeat(np.arange(len(edges), dtype=np.int32), np.diff(edges, append=_FINEST + 1))
+    edges = edges[edges % (_FINEST // finest) == 0] / _FINEST
+    return np.unique(np.append(edges, within or ())), within
 
 
 @cache
@@ -316,6 +329,8 @@ class _Rows:
         The weight of each row over that of the largest possible draw.
     count : ndarray or None
         The number of rows in each entry, whose stakes are then all equal; None if each is a row.
+    within : ThresholdRange or None
+        The range that the thresholds of decisions lie in, if not all do; its ends are `edges`.
     """
 
     sample: Sample
@@ -324,9 +339,12 @@ class _Rows:
     event: NDArray[np.bool_]
     stake: Floats
     count: Ints | None
+    within: ThresholdRange | None
 
     @classmethod
-    def read(cls, sample: Sample, max_weight: float | None = None) -> _Rows:
+    def read(
+        cls, sample: Sample, threshold_range: ThresholdRange | None = None, max_weight: float | None = None
+    ) -> _Rows:
         """Put the rows in order, or pool those of one forecast that are alike.
 
         What is dealt then depends neither on how the rows came nor on whether one forecast was compressed.
@@ -340,11 +358,11 @@ class _Rows:
         alike = sample._group is None and (counts is not None or weight is None or bool(np.ptp(sample.mass) == 0))
         if not alike:
             sample = sample.in_order()
-        edges, number = _thresholds(min(sample.grid or _FINEST, _FINEST))
-        cells, event = tuple(number[at] for at in _places(sample)), sample.event
+        edges, within = _thresholds(sample.grid, threshold_range)
+        cells, event = _reached(sample, edges), sample.event
         if not alike:
             heaviest = float((sample.mass if sample._group is None else sample._draw_weight).max())
-            return cls(sample, edges, cells, event, sample.mass / check_max_weight(max_weight, heaviest), None)
+            return cls(sample, edges, cells, event, sample.mass / check_max_weight(max_weight, heaviest), None, within)
         each = sample.total_weight / sample.n if sample.n else 1.0
         stake, size = each / check_max_weight(max_weight, each), len(edges)
         if len(cells) == 1:
@@ -355,7 +373,7 @@ class _Rows:
             code = np.sort((cells[0].astype(np.int64) * size + cells[1]) * 2 + event)
             cells, event = tuple(np.divmod(code >> 1, size)), code & 1 == 1
             cells = tuple(part.astype(np.int32) for part in cells)
-        return cls(sample, edges, cells, event, np.full(len(event), stake), counts)
+        return cls(sample, edges, cells, event, np.full(len(event), stake), counts, within)
 
     @property
     def mass(self) -> Floats:
@@ -400,13 +418,14 @@ class _Rows:
         return Wager(stake, number, gain[:, some], per[:, some], threshold)
 
 
-def _places(sample: Sample) -> list[Ints]:
-    """The predictions of each forecast as multiples of ``1/2^16``, rounded down."""
+def _reached(sample: Sample, edges: Floats) -> tuple[Cells, ...]:
+    """The number of the last threshold up to each prediction, of each forecast."""
     if sample.grid is None:
         several = [sample._predictions(name) for name in sample.forecasts] or [sample.prob]
-        return [(_FINEST * prob).astype(np.int64) for prob in several]
-    found = sample._pair_cells() if sample.forecasts else (sample._cells.slot >> 1,)
-    return [cell.astype(np.int64) * _FINEST // sample.grid for cell in found]
+    else:
+        found = sample._pair_cells() if sample.forecasts else (sample._cells.slot >> 1,)
+        several = [cell / sample.grid for cell in found]
+    return tuple((np.searchsorted(edges, prob, "right") - 1).astype(np.int32) for prob in several)
 
 
 # What a rule makes of some rows: the kind of each; by kind, what it gains over each alternative and what that is a
@@ -451,12 +470,12 @@ def _chains(
     return found
 
 
-def _best_task(edges: Floats, sums: Floats, total: float, bets: Floats, price: float) -> Chord | None:
+def _best_task(rows: _Rows, sums: Floats, total: float, bets: Floats, price: float) -> Chord | None:
     """The task with the largest gain by a switch, less what chance costs; None if none gains.
 
     Gains count ``1 - bet/2`` times and losses ``1 + bet/2`` times, as in the logarithm of the bet to second order.
     """
-    curve = SwitchCurve(edges, sums / total, None, closed=True)
+    curve = SwitchCurve(rows.edges, sums / total, None, closed=True).restricted(rows.within)
     found = [(curve.chord(-bet / 2, back=True), bet) for bet in bets.tolist()]
     chord = max(found, key=lambda one: 2 * one[0].value - price / one[1])[0]
     return chord if chord.value > 0 else None
@@ -487,15 +506,19 @@ def _rule(edges: Floats, task: Chord | None, old: Cells, new: Cells, event: NDAr
     return lambda at: _gains(edges, chosen, old[at], new[at], event[at])
 
 
-def gain_at_least(sample: Sample, delta: float, rng: np.random.Generator) -> float | None:
+def gain_at_least(
+    sample: Sample, delta: float, rng: np.random.Generator, within: ThresholdRange | None = None
+) -> float | None:
     """There is a decision that gains at least this by the second forecast of a sample in place of the first.
 
     None if compressed rows of unequal weights cannot be divided.
     """
-    return _switch_gain(_Rows.read(sample), delta, rng) if sample._divisible else None
+    return _switch_gain(_Rows.read(sample, within), delta, rng) if sample._divisible else None
 
 
-def gain_of_choice(chooser: Sample, judge: Sample, delta: float, rng: Seed = 0) -> tuple[float, float]:
+def gain_of_choice(
+    chooser: Sample, judge: Sample, delta: float, rng: Seed = 0, within: ThresholdRange | None = None
+) -> tuple[float, float]:
     """Estimate, and bound from below, what some decision gains by the second forecast in place of the first.
 
     Returns the mean gain on the judge's rows of the task that the chooser's rows name, an estimate without bias, and
@@ -504,10 +527,10 @@ def gain_of_choice(chooser: Sample, judge: Sample, delta: float, rng: Seed = 0) 
     """
     if not judge.n or not chooser.total_weight > 0:
         return 0.0, 0.0
-    rows = _Rows.read(judge)
-    old, new = (_thresholds(_FINEST)[1][at] for at in _places(chooser))
+    rows = _Rows.read(judge, within)
+    old, new = _reached(chooser, rows.edges)
     known = sum_cells(old, new, chooser.event.view(np.uint8), chooser.mass, len(rows.edges) - 1), chooser.total_weight
-    task = _best_task(rows.edges, *known, *_costs(rows, delta))
+    task = _best_task(rows, *known, *_costs(rows, delta))
     if task is None:
         estimate = 0.0
     else:
@@ -524,7 +547,7 @@ def _switch_gain(rows: _Rows, delta: float, rng: np.random.Generator, known: _Su
         return sum_cells(old[at], new[at], event[at].view(np.uint8), mass, len(edges) - 1)
 
     def choose(sums: Floats, total: float) -> Sequence[_Rule | None]:
-        task = _best_task(edges, sums, total, bets, price)
+        task = _best_task(rows, sums, total, bets, price)
         return [_rule(edges, task, old, new, event)]
 
     return at_least(
@@ -573,7 +596,7 @@ def _correction(
     new = (np.searchsorted(edges, value, "right") - 1).astype(np.int32)
     old, outcome = _slots(len(edges))
     lost = sum_cells(old, new[old], outcome.view(np.uint8), sums, len(edges) - 1)
-    task = _best_task(edges, lost, total, bets, price)
+    task = _best_task(rows, lost, total, bets, price)
     return task, new, _rule(edges, task, cell, new[cell], event)
 
 
@@ -653,6 +676,8 @@ class ProvenGain(Result):
         A share of what is at stake; 0 if nothing is proven.
     gain_threshold : float or None
         Where these rows suggest the largest such gain, as an example; None if no gain is proven.
+    threshold_range : ThresholdRange or None
+        The range that the threshold lies in, as for `SwitchGuarantee`; None if it may be any.
     confidence_level : float
         The probability, at least, that a bound holds for a sample drawn as stated.
     """
@@ -661,6 +686,7 @@ class ProvenGain(Result):
     relative_threshold: float | None
     gain_at_least: float
     gain_threshold: float | None
+    threshold_range: ThresholdRange | None
     confidence_level: float
 
     @property
@@ -669,15 +695,15 @@ class ProvenGain(Result):
         return self.relative_at_least > 0
 
 
-def worth(sample: Sample, confidence_level: float, rng: Seed = 0) -> ProvenGain:
+def worth(sample: Sample, confidence_level: float, rng: Seed = 0, within: ThresholdRange | None = None) -> ProvenGain:
     """Bound what acting on the forecast gains over no forecast, from all rows."""
-    return _worth(_Rows.read(sample), confidence_level, rng)
+    return _worth(_Rows.read(sample, within), confidence_level, rng)
 
 
 def worth_of_choice(chooser: Sample, judge: Sample, confidence_level: float, rng: Seed = 0) -> ProvenGain:
     """Bound the same from some rows alone; others, which are independent of them, choose from the start."""
-    rows, (at,) = _Rows.read(judge), _places(chooser)
-    slot = 2 * _thresholds(_FINEST)[1][at] + chooser.event
+    rows = _Rows.read(judge)
+    slot = 2 * _reached(chooser, rows.edges)[0] + chooser.event
     return _worth(rows, confidence_level, rng, np.bincount(slot, chooser.mass, 2 * len(rows.edges)).astype(np.float64))
 
 
@@ -689,7 +715,7 @@ def _worth(rows: _Rows, confidence_level: float, rng: Seed, known: Floats | None
         return np.bincount(2 * cell[at] + event[at], mass, 2 * len(rows.edges)).astype(np.float64)
 
     def choose(sums: Floats, total: float) -> Sequence[_Rule | None]:
-        chosen = _best_thresholds(rows.edges, sums / total, price)
+        chosen = _best_thresholds(rows, sums / total, price)
         return [
             None if threshold is None else partial(_worths, rows, threshold, relative=relative)
             for threshold, relative in zip(chosen, (True, False), strict=True)
@@ -700,7 +726,7 @@ def _worth(rows: _Rows, confidence_level: float, rng: Seed, known: Floats | None
     bounds = [at_least(chains, delta, bets) for chains in found]
     all_rows = add(np.arange(len(event)), rows.mass) + (0.0 if known is None else known)
     total = float(all_rows.sum())
-    at = _best_thresholds(rows.edges, all_rows / total, price) if total > 0 else (None, None)
+    at = _best_thresholds(rows, all_rows / total, price) if total > 0 else (None, None)
     relative, gain = (
         None if k is None or bound == 0 else float(rows.edges[k]) for k, bound in zip(at, bounds, strict=True)
     )
@@ -709,12 +735,14 @@ def _worth(rows: _Rows, confidence_level: float, rng: Seed, known: Floats | None
         relative_threshold=relative,
         gain_at_least=bounds[1],
         gain_threshold=gain,
+        threshold_range=rows.within,
         confidence_level=confidence_level,
     )
 
 
-def _best_thresholds(mu: Floats, shares: Floats, price: float) -> tuple[int | None, int | None]:
+def _best_thresholds(rows: _Rows, shares: Floats, price: float) -> tuple[int | None, int | None]:
     """The thresholds at which a bound should be largest, in shares of perfect foresight and of what is at stake."""
+    mu, (low, high) = rows.edges, rows.within or (0.0, 1.0)
     false_alarms, hits = np.cumsum(shares.reshape(-1, 2)[::-1], axis=0)[::-1].T  # acting from each threshold on
     rate = float(hits[0])
     never = hits * (1 - mu) - false_alarms * mu
@@ -725,7 +753,7 @@ def _best_thresholds(mu: Floats, shares: Floats, price: float) -> tuple[int | No
     square = np.maximum(np.where(rate <= mu, against_never, against_always), _LEAST)
     bet = np.minimum(np.sqrt(2 * price / square), 0.5)
     likely = value - bet / 2 * square - price / bet
-    some = perfect > _LEAST  # elsewhere nothing is at stake
+    some = (perfect > _LEAST) & (mu >= low) & (mu <= high)  # elsewhere nothing is at stake
     if not some.any():
         return None, None
     relative, gain = (

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
 from rainproof.core.curve import SwitchCurve
+from rainproof.core.door import ThresholdRange, check_range
 from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample, as_paired
 from rainproof.core.text import at_least, at_most, percent, rows
@@ -49,6 +50,9 @@ class SwitchGuarantee(Result):
         The number of independent draws of equal weight that allow the same Hoeffding bound.
     grid : int or None
         For a compressed sample its grid m: all statements are about tasks whose thresholds are multiples of 1/m.
+    threshold_range : ThresholdRange or None
+        The decisions that all of this is about: those whose thresholds lie in this range (for a compressed sample its
+        ends are multiples of 1/m, the next ones outside the range asked for); None if about every decision.
     seed : int or None
         The seed of the orders of rows behind `gain_at_least`; None if a generator was given.
     anytime : bool
@@ -56,7 +60,7 @@ class SwitchGuarantee(Result):
     """
 
     _kind = "switch_guarantee"
-    _shown = ("harm", "gain", "harm_bound", "gain_at_least", "n")
+    _shown = ("harm", "gain", "harm_bound", "gain_at_least", "threshold_range", "n")
     harm: float
     gain: float
     harm_bound: float
@@ -69,6 +73,7 @@ class SwitchGuarantee(Result):
     groups: int | None
     effective_n: float
     grid: int | None
+    threshold_range: ThresholdRange | None
     seed: int | None
     anytime: bool = False
 
@@ -83,9 +88,12 @@ class SwitchGuarantee(Result):
         reach = -NormalDist().inv_cdf((1 - self.confidence_level) / 2) * error
         columns = {"loss": loss, "low": loss - reach, "high": loss + reach}
         if curve.closed:  # exact at the ends of the pieces; at 0 both forecasts lead to the action
-            return {"threshold": curve.edges} | {name: np.insert(part[1], 0, 0.0) for name, part in columns.items()}
-        threshold = np.repeat(curve.edges, 2)[1:-1]
-        return {"threshold": threshold} | {name: part.T.ravel() for name, part in columns.items()}
+            every = {"threshold": curve.edges}
+            every |= {name: np.insert(part[1], 0, 0.0) for name, part in columns.items()}
+        else:
+            every = {"threshold": np.repeat(curve.edges, 2)[1:-1]}
+            every |= {name: part.T.ravel() for name, part in columns.items()}
+        return every if curve.within is None else _inside(every, curve.within, closed=curve.closed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON: the curve by the points of `band`."""
@@ -95,24 +103,37 @@ class SwitchGuarantee(Result):
 
     def __str__(self) -> str:
         level = percent(self.confidence_level)
-        who = "" if self.grid is None else f" whose thresholds are multiples of 1/{self.grid}"
+        who = "" if self.threshold_range is None else f" {self.threshold_range}"
+        if self.grid is not None:
+            who += f"{' and' * bool(who)} whose thresholds are multiples of 1/{self.grid}"
         lines = [
             f"With {level} confidence, no decision{who} loses more than {at_most(self.harm_bound)} of what is at stake "
             "(its best minus its worst payoff) by switching to the new forecast, in expectation.",
-            self._proven_gain(level),
+            self._proven_gain(level, who),
             f"On {'this' if self.n == 1 else 'these'} {rows(self.n)} the largest loss is {at_most(self.harm)}"
             f"{_by(self.worst_task)}; the largest gain is {at_least(self.gain)}{_by(self.best_task)}.",
         ]
         return "\n".join(lines)
 
-    def _proven_gain(self, level: str) -> str:
+    def _proven_gain(self, level: str, who: str) -> str:
         if self.gain_at_least is None:
             why = "A bound at any time does not" if self.anytime else "Compressed rows of unequal weights cannot"
             return f"{why} prove a gain in any decision."
         if self.gain_at_least == 0:
-            return "These rows do not prove a gain in any decision."
+            return f"These rows do not prove a gain in any decision{who}."
         least = at_least(self.gain_at_least)
-        return f"With {level} confidence, there is a decision that gains at least {least}, in expectation."
+        return f"With {level} confidence, there is a decision{who} that gains at least {least}, in expectation."
+
+
+def _inside(columns: dict[str, Floats], within: ThresholdRange, *, closed: bool) -> dict[str, Floats]:
+    """The part of a curve that lies in its range; rows that act from its lower end on are the piece just below it."""
+    mu = columns["threshold"]
+    low = within.low if closed else np.nextafter(within.low, 0.0)
+    first, last = np.searchsorted(mu, low), np.searchsorted(mu, within.high, "right")
+    if not closed:  # without the piece before the range, and the one after it
+        first, last = first + (low > 0), last - (within.high < 1)
+    part = {name: column[first:last] for name, column in columns.items()}
+    return part | {"threshold": np.maximum(part["threshold"], within.low)}
 
 
 def _by(task: DecisionTask | None) -> str:
@@ -127,6 +148,7 @@ def switch_guarantee(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
     groups: ArrayLike | None = None,
+    threshold_range: float | tuple[float, float] | None = None,
     confidence_level: float = 0.95,
     rng: Seed = 0,
     anytime: bool = False,
@@ -150,6 +172,9 @@ def switch_guarantee(
     groups : array_like of shape (n,), optional
         The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
         independent.
+    threshold_range : float or (float, float), optional
+        What decisions lose and gain that have one threshold, or whose thresholds all lie in this range, ends included.
+        Choose it before the rows are seen. Default: every decision.
     confidence_level : float
         The probability, at least, that a bound holds for a sample drawn as stated; for each of the two bounds by
         itself.
@@ -169,7 +194,8 @@ def switch_guarantee(
     Every task with payoffs in [0, 1] is a mixture :math:`\nu` of thresholds with :math:`\int (1-\mu)\,d\nu \le 1` and
     :math:`\int \mu\,d\nu \le 1`. Its loss by the switch is :math:`\int D\,d\nu`, where :math:`D(\mu) = E[(y - \mu)
     (1\{p_{old} > \mu\} - 1\{p_{new} > \mu\})]` is the loss at one threshold. So the largest loss is twice the concave
-    envelope of :math:`\max(D, 0)` at 1/2; the task that loses it has at most two thresholds.
+    envelope of :math:`\max(D, 0)` at 1/2; the task that loses it has at most two thresholds. With a `threshold_range`,
+    D is set to 0 outside of it.
 
     `harm_bound` is the adaptive bound of `guarantee`, without its grid: the worst task of the population is one fixed
     function of a row with values in [-1, 1]. Rows on which both forecasts lead to the same action carry no chance, so
@@ -198,14 +224,14 @@ def switch_guarantee(
     generator, seed = as_seed(rng)
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
     sample = as_paired(y_true, {"p_old": p_old, "p_new": p_new}, **columns)
-    curve = sample.curve(*sample.forecasts)
+    curve = sample.curve(*sample.forecasts).restricted(within := check_range(threshold_range))
     doubt = 1 - confidence_level
     worst, best = curve.chord(), curve.chord(back=True)
     return SwitchGuarantee(
         harm=worst.loss,
         gain=best.loss,
         harm_bound=harm_bound(curve, sample, doubt, anytime=anytime),
-        gain_at_least=None if anytime else gain_at_least(sample, doubt, generator),
+        gain_at_least=None if anytime else gain_at_least(sample, doubt, generator, within),
         worst_task=worst_task(worst),
         best_task=worst_task(best),
         curve=curve,
@@ -214,6 +240,7 @@ def switch_guarantee(
         groups=sample.groups,
         effective_n=min(sample.effective_n, float(sample.n_draws)),
         grid=sample.grid,
+        threshold_range=curve.within,
         seed=seed,
         anytime=anytime,
     )
