@@ -101,6 +101,7 @@ def results(y, p):
         rainproof.measures.soft_binned_profile(sample),
         task,
         QUADRATIC,
+        rainproof.DecisionTask.from_costs(false_positive=1, false_negative=1 + p),
         task.mixture(),
     ]
     found += rainproof.swap_regret([1, 0], [0.1, 0.9], task).swaps

@@ -271,11 +271,11 @@ def test_frozen():
         (lambda: DecisionTask.threshold(0.5).payoff("act", 2), "y must be 0 or 1; it is 2"),
         (
             lambda: DecisionTask.from_dict({}),
-            "a task must be a dict with 'task' either 'actions' or 'quadratic' or 'classes'; it has None",
+            "a task must be a dict with 'task' either 'actions' or 'quadratic' or 'cases' or 'classes'; it has None",
         ),
         (
             lambda: DecisionTask.from_dict([1]),
-            "a task must be a dict with 'task' either 'actions' or 'quadratic' or 'classes'; it has None",
+            "a task must be a dict with 'task' either 'actions' or 'quadratic' or 'cases' or 'classes'; it has None",
         ),
         (
             lambda: DecisionTask.from_dict({"task": "actions", "actions": ["a", "b"]}),

@@ -19,11 +19,12 @@ from rainproof.assessment.evidence import Crossed, Evidence, gain_by_recalibrati
 from rainproof.assessment.result import BAND_DRAWS, Assessment, Parts
 from rainproof.assessment.segments import judge_segments
 from rainproof.assessment.summaries import GRIDS, DataSummary, shown_grid
+from rainproof.core.arrays import Floats
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.decisions.policies import choose_grid
 from rainproof.decisions.swaps import regret_curve
-from rainproof.decisions.tasks import DecisionTask
+from rainproof.decisions.tasks import CaseTask, DecisionTask
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.estimates import Influence, auroc
 from rainproof.inference.guarantees import Guarantee, guarantee
@@ -150,17 +151,22 @@ def compute(
 
 def _estimates(sample: Sample, crossed: Crossed | None, task: DecisionTask | None, level: float) -> dict[str, Any]:
     """The skill, recalibrated and as it is, and what recalibration gains, as far as they can be estimated."""
-    own = task.thresholds[0] if task is not None and len(task.thresholds) == 1 else None
+    one = task.thresholds if task is not None and len(task.thresholds) == 1 else ()
+    own: float | Floats | None = one[0] if one else None
+    stake: float | Floats = 1.0
     found: dict[str, Any] = {"skill": None, "skill_as_is": None, "gain": None}
     if not sample._divisible:
         return found
+    if isinstance(task, CaseTask):
+        task = task._on(sample)
+        own, stake = task.case_thresholds, task.false_positive + task.false_negative
     rows = Influence.of(sample._floor() if crossed is None else crossed.rows, pool=False)
     acts = (rows.prob >= (sample.event_rate if own is None else own)).astype(np.float64)
-    found["skill_as_is"] = skill(rows, acts, own, level)
+    found["skill_as_is"] = skill(rows, acts, own, level, stake)
     if crossed is None:
         return found | {"skill": found["skill_as_is"]}
-    found["skill"] = skill(rows, crossed.acts(own), own, level)
-    found["gain"] = gain_by_recalibration(crossed, thresholds(() if own is None else (own,), sample.event_rate), level)
+    found["skill"] = skill(rows, crossed.acts(own), own, level, stake)
+    found["gain"] = gain_by_recalibration(crossed, thresholds(one, sample.event_rate), level)
     return found
 
 
@@ -287,7 +293,7 @@ def assess(
     """
     generator, seed = as_seed(rng)
     options = check_options(task, confidence_level, tolerance, n_resamples, measures)
-    sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups)
+    sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups, task)
     sample = compressed_if_many(sample)
     with collect_warnings() as notes:
         found = compute(sample, segments, generator, counter(progress, steps(segments)), seed=seed, **options)
@@ -303,13 +309,19 @@ def read(
     pos_label: Any,
     by: ArrayLike | Mapping[str, ArrayLike] | None,
     groups: ArrayLike | None,
+    task: DecisionTask | None,
 ) -> tuple[Sample, Segments | None]:
-    """Return the sample of all rows, and the segments if there are any."""
+    """Return the sample of all rows, with the costs of each if the task has them, and the segments if there are any."""
     if isinstance(y_true, Segments):
+        if isinstance(task, CaseTask):
+            raise InputError("costs of each case go with rows: pass y_true, y_prob and by, not Segments")
         if any(given is not None for given in (y_prob, sample_weight, pos_label, by)):
             raise InputError("Segments hold predictions, weights, labels and names: pass nothing else with them")
         return ordered(as_sample(y_true.pooled, groups=groups)), y_true
-    sample = ordered(as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups, by=by))
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups, by=by)
+    if task is not None:
+        sample = task._beside(sample, ("y_true", y_true), ("y_prob", y_prob))
+    sample = ordered(sample)
     return sample, segments_of(sample)
 
 
@@ -321,7 +333,7 @@ def ordered(sample: Sample) -> Sample:
     group = sample._group
     if group is not None and sample._second is None and len(np.unique(group)) == len(group):
         sample = sample.ungrouped()
-    return sample.in_order() if sample.n <= MANY_ROWS or sample._group is not None else sample
+    return sample if _too_many(sample) else sample.in_order()
 
 
 def segments_of(sample: Sample) -> Segments | None:
@@ -333,8 +345,12 @@ def segments_of(sample: Sample) -> Segments | None:
 
 def compressed_if_many(sample: Sample) -> Sample:
     """Compress rows that are so many that resampling them would take minutes, and tell nothing more."""
-    many = sample.grid is None and sample.n > MANY_ROWS and sample._group is None
-    return sample.compress() if many else sample
+    return sample.compress() if _too_many(sample) else sample
+
+
+def _too_many(sample: Sample) -> bool:
+    """Whether there are so many rows that they are compressed; groups, and costs of each case, need the rows."""
+    return sample.grid is None and sample.n > MANY_ROWS and sample._group is None and sample._costs is None
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rainproof.assessment.evidence import Crossed, Deal
 from rainproof.core.arrays import Floats
@@ -16,8 +17,9 @@ from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
 from rainproof.core.text import aligned
 from rainproof.core.text import rows as count_rows
+from rainproof.decisions.policies import RoundingPolicy
 from rainproof.decisions.swaps import SwapRegret, swap_regret
-from rainproof.decisions.tasks import DecisionTask, FiniteTask
+from rainproof.decisions.tasks import CaseTask, DecisionTask, FiniteTask
 from rainproof.inference.estimates import Influence
 
 
@@ -40,6 +42,8 @@ LABELS = {
     Rule.NEVER: "Never act",
     Rule.PERFECT: "Perfect foresight",
 }
+ActionTask = FiniteTask | CaseTask
+"""A task with a list of actions."""
 _WITHOUT = (Rule.ALWAYS, Rule.NEVER)  # which need no forecast
 
 
@@ -61,10 +65,10 @@ class TaskResult(Result):
         The grid of the guarantee.
     costs : dict of Rule to Interval
         The cost per case, in the units of the task, with an approximate interval: of acting on the forecast
-        "as is", on the "recalibrated" forecast, from the best single "cut-off" on, "always" (the action for the highest
-        probabilities), "never" (that for the lowest), and with "perfect" foresight. Empty for tasks without a list of
-        actions; without "recalibrated" and "cut-off" where no map can be fitted, and without "cut-off" for tasks
-        with more than two actions.
+        "as is", on the "recalibrated" forecast, from the best single "cut-off" on (one for all cases), "always" (the
+        action for the highest probabilities), "never" (that for the lowest), and with "perfect" foresight. Empty for
+        tasks without a list of actions; without "recalibrated" and "cut-off" where no map can be fitted, and without
+        "cut-off" for tasks with more than two actions.
     saved : dict of Rule to Interval
         What "recalibrated", "always" and "never" save per case over acting on the forecast as it is; below 0 they cost
         more. Each interval holds by itself.
@@ -76,6 +80,8 @@ class TaskResult(Result):
         The number of rows.
     cost, cost_recalibrated, cost_best_cutoff, cost_always, cost_never, cost_perfect : Interval or None
         The entries of `costs`; None where there is none.
+    totals : dict of Rule to float
+        The cost by each rule of as many cases as there are rows.
     """
 
     _also: ClassVar = (
@@ -87,6 +93,7 @@ class TaskResult(Result):
         "cost_always",
         "cost_never",
         "cost_perfect",
+        "totals",
     )
     _shown: ClassVar = ("cost", "cost_recalibrated", "n")
 
@@ -110,12 +117,20 @@ class TaskResult(Result):
         confidence_level: float,
     ) -> TaskResult:
         """Compute the regret of a sample, and the costs on its rows, which are in folds where a map can be fitted."""
+        task = task._on(sample)
         regret = swap_regret(sample, task=task)
-        on = sample.on_grid(grid)
-        table = DistinctTable(on.index / grid, np.maximum(on.weight - on.positive, 0.0), on.positive)
-        rounded = swap_regret(Sample._from_distinct(table, sample.n), task=task)
-        if not isinstance(task, FiniteTask) or not sample._divisible:
-            return cls(task=task, regret=regret, rounded=rounded, grid=grid)
+        if isinstance(task, CaseTask):
+            rounded = swap_regret(sample, task=task, response=RoundingPolicy(task, grid))
+        else:
+            on = sample.on_grid(grid)
+            table = DistinctTable(on.index / grid, np.maximum(on.weight - on.positive, 0.0), on.positive)
+            rounded = swap_regret(Sample._from_distinct(table, sample.n), task=task)
+        if not isinstance(task, ActionTask) or not sample._divisible:
+            flagged = {}
+            if isinstance(task, ActionTask) and len(task.order) == 2:
+                acts = task.best_index(sample.prob) == task.order[-1]
+                flagged[Rule.AS_IS] = float(sample.mass @ acts) / sample.total_weight
+            return cls(task=task, regret=regret, rounded=rounded, grid=grid, acted=flagged)
         rows = sample._floor() if crossed is None else crossed.rows
         actions, cutoff, two = simple_actions(task, rows), None, len(task.order) == 2
         cost = {rule: paid(task, action, rows) for rule, action in actions.items()}
@@ -123,15 +138,15 @@ class TaskResult(Result):
         if crossed is not None:
             cost[Rule.RECALIBRATED] = crossed.mean(lambda deal: paid(task, task.best_index(deal.better), rows))
         if crossed is not None and two:
-            first = crossed.deals[0].cross
-            cutoff = _best_cutoff(task, first.prob, first.weight.sum(axis=0))
+            first = crossed.deals[0]
+            cutoff = _best_cutoff(first.cross.prob, _gains(task, first, rows).sum(axis=0))
             cost[Rule.CUTOFF] = crossed.mean(lambda deal: paid(task, _from_cutoffs(task, deal, rows), rows))
             acted[Rule.CUTOFF] = crossed.mean(lambda deal: _from_cutoffs(task, deal, rows) == task.order[-1])
             acted[Rule.RECALIBRATED] = crossed.mean(lambda deal: task.best_index(deal.better) == task.order[-1])
         costs = {rule: rule_cost(task, rule, cost[rule], rows, confidence_level) for rule in Rule if rule in cost}
-        other, most = (Rule.RECALIBRATED, *_WITHOUT), float(np.ptp(task.matrix, axis=0).max())
+        other, most = (Rule.RECALIBRATED, *_WITHOUT), differences(task)
         saved = {rule: cost[Rule.AS_IS] - cost[rule] for rule in other if rule in cost}
-        less = {rule: mean_cost(x, np.array([-most, most]), rows, confidence_level) for rule, x in saved.items()}
+        less = {rule: mean_cost(x, most, rows, confidence_level) for rule, x in saved.items()}
         mass = rows.mass / rows.mass.sum()
         return cls(
             task=task,
@@ -176,6 +191,11 @@ class TaskResult(Result):
         return self.costs.get(Rule.PERFECT)
 
     @property
+    def totals(self) -> dict[Rule, float]:
+        """The cost by each rule of as many cases as there are rows."""
+        return {rule: cost.value * self.n for rule, cost in self.costs.items()}
+
+    @property
     def text(self) -> str:
         """The decision in words."""
         return str(self.task)
@@ -188,7 +208,7 @@ class TaskResult(Result):
     @property
     def errors(self) -> tuple[float, float] | None:
         """What a false alarm and a miss cost, where there are two actions and the right one costs nothing."""
-        if not isinstance(self.task, FiniteTask) or len(self.task.order) != 2:
+        if not isinstance(self.task, FiniteTask) or len(self.task.order) != 2:  # not those of single cases
             return None
         (spared, missed), (alarm, hit) = self.task.matrix[list(self.task.order)].tolist()
         return (-alarm, -missed) if spared == hit == 0 else None
@@ -216,19 +236,28 @@ class TaskResult(Result):
         return "\n".join([self.text, f"Cost per case, from {count_rows(self.n)}:", *aligned(lines, left=(0, 2))])
 
 
-def simple_actions(task: FiniteTask, rows: Sample) -> dict[Rule, Any]:
+def simple_actions(task: ActionTask, rows: Sample) -> dict[Rule, Any]:
     """The index of the action for each row, by rules that are not fitted."""
-    best = task.matrix.argmax(axis=0)
     return {
         Rule.AS_IS: task.best_index(rows.prob),
         Rule.ALWAYS: np.full(len(rows.prob), task.order[-1]),
         Rule.NEVER: np.full(len(rows.prob), task.order[0]),
-        Rule.PERFECT: best[rows.event.astype(np.intp)],
+        Rule.PERFECT: _of_rows(task.by_case.argmax(axis=0), rows),
     }
 
 
-def segment_costs(sample: Sample, task: FiniteTask) -> dict[str, float]:
+def _of_rows(by_outcome: NDArray[Any], rows: Sample) -> NDArray[Any]:
+    """What each row has, of an array by outcome and, at the end, by case (or the same in all)."""
+    found: NDArray[Any] = np.where(rows.event, by_outcome[..., 1, :], by_outcome[..., 0, :])
+    return found
+
+
+def segment_costs(sample: Sample, task: ActionTask) -> dict[str, float]:
     """What acting on the forecast costs per case on some rows, and the better of always and never acting."""
+    if isinstance(task, CaseTask):
+        task, share = task._on(sample), sample.mass / sample.total_weight
+        as_is, *without = (float(share @ paid(task, action, sample)) for action in (task.best_index(sample.prob), 0, 1))
+        return {"cost": as_is + 0.0, "cost_without": min(without) + 0.0}
     table = sample.distinct()
     mass = np.stack([table.negative, table.positive], axis=1) / sample.total_weight
     forecast = -float((mass * task.matrix[task.best_index(table.prob)]).sum())
@@ -236,43 +265,62 @@ def segment_costs(sample: Sample, task: FiniteTask) -> dict[str, float]:
     return {"cost": forecast + 0.0, "cost_without": min(rules) + 0.0}  # no -0
 
 
-def _best_cutoff(task: FiniteTask, prob: Floats, weight: Floats) -> float:
-    """The prediction from which acting costs least, given the weight of either outcome; 2 is never."""
-    low, high = task.matrix[list(task.order)]
-    gain = weight[0] * (high[0] - low[0]) + weight[1] * (high[1] - low[1])  # of acting, by prediction
+def _best_cutoff(prob: Floats, gain: Floats) -> float:
+    """The prediction from which acting costs least, given what acting gains at each; 2 is never."""
     total = np.append(np.cumsum(gain[::-1])[::-1], 0.0)
     return float(np.append(prob, 2.0)[int(np.argmax(total))])
 
 
-def _from_cutoffs(task: FiniteTask, deal: Deal, rows: Sample) -> Any:
+def _gains(task: ActionTask, deal: Deal, rows: Sample) -> Floats:
+    """What acting gains over not acting, summed by fold and prediction."""
+    if isinstance(task, CaseTask):
+        gain = rows.mass * (paid(task, 0, rows) - paid(task, 1, rows))
+        folds, size = deal.cross.weight.shape[0], len(deal.cross.prob)
+        found: Floats = np.bincount(deal.fold * size + deal.cross.entry, gain, folds * size).astype(np.float64)
+        return found.reshape(folds, size)
+    low, high = task.matrix[list(task.order)]
+    return np.tensordot(deal.cross.weight, high - low, (1, 0)).astype(np.float64, copy=False)
+
+
+def _from_cutoffs(task: ActionTask, deal: Deal, rows: Sample) -> Any:
     """The action of each row from the cut-off on that is best on the other folds."""
-    whole, cuts = deal.cross.weight.sum(axis=0), []
-    for own in deal.cross.weight:
-        cuts.append(_best_cutoff(task, deal.cross.prob, whole - own))
+    gains = _gains(task, deal, rows)
+    cuts = [_best_cutoff(deal.cross.prob, gains.sum(axis=0) - own) for own in gains]
     return np.where(rows.prob >= np.array(cuts)[deal.fold], task.order[-1], task.order[0])
 
 
-def paid(task: FiniteTask, action: Any, rows: Sample) -> Floats:
+def paid(task: ActionTask, action: Any, rows: Sample) -> Floats:
     """The cost of each row by its action."""
-    cost: Floats = -task.matrix[action, rows.event.astype(np.intp)]
+    payoffs = np.broadcast_to(task.by_case, (*task.by_case.shape[:2], len(rows.prob)))
+    cost: Floats = -payoffs[action, rows.event.astype(np.intp), np.arange(len(rows.prob))]
     return cost
 
 
 def mean_cost(cost: Floats, possible: Floats, rows: Sample, confidence_level: float) -> Interval | None:
     """The mean with an interval; draws are rows or groups. None from a single one.
 
-    `possible` holds the costs that a case can have.
+    `possible` holds the costs that a case can have, in its last dimension those of each case (or one for all).
     """
     if rows.n_draws < 2:
         return None
-    return _plain(Influence.of(rows, pool=False).mean(cost, possible.min(), possible.max(), confidence_level))
+    ends = possible.reshape(-1, possible.shape[-1])
+    varies = bool(np.ptp(ends, axis=1).any())
+    least, most = (end if varies else float(end[0]) for end in (ends.min(axis=0), ends.max(axis=0)))
+    return _plain(Influence.of(rows, pool=False).mean(cost, least, most, confidence_level))
 
 
-def rule_cost(task: FiniteTask, rule: Rule, cost: Floats, rows: Sample, confidence_level: float) -> Interval | None:
+def differences(task: ActionTask) -> Floats:
+    """By how much two ways of acting can differ in cost at most, either way round; of each case, or one for all."""
+    most = np.ptp(task.by_case, axis=0).max(axis=0)
+    return np.stack([-most, most])
+
+
+def rule_cost(task: ActionTask, rule: Rule, cost: Floats, rows: Sample, confidence_level: float) -> Interval | None:
     """The mean cost of a rule; a case can cost what its actions can cost."""
-    possible = {Rule.ALWAYS: task.matrix[task.order[-1]], Rule.NEVER: task.matrix[task.order[0]]}
-    possible[Rule.PERFECT] = task.matrix.max(axis=0)
-    return mean_cost(cost, -possible.get(rule, task.matrix), rows, confidence_level)
+    payoffs = task.by_case
+    possible = {Rule.ALWAYS: payoffs[task.order[-1]], Rule.NEVER: payoffs[task.order[0]]}
+    possible[Rule.PERFECT] = payoffs.max(axis=0)
+    return mean_cost(cost, -possible.get(rule, payoffs), rows, confidence_level)
 
 
 def _plain(found: Interval) -> Interval:

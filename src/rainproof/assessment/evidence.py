@@ -29,17 +29,25 @@ _MANY = 2000  # draws that one deal is enough for
 _SLIGHT = 0.05  # of the tolerance: recalibration that surely gains no more can wait
 
 
-def skill(rows: Influence, acts: Floats, threshold: float | None, confidence_level: float) -> Interval | None:
+def skill(
+    rows: Influence,
+    acts: Floats,
+    threshold: float | Floats | None,
+    confidence_level: float,
+    stake: float | Floats = 1.0,
+) -> Interval | None:
     r"""The value of acting on some rows over no forecast, as a share of what perfect foresight would gain.
 
-    `acts` has how much each row is acted on: 0 or 1, or a mean of such.
+    `acts` has how much each row is acted on: 0 or 1, or a mean of such. The threshold may be that of each row, and so
+    the `stake`: what a false alarm and a miss cost together.
 
     Notes
     -----
-    With the threshold :math:`\mu`, the event rate :math:`\pi` and the acts A, the value of acting is
-    :math:`E[(y-\mu) A] - \max(0, \pi - \mu)` and foresight gains :math:`\min(\mu (1-\pi), (1-\mu) \pi)`. Without a
-    threshold it is the event rate, where the ratio is :math:`E[(y - \pi) A] / (\pi (1 - \pi))`: the share of events
-    acted on less that of other rows. None if all outcomes are the same.
+    With the threshold :math:`\mu`, the stake s and the acts A, the value of acting is
+    :math:`E[s (y-\mu) A] - \max(0, E[s (y-\mu)])` and foresight gains :math:`\min(E[s \mu (1-y)], E[s (1-\mu) y])`.
+    Without a threshold it is the event rate :math:`\pi`, where the ratio is :math:`E[(y - \pi) A] / (\pi (1 - \pi))`:
+    the share of events acted on less that of other rows. None if all outcomes are the same, or if foresight gains
+    nothing.
     """
     rate, share = float(rows.share @ rows.event), rows.share
     if rows.one_class or min(rate, 1 - rate) < _TINY:
@@ -50,18 +58,22 @@ def skill(rows: Influence, acts: Floats, threshold: float | None, confidence_lev
         value = hits - alarms
         each = [(alarms - acts) / (1 - rate), (acts - hits) / rate]
     else:
-        low = rate <= threshold
-        best = (1 - threshold) * rate if low else threshold * (1 - rate)
+        low = float(share @ (stake * (rows.event - threshold))) <= 0
         taken = acts if low else acts - 1
-        value = float(share @ ((rows.event - threshold) * taken)) / best
-        slope = -value / rate if low else value / (1 - rate)
-        each = [((y - threshold) * taken - value * best) / best + slope * (y - rate) for y in (0, 1)]
-    influence, unseen = rows.of_outcomes(each[0], each[1])
+        foresight = [stake * ((1 - threshold) * y if low else threshold * (1 - y)) for y in (0, 1)]
+        best = float(share @ np.where(rows.event, foresight[1], foresight[0]))
+        if best == 0:
+            return None
+        value = float(share @ (stake * (rows.event - threshold) * taken)) / best
+        each = [(stake * (y - threshold) * taken - value * foresight[y]) / best for y in (0, 1)]
+    relative, ends = rows.of_outcomes(each[0] / stake, each[1] / stake)
+    influence, unseen = relative * stake, (ends[0] * rows.size(stake), ends[1] * rows.size(stake))
     for outcome in (False, True):  # deviations from the mean of few rows are too small
         some = rows.event == outcome
         mean, n = float(share[some] @ influence[some] / share[some].sum()), max(rows.effective(outcome), 2.0)
         influence[some] = mean + (influence[some] - mean) * math.sqrt(n / (n - 1))
-    return rows.interval(value, influence, unseen, confidence_level).within(-math.inf, 1.0)
+    varies = bool(np.ptp(stake))
+    return rows.interval(value, influence, unseen, confidence_level, symmetric=varies).within(-math.inf, 1.0)
 
 
 class Gain(Result):
@@ -129,7 +141,7 @@ class Crossed(NamedTuple):
         found: Floats = np.mean([column(deal) for deal in self.deals], axis=0, dtype=np.float64)
         return found
 
-    def acts(self, threshold: float | None) -> Floats:
+    def acts(self, threshold: float | Floats | None) -> Floats:
         """How much each row is acted on, recalibrated.
 
         Without a threshold it is the event rate of the other folds, which is high where that of the fold is low: so

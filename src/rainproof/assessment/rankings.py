@@ -25,7 +25,7 @@ from rainproof.assessment.assessing import (
     segments_of,
     steps,
 )
-from rainproof.assessment.costs import Rule, mean_cost, paid, rule_cost, simple_actions
+from rainproof.assessment.costs import ActionTask, Rule, differences, mean_cost, paid, rule_cost, simple_actions
 from rainproof.assessment.result import SCHEMA, Assessment, Reported
 from rainproof.core import VERSION
 from rainproof.core.arrays import Floats
@@ -33,7 +33,7 @@ from rainproof.core.result import Interval, Result, plain
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, html_rows, wrapped
-from rainproof.decisions.tasks import DecisionTask, FiniteTask
+from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.estimates import auroc
 from rainproof.inference.options import Progress, Seed, as_seed
@@ -70,8 +70,8 @@ class RankedForecast(Result):
     def of(cls, a: Assessment, sample: Sample, rows: Sample, task: DecisionTask | None) -> RankedForecast:
         """Compute the costs and scores of a forecast."""
         cost = None
-        if isinstance(task, FiniteTask):
-            cost = mean_cost(_costs(task, rows), -task.matrix, rows, a.confidence_level)
+        if isinstance(task, ActionTask):
+            cost = rule_cost(task._on(rows), Rule.AS_IS, _costs(task, rows), rows, a.confidence_level)
         return cls(
             name=str(a.name),
             grade=a.verdict.grade,
@@ -88,8 +88,9 @@ _REFERENCES = (Rule.ALWAYS, Rule.NEVER, Rule.PERFECT)
 
 def references(task: DecisionTask | None, rows: Sample, confidence_level: float) -> dict[Rule, Interval]:
     """What always and never acting, and perfect foresight, cost; nothing if the decision has no list of actions."""
-    if not isinstance(task, FiniteTask):
+    if not isinstance(task, ActionTask):
         return {}
+    task = task._on(rows)
     actions = simple_actions(task, rows)
     costs = {
         rule: rule_cost(task, rule, paid(task, actions[rule], rows), rows, confidence_level) for rule in _REFERENCES
@@ -153,13 +154,14 @@ def cost_difference(
     task: DecisionTask | None, a: Sample, b: Sample, confidence_level: float, *, paired: bool
 ) -> Interval | None:
     """The cost of a minus that of b, row by row where the rows are the same."""
-    if not isinstance(task, FiniteTask):
+    if not isinstance(task, ActionTask):
         return None
     one, other = _costs(task, a), _costs(task, b)
     if paired:
-        most = float(np.ptp(task.matrix, axis=0).max())
-        return mean_cost(one - other, np.array([-most, most]), a, confidence_level)
-    first, second = (mean_cost(cost, -task.matrix, rows, confidence_level) for cost, rows in ((one, a), (other, b)))
+        return mean_cost(one - other, differences(task._on(a)), a, confidence_level)
+    first, second = (
+        rule_cost(task._on(rows), Rule.AS_IS, cost, rows, confidence_level) for cost, rows in ((one, a), (other, b))
+    )
     if first is None or second is None:
         return None
     value = first.value - second.value
@@ -168,9 +170,10 @@ def cost_difference(
     return Interval(value=value, low=low, high=high, confidence_level=confidence_level)
 
 
-def _costs(task: FiniteTask, rows: Sample) -> Floats:
+def _costs(task: ActionTask, rows: Sample) -> Floats:
     """The cost of each row, if the action is taken that is best should the probability be right."""
-    return paid(task, task.best_index(rows.prob), rows)
+    own = task._on(rows)
+    return paid(own, own.best_index(rows.prob), rows)
 
 
 Forecast = Sample | Segments | tuple[ArrayLike, ArrayLike]
@@ -357,7 +360,7 @@ def assess_many(
     start = int(generator.integers(2**63)) if seed is None else seed
     chosen = check_options(task, confidence_level, tolerance, n_resamples, measures)
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
-    whole, segmented, paired = _read(forecasts, y_prob, columns)
+    whole, segmented, paired = _read(forecasts, y_prob, columns, task)
     couples = list(combinations(whole, 2))
     step = counter(progress, len(couples) + sum(steps(segmented.get(name)) for name in whole))
     assessments, notes = [], dict[str, RainproofWarning]()
@@ -395,7 +398,9 @@ def assess_many(
     )
 
 
-def _read(forecasts: Any, y_prob: Any, columns: dict[str, Any]) -> tuple[dict[str, Sample], dict[str, Segments], bool]:
+def _read(
+    forecasts: Any, y_prob: Any, columns: dict[str, Any], task: DecisionTask | None
+) -> tuple[dict[str, Sample], dict[str, Segments], bool]:
     """Return the sample of each forecast, its segments, and whether all are of the same rows."""
     if not isinstance(forecasts, Mapping) and not isinstance(forecasts, Sample) and y_prob is None:
         raise InputError(
@@ -410,7 +415,7 @@ def _read(forecasts: Any, y_prob: Any, columns: dict[str, Any]) -> tuple[dict[st
         rows = {str(name): _rows(str(name), forecast) for name, forecast in forecasts.items()}
         first = next(iter(rows.values()))[0]
         if any(prob is None or outcomes is not first for outcomes, prob in rows.values()):
-            read_ = {name: read(*row, **columns) for name, row in rows.items()}
+            read_ = {name: read(*row, **columns, task=task) for name, row in rows.items()}
             found = {name: sample for name, (sample, _) in read_.items()}
             return found, {name: own for name, (_, own) in read_.items() if own is not None}, len(rows) == 1
         forecasts, y_prob = first, {name: prob for name, (_, prob) in rows.items()}
@@ -420,6 +425,8 @@ def _read(forecasts: Any, y_prob: Any, columns: dict[str, Any]) -> tuple[dict[st
         sample = forecasts
     else:
         sample = Sample(forecasts, y_prob, **columns)
+    if task is not None:
+        sample = task._beside(sample, ("y_true", forecasts), *(y_prob or {}).items())
     sample = ordered(sample)
     found = {name: sample[name] for name in sample.forecasts}
     segments = {name: own for name, one in found.items() if (own := segments_of(one)) is not None}

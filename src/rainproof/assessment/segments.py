@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rainproof.assessment import words
-from rainproof.assessment.costs import segment_costs
+from rainproof.assessment.costs import ActionTask, segment_costs
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Result
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned
-from rainproof.decisions.tasks import DecisionTask, FiniteTask
+from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import FewRowsWarning, RainproofWarning
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.intervals import confidence_interval
@@ -187,7 +187,7 @@ def judge_segments(
                 flagged=q_value is not None and q_value <= fdr,
                 loss=losses[k].plug_in if k in losses else None,
                 loss_bound=losses[k].bound if k in losses else None,
-                **(segment_costs(sample, task) if isinstance(task, FiniteTask) else {}),
+                **(segment_costs(sample, task) if isinstance(task, ActionTask) else {}),
                 **numbers,
             )
         )

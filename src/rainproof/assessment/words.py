@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from rainproof.assessment.costs import LABELS, Rule
 from rainproof.core.result import Interval, Result
 from rainproof.core.text import KEEPS_RANKING, at_least, at_most, percent, rows, short, these_rows
+from rainproof.decisions.tasks import CaseTask
 
 if TYPE_CHECKING:
     from rainproof.assessment.advice import PredictionSwap, ThresholdAdvice
@@ -47,6 +48,7 @@ _CALIBRATED = (
     "them, whatever its costs, would gain by changing actions in hindsight."
 )
 _INDIVISIBLE = "compressed rows of unequal weight cannot be divided."
+_NOT_OF_CASES = " Guarantees are about decisions whose costs are the same in every case."
 _LIKELY = 0.2  # p-values above this say nothing worth a look
 _OWN_THRESHOLD = "your own threshold on (10% if a miss costs 9 times a false alarm)"
 
@@ -213,6 +215,8 @@ def headline(e: Evidence, task: TaskResult | None) -> str:
     if e.grade == "avoid":
         if task is not None and len(task.task.thresholds) == 1:
             return f"You can do without them: at your threshold ({_threshold(task)}) they gain next to nothing."
+        if task is not None and isinstance(task.task, CaseTask):
+            return "You can do without them: at the threshold of each case they gain next to nothing."
         return "Do without them. They hardly tell cases with the event from others, even recalibrated."
     if e.grade == "use" and not c.rejected:
         clear = "clear " * (c.p_value <= _LIKELY)
@@ -315,10 +319,13 @@ def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
         return f"act always if you act from less than {rate} on, else never."
     if task is None:
         return f"act from {_OWN_THRESHOLD}."
-    if len(task.task.thresholds) != 1:
-        return "take the action that is best for the probability."
     flagged = f" That flags {share(task.acted[rule])} of the cases." if rule in task.acted else ""
-    return f"act from {share(task.task.thresholds[0])} on.{flagged}"
+    if len(task.task.thresholds) == 1:
+        return f"act from {share(task.task.thresholds[0])} on.{flagged}"
+    if isinstance(task.task, CaseTask):
+        own = "what a false alarm costs there, divided by what a false alarm and a miss cost together"
+        return f"act on each case from its own threshold on: {own}.{flagged}"
+    return "take the action that is best for the probability."
 
 
 def commands(e: Evidence, rule: Rule | None, voice: Voice = PYTHON) -> tuple[str, ...]:
@@ -356,6 +363,8 @@ def table(e: Evidence, task: TaskResult | None) -> list[list[str]]:
         sizes = [abs(cost.value) for cost in costs.values() if cost.value] or [1.0]
         digits = max(min(sizes), max(sizes) / 100)
         body.append(("cost per case", {rule: money(cost.value, digits) for rule, cost in costs.items()}))
+        if isinstance(task.task, CaseTask):
+            body.append(("cost in total", {rule: f"{total:,.0f}" for rule, total in task.totals.items()}))
         body.append(("cases acted on", {rule: share(acted) for rule, acted in task.acted.items()}))
     c = e.calibration
     said = {Rule.AS_IS: share(c.mean_prediction)}
@@ -397,6 +406,7 @@ def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator
     if task is not None and task.cost is not None:
         before, now = task.cost.value, task.costs.get(rule or Rule.AS_IS, task.cost).value
         entered = "" if task.errors is None else " False alarm {:g}, miss {:g}.".format(*task.errors)
+        entered = " Costs of each case." if isinstance(task.task, CaseTask) else entered
         value = money(before)
         if before != now:
             value = f"{money(before, before - now)} \u2192 {money(now, before - now)}"
@@ -423,15 +433,18 @@ def _tested(e: Evidence) -> str:
     )
 
 
-def _skill(e: Evidence) -> str:
+def _skill(e: Evidence, task: TaskResult | None) -> str:
     if e.skill is None:
         return f"Skill is not defined: {'all outcomes are the same.' if e.rarer == 0 else _INDIVISIBLE}"
     raw = "" if e.skill_as_is is None else f"; as they are {e.skill_as_is.value:.2f}"
     area = "" if e.auroc is None else f" AUROC {e.auroc:.3f}."
+    where = "your threshold, else at the event rate"
+    if task is not None and isinstance(task.task, CaseTask):
+        where = "the threshold of each case"
     return (
         f"Skill {e.skill.value:.2f} ({e.skill.low:.2f} to {e.skill.high:.2f}), recalibrated{raw}: what acting on them "
         "gains over no forecast (the better of always and never acting), as a share of what perfect foresight would "
-        f"gain, at your threshold, else at the event rate. Maps are judged on rows that they were not fitted to.{area}"
+        f"gain, at {where}. Maps are judged on rows that they were not fitted to.{area}"
     )
 
 
@@ -480,7 +493,7 @@ def _all_costs(task: TaskResult) -> str:
     shown = "; ".join(f"{LABELS[rule].lower()} {interval(cost)}" for rule, cost in task.costs.items())
     return (
         f"Your decision, cost per case on {rows(task.n)}, with approximate intervals: {shown}. Maps and cut-offs are "
-        "judged on rows that they were not fitted to."
+        f"judged on rows that they were not fitted to.{_NOT_OF_CASES * isinstance(task.task, CaseTask)}"
     )
 
 
@@ -518,7 +531,7 @@ def details(
 ) -> Iterator[Statement]:
     """What the verdict rests on, in the order of reading."""
     yield Statement("calibration", _tested(e))
-    yield Statement("skill", _skill(e))
+    yield Statement("skill", _skill(e, task))
     yield Statement("recalibration", _recalibration(e))
     if task is not None and task.cost is not None:
         yield Statement("cost", _all_costs(task))

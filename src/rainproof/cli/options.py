@@ -282,4 +282,5 @@ def task_of(arguments: argparse.Namespace, actions: Sequence[str] = ("wait", "ac
         return None
     if None in costs:
         raise InputError("--cost-fp and --cost-fn must be given together: their ratio sets the threshold")
-    return DecisionTask.from_costs(false_positive=costs[0], false_negative=costs[1], actions=actions)
+    task: DecisionTask = DecisionTask.from_costs(false_positive=costs[0], false_negative=costs[1], actions=actions)
+    return task

@@ -162,6 +162,7 @@ class Sample:
     _several: Mapping[str, NDArray[Any]] | None = None  # the predictions of each forecast
     _segments: tuple[tuple[str, ...], dict[Any, Ints]] | None = None  # the names of `by`, and the rows of each segment
     _rates: tuple[float, float] | None = None  # the range of base rates; two equal ones for a single rate
+    _costs: Floats | None = None  # what a false alarm and a miss cost in each row
 
     def __new__(cls, y_true: Any, y_prob: Any, **columns: Any) -> Self:
         """Make a `ClassSample` of more than two classes."""
@@ -263,6 +264,22 @@ class Sample:
                     numbers[at] = k
                 places = {key: np.flatnonzero(numbers[whole] == k) for k, key in enumerate(places)}
             self._segments = names, places
+
+    def _with_costs(self, costs: Floats, *columns: tuple[str, Any]) -> Self:
+        """The same rows with the costs of each, which were checked; `columns` are all that the caller gave."""
+        self._refuse_cells("costs of each case need")
+        if self._ordered or self._costs is not None:
+            raise InputError(
+                "costs of each case go with the rows as they came: pass them with the sample of these rows"
+            )
+        door.check_aligned(*columns)
+        whole = np.arange(len(self.y_true)) if self._second is None else np.cumsum(~self._second) - 1
+        n = int(whole[-1]) + 1
+        if len(costs) != n:
+            raise InputError(f"costs of each case must be as many as the rows; there are {len(costs):,} for {n:,} rows")
+        found = copy.copy(self)
+        found._costs = costs[whole]
+        return found
 
     @classmethod
     def _from_cells(cls, cells: CellTable, weight_name: str = "sample_weight", forecasts: tuple[str, ...] = ()) -> Self:
@@ -525,6 +542,7 @@ class Sample:
             found._second = self._second[at]
             found.n -= int(found._second.sum())
         found._group, found._has_groups = None if self._group is None else self._group[at], self._has_groups
+        found._costs = None if self._costs is None else self._costs[at]
         if self._several is not None:
             found.forecasts, found._several = self.forecasts, {name: p[at] for name, p in self._several.items()}
         return found if self._rates is None else found._at_rates(self._rates)
@@ -550,6 +568,7 @@ class Sample:
         rows = door.Rows(column("y_true"), prob, column("sample_weight"), door.ColumnNames())
         found = cls._of_known(rows, sum(part.n for part in parts), sum(part.total_weight for part in parts))
         found._group, found._has_groups, found._second = column("_group"), first._has_groups, column("_second")
+        found._costs = column("_costs")
         found.forecasts, found._several, found.counts = first.forecasts, several, column("counts")
         return found
 
@@ -679,13 +698,13 @@ class Sample:
     def in_order(self) -> Sample:
         """Return the same rows in an order that does not depend on how they came, and so does nothing drawn from them.
 
-        Rows are sorted by group, prediction, outcome, weight and segment; rows that are alike in all of that can take
-        each other's place. A compressed sample is in order already. The rows are copied.
+        Rows are sorted by group, prediction, outcome, weight, segment and costs; rows that are alike in all of that can
+        take each other's place. A compressed sample is in order already. The rows are copied.
         """
         if self._rows is None or self._ordered:
             return self
         weight = None if self._rates is not None else self.sample_weight  # alike for rows that are alike
-        special = (weight, self._group, self._segments, self._several)
+        special = (weight, self._group, self._segments, self._several, self._costs)
         if all(column is None for column in special):
             key = np.sort((self.prob + 0.0).view(np.int64) << 1 | self.event)  # no prediction sets the highest bit
             rows = door.Rows((key & 1).astype(np.uint8), (key >> 1).view(np.float64), None, self._rows.names)
@@ -702,7 +721,8 @@ class Sample:
         labels, segment = sorted(places, key=door.label_order), np.zeros(n, np.int64)
         for number, label in enumerate(labels):
             segment[places[label]] = number
-        keys = [segment[first], self.mass[first], self.event[first]]  # sorted by the last one first
+        keys = [] if self._costs is None else [*self._costs[first].T]
+        keys += [segment[first], self.mass[first], self.event[first]]  # sorted by the last one first
         keys += [np.bincount(whole, self.mass)] * (second is not None)
         keys += [self._rows.prob[first]] if self._several is None else [p[first] for p in self._several.values()]
         keys += [self._group[first]] if self._group is not None and self._has_groups else []
@@ -886,6 +906,8 @@ class Sample:
             raise InputError("groups need rows: compress ungrouped(), if rows may be taken as independent")
         if self._second is not None:
             raise InputError("outcomes that are shares of the event need rows: cells would count a row twice")
+        if self._costs is not None:
+            raise InputError("costs of each case need rows: cells do not keep them")
         return self._pooled(check_grid(grid))
 
     def _pooled(self, grid: int) -> Sample:
@@ -951,8 +973,8 @@ class Sample:
 
 _OF_RATES = ("_rates", "_events", "event_rate", "effective_n")
 _OF_DRAWS = ("_group", "_has_groups", "_second", "_segments")
-_OF_ROWS = (*_OF_DRAWS, *_OF_RATES, "event", "n_draws", "_draw_weight")
-_STATE = (*_OF_DRAWS, *_OF_RATES, "_several", "forecasts", "n", "total_weight")
+_OF_ROWS = (*_OF_DRAWS, *_OF_RATES, "_costs", "event", "n_draws", "_draw_weight")
+_STATE = (*_OF_DRAWS, *_OF_RATES, "_costs", "_several", "forecasts", "n", "total_weight")
 
 
 def _restored(cls: type[Sample], cells: CellTable | None, rows: door.Rows | None, kept: dict[str, Any]) -> Sample:

@@ -3,6 +3,7 @@ from rainproof.decisions.policies import RoundingPolicy as RoundingPolicy
 from rainproof.decisions.policies import choose_grid as choose_grid
 from rainproof.decisions.swaps import regret_curve as regret_curve
 from rainproof.decisions.swaps import swap_regret as swap_regret
+from rainproof.decisions.tasks import CaseTask as CaseTask
 from rainproof.decisions.tasks import DecisionTask as DecisionTask
 from rainproof.decisions.tasks import FiniteTask as FiniteTask
 from rainproof.decisions.tasks import QuadraticTask as QuadraticTask

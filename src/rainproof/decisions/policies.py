@@ -16,7 +16,7 @@ from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions._rounding import choose, key_of, name_bytes, name_objects, name_text
-from rainproof.decisions.tasks import DecisionTask, as_finite, check_task
+from rainproof.decisions.tasks import CaseTask, DecisionTask, as_finite, check_task
 from rainproof.errors import InputError
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -344,6 +344,8 @@ class RoundingPolicy(Saved, Result):
         ndarray of str
             For a quadratic task, the rounded probabilities themselves.
         """
+        if isinstance(self.task, CaseTask):
+            return self.task._decode(self.task.best_index(self.round(p, ids)))
         return self.task._decode(self._apply(p, ids, self._choices))
 
     def decide_index(
@@ -379,18 +381,20 @@ class RoundingPolicy(Saved, Result):
         ndarray of shape (n, k)
             One column for each of ``task.actions``. Each row sums to 1.
         """
-        task = as_finite(self.task, "probabilities")
+        task = self.task if isinstance(self.task, CaseTask) else as_finite(self.task, "probabilities")
         prob = checked_probabilities(p).astype(np.float64)
         prob = prob if self.recalibration is None else self.recalibration.apply(prob)
         cell, up = split(prob, self.grid, soft=self.rounding == "soft")
         shares = np.zeros((len(prob), len(task.actions)))
         rows = np.arange(len(prob))
-        shares[rows, self._choices[cell]] = 1 - up
-        shares[rows, self._choices[np.minimum(cell + 1, self.grid)]] += up
+        shares[rows, task.best_index(self._points[cell])] = 1 - up
+        shares[rows, task.best_index(self._points[np.minimum(cell + 1, self.grid)])] += up
         return shares
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy in built-in types, ready for JSON; `from_dict` reads it."""
+        if isinstance(self.task, CaseTask):
+            raise InputError("a policy with costs of each case cannot be stored: they go with these cases only")
         content = {"grid": self.grid, "rounding": self.rounding, "seed": self.seed, "task": self.task.to_dict()}
         if self.recalibration is not None:
             content["recalibration"] = self.recalibration.to_dict()

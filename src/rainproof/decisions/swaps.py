@@ -418,6 +418,7 @@ def swap_regret(
     if per not in ("action", "prediction"):
         raise InputError(f"per must be 'action' or 'prediction'; it is {per!r}")
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = task._beside(sample, ("y_true", y_true), ("y_prob", y_prob))
     value, swaps = task._swaps(sample, per, response)
     in_units = value * task.scale
     return SwapRegret(

@@ -7,15 +7,16 @@ import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats, read_only
+from rainproof.core.arrays import Floats, freeze, read_only
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import as_numbers, check_probabilities, refuse_masked
+from rainproof.core.door import as_numbers, check_aligned, check_probabilities, check_same_length, refuse_masked
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
@@ -214,9 +215,9 @@ class DecisionTask(Result, ABC):
 
     Notes
     -----
-    There are two types of tasks: `FiniteTask` has a list of actions, `QuadraticTask` has all numbers in [0, 1]. To add
-    a third, write a subclass that implements the abstract methods below, add it to the list in
-    `from_dict`, and give it a constructor here. Nothing else has to change.
+    There are three types of tasks: `FiniteTask` has a list of actions, `CaseTask` two actions with costs of each case,
+    `QuadraticTask` all numbers in [0, 1]. To add another, write a subclass that implements the abstract methods below,
+    add it to the list in `from_dict`, and give it a constructor here. Nothing else has to change.
 
     References
     ----------
@@ -244,7 +245,15 @@ class DecisionTask(Result, ABC):
         def thresholds(self) -> tuple[float, ...]: ...
 
     @staticmethod
-    def from_costs(*, false_positive: float, false_negative: float, actions: Sequence[str] = _TWO) -> FiniteTask:
+    @overload
+    def from_costs(*, false_positive: float, false_negative: float, actions: Sequence[str] = ...) -> FiniteTask: ...
+    @staticmethod
+    @overload
+    def from_costs(
+        *, false_positive: ArrayLike, false_negative: ArrayLike, actions: Sequence[str] = ...
+    ) -> FiniteTask | CaseTask: ...
+    @staticmethod
+    def from_costs(*, false_positive: Any, false_negative: Any, actions: Sequence[str] = _TWO) -> FiniteTask | CaseTask:
         """Create a task with two actions from the cost of a false alarm and the cost of a miss.
 
         Acting without the event costs `false_positive`, waiting with the event `false_negative`, all else nothing.
@@ -253,8 +262,10 @@ class DecisionTask(Result, ABC):
 
         Parameters
         ----------
-        false_positive, false_negative : float
-            Costs in any unit, both positive and finite.
+        false_positive, false_negative : float, or array_like of shape (n,)
+            Costs in any unit: numbers, positive and finite; or, for either or both, an array with the cost of each
+            case, such as the amount of each transaction: finite, not negative, and not both 0 in any case. Each case
+            then has a threshold of its own, and the task goes with these rows only, in this order (a `CaseTask`).
         actions : pair of str
             The names of the two actions, the one for low probabilities first.
 
@@ -263,11 +274,17 @@ class DecisionTask(Result, ABC):
         >>> import rainproof
         >>> rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65).thresholds
         (0.35,)
+        >>> task = rainproof.DecisionTask.from_costs(false_positive=5, false_negative=[20, 495])
+        >>> task.best_response([0.1, 0.1]).tolist()
+        ['wait', 'act']
         """
         costs = {"false_positive": false_positive, "false_negative": false_negative}
+        columns = {name: cost for name, cost in costs.items() if hasattr(cost, "__len__") and not isinstance(cost, str)}
         for name, cost in costs.items():
-            if not is_number(cost) or not 0 < cost < math.inf:
+            if name not in columns and (not is_number(cost) or not 0 < cost < math.inf):
                 raise InputError(f"{name} must be a positive, finite cost; it is {cost!r}")
+        if columns:
+            return CaseTask(actions=check_names(actions, 2), _costs=case_costs(costs, columns), _columns=columns)
         payoffs = [[0.0, -false_negative], [-false_positive, 0.0]]
         return DecisionTask.from_payoffs(payoffs, actions=actions)
 
@@ -377,7 +394,7 @@ class DecisionTask(Result, ABC):
         """Read the task that `to_dict` wrote, exact to the last bit."""
         from rainproof.decisions.classes import ClassTask
 
-        types: list[Any] = [FiniteTask, QuadraticTask, ClassTask]
+        types: list[Any] = [FiniteTask, QuadraticTask, CaseTask, ClassTask]
         kind = data.get("task") if isinstance(data, Mapping) else None
         for found in types:
             if kind == found.task:
@@ -442,6 +459,14 @@ class DecisionTask(Result, ABC):
     @abstractmethod
     def _swaps(self, sample: Sample, per: Per, response: Any) -> tuple[float, tuple[ActionSwap, ...]]:
         """Compute the swap regret as a share of `scale`, and the swaps that would have saved it, best first."""
+
+    def _beside(self, sample: Sample, *_columns: tuple[str, Any]) -> Sample:
+        """Return the sample with what the task has for each of its rows; `columns` are what the caller made it of."""
+        return sample
+
+    def _on(self, _sample: Sample) -> Self:
+        """Return the task for the rows of a sample, in their order."""
+        return self
 
 
 def match_outcomes(action: NDArray[Any], y: ArrayLike) -> NDArray[Any]:
@@ -509,6 +534,11 @@ class FiniteTask(DecisionTask):
         """The actions that are never chosen: at every probability another is at least as good."""
         return tuple(name for a, name in enumerate(self.actions) if a not in self.order)
 
+    @property
+    def by_case(self) -> Floats:
+        """The payoffs as an array of shape (k, 2, 1): by action, outcome and case, here the same in all."""
+        return self.matrix[:, :, None]
+
     def best_response(self, p: ArrayLike) -> Any:
         """Return the name of the best action at each probability, or one name for one probability."""
         index = self.best_index(p)
@@ -561,30 +591,8 @@ class FiniteTask(DecisionTask):
 
     def _swaps(self, sample: Sample, per: Per, response: Any) -> tuple[float, tuple[ActionSwap, ...]]:
         """Find the best replacement of each action taken, or of each group: those that save anything."""
-        mass, total = self._masses(sample.distinct(), response, per), sample.total_weight
-        payoffs, scale = self.matrix, self.scale
-        change = payoffs[None] - payoffs[:, None]  # from action a to action b, by outcome
-        # Shares, not weights: heavy rows times large payoffs would be too large for a double.
-        terms = (mass / total) * change
-        gain = terms.sum(axis=2)
-        real = gain > _ROUNDING * np.abs(terms).sum(axis=2)
-        # Per action the best of all; per prediction a group is that of the action best there.
-        pairs = enumerate(gain.argmax(axis=1).tolist()) if per == "action" else zip(*np.nonzero(real), strict=True)
-        found = []
-        for a, b in pairs:
-            if real[a, b]:
-                saved, weight = float(gain[a, b]), float(mass[a, 0 if per == "action" else b].sum())
-                swap = ActionSwap(
-                    action=self.actions[a],
-                    replacement=self.actions[b],
-                    saves=saved / scale,
-                    in_units=saved,
-                    weight=weight,
-                    share=weight / total,
-                )
-                found.append(swap)
-        swaps = tuple(sorted(found, key=lambda swap: -swap.saves))
-        return math.fsum(swap.saves for swap in swaps), swaps
+        mass = self._masses(sample.distinct(), response, per)
+        return _best_swaps(self, self.matrix, mass, mass, sample.total_weight, per)
 
     def _masses(self, table: DistinctTable, response: Any, per: Per) -> Floats:
         """Sum the weight without and with the event by action taken (per prediction, also by the action best there)."""
@@ -598,31 +606,10 @@ class FiniteTask(DecisionTask):
             if response is None:
                 np.add.at(mass, (self.best_index(table.prob[block]), group), outcomes)
                 continue
-            taken = self._response(response, table.prob[block])
+            taken = _asked(self, response, table.prob[block])
             for g in range(mass.shape[1]):
                 mass[:, g] += (taken * (group == g)[:, None]).T @ outcomes
         return mass
-
-    def _response(self, response: Any, p: Floats) -> Floats:
-        """Ask a response for its probabilities of each action at these predictions, and check them."""
-        if not callable(getattr(response, "probabilities", None)):
-            raise InputError(f"response must be an object with a method probabilities(p); it is {response!r}")
-        theirs = getattr(response, "task", self)
-        if isinstance(theirs, DecisionTask) and theirs.actions != self.actions:
-            raise InputError(
-                f"response must choose among the task's actions {self.actions}; its task has {theirs.actions}"
-            )
-        taken = as_numbers(response.probabilities(p), "response.probabilities")
-        if taken.shape != (len(p), len(self.actions)):
-            raise InputError(
-                f"response.probabilities must give shape {(len(p), len(self.actions))}: a row for each prediction, a "
-                f"column for each action; it gives {taken.shape}"
-            )
-        bad = np.flatnonzero(~((taken >= 0).all(axis=1) & (np.abs(taken.sum(axis=1) - 1) <= _SURE)))
-        if bad.size:
-            rule = "response.probabilities must be probabilities that add up to 1"
-            raise InputError.from_offenders(rule, bad.size, f"at p = {p[bad[0]]}", taken[bad[0]].tolist())
-        return taken
 
     def __repr__(self) -> str:
         shown = ", ".join(map(show_threshold, self.thresholds)) + ("," if len(self.thresholds) == 1 else "")
@@ -637,8 +624,245 @@ class FiniteTask(DecisionTask):
         return f"{len(self.actions)} actions, {self.scale:.6g} at stake: {', '.join(parts)}{never}."
 
 
+def _best_swaps(
+    task: FiniteTask | CaseTask, payoffs: Floats, mass: Floats, weight: Floats, total: float, per: Per
+) -> tuple[float, tuple[ActionSwap, ...]]:
+    """Find the best replacement of each action, or of each group: those that save anything, and what they save.
+
+    `mass` is by action taken, group and outcome, for the payoffs to be multiplied with; `weight` is that of the rows.
+    """
+    scale = task.scale
+    change = payoffs[None] - payoffs[:, None]  # from action a to action b, by outcome
+    # Shares, not weights: heavy rows times large payoffs would be too large for a double.
+    terms = (mass / total) * change
+    gain = terms.sum(axis=2)
+    real = gain > _ROUNDING * np.abs(terms).sum(axis=2)
+    # Per action the best of all; per prediction a group is that of the action best there.
+    pairs = enumerate(gain.argmax(axis=1).tolist()) if per == "action" else zip(*np.nonzero(real), strict=True)
+    found = []
+    for a, b in pairs:
+        if real[a, b]:
+            saved, rows = float(gain[a, b]), float(weight[a, 0 if per == "action" else b].sum())
+            swap = ActionSwap(
+                action=task.actions[a],
+                replacement=task.actions[b],
+                saves=saved / scale,
+                in_units=saved,
+                weight=rows,
+                share=rows / total,
+            )
+            found.append(swap)
+    swaps = tuple(sorted(found, key=lambda swap: -swap.saves))
+    return math.fsum(swap.saves for swap in swaps), swaps
+
+
+def _asked(task: FiniteTask | CaseTask, response: Any, p: Floats) -> Floats:
+    """Ask a response for its probabilities of each action at these predictions, and check them."""
+    if not callable(getattr(response, "probabilities", None)):
+        raise InputError(f"response must be an object with a method probabilities(p); it is {response!r}")
+    theirs = getattr(response, "task", task)
+    if isinstance(theirs, DecisionTask) and theirs.actions != task.actions:
+        raise InputError(f"response must choose among the task's actions {task.actions}; its task has {theirs.actions}")
+    taken = as_numbers(response.probabilities(p), "response.probabilities")
+    if taken.shape != (len(p), len(task.actions)):
+        raise InputError(
+            f"response.probabilities must give shape {(len(p), len(task.actions))}: a row for each prediction, a "
+            f"column for each action; it gives {taken.shape}"
+        )
+    bad = np.flatnonzero(~((taken >= 0).all(axis=1) & (np.abs(taken.sum(axis=1) - 1) <= _SURE)))
+    if bad.size:
+        rule = "response.probabilities must be probabilities that add up to 1"
+        raise InputError.from_offenders(rule, bad.size, f"at p = {p[bad[0]]}", taken[bad[0]].tolist())
+    return taken
+
+
+def case_costs(costs: Mapping[str, Any], columns: Mapping[str, Any]) -> Floats:
+    """Check the costs of each case, and return them as columns; those that are no columns are the same in all."""
+    check_aligned(*columns.items())
+    arrays = {name: as_numbers(column, name) for name, column in columns.items()}
+    for name, array in arrays.items():
+        if array.ndim != 1 or not len(array):
+            raise InputError(f"{name} must be a number, or one-dimensional; its shape is {array.shape}")
+        bad = np.flatnonzero(~((array >= 0) & (array < np.inf)))
+        if bad.size:
+            rule = f"{name} must be finite and not negative"
+            missing = bool(np.isnan(array[bad[0]]))
+            raise InputError.from_offenders(rule, bad.size, f"{name}[{bad[0]}]", array[bad[0]], missing=missing)
+    for (name, array), (other, others) in pairwise(arrays.items()):
+        check_same_length(name, array, other, others)
+    n = len(next(iter(arrays.values())))
+    found = np.empty((n, 2))
+    for k, (name, cost) in enumerate(costs.items()):
+        found[:, k] = arrays.get(name, cost)
+    free = np.flatnonzero(~found.any(axis=1))
+    if free.size:
+        rule = "false_positive and false_negative must not both be 0 in a case: nothing is at stake"
+        raise InputError.from_offenders(rule, free.size, f"case {free[0]}")
+    with np.errstate(over="ignore"):
+        if np.isinf(found.sum(axis=1)).any():
+            raise InputError(
+                "false_positive and false_negative must add up to less than the largest double: rescale them"
+            )
+    freeze(found)
+    return found
+
+
+_UNIT = np.array([[0.0, -1.0], [-1.0, 0.0]])  # what the right and the wrong action pay, of what a case costs
+
+
+class CaseTask(DecisionTask):
+    """A decision between two actions with costs of each case; see `DecisionTask.from_costs` with arrays.
+
+    It goes with the rows that its costs are of, in their order: ``assess(y, p, task=task)`` keeps the costs beside the
+    rows. A case is acted on from its own threshold on, ``false_positive / (false_positive + false_negative)``. Neither
+    it nor a policy of it can be stored, and a compressed sample keeps no costs of single cases.
+
+    Attributes
+    ----------
+    actions : tuple of str
+        The names of the two actions, the one for low probabilities first.
+    false_positive, false_negative : ndarray
+        What a false alarm and a miss cost in each case.
+    case_thresholds : ndarray
+        The threshold of each case.
+    thresholds : tuple of float
+        The threshold, where all cases have the same; else empty.
+    """
+
+    task: ClassVar[str] = "cases"
+    order: ClassVar[tuple[int, ...]] = (0, 1)
+    actions: tuple[str, ...]
+    _costs: Floats
+    _columns: Mapping[str, Any] = field(default_factory=dict, compare=False)  # as they were given, with their index
+
+    @property
+    def false_positive(self) -> Floats:
+        """What a false alarm costs in each case."""
+        return self._costs[:, 0]
+
+    @property
+    def false_negative(self) -> Floats:
+        """What a miss costs in each case."""
+        return self._costs[:, 1]
+
+    @property
+    def case_thresholds(self) -> Floats:
+        """The threshold of each case."""
+        found: Floats = self.false_positive / (self.false_positive + self.false_negative)
+        return found
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """The threshold, where all cases have the same; else empty."""
+        each = self.case_thresholds
+        return (float(each[0]),) if (each == each[0]).all() else ()
+
+    @property
+    def scale(self) -> float:
+        """What is at stake: the largest cost of a case."""
+        return float(self._costs.max())
+
+    @property
+    def by_case(self) -> Floats:
+        """The payoffs as an array of shape (2, 2, n): by action, outcome and case."""
+        return _UNIT[:, :, None] * self._costs.T
+
+    def best_index(self, p: ArrayLike) -> NDArray[np.intp]:
+        """Return the index in `actions` of the best action of each case at its probability."""
+        return (self._checked(p) >= self.case_thresholds).astype(np.intp)
+
+    def best_response(self, p: ArrayLike) -> Any:
+        """Return the name of the best action of each case at its probability: as many as there are cases."""
+        return np.array(self.actions)[self.best_index(p)]
+
+    def payoff(self, action: Any, y: ArrayLike) -> Any:
+        """Return the payoff of an action in each case, by name, when the outcome is `y`."""
+        unit = FiniteTask(actions=self.actions, payoffs=((0.0, -1.0), (-1.0, 0.0)), order=self.order, thresholds=(0.5,))
+        return unit.payoff(action, y) * np.where(np.asarray(y) == 1, self.false_negative, self.false_positive)
+
+    def mixture(self) -> ThresholdMixture:
+        """Not defined: the weights of the thresholds depend on the outcomes of the cases that have them."""
+        raise InputError(f"mixture {_ONE_COST}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a summary in built-in types, ready for JSON: the costs themselves are not in it."""
+        spread = {
+            name: {"least": float(column.min()), "mean": float(column.mean()), "most": float(column.max())}
+            for name, column in zip(("false_positive", "false_negative"), self._costs.T, strict=True)
+        }
+        return {
+            "actions": [*self.actions],
+            "n": len(self._costs),
+            **spread,
+            "thresholds": [*self.thresholds],
+            "task": self.task,
+        }
+
+    @classmethod
+    def _from_dict(cls, _data: Mapping[str, Any]) -> CaseTask:
+        raise InputError("a task with costs of each case is not stored: make it again from the costs")
+
+    def _choices(self, p: Floats) -> NDArray[Any]:
+        return np.zeros(len(p), np.uint8)  # no table of probabilities has them: see `RoundingPolicy.decide`
+
+    def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(np.array(self.actions)[choices])
+
+    def _checked(self, p: ArrayLike) -> Floats:
+        prob = check_probabilities(p, "p")
+        if prob.shape != (len(self._costs),):
+            cases = f"{len(self._costs):,} cases that the task has costs of"
+            raise InputError(f"p must have one value for each of the {cases}; its shape is {prob.shape}")
+        return prob
+
+    def _beside(self, sample: Sample, *columns: tuple[str, Any]) -> Sample:
+        known = sample._costs is self._costs
+        return sample if known else sample._with_costs(self._costs, *columns, *self._columns.items())
+
+    def _on(self, sample: Sample) -> CaseTask:
+        assert sample._costs is not None
+        return self if sample._costs is self._costs else CaseTask(actions=self.actions, _costs=sample._costs)
+
+    def _swaps(self, sample: Sample, per: Per, response: Any) -> tuple[float, tuple[ActionSwap, ...]]:
+        """Sum what wrong actions cost by action taken and outcome (per prediction, also by the action best there)."""
+        own, prob, event = self._on(sample), sample.prob, sample.event.astype(np.intp)
+        taken = np.eye(2)[own.best_index(prob)] if response is None else _asked(own, response, prob)
+        _, at = np.unique(prob, return_inverse=True) if per == "prediction" else ((), np.zeros(len(prob), np.intp))
+        stake = sample.mass * own._costs[np.arange(len(prob)), event]
+        places = 2 * at + event
+        mass, weight = np.zeros((2, 2, at.max() + 1, 2))  # by action, prediction and outcome
+        for a in (0, 1):
+            for table, column in ((mass, stake), (weight, sample.mass)):
+                table[a] = np.bincount(places, column * taken[:, a], table[a].size).reshape(-1, 2)
+        if per == "prediction":
+            best = np.stack([mass[:, :, 1] < mass[:, :, 0], mass[:, :, 1] >= mass[:, :, 0]], axis=1)
+            mass, weight = best @ mass, best @ weight
+        return _best_swaps(self, _UNIT, mass, weight, sample.total_weight, per)
+
+    def __repr__(self) -> str:
+        return f"DecisionTask(actions={self.actions!r}, costs of {len(self._costs):,} cases, scale={self.scale:.6g})"
+
+    def __str__(self) -> str:
+        alarm, miss, at = (_from_to(column) for column in (*self._costs.T, self.case_thresholds))
+        low, high = map(repr, self.actions)
+        return (
+            f"2 actions, costs of {len(self._costs):,} cases, a false alarm {alarm} and a miss {miss}: {low} below the "
+            f"threshold of the case ({at}), {high} from it on."
+        )
+
+
+def _from_to(column: Floats) -> str:
+    least, most = float(column.min()), float(column.max())
+    return f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
+
+
+_ONE_COST = "needs costs that are the same in every case: this task has those of each"
+
+
 def as_finite(task: DecisionTask, what: str) -> FiniteTask:
-    """Accept a task with a list of actions."""
+    """Accept a task with a list of actions whose payoffs are the same in every case."""
+    if isinstance(task, CaseTask):
+        raise InputError(f"{what} {_ONE_COST}")
     if not isinstance(task, FiniteTask):
         raise InputError(f"{what} needs a task with a list of actions; it is {task!r}")
     return task

@@ -150,9 +150,24 @@ class Influence:
         low, high = skewed_ends(np.float64(second), np.float64(third), self.quantile(confidence_level))
         return float(low), float(high)
 
-    def interval(self, value: float, influence: Floats, unseen: tuple[float, ...], confidence_level: float) -> Interval:
-        """The interval of an estimate, from what each row adds to it, and could add."""
-        low, high = self.ends(*self.moments(influence, unseen), confidence_level)
+    def interval(
+        self,
+        value: float,
+        influence: Floats,
+        unseen: tuple[float, ...],
+        confidence_level: float,
+        *,
+        symmetric: bool = False,
+    ) -> Interval:
+        """The interval of an estimate, from what each row adds to it, and could add.
+
+        With `symmetric` it has all values that are in the skewed interval or in the symmetric one.
+        """
+        second, third = self.moments(influence, unseen)
+        low, high = self.ends(second, third, confidence_level)
+        if symmetric:
+            half = self.quantile(confidence_level) * math.sqrt(second)
+            low, high = min(low, -half), max(high, half)
         return Interval(value=value, low=value + low, high=value + high, confidence_level=confidence_level)
 
     def of_outcomes(self, without: Floats, among: Floats) -> tuple[Floats, tuple[float, float]]:
@@ -162,11 +177,20 @@ class Influence:
         most = max(float(x.max(where=seen, initial=-np.inf)) for x in (without, among))
         return np.where(self.event, among, without), (least, most)
 
-    def mean(self, column: Floats, least: float, most: float, confidence_level: float) -> Interval:
-        """The mean of a column whose values lie between two numbers."""
+    def mean(self, column: Floats, least: float | Floats, most: float | Floats, confidence_level: float) -> Interval:
+        """The mean of a column whose values lie between two numbers, or in each row between two of its own.
+
+        Those of rows are amounts, with a long tail that few rows show: a case that is not among the rows has the root
+        mean square of theirs, and the interval is not only the skewed one, whose low end a large amount moves up.
+        """
         mean = float(self.share @ column)
-        found = self.interval(mean, column - mean, (least - mean, most - mean), confidence_level)
-        return found.within(least, most)
+        unseen = (-self.size(least - mean), self.size(most - mean))
+        found = self.interval(mean, column - mean, unseen, confidence_level, symmetric=bool(np.ndim(most)))
+        return found.within(float(np.min(least)), float(np.max(most)))
+
+    def size(self, amount: float | Floats) -> float:
+        """The root mean square of amounts that rows have; of a number, its size."""
+        return math.sqrt(float(self.share @ np.square(amount))) if np.ndim(amount) else abs(float(amount))
 
 
 def observed_expected(rows: Influence, confidence_level: float) -> Interval | None:
@@ -183,8 +207,7 @@ def observed_expected(rows: Influence, confidence_level: float) -> Interval | No
 def brier(rows: Influence, confidence_level: float) -> tuple[Interval, Interval | None]:
     """The Brier score, and its skill: the share by which it is below that of the event rate as a forecast.
 
-    The skill is a mean over events mostly, so squares are those of deviations from the mean of each outcome. Its
-    interval has all values that are in the skewed interval or in the symmetric one.
+    The skill is a mean over events mostly, so squares are those of deviations from the mean of each outcome.
     """
     event = rows.event.astype(np.float64)
     loss = (event - rows.prob) ** 2
@@ -202,10 +225,8 @@ def brier(rows: Influence, confidence_level: float) -> tuple[Interval, Interval 
         some = rows.event == outcome
         mean = float(rows.share[some] @ influence[some] / rows.share[some].sum())
         influence[some] = mean + (influence[some] - mean) * math.sqrt(_few(rows.effective(outcome)))
-    skill = rows.interval(1 - score.value / spread, influence, unseen, confidence_level)
-    half = rows.quantile(confidence_level) * math.sqrt(rows.moments(influence, unseen)[0])
-    low, high = min(skill.low, skill.value - half), max(skill.high, skill.value + half)
-    return score, Interval(value=skill.value, low=low, high=min(high, 1.0), confidence_level=confidence_level)
+    skill = rows.interval(1 - score.value / spread, influence, unseen, confidence_level, symmetric=True)
+    return score, skill.within(-math.inf, 1.0)
 
 
 def _few(n: float) -> float:

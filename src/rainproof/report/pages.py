@@ -20,6 +20,7 @@ from rainproof.core.result import Interval
 from rainproof.core.text import finite, html_element, html_rows, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.decisions.policies import RoundingPolicy
+from rainproof.decisions.tasks import CaseTask
 from rainproof.report import tables
 from rainproof.report.tables import Column, count, folded, items, keys, number, table
 
@@ -120,7 +121,7 @@ def downloads(a: Assessment) -> dict[str, str]:
         return found
     if a.recalibrator is not None and _has_map(a):
         found["map.json"] = as_text(a.recalibrator.to_dict())
-    if a.task is not None:
+    if a.task is not None and not isinstance(a.task.task, CaseTask):  # whose costs go with these rows only
         first = a.recalibrator.map_ if a.recalibrator is not None and a.verdict.commands else None
         policy = RoundingPolicy(a.task.task, a.task.grid, recalibration=first)
         found["policy.json"] = as_text(policy.to_dict())
