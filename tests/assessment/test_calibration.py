@@ -152,16 +152,23 @@ def test_groups_are_tested_with_power_and_at_their_level():
     assert rejected["too high"] >= 80
 
 
-def test_a_forecast_that_is_plainly_off_in_few_groups_is_not_called_fine():
-    """Eight hospitals: nothing can be fitted to so few groups, and no correction is claimed to be useless."""
+def test_a_forecast_that_is_plainly_off_in_few_groups_is_recalibrated():
+    """Eight hospitals: a map is fitted, without a certificate, and is nearer to the truth than the forecast."""
     rng = np.random.default_rng(0)
     odds = rng.normal(-1, 1, 400)
     y, groups = rng.random(400) < expit(odds), np.repeat(np.arange(8), 50)
+    a = rainproof.assess(y, expit(odds + 2), groups=groups, measures=[])
+    assert (a.verdict.grade, a.calibration.direction) == ("recalibrate", "too high")
+    assert a.recalibrator.certificate_ is None
+    new = np.random.default_rng(1).normal(-1, 1, 4000)
+    better = a.recalibrator.predict(expit(new + 2))
+    assert np.abs(better - expit(new)).mean() < np.abs(expit(new + 2) - expit(new)).mean() / 4
+    few = {"groups": groups % 4, "measures": []}
+    with pytest.warns(rainproof.FewRowsWarning, match="groups has 4 groups: nothing is fitted to fewer than 5"):
+        nothing = rainproof.assess(y, expit(odds + 2), **few)
+    assert nothing.verdict.grade == "unknown"
+    assert "4 groups are too few to find a correction" in nothing.verdict.headline
     with pytest.warns(rainproof.FewRowsWarning):
-        a = rainproof.assess(y, expit(odds + 2), groups=groups, measures=[])
-    assert (a.verdict.grade, a.calibration.direction) == ("unknown", "too high")
-    assert "8 groups are too few to find a correction" in a.verdict.headline
-    with pytest.warns(rainproof.FewRowsWarning):
-        rare = rainproof.assess(y, expit(odds) / 3, groups=groups, measures=[])
+        rare = rainproof.assess(y, expit(odds) / 3, **few)
     assert rare.verdict.grade == "unknown"
     assert "even recalibrated" not in str(rare)

@@ -62,7 +62,7 @@ def test_the_verdict_is_printed(rain, capsys):
     y, p = rain
     expected = rainproof.assess(y, p)
     assert out.startswith(str(expected.verdict.text.partition("    a.recal")[0]))
-    assert "    rainproof recalibrate rain.csv --prob p --outcome y -o map.json\n" in out
+    assert "    rainproof recalibrate rain.csv --prob p --outcome y -o rain-map.json\n" in out
     assert out.endswith("Result written to a.json\n")
     assert len(out.splitlines()) <= 18
 
@@ -76,7 +76,7 @@ def write_too_high(path, separator=","):
 
 
 def test_the_next_step_can_be_run_as_it_is(tmp_path, monkeypatch, capsys):
-    """The lines give the map of the verdict, and better probabilities."""
+    """The lines give the map of the verdict, and better probabilities for new cases."""
     monkeypatch.chdir(tmp_path)
     write_too_high(Path("two words.csv"))
     options = ["--prob", "my prob", "--outcome", "y", "--pos-label", "yes", "--seed", "3"]
@@ -84,18 +84,21 @@ def test_the_next_step_can_be_run_as_it_is(tmp_path, monkeypatch, capsys):
     out = capsys.readouterr().out
     lines = [line.strip() for line in out.splitlines() if line.startswith("    rainproof ")]
     assert lines == [
-        "rainproof recalibrate 'two words.csv' --prob 'my prob' --outcome y --pos-label yes --seed 3 -o map.json",
-        "rainproof apply 'two words.csv' --map map.json --prob 'my prob' -o better.csv",
+        "rainproof recalibrate 'two words.csv' --prob 'my prob' --outcome y --pos-label yes --seed 3 -o "
+        "'two words-map.json'",
+        "rainproof apply new.csv --map 'two words-map.json' --prob 'my prob' -o new-recalibrated.csv",
     ]
     verdict = json.loads(Path("a.json").read_text())
     assert verdict["verdict"]["commands"] == lines
     assert "a.recalibrator" not in out
+    Path("new.csv").write_text("my prob\n0.25\n0.75\n")
     for line in lines:
         assert main(shlex.split(line)[1:]) == 0
-    assert json.loads(Path("map.json").read_text())["map"] == verdict["recalibration"]["map"]
-    assert Path("better.csv").read_text().startswith('"my prob"') or "my prob" in Path("better.csv").read_text()
+    assert json.loads(Path("two words-map.json").read_text())["map"] == verdict["recalibration"]["map"]
+    low, high = (float(line.split(",")[1]) for line in Path("new-recalibrated.csv").read_text().splitlines()[1:])
+    assert low < 0.1 < high < 0.6
     assert main(["report", "two words.csv", *options, "-o", "r.html"]) == 0
-    assert "rainproof apply &#x27;two words.csv&#x27;" in Path("r.html").read_text()
+    assert "rainproof apply new.csv --map &#x27;two words-map.json&#x27;" in Path("r.html").read_text()
     assert main(["assess", "two words.csv", "two words.csv", *options]) == 0
     assert "rainproof apply" not in capsys.readouterr().out.rpartition("Report written")[2]
 
@@ -111,15 +114,16 @@ def test_the_next_step_reads_the_rows_as_the_verdict_did(tmp_path, monkeypatch, 
     columns = ["--prob", "p", "--outcome", "y", "--confidence-words", "w.json", "--sep", ";"]
     assert main(["assess", "a.csv", *columns, "--fractional", "--drop-missing"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("    rainproof ")]
-    assert " --fractional --sep ';' --confidence-words w.json -o map.json" in lines[0]
+    assert " --fractional --sep ';' --confidence-words w.json -o a-map.json" in lines[0]
     assert "--drop-missing" in lines[0]  # as it was typed, not as the condition that it stands for
-    assert lines[1].endswith("--sep ';' --confidence-words w.json --keep-missing -o better.csv")
+    assert lines[1].endswith("--sep ';' --confidence-words w.json --keep-missing -o new-recalibrated.csv")
+    Path("new.csv").write_text(Path("a.csv").read_text())
     for line in lines:
         assert main(shlex.split(line)[1:]) == 0
     counts = "p,k,n\n0.01,300,1000\n0.99,700,1000\n"
     Path("k.csv").write_text(counts)
     assert main(["assess", "k.csv", "--prob", "p", "--outcome", "k", "--trials", "n"]) == 0
-    assert "rainproof recalibrate k.csv --prob p --outcome k --trials n -o map.json\n" in capsys.readouterr().out
+    assert "rainproof recalibrate k.csv --prob p --outcome k --trials n -o k-map.json\n" in capsys.readouterr().out
 
 
 def test_a_verdict_on_recalibrated_rows_says_what_it_is_worth(rain, capsys):
@@ -136,7 +140,11 @@ def test_a_compressed_file_stays_one(tmp_path):
         f"rainproof recalibrate {path} --prob p --outcome y -o map.json",
     )
     path.write_bytes(b"")
-    assert recalibrate_lines([str(path)], "p", "y")[1].endswith("-o better.csv.gz")
+    assert recalibrate_lines([str(path)], "p", "y") == (
+        f"rainproof recalibrate {path} --prob p --outcome y -o x-map.json",
+        "rainproof apply new.csv.gz --map x-map.json --prob p -o new-recalibrated.csv.gz",
+    )
+    assert recalibrate_lines([str(path)], "a/b", "y", several=True)[0].endswith("-o x-a_b-map.json")
 
 
 def test_verbose_prints_the_details(rain, capsys):

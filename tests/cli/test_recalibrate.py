@@ -210,8 +210,10 @@ def test_rows_that_nothing_can_be_fitted_to(rain, capsys):
     Path("few.csv").write_text("p,y\n0.5,1\n0.25,0\n")
     assert main(["recalibrate", "few.csv", *RECALIBRATE[2:]]) == 0
     out, err = capsys.readouterr()
-    assert err == ""  # the note is enough
-    assert "\nNote: p has 2 rows: nothing is fitted to fewer than 20" in out
+    assert err.startswith(
+        "rainproof: warning: the map changes nothing: p has 2 rows: nothing is fitted to\nfewer than 20"
+    )
+    assert "Note" not in out  # once is enough
     assert "\nMethod 'none': nothing could be fitted" in out
 
 

@@ -66,6 +66,20 @@ def test_a_steep_piece_is_a_jump():
     assert found([0.5 + 2.0**-40])[0] == pytest.approx(0.9)
 
 
+@pytest.mark.parametrize("near", [1 - 2.0**-45, 1 - 2.0**-51, 0.5, 0.0])
+def test_a_jump_at_1_is_one(near):
+    """Naive Bayes says 1 in a fifth of its rows: their value is that of these rows, not of those just below."""
+    steep = PiecewiseMap.from_ends(
+        np.array([0.0, near, 1.0, 1.0]), np.array([0.1, 0.1, 0.4]), np.array([0.1, 0.4, 0.4])
+    )
+    assert steep(np.array([1.0]))[0] == pytest.approx(0.4)
+    level = PiecewiseMap.from_ends(
+        np.array([0.0, near, 1.0, 1.0]), np.array([0.1, 0.1, 0.4]), np.array([0.1, 0.1, 0.4])
+    )
+    assert level(np.array([0.0, near, 1 - 2.0**-51, 1.0])) == pytest.approx([0.1, 0.1, 0.1, 0.4])
+    assert level.rises
+
+
 def test_steps():
     found = PiecewiseMap.steps(np.array([0.25, 0.5]), np.array([0.1, 0.9, 0.3]))
     assert found([0, 0.2499, 0.25, 0.4999, 0.5, 1]).tolist() == pytest.approx([0.1, 0.1, 0.9, 0.9, 0.3, 0.3], abs=1e-15)

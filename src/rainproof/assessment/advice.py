@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.assessment import words
+from rainproof.assessment.evidence import RARE
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
@@ -105,7 +106,6 @@ def _edges(grid: int | None) -> Floats:
 Action = Literal["act", "wait"]
 
 _STEPS = 200
-RARE = 0.05  # the share of rows with the rarer outcome below which charts have logit axes
 _AROUND = 2.0 ** np.arange(-4.5, 4.5, 0.25)  # times that share
 _NEAR_THE_ENDS = (0.0005, 0.001, 0.002, 0.003, 0.004)  # where events, or their absence, are rare
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.assessment.advice import RARE, thresholds
+from rainproof.assessment.advice import thresholds
 from rainproof.assessment.calibration import grouped_test, how_calibrated
 from rainproof.assessment.clinical import is_reversed
 from rainproof.assessment.costs import Rule, TaskResult
-from rainproof.assessment.evidence import Crossed, Evidence, gain_by_recalibration, skill
+from rainproof.assessment.evidence import RARE, Crossed, Evidence, gain_by_recalibration, skill
 from rainproof.assessment.result import BAND_DRAWS, Assessment, Parts
 from rainproof.assessment.segments import judge_segments
 from rainproof.assessment.summaries import GRIDS, DataSummary, shown_grid
@@ -109,6 +109,9 @@ def compute(
         fdr = round(1 - level, 12)
         table = judge_segments(segments, sample.total_weight, profile.value, fdr=fdr, task=task, rng=rng, step=step)
     own = None if task is None else TaskResult.of(sample, task, rounded.grid, crossed, level)
+    mapped = None if crossed is None or recalibrator is None else sample.map(recalibrator.map_)
+    if own is not None and mapped is not None:
+        own = own.with_map(mapped)
     step()
     rare = min(summary.event_rate, 1 - summary.event_rate)
     evidence = Evidence(
@@ -125,6 +128,7 @@ def compute(
         constant=sample.grid is None and bool(np.ptp(sample.y_prob) == 0),
         is_reversed=is_reversed(sample, area),
         events=None if summary.weighted or rare >= RARE else round(rare * summary.n),
+        map_mean_prediction=None if mapped is None else mapped.mean_prediction,
         **_estimates(sample, crossed, task, level),
     )
     step()

@@ -74,6 +74,8 @@ class TaskResult(Result):
         more. Each interval holds by itself.
     acted : dict of Rule to float
         The share of cases acted on by each rule, on these rows. Empty for tasks with more than two actions.
+    map_acted : float or None
+        The share of these rows that the map that is deployed acts on; None where there is none.
     best_threshold : float or None
         The cut-off that costs least on all rows; 2 is never.
     n : int
@@ -104,6 +106,7 @@ class TaskResult(Result):
     costs: Mapping[Rule, Interval] = field(default_factory=dict)
     saved: Mapping[Rule, Interval] = field(default_factory=dict)
     acted: Mapping[Rule, float] = field(default_factory=dict)
+    map_acted: float | None = None
     best_threshold: float | None = None
     n: int = 0
 
@@ -159,6 +162,13 @@ class TaskResult(Result):
             best_threshold=cutoff,
             n=rows.n,
         )
+
+    def with_map(self, mapped: Sample) -> TaskResult:
+        """With what the map that is deployed does on these rows, whose predictions are `mapped` by it."""
+        if not self.acted or not isinstance(self.task, ActionTask):
+            return self
+        acts = self.task.best_index(mapped.prob) == self.task.order[-1]
+        return replace(self, map_acted=float(mapped.mass @ acts) / mapped.total_weight)
 
     @property
     def cost(self) -> Interval | None:

@@ -22,6 +22,7 @@ from rainproof.recalibration.selection import CrossFit, cross_fit
 
 Grade = Literal["use", "recalibrate", "avoid", "unknown"]
 
+RARE = 0.05  # an outcome: fewer than this share of the rows have it
 _USELESS = 0.1  # skill: a forecast that surely has less is not worth using
 _TINY = 1e-100  # an event rate, where weights differ by such a factor
 _DEALS = 3  # of few rows
@@ -237,7 +238,9 @@ class Evidence(Result):
     is_reversed : bool
         Whether the event, or the forecast, may be the wrong way round.
     events : int or None
-        The number of rows with the rarer outcome, where rows have no weights.
+        The number of rows with the rarer outcome, if it is rare and rows have no weights.
+    map_mean_prediction : float or None
+        What the map that is deployed says on average on these rows; None where there is none.
     """
 
     n: int
@@ -256,6 +259,12 @@ class Evidence(Result):
     constant: bool = False
     is_reversed: bool = False
     events: int | None = None
+    map_mean_prediction: float | None = None
+
+    @property
+    def rare(self) -> bool:
+        """Whether one of the outcomes is rare."""
+        return 0 < self.rarer < RARE
 
     @property
     def rarer(self) -> float:

@@ -38,7 +38,8 @@ class Verdict(Result):
     commands : tuple of str
         The code, or the command lines, that do it; empty if there are none.
     table : tuple of tuple of str
-        The numbers, with a column for each way of acting; the first row has their names.
+        The numbers, with a column for each way of acting; the first row has their names. Empty for a constant without
+        costs.
     basis : str
         What the numbers rest on.
     answers : tuple of KeyFigure
@@ -75,7 +76,8 @@ class Verdict(Result):
         """What follows the headline."""
         code = [f"    {command}" for command in self.commands]
         said = [wrapped(self.reason), wrapped(self.next_step), *code]
-        return "\n".join([*said, "", *aligned(self.table, left=1), wrapped(self.basis)])
+        table = [*aligned(self.table, left=1)] if self.table else []
+        return "\n".join([*said, "", *table, wrapped(self.basis)])
 
     @property
     def asides(self) -> tuple[str, ...]:
@@ -89,10 +91,9 @@ class Verdict(Result):
 
     def _repr_html_(self) -> str:
         code = f"<pre>{escape(chr(10).join(self.commands))}</pre>" if self.commands else ""
-        head, *body = self.table
+        table = f"<table>{html_rows(self.table[0], self.table[1:])}</table>" if self.table else ""
         return (
-            f"<p><b>{escape(self.headline)}</b> {escape(self.reason)}</p><p>{escape(self.next_step)}</p>{code}"
-            f"<table>{html_rows(head, body)}</table>"
+            f"<p><b>{escape(self.headline)}</b> {escape(self.reason)}</p><p>{escape(self.next_step)}</p>{code}{table}"
             + "".join(f"<p>{escape(text)}</p>" for text in (self.basis, *self.asides))
         )
 
@@ -100,8 +101,7 @@ class Verdict(Result):
 def advised(e: Evidence, task: TaskResult | None) -> Rule | None:
     """The way of acting that the evidence speaks for.
 
-    With costs, the map is advised where it costs less, by the estimate, than the forecast as it is, unless it surely
-    gains next to nothing in any decision; and where calibration is rejected, unless it costs more.
+    A map is never advised that costs more, by the estimate, than the forecast as it is.
     """
     costs = {} if task is None else {rule: cost.value for rule, cost in task.costs.items()}
     if e.grade == "avoid" or e.rarer == 0:
@@ -109,7 +109,7 @@ def advised(e: Evidence, task: TaskResult | None) -> Rule | None:
             return None
         return Rule.ALWAYS if costs[Rule.ALWAYS] < costs[Rule.NEVER] else Rule.NEVER
     saves = costs[Rule.AS_IS] - costs[Rule.RECALIBRATED] if Rule.RECALIBRATED in costs else 0.0
-    if (e.grade == "recalibrate" and saves >= 0) or (saves > 0 and not e.negligible):
+    if (e.grade == "recalibrate" and saves >= 0) or (e.grade == "unknown" and saves > 0):
         return Rule.RECALIBRATED
     return Rule.AS_IS
 
@@ -135,7 +135,7 @@ def judge(
         next_step=words.next_step(e, task, rule, voice),
         commands=words.commands(e, rule, voice),
         table=tuple(map(tuple, words.table(e, task))),
-        basis=words.basis(e, voice),
+        basis=words.basis(e, task, voice),
         answers=tuple(words.answers(e, task, rule)),
         sentences=tuple(words.details(e, task, segments, notes, voice)),
     )

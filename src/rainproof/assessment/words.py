@@ -50,7 +50,7 @@ _CALIBRATED = (
 _INDIVISIBLE = "compressed rows of unequal weight cannot be divided."
 _NOT_OF_CASES = " Guarantees are about decisions whose costs are the same in every case."
 _LIKELY = 0.2  # p-values above this say nothing worth a look
-_OWN_THRESHOLD = "your own threshold on (10% if a miss costs 9 times a false alarm)"
+_TIMES = (1, 4, 9)  # as much as the other error an error may cost in an example; then ten times as much, and so on
 
 
 class Voice(NamedTuple):
@@ -68,7 +68,7 @@ class Voice(NamedTuple):
         The parameter, or option, that says which rows belong together.
     """
 
-    recalibrate: tuple[str, ...] = ("a.recalibrator.predict(p)",)
+    recalibrate: tuple[str, ...] = ("a.recalibrator.predict(p_new)",)
     other_event: str = "pos_label"
     own_maps: str = "Recalibrator().fit(p, y, by=...)"
     groups: str = "groups="
@@ -121,9 +121,14 @@ def share(value: float, digits: int = 2) -> str:
     return f"{points:.{digits - 1 - math.floor(math.log10(near))}f}%"
 
 
+def digits_apart(said: float, happened: float) -> int:
+    """As many digits as show that two shares differ."""
+    return next((d for d in (2, 3, 4) if share(said, d) != share(happened, d)), 2)
+
+
 def two_shares(said: float, happened: float) -> tuple[str, str]:
     """Two shares, with as many digits as show that they differ."""
-    digits = next((d for d in (2, 3, 4) if share(said, d) != share(happened, d)), 2)
+    digits = digits_apart(said, happened)
     return share(said, digits), share(happened, digits)
 
 
@@ -173,9 +178,14 @@ def _count(n: int, one: str, many: str) -> str:
 # The verdict.
 
 
+def says_and_happens(c: Calibration) -> tuple[str, str]:
+    """The mean prediction and the event rate, in the same digits wherever they are shown."""
+    return two_shares(c.mean_prediction, c.event_rate)
+
+
 def how_off(c: Calibration) -> str:
     """How the predictions are off, in the numbers that people know."""
-    said, happened = two_shares(c.mean_prediction, c.event_rate)
+    said, happened = says_and_happens(c)
     if c.direction in ("too high", "too low", "none") or c.most_biased is None:
         where = f"they say {said} on average, it happens {happened}"
     else:
@@ -210,7 +220,7 @@ def headline(e: Evidence, task: TaskResult | None) -> str:
     if e.grade == "recalibrate":
         return f"Recalibrate first. These probabilities are {off}."
     if e.grade == "avoid" and e.constant:
-        said, happened = two_shares(c.mean_prediction, c.event_rate)
+        said, happened = says_and_happens(c)
         return f"Do without them. They say {said} for every case; it happens in {happened}."
     if e.grade == "avoid":
         if task is not None and len(task.task.thresholds) == 1:
@@ -247,19 +257,19 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     if e.rarer == 0:
         return f"All outcomes on {these_rows(e.n)} are the same."
     if task is not None and rule is not None and rule in task.costs:
-        return _costs(task, rule)
+        return _costs(task, rule) + _cutoff(task)
     level = percent(e.confidence_level)
     if e.grade == "recalibrate" and e.gain is not None:
         gain = e.gain.share
         if gain.low <= 0:
             least = f"at most {share(max(gain.high, 0.0))} of what is at stake"
-            return f"In the decision that gains most, recalibrating gains {least} ({level} interval)."
+            return f"In the decision that gains most, recalibrating gains {least} ({level} interval){_foresight(e)}."
         return (
             f"In the decision that gains most (such as: act from {share(e.gain.threshold)} on), recalibrating gains "
-            f"about {share(gain.value)} of what is at stake ({span(gain)})."
+            f"about {share(gain.value)} of what is at stake ({span(gain)}){_foresight(e)}."
         )
     if e.grade == "use" or e.skill is None:
-        return f"{_loss(e)}."
+        return f"{_loss(e)}{_foresight(e)}."
     if e.grade == "avoid":
         if e.constant:
             return "A constant says nothing about a single case that the event rate does not say."
@@ -267,6 +277,13 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
         return f"Recalibrated, they gain {most} (upper end of a {level} interval)."
     number = f"skill {e.skill.value:.2f} ({e.skill.low:.2f} to {e.skill.high:.2f}); 1 is perfect, 0 is none."
     return f"S{number[1:]}" if e.useful else f"It is not clear whether they gain over no forecast: {number}"
+
+
+def _foresight(e: Evidence) -> str:
+    """Why shares of what is at stake are small where an outcome is rare: so is what there is to gain."""
+    if not e.rare:
+        return ""
+    return f"; {_rarer(e)[1]} are rare, so even perfect foresight gains at most {share(e.rarer)}"
 
 
 def _loss(e: Evidence) -> str:
@@ -295,15 +312,31 @@ def _costs(task: TaskResult, rule: Rule) -> str:
     return f"Your cost is {then} per case as they are, {now} {_DOING[rule]}; {clear} (saves {low} to {high})."
 
 
+def _cutoff(task: TaskResult) -> str:
+    """The best cut-off, where it costs less than every other rule, by more than rounding."""
+    costs, shown, at = task.costs, _costs_shown(task), task.best_threshold
+    if Rule.CUTOFF not in costs or at is None or at > 1:
+        return ""
+    others = [rule for rule in costs if rule not in (Rule.CUTOFF, Rule.PERFECT)]
+    if any(costs[rule].value <= costs[Rule.CUTOFF].value or shown[rule] == shown[Rule.CUTOFF] for rule in others):
+        return ""
+    return f" By the estimate, acting from {share(at)} on as they are costs least: {shown[Rule.CUTOFF]}."
+
+
+def _costs_shown(task: TaskResult) -> dict[Rule, str]:
+    """The costs with as many digits as tell the smallest, or a hundredth of the largest."""
+    sizes = [abs(cost.value) for cost in task.costs.values() if cost.value] or [1.0]
+    digits = max(min(sizes), max(sizes) / 100)
+    return {rule: money(cost.value, digits) for rule, cost in task.costs.items()}
+
+
 def next_step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice) -> str:
     """What to do now, from which threshold on, and how many cases that flags."""
     if e.rarer == 0:
         return "Next: get rows with both outcomes."
     if e.is_reversed:
         return f"Next: {other_event(voice)}"
-    first = "apply the map, then " * (rule is Rule.RECALIBRATED)
-    if e.grade == "use" and first:
-        first = "apply the map, as that costs less by the estimate, then "
+    first = "apply the map to new cases, then " * (rule is Rule.RECALIBRATED)
     if e.grade == "avoid":
         first = "use another forecast. Until then "
     if e.grade == "unknown":
@@ -315,10 +348,10 @@ def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     if rule in (Rule.ALWAYS, Rule.NEVER):
         return f"{rule.value} act."
     if rule is None:
-        rate = f"{share(e.calibration.event_rate)} (the event rate)"
+        rate = f"{says_and_happens(e.calibration)[1]} (the event rate)"
         return f"act always if you act from less than {rate} on, else never."
     if task is None:
-        return f"act from {_OWN_THRESHOLD}."
+        return f"act from your own threshold on ({_example(e.calibration.event_rate)})."
     flagged = f" That flags {share(task.acted[rule])} of the cases." if rule in task.acted else ""
     if len(task.task.thresholds) == 1:
         return f"act from {share(task.task.thresholds[0])} on.{flagged}"
@@ -326,6 +359,19 @@ def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
         own = "what a false alarm costs there, divided by what a false alarm and a miss cost together"
         return f"act on each case from its own threshold on: {own}.{flagged}"
     return "take the action that is best for the probability."
+
+
+def _example(rate: float) -> str:
+    """A threshold of round numbers near the event rate, and the costs that it belongs to."""
+    odds = (1 - rate) / rate
+    often = max(odds, 1 / odds)
+    known = [(k + 1) * 10**tens - 1 for tens in range(6) for k in _TIMES]
+    times = min(known, key=lambda k: abs(math.log(k / often)))
+    if times == 1:
+        return "50% if a miss costs as much as a false alarm"
+    one, other = ("a miss", "a false alarm") if odds > 1 else ("a false alarm", "a miss")
+    at = 1 / (1 + times) if odds > 1 else times / (1 + times)
+    return f"{percent(at)} if {one} costs {times:,} times {other}"
 
 
 def commands(e: Evidence, rule: Rule | None, voice: Voice = PYTHON) -> tuple[str, ...]:
@@ -355,41 +401,72 @@ _HEADS = {
 
 
 def table(e: Evidence, task: TaskResult | None) -> list[list[str]]:
-    """A column for each way of acting, a row for each number; the first row has the heads."""
-    costs = {} if task is None else task.costs
-    rules = [rule for rule in Rule if rule in costs] or [Rule.AS_IS, *[Rule.RECALIBRATED] * (e.gain is not None)]
-    body: list[tuple[str, dict[Rule, str]]] = []
-    if task is not None and costs:
-        sizes = [abs(cost.value) for cost in costs.values() if cost.value] or [1.0]
-        digits = max(min(sizes), max(sizes) / 100)
-        body.append(("cost per case", {rule: money(cost.value, digits) for rule, cost in costs.items()}))
-        if isinstance(task.task, CaseTask):
-            body.append(("cost in total", {rule: f"{total:,.0f}" for rule, total in task.totals.items()}))
-        body.append(("cases acted on", {rule: share(acted) for rule, acted in task.acted.items()}))
-    c = e.calibration
-    said = {Rule.AS_IS: share(c.mean_prediction)}
-    if e.gain is not None:
-        said[Rule.RECALIBRATED] = share(e.gain.mean_prediction)
-    body.append((f"say on average (happens {share(c.event_rate)})", said))
-    skills = {Rule.AS_IS: e.skill_as_is, Rule.RECALIBRATED: e.skill}
-    body.append(("skill (1 perfect, 0 none)", {rule: f"{x.value:.2f}" for rule, x in skills.items() if x is not None}))
-    loss = {Rule.AS_IS: at_most(min(e.guarantee.bound, 1.0))}
-    if e.certificate is not None:
-        loss[Rule.RECALIBRATED] = at_most(min(e.certificate.loss_bound, 1.0))
-    body.append(("any decision loses at most", loss))
+    """A column for each way of acting, a row for each number; the first row has the heads. Nothing of a constant."""
+    rules, body, heads = [Rule.AS_IS, *[Rule.RECALIBRATED] * (e.gain is not None)], _of_costs(task), dict(_HEADS)
+    if task is not None and body:
+        rules = [rule for rule in Rule if rule in task.costs]
+        if task.best_threshold is not None and task.best_threshold <= 1:
+            heads[Rule.CUTOFF] += f" {share(task.best_threshold)}"
+    if e.constant and not (task is not None and isinstance(task.task, CaseTask)):  # as good as a rule without it
+        rules = [rule for rule in rules if rule in (Rule.ALWAYS, Rule.NEVER, Rule.PERFECT)]
+    else:
+        body += _of_forecast(e)
     lines = [[name, *(cells.get(rule, "") for rule in rules)] for name, cells in body if cells]
-    return [["", *(_HEADS[rule] for rule in rules)], *lines]
+    return [["", *(heads[rule] for rule in rules)], *lines] if lines else []
 
 
-def basis(e: Evidence, voice: Voice) -> str:
+def _of_costs(task: TaskResult | None) -> list[tuple[str, dict[Rule, str]]]:
+    """The lines of the table about the user's own decision."""
+    if task is None or not task.costs:
+        return []
+    acted = {rule: share(acted) for rule, acted in task.acted.items()}
+    totals = {rule: f"{total:,.0f}" for rule, total in task.totals.items()} if isinstance(task.task, CaseTask) else {}
+    return [("cost per case", _costs_shown(task)), ("cost in total", totals), ("cases acted on", acted)]
+
+
+def _of_forecast(e: Evidence) -> list[tuple[str, dict[Rule, str]]]:
+    """The lines of the table about the forecast, as it is and recalibrated."""
+    c = e.calibration
+    as_is, happens = says_and_happens(c)
+    said, loss = {Rule.AS_IS: as_is}, {Rule.AS_IS: at_most(min(e.guarantee.bound, 1.0))}
+    if e.gain is not None:
+        said[Rule.RECALIBRATED] = share(e.gain.mean_prediction, digits_apart(c.mean_prediction, c.event_rate))
+    if e.certificate is not None:
+        loss[Rule.RECALIBRATED] = f"{at_most(min(e.certificate.loss_bound, 1.0))}*"
+    skills = {Rule.AS_IS: e.skill_as_is, Rule.RECALIBRATED: e.skill}
+    return [
+        (f"say on average (happens {happens})", said),
+        ("skill (1 perfect, 0 none)", {rule: f"{x.value:.2f}" for rule, x in skills.items() if x is not None}),
+        ("any decision loses at most", loss),
+    ]
+
+
+def basis(e: Evidence, task: TaskResult | None, voice: Voice) -> str:
     """What the numbers rest on."""
     drawn = f", taken as independent draws from the cases you will act on (rows that belong together: {voice.groups})"
     if e.groups is not None:
         drawn = f" in {_count(e.groups, 'group', 'groups')}, taken as independent; sizes must not depend on outcomes"
-    return (
-        f"{rows(e.n)}{drawn}. Costs and skill are estimates. Losses are shares of what is "
-        f"at stake, proven at {percent(e.confidence_level)} confidence, {KEEPS_RANKING}."
-    )
+    shown = ["Costs"] * bool(_of_costs(task)) + ["skill"] * (not e.constant)
+    of = f" {' and '.join(shown).capitalize()} {'is an estimate' if shown == ['skill'] else 'are estimates'}."
+    said = f"{rows(e.n)}{drawn}.{of if shown else ''}{_of_the_map(e, task)}"
+    if e.constant:
+        return said
+    kept = "" if e.certificate is None else f" (*: from {rows(e.certificate.n)} that the map was not fitted to)"
+    level = percent(e.confidence_level)
+    return f"{said} Losses are shares of what is at stake, proven at {level} confidence{kept}, {KEEPS_RANKING}."
+
+
+def _of_the_map(e: Evidence, task: TaskResult | None) -> str:
+    """What the map that is applied says and flags on these rows, where that is not what the table has."""
+    if e.constant or e.gain is None or e.map_mean_prediction is None:
+        return ""
+    digits = digits_apart(e.calibration.mean_prediction, e.calibration.event_rate)
+    says = share(e.map_mean_prediction, digits)
+    said = [f"says {says} on average"] * (says != share(e.gain.mean_prediction, digits))
+    if task is not None and task.map_acted is not None and Rule.RECALIBRATED in task.acted:
+        flags = share(task.map_acted)
+        said += [f"flags {flags}"] * (flags != share(task.acted[Rule.RECALIBRATED]))
+    return f" The map itself {' and '.join(said)} here; the table has maps fitted to other rows." if said else ""
 
 
 def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator[KeyFigure]:
@@ -580,10 +657,13 @@ def segment_status(segment: Segment) -> str:
 def segment_lines(found: SegmentTable, most: int = 20) -> list[list[str]]:
     """The segments as lines of a table with its head, those most off first."""
     costs = any(one.cost is not None for one in found.rows)
-    lines = [[", ".join(found.by), "rows", "says", "happens", "p", "q", *["cost"] * costs]]
+    tested = ["p_value", "q_value"] if found.small < len(found.rows) else []
+    heads = [name.removesuffix("_value") for name in tested]
+    lines = [[", ".join(found.by), "rows", "says", "happens", *heads, *["cost"] * costs]]
     for one in found.first(most):
         numbers = (
-            "" if x is None else p_value(x).removeprefix("p = ").removeprefix("p ") for x in (one.p_value, one.q_value)
+            "" if x is None else p_value(x).removeprefix("p = ").removeprefix("p ")
+            for x in (getattr(one, name) for name in tested)
         )
         cost = [] if not costs else ["" if one.cost is None else f"{one.cost:.3g}"]
         both = two_shares(one.mean_prediction, one.event_rate)

@@ -9,6 +9,7 @@ import io
 import json
 import math
 import random
+import re
 import shlex
 import sys
 import webbrowser
@@ -201,6 +202,7 @@ def in_shell(found: Assessment, arguments: argparse.Namespace, prob: str, more: 
         [*chosen, *more],
         given(arguments, VALUES),
         missing=arguments.drop_missing,
+        several=isinstance(arguments.prob, list),
     )
     return replace(found, _voice=words.SHELL._replace(recalibrate=lines))
 
@@ -214,17 +216,20 @@ def recalibrate_lines(
     *,
     missing: bool = False,
     written: bool = False,
+    several: bool = False,
 ) -> tuple[str, ...]:
-    """The command lines that fit the map of the verdict to these files and, if it is one file, apply it.
+    """The command lines that fit the map of the verdict to these files and, if it is one file, apply it to new cases.
 
     With `missing`, rows without a probability are left out by the first (as `options` say), and copied by the second.
-    A file that is `written` by this command gets its name at the end.
+    A file that is `written` by this command gets its name at the end. Of `several` forecasts each has a map.
     """
+    path, one = Path(files[0]), written or Path(files[0]).is_file()
+    suffix = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
+    forecast = f"-{re.sub(r'[^-.0-9A-Za-z]+', '_', prob)}" * several
+    map_ = f"{path.name.removesuffix(suffix)}{forecast}-map.json" if one else "map.json"
     columns = ["--prob", prob, "--outcome", outcome]
-    lines = [["rainproof", "recalibrate", *files, *columns, *options, *reading, "-o", "map.json"]]
-    path = Path(files[0])
-    if len(files) == 1 and (written or path.is_file()):
-        suffix = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
-        applied = ["--map", "map.json", "--prob", prob, *reading, *(["--keep-missing"] if missing else [])]
-        lines.append(["rainproof", "apply", files[0], *applied, "-o", f"better{suffix}"])
+    lines = [["rainproof", "recalibrate", *files, *columns, *options, *reading, "-o", map_]]
+    if len(files) == 1 and one:
+        applied = ["--map", map_, "--prob", prob, *reading, *(["--keep-missing"] if missing else [])]
+        lines.append(["rainproof", "apply", f"new{suffix}", *applied, "-o", f"new-recalibrated{suffix}"])
     return tuple(one_line(shlex.join(line)) for line in lines)

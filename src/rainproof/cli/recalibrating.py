@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from numpy.typing import NDArray
@@ -43,8 +43,8 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     with collect_warnings() as notes:
         recalibrator.fit(found)
     sample = found.pooled if isinstance(found, Segments) else found
-    if not arguments.quiet and recalibrator.candidates_:
-        _warn(sample)
+    if not arguments.quiet:
+        _warn(sample if recalibrator.candidates_ else None, notes)
     recalibrator.save(arguments.output, overwrite=arguments.force)
     if arguments.plot is not None:
         draw(recalibrator, arguments.plot)
@@ -52,20 +52,23 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
         say(sys.stdout, as_text(recalibrator.to_dict()))
     elif not arguments.quiet:
         read_ = rows_read(files_read(arguments), sample, arguments.weight)
-        say_paragraphs([read_, *map(words.note, notes)])
+        say_paragraphs([read_, *(words.note(note) for note in notes if recalibrator.candidates_)])
         _say(recalibrator, arguments.by or [])
         paths = [("Map", arguments.output), ("Picture", arguments.plot)]
         say_paragraphs(written(what, path) for what, path in paths if path is not None)
     return 0
 
 
-def _warn(sample: Sample) -> None:
-    """Say on stderr if the labels seem reversed, which a map would learn, or if the rows are few."""
-    area = auroc(sample)
-    said = [words.check_event(area, words.SHELL)] if is_reversed(sample, area) else []
-    n = sample.n
-    if n < FEW_ROWS:
-        said.append(f"only {rows_text(n)}: much of the map can be due to chance, and nothing is proven of it")
+def _warn(sample: Sample | None, notes: Iterable[str]) -> None:
+    """Say on stderr if the labels seem reversed, which a map would learn, if the rows are few, or if nothing is fitted.
+
+    `sample` is what the map is fitted to, if it is.
+    """
+    said = [f"the map changes nothing: {note}" for note in notes if sample is None]
+    if sample is not None and is_reversed(sample, area := auroc(sample)):
+        said.append(words.check_event(area, words.SHELL))
+    if sample is not None and sample.n < FEW_ROWS:
+        said.append(f"only {rows_text(sample.n)}: much of the map can be due to chance, and nothing is proven of it")
     for text_ in said:
         say(sys.stderr, f"{wrapped(f'rainproof: warning: {text_}')}\n")
 

@@ -19,7 +19,7 @@ UNIT = 2.0**52
 SLOPE_UNIT = 2.0**30
 """Slopes are multiples of 1/SLOPE_UNIT."""
 
-_STEEPEST = 2.0**22  # a steeper piece ends below the next one's start: a jump
+_STEEPEST = 2.0**22  # a steeper piece ends below the next one's start: a jump. Before 1 it has a next one
 _TOLERANCE = 2.0**-10  # of a tabulated map, as a share of the smaller of its value and 1 minus its value
 _FINEST = 2.0**-40  # added to it
 _ROUNDS = 16  # halvings of a piece, at most
@@ -51,6 +51,11 @@ class PiecewiseMap(Result, kw_only=False):
     def from_ends(cls, edges: Floats, start: Floats, end: Floats) -> PiecewiseMap:
         """Draw pieces from `start` at their lower edge to `end` at their upper one."""
         edges, start, end = (np.rint(np.clip(values, 0.0, 1.0) * UNIT) / UNIT for values in (edges, start, end))
+        last = np.flatnonzero(edges[:-1] < 1 - 1 / UNIT)[-1]
+        steep = abs(end[last] - start[last]) > _STEEPEST * (1 - edges[last])
+        if edges[last + 1] == 1 and (steep or end[last] != end[-1]):  # a jump at 1, with no piece after it
+            edges = np.append(np.minimum(edges, 1 - 1 / UNIT), 1.0)
+            start, end = np.append(start, end[-1]), np.append(end, end[-1])
         some = np.diff(edges) > 0
         edges, start, end = np.append(edges[:-1][some], 1.0), start[some], end[some]
         rise = (end - start) / np.diff(edges)

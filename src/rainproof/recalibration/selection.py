@@ -93,10 +93,10 @@ def read_rows(
 def cannot_fit(rows: Sample | Segments) -> RainproofWarning | None:
     """Why nothing can be fitted to these rows, if so."""
     sample = rows.pooled if isinstance(rows, Segments) else rows
-    if min(sample.n, sample.n_draws) < _FEWEST:
-        groups = f"groups has {sample.n_draws} group{'s' * (sample.n_draws != 1)}"
-        some = f"p has {rows_text(sample.n)}" if sample.n < _FEWEST else groups
-        return FewRowsWarning(f"{some}: nothing is fitted to fewer than {_FEWEST}, so p stays as it is")
+    groups = f"groups has {sample.n_draws} group{'s' * (sample.n_draws != 1)}"
+    for some, count, fewest in ((f"p has {rows_text(sample.n)}", sample.n, _FEWEST), (groups, sample.n_draws, FOLDS)):
+        if count < fewest:
+            return FewRowsWarning(f"{some}: nothing is fitted to fewer than {fewest}, so p stays as it is")
     if sample.event_rate in (0, 1):
         return OneClassWarning("y holds one outcome only: nothing can be fitted to it, so p stays as it is")
     return None

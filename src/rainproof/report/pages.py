@@ -8,9 +8,9 @@ from operator import itemgetter
 
 import numpy as np
 
-from rainproof.assessment.advice import RARE
 from rainproof.assessment.clinical import NUMBERS, ClinicalPerformance
 from rainproof.assessment.costs import Rule
+from rainproof.assessment.evidence import RARE
 from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
 from rainproof.assessment.words import money, share, worth
@@ -160,6 +160,8 @@ def _tiles(a: Assessment, index: int) -> str:
 
 def _ways(a: Assessment, index: int) -> str:
     """The table of the verdict, with what it rests on."""
+    if not a.verdict.table:
+        return ""
     head, *body = a.verdict.table
     rows = f"<thead>{html_rows(head, [])}</thead><tbody>{html_rows([], body)}</tbody>"
     draws = "rows" if a.evidence.groups is None else "groups"
