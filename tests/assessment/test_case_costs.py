@@ -147,3 +147,14 @@ def test_a_compressed_sample_of_unequal_weights_still_says_how_many_are_flagged(
     a = assess(sample, task=DecisionTask.from_costs(false_positive=1, false_negative=9), measures=[], n_resamples=99)
     assert a.task.acted == {Rule.AS_IS: pytest.approx(np.average(p >= 0.1, weights=weight))}
     assert "That flags" in a.verdict.next_step
+
+
+def test_a_constant_tells_cases_apart_where_their_costs_differ():
+    """The event rate is enough to act where a false alarm is cheap."""
+    rng = np.random.default_rng(1)
+    y, alarm = rng.random(900) < 0.3, rng.choice([1.0, 2.0, 5.0], 900)
+    task = rainproof.DecisionTask.from_costs(false_positive=alarm, false_negative=4.0)
+    a = rainproof.assess(y, np.full(900, 0.3), task=task, measures=[])
+    assert (a.verdict.grade, a.verdict.rule) == ("use", "as is")
+    assert a.task.cost.value < min(a.task.cost_always.value, a.task.cost_never.value)
+    assert a.task.map_acted == a.task.acted["as is"] == np.mean(alarm / (alarm + 4) <= 0.3)

@@ -125,7 +125,8 @@ def compute(
         rounded_guarantee=rounded,
         certificate=None if recalibrator is None else recalibrator.certificate_,
         saved=None if own is None else own.saved.get(Rule.RECALIBRATED),
-        constant=sample.grid is None and bool(np.ptp(sample.y_prob) == 0),
+        # Where costs differ between cases, a constant tells the cases to act on from others.
+        constant=sample.grid is None and not isinstance(task, CaseTask) and bool(np.ptp(sample.y_prob) == 0),
         is_reversed=is_reversed(sample, area),
         events=None if summary.weighted or rare >= RARE else round(rare * summary.n),
         map_mean_prediction=None if mapped is None else mapped.mean_prediction,

@@ -234,7 +234,7 @@ class Evidence(Result):
     saved : Interval or None
         What recalibration saves per case in the user's own decision; None without costs.
     constant : bool
-        Whether all predictions are equal.
+        Whether all predictions are equal, in decisions whose costs are the same in every case.
     is_reversed : bool
         Whether the event, or the forecast, may be the wrong way round.
     events : int or None

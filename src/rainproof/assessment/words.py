@@ -407,7 +407,7 @@ def table(e: Evidence, task: TaskResult | None) -> list[list[str]]:
         rules = [rule for rule in Rule if rule in task.costs]
         if task.best_threshold is not None and task.best_threshold <= 1:
             heads[Rule.CUTOFF] += f" {share(task.best_threshold)}"
-    if e.constant and not (task is not None and isinstance(task.task, CaseTask)):  # as good as a rule without it
+    if e.constant:  # whatever is done by it is one of the rules without it
         rules = [rule for rule in rules if rule in (Rule.ALWAYS, Rule.NEVER, Rule.PERFECT)]
     else:
         body += _of_forecast(e)
