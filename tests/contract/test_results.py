@@ -81,6 +81,9 @@ def results(y, p):
         found.append(rainproof.inference.segment_tests(halves, measure=measure, min_rows=2, intervals=1, **FAST))
     several = rainproof.measures.measure_classes(y, np.stack([1 - p, p / 2, p / 2], axis=1), measures=["log_score"])
     found += [several, *several.measures, rainproof.DecisionTask.from_cost_matrix(1 - np.eye(3))]
+    classes = rainproof.Recalibrator("none").fit(np.tile([[0.2, 0.3, 0.5]], (2100, 1)), np.arange(2100) % 3)
+    found += [classes.certificate_, classes.map_, *classes.map_.parts]
+    found += [rainproof.inference.class_guarantee(y, np.stack([1 - p, p / 2, p / 2], axis=1))]
     found += [rainproof.measures.score_decomposition(sample, score=score) for score in ("brier", "log")]
     found += [
         rainproof.inference.null_band(sample, **FAST),

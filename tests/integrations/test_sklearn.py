@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import brier_score_loss
+from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -127,7 +127,7 @@ class TestScorers:
 
 class TestRecalibratedClassifier:
     def test_scikit_learns_own_checks_pass(self):
-        model = skl.RecalibratedClassifier(cv=2, methods=["none", "logistic"])
+        model = skl.RecalibratedClassifier(cv=2, methods=["none", "temperature"])
         options = {}
         if "expected_failed_checks" in inspect.signature(check_estimator).parameters:  # from 1.6 on
             options = {"expected_failed_checks": NOT_EQUIVALENT, "on_skip": None}
@@ -194,9 +194,23 @@ class TestRecalibratedClassifier:
         search = GridSearchCV(model, grid, scoring=skl.net_benefit_scorer(0.3), cv=2).fit(X, y)
         assert search.predict_proba(X).shape == (300, 2)
 
-    def test_three_classes_are_refused(self):
-        with pytest.raises(rainproof.InputError, match=r"Only binary classification is supported.*y has 3 classes"):
-            skl.RecalibratedClassifier().fit(np.zeros((6, 1)), [0, 1, 2, 0, 1, 2])
+    def test_three_classes(self):
+        X, y = make_classification(3000, n_informative=6, n_redundant=8, n_classes=3, random_state=2)
+        words, weight, groups = np.array(["x", "y", "z"])[y], np.ones(1500), np.arange(1500)
+        plain = GaussianNB().fit(X[:1500], words[:1500])
+        model = skl.RecalibratedClassifier(GaussianNB()).fit(
+            X[:1500], words[:1500], sample_weight=weight, groups=groups
+        )
+        prob = model.predict_proba(X[1500:])
+        assert prob.sum(axis=1) == pytest.approx(1)
+        assert log_loss(y[1500:], prob) < log_loss(y[1500:], plain.predict_proba(X[1500:])) - 0.05
+        assert (model.predict(X[1500:]) == np.array(["x", "y", "z"])[prob.argmax(axis=1)]).all()
+        assert set(model.recalibrator_.map_.classes) == {0, 1, 2}
+        task = rainproof.DecisionTask.from_cost_matrix([[0, 5, 1], [1, 0, 1], [1, 1, 0]], abstain=0.3)
+        found = skl.expected_cost_scorer(task)(model, X[1500:], words[1500:])
+        assert found == pytest.approx(task.payoff(task.best_response(prob), y[1500:]).mean())
+        with pytest.raises(rainproof.InputError, match="y must have at least two classes; it has 1 class"):
+            skl.RecalibratedClassifier().fit(np.zeros((6, 1)), [1] * 6)
 
 
 @pytest.mark.parametrize("display", [skl.ReliabilityDisplay, skl.DecisionCurveDisplay, skl.RegretDisplay])

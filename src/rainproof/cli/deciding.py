@@ -93,7 +93,9 @@ def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:
         raise InputError(
             "--map must be a map without segments: with segments, use 'rainproof apply' before 'rainproof policy'"
         )
-    return recalibrator.map_
+    recalibrator._one_event("--map")
+    found: PiecewiseMap = recalibrator.map_
+    return found
 
 
 def _warn(found: Assessment) -> None:

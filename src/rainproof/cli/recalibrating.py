@@ -100,6 +100,7 @@ def run_apply(arguments: argparse.Namespace) -> int:
 
     check_outputs(arguments)
     recalibrator: Recalibrator = load_kind(arguments.map, "recalibrator")
+    recalibrator._one_event("apply")
     names = recalibrator._by or ()
     by = columns_of(names if arguments.by is None else arguments.by, names)
     column = f"{arguments.prob}{RECALIBRATED}" if arguments.column is None else arguments.column

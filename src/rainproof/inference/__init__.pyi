@@ -1,4 +1,5 @@
 from rainproof.inference.bands import null_band as null_band
+from rainproof.inference.classes import class_guarantee as class_guarantee
 from rainproof.inference.comparisons import compare as compare
 from rainproof.inference.guarantees import guarantee as guarantee
 from rainproof.inference.intervals import confidence_interval as confidence_interval

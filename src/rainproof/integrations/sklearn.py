@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.assessment.summaries import reliability_curve
 from rainproof.core.arrays import Floats
+from rainproof.core.classes import ClassSample
 from rainproof.core.sample import as_sample
+from rainproof.decisions.classes import ClassTask
 from rainproof.decisions.swaps import regret_curve
 from rainproof.decisions.tasks import FiniteTask
 from rainproof.errors import InputError, MissingExtraError
@@ -27,7 +29,7 @@ try:
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import make_scorer
     from sklearn.model_selection import StratifiedGroupKFold, check_cv, cross_val_predict
-    from sklearn.utils.multiclass import check_classification_targets, type_of_target
+    from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, column_or_1d, indexable
 except ImportError as error:
     raise MissingExtraError("rainproof.integrations.sklearn", "scikit-learn", "scikit-learn") from error
@@ -73,15 +75,16 @@ def _net_benefit(y: ArrayLike, p: ArrayLike, *, threshold: float, sample_weight:
     return float(net_benefit(y, p, [threshold], sample_weight=sample_weight, pos_label=pos_label).value[0, 0])
 
 
-def expected_cost_scorer(task: FiniteTask, *, pos_label: Any = None) -> Any:
+def expected_cost_scorer(task: FiniteTask | ClassTask, *, pos_label: Any = None) -> Any:
     """Make a scorer: minus the mean cost per row of a decision task, in its units.
 
     Choose a model by it if your costs are known.
 
     Parameters
     ----------
-    task : FiniteTask
-        The decision, as from ``rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)``.
+    task : FiniteTask or ClassTask
+        The decision, as from ``rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)``. With more than
+        two classes its columns are in the order of the classifier's ``classes_``; rows to score must have all of them.
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
 
@@ -96,12 +99,18 @@ def expected_cost_scorer(task: FiniteTask, *, pos_label: Any = None) -> Any:
     >>> task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
     >>> scorer = rainproof.integrations.sklearn.expected_cost_scorer(task)
     """
-    if not isinstance(task, FiniteTask):
+    if not isinstance(task, FiniteTask | ClassTask):
         raise InputError(f"task must be a FiniteTask, such as DecisionTask.from_costs makes; it is {task!r}")
     return make_scorer(_payoff, response_method="predict_proba", task=task, pos_label=pos_label)
 
 
-def _payoff(y: ArrayLike, p: ArrayLike, *, task: FiniteTask, sample_weight: Any = None, pos_label: Any) -> float:
+def _payoff(
+    y: ArrayLike, p: ArrayLike, *, task: FiniteTask | ClassTask, sample_weight: Any = None, pos_label: Any
+) -> float:
+    if isinstance(task, ClassTask):
+        sample = ClassSample(y, p, sample_weight=sample_weight, labels=np.unique(y).tolist())
+        task._check(sample)
+        return float(sample.mass @ task.matrix[task._best(sample.prob), sample.which] / sample.total_weight)
     table = as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label).distinct()
     payoff = task.matrix[task.best_index(table.prob)]
     gained = float((table.negative * payoff[:, 0] + table.positive * payoff[:, 1]).sum())
@@ -299,7 +308,7 @@ NOT_EQUIVALENT = {f"check_{name}": _REASON for name in (*_CHECKS, "sample_weight
 
 
 class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A binary classifier with recalibrated probabilities: cross-validated predictions fit a `rainproof.Recalibrator`.
+    """A classifier with recalibrated probabilities: cross-validated predictions fit a `rainproof.Recalibrator`.
 
     The classifier is fitted to all rows. The map that corrects its probabilities is fitted to predictions for rows that
     a classifier of the same kind did not see (cross-validation), by the method that leaves the decision maker who
@@ -312,7 +321,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     cv : int, cross-validation generator or iterable
         How the rows are divided, as everywhere in scikit-learn. With an int and `groups`, whole groups are held out.
     methods : "auto", str or list of str
-        The methods whose maps are averaged; see `rainproof.Recalibrator`.
+        The methods whose maps are averaged; see `rainproof.Recalibrator`, which has others for more than two classes.
     random_state : int or None
         The seed of the recalibrator's choice; None is 0, so that the same rows give the same map.
 
@@ -323,12 +332,12 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     recalibrator_ : rainproof.Recalibrator
         The map. Its certificate is about the classifiers of the folds, which saw fewer rows than `estimator_`; for a
         proof about `estimator_` itself, fit a `rainproof.Recalibrator` to predictions for rows kept apart.
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (k,)
     n_features_in_ : int
 
     Notes
     -----
-    `predict` is the class with the larger recalibrated probability. Sample weights are given to the classifier (if it
+    `predict` is the class with the largest recalibrated probability. Sample weights are given to the classifier (if it
     takes them) and to the map.
 
     Examples
@@ -359,7 +368,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         ----------
         X : array_like of shape (n, features)
         y : array_like of shape (n,)
-            Two labels of any kind; the event is the second one in sorted order.
+            Labels of any kind. Of two, the event is the second one in sorted order.
         sample_weight : array_like of shape (n,), optional
         groups : array_like of shape (n,), optional
             The group of each row: held out as a whole, and independent of each other for the map.
@@ -372,11 +381,8 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         X, y, sample_weight, groups = indexable(X, column_or_1d(y, warn=True), sample_weight, groups)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) != 2:
-            # The words that scikit-learn's own checks of a classifier ask for.
-            kind = f"The type of the target is {type_of_target(y)}"
-            has = f"y has {len(self.classes_)} class{'es' * (len(self.classes_) != 1)}"
-            raise InputError(f"Only binary classification is supported. {kind}; {has}")
+        if len(self.classes_) < 2:
+            raise InputError("y must have at least two classes; it has 1 class")
         estimator = self._classifier()
         params: dict[str, Any] = {}
         if sample_weight is not None and "sample_weight" in signature(estimator.fit).parameters:
@@ -387,7 +393,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             clone(estimator), X, y, cv=splits, groups=groups, method="predict_proba", params=params
         )
         recalibrator = Recalibrator(self.methods, rng=self.random_state or 0)
-        recalibrator.fit(_event(held_out), codes, sample_weight=sample_weight, groups=groups)
+        recalibrator.fit(_shares(held_out), codes, sample_weight=sample_weight, groups=groups)
         self.estimator_ = clone(estimator).fit(X, y, **params)
         self.recalibrator_ = recalibrator
         for name in ("n_features_in_", "feature_names_in_"):
@@ -399,29 +405,31 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         return LogisticRegression() if self.estimator is None else self.estimator
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the recalibrated probabilities of both classes."""
+        """Return the recalibrated probabilities of all classes."""
         check_is_fitted(self)
-        event = self.recalibrator_.predict(_event(self.estimator_.predict_proba(X)))
-        return np.stack([1 - event, event], axis=1)
+        return self.recalibrator_.predict(_shares(self.estimator_.predict_proba(X)))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class with the larger recalibrated probability."""
+        """Return the class with the largest recalibrated probability, the first of equals."""
         check_is_fitted(self)
-        found: NDArray[Any] = self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(np.intp)]
+        found: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return found
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import get_tags  # from 1.6 on
 
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = get_tags(self._classifier()).input_tags.sparse
         return tags
 
     def _more_tags(self) -> dict[str, Any]:  # of scikit-learn before 1.6
-        return {"binary_only": True, "_xfail_checks": NOT_EQUIVALENT}
+        return {"_xfail_checks": NOT_EQUIVALENT}
 
 
-def _event(prob: Any) -> Floats:
-    """The probability of the second class, which rounding may have left just outside [0, 1]."""
-    return np.clip(np.asarray(prob, np.float64)[:, 1], 0.0, 1.0)
+def _shares(prob: Any) -> Floats:
+    """Probabilities that sum to 1, which rounding may have left just outside [0, 1]."""
+    found = np.clip(np.asarray(prob, np.float64), 0.0, 1.0)
+    if found.shape[1] == 2:
+        return np.stack([1 - found[:, 1], found[:, 1]], axis=1)
+    found /= found.sum(axis=1, keepdims=True)
+    return found

@@ -11,18 +11,19 @@ import numpy as np
 
 from rainproof.core.door import is_plain_label
 from rainproof.core.piecewise import SLOPE_UNIT, UNIT, PiecewiseMap
+from rainproof.core.result import Result
 from rainproof.errors import InputError, MissingExtraError
 from rainproof.io.queries import Dialect, find_dialect
-from rainproof.recalibration.certificate import Certificate, SegmentMap
-from rainproof.recalibration.selection import Candidate
+from rainproof.recalibration.certificate import SegmentMap
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
 
 _TYPES = {"float": (float,), "int": (int,), "bool": (bool,), "str": (str,), "int | None": (int, NoneType)}
+_TYPES["float | None"] = (float, NoneType)
 
-Record = TypeVar("Record", Candidate, Certificate, SegmentMap)
+Record = TypeVar("Record", bound=Result)
 Labels = tuple[str | None, ...]
 """What the labels of a segment say, one for each column."""
 
@@ -59,7 +60,7 @@ def segment_of(data: dict[str, Any], columns: int) -> tuple[SegmentMap, Piecewis
 
 def record_of(cls: type[Record], data: Any) -> Record:
     """Make a result from its fields, each of its type."""
-    kinds = {field.name: str(field.type) for field in fields(cls)}
+    kinds = {field.name: str(field.type) for field in fields(cls)}  # type: ignore[arg-type]
     if not isinstance(data, dict) or set(data) != set(kinds):
         raise InputError(f"a {cls.__name__} must have {', '.join(map(repr, kinds))}")
     for name, kind in kinds.items():
@@ -163,7 +164,7 @@ def columns_of(by: str | Sequence[str] | Mapping[str, str] | None, names: tuple[
     return columns
 
 
-_OPERATORS, _FORMAT = 16, 8  # versions that are read since onnxruntime 1.11
+OPERATORS, FORMAT = 16, 8  # versions that are read since onnxruntime 1.11
 
 
 def as_onnx(pieces: PiecewiseMap) -> ModelProto:
@@ -199,6 +200,6 @@ def as_onnx(pieces: PiecewiseMap) -> ModelProto:
     node("Where", node("And", *limits), value, constant("nan", np.nan), output="probability")
     ends = [helper.make_tensor_value_info(name, TensorProto.DOUBLE, ["n"]) for name in ("p", "probability")]
     graph = helper.make_graph(nodes, "recalibration", ends[:1], ends[1:], constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPERATORS)], producer_name="rainproof")
-    model.ir_version = _FORMAT
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPERATORS)], producer_name="rainproof")
+    model.ir_version = FORMAT
     return model

@@ -8,19 +8,41 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.door import check_aligned, check_label, named_columns, rows_by_segment, spelled, spelled_key
+from rainproof.core.classes import ClassSample, as_classes
+from rainproof.core.door import (
+    ColumnNames,
+    check_aligned,
+    check_label,
+    class_columns,
+    named_columns,
+    rows_by_segment,
+    spelled,
+    spelled_key,
+)
 from rainproof.core.files import Saved, check_document, document
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, at_least, at_most, short, wrapped
 from rainproof.core.text import rows as rows_text
+from rainproof.decisions.classes import ClassTask
 from rainproof.errors import InputError
 from rainproof.inference.options import Seed, as_seed, check_share
 from rainproof.recalibration.certificate import Certificate, HeldOutRates, SegmentMap, certify, correct, held_out_rates
+from rainproof.recalibration.classes import (
+    CLASS_METHODS,
+    UNCHANGED,
+    ClassCertificate,
+    ClassMap,
+    certify_classes,
+    classes_as_onnx,
+    divide_classes,
+    mean_of_maps,
+)
 from rainproof.recalibration.export import as_onnx, as_sql, columns_of, list_of, number_of, record_of, segment_of
 from rainproof.recalibration.methods import IDENTITY, METHODS
 from rainproof.recalibration.selection import CERTIFIED, Candidate, Division, cannot_fit, divide, mean_map, read_rows
@@ -136,9 +158,9 @@ class Recalibrator(Saved):
         "mean", or the only method that was tried; "none" where nothing could be fitted.
     candidates_ : tuple of Candidate
         The weight of each method, and what it is from.
-    map_ : PiecewiseMap
-        The map itself: straight pieces.
-    certificate_ : Certificate or None
+    map_ : PiecewiseMap or ClassMap
+        The map itself: straight pieces; with more than two classes, a map of rows of probabilities.
+    certificate_ : Certificate, ClassCertificate or None
         What is proven of it, from rows that it was not fitted to. None with fewer than 2,000 rows (with `groups`,
         groups): it would say next to nothing, and the map needs the rows.
     segments_ : tuple of SegmentMap
@@ -160,6 +182,13 @@ class Recalibrator(Saved):
     tell methods apart, and choosing one of them would be a lottery; the mean hardly depends on a single row. Weights
     below 1% are 0. docs/benchmarks/study-recalibration.md compares the mean with other ways.
 
+    *Several classes.* With more than two columns of predictions the methods are "temperature" (one slope for the
+    logarithms of all probabilities), "vector" (a slope and an intercept for each class; up to 100 classes), "matrix"
+    (every logarithm in every score, with a prior that shrinks what other classes add; up to 20 classes), "isotonic" (of
+    each class against the rest, divided by their sum), "none" and "constant". They are weighted likewise, from 20,000
+    rows on by two folds. The certificate is for every decision about any one class, all classes at once, and for a
+    `task`. docs/guide/classes.md has an example.
+
     Rows must be drawn independently from the population in which the map will be used (groups of rows, with `groups`).
 
     Examples
@@ -177,8 +206,8 @@ class Recalibrator(Saved):
 
     method_: str
     candidates_: tuple[Candidate, ...]
-    map_: PiecewiseMap
-    certificate_: Certificate | None
+    map_: Any  # a PiecewiseMap, or a ClassMap
+    certificate_: Any  # a Certificate, a ClassCertificate or None
     n_: int
     groups_: int | None
     segments_: tuple[SegmentMap, ...]
@@ -218,13 +247,15 @@ class Recalibrator(Saved):
         pos_label: Any = None,
         groups: ArrayLike | None = None,
         by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        labels: Sequence[Any] | None = None,
+        task: Any = None,
     ) -> Self:
         """Fit the map, and prove what it does.
 
         Parameters
         ----------
-        p : array_like of shape (n,), Sample or Segments
-            The predicted probability of the event, in [0, 1]; or rows as `scan` gives them, alone.
+        p : array_like of shape (n,) or (n, k), Sample, ClassSample or Segments
+            The predicted probability of the event, in [0, 1], or of each class; or rows as `scan` gives them, alone.
         y : array_like of shape (n,)
             The outcomes: 0 or 1, or any two labels with `pos_label`.
         sample_weight : array_like of shape (n,), optional
@@ -237,12 +268,32 @@ class Recalibrator(Saved):
         by : array_like of shape (n,), or mapping of names to such, optional
             The segment of each row. A segment gets a map of its own only where rows held out prove that a decision
             gains by it.
+        labels : sequence of length k, optional
+            The labels of the classes, if `p` has a column for each. Default: the names of a frame's columns, or 0, 1...
+        task : ClassTask, optional
+            With more than two classes: a decision whose saving the certificate proves.
 
         Returns
         -------
         Recalibrator
             Itself.
         """
+        if y is not None or isinstance(p, ClassSample):
+            columns = {"sample_weight": sample_weight, "groups": groups, "labels": labels, "pos_label": pos_label}
+            given = (p, y) if isinstance(p, ClassSample) else (y, p)
+            several = as_classes(*given, names=ColumnNames(label="y", prob="p"), by=by, **columns)
+            if several is not None:
+                self._fit_classes(several, task)
+                return self
+        if task is not None:
+            raise InputError("task is for more than two classes: of one event, every decision is certified")
+        if class_columns(p) == 2:
+            if pos_label is not None:
+                raise InputError("pos_label is for one column: of two classes, the event is the second one")
+            p, y = Sample(y, p, sample_weight=sample_weight, labels=labels), None  # type: ignore[arg-type]
+            sample_weight = None
+        elif labels is not None:
+            raise InputError("labels are for predictions with a column for each class; p has one column")
         self._fit(read_rows(p, y, sample_weight, pos_label, groups, by))
         return self
 
@@ -282,6 +333,26 @@ class Recalibrator(Saved):
         self.groups_ = sample.groups and sample.groups - sum(part.groups or 0 for part in whole.held_out)
         return whole
 
+    def _fit_classes(self, sample: ClassSample, task: ClassTask | None = None) -> ClassSample | None:
+        """Fit the map of several classes, and return the rows held out, if any: none are kept."""
+        methods = _check_methods(self.methods, CLASS_METHODS)
+        level = check_share(self.confidence_level, "confidence_level")
+        (rng,) = as_seed(self.rng)[0].spawn(1)
+        if task is not None:
+            task._check(sample)
+        if (cannot := cannot_fit(sample)) is not None:
+            warnings.warn(cannot, stacklevel=3)
+            found, fitted, held = ClassMap(classes=sample.classes, parts=(UNCHANGED,)), sample, None
+            candidates: tuple[Candidate, ...] = ()
+        else:
+            fitted, fold, held = divide_classes(sample, rng, hold_out=sample.n_draws >= CERTIFIED)
+            found, candidates = mean_of_maps(fitted, methods, fold)
+        certificate = None if held is None else certify_classes(held, fitted, found, level, task)
+        self.certificate_, self._rates, self.map_, self.candidates_ = certificate, None, found, candidates
+        self.method_ = "none" if not candidates else MEAN if len(candidates) > 1 else candidates[0].method
+        self._by, self._maps, self.segments_, self.n_, self.groups_ = None, {}, (), fitted.n, fitted.groups
+        return held
+
     def predict(
         self,
         p: ArrayLike,
@@ -293,8 +364,8 @@ class Recalibrator(Saved):
 
         Parameters
         ----------
-        p : array_like of shape (n,)
-            Probabilities, in [0, 1].
+        p : array_like of shape (n,) or (n, k)
+            Probabilities, in [0, 1]. With a column for each class the result has them too, and its rows sum to 1.
         by : array_like of shape (n,), or mapping of names to such, optional
             The segment of each row, if it was fitted with segments. What a label says counts, not its type: 1, 1.0 and
             "1" are one segment; True, "True" and "true" are another. Segments without a map of their own use the map
@@ -308,9 +379,14 @@ class Recalibrator(Saved):
             raise InputError(
                 "by is missing: the map was fitted with segments" if by is None else "by was not given to fit"
             )
+        if isinstance(self.map_, ClassMap):
+            return self.map_(p)
+        if class_columns(p) == 2:
+            event = self.predict(Sample([0] * len(p), p).y_prob, by=by, unseen=unseen)  # type: ignore[arg-type]
+            return np.stack([1 - event, event], axis=1)
         prob = checked_probabilities(p)
         if by is None:
-            return self.map_.apply(prob)
+            return self._predict(prob, {})
         check_aligned(("p", p), *named_columns(by))
         if isinstance(by, Mapping) and self._by is not None and set(by) == set(self._by):
             by = {name: by[name] for name in self._by}
@@ -324,7 +400,7 @@ class Recalibrator(Saved):
 
     def _predict(self, prob: NDArray[Any], places: Mapping[Any, Ints]) -> Floats:
         """Return the values at predictions that were checked already, given the rows of each segment."""
-        value = self.map_.apply(prob)
+        value: Floats = self.map_.apply(prob)
         for key, at in places.items():
             own = self._maps.get(spelled_key(key))
             if own is not None:
@@ -340,7 +416,7 @@ class Recalibrator(Saved):
         """Draw the map into axes (default: new ones) and return them; see `rainproof.plots.recalibration`."""
         from rainproof.plots import recalibration
 
-        self._check_fitted()
+        self._one_event("plot")
         return recalibration(self, ax)
 
     def to_sql(
@@ -383,7 +459,7 @@ class Recalibrator(Saved):
         >>> print("SELECT", r.to_sql("p", dialect="sqlite"), "FROM forecasts")  # doctest: +ELLIPSIS
         SELECT CASE WHEN "p" IS NULL OR NOT (CAST("p" AS REAL) >= 0 AND CAST("p" AS REAL) <= 1) OR ... FROM forecasts
         """
-        self._check_fitted()
+        self._one_event("to_sql")
         _check_unseen(unseen)
         for segment in self.segments_:
             _labels(segment.segment, "in SQL")
@@ -393,6 +469,9 @@ class Recalibrator(Saved):
 
     def to_onnx(self) -> ModelProto:
         """Return the map as an ONNX model: doubles "p" of shape (n,) to doubles "probability" of the same shape.
+
+        With more than two classes: "p" of shape (n, k) to "probabilities" of the same shape, up to rounding; of
+        all methods but "isotonic".
 
         onnxruntime gives the same bits as `predict` on a CPU; NaN for a `p` that is NaN or not in [0, 1]. Needs onnx:
         ``pip install onnx``.
@@ -411,6 +490,8 @@ class Recalibrator(Saved):
         ('p', 'probability')
         """
         self._check_fitted()
+        if isinstance(self.map_, ClassMap):
+            return classes_as_onnx(self.map_)
         if self._by is not None:
             raise InputError("to_onnx needs a map without segments: fit one for each segment, or use to_sql")
         return as_onnx(self.map_)
@@ -423,6 +504,8 @@ class Recalibrator(Saved):
         """
         self._check_fitted()
         one = isinstance(self.methods, str) and self.methods != "auto"
+        for label in self.map_.classes if isinstance(self.map_, ClassMap) else ():
+            check_label(label, "to be stored")
         segments = []
         for segment in self.segments_:
             own = self._maps.get(spelled_key(segment.segment))
@@ -449,20 +532,31 @@ class Recalibrator(Saved):
         by = None if data["by"] is None else tuple(list_of(data["by"], "by", str))
         methods = data["methods"] if data["methods"] == "auto" else list_of(data["methods"], "methods", str)
         for method in (data["method"], *([] if methods == "auto" else methods)):
-            if not isinstance(method, str) or (method not in METHODS and method != data["method"] != MEAN):
+            known = {*METHODS, *CLASS_METHODS}
+            if not isinstance(method, str) or (method not in known and method != data["method"] != MEAN):
                 raise InputError(f"methods must be among {', '.join(METHODS)}; {method!r} is not")
         columns = 0 if by is None else len(by)
         segments = [segment_of(part, columns) for part in list_of(data["segments"], "segments", dict)]
         _check_segments(segment.segment for segment, _ in segments)
         found = cls(methods, confidence_level=check_share(data["confidence_level"], "confidence_level"))
-        found.method_, found.map_ = data["method"], PiecewiseMap.from_dict(data["map"])
-        found.certificate_ = None if data["certificate"] is None else record_of(Certificate, data["certificate"])
+        several = isinstance(data["map"], dict) and "classes" in data["map"]
+        found.method_, found.map_ = data["method"], (ClassMap if several else PiecewiseMap).from_dict(data["map"])
+        kind = ClassCertificate if several else Certificate
+        found.certificate_ = None if data["certificate"] is None else record_of(kind, data["certificate"])
         found.n_ = number_of(data["n"], "n")
         found.groups_ = None if data["groups"] is None else number_of(data["groups"], "groups")
         found.candidates_ = tuple(record_of(Candidate, one) for one in list_of(data["candidates"], "candidates", dict))
         found.segments_ = tuple(segment for segment, _ in segments)
         found._by, found._maps = by, {spelled_key(segment.segment): own for segment, own in segments if own is not None}
         return found
+
+    def _one_event(self, what: str) -> None:
+        """Refuse a map of several classes."""
+        self._check_fitted()
+        if isinstance(self.map_, ClassMap):
+            raise InputError(
+                f"{what} is for one event, and the map has {len(self.map_.classes):,} classes: use to_onnx"
+            )
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "map_"):
@@ -513,13 +607,13 @@ def _check_unseen(unseen: str) -> None:
         raise InputError(f"unseen must be 'error' or 'pooled'; it is {unseen!r}")
 
 
-def _check_methods(methods: Literal["auto"] | str | Sequence[str]) -> list[str]:
+def _check_methods(methods: Literal["auto"] | str | Sequence[str], known: Iterable[str] = METHODS) -> list[str]:
     if not isinstance(methods, str | Sequence):
         raise InputError(f"methods must be 'auto', a name or a list of names; it is {methods!r}")
-    names = list(METHODS) if methods == "auto" else [methods] if isinstance(methods, str) else list(methods)
+    names = list(known) if methods == "auto" else [methods] if isinstance(methods, str) else list(methods)
     for name in names:
-        if name not in METHODS:
-            raise InputError(f"methods must be 'auto' or among {', '.join(map(repr, METHODS))}; {name!r} is not")
+        if name not in known:
+            raise InputError(f"methods must be 'auto' or among {', '.join(map(repr, known))}; {name!r} is not")
     if not names:
         raise InputError("methods must name at least one method; it is empty")
-    return [name for name in METHODS if name in names]  # in the order of preference
+    return [name for name in known if name in names]  # in the order of preference

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats, Frozen, Ints
 from rainproof.core.cells import CellTable
+from rainproof.core.classes import ClassSample
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import ColumnNames, Rows
 from rainproof.core.piecewise import UNIT, PiecewiseMap
@@ -90,14 +91,14 @@ def read_rows(
     return sample.by_segment() if isinstance(sample, Sample) and sample._segments is not None else sample
 
 
-def cannot_fit(rows: Sample | Segments) -> RainproofWarning | None:
+def cannot_fit(rows: Sample | Segments | ClassSample) -> RainproofWarning | None:
     """Why nothing can be fitted to these rows, if so."""
     sample = rows.pooled if isinstance(rows, Segments) else rows
     groups = f"groups has {sample.n_draws} group{'s' * (sample.n_draws != 1)}"
     for some, count, fewest in ((f"p has {rows_text(sample.n)}", sample.n, _FEWEST), (groups, sample.n_draws, FOLDS)):
         if count < fewest:
             return FewRowsWarning(f"{some}: nothing is fitted to fewer than {fewest}, so p stays as it is")
-    if sample.event_rate in (0, 1):
+    if sample.rates.max() == 1 if isinstance(sample, ClassSample) else sample.event_rate in (0, 1):
         return OneClassWarning("y holds one outcome only: nothing can be fitted to it, so p stays as it is")
     return None
 

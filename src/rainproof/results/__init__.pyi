@@ -33,6 +33,7 @@ from rainproof.decisions.values import ForecastValue as ForecastValue
 from rainproof.decisions.values import RiskCoverage as RiskCoverage
 from rainproof.inference.bands import NullBand as NullBand
 from rainproof.inference.bands import SoftBins as SoftBins
+from rainproof.inference.classes import ClassGuarantee as ClassGuarantee
 from rainproof.inference.comparisons import Comparison as Comparison
 from rainproof.inference.grades import GradeTable as GradeTable
 from rainproof.inference.guarantees import Guarantee as Guarantee
@@ -57,6 +58,8 @@ from rainproof.measures.scdl import SoftBinnedProfile as SoftBinnedProfile
 from rainproof.measures.scores import ScoreDecomposition as ScoreDecomposition
 from rainproof.recalibration.certificate import Certificate as Certificate
 from rainproof.recalibration.certificate import SegmentMap as SegmentMap
+from rainproof.recalibration.classes import ClassCertificate as ClassCertificate
+from rainproof.recalibration.classes import ClassPart as ClassPart
 from rainproof.recalibration.selection import Candidate as Candidate
 
 __all__: list[str]

@@ -1,0 +1,184 @@
+"""Bounds for several classes at once: the worst class, like the worst task, is one fixed function of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rainproof.core.arrays import Floats
+from rainproof.core.classes import ClassSample, as_classes
+from rainproof.core.curve import SwitchCurve
+from rainproof.core.result import Result
+from rainproof.core.text import KEEPS_RANKING, at_most, percent
+from rainproof.errors import InputError
+from rainproof.inference import bounds
+from rainproof.inference.options import check_share
+from rainproof.inference.proofs import Wager, at_least
+
+
+class ClassGuarantee(Result):
+    """An upper bound on the expected loss of every decision about any one class, for all classes at once.
+
+    Attributes
+    ----------
+    bound : float
+        In the population no decision about a class ("is it a dog or not") that acts on its probability as it is loses
+        more than this share of what is at stake, in expectation, compared with any monotone recalibration of it. It
+        holds for every class and every decision at once.
+    plug_in : float
+        The largest such loss on these rows, in hindsight.
+    worst_class : label
+        The class that has it.
+    confidence_level : float
+        The probability, at least, that the bound holds for a sample drawn as stated.
+    n : int
+        The number of rows.
+    groups : int or None
+        The number of groups, if rows of a group depend on each other.
+    """
+
+    _kind = "class_guarantee"
+    _shown: ClassVar = ("bound", "plug_in", "worst_class", "confidence_level", "n")
+    bound: float
+    plug_in: float
+    worst_class: Any
+    confidence_level: float
+    n: int
+    groups: int | None
+
+    def __str__(self) -> str:
+        drawn = "rows" if self.groups is None else f"{self.groups:,} groups of rows"
+        return (
+            f"With {percent(self.confidence_level)} confidence, every decision about any one class that acts on its "
+            f"probability as it is loses at most {at_most(self.bound)} of what is at stake, in expectation, "
+            f"{KEEPS_RANKING}. This holds for every class and every decision about it at once. On the {self.n:,} rows "
+            f"the largest loss is {self.plug_in:.2%}, for {str(self.worst_class)!r}.\n"
+            f"It assumes that the {drawn} were drawn independently from the population in which the predictions will "
+            "be used. It is not about decisions that weigh several classes against each other."
+        )
+
+
+def class_guarantee(
+    y_true: ArrayLike | ClassSample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    labels: Sequence[Any] | None = None,
+    confidence_level: float = 0.95,
+) -> ClassGuarantee:
+    r"""Bound the expected loss of every decision about any one class, for all classes at once, in the population.
+
+    Explained in docs/guide/classes.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or ClassSample
+        The class of each row: one of `labels`, or the number of its column.
+    y_prob : array_like of shape (n, k)
+        The predicted probability of each of k > 2 classes; every row sums to 1.
+    sample_weight, groups : array_like of shape (n,), optional
+        As for `guarantee`.
+    labels : sequence of length k, optional
+        The labels of the classes. Default: the names of a frame's columns, or 0, 1, ...
+    confidence_level : float
+        The probability, at least, that the bound holds for a sample drawn as stated.
+
+    Returns
+    -------
+    ClassGuarantee
+
+    Notes
+    -----
+    It is the bound of ``guarantee(..., response="as_is")`` with the largest charged loss over the classes in place of
+    that of one class. The population's worst class, with its worst task and recalibration, is one function g of a
+    row with values in [-1, 1], and the largest charged loss is not below that of g. So all of the error probability
+    goes to one bound: no allowance is made for the number of classes. Proofs: docs/theory/bounds.md.
+
+    Examples
+    --------
+    >>> import numpy as np, rainproof
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([1, 1, 2], 5000)
+    >>> y = (rng.random((5000, 1)) > p.cumsum(axis=1)).sum(axis=1)
+    >>> rainproof.inference.class_guarantee(y, p).bound < 0.03
+    True
+    """
+    level = check_share(confidence_level, "confidence_level")
+    sample = as_classes(y_true, y_prob, sample_weight=sample_weight, groups=groups, labels=labels)
+    if sample is None:
+        raise InputError("y_prob must have a column for each of more than two classes: two are one event")
+    bound, plug_in, worst = loss_bound(sample, 1 - level)
+    return ClassGuarantee(
+        bound=bound,
+        plug_in=plug_in,
+        worst_class=sample.classes[worst],
+        confidence_level=level,
+        n=sample.n,
+        groups=sample.groups,
+    )
+
+
+def loss_bound(sample: ClassSample, delta: float) -> tuple[float, float, int]:
+    """The bound for acting on the probability of any class as it is; the largest loss on the rows; and its class."""
+    found = []
+
+    def charges() -> Iterator[Callable[[float], float]]:
+        for number in range(len(sample)):
+            inputs = bounds.BoundInputs.as_is(sample._of(number))
+            found.append(inputs.plug_in)
+            yield inputs.charged_loss
+
+    bound = _of_all(charges(), sample, delta)
+    return bound, max(found), found.index(max(found))
+
+
+def switch_curves(sample: ClassSample, new: Floats) -> Iterator[SwitchCurve]:
+    """What acting on other predictions, `new`, loses at each threshold: for one class after the other."""
+    for number in range(len(sample)):
+        alone = sample._of(number)
+        yield alone._pair(alone.prob, np.ascontiguousarray(new[:, number])).curve("old", "new")
+
+
+def harm_bound(sample: ClassSample, new: Floats, delta: float) -> tuple[float, float]:
+    """The bound on the loss of any decision about any class that acts on `new` predictions; and that on the rows."""
+    draws, effective_n = sample.n_draws, min(sample.effective_n, float(sample.n_draws))
+    losses = []
+
+    def charges() -> Iterator[Callable[[float], float]]:
+        for curve in switch_curves(sample, new):
+            losses.append(curve.chord().loss)
+
+            def charged(tilt: float, curve: SwitchCurve = curve) -> float:
+                rate, by_square = bounds.charge_rate(draws, effective_n, tilt)
+                return 2 * curve.chord(rate, by_square=by_square).value
+
+            yield charged
+
+    return _of_all(charges(), sample, delta), max(losses)
+
+
+def _of_all(charges: Iterator[Callable[[float], float]], sample: ClassSample, delta: float) -> float:
+    """The bound at the largest charged loss of several, which are made one after the other to save memory."""
+    draws, effective_n = sample.n_draws, min(sample.effective_n, float(sample.n_draws))
+    tilts = bounds.tilts(effective_n, delta).tolist()
+    largest = np.max([[charged(tilt) for tilt in tilts] for charged in charges], axis=0)
+    return bounds.at_most(dict(zip(tilts, largest.tolist(), strict=True)).__getitem__, draws, effective_n, delta)
+
+
+def mean_at_least(gain: Floats, sample: ClassSample, delta: float) -> float:
+    """Bound the mean of a column with values in [-1, 1] from below, by bets; 0 where nothing above 0 is proven."""
+    mass, group = sample.mass, sample.top_label._group
+    if group is not None:
+        total: Floats = np.bincount(group, mass).astype(np.float64, copy=False)
+        gain = np.bincount(group, mass * gain) / np.maximum(total, np.finfo(float).tiny)
+        mass = total
+    some = mass > 0
+    gain, stake = gain[some], mass[some] / mass.max()
+    least = np.sqrt(2 * np.log(1 / delta) / len(gain))
+    bets = 2.0 ** -np.arange(1.0, 21.0)
+    bets = bets[: max(1, int(np.sum(bets >= least)))]
+    return at_least([[Wager(stake, np.ones(len(gain)), gain[None], np.ones((1, len(gain))))]], delta, bets)

@@ -1,0 +1,471 @@
+"""Recalibration of several classes: maps of a row of probabilities to another, their mean, and what is proven of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rainproof.core import door
+from rainproof.core.arrays import Floats, Ints
+from rainproof.core.classes import ClassSample
+from rainproof.core.distinct import DistinctTable
+from rainproof.core.piecewise import PiecewiseMap
+from rainproof.core.result import Result
+from rainproof.core.text import KEEPS_RANKING, at_least, at_most, percent, rows
+from rainproof.decisions.classes import ClassTask
+from rainproof.errors import InputError, MissingExtraError
+from rainproof.inference.classes import harm_bound, loss_bound, mean_at_least, switch_curves
+from rainproof.inference.proofs import gain_of_choice
+from rainproof.recalibration.export import FORMAT, OPERATORS
+from rainproof.recalibration.methods import _NEAREST, _PRIOR, METHODS
+from rainproof.recalibration.selection import _HELD_OUT, FOLDS, Candidate, mean_weights
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+_OFF_DIAGONAL = 1 / 0.5**2  # the prior precision of what other classes add to one, all of them together
+_MANY = 20_000  # rows from which two folds are enough to weigh methods
+_CURVATURE = 1 << 13  # rows that the curvature is computed from; the slope is from all
+_BLOCK = 1 << 20  # numbers that are worked on together
+_STEPS = 100
+_PRECISION = 1e-7  # nats that a step still gains
+_MOST = {"vector": 100, "matrix": 20}
+"""The largest number of classes that a method is fitted to: curvatures of more parameters take long."""
+
+
+class ClassPart(Result):
+    """One map of a mean of maps for several classes.
+
+    Attributes
+    ----------
+    method : str
+        Its name.
+    weight : float
+        Its weight in the mean.
+    slope : ndarray or None
+        Of "temperature" one number, of "vector" one for each class, of "matrix" a matrix: the new scores are
+        ``slope * log p + intercept`` (of a matrix the product), and softmax makes them probabilities.
+    intercept : ndarray or None
+        Of these methods one number for each class; of "constant" the probabilities themselves.
+    maps : tuple of PiecewiseMap
+        Of "isotonic" the map of each class, before rows are divided by their sum.
+    """
+
+    _shown: ClassVar = ("method", "weight")
+    method: str
+    weight: float
+    slope: Floats | None = None
+    intercept: Floats | None = None
+    maps: tuple[PiecewiseMap, ...] = ()
+
+    def apply(self, prob: Floats) -> Floats:
+        """Return the values of rows of probabilities."""
+        if self.method == "none":
+            return prob
+        if self.slope is not None and self.intercept is not None:
+            return softmax(_scores(self.slope, self.intercept, _logs(prob)))
+        if self.method == "constant":
+            assert self.intercept is not None
+            return np.broadcast_to(self.intercept, prob.shape)
+        value = np.stack([own.apply(prob[:, k]) for k, own in enumerate(self.maps)], axis=1)
+        value /= value.sum(axis=1, keepdims=True)
+        return value
+
+
+class ClassMap(Result):
+    """A map of rows of probabilities, one for each class: the weighted mean of several.
+
+    Attributes
+    ----------
+    classes : tuple
+        The labels of the classes, in the order of the columns.
+    parts : tuple of ClassPart
+        The maps that it is the mean of.
+    """
+
+    _shown: ClassVar = ("classes",)
+    classes: tuple[Any, ...]
+    parts: tuple[ClassPart, ...]
+
+    def __call__(self, p: ArrayLike) -> Floats:
+        """Check rows of probabilities and return the recalibrated ones; each row sums to 1."""
+        columns = getattr(p, "columns", None)
+        if columns is not None and set(columns) == set(self.classes) != {*range(len(self.classes))}:
+            p = p[list(self.classes)]  # type: ignore[call-overload, index]  # a frame, whatever the order of its columns
+        table = door.as_numbers(p, "p")
+        if table.ndim != 2 or table.shape[1] != len(self.classes):
+            rule = f"p must have {len(self.classes)} columns, one for each class"
+            raise InputError(f"{rule}; its shape is {table.shape}")
+        for error in door.violations(table, door.ColumnNames(prob="p")):
+            raise error
+        return self.apply(table)
+
+    def apply(self, prob: NDArray[Any]) -> Floats:
+        """Return the recalibrated values of probabilities that were checked already."""
+        value = np.empty(prob.shape)
+        for block in _blocks(prob):
+            old = np.asarray(prob[block], np.float64)
+            new = value[block]
+            new[:] = 0
+            for part in self.parts:
+                new += part.weight * part.apply(old)
+            new /= new.sum(axis=1, keepdims=True)
+        return value
+
+    @classmethod
+    def from_dict(cls, data: Any) -> ClassMap:
+        """Read what `to_dict` wrote."""
+        keys = ["method", "weight", "slope", "intercept", "maps"]
+        if not isinstance(data, dict) or list(data) != ["classes", "parts"] or not isinstance(data["parts"], list):
+            raise InputError("a map for several classes must have 'classes' and 'parts'")
+        parts, k = [], len(data["classes"])
+        for one in data["parts"]:
+            if not isinstance(one, dict) or list(one) != keys or one["method"] not in CLASS_METHODS:
+                raise InputError(f"a part of a map must have {', '.join(map(repr, keys))}, of a method that is known")
+            read = {name: None if one[name] is None else np.array(one[name], np.float64) for name in keys[2:4]}
+            part = ClassPart(**{**one, **read, "maps": tuple(map(PiecewiseMap.from_dict, one["maps"]))})
+            shapes = [(len(part.maps),), *(array.shape for array in (part.slope, part.intercept) if array is not None)]
+            if any(size != k for shape in shapes for size in shape if size):
+                raise InputError(f"a part of a map must be about {k} classes")
+            parts.append(part)
+        return cls(classes=tuple(data["classes"]), parts=tuple(parts))
+
+
+def softmax(score: Floats) -> Floats:
+    """Return the exponentials of scores, divided by their sum in each row; the scores are overwritten."""
+    score -= score.max(axis=1, keepdims=True)
+    np.exp(score, out=score)
+    score /= score.sum(axis=1, keepdims=True)
+    return score
+
+
+def _logs(prob: NDArray[Any]) -> Floats:
+    found: Floats = np.log(np.maximum(prob, _NEAREST, dtype=np.float64))
+    return found
+
+
+def _blocks(table: NDArray[Any]) -> list[slice]:
+    size = max(1, _BLOCK // table.shape[1])
+    return [slice(start, start + size) for start in range(0, len(table), size)]
+
+
+def _scores(slope: Floats, intercept: Floats, x: Floats) -> Floats:
+    found: Floats = (x @ slope.T if slope.ndim == 2 else x * slope) + intercept
+    return found
+
+
+class _Scaling:
+    """A family of slopes and intercepts: one parameter or more, with a normal prior around the identity."""
+
+    def __init__(self, method: str, k: int) -> None:
+        self.method, self.k = method, k
+        own, other = np.ones(k), np.zeros(k)
+        if method == "temperature":
+            self.centre, self.precision = np.ones(1), np.full(1, _PRIOR)
+        elif method == "vector":
+            self.centre, self.precision = np.append(own, other), np.full(2 * k, _PRIOR)
+        else:  # by class: the slopes of all classes, then the intercept
+            self.centre = np.column_stack([np.eye(k), other]).ravel()
+            off = np.where(np.eye(k) == 1, _PRIOR, max(_PRIOR, _OFF_DIAGONAL * (k - 1)))
+            self.precision = np.column_stack([off, np.full(k, _PRIOR)]).ravel()
+
+    def expand(self, theta: Floats) -> tuple[Floats, Floats]:
+        """The slope and the intercept."""
+        if self.method == "temperature":
+            return theta[0], np.zeros(self.k)
+        if self.method == "vector":
+            return theta[: self.k], theta[self.k :]
+        both = theta.reshape(self.k, self.k + 1)
+        return np.ascontiguousarray(both[:, :-1]), both[:, -1]
+
+    def slope(self, excess: Floats, x: Floats) -> Floats:
+        """What rows add to the slope of the loss, from the excess of their values over the outcomes."""
+        if self.method == "temperature":
+            return np.array([np.einsum("ij,ij", excess, x)])
+        if self.method == "vector":
+            return np.append(np.einsum("ij,ij->j", excess, x), excess.sum(axis=0))
+        return np.column_stack([excess.T @ x, excess.sum(axis=0)]).ravel()
+
+    def curvature(self, value: Floats, x: Floats, weight: Floats) -> Floats:
+        """The second derivatives of the loss of rows: the variance of what each adds to the scores."""
+        k, root = self.k, np.sqrt(weight)[:, None]
+        if self.method == "temperature":
+            mean = np.einsum("ij,ij->i", value, x)
+            return np.array([[weight @ (np.einsum("ij,ij,ij->i", value, x, x) - mean**2)]])
+        if self.method == "vector":
+            mean = np.hstack([value * x, value]) * root
+            found: Floats = -(mean.T @ mean)
+            at = np.arange(k)
+            found[at, at] += weight @ (value * x * x)
+            found[at, k + at] += weight @ (value * x)
+            found[k + at, at] += weight @ (value * x)
+            found[k + at, k + at] += weight @ value
+            return found
+        one = np.column_stack([x, np.ones(len(x))])
+        mean = (value[:, :, None] * one[:, None, :]).reshape(len(x), -1) * root
+        found = -(mean.T @ mean)
+        for j in range(k):
+            own = slice(j * (k + 1), (j + 1) * (k + 1))
+            found[own, own] += (one * (weight * value[:, j])[:, None]).T @ one
+        return found
+
+
+def _fit_scaling(method: str, x: Floats, which: Ints, weight: Floats) -> ClassPart:
+    """The most likely slope and intercept, given logarithms of probabilities: Newton's method with halved steps.
+
+    Rows must be in random order: the curvature is from the first of many.
+    """
+    family = _Scaling(method, x.shape[1])
+    few = slice(0, _CURVATURE)
+    scale = weight.sum() / max(weight[few].sum(), np.finfo(float).tiny)
+
+    def cost(theta: Floats, *, slope: bool) -> tuple[float, Floats]:
+        total, found = float(family.precision @ (theta - family.centre) ** 2) / 2, np.zeros(len(theta))
+        for block in _blocks(x):
+            value = softmax(_scores(*family.expand(theta), x[block]))
+            at = np.arange(len(value)), which[block]
+            total -= float(weight[block] @ np.log(np.maximum(value[at], np.finfo(float).tiny)))
+            if slope:
+                value[at] -= 1
+                value *= weight[block][:, None]
+                found += family.slope(value, x[block])
+        return total, found + family.precision * (theta - family.centre)
+
+    theta = family.centre
+    now, slope = cost(theta, slope=True)
+    for _ in range(_STEPS):
+        value = softmax(_scores(*family.expand(theta), x[few]))
+        curvature = scale * family.curvature(value, x[few], weight[few]) + np.diag(family.precision)
+        step = np.linalg.solve(curvature, slope)
+        expected, share = float(slope @ step) / 2, 1.0
+        if expected < _PRECISION:
+            break
+        then, slope = cost(theta - step, slope=True)
+        while then > now and share > 1e-6:
+            share /= 2
+            then, slope = cost(theta - share * step, slope=True)
+        if then > now:
+            break
+        theta, now = theta - share * step, then
+    slopes, intercept = family.expand(theta)
+    return ClassPart(method=method, weight=1.0, slope=np.asarray(slopes), intercept=intercept)
+
+
+def _fit(method: str, prob: NDArray[Any], x: Floats, which: Ints, weight: Floats) -> ClassPart:
+    """Fit one map to rows: their probabilities, the logarithms of these, the classes that occurred, and weights."""
+    k = prob.shape[1]
+    if method == "none":
+        return UNCHANGED
+    if method == "constant":
+        rate = np.bincount(which, weight, k) + 0.5 / k
+        return ClassPart(method=method, weight=1.0, intercept=rate / rate.sum())
+    if method == "isotonic":
+        tables = (DistinctTable.from_rows((which == j).view(np.uint8), prob[:, j], weight) for j in range(k))
+        return ClassPart(method=method, weight=1.0, maps=tuple(METHODS["isotonic"](table) for table in tables))
+    return _fit_scaling(method, x, which, weight)
+
+
+UNCHANGED = ClassPart(method="none", weight=1.0)
+CLASS_METHODS = ("temperature", "vector", "matrix", "none", "isotonic", "constant")
+"""The methods for several classes."""
+
+
+def mean_of_maps(sample: ClassSample, methods: Sequence[str], fold: Ints) -> tuple[ClassMap, tuple[Candidate, ...]]:
+    """Fit the weighted mean of the maps of all methods, and say how each did on the folds that it was not fitted to."""
+    prob, which = sample.prob, sample.which
+    weight = sample.mass * (sample.total_weight / float((sample.mass**2).sum()))
+    x, k = _logs(prob), prob.shape[1]
+    size = max(1, _BLOCK // k)
+    methods = [method for method in methods if k <= _MOST.get(method, k)]
+    nearest = 0.5 / (weight.sum() + 1)
+    log_loss, brier = np.zeros(len(methods)), np.zeros(len(methods))
+    for f in range(int(fold.max()) + 1):
+        rest, own = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+        for m, method in enumerate(methods):
+            part = _fit(method, prob[rest], x[rest], which[rest], weight[rest])
+            for start in range(0, len(own), size):
+                at = own[start : start + size]
+                value = np.asarray(part.apply(np.asarray(prob[at], np.float64)))
+                right = value[np.arange(len(at)), which[at]]
+                log_loss[m] -= float(weight[at] @ np.log(np.maximum(right, nearest)))
+                brier[m] += float(weight[at] @ ((value**2).sum(axis=1) - 2 * right + 1))
+    share = mean_weights(log_loss)
+    candidates = tuple(
+        Candidate(method=method, weight=w, log_loss=log, brier_score=square)
+        for method, w, log, square in zip(
+            methods, share.tolist(), (log_loss / weight.sum()).tolist(), (brier / weight.sum()).tolist(), strict=True
+        )
+    )
+    parts = []
+    for one in candidates:
+        if one.weight > 0:
+            part = _fit(one.method, prob, x, which, weight)
+            parts.append(ClassPart(**{**vars(part), "weight": one.weight}))
+    return ClassMap(classes=sample.classes, parts=tuple(parts)), candidates
+
+
+class ClassCertificate(Result):
+    """What is proven of acting on recalibrated probabilities of several classes, from rows that no map was fitted to.
+
+    Losses and gains are shares of what is at stake. Each bound holds with the confidence by itself.
+
+    Attributes
+    ----------
+    harm_bound : float
+        In the population no decision about any one class ("is it a dog or not") loses more than this by acting on the
+        recalibrated probability in place of the original one, in expectation: for all classes and decisions at once.
+    gain_at_least : float
+        In the population there is a decision about `gain_class` that gains at least this, in expectation; 0 if the rows
+        prove no gain.
+    gain_class : label
+        The class that gains most on the rows that the map was fitted to.
+    harm : float
+        On these rows, exactly: the most that any such decision loses.
+    loss_bound : float
+        In the population no decision about any one class that acts on its recalibrated probability loses more than
+        this, in expectation, compared with any monotone recalibration of it: for all classes and decisions at once.
+    saving : float or None
+        With a task: what acting on the recalibrated probabilities saves per case on these rows, in its units: an
+        estimate without bias. Below 0 it costs more.
+    saving_at_least : float or None
+        What it saves per case at least, in the population; 0 if the rows prove no saving.
+    confidence_level : float
+        Of each of the bounds by itself.
+    n : int
+        The number of rows behind the certificate.
+    groups : int or None
+        The number of groups, if rows depend on each other.
+    """
+
+    harm_bound: float
+    gain_at_least: float
+    gain_class: Any
+    harm: float
+    loss_bound: float
+    saving: float | None
+    saving_at_least: float | None
+    confidence_level: float
+    n: int
+    groups: int | None
+
+    def __str__(self) -> str:
+        drawn = "rows" if self.groups is None else f"{self.groups:,} groups of rows"
+        gains = (
+            f"Some decision about {str(self.gain_class)!r} gains at least {at_least(self.gain_at_least)}."
+            if self.gain_at_least > 0
+            else "These rows do not prove a gain in any decision."
+        )
+        lines = [
+            f"From {rows(self.n)} that the map was not fitted to, in expectation, in shares of what is at stake:",
+            f"No decision about any one class loses more than {at_most(self.harm_bound)} by acting on the recalibrated "
+            f"probability instead of the original one. {gains}",
+            f"Acting on the recalibrated probability of a class as it is loses at most {at_most(self.loss_bound)} in "
+            f"any decision about it, {KEEPS_RANKING}.",
+        ]
+        if self.saving is not None and self.saving_at_least is not None:
+            proven = f"at least {self.saving_at_least:.4g}" if self.saving_at_least > 0 else "not proven"
+            lines.append(f"In the task it saves {self.saving:.4g} per case (an estimate; {proven}).")
+        return "\n".join(
+            [
+                *lines,
+                f"Each statement holds with {percent(self.confidence_level)} confidence, for all classes and decisions "
+                f"at once, if the {drawn} were drawn independently from the population in which the map will be used.",
+            ]
+        )
+
+
+def divide_classes(
+    sample: ClassSample, rng: np.random.Generator, *, hold_out: bool
+) -> tuple[ClassSample, Ints, ClassSample | None]:
+    """The rows that maps are fitted to, in random order, with their folds; and those held out, if any.
+
+    Whole draws at a time; the order of the rows does not matter.
+    """
+    sample = sample._at(np.flatnonzero(sample.mass > 0)).in_order()
+    folds = FOLDS if sample.n_draws < _MANY else 2
+    part = sample._parts(folds, [_HELD_OUT] * hold_out, rng)
+    fit = rng.permutation(np.flatnonzero(part < folds))
+    return sample._at(fit), part[fit], sample._at(np.flatnonzero(part == folds)) if hold_out else None
+
+
+def certify_classes(
+    held: ClassSample, fitted: ClassSample, found: ClassMap, confidence_level: float, task: ClassTask | None
+) -> ClassCertificate:
+    """Prove what a map does to rows that it was not fitted to; `fitted` are the others."""
+    delta, new = 1 - confidence_level, found.apply(held.prob)
+    bound, harm = harm_bound(held, new, delta)
+    other = found.apply(fitted.prob)
+    best = int(np.argmax([curve.chord(back=True).loss for curve in switch_curves(fitted, other)]))
+    choose, judge = (
+        alone._pair(alone.prob, np.ascontiguousarray(value[:, best]))
+        for rows, value in ((fitted, other), (held, new))
+        for alone in [rows._of(best)]
+    )
+    saving = proven = None
+    if task is not None:
+        gain = task.matrix[task._best(new), held.which] - task.matrix[task._best(held.prob), held.which]
+        saving = float(held.mass @ gain / held.mass.sum())
+        proven = task.scale * mean_at_least(gain / task.scale, held, delta)
+    moved = ClassSample.__new__(ClassSample)
+    vars(moved).update(vars(held) | {"prob": new})
+    return ClassCertificate(
+        harm_bound=bound,
+        gain_at_least=gain_of_choice(choose, judge, delta)[1],
+        gain_class=found.classes[best],
+        harm=harm,
+        loss_bound=loss_bound(moved, delta)[0],
+        saving=saving,
+        saving_at_least=proven,
+        confidence_level=confidence_level,
+        n=held.n,
+        groups=held.groups,
+    )
+
+
+def classes_as_onnx(found: ClassMap) -> ModelProto:
+    """Write a map as a model: doubles "p" of shape (n, k) to doubles "probabilities" of the same shape."""
+    try:
+        from onnx import TensorProto, helper, numpy_helper
+    except ImportError as error:
+        raise MissingExtraError("to_onnx", "onnx", "onnx") from error
+    if any(part.maps for part in found.parts):
+        raise InputError(f"to_onnx needs a map without 'isotonic': fit Recalibrator({list(_IN_ONNX)}) for it")
+    nodes: list[Any] = []
+    constants: list[Any] = []
+
+    def constant(name: str, value: Any) -> str:
+        constants.append(numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def node(operator: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
+        output = output or f"{operator}_{len(nodes)}"
+        nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
+        return output
+
+    values = []
+    for number, part in enumerate(found.parts):
+        value = "p"
+        if part.slope is not None:
+            log = node("Log", node("Max", "p", constant(f"nearest_{number}", _NEAREST)))
+            slope = constant(f"slope_{number}", part.slope.T)
+            score = node("MatMul" if part.slope.ndim == 2 else "Mul", log, slope)
+            value = node("Softmax", node("Add", score, constant(f"intercept_{number}", part.intercept)), axis=1)
+        elif part.intercept is not None:
+            value = node(
+                "Add", node("Mul", "p", constant(f"zero_{number}", 0.0)), constant(f"rate_{number}", part.intercept)
+            )
+        values.append(node("Mul", value, constant(f"weight_{number}", part.weight)))
+    total = node("Sum", *values)
+    node("Div", total, node("ReduceSum", total, constant("axes", np.array([1])), keepdims=1), output="probabilities")
+    shape: list[str | int | None] = ["n", len(found.classes)]
+    ends = [helper.make_tensor_value_info(name, TensorProto.DOUBLE, shape) for name in ("p", "probabilities")]
+    graph = helper.make_graph(nodes, "recalibration", ends[:1], ends[1:], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPERATORS)], producer_name="rainproof")
+    model.ir_version = FORMAT
+    return model
+
+
+_IN_ONNX = tuple(method for method in CLASS_METHODS if method != "isotonic")

@@ -1,0 +1,254 @@
+"""Recalibration of several classes: fits against a general optimiser, the mean, its files, and what is proven."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+
+import rainproof
+from rainproof import DecisionTask, Recalibrator
+from rainproof.inference.classes import mean_at_least
+from rainproof.recalibration.classes import CLASS_METHODS, _fit, _logs, _Scaling
+
+ANIMALS = ["cat", "dog", "eel"]
+COSTS = [[0, 9, 9], [2, 0, 4], [2, 4, 0]]
+
+
+def rows(n, k, seed, power=0.6, shift=0.3):
+    """Overconfident predictions, with a bias towards the first classes."""
+    rng = np.random.default_rng(seed)
+    said = rng.dirichlet(np.linspace(2, 0.7, k), n)
+    true = said**power * np.exp(-shift * np.arange(k))
+    true /= true.sum(axis=1, keepdims=True)
+    return (rng.random((n, 1)) > true.cumsum(axis=1)).sum(axis=1).clip(max=k - 1), said, true
+
+
+def objective(theta, method, x, y, w):
+    """The penalised negative log likelihood, row by row from the definition."""
+    family = _Scaling(method, x.shape[1])
+    slope, intercept = family.expand(theta)
+    total = float(family.precision @ (theta - family.centre) ** 2) / 2
+    for row, which, weight in zip(x, y, w, strict=True):
+        score = (slope @ row if np.ndim(slope) == 2 else slope * row) + intercept
+        top = score.max()
+        total -= weight * (score[which] - top - np.log(np.exp(score - top).sum()))
+    return total
+
+
+@pytest.mark.parametrize("method", ["temperature", "vector", "matrix"])
+def test_a_scaling_is_the_most_likely_one(method, monkeypatch):
+    y, p, _ = rows(150, 3, 1)
+    w = np.random.default_rng(2).random(150) + 0.5
+    x = _logs(p)
+    part = _fit(method, p, x, y, w)
+    centre = _Scaling(method, 3).centre
+    best = minimize(objective, centre, (method, x, y, w), method="BFGS", options={"gtol": 1e-7})
+    found = {"temperature": lambda: [float(part.slope)], "vector": lambda: [*part.slope, *part.intercept]}.get(
+        method, lambda: np.column_stack([part.slope, part.intercept]).ravel()
+    )()
+    assert objective(np.array(found), method, x, y, w) <= best.fun + 1e-6
+    np.testing.assert_allclose(found, best.x, atol=2e-3)
+    monkeypatch.setattr("rainproof.recalibration.classes._CURVATURE", 60)  # a curvature from some of the rows
+    monkeypatch.setattr("rainproof.recalibration.classes._BLOCK", 100)
+    again = _fit(method, p, x, y, w)
+    np.testing.assert_allclose(again.apply(p), part.apply(p), atol=2e-4)
+
+
+def test_isotonic_is_that_of_each_class_divided_by_the_sum():
+    y, p, _ = rows(400, 4, 3)
+    value = np.stack([Recalibrator("isotonic").fit(p[:, k], y == k).predict(p[:, k]) for k in range(4)], axis=1)
+    found = Recalibrator("isotonic").fit(p, y)
+    np.testing.assert_allclose(found.predict(p), value / value.sum(axis=1, keepdims=True), atol=1e-12)
+
+
+def test_the_mean_of_the_maps_is_weighted_by_likelihood():
+    y, p, true = rows(1500, 3, 4)
+    found = Recalibrator().fit(p, y, labels=ANIMALS)
+    assert [c.method for c in found.candidates_] == list(CLASS_METHODS)
+    loss = np.array([c.log_loss for c in found.candidates_]) * 1500
+    weight = np.exp(loss.min() - loss)
+    weight[weight < 0.01 * weight.sum()] = 0
+    np.testing.assert_allclose([c.weight for c in found.candidates_], weight / weight.sum(), atol=1e-9)
+    value = sum(part.weight * part.apply(p) for part in found.map_.parts)
+    np.testing.assert_allclose(found.predict(p), value, atol=1e-12)
+    np.testing.assert_allclose(found.predict(p).sum(axis=1), 1, atol=1e-14)
+    assert np.abs(found.predict(p) - true).mean() < 0.3 * np.abs(p - true).mean()
+    assert found.method_ == "mean"
+    assert found.certificate_ is None  # with fewer than 2,000 rows
+    assert found.n_ == 1500
+    assert "The map is the weighted mean" in str(found)
+
+
+def test_the_order_of_rows_and_the_container_do_not_matter():
+    y, p, _ = rows(600, 3, 5)
+    at = np.random.default_rng(0).permutation(600)
+    one = Recalibrator().fit(p, y)
+    for other in (
+        Recalibrator().fit(p[at], y[at]),
+        Recalibrator().fit(rainproof.Sample(y, p)),
+        Recalibrator().fit(p.tolist(), y.tolist()),
+    ):
+        np.testing.assert_array_equal(other.predict(p), one.predict(p))
+    frame = pd.DataFrame(p, columns=ANIMALS)
+    named = Recalibrator().fit(frame, np.array(ANIMALS)[y])
+    assert named.map_.classes == tuple(ANIMALS)
+    np.testing.assert_array_equal(named.predict(frame[["eel", "cat", "dog"]]), one.predict(p))
+    doubled = Recalibrator("temperature").fit(p, y, sample_weight=np.full(600, 2.0))
+    np.testing.assert_allclose(doubled.predict(p), Recalibrator("temperature").fit(p, y).predict(p), atol=1e-9)
+    kept = np.random.default_rng(1).random(600) < 0.7
+    ours, theirs = Recalibrator().fit(p, y, sample_weight=kept * 1.0), Recalibrator().fit(p[kept], y[kept])
+    np.testing.assert_allclose(ours.predict(p), theirs.predict(p), atol=1e-12)
+
+
+def test_two_columns_are_the_event():
+    y, p, _ = rows(2500, 2, 6)
+    one, two = Recalibrator().fit(p[:, 1], y), Recalibrator().fit(p, y)
+    assert two.certificate_ == one.certificate_
+    np.testing.assert_array_equal(two.predict(p)[:, 1], one.predict(p[:, 1]))
+    np.testing.assert_array_equal(two.predict(p)[:, 0], 1 - one.predict(p[:, 1]))
+    words = Recalibrator().fit(p, np.array(["no", "yes"])[y], labels=["no", "yes"])
+    np.testing.assert_array_equal(words.predict(p), two.predict(p))
+
+
+@pytest.fixture(scope="module")
+def certified():
+    y, p, _ = rows(6000, 3, 7, power=0.4)
+    task = DecisionTask.from_cost_matrix(COSTS, actions=ANIMALS, abstain=1)
+    return y, p, task, Recalibrator().fit(p, y, labels=ANIMALS, task=task)
+
+
+def test_what_is_certified(certified):
+    y, p, task, found = certified
+    proof = found.certificate_
+    assert (proof.n, found.n_, proof.groups) == (1500, 4500, None)
+    assert 0 <= proof.harm < proof.harm_bound < 0.1
+    assert proof.loss_bound < 0.1
+    assert 0 < proof.gain_at_least < 0.5
+    assert proof.gain_class in ANIMALS
+    assert 0 < proof.saving_at_least < proof.saving
+
+    def cost(q):
+        return -task.payoff(task.best_response(q), y).mean()
+
+    assert cost(p) - cost(found.predict(p)) == pytest.approx(proof.saving, abs=0.1)
+    for words in ("No decision about any one class loses more than", "In the task it saves", "for all classes"):
+        assert words in str(found)
+    groups = np.arange(6000) // 2
+    grouped = Recalibrator().fit(p, y, groups=groups).certificate_
+    assert (grouped.groups, grouped.saving) == (750, None)
+    assert grouped.harm_bound > proof.harm_bound
+    assert "750 groups of rows were drawn independently" in str(grouped)
+
+
+def test_the_harm_bound_is_that_of_the_worst_class():
+    """With one class that decides, the bound is that of the class alone, at the full error."""
+    y, p, _ = rows(3000, 3, 8)
+    found = Recalibrator("temperature").fit(p, y)
+    new = found.predict(p)
+    alone = [rainproof.switch_guarantee(y == k, p[:, k], new[:, k]) for k in range(3)]
+    bound, harm = rainproof.inference.classes.harm_bound(rainproof.Sample(y, p), new, 0.05)
+    assert harm == pytest.approx(max(one.harm for one in alone), abs=1e-12)
+    assert bound >= max(one.harm_bound for one in alone) - 1e-12
+    assert bound <= max(one.harm_bound for one in alone) + 0.002
+
+
+def test_files(certified, tmp_path):
+    y, p, _, found = certified
+    again = Recalibrator.from_dict(json.loads(json.dumps(found.to_dict())))
+    np.testing.assert_array_equal(again.predict(p), found.predict(p))
+    assert again.certificate_ == found.certificate_
+    assert again.candidates_ == found.candidates_
+    found.save(tmp_path / "map.json")
+    np.testing.assert_array_equal(rainproof.load(tmp_path / "map.json").predict(p), found.predict(p))
+    every = Recalibrator(["isotonic"]).fit(p[:300], y[:300])
+    read = Recalibrator.from_dict(json.loads(json.dumps(every.to_dict())))
+    np.testing.assert_array_equal(read.predict(p), every.predict(p))
+    assert len(pickle.dumps(found)) < 10_000  # no rows
+    for change in ({"classes": ["a"]}, {"parts": [{}]}, {"parts": 3}):
+        data = found.to_dict()
+        data["map"] = {**data["map"], **change}
+        with pytest.raises(rainproof.InputError):
+            Recalibrator.from_dict(data)
+
+
+def test_onnx(certified):
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    y, p, _, _ = certified
+    q = np.vstack([p[:500], [[0, 0, 1], [1, 0, 0], [1e-12, 0.5, 0.5 - 1e-12]]])
+    for method in ("temperature", "vector", "matrix", "none", "constant", "mean"):
+        methods = [m for m in CLASS_METHODS if m != "isotonic"] if method == "mean" else method
+        found = Recalibrator(methods).fit(p[:900], y[:900])
+        session = runtime.InferenceSession(found.to_onnx().SerializeToString())
+        np.testing.assert_allclose(session.run(None, {"p": q})[0], found.predict(q), rtol=1e-12, atol=1e-15)
+    with pytest.raises(rainproof.InputError, match="to_onnx needs a map without 'isotonic'"):
+        Recalibrator("isotonic").fit(p[:300], y[:300]).to_onnx()
+
+
+def test_many_classes_leave_out_what_has_too_many_parameters(monkeypatch):
+    y, p, _ = rows(1200, 25, 9)
+    assert "matrix" not in {c.method for c in Recalibrator().fit(p, y).candidates_}
+    monkeypatch.setattr("rainproof.recalibration.classes._MOST", {"vector": 10, "matrix": 10})
+    found = Recalibrator().fit(p, y)
+    assert [c.method for c in found.candidates_] == ["temperature", "none", "isotonic", "constant"]
+
+
+def test_sure_predictions_and_classes_that_never_occur():
+    y, p, _ = rows(300, 4, 10)
+    p[:20] = np.eye(4)[y[:20]]
+    p[20:24] = np.eye(4)[(y[20:24] + 1) % 4]  # impossible, and it happened
+    y[y == 3] = 0
+    found = Recalibrator().fit(p, y)
+    q = found.predict(p)
+    assert np.isfinite(q).all()
+    assert (q[np.arange(300), y] > 0).all()
+    np.testing.assert_allclose(q.sum(axis=1), 1, atol=1e-14)
+    with pytest.warns(rainproof.FewRowsWarning, match="nothing is fitted to fewer than 20"):
+        few = Recalibrator().fit(p[:10], y[:10])
+    np.testing.assert_allclose(few.predict(p), p, atol=1e-15)
+    with pytest.warns(rainproof.OneClassWarning, match="y holds one outcome only"):
+        assert Recalibrator().fit(p[:100], np.zeros(100, int)).method_ == "none"
+
+
+def test_what_is_refused(certified):
+    y, p, task, found = certified
+    cases = {
+        "p must have 3 columns, one for each class": lambda: found.predict(p[:, :2]),
+        "p must sum to 1 in each row": lambda: found.predict(p / 2),
+        "by was not given to fit": lambda: found.predict(p, by=y),
+        "to_sql is for one event, and the map has 3 classes": lambda: found.to_sql("p"),
+        "plot is for one event": found.plot,
+        "by is for predictions of one event; y_prob has 3 classes": lambda: Recalibrator().fit(p, y, by=y),
+        "methods must be 'auto' or among 'temperature', 'vector'": lambda: Recalibrator("beta").fit(p, y),
+        "task must have a payoff for each of 4 classes": lambda: Recalibrator().fit(*rows(99, 4, 1)[1::-1], task=task),
+        "task is for more than two classes": lambda: Recalibrator().fit(p[:, 0], y == 0, task=task),
+        "labels are for predictions with a column for each": lambda: Recalibrator().fit(p[:, 0], y == 0, labels=["a"]),
+        "pos_label is for one column": lambda: Recalibrator().fit(rows(99, 2, 1)[1], rows(99, 2, 1)[0], pos_label=1),
+        "y must be from 0 to 2": lambda: Recalibrator().fit(p, y + 1),
+        "y_prob must not be given with a ClassSample": lambda: Recalibrator().fit(rainproof.Sample(y, p), y),
+    }
+    for message, call in cases.items():
+        with pytest.raises(rainproof.InputError, match=message):
+            call()
+
+
+def test_a_proven_mean():
+    rng = np.random.default_rng(11)
+    y, p, _ = rows(800, 3, 11)
+    sample = rainproof.Sample(y, p)
+    gain = rng.choice([-1, 0, 0.5, 1], 800, p=[0.05, 0.6, 0.2, 0.15])
+    bound = mean_at_least(gain, sample, 0.05)
+    assert 0.1 < bound < gain.mean()
+    assert mean_at_least(-gain, sample, 0.05) == 0
+    grouped = rainproof.Sample(y, p, groups=np.arange(800) // 8)
+    assert mean_at_least(gain, grouped, 0.05) < bound
+    wrong = sum(
+        mean_at_least(rng.choice([-1.0, 1.0], 100, p=[0.45, 0.55]), rainproof.Sample(y[:100], p[:100]), 0.2) > 0.1
+        for _ in range(200)
+    )
+    assert wrong <= 40
