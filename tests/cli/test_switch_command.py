@@ -36,6 +36,25 @@ def test_it_prints_the_sentences_of_the_result(capsys, frame):
     assert err == ""
 
 
+@pytest.mark.parametrize(("typed", "meant"), [("5%,20%", (0.05, 0.2)), ("0.125", 0.125), (" 12.5 % , 1", (0.125, 1))])
+def test_decisions_in_a_range_of_thresholds(capsys, frame, typed, meant):
+    assert main([*SWITCH, "--threshold-range", typed]) == 0
+    said = capsys.readouterr().out
+    expected = rainproof.switch_guarantee(rainproof.scan(frame, ["a", "b"]), threshold_range=meant)
+    assert said.split() == str(expected).split()
+    assert "with a threshold between" in " ".join(said.split()) or meant == 0.125
+
+
+NO_RANGES = ["20%,5%", "0", "1", "nan", "5,20", "a,b", "", "5%,", "0.1,0.2,0.3", "-0.1,0.5", "5%%"]
+
+
+@pytest.mark.parametrize("typed", NO_RANGES)
+def test_what_is_no_range_is_an_error_of_one_line(capsys, typed):
+    assert main([*SWITCH, f"--threshold-range={typed}"]) == 2
+    error = capsys.readouterr().err
+    assert "--threshold-range: must be a number above 0 and below 1, or two from 0 to 1" in " ".join(error.split())
+
+
 def test_options_have_their_effect(capsys, frame):
     options = ["--weight", "w", "--where", "a > 0.2", "--confidence-level", "0.9", "--seed", "3"]
     assert main([*SWITCH[:-1], "said", "--pos-label", "yes", *options, "--json", "-o", "found.json"]) == 0

@@ -251,12 +251,11 @@ def test_without_scikit_learn_the_extra_is_named():
 
 
 def test_a_recalibrator_is_cloned_with_its_parameters():
-    made = rainproof.Recalibrator(["logistic", "none"], confidence_level=0.9, rng=3).fit([0.2, 0.8] * 30, [0, 1] * 30)
+    params = {"methods": ["logistic", "none"], "confidence_level": 0.9, "threshold_range": (0.1, 0.3), "rng": 3}
+    made = rainproof.Recalibrator(**params).fit([0.2, 0.8] * 30, [0, 1] * 30)
     again = clone(made)
-    assert (
-        again.get_params() == made.get_params() == {"methods": ["logistic", "none"], "confidence_level": 0.9, "rng": 3}
-    )
+    assert again.get_params() == made.get_params() == params
     assert not hasattr(again, "map_")
     assert again.set_params(rng=5).rng == 5
-    with pytest.raises(rainproof.InputError, match="has the parameters methods, confidence_level and rng, not seed"):
+    with pytest.raises(rainproof.InputError, match=r"has the parameters methods, .*threshold_range, rng, not seed"):
         again.set_params(seed=1)

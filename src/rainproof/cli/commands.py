@@ -202,7 +202,7 @@ def add_switch(commands: Commands) -> None:
     parser = new_command(commands, add_switch, "what decisions lose and gain if a new forecast replaces an old one")
     level = "confidence level of each of the two bounds (default: 0.95)"
     add_shared(parser, "file", "--old", "--new", *ROWS, "--groups", "--fractional")
-    add_shared(parser, "--confidence-level", "--seed", confidence_level=level)
+    add_shared(parser, "--threshold-range", "--confidence-level", "--seed", confidence_level=level)
     add_shared(parser, "--plot", *RESULT, plot="also draw the loss at each threshold: .png, .svg or .pdf")
 
 
@@ -368,7 +368,7 @@ def add_recalibrate(commands: Commands) -> None:
         "--methods", metavar="M", nargs="+", choices=METHODS, help=f"what to average (default: all): {names}"
     )
     level = "confidence level of each bound (default: 0.95)"
-    add_shared(parser, "--confidence-level", "--seed", confidence_level=level)
+    add_shared(parser, "--threshold-range", "--confidence-level", "--seed", confidence_level=level)
     add_shared(parser, "--plot", plot="also draw the map: .png, .svg or .pdf")
     add_shared(parser, "--json", json="print the map as JSON instead of text")
     add_output(parser, "the map to write, as JSON", "recalibrator", ".json")

@@ -300,7 +300,12 @@ def run_switch(arguments: argparse.Namespace) -> int:
     note_repeated_ids(arguments)
     kept = arguments.fractional or arguments.groups is not None
     sample = (keep if kept else read)(arguments, [arguments.old, arguments.new])
-    found = switch_guarantee(sample, confidence_level=arguments.confidence_level, rng=arguments.seed)
+    found = switch_guarantee(
+        sample,
+        threshold_range=arguments.threshold_range,
+        confidence_level=arguments.confidence_level,
+        rng=arguments.seed,
+    )
     document = {"rainproof": VERSION, **found.to_dict()}
     text = map(one_line, str(found).splitlines())
     finish(arguments, lambda: document, lambda: say_paragraphs(text), found)

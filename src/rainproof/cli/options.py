@@ -10,6 +10,7 @@ import argparse
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -42,6 +43,17 @@ def _number(text: str, low: float, high: float, rule: str) -> float:
     if not low < number < high:
         raise argparse.ArgumentTypeError(f"must be {rule}; it is {text!r}")
     return number
+
+
+def _threshold_range(text: str) -> Any:
+    from rainproof.core.door import check_range
+
+    try:
+        ends = [float(Decimal(end.strip().removesuffix("%")) / (100 if "%" in end else 1)) for end in text.split(",")]
+        return check_range(ends[0] if len(ends) == 1 else ends)
+    except (ArithmeticError, InputError):
+        rule = "a number above 0 and below 1, or two from 0 to 1, the smaller one first, such as 5%,20%"
+        raise argparse.ArgumentTypeError(f"must be {rule}; it is {text!r}") from None
 
 
 def _separator(text: str) -> str:
@@ -128,6 +140,11 @@ SHARED = {
     ),
     "--cost-fp": Shared(metavar="COST", help="cost of a false alarm (act, but no event)", more={"type": _cost}),
     "--cost-fn": Shared(metavar="COST", help="cost of a miss (wait, but the event happens)", more={"type": _cost}),
+    "--threshold-range": Shared(
+        metavar="LOW,HIGH",
+        help="speak of decisions with these thresholds alone: two numbers, such as 5%%,20%%, or one, such as 10%%",
+        more={"type": _threshold_range},
+    ),
     "--confidence-level": Shared(
         metavar="C",
         help="confidence level of the guarantee, the intervals and the test (default: 0.95)",
@@ -232,6 +249,7 @@ def given(arguments: argparse.Namespace, names: Iterable[str]) -> list[str]:
     for name in names:
         value = getattr(arguments, dest(name), None)
         if value not in (None, False, SHARED[name].more.get("default")):
+            value = ",".join(map(str, value)) if isinstance(value, tuple) else value
             typed += [name, *([] if value is True else map(str, as_list(value)))]
     return typed
 

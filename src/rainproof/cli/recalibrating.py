@@ -17,6 +17,7 @@ from rainproof.cli.options import check_outputs, files_read
 from rainproof.cli.output import Progress, draw, one_line, rows_read, say, say_paragraphs, written
 from rainproof.cli.reading import RECALIBRATED, note_repeated_ids, read_rows, rewriting
 from rainproof.core.arrays import Floats, Ints
+from rainproof.core.door import check_range
 from rainproof.core.files import as_text, load_kind
 from rainproof.core.sample import Sample
 from rainproof.core.segments import FEW_ROWS, Segments
@@ -38,7 +39,10 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     _check_weights(found)
     note_repeated_ids(arguments)
     recalibrator = Recalibrator(
-        arguments.methods or "auto", confidence_level=arguments.confidence_level, rng=arguments.seed
+        arguments.methods or "auto",
+        confidence_level=arguments.confidence_level,
+        threshold_range=arguments.threshold_range,
+        rng=arguments.seed,
     )
     with collect_warnings() as notes:
         recalibrator.fit(found)
@@ -77,7 +81,10 @@ def _say(recalibrator: Recalibrator, by: list[str]) -> None:
     """Print what the map is, the certificate and the segments."""
     r, candidates = recalibrator, recalibrator.candidates_
     say_paragraphs([recalibrators.choice(r.method_, candidates)])
-    tables = [recalibrators.candidate_table(candidates), recalibrators.segment_table(by, r.segments_)]
+    tables = [
+        recalibrators.candidate_table(candidates),
+        recalibrators.segment_table(by, r.segments_, check_range(r.threshold_range)),
+    ]
     say(sys.stdout, f"\n{tables[0]}\n" if tables[0] else "")
     say_paragraphs(recalibrators.proven(r.certificate_, r.n_, r.groups_).splitlines())
     say(sys.stdout, f"\n{tables[1]}\n" if tables[1] else "")

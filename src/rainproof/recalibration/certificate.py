@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from rainproof.core.arrays import Floats
+from rainproof.core.door import ThresholdRange
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
@@ -24,7 +25,7 @@ class Certificate(Result):
     """What is proven of acting on the recalibrated probabilities, from rows that no map was fitted to.
 
     All losses and gains are shares of what is at stake (a task's best minus its worst payoff), for every decision task
-    at once.
+    at once, or for all those of a range of thresholds.
 
     Attributes
     ----------
@@ -40,6 +41,8 @@ class Certificate(Result):
     loss_bound : float
         In the population no decision that acts on the recalibrated probabilities as they are loses more than this, in
         expectation, compared with any monotone recalibration of them (`guarantee` with ``response="as_is"``).
+    threshold_range : ThresholdRange or None
+        The decisions that all of this is about: those whose thresholds lie in this range; None if about every decision.
     confidence_level : float
         Of each of the three bounds by itself.
     n : int
@@ -57,23 +60,25 @@ class Certificate(Result):
     harm: float
     gain: float
     loss_bound: float
+    threshold_range: ThresholdRange | None
     confidence_level: float
     n: int
     groups: int | None
     grid: int | None
 
     def __str__(self) -> str:
+        which = "" if self.threshold_range is None else f" {self.threshold_range}"
         gains = (
-            f"Some decision gains at least {at_least(self.gain_at_least)}."
+            f"Some decision{which} gains at least {at_least(self.gain_at_least)}."
             if self.gain_at_least > 0
-            else "These rows do not prove a gain in any decision."
+            else f"These rows do not prove a gain in any decision{which}."
         )
         if self.harm_bound == 0:
             switched = "The probabilities stay as they are: no decision loses or gains."
         else:
             switched = (
-                f"No decision loses more than {at_most(self.harm_bound)} by acting on the recalibrated probabilities "
-                f"instead of the original ones. {gains}"
+                f"No decision{which} loses more than {at_most(self.harm_bound)} by acting on the recalibrated "
+                f"probabilities instead of the original ones. {gains}"
             )
         rounded = f", for probabilities rounded down to multiples of 1/{self.grid} before the map" if self.grid else ""
         drawn = "rows" if self.groups is None else f"{self.groups:,} groups of rows"
@@ -81,14 +86,17 @@ class Certificate(Result):
             f"From {rows(self.n)} that the map was not fitted to, in expectation, in shares of what is at stake:\n"
             f"{switched}\n"
             "Acting on the recalibrated probabilities as they are loses at most "
-            f"{at_most(self.loss_bound)} in any decision, {KEEPS_RANKING}.\n"
+            f"{at_most(self.loss_bound)} in any decision{which}, {KEEPS_RANKING}.\n"
             f"Each statement holds with {percent(self.confidence_level)} confidence, if the {drawn} were drawn "
             f"independently from the population in which the map will be used{rounded}."
         )
 
 
 def certify(
-    held: Sequence[tuple[Sample, PiecewiseMap]], chooser: Sample | None, confidence_level: float
+    held: Sequence[tuple[Sample, PiecewiseMap]],
+    chooser: Sample | None,
+    confidence_level: float,
+    within: ThresholdRange | None = None,
 ) -> Certificate:
     """Prove what maps do to the rows held out, each to some of them; without a chooser they change nothing anywhere.
 
@@ -97,17 +105,20 @@ def certify(
     held = [one for one in held if one[0].n] or held[:1]
     doubt, value = 1 - confidence_level, [pieces(part.prob) for part, pieces in held]
     moved = [part._moved(new, _GRID) for (part, _), new in zip(held, value, strict=True)]
-    promise = guarantee(Sample._join(moved), response="as_is", confidence_level=confidence_level)
+    joined = Sample._join(moved)
+    promise = guarantee(joined, response="as_is", confidence_level=confidence_level, threshold_range=within)
     pair = Sample._join([part._pair(part.prob, new) for (part, _), new in zip(held, value, strict=True)])
-    curve = pair.curve("old", "new")
-    gain_estimate, gain_at_least = (0.0, 0.0) if chooser is None else gain_of_choice(chooser, pair, doubt)
+    curve, proven = pair.curve("old", "new").restricted(within), (0.0, 0.0)
+    if chooser is not None:
+        proven = gain_of_choice(chooser, pair, doubt, within=within)
     return Certificate(
         harm_bound=0.0 if chooser is None else harm_bound(curve, pair, doubt),
-        gain_at_least=gain_at_least,
-        gain_estimate=gain_estimate,
+        gain_at_least=proven[1],
+        gain_estimate=proven[0],
         harm=curve.chord().loss,
         gain=curve.chord(back=True).loss,
         loss_bound=promise.bound,
+        threshold_range=within,
         confidence_level=confidence_level,
         n=pair.n,
         groups=pair.groups,
@@ -194,7 +205,10 @@ class SegmentMap(Result):
 
 
 def correct(
-    whole: PiecewiseMap, segments: Mapping[Any, Division], confidence_level: float
+    whole: PiecewiseMap,
+    segments: Mapping[Any, Division],
+    confidence_level: float,
+    within: ThresholdRange | None = None,
 ) -> tuple[dict[Any, PiecewiseMap], tuple[SegmentMap, ...]]:
     """Fit a correction for each segment; keep those whose gain is proven on the rows held out for that choice."""
     level = 1 - (1 - confidence_level) / max(len(segments), 1)  # all segments at once
@@ -210,14 +224,14 @@ def correct(
         if negative + positive >= _FEWEST_IN_SEGMENT and negative > 0 and positive > 0 and decided.n:
             own = correction(whole, part.table())
             pair = decided._pair(whole(decided.prob), own(decided.prob))
-            _, gain = gain_of_choice(part.pairs(whole, own), pair, 1 - level)
+            _, gain = gain_of_choice(part.pairs(whole, own), pair, 1 - level, within=within)
             if gain > 0:
                 maps[key] = used = own
-        harm = 0.0 if used is IDENTITY else _harm(certified, used, 1 - level)
+        harm = 0.0 if used is IDENTITY else _harm(certified, used, 1 - level, within)
         found.append(SegmentMap(segment=key, corrected=gain > 0, gain_at_least=gain, harm_bound=harm, n=certified.n))
     return maps, tuple(found)
 
 
-def _harm(held: Sample, used: PiecewiseMap, delta: float) -> float:
+def _harm(held: Sample, used: PiecewiseMap, delta: float, within: ThresholdRange | None) -> float:
     pair = held._pair(held.prob, used(held.prob))
-    return harm_bound(pair.curve("old", "new"), pair, delta) if held.n else 1.0
+    return harm_bound(pair.curve("old", "new").restricted(within), pair, delta) if held.n else 1.0

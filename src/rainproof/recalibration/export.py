@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from rainproof.core.door import is_plain_label
+from rainproof.core.door import ThresholdRange, check_range, is_plain_label
 from rainproof.core.piecewise import SLOPE_UNIT, UNIT, PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.errors import InputError, MissingExtraError
@@ -42,6 +42,15 @@ def number_of(value: Any, name: str) -> int:
     return value
 
 
+def range_of(value: Any) -> ThresholdRange | None:
+    """Return a range of thresholds, if it is one; None for every decision."""
+    if value is None:
+        return None
+    if not isinstance(value, dict) or set(value) != {"low", "high"}:
+        raise InputError(f"'threshold_range' must be null, or have 'low' and 'high'; it is {value!r:.60}")
+    return check_range((value["low"], value["high"]))
+
+
 def segment_of(data: dict[str, Any], columns: int) -> tuple[SegmentMap, PiecewiseMap | None]:
     """Read a segment, with its map if it has one."""
     if "map" not in data:
@@ -64,7 +73,9 @@ def record_of(cls: type[Record], data: Any) -> Record:
     if not isinstance(data, dict) or set(data) != set(kinds):
         raise InputError(f"a {cls.__name__} must have {', '.join(map(repr, kinds))}")
     for name, kind in kinds.items():
-        if kind != "Any" and type(data[name]) not in _TYPES[kind]:
+        if kind == "ThresholdRange | None":
+            data = {**data, name: range_of(data[name])}
+        elif kind != "Any" and type(data[name]) not in _TYPES[kind]:
             raise InputError(f"{name!r} of a {cls.__name__} must be of type {kind}; it is {data[name]!r}")
     return cls(**data)
 

@@ -15,8 +15,10 @@ from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import ClassSample, as_classes
 from rainproof.core.door import (
     ColumnNames,
+    ThresholdRange,
     check_aligned,
     check_label,
+    check_range,
     class_columns,
     named_columns,
     rows_by_segment,
@@ -25,6 +27,7 @@ from rainproof.core.door import (
 )
 from rainproof.core.files import Saved, check_document, document
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
+from rainproof.core.result import plain
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, at_least, at_most, short, wrapped
@@ -43,7 +46,16 @@ from rainproof.recalibration.classes import (
     divide_classes,
     mean_of_maps,
 )
-from rainproof.recalibration.export import as_onnx, as_sql, columns_of, list_of, number_of, record_of, segment_of
+from rainproof.recalibration.export import (
+    as_onnx,
+    as_sql,
+    columns_of,
+    list_of,
+    number_of,
+    range_of,
+    record_of,
+    segment_of,
+)
 from rainproof.recalibration.methods import IDENTITY, METHODS
 from rainproof.recalibration.selection import CERTIFIED, Candidate, Division, cannot_fit, divide, mean_map, read_rows
 
@@ -54,7 +66,10 @@ if TYPE_CHECKING:
 
 
 _VERSION = 1
-_KEYS = ("method", "methods", "confidence_level", "by", "n", "groups", "map", "candidates", "certificate", "segments")
+_KEYS = (
+    *("method", "methods", "confidence_level", "threshold_range", "by", "n", "groups"),
+    *("map", "candidates", "certificate", "segments"),
+)
 MEAN = "mean"
 """The method of a map that is the mean of several."""
 
@@ -95,7 +110,7 @@ def proven(certificate: Certificate | None, n: int, groups: int | None) -> str:
     )
 
 
-def segment_table(by: Sequence[str], segments: Sequence[SegmentMap]) -> str:
+def segment_table(by: Sequence[str], segments: Sequence[SegmentMap], within: ThresholdRange | None = None) -> str:
     """A line for each segment: what it uses, the gain by its own map, and the loss by it beside no recalibration."""
     ordered = sorted(segments, key=lambda segment: -segment.gain_at_least)
     rows = [
@@ -116,9 +131,10 @@ def segment_table(by: Sequence[str], segments: Sequence[SegmentMap]) -> str:
     more = len(segments) - len(rows)
     head = (_name(tuple(by)), "uses", "gain at least", "loss at most", "rows held out")
     rest = f"and {more:,} more segments\n" if more else ""
+    which = "" if within is None else f" in decisions {within}"
     words = (
         "Gain: by the segment's own map beside the map of all rows. Loss: by the map that is used beside the original "
-        "probabilities. Both are shares of what is at stake. Each column holds for all segments at once."
+        f"probabilities. Both are shares of what is at stake{which}. Each column holds for all segments at once."
     )
     return f"{_table(head, rows)}{rest}{wrapped(words)}\n"
 
@@ -147,6 +163,9 @@ class Recalibrator(Saved):
         "constant". "auto" takes them all. The map is the mean of theirs, or that of a single method.
     confidence_level : float
         Of each bound in the certificate.
+    threshold_range : float or (float, float), optional
+        Certify the map for decisions with one threshold, or whose thresholds all lie in this range, ends included; a
+        segment has a map of its own where such a decision gains. Default: every decision.
     rng : numpy.random.Generator, int or None
         The source of randomness for the parts that rows are divided into. The same rows, in any order, give the same
         map with the same seed; None takes fresh entropy. Do not try several seeds and keep the best certificate: the
@@ -180,7 +199,9 @@ class Recalibrator(Saved):
     The weight of a method is in proportion to ``exp(-L)``, where ``L`` is its log loss in nats, summed over all rows,
     by cross-validation in five folds: how likely the outcomes were, by the maps that had not seen them. Few rows cannot
     tell methods apart, and choosing one of them would be a lottery; the mean hardly depends on a single row. Weights
-    below 1% are 0. docs/benchmarks/study-recalibration.md compares the mean with other ways.
+    below 1% are 0. docs/benchmarks/study-recalibration.md compares the mean with other ways. A `threshold_range` does
+    not change the weights: by the loss in the range alone they were worse for the decisions of the range itself
+    (docs/guide/threshold-range.md), as fewer rows tell methods apart.
 
     *Several classes.* With more than two columns of predictions the methods are "temperature" (one slope for the
     logarithms of all probabilities), "vector" (a slope and an intercept for each class; up to 100 classes), "matrix"
@@ -220,21 +241,23 @@ class Recalibrator(Saved):
         methods: Literal["auto"] | str | Sequence[str] = "auto",
         *,
         confidence_level: float = 0.95,
+        threshold_range: float | tuple[float, float] | None = None,
         rng: Seed = 0,
     ) -> None:
         self.methods = methods
         self.confidence_level = confidence_level
+        self.threshold_range = threshold_range
         self.rng = rng
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - as scikit-learn calls it
         """Return the parameters by name, as scikit-learn's estimators do."""
-        return {"methods": self.methods, "confidence_level": self.confidence_level, "rng": self.rng}
+        return {name: getattr(self, name) for name in ("methods", "confidence_level", "threshold_range", "rng")}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, as scikit-learn's estimators do."""
         for name, value in params.items():
             if name not in self.get_params():
-                raise InputError(f"a Recalibrator has the parameters methods, confidence_level and rng, not {name}")
+                raise InputError(f"a Recalibrator has the parameters {', '.join(self.get_params())}, not {name}")
             setattr(self, name, value)
         return self
 
@@ -303,13 +326,14 @@ class Recalibrator(Saved):
         By default rows are held out for a certificate if there are enough.
         """
         methods = _check_methods(self.methods)
-        level = check_share(self.confidence_level, "confidence_level")
+        level, within = check_share(self.confidence_level, "confidence_level"), check_range(self.threshold_range)
         (rng,) = as_seed(self.rng)[0].spawn(1)  # not the generator itself: it may have drawn the rows
         by = rows.by if isinstance(rows, Segments) else None
         sample = rows.pooled if isinstance(rows, Segments) else rows
         if (cannot := cannot_fit(rows)) is not None:  # all rows can certify what the original probabilities do
             warnings.warn(cannot, stacklevel=3)
-            self.certificate_ = certify([(sample._floor() if sample._divisible else sample, IDENTITY)], None, level)
+            held = [(sample._floor() if sample._divisible else sample, IDENTITY)]
+            self.certificate_ = certify(held, None, level, within)
             self.method_, self.candidates_, self.segments_, self.map_ = "none", (), (), IDENTITY
             self._by, self._maps, self._rates = by, {}, None
             self.n_, self.groups_ = sample.n, sample.groups
@@ -318,12 +342,12 @@ class Recalibrator(Saved):
         whole, segments = divide(rows, rng, hold_out=hold_out)
         _check_segments(segments)
         found, candidates = mean_map(whole, methods)
-        maps, judged = correct(found, segments, level)
+        maps, judged = correct(found, segments, level, within)
         certificate, rates = None, None
         if hold_out:
             held = [(part.held_out[0], maps.get(key, found)) for key, part in segments.items()]
             chooser = None if found is IDENTITY and not maps else whole.pairs(IDENTITY, found)
-            certificate = certify(held or [(whole.held_out[0], found)], chooser, level)
+            certificate = certify(held or [(whole.held_out[0], found)], chooser, level, within)
             rates = held_out_rates(whole.held_out[0], level)
         # Nothing is assigned before all is computed: a map never stands beside the certificate of another.
         self.certificate_, self._rates = certificate, rates
@@ -336,6 +360,8 @@ class Recalibrator(Saved):
     def _fit_classes(self, sample: ClassSample, task: ClassTask | None = None) -> ClassSample | None:
         """Fit the map of several classes, and return the rows held out, if any: none are kept."""
         methods = _check_methods(self.methods, CLASS_METHODS)
+        if check_range(self.threshold_range) is not None:
+            raise InputError("threshold_range is for one event: not for several classes")
         level = check_share(self.confidence_level, "confidence_level")
         (rng,) = as_seed(self.rng)[0].spawn(1)
         if task is not None:
@@ -515,6 +541,7 @@ class Recalibrator(Saved):
             "method": self.method_,
             "methods": [self.methods] if one else "auto" if self.methods == "auto" else list(self.methods),
             "confidence_level": self.confidence_level,
+            "threshold_range": plain(check_range(self.threshold_range)),
             "by": None if self._by is None else list(self._by),
             "n": self.n_,
             "groups": self.groups_,
@@ -538,7 +565,8 @@ class Recalibrator(Saved):
         columns = 0 if by is None else len(by)
         segments = [segment_of(part, columns) for part in list_of(data["segments"], "segments", dict)]
         _check_segments(segment.segment for segment, _ in segments)
-        found = cls(methods, confidence_level=check_share(data["confidence_level"], "confidence_level"))
+        level, within = check_share(data["confidence_level"], "confidence_level"), range_of(data["threshold_range"])
+        found = cls(methods, confidence_level=level, threshold_range=within)
         several = isinstance(data["map"], dict) and "classes" in data["map"]
         found.method_, found.map_ = data["method"], (ClassMap if several else PiecewiseMap).from_dict(data["map"])
         kind = ClassCertificate if several else Certificate
@@ -573,7 +601,7 @@ class Recalibrator(Saved):
             choice(self.method_, self.candidates_),
             candidate_table(self.candidates_),
             proven(self.certificate_, self.n_, self.groups_),
-            segment_table(self._by or (), self.segments_),
+            segment_table(self._by or (), self.segments_, check_range(self.threshold_range)),
         ]
         return "\n\n".join(part.rstrip() for part in parts if part)
 
