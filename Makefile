@@ -88,12 +88,21 @@ paper: $(VENV)/.papered
 
 # One stamp per set of packages; each is made anew when the sources change.
 $(VENV)/.installed: $(SOURCES)
+	@$(MAKE) --no-print-directory $(VENV)/.builder
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --no-compile --no-build-isolation '.[files]'
+	@touch $@
+
+# What compiles the kernels, beside the packages that they need: NumPy is fetched once. Python files are not compiled
+# before somebody imports them: of SciPy and PyArrow that is a small part.
+$(VENV)/.builder: pyproject.toml
 	@$(MAKE) --no-print-directory $(VENV)/.made
-	$(BIN)/python -m pip install '.[files]'
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("$<", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/builder.txt
+	$(BIN)/python -m pip install --quiet --no-compile -r $(VENV)/builder.txt ninja
 	@touch $@
 
 $(VENV)/.tested: $(SOURCES) tests/requirements.txt .github/requirements.txt
 	@$(MAKE) --no-print-directory $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet '.[test]' -r tests/requirements.txt -r .github/requirements.txt
 	@touch $@ $(VENV)/.installed
 
@@ -128,7 +137,6 @@ $(VENV)/.made:
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
 		{ echo "rainproof compiles a few kernels and found no C compiler: install gcc or clang (Debian: apt install gcc python3-dev; macOS: xcode-select --install)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
 	@touch $@
 
 clean:
