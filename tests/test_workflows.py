@@ -57,14 +57,15 @@ def test_rights_are_given_job_by_job(path):
     assert workflow["permissions"] == {}
     for name, job in workflow["jobs"].items():
         writes = {right for right, level in job["permissions"].items() if level == "write"}
-        assert writes == ({"id-token", "attestations"} if name == "publish" else set())
+        needed = {"publish": {"id-token", "attestations"}, "deploy": {"id-token", "pages"}}
+        assert writes == needed.get(name, set())
 
 
 def test_every_target_that_a_workflow_makes_is_in_the_makefile():
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     text = "".join(path.read_text() for path in WORKFLOWS)
     made = set(re.findall(r"(?:run: make|target:) ([\w-]+)", text))
-    assert {"audit", "test", "demo", "test-bare", "test-minimum", "test-sanitizers"} == made
+    assert {"audit", "test", "demo", "docs", "test-bare", "test-minimum", "test-sanitizers"} == made
     assert made <= targets
 
 
@@ -134,6 +135,14 @@ def test_other_platforms_run_the_tests_of_the_wheels():
     install, test = (step["run"] for step in job["steps"] if "run" in step)
     assert install == f"python -m pip install . {' '.join(settings['test-requires'])}"
     assert test == f"python -m {settings['test-command'].replace('{project}/', '')}"
+
+
+def test_the_site_that_is_published_is_the_one_that_make_builds():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "docs.yml").read_text())["jobs"]
+    built = jobs["build"]["steps"][-2:]
+    assert built[0]["run"] == "make docs"
+    assert built[1]["with"]["path"] == re.search(r"^site_dir: (.*)", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)[1]
+    assert jobs["deploy"]["if"] == "github.ref == 'refs/heads/main'"
 
 
 def test_a_tag_that_is_not_the_version_is_refused():

@@ -1,4 +1,4 @@
-"""What MkDocs runs while it builds the site: it writes the reports of docs/guide/stories.md, and tidies pages."""
+"""What MkDocs runs while it builds the site: it writes reports and the gallery, and tidies pages."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ from mkdocs.structure.pages import Page
 HERE = Path(__file__).parent
 LOG = logging.getLogger("mkdocs.hooks.stories")
 FOLDER = HERE.parent / "build" / "stories"  # ignored by git; a report is written again when the code has changed
+GALLERY = HERE.parent / "build" / "gallery"  # likewise
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the reports to the site, and warn (in a strict build: fail) where the page quotes them wrongly."""
     sys.path.insert(0, str(HERE))
-    from make_stories import misquoted, write_reports
+    from make_gallery import write_pages
+    from make_stories import changed, misquoted, write_reports
 
     for page in write_reports(FOLDER):
         files.append(File.generated(config, f"guide/stories/{page.name}", abs_src_path=str(page)))
+    for file in write_pages(GALLERY, changed()):
+        files.append(File.generated(config, f"gallery/{file.name}", abs_src_path=str(file)))
     for quotation in misquoted((HERE.parent / "docs" / "guide" / "stories.md").read_text(encoding="utf-8"), FOLDER):
         LOG.warning("docs/guide/stories.md quotes what is not in the report: %s", quotation)
     return files

@@ -63,15 +63,24 @@ STORIES: dict[str, tuple[str, Callable[[], rainproof.Assessment]]] = {
 }
 
 
+def changed() -> float:
+    """Return when the code that makes pages was last changed."""
+    code = [
+        *Path(rainproof.__file__).parent.rglob("*.*"),
+        *HERE.glob("*.py"),
+        *(HERE.parent / "examples").rglob("*.py"),
+    ]
+    return max(file.stat().st_mtime for file in code)
+
+
 def write_reports(folder: Path) -> list[Path]:
     """Write the report of each story, unless it is there and newer than the code that makes it."""
     folder.mkdir(parents=True, exist_ok=True)
-    code = [*Path(rainproof.__file__).parent.rglob("*.*"), *HERE.glob("*.py"), *(HERE.parent / "examples").glob("*.py")]
-    changed = max(file.stat().st_mtime for file in code)
+    newest = changed()
     pages = []
     for name, (title, assess) in STORIES.items():
         page = folder / f"{name}.html"
-        if not page.exists() or page.stat().st_mtime < changed:
+        if not page.exists() or page.stat().st_mtime < newest:
             assess().to_html(page, title=title)
         pages.append(page)
     return pages
