@@ -165,6 +165,16 @@ def draw_value() -> None:
     figure.savefig(HERE / "value.png", dpi=80)
 
 
+def draw_threshold() -> None:
+    """Draw the threshold of docs/guide/proven-threshold.md."""
+    rng = np.random.default_rng(1)
+    p = rng.beta(0.6, 1.4, 8000)
+    y = rng.random(8000) < p**1.2
+    figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    rainproof.find_threshold(y, p, precision=0.8).plot(ax)
+    figure.savefig(HERE / "threshold.png", dpi=80)
+
+
 def draw_recalibration() -> None:
     """Recalibrate flights on two months, draw the next two and print what docs/guide/recalibration.md quotes."""
     example = runpy.run_path(str(HERE.parent.parent / "examples" / "flights.py"))
@@ -219,6 +229,7 @@ PICTURES = {
     "assess": draw_assessment,
     "digits": draw_digits,
     "value": draw_value,
+    "threshold": draw_threshold,
     "recalibration": draw_recalibration,
 }
 

@@ -119,6 +119,9 @@ def schemas() -> dict[str, dict[str, Any]]:
         ),
         "compare": document("compare", "rainproof compare --json", object_schema(kinds.Comparison, **version, **prob)),
         "monitor": document("monitor", "rainproof monitor --json", object_schema(kinds.MonitoringResult, **version)),
+        "threshold": document(
+            "threshold", "rainproof threshold --json", object_schema(kinds.ProvenThreshold, **version)
+        ),
     }
 
 

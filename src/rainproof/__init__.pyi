@@ -41,6 +41,7 @@ from rainproof.inference.power import sample_size as sample_size
 from rainproof.inference.sequential import SequentialTest as SequentialTest
 from rainproof.inference.switches import SwitchGuarantee as SwitchGuarantee
 from rainproof.inference.switches import switch_guarantee as switch_guarantee
+from rainproof.inference.targets import find_threshold as find_threshold
 from rainproof.inference.tests import calibration_test as calibration_test
 from rainproof.io.reading import scan as scan
 from rainproof.measures.catalogue import list_measures as list_measures

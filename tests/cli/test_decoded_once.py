@@ -29,6 +29,7 @@ COMMANDS = {
     "report": [*ONE, "-o", "report.html"],
     "recalibrate": [*ONE, "-o", "map.json"],
     "policy": [*ONE, "--threshold", "0.3", "-o", "policy.json"],
+    "threshold": [*ONE, "--recall", "0.5"],
     "measure": ONE,
     "store": [*ONE, "-o", "sums.parquet"],
     "monitor": [*ONE, "--by", "day"],
@@ -42,12 +43,13 @@ TAKEN = {
     "report": [BY],
     "recalibrate": [BY, GROUPS, [*GROUPS, *BY]],
     "policy": [GROUPS],
+    "threshold": [GROUPS],
     "measure": [BY],
     "assess-many": [GROUPS],
     "compare": [GROUPS],
     "switch": [GROUPS],
 }
-COMPRESS = ("assess", "report", "recalibrate", "policy")  # many rows
+COMPRESS = ("assess", "report", "recalibrate", "policy", "threshold")  # many rows
 CASES = [
     (command, [*options, *drop], many)
     for command in COMMANDS

@@ -71,6 +71,8 @@ RUNS = [
     *(("switch", ["switch", f"{file}.csv", "--old", "p", "--new", "q", "--outcome", "y"]) for file in FILES),
     ("switch", ["switch", "usual.csv", "--old", "p", "--new", "q", "--outcome", "y", "--weight", "w"]),
     ("switch", ["switch", "usual.csv", "--old", "p", "--new", "q", "--outcome", "y", "--groups", "day"]),
+    ("threshold", ["threshold", "usual.csv", *COLUMNS, "--recall", "60%"]),
+    ("threshold", ["threshold", "usual.csv", *COLUMNS, "--precision", "0.6", "--groups", "day", "--weight", "w"]),
     ("monitor", ["monitor", "days"]),
     ("monitor", ["monitor", "days", "--dependent-rows", "--window", "2"]),
     ("monitor", ["monitor", "usual.csv", *COLUMNS, "--by", "day", "--weight", "w", "--dependent-rows"]),

@@ -34,6 +34,7 @@ LINES = {
     "policy": ["a.csv", *COLUMNS, "--threshold", "0.3", "-o", "new.json"],
     "decide": ["a.csv", "--policy", "policy.json", "--prob", "p", "--id", "id", "-o", "new.csv"],
     "switch": ["a.csv", "--old", "p", "--new", "q", "--outcome", "y", "-o", "new.json"],
+    "threshold": ["a.csv", *COLUMNS, "--precision", "50%", "-o", "new.json", "--plot", "new.svg"],
     "store": ["-", *COLUMNS, "-o", "new/day.parquet"],
     "monitor": ["a.csv", *COLUMNS, "--by", "s", "-o", "new.json"],
     "stream": ["state.json"],

@@ -91,6 +91,7 @@ def results(y, p):
         rainproof.inference.loss_at_least(sample, rng=0),
     ]
     found += [rainproof.guarantee(y, p, groups=by), rainproof.switch_guarantee(y, p, other, rng=0)]
+    found += [rainproof.find_threshold(np.append(y, [0, 1]), np.append(p, [0.2, 0.4]), recall=0.3, precision=0.5)]
     found += [*rainproof.monitor(days).windows[:1], soft_bins(sample, 4)]
     found += [rainproof.results.ActionChange(low=0.0, high=0.5, action="a", replacement="b")]
     found += [rainproof.inference.Bet(slope=1.0, shift=0.2, low=0.0, high=0.5)]
@@ -208,6 +209,7 @@ RANDOM = {
     "clinical_performance": (Y, P),
     "compare": (Y, P, P),
     "confidence_interval": (Y, P),
+    "find_threshold": (Y, P),
     "loss_at_least": (Y, P),
     "minimum_detectable": (Y, P),
     "null_band": (Y, P),

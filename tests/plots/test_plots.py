@@ -64,6 +64,7 @@ def results():
         "segments": assessment().segments,
         "recalibration": rainproof.Recalibrator(rng=0).fit(p, y),
         "switch": rainproof.switch_guarantee(y, p, p**2, rng=0),
+        "threshold": rainproof.find_threshold(y, p, recall=0.6, false_positive_rate=0.6),
         "timeline": rainproof.monitor(days, window=2),
     }
 
@@ -78,6 +79,7 @@ PANELS += [
     "recalibration",
     "segments",
     "switch",
+    "threshold",
     "timeline",
 ]
 

@@ -39,6 +39,7 @@ COMMANDS = {
     "policy": "deciding",
     "decide": "deciding",
     "switch": "deciding",
+    "threshold": "deciding",
     "store": "measuring",
     "monitor": "measuring",
     "stream": "recalibrating",

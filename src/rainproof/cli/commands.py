@@ -206,6 +206,43 @@ def add_switch(commands: Commands) -> None:
     add_shared(parser, "--plot", *RESULT, plot="also draw the loss at each threshold: .png, .svg or .pdf")
 
 
+def add_threshold(commands: Commands) -> None:
+    """Find the threshold from which on a target is proven to be kept: at least 90% of
+    the alarms must be real (--precision 90%), at least 80% of the events must be
+    flagged (--recall 80%), at most 5% of the others may be (--false-positive-rate 5%),
+    or several of these at once.
+
+    Prints the threshold that flags most cases (with --recall alone, fewest), what is
+    proven there, what is measured, and how many cases it flags. If none is proven: how
+    many rows would be needed, an estimate. The rows, or groups, must be independent,
+    and the forecast must not have been fitted on them.
+
+    examples:
+      rainproof threshold alarms.csv --prob p --outcome real --precision 90%
+      rainproof threshold scans.csv --prob risk --outcome ill --recall 95% \\
+          --groups patient
+      rainproof threshold answers.jsonl --prob confidence --outcome correct \\
+          --precision 95%      (from which confidence on to answer, else abstain)
+
+    Up to 262,144 rows are judged as they are, more are compressed while they are
+    read: files may be larger than memory, except with --groups.
+    """
+    parser = new_command(
+        commands, add_threshold, "the threshold that is proven to keep a precision, a recall", one="if none is proven"
+    )
+    add_shared(parser, "file", "--prob", *ROWS, "--groups", "--fractional", guess=True)
+    targets = {
+        "--precision": "the smallest share of events among the flagged cases",
+        "--recall": "the smallest share of flagged cases among the events",
+        "--false-positive-rate": "the largest share of flagged cases among those without the event",
+    }
+    for flag, words in targets.items():
+        parser.add_argument(flag, metavar="SHARE", type=options.share, help=f"{words}: 0.9 or 90%%")
+    level = "confidence that no false threshold is returned (default: 0.95)"
+    add_shared(parser, "--confidence-level", "--seed", confidence_level=level)
+    add_shared(parser, "--plot", *RESULT, plot="also draw what is measured at each threshold: .png, .svg or .pdf")
+
+
 FEW_ROWS = 100  # as rainproof.core.segments has it, which imports NumPy
 
 

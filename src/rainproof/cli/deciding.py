@@ -1,4 +1,4 @@
-"""Commands for who acts on a forecast: ``rainproof policy`` and ``decide``, and ``switch`` to another forecast."""
+"""Commands for who acts on a forecast: ``policy`` and ``decide``, ``threshold``, and ``switch`` to another forecast."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ from rainproof.decisions.policies import PolicyCost, RoundingPolicy
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite, show_threshold
 from rainproof.errors import InputError
 from rainproof.inference.switches import switch_guarantee
+from rainproof.inference.targets import find_threshold
 from rainproof.io.files import need_pyarrow
 from rainproof.recalibration.recalibrator import Recalibrator
 
+NOT_PROVEN = 1
 _WAYS_OUT = {
     "recalibrate": "Fit a map with 'rainproof recalibrate' and pass it as --map.",
     "avoid": "Use another forecast, or act alike in every case.",
@@ -310,3 +312,18 @@ def run_switch(arguments: argparse.Namespace) -> int:
     text = map(one_line, str(found).splitlines())
     finish(arguments, lambda: document, lambda: say_paragraphs(text), found)
     return 0
+
+
+def run_threshold(arguments: argparse.Namespace) -> int:
+    """Read the files, find the threshold, and say what is proven there."""
+    targets = {name: getattr(arguments, name) for name in ("precision", "recall", "false_positive_rate")}
+    if not any(targets.values()):
+        raise InputError("state a target: --precision, --recall, --false-positive-rate, or several of them")
+    check_outputs(arguments)
+    note_repeated_ids(arguments)
+    level: float = arguments.confidence_level
+    found = find_threshold(read_rows(arguments), **targets, confidence_level=level, rng=arguments.seed)
+    document = {"rainproof": VERSION, **found.to_dict()}
+    text = map(one_line, str(found).splitlines())
+    finish(arguments, lambda: document, lambda: say_paragraphs(text), found)
+    return 0 if found.threshold is not None else NOT_PROVEN

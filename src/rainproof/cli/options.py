@@ -31,6 +31,15 @@ def probability(text: str) -> float:
     return _number(text, 0.0, 1.0, "a number above 0 and below 1")
 
 
+def share(text: str) -> float:
+    """Read a share strictly between 0 and 1, also in percent: 0.9, 90%."""
+    bare = text.strip()
+    try:
+        return probability(f"{bare[:-1].strip()}e-2" if bare.endswith("%") else bare)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"must be a share such as 0.9 or 90%; it is {text!r}") from None
+
+
 def _cost(text: str) -> float:
     return _number(text, 0.0, math.inf, "a positive, finite number")
 

@@ -11,6 +11,7 @@ from rainproof.inference.segments import segment_tests as segment_tests
 from rainproof.inference.sequential import Bet as Bet
 from rainproof.inference.sequential import SequentialTest as SequentialTest
 from rainproof.inference.switches import switch_guarantee as switch_guarantee
+from rainproof.inference.targets import find_threshold as find_threshold
 from rainproof.inference.tests import calibration_test as calibration_test
 
 __all__: list[str]

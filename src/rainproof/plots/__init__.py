@@ -8,7 +8,16 @@ Matplotlib's settings are followed and not changed.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rainproof.plots.curves import decision_curve, forecast_value, grid_choice, profile, regret, risk_coverage, switch
+from rainproof.plots.curves import (
+    decision_curve,
+    forecast_value,
+    grid_choice,
+    profile,
+    regret,
+    risk_coverage,
+    switch,
+    threshold,
+)
 from rainproof.plots.diagrams import clinical, net_benefit, overview, recalibration, reliability, risk_distribution
 from rainproof.plots.intervals import calibration_test, comparison, costs, grades, measures, segments, timeline
 
@@ -36,6 +45,7 @@ __all__ = [
     "risk_distribution",
     "segments",
     "switch",
+    "threshold",
     "timeline",
 ]
 

@@ -16,6 +16,7 @@ from rainproof.decisions.tasks import show_threshold
 from rainproof.decisions.values import ForecastValue, RiskCoverage
 from rainproof.inference.bands import NullBand
 from rainproof.inference.switches import SwitchGuarantee
+from rainproof.inference.targets import ProvenThreshold
 from rainproof.measures.scdl import SoftBinnedProfile
 from rainproof.plots import style
 
@@ -263,4 +264,41 @@ def risk_coverage(curve: RiskCoverage, ax: Axes | None = None) -> Axes:
     ax.set(xlim=(0, 1), ylim=(0, 1.35 * top), xlabel="coverage: share answered", ylabel="risk: share of answers wrong")
     ax.set_title(f"Risk and coverage (area {curve.area:.3g})")
     style.legend(ax, "upper left")
+    return ax
+
+
+def threshold(found: ProvenThreshold, ax: Axes | None = None) -> Axes:
+    """Draw what is measured on these rows at each threshold, the targets, and the threshold that is proven.
+
+    Parameters
+    ----------
+    found : ProvenThreshold
+    ax : matplotlib Axes, optional
+        Where to draw. Default: new axes.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = style.as_axes(ax)
+    lines = {
+        "precision": (found.precisions, style.BLUE, "-"),
+        "recall": (found.recalls, style.GREEN, "--"),
+        "false_positive_rate": (found.false_positive_rates, style.ORANGE, "-."),
+    }
+    for name, (values, colour, line) in lines.items():
+        words = name.replace("_", " ")
+        ax.plot(found.thresholds, values, color=colour, linestyle=line, drawstyle="steps-post", label=words)
+        if name in found.targets:
+            label = "_" * (name != next(iter(found.targets))) + "asked for"
+            ax.axhline(found.targets[name], color=colour, linestyle=":", label=label)
+    if found.threshold is not None:
+        label = f"flagged, from {found.threshold:.4g} on"
+        ax.axvspan(found.threshold, 1, color=style.PALE, alpha=0.5, linewidth=0, label=label)
+        ax.axvline(found.threshold, color=style.VERMILION, linewidth=2)
+    right = min(1.0, 1.1 * float(found.thresholds[0]))  # of rare events all predictions can be small
+    ax.set(xlim=(0, right or 1), ylim=(0, style.HEADROOM), xlabel="threshold", ylabel="measured on these rows")
+    ax.set_yticks(np.linspace(0, 1, 6))
+    ax.set_title("A proven threshold" if found.threshold is not None else "No threshold is proven")
+    style.legend(ax, "upper left", ncols=2)
     return ax

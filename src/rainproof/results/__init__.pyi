@@ -50,6 +50,7 @@ from rainproof.inference.proofs import LossAtLeast as LossAtLeast
 from rainproof.inference.proofs import ProvenGain as ProvenGain
 from rainproof.inference.segments import SegmentTests as SegmentTests
 from rainproof.inference.switches import SwitchGuarantee as SwitchGuarantee
+from rainproof.inference.targets import ProvenThreshold as ProvenThreshold
 from rainproof.inference.tests import CalibrationTest as CalibrationTest
 from rainproof.measures.catalogue import Measurements as Measurements
 from rainproof.measures.classes import ClassMeasure as ClassMeasure
