@@ -31,15 +31,16 @@ def test_the_best_by_cost():
     cost = {name: np.mean(np.where(q >= 0.25, 1.0 - y, 3.0 * y)) for name, (_, q) in forecasts.items()}
     assert pair.cost_difference.value == pytest.approx(cost["plain"] - cost["bold"])
     assert {one.name: one.cost.value for one in s.standings} == pytest.approx(cost)
-    assert s.headline == f"For your costs the best of 2 forecasts is plain: {cost['plain']:.4g} per case."
-    assert str(pair).startswith(f"plain costs {cost['bold'] - cost['plain']:.4g} less per case than bold (")
+    assert s.headline == f"For your costs, take plain: {cost['plain']:.3f} per case, the least of 2 forecasts."
+    assert (s.taken.name, s.taken.rule) == ("plain", "as is")
+    assert str(pair).startswith(f"plain costs less per case than bold: by {cost['bold'] - cost['plain']:.3f} (")
     assert list(s) == ["plain", "bold"]
     assert len(s) == 2
     assert repr(s) == "AssessmentSet('plain', 'bold'; best='plain')"
-    assert str(s).startswith(f"{s.headline}\n\nforecast ")
+    assert str(s).startswith(f"{s.headline}\n{s.next_step}\n\nforecast ")
     assert s["bold"].name == "bold"
     own = s["plain"].verdict
-    assert s.next_step == s.to_dict()["verdict"]["next_step"] == f"plain: {own.headline} {own.next_step}"
+    assert s.next_step == s.to_dict()["verdict"]["next_step"] == own.next_step.replace("Next:", "Next, with plain:")
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.ClassesWarning")  # one forecast is rounded to 0 and 1
@@ -50,6 +51,7 @@ def test_rules_without_a_forecast_stand_beside_the_models():
     costs = {rule: cost.value for rule, cost in s.references.items()}
     assert costs == pytest.approx({"always": np.mean(1.0 - y), "never": np.mean(3.0 * y), "perfect": 0.0})
     lines = s.table().splitlines()
+    assert lines[-1].split() == ["(perfect", "foresight)", "0"]
     assert [line.split("  ")[0] for line in lines[-3:]] == ["(always act)", "(never act)", "(perfect foresight)"]
     assert s.to_dict()["references"] == {str(rule): cost.to_dict() for rule, cost in s.references.items()}
     assert "(always act)" in s._repr_html_()
@@ -62,21 +64,26 @@ def test_rules_without_a_forecast_stand_beside_the_models():
     assert apart.references == {}  # they would cost each something else
 
 
-@pytest.mark.parametrize(("task", "rule"), [((1, 90), "Always acting"), ((90, 1), "Never acting")])
-def test_a_rule_that_costs_less_than_every_forecast_is_named_first(task, rule):
-    y, p = rows(400)
+@pytest.mark.parametrize(("task", "rule"), [((1, 90), "always acting"), ((90, 1), "never acting")])
+def test_a_rule_that_costs_less_than_every_forecast_is_named(task, rule):
+    y, _ = rows(400)
     worse = rainproof.DecisionTask.from_costs(false_positive=task[0], false_negative=task[1])
-    s = rainproof.assess_many({"half": (y, np.where(p < 0.5, 0.999, 0.001)), "noise": (y, 1 - p)}, task=worse, **FAST)
+    noise = np.random.default_rng(1).random((2, 400))
+    s = rainproof.assess_many({"one": (y, noise[0]), "two": (y, noise[1])}, task=worse, **FAST)
     least = min(s.references[rule].value for rule in ("always", "never"))
-    first = {one.name: one for one in s.standings}[s.ranking[0]]
-    assert s.headline.startswith(
-        f"{rule} costs least on these rows, {least:.4g} per case: no forecast as it is gains you anything; the "
-        f"cheapest is {first.name}, {first.cost.value:.4g}."
-    )
-    cost, name = min((one.cost_recalibrated.value, one.name) for one in s.standings)
-    better = f" Recalibrated, {name} costs {cost:.4g} (an estimate)."
-    assert s.headline.endswith(better) == (cost < least)
-    assert s.next_step == f"{first.name}: {s[first.name].verdict.next_step}"  # not: use it
+    assert s.taken is None
+    assert s.headline.startswith(f"Do without them: none of 2 forecasts gains you anything over {rule}, ")
+    assert float(s.headline.split(", ")[1].split()[0]) == pytest.approx(least, rel=0.05)
+    assert s.next_step == f"Next: use another forecast. Until then {rule.split()[0]} act."
+    assert s.commands == ()
+
+
+def test_forecasts_that_are_all_noise_are_done_without():
+    y, _ = rows(2000)
+    s = rainproof.assess_many({"a": (y, np.full(2000, 0.4)), "b": (y, np.full(2000, 0.6))}, **FAST)
+    assert (s.taken, s.to_dict()["taken"]) == (None, None)
+    assert s.headline == "Do without them: none of 2 forecasts tells cases with the event from others."
+    assert s.next_step.startswith("Next: use another forecast.")
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.ClassesWarning")  # one forecast is rounded to 0 and 1
@@ -103,11 +110,12 @@ def test_the_best_for_every_decision():
     assert pair.to_a.harm == expected.gain
     assert pair.better == s.best == "plain"
     assert s.ranking == ("plain", "noise")
-    assert s.headline == (
-        "plain is the best of 2 forecasts: by switching to it some decision gains more than any loses."
-    )
+    assert s.headline == "Take plain: a switch to it gains more in one decision than it loses in any."
     assert pair.cost_difference is None
-    assert str(pair).startswith("From noise to plain: some decision gains at least ")
+    assert str(pair).startswith("From noise to plain: there is a decision that gains at least ")
+    lines = str(s).splitlines()
+    at = lines.index("from   to     gains at least  loses at most")
+    assert lines[at + 1].split()[:2] == ["noise", "plain"]
     turned = rainproof.assess_many({"plain": (y, p), "noise": (y, np.full(6000, 0.5))}, **FAST)
     assert turned.pairs[0].better == turned.best == "plain"
 
@@ -120,7 +128,29 @@ def test_a_forecast_that_may_cost_less_once_recalibrated_is_named():
     assert s.ranking[0] == "noisy"
     cost = s["low"].task.cost_recalibrated.value
     assert cost < s["noisy"].task.cost.value
-    assert s.next_step.endswith(f" Recalibrated, low may cost less: {cost:.4g} per case (an estimate).")
+    assert (s.taken.name, s.taken.rule) == ("low", "recalibrated")
+    assert s.taken.advised_cost.value == cost
+    assert s.to_dict()["taken"] == {"name": "low", "rule": "recalibrated"}
+    assert s.headline.startswith(f"For your costs, take low, recalibrated: {cost:.3f} per case (an estimate).")
+    assert f"As they are, noisy costs least, {s['noisy'].task.cost.value:.3f} per case." in s.headline
+    assert s.next_step.startswith("Next, with low: apply the map to new cases, then act from 25% on.")
+    assert s.commands == ("s['low'].recalibrator.predict(p_new)",)
+    assert "\n    s['low'].recalibrator.predict(p_new)\n" in str(s)
+    bare = rainproof.assess_many({"noisy": (y, noisy), "low": (y, p**3)}, **FAST)
+    assert bare.headline.startswith("Take low, recalibrated: its Brier score, which is the cost averaged over all")
+    assert bare.headline.endswith("Which is best for you depends on your costs (task=).")
+    assert bare.taken.advised_brier == bare.taken.brier_recalibrated < bare.first.brier_score
+    better = bare["low"].recalibrator.predict(p**3)
+    assert bare.taken.brier_recalibrated == pytest.approx(rainproof.measures.brier_score(y, better), abs=0.002)
+
+
+def test_an_infinite_log_score_is_explained():
+    y, p = rows(300)
+    certain = np.where(y, 0.0, p)
+    s = rainproof.assess_many({"a": (y, p), "b": (y, certain)}, **FAST)
+    assert "log inf: an event was given probability 0, or a case without it probability 1." in str(s)
+    assert "log inf" in s._repr_html_()
+    assert "log inf" not in str(rainproof.assess_many({"a": (y, p), "b": (y, p**2)}, **FAST))
 
 
 def test_a_calibration_error_alone_ranks_nothing():
@@ -149,12 +179,14 @@ def test_no_difference_is_said_so():
     y, p = rows(300)
     s = rainproof.assess_many({"a": (y, p), "b": (y, p)}, **FAST)
     assert s.best is None
-    assert s.headline == "No forecast is proven better than the other for all costs: state your costs to rank them."
-    assert s.next_step is None
+    assert "is the least, " in s.headline
+    assert "; as good: b. " in s.headline
+    assert s.next_step.startswith("Next, with a: act from your own threshold on")
     s = rainproof.assess_many({"a": (y, p), "b": (y, p), "c": (y, p)}, task=TASK, **FAST)
     assert s.best is None
-    assert s.headline.startswith("No forecast is proven to cost least; on these rows it is a, ")
-    assert str(s.pairs[0]).startswith("a and b do not differ in cost beyond chance: the difference is 0 per case (")
+    assert s.headline.startswith("For your costs, take a: ")
+    assert s.headline.endswith("; it is not clear whether it costs less than all others; as good: b; c.")
+    assert str(s.pairs[0]).startswith("a and b do not differ in cost beyond chance: by 0")
 
 
 def test_different_rows_and_samples_are_compared_by_cost_alone():

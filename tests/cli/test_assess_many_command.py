@@ -70,7 +70,7 @@ def test_the_ranking_is_printed(rain, capsys):
     task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
     expected = rainproof.assess_many({"p": (y, p), "q": (y, q)}, task=task, rng=0)
     assert out == f"{expected}\nResult written to c.json\n"
-    assert out.startswith("For your costs the best of 2 forecasts is p: ")
+    assert out.startswith("For your costs, take p: ")
     assert main(["assess-many", *FORECASTS, "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
 

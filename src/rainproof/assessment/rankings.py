@@ -52,8 +52,13 @@ class RankedForecast(Result):
         The cost per case of the user's own decision; None without a decision, or if it has no list of actions.
     cost_recalibrated : Interval or None
         The same on the recalibrated forecast, as in `TaskResult`.
+    rule : Rule or None
+        The way of acting that its verdict advises.
     brier_score, log_score : float
-        Proper scores: lower is better.
+        Proper scores: lower is better. The Brier score is also the mean cost over all thresholds, where a false alarm
+        costs twice the threshold and a miss twice the rest.
+    brier_recalibrated : float or None
+        The Brier score of the recalibrated forecast, cross-fitted; None where no map can be fitted.
     auroc : float or None
         The area under the ROC curve (discrimination): 0.5 is noise, 1 is perfect. None if all outcomes are the same.
     """
@@ -62,7 +67,9 @@ class RankedForecast(Result):
     grade: str
     cost: Interval | None
     cost_recalibrated: Interval | None
+    rule: Rule | None
     brier_score: float
+    brier_recalibrated: float | None
     log_score: float
     auroc: float | None
 
@@ -77,10 +84,23 @@ class RankedForecast(Result):
             grade=a.verdict.grade,
             cost=cost,
             cost_recalibrated=None if a.task is None else a.task.cost_recalibrated,
-            brier_score=brier_score(sample),
+            rule=a.verdict.rule,
+            brier_score=(brier := brier_score(sample)),
+            brier_recalibrated=None if a.evidence.gain is None else brier - a.evidence.gain.brier_score,
             log_score=log_score(sample),
             auroc=auroc(sample),
         )
+
+    @property
+    def advised_cost(self) -> Interval | None:
+        """The cost per case as its verdict advises to act on it; None without costs."""
+        return self.cost_recalibrated if self.rule is Rule.RECALIBRATED else self.cost
+
+    @property
+    def advised_brier(self) -> float:
+        """The Brier score as its verdict advises to act on it."""
+        better = self.brier_recalibrated
+        return self.brier_score if better is None or self.rule is not Rule.RECALIBRATED else better
 
 
 _REFERENCES = (Rule.ALWAYS, Rule.NEVER, Rule.PERFECT)
@@ -239,14 +259,41 @@ class AssessmentSet(Reported, Mapping[str, Assessment]):
         return next(one for one in self.standings if one.name == self.ranking[0])
 
     @property
+    def taken(self) -> RankedForecast | None:
+        """The forecast to take: the one that costs least, acting as its own verdict advises, by the estimate.
+
+        Without costs it is the one with the smallest Brier score. None where each is to be avoided, or where always or
+        never acting costs no more.
+        """
+        known = [one for one in self.standings if one.rule in (Rule.AS_IS, Rule.RECALIBRATED)]
+        if any(one.advised_cost is None for one in known):
+            return min(known, key=lambda one: one.advised_brier)
+        simple = [cost.value for rule, cost in self.references.items() if rule is not Rule.PERFECT]
+
+        def cost(one: RankedForecast) -> tuple[float, float]:
+            return one.advised_cost.value if one.advised_cost is not None else math.inf, one.advised_brier
+
+        least = min(known, key=cost, default=None)
+        return least if least is not None and cost(least)[0] < min(simple, default=math.inf) else None
+
+    @property
+    def _voice(self) -> words.Voice:
+        return self.assessments[0]._voice
+
+    @property
     def headline(self) -> str:
         """The comparison in a sentence."""
         return self.assessments[0].verdict.headline if len(self) == 1 else words.best_forecast(self)
 
     @property
-    def next_step(self) -> str | None:
-        """What to do with the first forecast of the ranking; None if neither costs nor proofs tell it from others."""
+    def next_step(self) -> str:
+        """What to do, with the forecast to take."""
         return self.assessments[0].verdict.next_step if len(self) == 1 else words.first_step(self)
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The code, or the command lines, that do it."""
+        return self.assessments[0].verdict.commands if len(self) == 1 else words.first_commands(self)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -256,6 +303,13 @@ class AssessmentSet(Reported, Mapping[str, Assessment]):
     def table(self) -> str:
         """The costs, scores and grades as lines of text, best first."""
         return "\n".join(aligned(words.standings(self), left=1))
+
+    def body(self) -> str:
+        """What follows the headline: the next step, the table, and what a switch between every two brings."""
+        code = [f"    {command}" for command in self.commands]
+        about = [*map(wrapped, words.about_standings(self))]
+        pairs = ["", *aligned(words.pairs(self), left=2), wrapped(words.pair_limits(self))] if self.pairs else []
+        return "\n".join([wrapped(self.next_step), *code, "", self.table(), *about, *pairs])
 
     def plot(self, ax: Any = None, **options: Any) -> dict[str, Any]:
         """Draw each forecast in a figure of its own (see `rainproof.plots.overview`), and return them by name."""
@@ -269,10 +323,12 @@ class AssessmentSet(Reported, Mapping[str, Assessment]):
             "rainproof": VERSION,
             "names": list(self),
             "best": self.best,
+            "taken": None if self.taken is None else {"name": self.taken.name, "rule": str(self.taken.rule)},
             "ranking": list(self.ranking),
             "verdict": {
                 "headline": self.headline,
                 "next_step": self.next_step,
+                "commands": list(self.commands),
                 "sentences": [{"about": "pair", "text": sentence} for sentence in self.sentences],
                 "text": str(self),
             },
@@ -284,12 +340,15 @@ class AssessmentSet(Reported, Mapping[str, Assessment]):
     def __str__(self) -> str:
         if len(self) == 1:
             return str(self.assessments[0])
-        return "\n".join([wrapped(self.headline), "", self.table(), "", *map(wrapped, self.sentences)])
+        return "\n".join([wrapped(self.headline), self.body()])
 
     def _repr_html_(self) -> str:
-        head, *body = words.standings(self)
-        points = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.sentences)
-        return f"<p><b>{escape(self.headline)}</b></p><table>{html_rows(head, body)}</table><ul>{points}</ul>"
+        code = f"<pre>{escape(chr(10).join(self.commands))}</pre>" if self.commands else ""
+        shown = [words.standings(self), *([words.pairs(self)] if self.pairs else [])]
+        tables = "".join(f"<table>{html_rows(head, body)}</table>" for head, *body in shown)
+        said = [*words.about_standings(self), *([words.pair_limits(self)] if self.pairs else [])]
+        points = "".join(f"<li>{escape(sentence)}</li>" for sentence in said)
+        return f"<p><b>{escape(self.headline)}</b></p><p>{escape(self.next_step)}</p>{code}{tables}<ul>{points}</ul>"
 
 
 def assess_many(

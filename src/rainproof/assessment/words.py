@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -66,16 +67,19 @@ class Voice(NamedTuple):
         The call, or command, that fits a map for each segment.
     groups : str
         The parameter, or option, that says which rows belong together.
+    costs : str
+        The parameter, or the options, that state costs.
     """
 
     recalibrate: tuple[str, ...] = ("a.recalibrator.predict(p_new)",)
     other_event: str = "pos_label"
     own_maps: str = "Recalibrator().fit(p, y, by=...)"
     groups: str = "groups="
+    costs: str = "task="
 
 
 PYTHON = Voice()
-SHELL = Voice(recalibrate=(), other_event="--pos-label", own_maps="rainproof recalibrate --by", groups="--groups")
+SHELL = Voice((), "--pos-label", "rainproof recalibrate --by", "--groups", "--cost-fp and --cost-fn")
 
 
 class Statement(NamedTuple):
@@ -157,8 +161,10 @@ def money(amount: float, difference: float = 0.0) -> str:
 
 
 def interval(cost: Interval) -> str:
-    """A cost with its interval."""
-    return f"{cost.value:.4g} ({cost.low:.4g} to {cost.high:.4g})"
+    """A cost with its interval, with as many decimals as two digits of its error need."""
+    if (by := (cost.high - cost.low) / 2) == 0:
+        return f"{cost.value:.3g}"
+    return f"{money(cost.value, by)} ({money(cost.low, by)} to {money(cost.high, by)})"
 
 
 def draws(e: Evidence) -> str:
@@ -332,16 +338,20 @@ def _costs_shown(task: TaskResult) -> dict[Rule, str]:
 
 def next_step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice) -> str:
     """What to do now, from which threshold on, and how many cases that flags."""
+    return f"Next: {_step(e, task, rule, voice)}"
+
+
+def _step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice) -> str:
     if e.rarer == 0:
-        return "Next: get rows with both outcomes."
+        return "get rows with both outcomes."
     if e.is_reversed:
-        return f"Next: {other_event(voice)}"
+        return other_event(voice)
     first = "apply the map to new cases, then " * (rule is Rule.RECALIBRATED)
     if e.grade == "avoid":
         first = "use another forecast. Until then "
     if e.grade == "unknown":
         first = f"until there are more {'groups' if e.groups not in (None, e.n) else 'rows'}, {first}"
-    return f"Next: {first}{_act(e, task, rule)}"
+    return f"{first}{_act(e, task, rule)}"
 
 
 def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
@@ -732,83 +742,127 @@ def pair(found: PairwiseComparison) -> str:
 
 def _difference(found: PairwiseComparison, cost: Interval) -> str:
     if found.better is None:
-        difference = f"the difference is {cost.value:.4g} per case ({cost.low:.4g} to {cost.high:.4g})"
-        return f"{found.a} and {found.b} do not differ in cost beyond chance: {difference}."
+        return f"{found.a} and {found.b} do not differ in cost beyond chance: by {interval(cost)} per case."
     more = found.b if found.better == found.a else found.a
-    low, high = sorted((abs(cost.low), abs(cost.high)))
-    return f"{found.better} costs {abs(cost.value):.4g} less per case than {more} ({low:.4g} to {high:.4g})."
+    less = cost if found.better == found.b else _negative(cost)
+    return f"{found.better} costs less per case than {more}: by {interval(less)}."
+
+
+def _negative(cost: Interval) -> Interval:
+    return replace(cost, value=0.0 - cost.value, low=0.0 - cost.high, high=0.0 - cost.low)
 
 
 def _switch(old: str, new: str, found: SwitchGuarantee) -> str:
     gain = "no gain is proven"
     if found.gain_at_least:
-        gain = f"some decision gains at least {at_least(found.gain_at_least)} of what is at stake"
+        gain = f"there is a decision that gains at least {at_least(found.gain_at_least)} of what is at stake"
     return f"From {old} to {new}: {gain}, none loses more than {at_most(found.harm_bound)}."
+
+
+def pairs(found: AssessmentSet) -> list[list[str]]:
+    """What a switch to the better of every two brings, as rows of a table with its head."""
+    place, lines = found.ranking.index, []
+    for one in found.pairs:
+        forth = place(one.b) < place(one.a)
+        old, new, by = (one.a, one.b, one.to_b) if forth else (one.b, one.a, one.to_a)
+        line = {"from": old, "to": new}
+        if one.cost_difference is not None:
+            line["saves per case"] = interval(one.cost_difference if forth else _negative(one.cost_difference))
+        if by is not None:
+            line["gains at least"] = at_least(by.gain_at_least) if by.gain_at_least else "not proven"
+            line["loses at most"] = at_most(by.harm_bound)
+        lines.append(line)
+    return [list(lines[0]), *(list(line.values()) for line in lines)]
 
 
 def pair_limits(found: AssessmentSet) -> str:
     """What the comparisons of all pairs rest on, and how they hold."""
-    level = percent(found.confidence_level)
-    costs = f"all intervals of differences in cost hold at once with about {level} confidence; "
-    return (
-        f"Over all pairs, {costs if found.pairs[0].cost_difference else ''}all bounds on switches hold at once with "
-        f"{level} confidence. Rows (or groups) must be independent, and no forecast fitted on them."
+    level, some = percent(found.confidence_level), found.pairs[0]
+    costs = f"What a switch saves: all intervals hold at once with about {level} confidence. "
+    switches = (
+        "Gains and losses: there is a decision that gains at least, and none that loses more than, this share of what "
+        f"is at stake by the switch; all bounds hold at once with {level} confidence. "
     )
-
-
-def _simple_is_cheapest(found: AssessmentSet, first: RankedForecast) -> str | None:
-    """What to say if always or never acting costs no more than the cheapest forecast."""
-    simple = [rule for rule in (Rule.ALWAYS, Rule.NEVER) if rule in found.references]
-    if not simple or first.cost is None:
-        return None
-    rule = min(simple, key=lambda rule: found.references[rule].value)
-    least = found.references[rule].value
-    if least > first.cost.value:
-        return None
-    cost, name = _cheapest_recalibrated(found)
-    better = f" Recalibrated, {name} costs {cost:.4g} (an estimate)." if cost < least else ""
     return (
-        f"{_DOING[rule].capitalize()} costs least on these rows, {least:.4g} per case: no forecast as it is gains you "
-        f"anything; the cheapest is {first.name}, {first.cost.value:.4g}.{better}"
+        f"All forecasts as they are. {costs * (some.cost_difference is not None)}"
+        f"{switches * (some.to_b is not None)}Rows (or groups) must be independent, and no forecast fitted on them."
     )
-
-
-def _cheapest_recalibrated(found: AssessmentSet) -> tuple[float, str]:
-    """The smallest cost of a recalibrated forecast, and its name."""
-    known = [(one.cost_recalibrated.value, one.name) for one in found.standings if one.cost_recalibrated is not None]
-    return min(known, default=(math.inf, ""))
 
 
 def best_forecast(found: AssessmentSet) -> str:
-    """Which of several forecasts, in a sentence."""
-    first, many = found.first, len(found)
-    if first.cost is not None:
-        cost = f"{first.cost.value:.4g} per case"
-        if (without := _simple_is_cheapest(found, first)) is not None:
-            return without
-        if found.best is not None:
-            return f"For your costs the best of {many} forecasts is {found.best}: {cost}."
-        return f"No forecast is proven to cost least; on these rows it is {first.name}, {cost}."
-    if found.best is not None:
-        gains = "by switching to it some decision gains more than any loses"
-        return f"{found.best} is the best of {many} forecasts: {gains}."
-    rest = "the other" if many == 2 else "all others"
-    return f"No forecast is proven better than {rest} for all costs: state your costs to rank them."
+    """Which of several forecasts to take, and how, in a sentence or two."""
+    taken, many = found.taken, len(found)
+    costs = found.first.cost is not None
+    if taken is None and (simple := _simplest(found)) is not None:
+        rule, cost = simple
+        return f"Do without them: none of {many} forecasts gains you anything over {_DOING[rule]}, {_per_case(cost)}."
+    if taken is None:
+        return f"Do without them: none of {many} forecasts tells cases with the event from others."
+    name, how = taken.name, ", recalibrated" * (taken.rule is Rule.RECALIBRATED)
+    estimate = " (an estimate)" * bool(how)
+    size, same = _size(taken), _as_good(found, taken)
+    if not costs:
+        if found.best == name and not how:
+            return f"Take {name}: a switch to it gains more in one decision than it loses in any."
+        least = f"its Brier score, which is the cost averaged over all thresholds, is the least, {size}{estimate}{same}"
+        return f"Take {name}{how}: {least}. Which is best for you depends on your costs ({found._voice.costs})."
+    if not how:
+        clear = "" if found.best == name else "; it is not clear whether it costs less than all others"
+        return f"For your costs, take {name}: {size}, the least of {many} forecasts{clear}{same}."
+    return f"For your costs, take {name}{how}: {size}{estimate}{same}. {_as_they_are(found)}"
 
 
-def first_step(found: AssessmentSet) -> str | None:
-    """What to do with the first forecast of the ranking; None if nothing tells it from the others."""
-    first = found.first
-    verdict = found[first.name].verdict
-    if found.best is None and first.cost is None:
-        return None
-    if _simple_is_cheapest(found, first) is not None:
-        return f"{first.name}: {verdict.next_step}"
-    said = f"{first.name}: {verdict.headline} {verdict.next_step}"
-    cost, other = _cheapest_recalibrated(found)
-    if first.cost is None or other == first.name or cost >= first.cost.value:
-        return said
-    return f"{said} Recalibrated, {other} may cost less: {cost:.4g} per case (an estimate)."
+def _size(one: RankedForecast) -> str:
+    """What a forecast costs as its verdict advises to act on it; without costs its Brier score."""
+    return f"{one.advised_brier:.4g}" if one.advised_cost is None else _per_case(one.advised_cost)
+
+
+def _as_good(found: AssessmentSet, taken: RankedForecast) -> str:
+    """The other forecasts that no shown digit tells from the one to take."""
+    others = (one for one in found.standings if one is not taken and one.rule in (Rule.AS_IS, Rule.RECALIBRATED))
+    same = [
+        f"{one.name}{', recalibrated' * (one.rule is Rule.RECALIBRATED)}"
+        for one in others
+        if _size(one) == _size(taken)
+    ]
+    return f"; as good: {'; '.join(same)}" if same else ""
+
+
+def _as_they_are(found: AssessmentSet) -> str:
+    """What costs least if nothing is recalibrated."""
+    first, simple = found.first, _simplest(found)
+    assert first.cost is not None  # the question is about costs
+    if simple is not None and simple[1].value <= first.cost.value:
+        without = f"{_DOING[simple[0]]} costs {_per_case(simple[1])}, the cheapest of them, {first.name}"
+        return f"As they are, none gains you anything: {without}, {_per_case(first.cost)}."
+    clear = "" if found.best == first.name else " (not clear)"
+    return f"As they are, {first.name} costs least{clear}, {_per_case(first.cost)}."
+
+
+def _per_case(cost: Interval) -> str:
+    return f"{interval(cost).partition(' ')[0]} per case"
+
+
+def _simplest(found: AssessmentSet) -> tuple[Rule, Interval] | None:
+    """The cheaper of always and never acting, and its cost, if there are costs of the same rows."""
+    simple = [(rule, found.references[rule]) for rule in (Rule.ALWAYS, Rule.NEVER) if rule in found.references]
+    return min(simple, key=lambda one: one[1].value, default=None)
+
+
+def first_step(found: AssessmentSet) -> str:
+    """What to do now, with the forecast to take."""
+    name = found.ranking[0] if found.taken is None else found.taken.name
+    a, alone = found[name], found.taken is None
+    step = _step(a.evidence, a.task, a.verdict.rule, a._voice)
+    return f"Next: {step}" if alone else f"Next, with {name}: {step}"
+
+
+def first_commands(found: AssessmentSet) -> tuple[str, ...]:
+    """The code or command lines of the next step."""
+    if found.taken is None:
+        return ()
+    name, lines = found.taken.name, found[found.taken.name].verdict.commands
+    return (f"s[{name!r}].recalibrator.predict(p_new)",) if lines == PYTHON.recalibrate else lines
 
 
 def standings(found: AssessmentSet) -> list[list[str]]:
@@ -817,12 +871,15 @@ def standings(found: AssessmentSet) -> list[list[str]]:
     ranked = [one[name] for name in found.ranking]
     costs: Mapping[str, list[str]] = {
         "cost per case": ["" if s.cost is None else interval(s.cost) for s in ranked],
-        "recalibrated": ["" if s.cost_recalibrated is None else f"{s.cost_recalibrated.value:.4g}" for s in ranked],
+        "recalibrated": ["" if (x := s.cost_recalibrated) is None else interval(x).partition(" ")[0] for s in ranked],
     }
+    priced = any(s.cost is not None for s in ranked)
+    better = ["" if s.brier_recalibrated is None else f"{s.brier_recalibrated:.4g}" for s in ranked]
     columns = {
         "forecast": [s.name for s in ranked],
-        **(costs if any(s.cost is not None for s in ranked) else {}),
+        **(costs if priced else {}),
         "Brier": [f"{s.brier_score:.4g}" for s in ranked],
+        **({} if priced else {"recalibrated": better}),
         "log": [f"{s.log_score:.4g}" for s in ranked],
         "AUROC": ["" if s.auroc is None else f"{s.auroc:.3f}" for s in ranked],
         "grade": [s.grade for s in ranked],
@@ -830,3 +887,11 @@ def standings(found: AssessmentSet) -> list[list[str]]:
     lines = [list(columns), *map(list, zip(*columns.values(), strict=True))]
     empty = [""] * (len(columns) - 2)
     return lines + [[f"({LABELS[r].lower()})", interval(cost), *empty] for r, cost in found.references.items()]
+
+
+def about_standings(found: AssessmentSet) -> Iterator[str]:
+    """What the numbers of that table are."""
+    yield "Recalibrated: estimates, by maps that were fitted to other rows. Brier, log: lower is better."
+    if any(math.isinf(one.log_score) for one in found.standings):
+        yield "log inf: an event was given probability 0, or a case without it probability 1."
+    yield from dict.fromkeys(note(warning) for a in found.assessments for warning in a.warnings)

@@ -101,11 +101,10 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
 
 
 def _say_ranking(found: AssessmentSet) -> None:
-    """Print the best forecast, the table, and how every two compare."""
+    """Print which forecast to take (green if it is shown to be the best), the table, and how every two compare."""
     headline = coloured(wrapped(one_line(found.headline)), "green" if found.best else "bold", sys.stdout)
-    table = "\n".join(map(one_line, found.table().split("\n")))
-    say(sys.stdout, f"{headline}\n\n{table}\n\n")
-    say_paragraphs(map(one_line, found.sentences))
+    body = "\n".join(map(one_line, found.body().split("\n")))
+    say(sys.stdout, f"{headline}\n{body}\n")
 
 
 def run_report(arguments: argparse.Namespace) -> int:

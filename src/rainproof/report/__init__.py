@@ -24,7 +24,7 @@ from rainproof.core.files import check_replaced, check_suffix, write_atomic
 from rainproof.core.text import short
 from rainproof.errors import InputError
 from rainproof.report import pages, tables
-from rainproof.report.tables import Column, folded, items, number, percent, table
+from rainproof.report.tables import Column, folded, number, percent, table
 
 __all__ = ["to_html"]
 
@@ -161,11 +161,13 @@ def _comparison(found: AssessmentSet, preset: str | None) -> str:
     """The part of the page above the single assessments where there are several."""
     return Template(_read("comparison.html")).substitute(
         headline=escape(found.headline),
-        next_step="" if found.next_step is None else f'<p class="next">{escape(found.next_step)}</p>',
+        next_step=escape(found.next_step),
+        commands=f"<pre>{escape(chr(10).join(found.commands))}</pre>" if found.commands else "",
         forecasts=_forecasts_table(found) + (pages.comparison(found) if preset == "clinical" else ""),
         curve=Template(_read("curve.html")).substitute(pages.curve_fields("all", several=True)),
         measures=folded("All measures of all forecasts", _measures_table(found)),
-        pairs=folded("Pairs of forecasts", f"<ul>{items(found.sentences)}</ul>{_pairs_table(found)}"),
+        about="".join(f'<p class="small">{escape(text)}</p>' for text in words.about_standings(found)),
+        pairs=folded("Pairs of forecasts", f"<p>{escape(words.pair_limits(found))}</p>{_pairs_table(found)}"),
         options="".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(found)),
     )
 
