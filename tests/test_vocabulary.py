@@ -117,7 +117,7 @@ def test_every_exception_is_needed():
 def test_defaults_are_the_same_everywhere(name, default):
     found = {where: parameter.default for where, n, parameter in parameters() if n == name}
     assert found
-    same = {"assess", "assess_many", "loss_at_least", "switch_guarantee", "Recalibrator.__init__"}
+    same = {"assess", "assess_many", "find_threshold", "loss_at_least", "switch_guarantee", "Recalibrator.__init__"}
     fixed = same if name == "rng" else set()  # the same rows give the same verdict, bounds and map
     assert {where for where, value in found.items() if value is not default} == fixed
 

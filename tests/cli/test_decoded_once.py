@@ -98,9 +98,8 @@ def test_rows_are_read_once(decoded, monkeypatch, capsys, command, options, many
     stem = "holes" if "--drop-missing" in options else "whole"
     names = [f"{stem}-{k}.csv" for k in (1, 2)]
     assert main([command, *names, *COMMANDS[command], *options]) == 0
-    heads = (
-        command in ("assess", "report", "recalibrate", "assess-many", "compare", "switch") and "--groups" not in options
-    )
+    told = ("assess", "report", "recalibrate", "assess-many", "compare", "switch", "threshold")
+    heads = command in told and "--groups" not in options
     for k, name in enumerate(names):
         assert decoded[name, "end"] == decoded[name, "more"] == 1
         assert decoded[name, "head"] == 1 + (heads and k == 0)  # for the ids that repeat
