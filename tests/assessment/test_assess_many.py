@@ -133,7 +133,7 @@ def test_a_forecast_that_may_cost_less_once_recalibrated_is_named():
     assert s.to_dict()["taken"] == {"name": "low", "rule": "recalibrated"}
     assert s.headline.startswith(f"For your costs, take low, recalibrated: {cost:.3f} per case (an estimate).")
     assert f"As they are, noisy costs least, {s['noisy'].task.cost.value:.3f} per case." in s.headline
-    assert s.next_step.startswith("Next, with low: apply the map to new cases, then act from 25% on.")
+    assert s.next_step.startswith("Next, with low: apply the map, then act from 25% on.")
     assert s.commands == ("s['low'].recalibrator.predict(p_new)",)
     assert "\n    s['low'].recalibrator.predict(p_new)\n" in str(s)
     bare = rainproof.assess_many({"noisy": (y, noisy), "low": (y, p**3)}, **FAST)

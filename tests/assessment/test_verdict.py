@@ -178,7 +178,7 @@ def test_the_first_sentence_says_whether_it_is_off_and_how():
         "stake (0.50% to 1.7%)."
     )
     assert found.next_step == (
-        "Next: apply the map to new cases, then act from your own threshold on (50% if a miss costs as much as a false "
+        "Next: apply the map, then act from your own threshold on (50% if a miss costs as much as a false "
         "alarm)."
     )
     assert found.commands == ("a.recalibrator.predict(p_new)",)
@@ -200,7 +200,7 @@ def test_directions_in_words(direction, where):
 def test_the_second_sentence_is_the_money():
     found = judge(evidence(calibration=OFF, saved=SAVES), own(COSTS, (0.2, 0.32)))
     assert found.reason == "Your cost falls from 0.41 to 0.16 per case, recalibrated (saves 0.20 to 0.32)."
-    assert found.next_step == "Next: apply the map to new cases, then act from 20% on. That flags 6.1% of the cases."
+    assert found.next_step == "Next: apply the map, then act from 20% on. That flags 6.1% of the cases."
     unclear = judge(evidence(calibration=OFF, saved=UNCLEAR), own(COSTS, (-0.1, 0.6)))
     assert unclear.headline.endswith("For your costs it is not clear whether recalibrating pays.")
     assert unclear.reason == (

@@ -346,7 +346,7 @@ def _step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice)
         return "get rows with both outcomes."
     if e.is_reversed:
         return other_event(voice)
-    first = "apply the map to new cases, then " * (rule is Rule.RECALIBRATED)
+    first = "apply the map, then " * (rule is Rule.RECALIBRATED)
     if e.grade == "avoid":
         first = "use another forecast. Until then "
     if e.grade == "unknown":
