@@ -83,6 +83,13 @@ def results(y, p):
     found += [several, *several.measures, rainproof.DecisionTask.from_cost_matrix(1 - np.eye(3))]
     classes = rainproof.Recalibrator("none").fit(np.tile([[0.2, 0.3, 0.5]], (2100, 1)), np.arange(2100) % 3)
     found += [classes.certificate_, classes.map_, *classes.map_.parts]
+    several = rainproof.assess(
+        np.arange(60) % 3,
+        np.tile([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], (30, 1)),
+        task=rainproof.DecisionTask.from_cost_matrix(1 - np.eye(3)),
+        n_resamples=19,
+    )
+    found += [several, *several.classes, several.task]
     found += [rainproof.inference.class_guarantee(y, np.stack([1 - p, p / 2, p / 2], axis=1))]
     found += [rainproof.measures.score_decomposition(sample, score=score) for score in ("brier", "log")]
     found += [

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.assessment.advice import thresholds
 from rainproof.assessment.calibration import grouped_test, how_calibrated
+from rainproof.assessment.classes import STEPS, ClassAssessment, compute_classes
 from rainproof.assessment.clinical import is_reversed
 from rainproof.assessment.costs import Rule, TaskResult
 from rainproof.assessment.evidence import RARE, Crossed, Evidence, gain_by_recalibration, skill
@@ -20,8 +21,10 @@ from rainproof.assessment.result import BAND_DRAWS, Assessment, Parts
 from rainproof.assessment.segments import judge_segments
 from rainproof.assessment.summaries import GRIDS, DataSummary, shown_grid
 from rainproof.core.arrays import Floats
+from rainproof.core.classes import ClassSample, as_classes
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
+from rainproof.decisions.classes import ClassTask
 from rainproof.decisions.policies import choose_grid
 from rainproof.decisions.swaps import regret_curve
 from rainproof.decisions.tasks import CaseTask, DecisionTask
@@ -202,6 +205,7 @@ def assess(
     rng: Seed = 0,
     n_resamples: int = 999,
     measures: Iterable[str] | None = None,
+    labels: Sequence[Any] | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
     r"""Assess a forecast: is it useful, is it honest, what would recalibration gain, and what to do next.
@@ -215,8 +219,9 @@ def assess(
     y_true : array_like of shape (n,), or Sample, or Segments
         The outcomes: 0 or 1, or any two labels with `pos_label`. Or outcomes and predictions together, as a `Sample`
         or, by segment, as `Segments`.
-    y_prob : array_like of shape (n,)
-        The predicted probability of the event, in [0, 1].
+    y_prob : array_like of shape (n,) or (n, k)
+        The predicted probability of the event, in [0, 1]; or of each of k classes. With more than two the result is a
+        `ClassAssessment` (see docs/guide/classes.md).
     sample_weight : array_like of shape (n,), optional
         The weight of each row: fixed weights, as for `guarantee`.
     pos_label : object, optional
@@ -238,12 +243,15 @@ def assess(
         The number of resamples of the test.
     measures : iterable of str, optional
         Names of the measures to offer (see `list_measures`). Default: all.
+    labels : sequence of length k, optional
+        The labels of the classes, if `y_prob` has a column for each. Default: names of a frame's columns, or 0, 1, ...
     progress : callable, optional
         Called now and then with the number of steps done and the number of all steps.
 
     Returns
     -------
     Assessment
+        With more than two classes a `ClassAssessment`.
 
     Warns
     -----
@@ -297,6 +305,21 @@ def assess(
     'recalibrate'
     """
     generator, seed = as_seed(rng)
+    several = None
+    if not isinstance(y_true, Sample | Segments):
+        columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by, "labels": labels}
+        several = as_classes(y_true, y_prob, **columns)
+    if several is not None:
+        if measures is not None:
+            raise InputError(
+                "measures are for one event: rainproof.measures.measure_classes has those of several classes"
+            )
+        return cast(
+            "Assessment",
+            _assess_classes(several, task, confidence_level, tolerance, generator, seed, n_resamples, progress),
+        )
+    if labels is not None:
+        y_true, y_prob, sample_weight = Sample(y_true, y_prob, sample_weight=sample_weight, labels=labels), None, None  # type: ignore[arg-type]
     options = check_options(task, confidence_level, tolerance, n_resamples, measures)
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups, task)
     sample = compressed_if_many(sample)
@@ -304,6 +327,29 @@ def assess(
         found = compute(sample, segments, generator, counter(progress, steps(segments)), seed=seed, **options)
     for note in notes.values():
         warnings.warn(note, stacklevel=2)
+    return replace(found, warnings=tuple(notes))
+
+
+def _assess_classes(
+    sample: ClassSample,
+    task: Any,
+    confidence_level: float,
+    tolerance: float,
+    rng: np.random.Generator,
+    seed: int | None,
+    n_resamples: int,
+    progress: Progress | None,
+) -> ClassAssessment:
+    """Assess a forecast for several classes."""
+    if task is not None and not isinstance(task, ClassTask):
+        raise InputError(f"task must have a payoff for each of {len(sample)} classes; it is {task!r}")
+    options = check_options(None, confidence_level, tolerance, n_resamples, [])
+    options = {name: value for name, value in options.items() if name not in ("task", "measures")}
+    with collect_warnings() as notes:
+        step = counter(progress, STEPS)
+        found = compute_classes(sample, rng, step, task=task, seed=seed, **options)
+    for note in notes.values():
+        warnings.warn(note, stacklevel=3)
     return replace(found, warnings=tuple(notes))
 
 

@@ -18,7 +18,15 @@ from rainproof.plots.curves import (
     switch,
     threshold,
 )
-from rainproof.plots.diagrams import clinical, net_benefit, overview, recalibration, reliability, risk_distribution
+from rainproof.plots.diagrams import (
+    classes,
+    clinical,
+    net_benefit,
+    overview,
+    recalibration,
+    reliability,
+    risk_distribution,
+)
 from rainproof.plots.intervals import calibration_test, comparison, costs, grades, measures, segments, timeline
 
 if TYPE_CHECKING:
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "calibration_test",
+    "classes",
     "clinical",
     "comparison",
     "costs",

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rainproof.assessment.classes import ClassAssessment
 from rainproof.assessment.clinical import ClinicalPerformance
 from rainproof.assessment.result import Assessment
 from rainproof.assessment.summaries import BARS, Histogram, Reliability
+from rainproof.assessment.words import says_and_happens
 from rainproof.core.arrays import Floats
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.text import percent
@@ -297,4 +299,47 @@ def overview(a: Assessment, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: 
     else:
         measures(a.measures, panels[1, 1])
     figure.suptitle(a.verdict.headline if a.name is None else style.plain(f"{a.name}: {a.verdict.headline}"))
+    return figure
+
+
+_MOST_CLASSES = 12
+
+
+def classes(a: ClassAssessment, *, dpi: float | None = None) -> Figure:
+    """Draw a reliability diagram for each class, those that are most off first, at most twelve.
+
+    Points are bins with equal numbers of rows, bars the intervals of their event rates, each by itself (not drawn where
+    rows come in groups). A class that is off, and not by chance, is drawn in the colour of warnings.
+
+    Parameters
+    ----------
+    a : ClassAssessment
+    dpi : float, optional
+        Dots per inch. Default: Matplotlib's.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    shown = sorted(a.classes, key=lambda one: one.calibration.p_value)[:_MOST_CLASSES]
+    across = min(len(shown), 4)
+    down = -(-len(shown) // across)
+    figure = style.new_figure(figsize=(2.6 * across + 0.6, 2.7 * down + 0.9), dpi=dpi)
+    panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+    for ax, one in zip(panels.ravel(), shown, strict=False):
+        c, rates = one.calibration, one.reliability
+        colour = style.VERMILION if c.rejected else style.BLUE
+        ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=1, linestyle="--")
+        if rates is not None:
+            errors = np.stack([rates.event_rate - rates.low, rates.high - rates.event_rate]).clip(0)
+            ax.errorbar(
+                rates.prediction, rates.event_rate, yerr=errors, color=colour, marker="o", markersize=4, linewidth=1
+            )
+        said, happened = says_and_happens(c)
+        ax.set_title(style.plain(f"{one.label}: says {said}, happens {happened}"), fontsize="medium")
+    for ax in panels.ravel()[len(shown) :]:
+        ax.set_visible(False)
+    figure.supxlabel("predicted probability of the class")
+    figure.supylabel("how often it occurred")
+    figure.suptitle(a.verdict.headline, wrap=True)
     return figure

@@ -273,38 +273,74 @@ CLASS_METHODS = ("temperature", "vector", "matrix", "none", "isotonic", "constan
 """The methods for several classes."""
 
 
-def mean_of_maps(sample: ClassSample, methods: Sequence[str], fold: Ints) -> tuple[ClassMap, tuple[Candidate, ...]]:
-    """Fit the weighted mean of the maps of all methods, and say how each did on the folds that it was not fitted to."""
-    prob, which = sample.prob, sample.which
-    weight = sample.mass * (sample.total_weight / float((sample.mass**2).sum()))
-    x, k = _logs(prob), prob.shape[1]
-    size = max(1, _BLOCK // k)
-    methods = [method for method in methods if k <= _MOST.get(method, k)]
-    nearest = 0.5 / (weight.sum() + 1)
-    log_loss, brier = np.zeros(len(methods)), np.zeros(len(methods))
-    for f in range(int(fold.max()) + 1):
-        rest, own = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
-        for m, method in enumerate(methods):
-            part = _fit(method, prob[rest], x[rest], which[rest], weight[rest])
+class CrossFitted:
+    """Maps that were fitted without each fold, and how they did there.
+
+    Attributes
+    ----------
+    methods : list of str
+        The methods that can be fitted to so many classes.
+    parts : list of lists of ClassPart
+        The maps fitted without each fold, by method.
+    log_loss, brier : ndarray of shape (methods, folds)
+        Sums over the rows of a fold, which count as many as they are worth where weights differ. For the log loss,
+        values nearer to 0 than half a row is to all rows count like this.
+    """
+
+    def __init__(self, sample: ClassSample, methods: Sequence[str], fold: Ints) -> None:
+        k, folds = len(sample), int(fold.max()) + 1
+        self.sample, self.fold, self.x = sample, fold, _logs(sample.prob)
+        self.weight = sample.mass * (sample.total_weight / float((sample.mass**2).sum()))
+        self.methods = [method for method in methods if k <= _MOST.get(method, k)]
+        self.parts: list[list[ClassPart]] = []
+        self.log_loss, self.brier = np.zeros((len(self.methods), folds)), np.zeros((len(self.methods), folds))
+        size, nearest = max(1, _BLOCK // k), 0.5 / (self.weight.sum() + 1)
+        for f in range(folds):
+            own, rest = np.flatnonzero(fold == f), np.flatnonzero(fold != f)
+            self.parts.append([self._fit(method, rest) for method in self.methods])
             for start in range(0, len(own), size):
                 at = own[start : start + size]
-                value = np.asarray(part.apply(np.asarray(prob[at], np.float64)))
-                right = value[np.arange(len(at)), which[at]]
-                log_loss[m] -= float(weight[at] @ np.log(np.maximum(right, nearest)))
-                brier[m] += float(weight[at] @ ((value**2).sum(axis=1) - 2 * right + 1))
-    share = mean_weights(log_loss)
-    candidates = tuple(
-        Candidate(method=method, weight=w, log_loss=log, brier_score=square)
-        for method, w, log, square in zip(
-            methods, share.tolist(), (log_loss / weight.sum()).tolist(), (brier / weight.sum()).tolist(), strict=True
+                prob, which, weight = np.asarray(sample.prob[at], np.float64), sample.which[at], self.weight[at]
+                for m, part in enumerate(self.parts[f]):
+                    value = part.apply(prob)
+                    right = value[np.arange(len(at)), which]
+                    self.log_loss[m, f] -= float(weight @ np.log(np.maximum(right, nearest)))
+                    self.brier[m, f] += float(weight @ ((value**2).sum(axis=1) - 2 * right + 1))
+
+    def _fit(self, method: str, at: Ints) -> ClassPart:
+        return _fit(method, self.sample.prob[at], self.x[at], self.sample.which[at], self.weight[at])
+
+    def mean(self) -> tuple[ClassMap, tuple[Candidate, ...]]:
+        """The weighted mean of the maps that are fitted to all rows, and how each method did."""
+        share, total = mean_weights(self.log_loss.sum(axis=1)), self.weight.sum()
+        columns = (share, self.log_loss.sum(axis=1) / total, self.brier.sum(axis=1) / total)
+        candidates = tuple(
+            Candidate(method=method, weight=weight, log_loss=log, brier_score=square)
+            for method, weight, log, square in zip(self.methods, *(c.tolist() for c in columns), strict=True)
         )
-    )
-    parts = []
-    for one in candidates:
-        if one.weight > 0:
-            part = _fit(one.method, prob, x, which, weight)
-            parts.append(ClassPart(**{**vars(part), "weight": one.weight}))
-    return ClassMap(classes=sample.classes, parts=tuple(parts)), candidates
+        every = np.arange(len(self.weight))
+        parts = [_weighted(self._fit(one.method, every), one.weight) for one in candidates if one.weight > 0]
+        return ClassMap(classes=self.sample.classes, parts=tuple(parts)), candidates
+
+    def values(self) -> Floats:
+        """The predictions of each row by the mean of the maps fitted without its fold, weighted by the other folds."""
+        value = np.empty(self.sample.prob.shape)
+        for f, parts in enumerate(self.parts):
+            others = [g for g in range(len(self.parts)) if g != f]
+            share = mean_weights(self.log_loss[:, others].sum(axis=1)).tolist()
+            used = tuple(_weighted(part, weight) for part, weight in zip(parts, share, strict=True) if weight > 0)
+            own = self.fold == f
+            value[own] = ClassMap(classes=self.sample.classes, parts=used).apply(self.sample.prob[own])
+        return value
+
+
+def _weighted(part: ClassPart, weight: float) -> ClassPart:
+    return ClassPart(**{**vars(part), "weight": weight})
+
+
+def folds_of(sample: ClassSample) -> int:
+    """How many folds weigh the methods."""
+    return FOLDS if sample.n_draws < _MANY else 2
 
 
 class ClassCertificate(Result):
@@ -385,7 +421,7 @@ def divide_classes(
     Whole draws at a time; the order of the rows does not matter.
     """
     sample = sample._at(np.flatnonzero(sample.mass > 0)).in_order()
-    folds = FOLDS if sample.n_draws < _MANY else 2
+    folds = folds_of(sample)
     part = sample._parts(folds, [_HELD_OUT] * hold_out, rng)
     fit = rng.permutation(np.flatnonzero(part < folds))
     return sample._at(fit), part[fit], sample._at(np.flatnonzero(part == folds)) if hold_out else None

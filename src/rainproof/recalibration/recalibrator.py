@@ -41,10 +41,10 @@ from rainproof.recalibration.classes import (
     UNCHANGED,
     ClassCertificate,
     ClassMap,
+    CrossFitted,
     certify_classes,
     classes_as_onnx,
     divide_classes,
-    mean_of_maps,
 )
 from rainproof.recalibration.export import (
     as_onnx,
@@ -372,7 +372,7 @@ class Recalibrator(Saved):
             candidates: tuple[Candidate, ...] = ()
         else:
             fitted, fold, held = divide_classes(sample, rng, hold_out=sample.n_draws >= CERTIFIED)
-            found, candidates = mean_of_maps(fitted, methods, fold)
+            found, candidates = CrossFitted(fitted, methods, fold).mean()
         certificate = None if held is None else certify_classes(held, fitted, found, level, task)
         self.certificate_, self._rates, self.map_, self.candidates_ = certificate, None, found, candidates
         self.method_ = "none" if not candidates else MEAN if len(candidates) > 1 else candidates[0].method

@@ -17,12 +17,15 @@ from string import Template
 from typing import Any, Literal
 
 from rainproof.assessment import words
+from rainproof.assessment.classes import ClassAssessment
 from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
 from rainproof.assessment.summaries import Estimate
+from rainproof.core import VERSION
 from rainproof.core.files import check_replaced, check_suffix, write_atomic
 from rainproof.core.text import short
 from rainproof.errors import InputError
+from rainproof.recalibration.certificate import HeldOutRates
 from rainproof.report import pages, tables
 from rainproof.report.tables import Column, folded, number, percent, table
 
@@ -33,7 +36,7 @@ _LONGEST_NAME = 500  # characters of a name on the page: more would take the bro
 
 
 def to_html(
-    assessment: Assessment | AssessmentSet,
+    assessment: Assessment | AssessmentSet | ClassAssessment,
     path: str | os.PathLike[str] | None = None,
     *,
     title: str | None = None,
@@ -47,8 +50,8 @@ def to_html(
 
     Parameters
     ----------
-    assessment : Assessment or AssessmentSet
-        What to show.
+    assessment : Assessment, AssessmentSet or ClassAssessment
+        What to show. The page of several classes has no scripts.
     path : path-like, optional
         The file to write, completely or not at all: an .html file.
     title : str, optional
@@ -74,6 +77,13 @@ def to_html(
         check_replaced(Path(path), "report", overwrite=overwrite)
     if preset not in (None, "clinical"):
         raise InputError(f"preset must be None or 'clinical'; it is {preset!r}")
+    if isinstance(assessment, ClassAssessment):
+        if preset is not None:
+            raise InputError("preset is for one event; the assessment has several classes")
+        text = _class_page(assessment, title or "Can these probabilities be acted on?")
+        if path is not None:
+            write_atomic(Path(path), text)
+        return text
     if isinstance(assessment, AssessmentSet):
         models = tuple(map(_with_few_segments, assessment.assessments))
         data, top = replace(assessment, assessments=models).to_dict(), _comparison(assessment, preset)
@@ -118,6 +128,47 @@ def _article(a: Assessment, index: int, preset: str | None, **options: Any) -> s
     return Template(_read("article.html")).substitute(found)
 
 
+def _class_page(a: ClassAssessment, title: str) -> str:
+    """The page of several classes: the verdict, a line for each class, and its reliability diagram."""
+    diagrams = "".join(
+        f"<figure>{_diagram(one.reliability)}<figcaption>{escape(short(str(one.label), 40))}</figcaption></figure>"
+        for one in a.classes[: tables.MAX_SEGMENTS]
+        if one.reliability is not None
+    )
+    page = (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(_CLASS_STYLE, [])}">'
+        f'<meta name="viewport" content="width=device-width"><meta name="generator" content="rainproof {VERSION}">'
+        f"<title>{escape(title)}</title><style>{_CLASS_STYLE}</style></head><body><h1>{escape(title)}</h1>"
+        f"{a._repr_html_()}<h2>What was said, and what happened</h2><p>Across: the predicted probability of the class,"
+        " from 0 to 1. Up: how often it occurred, in bins of equal weight, with intervals of each bin by itself.</p>"
+        f'<div class="all">{diagrams}</div><script type="application/json" id="data">{embedded(a.to_dict())}</script>'
+        "</body></html>\n"
+    )
+    return page.encode("utf-8", "replace").decode()
+
+
+_CLASS_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto}table{border-collapse:collapse}"
+    "td,th{padding:.2rem .6rem;text-align:left;border-bottom:1px solid #ccc}.all{display:flex;flex-wrap:wrap}"
+    "figure{margin:.5rem;width:10rem}figcaption{text-align:center}svg{width:100%}"
+)
+
+
+def _diagram(rates: HeldOutRates) -> str:
+    """A reliability diagram of one class."""
+    columns = (rates.prediction, rates.event_rate, rates.low, rates.high)
+    marks = "".join(
+        f'<path d="M{x:.2f} {100 - low:.2f}V{100 - high:.2f}" stroke="#0072b2"/>' * (not rates.grouped)
+        + f'<circle cx="{x:.2f}" cy="{100 - rate:.2f}" r="2.5" fill="#0072b2"/>'
+        for x, rate, low, high in zip(*((100 * column).tolist() for column in columns), strict=True)
+    )
+    frame = (
+        '<path d="M0 0V100H100" fill="none" stroke="#888"/><path d="M0 100L100 0" stroke="#888" stroke-dasharray="3"/>'
+    )
+    return f'<svg viewBox="-4 -4 108 108" role="img">{frame}{marks}</svg>'
+
+
 def embedded(data: Any) -> str:
     """Return JSON that can stand in a script element: nothing in it ends the element or means anything to HTML."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -133,7 +184,7 @@ def _read(name: str) -> str:
 
 def _policy(style: str, scripts: list[str]) -> str:
     """Allow these scripts and this style by their hashes, and no connection, frame, form or plug-in."""
-    hashes = " ".join(map(_hash, scripts))
+    hashes = " ".join(map(_hash, scripts)) or "'none'"
     allowed = f"script-src {hashes}; style-src {_hash(style)}; img-src data:"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
 

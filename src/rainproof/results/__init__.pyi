@@ -2,6 +2,9 @@ from rainproof.assessment.advice import PredictionSwap as PredictionSwap
 from rainproof.assessment.advice import ThresholdAdvice as ThresholdAdvice
 from rainproof.assessment.calibration import Calibration as Calibration
 from rainproof.assessment.calibration import PredictionRange as PredictionRange
+from rainproof.assessment.classes import ClassAssessment as ClassAssessment
+from rainproof.assessment.classes import ClassCalibration as ClassCalibration
+from rainproof.assessment.classes import ClassTaskResult as ClassTaskResult
 from rainproof.assessment.clinical import ClinicalPerformance as ClinicalPerformance
 from rainproof.assessment.costs import Rule as Rule
 from rainproof.assessment.costs import TaskResult as TaskResult

@@ -1,0 +1,197 @@
+"""The assessment of several classes: its estimates from their definitions, its verdicts, and what they say."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import rainproof
+from rainproof import DecisionTask, assess
+
+ANIMALS = ["cat", "dog", "eel"]
+TASK = DecisionTask.from_cost_matrix([[0, 9, 9], [2, 0, 4], [2, 4, 0]], actions=ANIMALS, abstain=1.5)
+
+
+def rows(n, power, seed=0, k=3):
+    rng = np.random.default_rng(seed)
+    said = rng.dirichlet(np.linspace(1.5, 0.5, k), n)
+    true = said**power
+    true /= true.sum(axis=1, keepdims=True)
+    return (rng.random((n, 1)) > true.cumsum(axis=1)).sum(axis=1).clip(max=k - 1), said
+
+
+@pytest.fixture(scope="module")
+def overconfident():
+    y, p = rows(2500, 0.5)
+    return y, p, assess(y, p, labels=ANIMALS, task=TASK, n_resamples=199)
+
+
+def test_each_class_is_said_and_happens(overconfident):
+    y, p, a = overconfident
+    for k, label in enumerate(ANIMALS):
+        c = a[label].calibration
+        assert c.mean_prediction == pytest.approx(p[:, k].mean(), abs=1e-12)
+        assert c.event_rate == pytest.approx((y == k).mean(), abs=1e-12)
+        alone = rainproof.calibration_test(y == k, p[:, k], n_resamples=199, rng=0).p_value
+        assert alone <= c.p_value <= 3 * max(alone, 1 / 200) + 1e-12
+    assert set(a.rejected) == set(ANIMALS)
+    assert a.exact
+    assert a["cat"].calibration.direction == "too extreme"
+    rates = a["cat"].reliability
+    assert rates.overall == pytest.approx((y == 0).mean())
+
+
+def test_holm_allows_for_the_number_of_classes(monkeypatch):
+    values = iter([0.04, 0.01, 0.5, 0.012])
+
+    class Tested:
+        @property
+        def p_value(self):
+            return next(values)
+
+    monkeypatch.setattr("rainproof.assessment.classes.quick_test", lambda *_: Tested())
+    a = assess(*rows(200, 1.0, k=4))
+    assert [c.calibration.p_value for c in a.classes] == pytest.approx([0.08, 0.04, 0.5, 0.04])
+    assert a.rejected == (1, 3)
+
+
+def test_costs_and_skill_by_their_definition(overconfident):
+    y, p, a = overconfident
+    cost, task = a.task.costs, a.task
+    paid = -TASK.payoff(TASK.best_response(p), y)
+    assert cost["as is"].value == pytest.approx(paid.mean(), rel=1e-12)
+    assert cost["as is"].low < paid.mean() < cost["as is"].high
+    fixed = {action: -TASK.payoff(action, y).mean() for action in TASK.actions}
+    assert task.fixed_action == min(fixed, key=fixed.get)
+    assert cost["fixed"].value == pytest.approx(min(fixed.values()), rel=1e-12)
+    assert cost["perfect"].value == 0
+    skill = (min(fixed.values()) - paid.mean()) / min(fixed.values())
+    assert a.skill_as_is.value == pytest.approx(skill, rel=1e-9)
+    assert cost["as is"].value - cost["recalibrated"].value == pytest.approx(task.saved.value, abs=1e-12)
+    assert task.saved.low > 0
+    assert task.regret == rainproof.swap_regret(y, p, TASK)
+    assert task.acted["abstain"] == pytest.approx((TASK.best_response(p) == "abstain").mean())
+    assert a.log_loss.value == pytest.approx(-np.log(p[np.arange(len(y)), y]).mean(), rel=1e-9)
+    assert a.accuracy.value == pytest.approx((p.argmax(axis=1) == y).mean())
+    assert a.guarantee == rainproof.inference.class_guarantee(y, p, labels=ANIMALS)
+
+
+def test_skill_without_a_task_is_the_mean_recall():
+    y, p = rows(900, 1.0, 3)
+    a = assess(y, p, n_resamples=19)
+    rate = np.bincount(y) / len(y)
+    named = (p / rate).argmax(axis=1)
+    recall = [(named[y == k] == k).mean() for k in range(3)]
+    assert a.skill_as_is.value == pytest.approx((sum(recall) - 1) / 2, rel=1e-12)
+    rng, draws = np.random.default_rng(0), []
+    for _ in range(300):
+        at = rng.integers(0, 900, 900)
+        draws.append((sum((named[at][y[at] == k] == k).mean() for k in range(3)) - 1) / 2)
+    assert (a.skill_as_is.high - a.skill_as_is.low) / 3.92 == pytest.approx(np.std(draws), rel=0.2)
+
+
+def test_recalibrated_rows_were_not_fitted_to():
+    """Where outcomes are chance, maps that saw them would seem to have skill."""
+    rng = np.random.default_rng(5)
+    p = rng.dirichlet([1, 1, 1], 400)
+    a = assess(rng.integers(0, 3, 400), p, n_resamples=199)
+    assert a.grade == "avoid"
+    assert abs(a.skill.value) < 0.1
+    assert a.verdict.headline.startswith("Do without them.")
+    assert a.verdict.rule is None
+
+
+def test_verdicts(overconfident):
+    _, _, a = overconfident
+    assert a.grade == a.verdict.grade == "recalibrate"
+    assert a.verdict.rule == "recalibrated"
+    assert a.verdict.headline.startswith("Recalibrate first: 3 of 3 classes are off (")
+    for words in (
+        "Acting on them costs",
+        "Always 'abstain'",
+        "Next: apply the map",
+        "class  says  happens",
+        "per case",
+    ):
+        assert words in str(a)
+    good = assess(*rows(1500, 1.0, 1), n_resamples=199)
+    assert (good.grade, good.rejected, good.verdict.rule) == ("use", (), "as is")
+    assert "Use them. 1,500 rows show no clear sign of miscalibration in any of 3 classes." in str(good)
+    with pytest.warns(rainproof.FewRowsWarning):
+        few = assess(*rows(12, 1.0, 2), n_resamples=19)
+    assert few.log_loss_gain is None
+    assert "Note: " in str(few)
+    with pytest.warns(rainproof.OneClassWarning):
+        one = assess(np.zeros(60, int), rows(60, 1.0)[1], n_resamples=19)
+    assert (one.grade, one.skill) == ("unknown", None)
+    assert "There is one outcome only: no verdict." in str(one)
+
+
+def test_the_order_of_rows_does_not_matter():
+    y, p = rows(300, 0.5, 4)
+    at = np.random.default_rng(0).permutation(300)
+    assert str(assess(y, p, n_resamples=49)) == str(assess(y[at], p[at], n_resamples=49))
+
+
+def test_groups_weights_and_many_classes():
+    y, p = rows(400, 0.5, 6, k=25)
+    a = assess(y, p, n_resamples=19)
+    assert not a.exact
+    assert "and 13 more classes" in str(a)
+    y, p = rows(300, 0.6, 7)
+    grouped = assess(np.repeat(y, 2), np.repeat(p, 2, axis=0), groups=np.repeat(np.arange(300), 2))
+    alone = assess(y, p)
+    assert grouped.groups == 300
+    assert grouped.guarantee.bound == pytest.approx(alone.guarantee.bound, abs=1e-9)
+    assert grouped.skill_as_is.high - grouped.skill_as_is.low == pytest.approx(
+        alone.skill_as_is.high - alone.skill_as_is.low, rel=0.05
+    )
+    weighted = assess(y, p, sample_weight=np.where(np.arange(300) < 200, 1.0, 0.0), task=TASK)
+    assert weighted.task.costs["as is"] == assess(y[:200], p[:200], task=TASK).task.costs["as is"]
+
+
+def test_pages_pictures_and_json(overconfident, tmp_path):
+    _, _, a = overconfident
+    told = json.loads(a.to_json(tmp_path / "a.json"))
+    assert told["result"] == "class_assessment"
+    assert told["verdict"]["grade"] == "recalibrate"
+    assert told["classes"][0]["label"] == "cat"
+    assert told["recalibration"]["certificate"]["n"] == 625
+    assert told["task"]["costs"]["as is"]["value"] == a.task.costs["as is"].value
+    page = a.to_html(tmp_path / "a.html", title="Animals <3")
+    assert "Animals &lt;3" in page
+    assert page.count("<svg") == 3
+    assert "script-src 'none'" in page
+    a.to_html(tmp_path / "a.html")  # a report may be replaced
+    with pytest.raises(rainproof.InputError, match="preset is for one event"):
+        a.to_html(preset="clinical")
+    figure = a.plot()
+    assert [ax.get_title().split(":")[0] for ax in figure.axes] == list(a.rejected)
+    assert repr(a).startswith("ClassAssessment('recalibrate', bound=0.")
+    assert "<table>" in a._repr_html_()
+
+
+def test_two_columns_are_one_event():
+    y, p = rows(400, 0.6, 8, k=2)
+    one = assess(y, p[:, 1], n_resamples=49)
+    assert assess(y, p, n_resamples=49).verdict == one.verdict
+    words = np.array(["no", "yes"])[y]
+    assert assess(words, p, labels=["no", "yes"], n_resamples=49).verdict == one.verdict
+
+
+def test_what_is_refused():
+    y, p = rows(100, 1.0)
+    cases = {
+        "task must have a payoff for each of 3 classes; it is": lambda: assess(y, p, task=DecisionTask.threshold(0.2)),
+        "task must have a payoff for each of 4 classes": lambda: assess(*rows(50, 1.0, k=4), task=TASK),
+        "measures are for one event": lambda: assess(y, p, measures=["brier_score"]),
+        "by is for predictions of one event": lambda: assess(y, p, by=y),
+        r"confidence_level must lie in \(0, 1\)": lambda: assess(y, p, confidence_level=2),
+        "task must be a DecisionTask": lambda: assess(y > 0, p[:, 0], task=TASK),
+        "labels name the classes of predictions": lambda: assess(y > 0, p[:, 0], labels=["a", "b"]),
+    }
+    for message, call in cases.items():
+        with pytest.raises(rainproof.InputError, match=message):
+            call()
