@@ -164,7 +164,7 @@ def test_help_and_wrong_arguments_do_not_wait_for_numpy(arguments):
 
 def test_the_command_line_loads_no_package_that_takes_longer_than_rainproof(tmp_path):
     """Importing scipy.stats takes as long as an assessment; scipy.special has all that is needed of it."""
-    (tmp_path / "a.csv").write_text("p,y\n" + "0.5,0\n0.5,1\n" * 50)
+    (tmp_path / "a.csv").write_text("p,y\n" + "0.9,0\n0.9,0\n0.9,1\n0.2,0\n" * 600)  # a certificate proves a gain
     command = ["assess", str(tmp_path / "a.csv"), "--prob", "p", "--outcome", "y", "--quiet"]
     code = f"import sys; from rainproof.cli import main; sys.argv[1:] = {command}; main(); print(*sys.modules)"
     modules = set(run("-c", code).stdout.splitlines()[-1].split())

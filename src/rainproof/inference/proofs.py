@@ -265,12 +265,15 @@ def at_least(chains: Sequence[Sequence[Wager]], delta: float, bets: Floats) -> f
         wealth = wealth.reshape(-1, len(chains) * len(bets))
         return float(np.logaddexp.reduce(wealth, axis=1).min()) + math.log(delta / wealth.shape[1])
 
-    if not excess(0.0) > 0:
+    low, high = 0.0, 1 - _FINE
+    if not excess(low) > 0:
         return 0.0
-    from scipy.optimize import brentq  # which takes as long to import as a small assessment
-
-    most = 1 - _FINE
-    return most if excess(most) > 0 else max(brentq(excess, 0.0, most, xtol=_FINE) - _FINE, 0.0)
+    if excess(high) > 0:
+        return high
+    while high - low > _FINE:  # scipy.optimize would take as long to import as a small assessment
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return low
 
 
 def _costs(rows: _Rows, delta: float) -> tuple[Floats, float]:
