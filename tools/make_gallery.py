@@ -86,4 +86,4 @@ def write_pages(folder: Path, changed: float) -> list[Path]:
 
 
 # In the order of the page.
-GALLERY = ["digits", "cancer", "rain", "flights", "hospitals"]
+GALLERY = ["digits", "cancer", "rain", "flights", "fraud", "classes", "abstain", "hospitals"]
