@@ -178,8 +178,7 @@ def test_the_first_sentence_says_whether_it_is_off_and_how():
         "stake (0.50% to 1.7%)."
     )
     assert found.next_step == (
-        "Next: apply the map, then act from your own threshold on (50% if a miss costs as much as a false "
-        "alarm)."
+        "Next: apply the map, then act from your own threshold on (50% if a miss costs as much as a false alarm)."
     )
     assert found.commands == ("a.recalibrator.predict(p_new)",)
 

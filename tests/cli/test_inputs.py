@@ -357,6 +357,7 @@ READING = {
     "percent": True,
     "confidence_words": {"likely": 0.8},
     "drop_missing": True,
+    "base_rate": 0.02,
 }
 
 
@@ -367,7 +368,8 @@ def test_what_reads_rows_takes_every_reading_option(option, tmp_path):
     reading = {"sep": ";", option: READING[option]}
     found = [read(str(rows), "p", "y", **reading) for read in (rainproof.scan, keep_rows)]
     assert found[0].n == found[1].n == (2 if option == "where" else 3)
-    assert found[0].event_rate == found[1].event_rate == {"weight": 0.75, "where": 1}.get(option, 2 / 3)
+    rates = {"weight": 0.75, "where": 1, "base_rate": 0.02}
+    assert found[0].event_rate == found[1].event_rate == rates.get(option, 2 / 3)
     if option in map(dest, VALUES):
         copy = tmp_path / "copy.csv"
         assert append_columns(rows, copy, prob="p", new_columns={"twice": lambda p, _: 2 * p}, **reading) == 3

@@ -98,7 +98,7 @@ def test_pooled_stakes_prove_a_little_less():
     rng = np.random.default_rng(0)
     n = 3 * module._FEW
     sample = rainproof.Sample(rng.random(n) < 0.5, rng.random(n), sample_weight=rng.pareto(2, n) + 1e-3)
-    rows, at = module._Rows.read(sample), np.arange(n)
+    rows, at = module._Rows.read(sample, np.random.default_rng(0)), np.arange(n)
     gain = np.array([[-0.4, 0.1, 0.6]])
     kind = rng.integers(0, 3, n)
     found = rows.wager(at, np.ones(n), lambda at: (kind[at], gain, np.ones((1, 3)), 0.0))

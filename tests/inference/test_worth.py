@@ -64,7 +64,7 @@ def test_never_and_always_are_each_the_better_one_somewhere():
     rng = np.random.default_rng(4)
     p = rng.integers(0, 65, 120) / 64
     y = rng.random(120) < np.where(p > 0.5, 0.95, 0.05)
-    rows = proofs._Rows.read(Sample(y, p, sample_weight=rng.uniform(0.5, 1, 120)))
+    rows = proofs._Rows.read(Sample(y, p, sample_weight=rng.uniform(0.5, 1, 120)), rng)
     blocks = [np.arange(0, 40), np.arange(40, 80), np.arange(80, 120)]
     at = [int(np.searchsorted(rows.edges, mu)) for mu in (0.25, 0.5, 0.75)]
     for relative in (True, False):
@@ -111,7 +111,7 @@ def test_counts_are_so_many_rows():
     counts = rng.integers(1, 20, 16) + (100 * np.where(event, prob, 1 - prob)).astype(int)
     each = np.repeat(np.arange(16), counts)
     rows = Sample(event[each], prob[each])
-    one, other = (proofs._Rows.read(sample) for sample in (rows, rows.compress(8)._floor()))
+    one, other = (proofs._Rows.read(sample, rng) for sample in (rows, rows.compress(8)._floor()))
     assert one.count.sum() == other.count.sum() == counts.sum()
     assert worth(rows, 0.8).relative_at_least == pytest.approx(worth(rows.compress(8), 0.8).relative_at_least, rel=0.3)
 

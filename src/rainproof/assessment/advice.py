@@ -55,8 +55,10 @@ def rate_intervals(sample: Sample, *, confidence_level: float) -> RateIntervals:
 
     Where weights are unequal, Hoeffding's inequality takes the place of Clopper and Pearson's, given predictions and
     weights: it bounds the weighted mean of the rates at the rows' own predictions, also for weights that depend on the
-    predictions. The same for groups of rows, each of which is one draw, on the condition that a row's outcome depends
-    on the size of its group, and on the predictions of the other rows, through its own prediction alone.
+    predictions. With a base rate, the interval is that of two binomial numbers, of events and of other rows, given
+    how many there are of each. Hoeffding's also for groups of rows, each of which is one draw, on the condition
+    that a row's outcome depends on the size of its group, and on the predictions of the other rows, through its own
+    prediction alone.
     """
     cuts = _edges(sample.grid)
     cells, table = len(cuts) - 1, draw_table(sample, _FINEST)
@@ -77,7 +79,9 @@ def rate_intervals(sample: Sample, *, confidence_level: float) -> RateIntervals:
 
     doubt = (1 - confidence_level) / len(pairs[0])
     rate = np.clip(runs(events) / runs(weight), 0.0, 1.0)
-    if table.has_equal_weights:
+    if sample._rates is not None:
+        ends = _given_outcomes(sample, runs(by_cell(table.count * event)), runs(by_cell(table.count * ~event)), doubt)
+    elif table.has_equal_weights:
         ends = clopper_pearson(rate, runs(count), doubt)
     else:
         slack = np.sqrt(math.log(2 / doubt) * runs(by_cell(table.squares)) / 2) / runs(weight)
@@ -93,6 +97,20 @@ def rate_intervals(sample: Sample, *, confidence_level: float) -> RateIntervals:
         at_least=at_least,
         at_most=at_most,
     )
+
+
+def _given_outcomes(sample: Sample, events: Floats, others: Floats, doubt: float) -> tuple[Floats, Floats]:
+    """Bound the event rate at a base rate in ranges with so many rows of each outcome.
+
+    Given the outcomes the two numbers are binomial, each with half of the error probability.
+    """
+    (low, high), (least, most) = (
+        clopper_pearson(rows / n, np.full(len(rows), float(n)), doubt / 2)
+        for rows, n in ((events, sample._events), (others, sample.n - sample._events))
+    )
+    rate = sample.event_rate
+    at_least, at_most = (rate * a / (rate * a + (1 - rate) * b) for a, b in ((low, most), (high, least)))
+    return at_least, at_most
 
 
 def _edges(grid: int | None) -> Floats:

@@ -22,6 +22,7 @@ from rainproof.assessment.segments import judge_segments
 from rainproof.assessment.summaries import GRIDS, DataSummary, shown_grid
 from rainproof.core.arrays import Floats
 from rainproof.core.classes import ClassSample, as_classes
+from rainproof.core.door import BaseRate
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.decisions.classes import ClassTask
@@ -39,6 +40,7 @@ from rainproof.recalibration.recalibrator import Recalibrator
 from rainproof.recalibration.selection import cannot_fit
 
 _STEPS = 5  # of the computation beside segments
+_FEW_TO_BALANCE = 30  # rows that are as many of either outcome by chance, too often
 
 
 def check_options(
@@ -91,13 +93,14 @@ def compute(
     summary = DataSummary.of(sample)
     as_is = guarantee(sample, confidence_level=level, response="as_is")
     rounded = _rounded(sample, level)
+    base_rates, sample = sample, sample._middle()  # of a range of base rates; bounds and the map take all of it
     assert rounded.grid is not None
     curve = regret_curve(sample, grid=rounded.grid)
     step()
     recalibrator = None
     if sample._divisible:  # rows of unequal weight that are compressed are not
         recalibrator = Recalibrator(confidence_level=level, rng=rng)  # with a seed: the same as by itself
-        recalibrator._fit(sample)  # not by segments
+        recalibrator._fit(base_rates)  # not by segments
     crossed = None
     if recalibrator is not None and cannot_fit(sample) is None:
         crossed = Crossed.of(sample, rng)
@@ -131,8 +134,9 @@ def compute(
         # Where costs differ between cases, a constant tells the cases to act on from others.
         constant=sample.grid is None and not isinstance(task, CaseTask) and bool(np.ptp(sample.y_prob) == 0),
         is_reversed=is_reversed(sample, area),
-        events=None if summary.weighted or rare >= RARE else round(rare * summary.n),
+        events=None if summary.weighted or rare >= RARE else round(min(summary.events, summary.n - summary.events)),
         map_mean_prediction=None if mapped is None else mapped.mean_prediction,
+        base_rate=summary.base_rate,
         **_estimates(sample, crossed, task, level),
     )
     step()
@@ -180,7 +184,7 @@ def _estimates(sample: Sample, crossed: Crossed | None, task: DecisionTask | Non
 
 def _rounded(sample: Sample, level: float) -> Guarantee:
     """The guarantee for rounding to the grid that is shown: the bounds hold for all grids at once."""
-    alone = sample.ungrouped()
+    alone = sample.ungrouped()._middle()
     grid, finest = shown_grid(choose_grid(alone), alone), min(sample.grid or GRIDS[-1], GRIDS[-1])
     tried = [m for m in GRIDS if m <= finest] or [finest]
     found = guarantee(sample, confidence_level=level, grid=tried)
@@ -200,6 +204,7 @@ def assess(
     task: DecisionTask | None = None,
     groups: ArrayLike | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    base_rate: BaseRate | None = None,
     confidence_level: float = 0.95,
     tolerance: float = 0.05,
     rng: Seed = 0,
@@ -233,6 +238,11 @@ def assess(
         independent.
     by : array_like of shape (n,), or mapping of such, optional
         The segment of each row; a mapping from names to arrays for several columns. Every segment is tested.
+    base_rate : float or pair of float, optional
+        The event rate of the population in which the forecast will be used, if these rows have another one: rows were
+        undersampled, or the event is rarer there. Everything is then about that population, if predictions, given the
+        outcome, are distributed as in these rows. For a range of rates the guarantees hold for all of it; the test, the
+        map and the estimates are for its middle in log odds. Not together with weights, `groups` or `by`.
     confidence_level : float
         Of each statement by itself.
     tolerance : float
@@ -308,7 +318,7 @@ def assess(
     several = None
     if not isinstance(y_true, Sample | Segments):
         columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by, "labels": labels}
-        several = as_classes(y_true, y_prob, **columns)
+        several = as_classes(y_true, y_prob, **columns, base_rate=base_rate)
     if several is not None:
         if measures is not None:
             raise InputError(
@@ -321,13 +331,25 @@ def assess(
     if labels is not None:
         y_true, y_prob, sample_weight = Sample(y_true, y_prob, sample_weight=sample_weight, labels=labels), None, None  # type: ignore[arg-type]
     options = check_options(task, confidence_level, tolerance, n_resamples, measures)
-    sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups, task)
+    sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups, task, base_rate)
     sample = compressed_if_many(sample)
     with collect_warnings() as notes:
         found = compute(sample, segments, generator, counter(progress, steps(segments)), seed=seed, **options)
     for note in notes.values():
         warnings.warn(note, stacklevel=2)
-    return replace(found, warnings=tuple(notes))
+    return replace(found, warnings=(*notes, *balanced(sample)))
+
+
+def balanced(sample: Sample) -> tuple[str, ...]:
+    """What to say if there are exactly as many events as other rows, which hardly ever is so by itself."""
+    if sample._rates is not None or sample._weighted or sample._second is not None:
+        return ()
+    if sample.n < _FEW_TO_BALANCE or 2 * sample._events != sample.n:
+        return ()
+    return (
+        f"exactly half of the {sample.n:,} rows have the event: if they were chosen so, state the event rate where "
+        "the forecast will be used (base_rate, or --base-rate); all numbers are about a rate of 50% otherwise",
+    )
 
 
 def _assess_classes(
@@ -361,6 +383,7 @@ def read(
     by: ArrayLike | Mapping[str, ArrayLike] | None,
     groups: ArrayLike | None,
     task: DecisionTask | None,
+    base_rate: BaseRate | None,
 ) -> tuple[Sample, Segments | None]:
     """Return the sample of all rows, with the costs of each if the task has them, and the segments if there are any."""
     if isinstance(y_true, Segments):
@@ -368,8 +391,11 @@ def read(
             raise InputError("costs of each case go with rows: pass y_true, y_prob and by, not Segments")
         if any(given is not None for given in (y_prob, sample_weight, pos_label, by)):
             raise InputError("Segments hold predictions, weights, labels and names: pass nothing else with them")
+        if base_rate is not None:
+            raise InputError("base_rate cannot be combined with segments: that of a segment is not that of all rows")
         return ordered(as_sample(y_true.pooled, groups=groups)), y_true
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups, by=by)
+    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
+    sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate, rates=True)
     if task is not None:
         sample = task._beside(sample, ("y_true", y_true), ("y_prob", y_prob))
     sample = ordered(sample)

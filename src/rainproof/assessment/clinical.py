@@ -34,6 +34,8 @@ def is_reversed(sample: Sample, area: float | None) -> bool:
         return False
     n = min(sample.ungrouped().effective_n, sample.n_draws)
     events = n * sample.event_rate
+    if sample._rates is not None:
+        n, events = sample.n, sample._events
     pairs = events * (n - events)  # 0 where the weights of the outcomes differ by more than rounding shows
     return pairs > 0 and area < 0.5 - _QUANTILE * math.sqrt((n + 1) / (12 * pairs))  # Mann-Whitney; less with ties
 

@@ -330,6 +330,9 @@ def rule_cost(task: ActionTask, rule: Rule, cost: Floats, rows: Sample, confiden
     payoffs = task.by_case
     possible = {Rule.ALWAYS: payoffs[task.order[-1]], Rule.NEVER: payoffs[task.order[0]]}
     possible[Rule.PERFECT] = payoffs.max(axis=0)
+    if rows._rates is not None and rule in possible and isinstance(task, FiniteTask):  # the stated rate alone sets it
+        value = float(rows.mass @ cost) / rows.total_weight + 0.0
+        return Interval(value=value, low=value, high=value, confidence_level=confidence_level)
     return mean_cost(cost, -possible.get(rule, payoffs), rows, confidence_level)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rainproof.assessment.calibration import Calibration
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.door import ColumnNames, Rows
+from rainproof.core.door import BaseRate, ColumnNames, Rows
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
 from rainproof.inference.estimates import Influence
@@ -132,9 +132,11 @@ class Crossed(NamedTuple):
         cross, whole = cross_fit(sample, rng), sample._floor()
         fold, at = np.nonzero(cross.fold)
         counts = cross.fold[fold, at]
-        rows = Rows(whole.y_true[at], whole.prob[at], counts.astype(np.float64), ColumnNames())
+        weight = whole.mass / np.asarray(whole.counts)  # of a row, which a base rate sets
+        rows = Rows(whole.y_true[at], whole.prob[at], counts * weight[at], ColumnNames())
         found = Sample._of_known(rows, sample.n, float(sample.n))
         found.counts = counts
+        found._keep_rates(sample)
         return cls(found, [Deal(fold, cross.value[fold, cross.entry[at]], cross)])
 
     def mean(self, column: Callable[[Deal], NDArray[Any]]) -> Floats:
@@ -241,6 +243,8 @@ class Evidence(Result):
         The number of rows with the rarer outcome, if it is rare and rows have no weights.
     map_mean_prediction : float or None
         What the map that is deployed says on average on these rows; None where there is none.
+    base_rate : float, tuple of float or None
+        The event rate of the population, or its range, if it was stated.
     """
 
     n: int
@@ -260,6 +264,7 @@ class Evidence(Result):
     is_reversed: bool = False
     events: int | None = None
     map_mean_prediction: float | None = None
+    base_rate: BaseRate | None = None
 
     @property
     def rare(self) -> bool:

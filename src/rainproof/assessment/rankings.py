@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.assessment import words
 from rainproof.assessment.assessing import (
+    balanced,
     check_options,
     collect_warnings,
     compressed_if_many,
@@ -29,8 +30,9 @@ from rainproof.assessment.costs import ActionTask, Rule, differences, mean_cost,
 from rainproof.assessment.result import SCHEMA, Assessment, Reported
 from rainproof.core import VERSION
 from rainproof.core.arrays import Floats
+from rainproof.core.door import BaseRate
 from rainproof.core.result import Interval, Result, plain
-from rainproof.core.sample import Sample
+from rainproof.core.sample import Sample, with_rate
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, html_rows, wrapped
 from rainproof.decisions.tasks import DecisionTask
@@ -360,6 +362,7 @@ def assess_many(
     task: DecisionTask | None = None,
     groups: ArrayLike | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    base_rate: BaseRate | None = None,
     confidence_level: float = 0.95,
     tolerance: float = 0.05,
     rng: Seed = 0,
@@ -382,8 +385,8 @@ def assess_many(
         costs only.
     y_prob : mapping of names to array_like of shape (n,), optional
         The predictions of each forecast for the same rows.
-    sample_weight, pos_label, groups, by
-        As for `assess`, the same for all forecasts; for rows only.
+    sample_weight, pos_label, groups, by, base_rate
+        As for `assess`, the same for all forecasts; for rows only, but for `base_rate`.
     task : DecisionTask, optional
         Your own decision: forecasts are then ranked by what it costs per case, acting on them as they are.
     confidence_level, tolerance, rng, n_resamples, measures, progress
@@ -419,7 +422,7 @@ def assess_many(
     start = int(generator.integers(2**63)) if seed is None else seed
     chosen = check_options(task, confidence_level, tolerance, n_resamples, measures)
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
-    whole, segmented, paired = _read(forecasts, y_prob, columns, task)
+    whole, segmented, paired = _read(forecasts, y_prob, columns, task, base_rate)
     couples = list(combinations(whole, 2))
     step = counter(progress, len(couples) + sum(steps(segmented.get(name)) for name in whole))
     assessments, notes = [], dict[str, RainproofWarning]()
@@ -431,9 +434,11 @@ def assess_many(
         with collect_warnings() as own:
             rows = compressed_if_many(sample)
             found = compute(rows, segmented.get(name), np.random.default_rng(start), step, seed=seed, **chosen)
-        assessments.append(replace(found, warnings=tuple(own), name=name))
+        assessments.append(replace(found, warnings=(*own, *balanced(rows)), name=name))
         notes |= own
-    standings = [RankedForecast.of(a, whole[str(a.name)], everything[str(a.name)], own_task) for a in assessments]
+    standings = [
+        RankedForecast.of(a, whole[str(a.name)]._middle(), everything[str(a.name)], own_task) for a in assessments
+    ]
     doubt = (1 - confidence_level) / max(1, len(couples))  # so that all statements hold at once
     options: dict[str, Any] = {"confidence_level": 1 - doubt / 4, "rng": generator}
     pairs = []
@@ -458,7 +463,7 @@ def assess_many(
 
 
 def _read(
-    forecasts: Any, y_prob: Any, columns: dict[str, Any], task: DecisionTask | None
+    forecasts: Any, y_prob: Any, columns: dict[str, Any], task: DecisionTask | None, base_rate: BaseRate | None
 ) -> tuple[dict[str, Sample], dict[str, Segments], bool]:
     """Return the sample of each forecast, its segments, and whether all are of the same rows."""
     if not isinstance(forecasts, Mapping) and not isinstance(forecasts, Sample) and y_prob is None:
@@ -474,7 +479,7 @@ def _read(
         rows = {str(name): _rows(str(name), forecast) for name, forecast in forecasts.items()}
         first = next(iter(rows.values()))[0]
         if any(prob is None or outcomes is not first for outcomes, prob in rows.values()):
-            read_ = {name: read(*row, **columns, task=task) for name, row in rows.items()}
+            read_ = {name: read(*row, **columns, task=task, base_rate=base_rate) for name, row in rows.items()}
             found = {name: sample for name, (sample, _) in read_.items()}
             return found, {name: own for name, (_, own) in read_.items() if own is not None}, len(rows) == 1
         forecasts, y_prob = first, {name: prob for name, (_, prob) in rows.items()}
@@ -484,6 +489,7 @@ def _read(
         sample = forecasts
     else:
         sample = Sample(forecasts, y_prob, **columns)
+    sample = with_rate(sample, base_rate, rates=True)
     if task is not None:
         sample = task._beside(sample, ("y_true", forecasts), *(y_prob or {}).items())
     sample = ordered(sample)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import check_grid
+from rainproof.core.door import BaseRate
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions.policies import GridChoice, choose_grid
@@ -35,6 +36,9 @@ class DataSummary(Result):
         Whether the rows have unequal weights.
     compressed : int or None
         The grid of the compression, if the sample is compressed.
+    base_rate : float, tuple of float or None
+        The event rate of the population, or its range, if it was stated. Then `events` counts rows, and `event_rate` is
+        the base rate (the middle of a range, in log odds).
     """
 
     n: int
@@ -44,17 +48,19 @@ class DataSummary(Result):
     effective_n: float
     weighted: bool
     compressed: int | None
+    base_rate: BaseRate | None = None
 
     @classmethod
     def of(cls, sample: Sample) -> DataSummary:
         return cls(
             n=sample.n,
-            events=sample.event_rate * sample.total_weight,
+            events=sample.event_rate * sample.total_weight if sample._rates is None else float(sample._events),
             event_rate=sample.event_rate,
             total_weight=sample.total_weight,
             effective_n=sample.effective_n,
             weighted=sample._weighted,
             compressed=sample.grid,
+            base_rate=sample.base_rate,
         )
 
 

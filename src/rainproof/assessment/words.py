@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rainproof.assessment.costs import LABELS, Rule
 from rainproof.core.result import Interval, Result
-from rainproof.core.text import KEEPS_RANKING, at_least, at_most, percent, rows, short, these_rows
+from rainproof.core.text import (
+    KEEPS_RANKING,
+    SAME_GIVEN_OUTCOME,
+    at_least,
+    at_most,
+    percent,
+    population,
+    rows,
+    short,
+    these_rows,
+)
 from rainproof.decisions.tasks import CaseTask
 
 if TYPE_CHECKING:
@@ -454,11 +464,14 @@ def _of_forecast(e: Evidence) -> list[tuple[str, dict[Rule, str]]]:
 def basis(e: Evidence, task: TaskResult | None, voice: Voice) -> str:
     """What the numbers rest on."""
     drawn = f", taken as independent draws from the cases you will act on (rows that belong together: {voice.groups})"
-    if e.groups is not None:
+    if e.base_rate is not None:
+        drawn = ", taken as independent draws given their outcomes"
+    elif e.groups is not None:
         drawn = f" in {_count(e.groups, 'group', 'groups')}, taken as independent; sizes must not depend on outcomes"
     shown = ["Costs"] * bool(_of_costs(task)) + ["skill"] * (not e.constant)
     of = f" {' and '.join(shown).capitalize()} {'is an estimate' if shown == ['skill'] else 'are estimates'}."
     said = f"{rows(e.n)}{drawn}.{of if shown else ''}{_of_the_map(e, task)}"
+    said += _population(e)
     if e.constant:
         return said
     kept = "" if e.certificate is None else f" (*: from {rows(e.certificate.n)} that the map was not fitted to)"
@@ -477,6 +490,17 @@ def _of_the_map(e: Evidence, task: TaskResult | None) -> str:
         flags = share(task.map_acted)
         said += [f"flags {flags}"] * (flags != share(task.acted[Rule.RECALIBRATED]))
     return f" The map itself {' and '.join(said)} here; the table has maps fitted to other rows." if said else ""
+
+
+def _population(e: Evidence) -> str:
+    """Which population all numbers are about, if it is not that of the rows, and what that assumes."""
+    if e.base_rate is None:
+        return ""
+    middle = f"; of a range, estimates are for {percent(float(f'{e.calibration.event_rate:.3g}'))}"
+    return (
+        f" All numbers are about {population(e.base_rate)}, if {SAME_GIVEN_OUTCOME}"
+        f"{middle if isinstance(e.base_rate, tuple) else ''}."
+    )
 
 
 def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator[KeyFigure]:
@@ -543,7 +567,8 @@ def _as_is(e: Evidence) -> str:
         f"Acting on the probabilities as they are, with {level} confidence, the expected loss of every decision, "
         f"whatever its costs, is at most {at_most(g.bound)} of {STAKES}, {KEEPS_RANKING} (a map of the "
         f"probability that never falls). On these rows it is {at_most(g.plug_in)}; the rest allows for chance. This is "
-        "an average over the population that these rows came from; chance comes on top in any batch of new rows."
+        f"an average over the population{' that these rows came from' * (e.base_rate is None)}; chance comes on top in "
+        "any batch of new rows."
     )
 
 
@@ -601,6 +626,8 @@ def worth(found: ProvenGain | None, confidence_level: float) -> str:
 def limits(e: Evidence) -> str:
     """What the statements rest on, and how they hold."""
     drawn = f"{rows(e.n)} were drawn independently from the cases that will be acted on"
+    if e.base_rate is not None:
+        drawn = f"{rows(e.n)} were drawn independently given their outcomes"
     if e.groups is not None:
         drawn = (
             f"{e.groups:,} groups of rows were drawn independently and their sizes do not depend on the outcomes (the "
@@ -786,6 +813,7 @@ def pair_limits(found: AssessmentSet) -> str:
     return (
         f"All forecasts as they are. {costs * (some.cost_difference is not None)}"
         f"{switches * (some.to_b is not None)}Rows (or groups) must be independent, and no forecast fitted on them."
+        f"{_population(found.assessments[0].evidence)}"
     )
 
 

@@ -54,15 +54,31 @@ def _number(text: str, low: float, high: float, rule: str) -> float:
     return number
 
 
+def _shares(text: str) -> list[float]:
+    """Read one share, such as 0.005 or 0.5%, or several with commas between them; raises ArithmeticError."""
+    return [float(Decimal(part.strip().removesuffix("%")) / (100 if "%" in part else 1)) for part in text.split(",")]
+
+
 def _threshold_range(text: str) -> Any:
     from rainproof.core.door import check_range
 
     try:
-        ends = [float(Decimal(end.strip().removesuffix("%")) / (100 if "%" in end else 1)) for end in text.split(",")]
+        ends = _shares(text)
         return check_range(ends[0] if len(ends) == 1 else ends)
     except (ArithmeticError, InputError):
         rule = "a number above 0 and below 1, or two from 0 to 1, the smaller one first, such as 5%,20%"
         raise argparse.ArgumentTypeError(f"must be {rule}; it is {text!r}") from None
+
+
+def _base_rate(text: str) -> Any:
+    from rainproof.core.door import check_base_rate
+
+    try:
+        low, high = check_base_rate(_shares(text))
+    except (ArithmeticError, InputError):
+        rule = "a number above 0 and below 1, such as 0.5%, or two, the smaller one first, such as 0.3%,1%"
+        raise argparse.ArgumentTypeError(f"must be {rule}; it is {text!r}") from None
+    return low if low == high else (low, high)
 
 
 def _separator(text: str) -> str:
@@ -112,6 +128,14 @@ SHARED = {
         help="column of trials: a row is so many rows, and --outcome is the number of them with the event",
     ),
     "--pos-label": Shared(metavar="LABEL", reads="rows", help="the outcome that is the event, where it is not 1"),
+    "--base-rate": Shared(
+        metavar="RATE",
+        reads="rows",
+        help="event rate where the forecast will be used, such as 0.5%% (or a range, 0.3%%,1%%), if these rows have "
+        "another one: everything is then about that population, if predictions, given the outcome, are distributed as "
+        "in these rows",
+        more={"type": _base_rate},
+    ),
     "--where": Shared(
         metavar="CONDITION",
         reads="rows",

@@ -435,12 +435,15 @@ class SwitchCurve(Frozen):
     def _ends(self) -> Floats:
         return np.stack([self.edges[:-1], self.edges[1:]])
 
-    def chord(self, charge: float = 0.0, *, by_square: bool = False, back: bool = False) -> Chord:
+    def chord(self, charge: float | Floats = 0.0, *, by_square: bool = False, back: bool = False) -> Chord:
         """Return the task that loses most by the switch (`back`: by switching back), as a mixture of two thresholds.
 
-        With `charge`, losses count more and gains less: by so many times the share of the rows, or their squared share.
+        With `charge`, losses count more and gains less: by so many times the share of the rows, or their squared share;
+        an array has the charge for rows without the event and for those with it.
         """
         squares = self.squares if by_square else None
+        if isinstance(charge, np.ndarray):
+            squares, charge = self.only * np.tile(charge, 2)[:, None], 1.0
         value = heights(self.edges, self.only, squares, charge, back, self.closed)
         return envelope(self.edges, value, lambda edge: self._acts_at(edge, back))
 

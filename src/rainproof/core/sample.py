@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _QUICK_GRID = 1 << 16  # a table of 32 bytes a cell; up to here a finer grid costs each row little
 _QUICK_WEIGHTED_GRID = 1 << 12  # of 96 bytes a cell
 _KEPT_POINTS = 1 << 14  # grid points of the losses that are kept, of some hundred bytes each
+_MATCHED = 1 << 17  # rows of an outcome in cells that are matched with those of the other
 _MANY_ROWS = 1 << 18  # from here on another pass, at a finer grid, is cheaper than sorting
 
 
@@ -397,28 +398,31 @@ class Sample:
         low, high = rates
         odds = math.sqrt(low / (1 - low)) * math.sqrt(high / (1 - high))
         rate = low if low == high else odds / (1 + odds)
-        each = self.n * (1 - rate) / others, self.n * rate / events
-        if self._rows is None:
-            cells = self._cells
-            weight = cells.count * np.take(each, cells.slot & 1)
-            scale = weight / cells.weight[0]
-            found = type(self)._from_cells(
-                replace(
-                    cells,
-                    weight=np.stack([weight, 0 * weight]),
-                    rise=cells.rise * scale,
-                    squares=weight**2 / cells.count,
-                ),
-                forecasts=self.forecasts,
-            )
-            found.grid, found._several = self.grid, self._several
-        else:
-            rows = replace(self._rows, weight=np.where(self.event, each[1], each[0]))
-            found = type(self)._of_known(rows, self.n, float(self.n))
-            found.forecasts, found._several, found._ordered = self.forecasts, self._several, self._ordered
+        found = self._weighing(self.n * (1 - rate) / others, self.n * rate / events)
         found._rates, found._events, found.event_rate = rates, events, rate
         found.total_weight, found.effective_n = float(self.n), 1 / ((1 - rate) ** 2 / others + rate**2 / events)
         return found
+
+    def _weighing(self, without: float, with_event: float) -> Self:
+        """The same rows with a weight by outcome; without weights if it is 1."""
+        if self._rows is None:
+            cells = self._cells
+            weight = cells.count * np.where(cells.slot & 1, with_event, without)
+            rise, squares = cells.rise * (weight / cells.weight[0]), weight**2 / cells.count
+            table = replace(cells, weight=np.stack([weight, 0 * weight]), rise=rise, squares=squares)
+            found = type(self)._from_cells(table, forecasts=self.forecasts)
+            found.grid = self.grid  # None for pairs of recalibrated cells
+        else:
+            each = None if without == with_event == 1 else np.where(self.event, with_event, without)
+            rows = replace(self._rows, weight=each)
+            found = type(self)._of_known(rows, self.n, float(self.n))
+            found.forecasts, found._ordered = self.forecasts, self._ordered
+        found._several, found._costs = self._several, self._costs
+        return found
+
+    def _as_drawn(self) -> Self:
+        """The rows without a base rate."""
+        return self._weighing(1.0, 1.0)
 
     def _ends(self) -> list[Sample]:
         """The sample at both ends of the range of base rates; alone if there is none."""
@@ -426,6 +430,37 @@ class Sample:
         if rates is None or rates[0] == rates[1]:
             return [self]
         return [self._at_rates((rate, rate)) for rate in rates]
+
+    def _matched(self, rng: np.random.Generator) -> Sample:
+        """Draws of equal weight, each with the mean of the population: rows of either outcome, matched at random.
+
+        There are as many as rows of the rarer outcome. Given the outcomes they are independent, and each is one group
+        of rows, of which those with the event weigh the base rate. Of cells, a number of rows is drawn of each outcome,
+        at the lower edges.
+        """
+        sample, at = self.in_order(), np.arange(len(self.y_true))
+        several = sample._several
+        if sample.grid is not None and sample.forecasts:
+            cells = zip(sample.forecasts, sample._pair_cells(), strict=True)
+            several = {name: cell / sample.grid for name, cell in cells}
+        if sample.counts is not None:
+            some = [np.where(sample.event == y, sample.counts, 0) for y in (False, True)]
+            kept = (rng.multivariate_hypergeometric(c, min(int(c.sum()), _MATCHED), method="marginals") for c in some)
+            at = np.repeat(at, sum(kept))
+        event = sample.event[at]
+        numbers = int(np.count_nonzero(~event)), int(np.count_nonzero(event))
+        group, draws = np.empty(len(at), np.int64), min(numbers)
+        for y in (False, True):
+            group[event == y] = rng.permutation(numbers[y]) % draws
+        size = np.bincount(2 * group + event, minlength=2 * draws)
+        weight = np.where(event, self.event_rate, 1 - self.event_rate) / size[2 * group + event]
+        prob = (sample._cells.slot >> 1) / sample._cells.m if sample._rows is None else sample._rows.prob
+        rows = door.Rows(event.view(np.uint8), prob[at], weight, door.ColumnNames())
+        found = Sample._of_known(rows, len(at), float(draws))
+        found._group, found._has_groups = group, True
+        if several is not None:
+            found.forecasts, found._several = sample.forecasts, {name: p[at] for name, p in several.items()}
+        return found
 
     def _middle(self) -> Sample:
         """The sample at one base rate, that in the middle of a range."""
@@ -656,9 +691,13 @@ class Sample:
     def _of_same_outcomes(self, cells: CellTable) -> Sample:
         """The sums of the same rows, with other predictions or on another grid."""
         found = Sample._from_cells(cells)
-        if self._rates is not None:
-            vars(found).update({name: value for name, value in vars(self).items() if name in _OF_RATES})
+        found._keep_rates(self)
         return found
+
+    def _keep_rates(self, other: Sample) -> None:
+        """Take the base rate of a sample of the same rows, whose weights these have already."""
+        if other._rates is not None:
+            vars(self).update({name: value for name, value in vars(other).items() if name in _OF_RATES})
 
     def curve(self, old: str, new: str) -> SwitchCurve:
         """What acting on one of several forecasts in place of another loses at each threshold."""

@@ -13,6 +13,17 @@ WIDTH = 80  # of a line on a terminal
 KEEPS_RANKING = "compared with the best correction that keeps the ranking"  # a monotone recalibration
 
 
+SAME_GIVEN_OUTCOME = "predictions, given the outcome, are distributed there as where these rows came from"
+"""What a base rate assumes."""
+
+
+def population(base_rate: float | tuple[float, float]) -> str:
+    """Name the population that a base rate describes."""
+    if isinstance(base_rate, tuple):
+        return f"a population with a base rate between {percent(base_rate[0])} and {percent(base_rate[1])}"
+    return f"a population with a base rate of {percent(base_rate)}"
+
+
 def at_most(share: float) -> str:
     """Format an upper bound in percent to three digits, rounded up so that it stays a bound."""
     return _percent(share, ROUND_CEILING)

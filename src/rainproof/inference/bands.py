@@ -18,7 +18,7 @@ from rainproof.decisions.values import value_at
 from rainproof.errors import InputError
 from rainproof.inference._soft_sums import placed
 from rainproof.inference.options import Progress, Rng, Seed, as_seed, check_resamples, check_share, spawned
-from rainproof.inference.resampling import Resampler, as_resampler, draw_batches
+from rainproof.inference.resampling import Resampler, as_resampler, by_outcome, draw_batches
 from rainproof.inference.statistics import drawn_table, on_grid
 
 _FINE = 64  # cells of the compression per soft bin: within one the hat weight hardly changes
@@ -104,6 +104,8 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
     (array([0.1]), array([0.0025]), array([0.445]))
     """
     check_grid(grid, compressed=sample.grid)
+    if sample._rates is not None:
+        return _at_base_rate(sample, soft_bins(sample._as_drawn(), grid, confidence_level=confidence_level))
     rounded = sample.on_grid(grid)
     some = rounded.weight > 0
     index, weight = rounded.index[some], rounded.weight[some]
@@ -127,6 +129,16 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
         confidence_level=confidence_level,
         n=sample.n,
     )
+
+
+def _at_base_rate(sample: Sample, drawn: SoftBins) -> SoftBins:
+    """Move rates and their intervals from the event rate of the rows to the base rate: by one factor of the odds."""
+    rounded, atoms = sample.on_grid(drawn.grid), by_outcome(sample)
+    weight = rounded.weight[rounded.weight > 0]
+    names = ("event_rate", "low", "high", "low_all", "high_all")
+    rates: dict[str, Any] = {name: atoms.there(getattr(drawn, name)) for name in names}
+    mean = np.clip(_sums(sample, drawn.grid)[1][rounded.index[rounded.weight > 0]] / weight, 0.0, 1.0)
+    return replace(drawn, share=weight / sample.total_weight, mean_prediction=mean, **rates)
 
 
 def _sums(sample: Sample, grid: int) -> tuple[Floats, Floats]:
@@ -201,6 +213,7 @@ def null_band(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
     thresholds: ArrayLike | None = None,
     grid: int | None = None,
     swaps: Swaps = "all",
@@ -220,8 +233,8 @@ def null_band(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, pos_label
-        As for `calibration_test`; the outcomes are not used.
+    y_true, y_prob, sample_weight, pos_label, base_rate
+        As for `calibration_test`; the outcomes are not used, but for the event rate with a `base_rate`.
     thresholds : array_like, optional
         The thresholds of the curves. Default: 0, 0.01, ..., 1.
     grid, swaps
@@ -249,7 +262,7 @@ def null_band(
     >>> bool(((band.rate_low < band.at) & (band.at < band.rate_high))[1:-1].all())
     True
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     sample._refuse_draws("null_band")
     confidence_level = check_share(confidence_level, "confidence_level")
     size, bins = check_resamples(n_resamples), check_grid(bins)
@@ -278,7 +291,7 @@ def band_of_chance(
 ) -> NullBand:
     """Draw the bands from given streams of random numbers; the arguments are checked already."""
     k = len(mu)
-    some = _curves(as_resampler(sample), mu, grid, swaps, bins)
+    some = _curves(as_resampler(sample) if sample._rates is None else by_outcome(sample), mu, grid, swaps, bins)
     draws = draw_batches(some, size, streams, progress, width=2 * k + bins + 1)
     tails = np.quantile(draws, [(1 - confidence_level) / 2, (1 + confidence_level) / 2], axis=0)
     low, high = (np.split(tail, [k, 2 * k]) for tail in tails)
@@ -312,14 +325,20 @@ def _curves(
     multiples = np.arange((grid or 0) + 1) / (grid or 1)
 
     def some(stream: Rng, times: int) -> Floats:
-        positive = np.stack([atoms.redraw(stream, coin).positive for _ in range(times)])
-        rows = rounded = [drawn_table(prob, weight, events) for events in positive]
+        drawn = [atoms.redraw(stream, coin) for _ in range(times)]
+        positive = np.stack([draw.positive for draw in drawn])
+        each, each_grid, each_bin = np.stack([weight] * times), np.stack([grid_weight] * times), bin_weight
+        if drawn[0].weight is not None:  # it depends on the outcomes
+            each = np.stack([np.asarray(draw.weight) for draw in drawn])
+            each_grid, each_bin = (on_grid(places, each) for places in (grid_places, bin_places))
+        rows = rounded = [drawn_table(prob, *pair) for pair in zip(each, positive, strict=True)]
         if grid is not None:
-            rounded = [drawn_table(multiples, grid_weight, events) for events in on_grid(grid_places, positive)]
+            sums = on_grid(grid_places, positive)
+            rounded = [drawn_table(multiples, *pair) for pair in zip(each_grid, sums, strict=True)]
         regret = [np.maximum(*SwapCurve.from_table(table, swaps)._sweep(mu)[1:]) for table in rounded]
         value = [value_at(table, mu) for table in rows]
         with np.errstate(invalid="ignore"):  # there are no rows in some bins
-            rates = np.where(bin_weight > 0, on_grid(bin_places, positive) / bin_weight, np.nan)
+            rates = np.where(each_bin > 0, on_grid(bin_places, positive) / each_bin, np.nan)
         return np.concatenate([regret, value, rates], axis=1)
 
     return some

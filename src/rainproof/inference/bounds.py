@@ -51,6 +51,65 @@ _CUBIC = 0.265  # not below the largest value of (x - tanh x) / x^2
 _FINE = 1e-12
 
 
+_POINTS, _ROUNDS = 33, 6  # of the search for the mean gain on events, each round in a sixteenth of the range before
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Classes:
+    """The rows of a sample with a base rate: how many have each outcome (no event, event), and the rate.
+
+    Given the outcomes the rows are independent. With ``G_y`` the mean of g for outcome y in the population, its loss is
+    ``r G_1 + (1 - r) G_0``, and the mean of ``exp(-tilt C)``, C the charged loss, is at most the product over outcomes
+    of ``(1 - G_y tanh(tilt v_y))^(n_y)``, v_y the share of a row.
+    """
+
+    n: Floats
+    rate: float
+
+    @classmethod
+    def of(cls, sample: Sample) -> Classes | None:
+        """The rows by outcome; None without a base rate."""
+        if sample._rates is None:
+            return None
+        return cls(np.array([sample.n - sample._events, sample._events], np.float64), sample.event_rate)
+
+    @property
+    def share(self) -> Floats:
+        """The share of a row of each outcome."""
+        return np.array([1 - self.rate, self.rate]) / self.n
+
+    def charge(self, tilt: float) -> Floats:
+        """The charge for chance per unit of share, by outcome."""
+        x = tilt * self.share
+        return log_cosh(x) / x
+
+    def at_most(self, paid: Floats, tilt: Floats, delta: float) -> float:
+        """The largest loss of all means ``G_0``, ``G_1`` in [-1, 1] for which the mixture does not exceed 1/delta.
+
+        The mixture is convex in both, and at most 1 where both are 0, so of each loss the smallest mixture counts.
+        """
+        rate, pull = self.rate, np.tanh(tilt * self.share[:, None])[..., None]  # by outcome and tilt
+        paid, priors = paid[:, None], np.log(PRIORS)[:, None]
+
+        def excess(loss: float) -> float:
+            low, high = max(-1.0, (loss - (1 - rate)) / rate), min(1.0, (loss + (1 - rate)) / rate)
+            for _ in range(_ROUNDS):
+                events = np.linspace(low, high, _POINTS)
+                means = np.clip([(loss - rate * events) / (1 - rate), events], -1.0, 1.0)
+                with np.errstate(divide="ignore"):
+                    power = -paid - (self.n[:, None, None] * np.log1p(-means[:, None] * pull)).sum(axis=0)
+                mixture = np.logaddexp.reduce(power + priors, axis=0)
+                best = int(mixture.argmin())
+                low, high = float(events[max(best - 1, 0)]), float(events[min(best + 1, _POINTS - 1)])
+            return min(float(mixture[best]), 1e300) + math.log(delta)
+
+        if excess(1.0) <= 0:
+            return 1.0
+        from scipy.optimize import brentq  # which takes as long to import as a small assessment
+
+        return min(float(brentq(excess, 0.0, 1.0, xtol=_FINE)) + _FINE, 1.0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundInputs(Frozen):
     """The inputs of a bound: one column for each point of a grid that rows are rounded to, or distinct prediction.
@@ -70,24 +129,30 @@ class BoundInputs(Frozen):
     plug_in: float
     monotone: bool
     within: ThresholdRange | None = None
+    classes: Classes | None = None
 
     @classmethod
     def rounded(
         cls, sample: Sample, m: int, cells: CellTable | None = None, within: ThresholdRange | None = None
     ) -> BoundInputs:
         """Round the sample to ``1/m``; `cells` are its `draw_table` on a grid at least that fine, if known."""
-        cells = draw_table(sample, m) if cells is None else cells
-        rounded, total, n = sample.on_grid(m), sample.total_weight, sample.n_draws
+        rounded, total, n, classes = sample.on_grid(m), sample.total_weight, sample.n_draws, Classes.of(sample)
         positive = np.minimum(rounded.positive, rounded.weight)
+        square = shares = np.stack([rounded.weight - positive, positive]) / total
+        effective_n = sample.effective_n
+        if classes is None:
+            cells = draw_table(sample, m) if cells is None else cells
+            square, effective_n = _soft_squares(cells, rounded) / total**2, total**2 / float(cells.squares.sum())
         return cls(
             prob=rounded.index / rounded.m,
             n=n,
-            effective_n=min(total**2 / float(cells.squares.sum()), float(n)),
-            shares=np.stack([rounded.weight - positive, positive]) / total,
-            square=_soft_squares(cells, rounded) / total**2,
+            effective_n=min(effective_n, float(n)),
+            shares=shares,
+            square=square,
             plug_in=rounded.curve().restricted(within).chord.loss,
             monotone=False,
             within=within,
+            classes=classes,
         )
 
     @classmethod
@@ -105,12 +170,16 @@ class BoundInputs(Frozen):
         table, total, n = curve.table, sample.total_weight, sample.n_draws
         effective_n = min(sample.effective_n if effective_n is None else effective_n, float(n))
         shares = np.stack([table.negative, table.positive]) / total
-        square = shares if _even(n, effective_n) else _pooled_squares(sample, table) / total**2
+        classes, square = Classes.of(sample), shares
+        if classes is None and not _even(n, effective_n):
+            square = _pooled_squares(sample, table) / total**2
         plug_in = curve.restricted(within).chord.loss
-        return cls(table.prob, n, effective_n, shares, square, plug_in, monotone=True, within=within)
+        return cls(table.prob, n, effective_n, shares, square, plug_in, monotone=True, within=within, classes=classes)
 
     def charge(self, tilt: float) -> Floats:
         """The charge for chance per unit of gain or loss, by entry: at least ``sum_i ln cosh(tilt v_i) / tilt``."""
+        if self.classes is not None:
+            return self.classes.charge(tilt)[:, None] * self.shares
         rate, by_square = charge_rate(self.n, self.effective_n, tilt)
         return np.minimum(rate * self.square, self.shares) if by_square else rate * self.shares
 
@@ -203,7 +272,13 @@ def one_way_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats, 
 
 
 def at_most(
-    charged: Callable[[float], float], n: float, effective_n: float, delta: float, *, anytime: bool = False
+    charged: Callable[[float], float],
+    n: float,
+    effective_n: float,
+    delta: float,
+    *,
+    anytime: bool = False,
+    classes: Classes | None = None,
 ) -> float:
     """Return the smallest L such that a population with a larger loss gives such rows with probability at most delta.
 
@@ -212,7 +287,8 @@ def at_most(
     exceeds 1/delta with chance at most delta. Every upper bound of rainproof is this one.
 
     With `anytime`, for n equal draws, the tilt per draw does not depend on n, so that each factor of the mixture is a
-    supermartingale in n, and the bound holds for every n at once.
+    supermartingale in n, and the bound holds for every n at once. With `classes`, of a sample with a base rate, the
+    tilts depend on the outcomes alone, which are given.
     """
     if anytime:
         tilt, pull, priors = n * _EACH, n * np.tanh(_EACH), _EACH_PRIORS
@@ -220,6 +296,8 @@ def at_most(
         tilt = tilts(effective_n, delta)
         pull, priors = pulls(tilt, n, effective_n), PRIORS
     losses = np.array([charged(float(a)) for a in tilt])
+    if classes is not None:
+        return classes.at_most(tilt * losses, np.asarray(tilt, np.float64), delta)
     return _invert(tilt * losses, pull, n, delta, priors)
 
 
@@ -230,7 +308,7 @@ def loss_at_most(evidence: BoundInputs, delta: float, equal_draws: float | None 
     largest possible value: a row then counts as the share ``w / max_weight`` of a draw.
     """
     if equal_draws is None:
-        return at_most(evidence.charged_loss, evidence.n, evidence.effective_n, delta)
+        return at_most(evidence.charged_loss, evidence.n, evidence.effective_n, delta, classes=evidence.classes)
     even = replace(evidence, n=equal_draws, effective_n=equal_draws)
     return at_most(even.charged_loss, equal_draws, equal_draws, delta, anytime=True)
 

@@ -51,6 +51,7 @@ class Influence:
     unit: Floats  # of one row: an entry may stand for many
     group: Ints | None = None
     groups: int | None = None
+    stratified: bool = False  # whether the number of rows with each outcome is given, and their weight with it
 
     @classmethod
     def of(cls, sample: Sample, *, pool: bool = True) -> Influence:
@@ -66,7 +67,18 @@ class Influence:
             prob, event, mass = np.tile(table.prob, 2)[mass > 0], event[mass > 0], mass[mass > 0]
         share = mass / sample.total_weight
         unit = np.full(len(share), 1 / sample.effective_n) if equal else share
-        return cls(prob=prob, event=event, share=share, unit=unit, group=group, groups=sample.groups)
+        if (rates := sample._rates) is not None:
+            rate, events = sample.event_rate, sample._events
+            unit = np.where(event, rate / events, (1 - rate) / (sample.n - events))
+        return cls(
+            prob=prob,
+            event=event,
+            share=share,
+            unit=unit,
+            group=group,
+            groups=sample.groups,
+            stratified=rates is not None,
+        )
 
     @property
     def one_class(self) -> bool:
@@ -121,6 +133,8 @@ class Influence:
 
         `unseen` has what rows could add that are not among these.
         """
+        if self.stratified:
+            return self._within_outcomes(influence, unseen)
         centred = influence - float(self.share @ influence)
         square = self.share * self.unit
         second, third = float(square @ influence**2), float((square * self.unit) @ (centred * centred * centred))
@@ -133,6 +147,24 @@ class Influence:
             self.inflated(second) + _UNSEEN * float((far**2).sum()),
             third + _UNSEEN * float((far**3).sum()),
         )
+
+    def _within_outcomes(self, influence: Floats, unseen: tuple[float, ...]) -> tuple[float, float]:
+        """The same where the number of rows with each outcome is given: sums of powers about the mean of each.
+
+        A row of an outcome that is not among these adds what the extreme ones do; where all add the same, `unseen`.
+        """
+        second = third = 0.0
+        for outcome in (False, True):
+            some = self.event == outcome
+            share, unit = self.share[some], self.unit[some]
+            mean, square = float(share @ influence[some] / share.sum()), share * unit
+            off = influence[some] - mean
+            reach = np.array([off.min(), off.max()] if np.ptp(off) > 0 else [x - mean for x in unseen])
+            second += _few(self.effective(outcome)) * float(square @ off**2) + _UNSEEN * float(
+                ((reach * unit[0]) ** 2).sum()
+            )
+            third += float((square * unit) @ off**3) + _UNSEEN * float(((reach * unit[0]) ** 3).sum())
+        return second, third
 
     def unseen_share(self, second: Any, alone: Any, reach: Any) -> Any:
         """The share of a case that is not among the rows: that of a row, and more the more alike rows of a group are.
@@ -325,7 +357,9 @@ def _slope(rows: Influence, x: Floats, beta: Floats, rate: Floats, confidence_le
     if rows.group is not None:
         leverage = np.bincount(rows.group, leverage)[rows.group]
     influence = (inverse @ x)[0] * (rows.event - rate) / (1 - np.minimum(leverage, 0.9))
-    model = float((inverse @ _curvature(x, rows.share * rows.unit, rate) @ inverse)[0, 0])
+    model = 0.0  # where weights depend on the outcomes, residuals alone tell
+    if not rows.stratified:
+        model = float((inverse @ _curvature(x, rows.share * rows.unit, rate) @ inverse)[0, 0])
     half = rows.quantile(confidence_level) * math.sqrt(max(rows.moments(influence)[0], model))
     value = float(beta[0])
     return Interval(value=value, low=value - half, high=value + half, confidence_level=confidence_level)
@@ -424,6 +458,15 @@ def net_benefits(rows: Influence, mu: Floats, confidence_level: float) -> tuple[
     second = hits2 + odds**2 * alarms2 - 2 * value * (hits2 - odds * alarms2) + value**2 * square.sum()
     third = hits3 - odds**3 * alarms3 - 3 * value * (hits3 + odds**2 * alarms3)
     third += 3 * value**2 * (hits3 - odds * alarms3) - value**3 * cube.sum()
+    if rows.stratified:  # the shares of events and of others that are treated are independent
+        ends, everyone = [], hits + alarms > 1 - _PRECISION
+        for some, part, payoff in ((rows.event, hits, 1.0), (~rows.event, alarms, -odds)):
+            unit, total = float(rows.unit[some][0]), float(rows.share[some].sum())
+            rate = np.where(everyone, 1.0, np.clip(part / total, 0.0, 1.0))
+            spread = (total * rate * (1 - rate) * _few(total / unit) + _UNSEEN * unit * ~everyone) * unit
+            ends.append((payoff**2 * spread, payoff**3 * spread * unit * (1 - 2 * rate)))
+        low, high = skewed_ends(ends[0][0] + ends[1][0], ends[0][1] + ends[1][1], rows.quantile(confidence_level))
+        return value[place], np.maximum(value + low, -odds)[place], np.minimum(value + high, 1.0)[place]
     second = alone = np.maximum(second, 0.0)
     if rows.group is not None:
         second, third = _powers_of_groups(rows, cell, odds, value)

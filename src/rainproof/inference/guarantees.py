@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid
-from rainproof.core.door import ThresholdRange, check_range
+from rainproof.core.door import BaseRate, ThresholdRange, check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import at_most, html_rows, html_text, percent
+from rainproof.core.text import SAME_GIVEN_OUTCOME, at_most, html_rows, html_text, percent, population
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference.bounds import BoundInputs, check_equal, draw_table, hoeffding, loss_at_most
 from rainproof.inference.options import check_max_weight, check_share
@@ -61,6 +61,8 @@ class Guarantee(Result):
         The decisions that it is about: those whose thresholds lie in this range; None if it is about every decision.
     effective_n : float
         The number of independent rows of equal weight that carry as much information.
+    base_rate : float, tuple of float or None
+        The event rate of the population, or its range, if it was stated.
     grids : ndarray of int
         The grids considered; none for "as_is". The bounds hold for all of them at once.
     bounds, plug_ins : ndarray of float
@@ -89,6 +91,7 @@ class Guarantee(Result):
     bounds: Floats
     plug_ins: Floats
     warnings: tuple[str, ...]
+    base_rate: BaseRate | None = None
 
     @property
     def slack(self) -> float:
@@ -135,6 +138,9 @@ class Guarantee(Result):
                 "It holds at every number of rows at once: one may look as often as one likes. "
                 f"At most {percent(1 - self.confidence_level)} of such series of rows have a look at which it fails."
             )
+        if self.base_rate is not None:
+            needs = ["given their outcomes, the rows were drawn independently", SAME_GIVEN_OUTCOME]
+            return f"It is about {population(self.base_rate)}. It assumes {self._all(needs)}. {fails}"
         if self.max_weight is not None:
             needs = [f"the {what} were drawn independently", f"no {one} can weigh more than {self.max_weight:g}"]
             return (
@@ -179,6 +185,7 @@ def guarantee(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: BaseRate | None = None,
     confidence_level: float = 0.95,
     response: Response = "rounded",
     grid: int | Iterable[int] | None = None,
@@ -213,6 +220,9 @@ def guarantee(
         predictions, need `max_weight`.
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float or pair of float, optional
+        The event rate of the population, or the range that it lies in, if these rows have another one (see `Sample`).
+        Not together with `sample_weight`, `groups`, `max_weight` or `anytime`.
     confidence_level : float
         The probability, at least, that the bound holds for a sample drawn as stated.
     response : {"rounded", "as_is"}
@@ -276,6 +286,11 @@ def guarantee(
     are :math:`2^{-k}`, whatever n, so that the bound comes from a supermartingale, and by Ville's inequality all bounds
     that are ever computed hold together with the probability `confidence_level`. So does the smallest of them.
 
+    With `base_rate` the bound is for outcomes that are given: events and other rows are independent samples of their
+    own, of which the loss is :math:`r G_1 + (1 - r) G_0`, with :math:`G_y` the mean of g given the outcome. It is the
+    largest such loss that the rows do not exclude. For each g it is linear in r, so of a range of rates it is the
+    larger one of the two ends, at the full confidence.
+
     It is a bound, not an estimate: the loss is likely much smaller. It does not hold if rows depend on each other in a
     way that `groups` does not describe, if the population changes, or if the forecast was fitted on these rows. It is
     about expectations: in a batch of new rows, chance comes on top.
@@ -305,30 +320,36 @@ def guarantee(
     Guarantee(bound=0.0145646, response='as_is', plug_in=0.00503727, confidence_level=0.95,
     method='adaptive', n=5000, anytime=False)
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
+    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
+    sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate, rates=True)
     check_share(confidence_level, "confidence_level")
     _check_options(response, method, grid, anytime)
     n, effective_n, within = sample.n_draws, sample.effective_n, check_range(threshold_range)
     chosen: list[int] = []
+    if sample._rates is not None and (anytime or max_weight is not None):
+        raise InputError("base_rate cannot be combined with anytime or max_weight: the bound is for given outcomes")
     if max_weight is not None:
         max_weight = check_max_weight(max_weight, _largest_weight(sample))
         effective_n = (sample.total_weight / max_weight) ** 2 / n
     elif anytime:
         check_equal(n, effective_n)
-    if response == "as_is":
-        evidence = [BoundInputs.as_is(sample, effective_n, within)]
-    else:
+    if response == "rounded":
         # With a stated largest weight the grids must depend on the number of draws alone.
         chosen = _grids(sample, grid, effective_n if max_weight is None else float(n), anytime=anytime)
-        cells = draw_table(sample, chosen[-1])
-        evidence = [BoundInputs.rounded(sample, m, cells, within) for m in chosen]
-    delta = (1 - confidence_level) / len(evidence)
-    plug_ins = np.array([e.plug_in for e in evidence])
-    simple = np.array([hoeffding(loss, effective_n, delta) for loss in plug_ins.tolist()])
+    delta = (1 - confidence_level) / max(len(chosen), 1)
     equal_draws = sample.total_weight / max_weight if max_weight is not None else float(n) if anytime else None
-    bounds = simple
-    if method == "adaptive":
-        bounds = np.array([loss_at_most(e, delta, equal_draws) for e in evidence])
+    found = []
+    for end in sample._ends():  # of a range of base rates
+        effective_n = end.effective_n if end._rates is not None else effective_n
+        if response == "as_is":
+            evidence = [BoundInputs.as_is(end, effective_n, within)]
+        else:
+            cells = draw_table(end, chosen[-1]) if end._rates is None else None
+            evidence = [BoundInputs.rounded(end, m, cells, within) for m in chosen]
+        simple = [hoeffding(e.plug_in, effective_n, delta) for e in evidence]
+        bounded = simple if method == "hoeffding" else [loss_at_most(e, delta, equal_draws) for e in evidence]
+        found.append([[e.plug_in for e in evidence], simple, bounded])
+    plug_ins, simple_bounds, bounds = np.max(found, axis=0)
     best = int(bounds.argmin())
     notes = list[str]()
     if bounds[best] >= 1:
@@ -341,7 +362,7 @@ def guarantee(
         grid=chosen[best] if chosen else sample.grid,
         bound=float(bounds[best]),
         plug_in=float(plug_ins[best]),
-        hoeffding=float(simple.min()),
+        hoeffding=float(simple_bounds.min()),
         method=method,
         anytime=anytime,
         confidence_level=float(confidence_level),
@@ -349,7 +370,8 @@ def guarantee(
         groups=sample.groups,
         max_weight=max_weight,
         threshold_range=within,
-        effective_n=effective_n,
+        effective_n=min(end.effective_n for end in sample._ends()) if sample._rates is not None else effective_n,
+        base_rate=sample.base_rate,
         grids=np.array(chosen, np.int64),
         bounds=bounds[: len(chosen)],
         plug_ins=plug_ins[: len(chosen)],

@@ -18,7 +18,7 @@ from rainproof.core.result import Interval
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference.options import Progress, Rng, Seed, as_seed, check_share, interval_resamples
-from rainproof.inference.resampling import Draw, Resampler, as_resampler, draw_many, quantile
+from rainproof.inference.resampling import Draw, Resampler, as_resampler, by_outcome, draw_many, quantile
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic, bootstrapped
 
 _STEPS, _FINE_STEPS = 9, 33  # populations from calibrated to far beyond the estimate; the more for few predictions
@@ -378,6 +378,7 @@ def confidence_interval(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
     groups: ArrayLike | None = None,
+    base_rate: float | None = None,
     measure: str | Measuring = "soft_binned_cdl",
     confidence_level: float = 0.95,
     method: str = "auto",
@@ -404,6 +405,9 @@ def confidence_interval(
     groups : array_like of shape (n,), optional
         The cluster of each row (patient, site, day): rows of a cluster depend on each other, and whole clusters are
         drawn.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`). The bootstrap then draws rows
+        of each outcome by themselves.
     measure : str or callable
         A name of `list_measures()`, or a function that takes one `Sample`.
     confidence_level : float
@@ -468,14 +472,15 @@ def confidence_interval(
     >>> found.low, found.at(0.5).low
     (0.0, 0.0)
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
+    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
+    sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate)
     statistic = as_statistic(measure)
     confidence_level = check_share(confidence_level, "confidence_level")
     size = interval_resamples(n_resamples, (1 - confidence_level) / 2)
     if method not in ("auto", *METHODS):
         raise InputError(f"method must be one of auto, {', '.join(METHODS)}; it is {method!r}")
     generator, seed = as_seed(rng)
-    atoms = as_resampler(sample)
+    atoms = as_resampler(sample) if sample._rates is None else by_outcome(sample)
     notes = _doubts(sample, atoms, statistic)
     for note in notes:
         warnings.warn(note, stacklevel=2)

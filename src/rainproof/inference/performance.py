@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from rainproof.core.arrays import Floats
 from rainproof.core.door import check_probabilities
 from rainproof.core.result import Interval, Result
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample, as_sample, with_rate
 from rainproof.core.text import aligned, percent, rows, short
 from rainproof.errors import InputError
 from rainproof.inference.estimates import Influence, auroc_interval, net_benefits
@@ -150,6 +150,7 @@ def net_benefit(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
     groups: ArrayLike | None = None,
+    base_rate: float | None = None,
     confidence_level: float = 0.95,
 ) -> NetBenefit:
     r"""Compute the net benefit of acting on predictions: a decision curve, beside treating all and treating none.
@@ -175,6 +176,9 @@ def net_benefit(
     groups : array_like of shape (n,), optional
         The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
         independent.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`): the net benefit is then that
+        of a case there.
     confidence_level : float
         The level of the intervals.
 
@@ -215,10 +219,11 @@ def net_benefit(
         raise InputError("y_prob must name at least one model; it is empty")
     columns: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
     if isinstance(y_true, Sample) and not y_true.forecasts:
-        sample = as_sample(y_true, named["forecast"], **columns)
+        sample = as_sample(y_true, named["forecast"], **columns, base_rate=base_rate)
         models = {"forecast": Influence.of(sample, pool=False)}
     else:
         sample = y_true if isinstance(y_true, Sample) else Sample(y_true, named, **columns)
+        sample = with_rate(sample, base_rate)
         models = {name: Influence.of(sample[name], pool=False) for name in sample.forecasts}
     return decision_curves(models, mu, level, sample.n)
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import REFUSED, Sample, as_sample, with_rate
 from rainproof.core.text import percent
 from rainproof.errors import InputError
 from rainproof.inference.bounds import BoundInputs, extremes, hoeffding, loss_at_most
@@ -316,6 +316,7 @@ def sample_size(
         raise InputError(f"loss must lie in [0, 1); it is {loss!r}")
     if like is not None:
         like._refuse_several()
+        with_rate(like, REFUSED)
         loss = min(like.on_grid(m).loss for m in _grids(like))
     if not is_share(target) or not loss < target:
         raise InputError(f"target must lie above the loss of the rows, {loss:.6g}, and below 1; it is {target!r}")

@@ -18,7 +18,7 @@ from rainproof.core.curve import Chord, SwitchCurve, isotonic
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import ThresholdRange, check_range
 from rainproof.core.result import Result
-from rainproof.core.sample import REFUSED, Sample, as_sample, with_rate
+from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import percent
 from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask
@@ -115,6 +115,7 @@ def loss_at_least(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
     groups: ArrayLike | None = None,
+    base_rate: float | None = None,
     max_weight: float | None = None,
     threshold_range: float | tuple[float, float] | None = None,
     confidence_level: float = 0.95,
@@ -139,6 +140,9 @@ def loss_at_least(
     groups : array_like of shape (n,), optional
         The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
         independent.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`). Rows of either outcome are then
+        matched at random, and a draw is one row of the rarer outcome with its share of the others.
     max_weight : float, optional
         As for `guarantee`: the largest weight that a row can have (with `groups`, a whole group), known beforehand.
     threshold_range : float or (float, float), optional
@@ -182,10 +186,13 @@ def loss_at_least(
     >>> found.bound > 0.05
     True
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
+    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
+    sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate)
     confidence_level = check_share(confidence_level, "confidence_level")
     generator, seed = as_seed(rng)
-    rows, delta = _Rows.read(sample, check_range(threshold_range), max_weight), 1 - confidence_level
+    if sample._rates is not None and max_weight is not None:
+        raise InputError("base_rate cannot be combined with max_weight: rows of an outcome weigh alike")
+    rows, delta = _Rows.read(sample, generator, check_range(threshold_range), max_weight), 1 - confidence_level
     bets, price = _costs(rows, delta)
     by_fit = _correction_chains(rows, _FITS, delta, generator)
     bound = at_least([chain for chains in by_fit for chain in chains], delta, bets)
@@ -346,13 +353,20 @@ class _Rows:
 
     @classmethod
     def read(
-        cls, sample: Sample, threshold_range: ThresholdRange | None = None, max_weight: float | None = None
+        cls,
+        sample: Sample,
+        rng: np.random.Generator,
+        threshold_range: ThresholdRange | None = None,
+        max_weight: float | None = None,
     ) -> _Rows:
         """Put the rows in order, or pool those of one forecast that are alike.
 
-        What is dealt then depends neither on how the rows came nor on whether one forecast was compressed.
+        What is dealt then depends neither on how the rows came nor on whether one forecast was compressed. Rows with a
+        base rate are matched at random, so that each draw has the mean of the population.
         """
-        with_rate(sample, REFUSED)
+        grid = sample.grid
+        if sample._rates is not None:
+            sample = sample._matched(rng.spawn(1)[0])
         if not sample._divisible:
             raise InputError("unequal weights and groups need rows: a compressed sample cannot be split row by row")
         weight, counts = sample.sample_weight, sample.counts
@@ -361,7 +375,7 @@ class _Rows:
         alike = sample._group is None and (counts is not None or weight is None or bool(np.ptp(sample.mass) == 0))
         if not alike:
             sample = sample.in_order()
-        edges, within = _thresholds(sample.grid, threshold_range)
+        edges, within = _thresholds(grid, threshold_range)
         cells, event = _reached(sample, edges), sample.event
         if not alike:
             heaviest = float((sample.mass if sample._group is None else sample._draw_weight).max())
@@ -516,7 +530,7 @@ def gain_at_least(
 
     None if compressed rows of unequal weights cannot be divided.
     """
-    return _switch_gain(_Rows.read(sample, within), delta, rng) if sample._divisible else None
+    return _switch_gain(_Rows.read(sample, rng, within), delta, rng) if sample._divisible else None
 
 
 def gain_of_choice(
@@ -526,11 +540,12 @@ def gain_of_choice(
 
     Returns the mean gain on the judge's rows of the task that the chooser's rows name, an estimate without bias, and
     the lower bound, for which the judge's rows that come first choose as well. The chooser's rows must be independent
-    of them.
+    of them. Of a range of base rates nothing is proven, as its ends do not bound the gain between them.
     """
     if not judge.n or not chooser.total_weight > 0:
         return 0.0, 0.0
-    rows = _Rows.read(judge, within)
+    generator = as_seed(rng)[0]
+    rows = _Rows.read(judge, generator, within)
     old, new = _reached(chooser, rows.edges)
     known = sum_cells(old, new, chooser.event.view(np.uint8), chooser.mass, len(rows.edges) - 1), chooser.total_weight
     task = _best_task(rows, *known, *_costs(rows, delta))
@@ -539,7 +554,8 @@ def gain_of_choice(
     else:
         kind, gain, *_ = _gains(rows.edges, task, rows.cells[0], rows.cells[1], rows.event)
         estimate = float(np.average(gain[0, kind], weights=rows.mass))
-    return estimate, _switch_gain(rows, delta, as_seed(rng)[0], known)
+    low, high = judge._rates or (0.0, 0.0)
+    return estimate, 0.0 if low < high else _switch_gain(rows, delta, generator, known)
 
 
 def _switch_gain(rows: _Rows, delta: float, rng: np.random.Generator, known: _Sums | None = None) -> float:
@@ -568,8 +584,9 @@ def correction_gain(sample: Sample, fits: Sequence[Fit], delta: float, rng: Seed
     Before each block of rows, the maps are fitted to all rows before it, and for each a task is chosen there. The bound
     is for none of them by itself.
     """
-    rows = _Rows.read(sample)
-    chains = _correction_chains(rows, fits, delta, as_seed(rng)[0])
+    generator = as_seed(rng)[0]
+    rows = _Rows.read(sample, generator)
+    chains = _correction_chains(rows, fits, delta, generator)
     return at_least([chain for family in chains for chain in family], delta, _costs(rows, delta)[0])
 
 
@@ -700,12 +717,14 @@ class ProvenGain(Result):
 
 def worth(sample: Sample, confidence_level: float, rng: Seed = 0, within: ThresholdRange | None = None) -> ProvenGain:
     """Bound what acting on the forecast gains over no forecast, from all rows."""
-    return _worth(_Rows.read(sample, within), confidence_level, rng)
+    rng = as_seed(rng)[0]
+    return _worth(_Rows.read(sample, rng, within), confidence_level, rng)
 
 
 def worth_of_choice(chooser: Sample, judge: Sample, confidence_level: float, rng: Seed = 0) -> ProvenGain:
     """Bound the same from some rows alone; others, which are independent of them, choose from the start."""
-    rows = _Rows.read(judge)
+    rng = as_seed(rng)[0]
+    rows = _Rows.read(judge, rng)
     slot = 2 * _reached(chooser, rows.edges)[0] + chooser.event
     return _worth(rows, confidence_level, rng, np.bincount(slot, chooser.mass, 2 * len(rows.edges)).astype(np.float64))
 

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
 from rainproof.core.curve import SwitchCurve
-from rainproof.core.door import ThresholdRange, check_range
+from rainproof.core.door import BaseRate, ThresholdRange, check_range
 from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample, as_paired
-from rainproof.core.text import at_least, at_most, percent, rows
+from rainproof.core.text import SAME_GIVEN_OUTCOME, at_least, at_most, percent, population, rows
 from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask, decision_with
 from rainproof.errors import InputError
@@ -57,6 +57,9 @@ class SwitchGuarantee(Result):
         The seed of the orders of rows behind `gain_at_least`; None if a generator was given.
     anytime : bool
         Whether `harm_bound` holds at every number of rows at once, together with all others computed so.
+    base_rate : float, tuple of float or None
+        The event rate of the population, or its range, if it was stated. Of a range, `harm`, `gain` and `harm_bound`
+        are the largest at its ends, `curve` is that of its middle in log odds, and `gain_at_least` is None.
     """
 
     _kind = "switch_guarantee"
@@ -76,6 +79,7 @@ class SwitchGuarantee(Result):
     threshold_range: ThresholdRange | None
     seed: int | None
     anytime: bool = False
+    base_rate: BaseRate | None = None
 
     def band(self) -> dict[str, Floats]:
         """Return ``threshold``, ``loss``, ``low`` and ``high``: an interval for each threshold by itself, an estimate.
@@ -113,11 +117,15 @@ class SwitchGuarantee(Result):
             f"On {'this' if self.n == 1 else 'these'} {rows(self.n)} the largest loss is {at_most(self.harm)}"
             f"{_by(self.worst_task)}; the largest gain is {at_least(self.gain)}{_by(self.best_task)}.",
         ]
+        if self.base_rate is not None:
+            lines.append(f"All of this is about {population(self.base_rate)}, and assumes that {SAME_GIVEN_OUTCOME}.")
         return "\n".join(lines)
 
     def _proven_gain(self, level: str, who: str) -> str:
         if self.gain_at_least is None:
             why = "A bound at any time does not" if self.anytime else "Compressed rows of unequal weights cannot"
+            if isinstance(self.base_rate, tuple):
+                why = "A range of base rates does not"
             return f"{why} prove a gain in any decision."
         if self.gain_at_least == 0:
             return f"These rows do not prove a gain in any decision{who}."
@@ -149,6 +157,7 @@ def switch_guarantee(
     pos_label: Any = None,
     groups: ArrayLike | None = None,
     threshold_range: float | tuple[float, float] | None = None,
+    base_rate: BaseRate | None = None,
     confidence_level: float = 0.95,
     rng: Seed = 0,
     anytime: bool = False,
@@ -175,6 +184,9 @@ def switch_guarantee(
     threshold_range : float or (float, float), optional
         What decisions lose and gain that have one threshold, or whose thresholds all lie in this range, ends included.
         Choose it before the rows are seen. Default: every decision.
+    base_rate : float or pair of float, optional
+        The event rate of the population, or the range that it lies in, if these rows have another one (see `Sample`).
+        Not together with `sample_weight`, `groups` or `anytime`.
     confidence_level : float
         The probability, at least, that a bound holds for a sample drawn as stated; for each of the two bounds by
         itself.
@@ -223,15 +235,17 @@ def switch_guarantee(
     confidence_level = check_share(confidence_level, "confidence_level")
     generator, seed = as_seed(rng)
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
-    sample = as_paired(y_true, {"p_old": p_old, "p_new": p_new}, **columns)
+    sample = as_paired(y_true, {"p_old": p_old, "p_new": p_new}, **columns, base_rate=base_rate, rates=True)
     curve = sample.curve(*sample.forecasts).restricted(within := check_range(threshold_range))
+    ends = sample._ends()  # of a range of base rates
+    curves = [curve] if len(ends) == 1 else [end.curve(*sample.forecasts).restricted(within) for end in ends]
     doubt = 1 - confidence_level
-    worst, best = curve.chord(), curve.chord(back=True)
+    worst, best = (max((one.chord(back=back) for one in curves), key=lambda c: c.loss) for back in (False, True))
     return SwitchGuarantee(
         harm=worst.loss,
         gain=best.loss,
-        harm_bound=harm_bound(curve, sample, doubt, anytime=anytime),
-        gain_at_least=None if anytime else gain_at_least(sample, doubt, generator, within),
+        harm_bound=max(harm_bound(*pair, doubt, anytime=anytime) for pair in zip(curves, ends, strict=True)),
+        gain_at_least=None if anytime or len(ends) > 1 else gain_at_least(sample, doubt, generator, within),
         worst_task=worst_task(worst),
         best_task=worst_task(best),
         curve=curve,
@@ -243,6 +257,7 @@ def switch_guarantee(
         threshold_range=curve.within,
         seed=seed,
         anytime=anytime,
+        base_rate=sample.base_rate,
     )
 
 
@@ -251,11 +266,16 @@ def harm_bound(curve: SwitchCurve, sample: Sample, delta: float, *, anytime: boo
     if not isinstance(anytime, bool):
         raise InputError(f"anytime must be True or False; it is {anytime!r}")
     draws, effective_n = sample.n_draws, min(sample.effective_n, float(sample.n_draws))
+    classes = bounds.Classes.of(sample)
+    if anytime and classes is not None:
+        raise InputError("base_rate cannot be combined with anytime: the bound is for given outcomes")
     if anytime:
         bounds.check_equal(draws, effective_n)
 
     def charged_loss(tilt: float) -> float:
+        if classes is not None:
+            return 2 * curve.chord(classes.charge(tilt)).value
         rate, by_square = bounds.charge_rate(draws, effective_n, tilt)
         return 2 * curve.chord(rate, by_square=by_square).value
 
-    return bounds.at_most(charged_loss, draws, effective_n, delta, anytime=anytime)
+    return bounds.at_most(charged_loss, draws, effective_n, delta, anytime=anytime, classes=classes)

@@ -227,7 +227,7 @@ def find_threshold(
     sample = sample._ends()[0]._floor().in_order()
     both = "recall" in targets and len(targets) > 1  # each is then proven by itself
     proof = _Proof(targets, delta / 2 if both else delta, None if sample._rates is None else sample._rates[0])
-    rows = sample if sample._rates is None else _as_drawn(sample)
+    rows = sample if sample._rates is None else sample._as_drawn()._floor().in_order()
     found = _find(rows, proof, generator)
     table = sample.distinct()
     some = np.unique(np.linspace(0, len(table.prob) - 1, _POINTS).astype(np.int64))[::-1]
@@ -284,15 +284,6 @@ def _measures(table: DistinctTable, thresholds: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         return np.stack([hits / (hits + alarms), hits / (hits + flagged.false_negative),
                          alarms / (alarms + flagged.true_negative), hits + alarms])  # fmt: skip
-
-
-def _as_drawn(sample: Sample) -> Sample:
-    """The rows of a sample with a base rate as they were drawn, each of weight 1."""
-    if sample._rows is not None:
-        return Sample._of_known(replace(sample._rows, weight=None), sample.n, float(sample.n)).in_order()
-    cells = sample._cells
-    weight = np.stack([cells.count.astype(np.float64), np.zeros(len(cells.count))])
-    return Sample._from_cells(replace(cells, weight=weight, rise=0 * weight, squares=weight[0]))
 
 
 _Numbers = tuple[Any, Any, Any, Any]  # flagged events, flagged others, all events, all others

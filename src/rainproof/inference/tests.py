@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, overload
 
@@ -19,7 +20,15 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
 from rainproof.errors import InputError, ResolutionWarning
 from rainproof.inference.options import Progress, Rng, Seed, as_seed, check_resamples, check_share, spawned
-from rainproof.inference.resampling import Draw, DrawnLater, as_resampler, draw_batches, quantile
+from rainproof.inference.resampling import (
+    Draw,
+    DrawnLater,
+    ResamplerByOutcome,
+    as_resampler,
+    by_outcome,
+    draw_batches,
+    quantile,
+)
 from rainproof.inference.statistics import (
     STATISTICS,
     Evaluate,
@@ -132,6 +141,7 @@ def calibration_test(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
     statistic: str | Measuring = "combined",
     measure: str | Measuring = "soft_binned_cdl",
     n_resamples: int = 999,
@@ -145,6 +155,7 @@ def calibration_test(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
     statistic: list[Any] | tuple[Any, ...],
     measure: str | Measuring = "soft_binned_cdl",
     n_resamples: int = 999,
@@ -157,6 +168,7 @@ def calibration_test(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    base_rate: float | None = None,
     statistic: str | Measuring | list[Any] | tuple[Any, ...] = "combined",
     measure: str | Measuring = "soft_binned_cdl",
     n_resamples: int = 999,
@@ -179,6 +191,9 @@ def calibration_test(
         The weight of each row; taken as given, not as random.
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    base_rate : float, optional
+        The event rate of the population, if these rows have another one (see `Sample`): whether the forecaster is
+        calibrated there.
     statistic : str or callable, or a list of them
         The test statistic: "combined", which finds errors of any kind, a name of `list_measures()`, or a function
         that takes one `Sample`. Large values must speak against calibration. Several are tested with the same draws.
@@ -231,6 +246,15 @@ def calibration_test(
     within a cell, their sum and their sum of squares are kept. The observed statistic is there taken of the same
     pooled cells, so the test is of the statistic as far as cells can tell it.
 
+    With `base_rate` r, outcomes are redrawn at the event rate s of these rows, with the log odds
+    :math:`\mathrm{logit}\, p_t + \mathrm{logit}\, s - \mathrm{logit}\, r`: the law that they have, given the
+    predictions, if the forecaster is calibrated in the population. The number of events is not held fixed: given it,
+    predictions that are wrong by one factor of the odds, as those of a model fitted to undersampled rows are, could not
+    be told from calibrated ones. As s is known from the rows, they deviate less from their expectation than the draws,
+    and the test rejects calibrated forecasters less often than it may; docs/benchmarks/study-base-rate.md has how
+    often. "combined" is of the rows as they are, with predictions moved to their event rate; measures are those of the
+    population.
+
     A resample of SCDL or of "combined" costs one pass over the distinct predictions, without sorting; other
     statistics cost as much as on sorted rows.
 
@@ -250,7 +274,7 @@ def calibration_test(
     >>> test.p_value, test.rejects()
     (0.001, True)
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
     sample._refuse_draws("calibration_test")
     alone = not isinstance(statistic, list | tuple)
     tested = [as_test_statistic(one) for one in (statistic if isinstance(statistic, list | tuple) else [statistic])]
@@ -310,20 +334,37 @@ def too_coarse(null_mean: float, cells: int) -> tuple[str, ...]:
     )
 
 
+class _AtBaseRate:
+    """A measure of rows that are redrawn at the event rate that they have, for a population with another one."""
+
+    def __init__(self, statistic: Statistic, atoms: ResamplerByOutcome) -> None:
+        self._evaluate, self._atoms = statistic.on(atoms), atoms
+
+    def many(self, draw: Draw) -> Floats:
+        """Return the measure of each row of ``draw.positive``, which has numbers of events."""
+        return np.array([self._evaluate(self._atoms.weighed(events)) for events in draw.positive])
+
+
 def redrawn(
     sample: Sample, statistics: Sequence[Statistic], size: int, rng: Rng | list[Rng], progress: Progress | None = None
 ) -> tuple[Floats, Floats]:
     """The statistics of the sample, and of calibrated forecasters with its predictions: one a row, the same for all."""
-    atoms = as_resampler(sample)
+    rated = None if sample._rates is None else by_outcome(sample)
+    atoms = as_resampler(sample if rated is None else sample._as_drawn())
+    if rated is not None:  # outcomes are those of a forecaster that is calibrated for the population
+        atoms = replace(atoms, prob=rated.here(atoms.prob))
     if all(map(_is_built_in, statistics)):
         atoms = with_fewer_cells(atoms)
-    functions, coin = [statistic.on(atoms) for statistic in statistics], atoms.coin(atoms.prob)
+    functions: list[Evaluate | _AtBaseRate] = [
+        _AtBaseRate(one, rated) if rated is not None and not _is_built_in(one) else one.on(atoms) for one in statistics
+    ]
+    coin = atoms.coin(atoms.prob)
 
     pooled = [function for function in functions if type(function) is Evaluate]
 
     def values(draw: Draw) -> Floats:
         shared = pooled[0].samples(draw) if pooled else []
-        columns = [each.of(shared) if each in pooled else each.many(draw) for each in functions]
+        columns = [each.of(shared) if type(each) is Evaluate else each.many(draw) for each in functions]
         return np.stack(columns, axis=1)
 
     draws = draw_batches(

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from rainproof.core.cells import check_grid
-from rainproof.core.door import ColumnNames, plain
-from rainproof.core.sample import Sample
+from rainproof.core.door import BaseRate, ColumnNames, plain
+from rainproof.core.sample import Sample, with_rate
 from rainproof.core.segments import OLD_CELL, Segments, from_grouped
 from rainproof.errors import InputError
 from rainproof.io.databases import Table, is_database, read_database
@@ -200,6 +200,7 @@ class _Options(TypedDict, total=False):
     confidence_words: Mapping[str, float] | None
     trials: str | None
     drop_missing: bool
+    base_rate: BaseRate | None
     sep: str | None
     progress: Progress | None
 
@@ -250,6 +251,7 @@ def scan(
     confidence_words: Mapping[str, float] | None = None,
     trials: str | None = None,
     drop_missing: bool = False,
+    base_rate: BaseRate | None = None,
     sep: str | None = None,
     progress: Progress | None = None,
 ) -> Sample | Segments:
@@ -301,6 +303,9 @@ def scan(
     drop_missing : bool
         Whether rows with a null or a NaN in a column that is read (also of `by`) are left out, with a warning that
         counts them, instead of being an error.
+    base_rate : float or pair of float, optional
+        The event rate of the population, or its range, if these rows have another one (see `Sample`). Not together with
+        `weight` or `by`.
     sep : str, optional
         What separates the columns of text files. Default: recognised from the first line.
     progress : callable, optional
@@ -368,7 +373,7 @@ def scan(
                 "view, labels, percent, confidence_words, trials and drop_missing are for rows in this process, "
                 "not for those of another engine"
             )
-        return aggregate(source, spec, grid, progress=progress)
+        return stating(aggregate(source, spec, grid, progress=progress), base_rate)
     need_pyarrow()
     from rainproof.io.ingest import BinaryIngest, MulticlassIngest, feed
     from rainproof.io.sources import local_sources
@@ -381,7 +386,16 @@ def scan(
     else:
         ingest = BinaryIngest(spec, grid, parse=parse)
     feed(sources, spec, ingest, progress)
-    return ingest.result()
+    return stating(ingest.result(), base_rate)
+
+
+def stating(found: Sample | Segments, base_rate: BaseRate | None) -> Sample | Segments:
+    """State the base rate of rows that were read; refuse that of segments."""
+    if base_rate is None:
+        return found
+    if isinstance(found, Segments):
+        raise InputError("base_rate cannot be combined with by: that of a segment is not that of all rows")
+    return with_rate(found, base_rate, rates=True)
 
 
 def sql(

@@ -14,7 +14,7 @@ from pyarrow import csv
 
 from rainproof.core import door
 from rainproof.core.cells import CellAccumulator
-from rainproof.core.door import ColumnNames, Rows
+from rainproof.core.door import BaseRate, ColumnNames, Rows
 from rainproof.core.files import atomic_output
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
@@ -23,7 +23,7 @@ from rainproof.io import ingest
 from rainproof.io.columns import Array, NumberColumn, as_mask, as_numpy, is_text, split_nulls
 from rainproof.io.databases import is_database
 from rainproof.io.files import Location, Write, check_writable, file_batches, format_of, open_writer
-from rainproof.io.reading import GRID, ColumnSpec, Progress, scan
+from rainproof.io.reading import GRID, ColumnSpec, Progress, scan, stating
 from rainproof.io.sources import local_sources
 
 
@@ -40,6 +40,7 @@ def keep_rows(
     by: Sequence[str] = (),
     at_most: int | None = None,
     fractional: bool = False,
+    base_rate: BaseRate | None = None,
     sep: str | None = None,
     progress: Progress | None = None,
     **reading: Any,
@@ -48,7 +49,7 @@ def keep_rows(
 
     Parameters
     ----------
-    source, prob, outcome, sep, progress
+    source, prob, outcome, base_rate, sep, progress
         As for `scan`; for rows in this process. Several columns in `prob` are several forecasts.
     groups : str or sequence of str
         The columns of groups: rows that are the same in all of them are one.
@@ -75,8 +76,9 @@ def keep_rows(
     try:
         ingest.feed(sources, spec, keeper, progress)
     except _TooManyError:
-        return scan(source, first, outcome, by=spec.by or None, progress=progress, **reading)
-    return keeper.result()
+        found = scan(source, first, outcome, by=spec.by or None, progress=progress, **reading)
+        return stating(found, base_rate)
+    return stating(keeper.result(), base_rate)
 
 
 class _Keeper(ingest.BinaryIngest):

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from rainproof.core.arrays import Floats
-from rainproof.core.door import ThresholdRange
+from rainproof.core.door import BaseRate, ThresholdRange
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
-from rainproof.core.text import KEEPS_RANKING, at_least, at_most, percent, rows
+from rainproof.core.text import KEEPS_RANKING, SAME_GIVEN_OUTCOME, at_least, at_most, percent, population, rows
 from rainproof.inference.guarantees import guarantee
 from rainproof.inference.proofs import gain_of_choice
+from rainproof.inference.resampling import by_outcome
 from rainproof.inference.switches import harm_bound
 from rainproof.recalibration.methods import IDENTITY, correction
 from rainproof.recalibration.selection import Division
@@ -52,6 +54,9 @@ class Certificate(Result):
     grid : int or None
         From a compressed sample: the bounds are for predictions rounded down to multiples of ``1/grid`` before the map
         is applied. None if they are for the predictions themselves.
+    base_rate : float, tuple of float or None
+        The event rate of the population, or its range, if it was stated. The upper bounds hold for all of a range, the
+        estimate is for its middle in log odds, and no gain is proven.
     """
 
     harm_bound: float
@@ -65,6 +70,7 @@ class Certificate(Result):
     n: int
     groups: int | None
     grid: int | None
+    base_rate: BaseRate | None = None
 
     def __str__(self) -> str:
         which = "" if self.threshold_range is None else f" {self.threshold_range}"
@@ -82,13 +88,18 @@ class Certificate(Result):
             )
         rounded = f", for probabilities rounded down to multiples of 1/{self.grid} before the map" if self.grid else ""
         drawn = "rows" if self.groups is None else f"{self.groups:,} groups of rows"
+        where = f"independently from the population in which the map will be used{rounded}"
+        if self.base_rate is not None:
+            where = (
+                f"independently given their outcomes{rounded}. They are about {population(self.base_rate)}, if "
+                f"{SAME_GIVEN_OUTCOME}"
+            )
         return (
             f"From {rows(self.n)} that the map was not fitted to, in expectation, in shares of what is at stake:\n"
             f"{switched}\n"
             "Acting on the recalibrated probabilities as they are loses at most "
             f"{at_most(self.loss_bound)} in any decision{which}, {KEEPS_RANKING}.\n"
-            f"Each statement holds with {percent(self.confidence_level)} confidence, if the {drawn} were drawn "
-            f"independently from the population in which the map will be used{rounded}."
+            f"Each statement holds with {percent(self.confidence_level)} confidence, if the {drawn} were drawn {where}."
         )
 
 
@@ -108,21 +119,23 @@ def certify(
     joined = Sample._join(moved)
     promise = guarantee(joined, response="as_is", confidence_level=confidence_level, threshold_range=within)
     pair = Sample._join([part._pair(part.prob, new) for (part, _), new in zip(held, value, strict=True)])
-    curve, proven = pair.curve("old", "new").restricted(within), (0.0, 0.0)
+    ends = pair._ends()  # of a range of base rates
+    curves, proven = [end.curve("old", "new").restricted(within) for end in ends], (0.0, 0.0)
     if chooser is not None:
         proven = gain_of_choice(chooser, pair, doubt, within=within)
     return Certificate(
-        harm_bound=0.0 if chooser is None else harm_bound(curve, pair, doubt),
+        harm_bound=0.0 if chooser is None else max(map(harm_bound, curves, ends, [doubt] * len(ends))),
         gain_at_least=proven[1],
         gain_estimate=proven[0],
-        harm=curve.chord().loss,
-        gain=curve.chord(back=True).loss,
+        harm=max(curve.chord().loss for curve in curves),
+        gain=max(curve.chord(back=True).loss for curve in curves),
         loss_bound=promise.bound,
         threshold_range=within,
         confidence_level=confidence_level,
         n=pair.n,
         groups=pair.groups,
         grid=held[0][0].grid,
+        base_rate=pair.base_rate,
     )
 
 
@@ -146,6 +159,10 @@ class HeldOutRates(Result):
 
 def held_out_rates(held: Sample, confidence_level: float) -> HeldOutRates | None:
     """Pool rows with neighbouring predictions; None without rows."""
+    if held._rates is not None:  # rates move to the base rate by one factor of the odds
+        found, units = held_out_rates(held._as_drawn(), confidence_level), by_outcome(held)
+        rates: dict[str, Any] = {name: units.there(getattr(found, name)) for name in ("event_rate", "low", "high")}
+        return found and replace(found, overall=held.event_rate, **rates)
     weight, even = held.mass, held.sample_weight is None or held.counts is not None
     if not weight.sum() > 0:
         return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from rainproof.core.door import ThresholdRange, check_range, is_plain_label
+from rainproof.core.door import ThresholdRange, check_base_rate, check_range, is_plain_label
 from rainproof.core.piecewise import SLOPE_UNIT, UNIT, PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.errors import InputError, MissingExtraError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _TYPES = {"float": (float,), "int": (int,), "bool": (bool,), "str": (str,), "int | None": (int, NoneType)}
 _TYPES["float | None"] = (float, NoneType)
+_TYPES["BaseRate | None"] = (float, list, NoneType)
 
 Record = TypeVar("Record", bound=Result)
 Labels = tuple[str | None, ...]
@@ -77,6 +78,8 @@ def record_of(cls: type[Record], data: Any) -> Record:
             data = {**data, name: range_of(data[name])}
         elif kind != "Any" and type(data[name]) not in _TYPES[kind]:
             raise InputError(f"{name!r} of a {cls.__name__} must be of type {kind}; it is {data[name]!r}")
+    if isinstance(data.get("base_rate"), list):
+        data = {**data, "base_rate": check_base_rate(data["base_rate"])}
     return cls(**data)
 
 

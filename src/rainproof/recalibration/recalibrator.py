@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import ClassSample, as_classes
 from rainproof.core.door import (
+    BaseRate,
     ColumnNames,
     ThresholdRange,
     check_aligned,
@@ -57,7 +58,16 @@ from rainproof.recalibration.export import (
     segment_of,
 )
 from rainproof.recalibration.methods import IDENTITY, METHODS
-from rainproof.recalibration.selection import CERTIFIED, Candidate, Division, cannot_fit, divide, mean_map, read_rows
+from rainproof.recalibration.selection import (
+    CERTIFIED,
+    FEWEST_OF_AN_OUTCOME,
+    Candidate,
+    Division,
+    cannot_fit,
+    divide,
+    mean_map,
+    read_rows,
+)
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -211,6 +221,7 @@ class Recalibrator(Saved):
     `task`. docs/guide/classes.md has an example.
 
     Rows must be drawn independently from the population in which the map will be used (groups of rows, with `groups`).
+    With `base_rate` only predictions given the outcome must be distributed as there.
 
     Examples
     --------
@@ -272,6 +283,7 @@ class Recalibrator(Saved):
         by: ArrayLike | Mapping[str, ArrayLike] | None = None,
         labels: Sequence[Any] | None = None,
         task: Any = None,
+        base_rate: BaseRate | None = None,
     ) -> Self:
         """Fit the map, and prove what it does.
 
@@ -295,6 +307,11 @@ class Recalibrator(Saved):
             The labels of the classes, if `p` has a column for each. Default: the names of a frame's columns, or 0, 1...
         task : ClassTask, optional
             With more than two classes: a decision whose saving the certificate proves.
+        base_rate : float or pair of float, optional
+            The event rate of the population in which the map will be used, if these rows have another one (see
+            `Sample`): the map mends the predictions to it. Of a range it is fitted for the middle in log odds, and the
+            upper bounds of the certificate hold for all of it; no gain is proven then. Not together with
+            `sample_weight`, `groups` or `by`.
 
         Returns
         -------
@@ -304,7 +321,7 @@ class Recalibrator(Saved):
         if y is not None or isinstance(p, ClassSample):
             columns = {"sample_weight": sample_weight, "groups": groups, "labels": labels, "pos_label": pos_label}
             given = (p, y) if isinstance(p, ClassSample) else (y, p)
-            several = as_classes(*given, names=ColumnNames(label="y", prob="p"), by=by, **columns)
+            several = as_classes(*given, names=ColumnNames(label="y", prob="p"), by=by, base_rate=base_rate, **columns)
             if several is not None:
                 self._fit_classes(several, task)
                 return self
@@ -317,7 +334,7 @@ class Recalibrator(Saved):
             sample_weight = None
         elif labels is not None:
             raise InputError("labels are for predictions with a column for each class; p has one column")
-        self._fit(read_rows(p, y, sample_weight, pos_label, groups, by))
+        self._fit(read_rows(p, y, sample_weight, pos_label, groups, by, base_rate))
         return self
 
     def _fit(self, rows: Sample | Segments, *, hold_out: bool | None = None) -> Division | None:
@@ -338,7 +355,9 @@ class Recalibrator(Saved):
             self._by, self._maps, self._rates = by, {}, None
             self.n_, self.groups_ = sample.n, sample.groups
             return None
-        hold_out = sample.n_draws >= CERTIFIED if hold_out is None else hold_out
+        if hold_out is None:
+            rarer = CERTIFIED if sample._rates is None else min(sample._events, sample.n - sample._events)
+            hold_out = sample.n_draws >= CERTIFIED and rarer >= FEWEST_OF_AN_OUTCOME
         whole, segments = divide(rows, rng, hold_out=hold_out)
         _check_segments(segments)
         found, candidates = mean_map(whole, methods)

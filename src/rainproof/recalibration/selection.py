@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats, Frozen, Ints
-from rainproof.core.cells import CellTable
 from rainproof.core.classes import ClassSample
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import ColumnNames, Rows
+from rainproof.core.door import BaseRate, ColumnNames, Rows
 from rainproof.core.piecewise import UNIT, PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
@@ -26,6 +25,8 @@ FOLDS = 5
 _FEWEST = 20  # rows; with fewer, folds would be fitted to a handful
 CERTIFIED = 2000
 """With fewer draws a certificate says next to nothing, and costs rows that the map needs."""
+FEWEST_OF_AN_OUTCOME = 100
+"""With a base rate: fewer rows of an outcome are not divided for a certificate."""
 _LEAST_WEIGHT = 0.01  # of a map in the mean: more pieces would change next to nothing
 _HELD_OUT = 0.25  # of the rows for each proof: the bounds shrink like n^(-2/3), so a quarter loses little
 _ENTRIES = 1 << 12  # of a table; where there are more predictions, neighbours are pooled
@@ -44,7 +45,7 @@ class Division:
         Distinct predictions in increasing order; the means of neighbouring ones where there are very many.
     weight : ndarray of shape (folds, 2, k)
         How many rows of each fold have them, without the event and with it. Unequal weights are scaled to the effective
-        number of rows.
+        number of rows; with a base rate it is how many rows of the population they stand for.
     held_out : tuple of Sample
         The rows that no map is fitted to, for each proof; none where nothing is to be proven.
     """
@@ -75,6 +76,7 @@ def read_rows(
     pos_label: Any,
     groups: ArrayLike | None,
     by: ArrayLike | Mapping[str, ArrayLike] | None,
+    base_rate: BaseRate | None = None,
 ) -> Sample | Segments:
     """Check the arguments of `Recalibrator.fit`; the rows of segments are divided with all others."""
     if isinstance(p, Segments | Sample):
@@ -82,12 +84,17 @@ def read_rows(
             raise InputError(f"a {type(p).__name__} holds outcomes, weights and labels already: pass it alone")
         if (isinstance(p, Segments) or p.grid is not None) and (groups is not None or by is not None):
             raise InputError("groups and by need rows: a compressed sample does not keep them")
-        sample: Sample | Segments = p if isinstance(p, Segments) else as_sample(p, groups=groups, by=by)
+        if isinstance(p, Segments) and base_rate is not None:
+            raise InputError("base_rate cannot be combined with segments: that of a segment is not that of all rows")
+        sample: Sample | Segments = p
+        if isinstance(p, Sample):
+            sample = as_sample(p, groups=groups, by=by, base_rate=base_rate, rates=True)
     elif y is None:
         raise InputError("y is missing: pass p and y, or one Sample")
     else:
         names = ColumnNames(label="y", prob="p")
-        sample = as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label, groups=groups, by=by, names=names)
+        columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
+        sample = as_sample(y, p, **columns, names=names, base_rate=base_rate, rates=True)
     return sample.by_segment() if isinstance(sample, Sample) and sample._segments is not None else sample
 
 
@@ -140,7 +147,9 @@ def _pooled(sample: Sample, part: Ints) -> tuple[Floats, Floats, Ints]:
     order = np.argsort(prob, kind="stable")  # quick for rows in order
     order = order if sample.sample_weight is None else order[mass[order] > 0]
     ordered, share = prob[order], mass[order]
-    if sample.sample_weight is not None:
+    if sample._rates is not None:
+        share = np.take(_counted(sample), sample.event[order])
+    elif sample.sample_weight is not None:
         share = share * (share.sum() / (share**2).sum())
     first = np.flatnonzero(np.diff(ordered, prepend=-1.0))  # where each distinct prediction begins
     first = first[_pools(ordered[first], first / max(len(ordered), 1))]
@@ -155,6 +164,15 @@ def _pooled(sample: Sample, part: Ints) -> tuple[Floats, Floats, Ints]:
     return np.clip(mean, given[first], given[last]), table, entry  # equal predictions exactly as they are
 
 
+def _counted(sample: Sample) -> tuple[float, float]:
+    """How many rows of the population one without the event and one with it stand for, if there is a base rate.
+
+    There are then so many that the event rate among them is known as precisely as the difference of the two outcomes.
+    """
+    here, there = sample._events / sample.n, sample.event_rate
+    return here / there, (1 - here) / (1 - there)
+
+
 def _pools(prob: Floats, rank: Floats) -> Ints:
     """Where pools of neighbours begin, given distinct predictions in order and the share of rows below each."""
     if len(prob) <= _ENTRIES:
@@ -166,14 +184,15 @@ def _pools(prob: Floats, rank: Floats) -> Ints:
 
 def _divided_cells(sample: Sample, rng: np.random.Generator, proofs: int) -> Division:
     numbers = sample._parts(folds=FOLDS, held_out=[_HELD_OUT] * proofs, rng=rng)
-    prob, table, _ = _pooled_cells(sample._cells, numbers[:FOLDS])
+    prob, table, _ = _pooled_cells(sample, numbers[:FOLDS])
     held_out = tuple(sample._thinned(counts) for counts in numbers[FOLDS:])
     return Division(prob=prob, weight=table, held_out=held_out)
 
 
-def _pooled_cells(cells: CellTable, numbers: Ints) -> tuple[Floats, Floats, Ints]:
+def _pooled_cells(sample: Sample, numbers: Ints) -> tuple[Floats, Floats, Ints]:
     """The same as `_pooled` of cells, given the number of rows of each fold in them."""
-    if not cells.has_equal_weights:
+    cells = sample._cells
+    if not sample._divisible:
         raise InputError("unequal weights need rows: a compressed sample cannot be split row by row")
     cell, entry = np.unique(cells.slot >> 1, return_inverse=True)
     middle = np.minimum((cell + 0.5) / cells.m, 1.0)  # not the mean: rows held out would move it
@@ -185,7 +204,8 @@ def _pooled_cells(cells: CellTable, numbers: Ints) -> tuple[Floats, Floats, Ints
     entry = pool[entry]
     slot = (cells.slot & 1) * size + entry
     table = np.stack([np.bincount(slot, one, 2 * size) for one in numbers]).astype(np.float64)
-    return mean, table.reshape(len(numbers), 2, size), entry
+    table = table.reshape(len(numbers), 2, size)
+    return mean, table if sample._rates is None else table * np.reshape(_counted(sample), (2, 1)), entry
 
 
 def _merged(parts: Sequence[Division]) -> Division:
@@ -243,7 +263,7 @@ def cross_fit(sample: Sample, rng: np.random.Generator, *, methods: Sequence[str
     """Fit the mean of the maps without each fold, and without each two."""
     sample = sample.in_order()
     fold = sample._parts(folds=FOLDS, rng=rng)
-    prob, weight, entry = _pooled(sample, fold) if sample.grid is None else _pooled_cells(sample._cells, fold)
+    prob, weight, entry = _pooled(sample, fold) if sample.grid is None else _pooled_cells(sample, fold)
     one, other = np.triu_indices(FOLDS)  # without both of these folds: also twice the same
     value, loss = _scored(prob, weight, methods, one, other)
     mean = np.empty((FOLDS, FOLDS, len(prob)))
