@@ -137,8 +137,10 @@ def test_a_forecast_that_may_cost_less_once_recalibrated_is_named():
     assert s.commands == ("s['low'].recalibrator.predict(p_new)",)
     assert "\n    s['low'].recalibrator.predict(p_new)\n" in str(s)
     bare = rainproof.assess_many({"noisy": (y, noisy), "low": (y, p**3)}, **FAST)
-    assert bare.headline.startswith("Take low, recalibrated: its Brier score, which is the cost averaged over all")
-    assert bare.headline.endswith("Which is best for you depends on your costs (task=).")
+    assert bare.headline.startswith(
+        "Take low, recalibrated: its Brier score (the cost averaged over all thresholds) is"
+    )
+    assert bare.headline.endswith("For your own costs it may be another (task=).")
     assert bare.taken.advised_brier == bare.taken.brier_recalibrated < bare.first.brier_score
     better = bare["low"].recalibrator.predict(p**3)
     assert bare.taken.brier_recalibrated == pytest.approx(rainproof.measures.brier_score(y, better), abs=0.002)

@@ -306,7 +306,7 @@ def test_the_best_cut_off_is_named():
     task = replace(own(cut), best_threshold=0.31)
     found = judge(evidence(calibration=OFF, saved=SAVES), task)
     assert "best cut-off 31%" in found.table[0]
-    assert found.reason.endswith(" By the estimate, acting from 31% on as they are costs least: 0.15.")
+    assert found.reason.endswith(" Without a map: acting from 31% on as they are costs least, 0.15 by the estimate.")
     assert found.rule is Rule.RECALIBRATED
     for cost, at in ((0.161, 0.31), (0.17, 0.31), (0.15, 2.0)):  # the same when rounded; more; never acting
         other = judge(
@@ -328,10 +328,12 @@ def test_what_the_map_itself_does_is_said_where_it_is_not_what_the_table_has():
 def test_rare_events_are_said_to_leave_little_to_gain():
     rare = calibration(0.001, "too high", mean_prediction=0.02, event_rate=0.0104)
     found = judge(evidence(calibration=rare, gain=gain(-0.001, 0.002), tolerance=0.5))
-    assert found.reason.endswith("; events are rare, so even perfect foresight gains at most 1.0%.")
+    assert found.reason.endswith("; events are rare: even perfect foresight gains at most 1.0% over no forecast.")
+    harmful = judge(evidence(calibration=rare, gain=gain(0.17, 0.18)))
+    assert "foresight" not in harmful.reason  # it mends harm, which is more than foresight gains over no forecast
     assert found.next_step.endswith("your own threshold on (1% if a miss costs 99 times a false alarm).")
     other = judge(evidence(calibration=calibration(mean_prediction=0.97, event_rate=0.98)))
-    assert other.reason.endswith("; cases without the event are rare, so even perfect foresight gains at most 2.0%.")
+    assert "; cases without the event are rare: even perfect foresight gains at most 2.0% over no" in other.reason
     assert other.next_step.endswith("(98% if a false alarm costs 49 times a miss).")
     assert "rare" not in judge(evidence()).reason
 

@@ -402,3 +402,11 @@ def test_odd_forecasts_make_pages_without_a_complaint(browser, tmp_path, case):
     assert not re.search(r"\b(None|null|undefined|NaN|nan|inf)\b", text)
     browser.unfold()
     assert browser.complaints() == []
+
+
+def test_a_constant_has_no_table_of_what_it_says_and_says_what_that_rests_on():
+    y = np.arange(400) % 5 == 0
+    a = rainproof.assess(y, np.full(400, 0.25), measures=[], n_resamples=19)
+    page = to_html(a)
+    assert 'class="ways"' not in page
+    assert a.verdict.basis in page

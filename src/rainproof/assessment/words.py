@@ -278,14 +278,14 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     if e.grade == "recalibrate" and e.gain is not None:
         gain = e.gain.share
         if gain.low <= 0:
-            least = f"at most {share(max(gain.high, 0.0))} of what is at stake"
-            return f"In the decision that gains most, recalibrating gains {least} ({level} interval){_foresight(e)}."
+            least = f"at most {share(max(gain.high, 0.0))} of what is at stake ({level} interval)"
+            return f"In the decision that gains most, recalibrating gains {least}{_foresight(e, gain.high)}."
         return (
             f"In the decision that gains most (such as: act from {share(e.gain.threshold)} on), recalibrating gains "
-            f"about {share(gain.value)} of what is at stake ({span(gain)}){_foresight(e)}."
+            f"about {share(gain.value)} of what is at stake ({span(gain)}){_foresight(e, gain.high)}."
         )
     if e.grade == "use" or e.skill is None:
-        return f"{_loss(e)}{_foresight(e)}."
+        return f"{_loss(e)}{_foresight(e, 0.0)}."
     if e.grade == "avoid":
         if e.constant:
             return "A constant says nothing about a single case that the event rate does not say."
@@ -295,11 +295,11 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     return f"S{number[1:]}" if e.useful else f"It is not clear whether they gain over no forecast: {number}"
 
 
-def _foresight(e: Evidence) -> str:
+def _foresight(e: Evidence, gained: float) -> str:
     """Why shares of what is at stake are small where an outcome is rare: so is what there is to gain."""
-    if not e.rare:
+    if not e.rare or gained > e.rarer:  # more than that can only be gained over harm that the forecast does
         return ""
-    return f"; {_rarer(e)[1]} are rare, so even perfect foresight gains at most {share(e.rarer)}"
+    return f"; {_rarer(e)[1]} are rare: even perfect foresight gains at most {share(e.rarer)} over no forecast"
 
 
 def _loss(e: Evidence) -> str:
@@ -336,7 +336,7 @@ def _cutoff(task: TaskResult) -> str:
     others = [rule for rule in costs if rule not in (Rule.CUTOFF, Rule.PERFECT)]
     if any(costs[rule].value <= costs[Rule.CUTOFF].value or shown[rule] == shown[Rule.CUTOFF] for rule in others):
         return ""
-    return f" By the estimate, acting from {share(at)} on as they are costs least: {shown[Rule.CUTOFF]}."
+    return f" Without a map: acting from {share(at)} on as they are costs least, {shown[Rule.CUTOFF]} by the estimate."
 
 
 def _costs_shown(task: TaskResult) -> dict[Rule, str]:
@@ -832,8 +832,8 @@ def best_forecast(found: AssessmentSet) -> str:
     if not costs:
         if found.best == name and not how:
             return f"Take {name}: a switch to it gains more in one decision than it loses in any."
-        least = f"its Brier score, which is the cost averaged over all thresholds, is the least, {size}{estimate}{same}"
-        return f"Take {name}{how}: {least}. Which is best for you depends on your costs ({found._voice.costs})."
+        least = f"its Brier score (the cost averaged over all thresholds) is the least, {size}{estimate}{same}"
+        return f"Take {name}{how}: {least}. For your own costs it may be another ({found._voice.costs})."
     if not how:
         clear = "" if found.best == name else "; it is not clear whether it costs less than all others"
         return f"For your costs, take {name}: {size}, the least of {many} forecasts{clear}{same}."

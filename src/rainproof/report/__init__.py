@@ -228,7 +228,7 @@ def _forecasts_table(found: AssessmentSet) -> str:
     head, *lines = words.standings(found)
     heads = [name[:1].upper() + name[1:] for name in head]
     columns = [Column(name, itemgetter(k), None if k else short) for k, name in enumerate(heads)]
-    return table("Forecasts, best first", "models", columns, lines)
+    return table("Forecasts, best first as they are", "models", columns, lines)
 
 
 def _measures_table(found: AssessmentSet) -> str:

@@ -160,17 +160,18 @@ def _tiles(a: Assessment, index: int) -> str:
 
 def _ways(a: Assessment, index: int) -> str:
     """The table of the verdict, with what it rests on."""
-    if not a.verdict.table:
-        return ""
-    head, *body = a.verdict.table
-    rows = f"<thead>{html_rows(head, [])}</thead><tbody>{html_rows([], body)}</tbody>"
     draws = "rows" if a.evidence.groups is None else "groups"
     weights = f" Weighted: {count(a.summary.effective_n)} effective {draws}." if a.summary.weighted else ""
+    basis = f'<p class="small">{escape(a.verdict.basis + weights)}</p>'
+    if not a.verdict.table:
+        return f'<section class="card">{basis}</section>'
+    head, *body = a.verdict.table
+    rows = f"<thead>{html_rows(head, [])}</thead><tbody>{html_rows([], body)}</tbody>"
     table = html_element("table", rows, class_="ways", aria_labelledby=f"ways-{index}")
     return (
         f'<section class="card"><h2 id="ways-{index}">Ways to act, side by side</h2>'
         + html_element("div", table, class_="scroll", role="region", tabindex="0", aria_labelledby=f"ways-{index}")
-        + f'<p class="small">{escape(a.verdict.basis + weights)}</p></section>'
+        + f"{basis}</section>"
     )
 
 
