@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.build
 
-.PHONY: demo test fuzz audit test-bare test-minimum test-sanitizers lint types imports pytest docs schemas bench paper clean
+.PHONY: demo test fuzz audit test-bare test-minimum test-sanitizers lint types imports pytest docs schemas bench race race-quick paper clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/rainproof demo build/demo
@@ -81,6 +81,24 @@ schemas: $(VENV)/.tested
 bench: $(VENV)/.benched
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.assess
+
+# rainproof beside what people use today, in an environment of its own; stopped, it goes on where it was.
+race: build/race/.ready
+	OMP_NUM_THREADS=1 build/race/bin/python -m benchmarks.race
+
+# The same with few samples of few rows, in ten minutes at most: the tables and pages are in build/race-quick.
+race-quick: build/race/.ready
+	OMP_NUM_THREADS=1 build/race/bin/python -m benchmarks.race --quick --minutes 8 --results build/race-quick/data --docs build/race-quick
+
+PYTHON_312 ?= python3.12
+build/race/.ready: $(SOURCES) $(wildcard benchmarks/race/requirements*.txt)
+	@test -x build/race/bin/python || $(PYTHON) -m venv build/race
+	build/race/bin/python -m pip install --quiet -r benchmarks/race/requirements.txt .
+	@if $(PYTHON_312) -c pass 2>/dev/null; then \
+		test -x build/race-3.12/bin/python || $(PYTHON_312) -m venv build/race-3.12; \
+		build/race-3.12/bin/python -m pip install --quiet -r benchmarks/race/requirements-3.12.txt; \
+	else echo "calibre needs Python 3.12 and is left out: make race PYTHON_312=/path/to/python3.12"; fi
+	@touch $@
 
 # Every table, figure and statement of the paper; stopped, it goes on where it was.
 paper: $(VENV)/.papered

@@ -22,7 +22,8 @@ import numpy as np
 
 import rainproof
 from benchmarks.data import make_data
-from benchmarks.memory import ENVIRONMENT, peak, reset_peak
+from benchmarks.machine import peak, reset_peak
+from benchmarks.memory import ENVIRONMENT
 from benchmarks.tables import Table, figures, size
 
 SIZES = tuple(10**k for k in range(2, 9))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 _STAT = Path("/proc/stat")
+_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def cores() -> int:
@@ -29,20 +31,45 @@ def describe(peers: Sequence[str]) -> list[tuple[str, str]]:
     torch = ["torch"] if {"netcal", "torchmetrics"} & set(peers) else []
     packages = ("rainproof", "numpy", *peers, *torch)
     return [
-        ("processor", f"{_processor()}, {cores()} cores usable"),
+        ("processor", f"{processor()}, {cores()} cores usable"),
         ("system", f"{platform.system()} {platform.machine()}"),
         ("Python", platform.python_version()),
         *((name, version(name) or "not installed") for name in packages),
     ]
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Return the name of the processor."""
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text().splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or "unknown"
+
+
+def reset_peak() -> int:
+    """Reset the peak, and return the memory in use."""
+    try:
+        _CLEAR.write_text("5")
+    except OSError:
+        return peak()  # the peak cannot be reset: count from it, which may report too little
+    return _status("VmRSS")
+
+
+def peak() -> int:
+    """Return the peak of the memory in use since it was reset, in bytes."""
+    if _STATUS.exists():
+        return _status("VmHWM")
+    import resource  # not on every system
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _status(field: str) -> int:
+    line = next(line for line in _STATUS.read_text().splitlines() if line.startswith(f"{field}:"))
+    return int(line.split()[1]) * 1024
 
 
 class Company:

@@ -6,14 +6,13 @@ import gc
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 from benchmarks.contestants import CONTESTANTS, Contestant
 from benchmarks.data import make_data
+from benchmarks.machine import peak, reset_peak
 from benchmarks.measures import SWITCH
 from benchmarks.timing import Cell, at_most
 
-_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 # A fixed threshold makes the allocator give freed arrays back, so that none is at hand before the call.
 ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 _WARM_UP = 1000  # rows: enough for lazy imports, too few to leave memory behind that hides what the call takes
@@ -40,30 +39,6 @@ def _measure(contestant: Contestant, n: int, calibrated: bool) -> int:
         before = reset_peak()
         contestant.call(data)
         return max(0, peak() - before)
-
-
-def reset_peak() -> int:
-    """Reset the peak, and return the memory in use."""
-    try:
-        _CLEAR.write_text("5")
-    except OSError:
-        return peak()  # the peak cannot be reset: count from it, which may report too little
-    return _status("VmRSS")
-
-
-def peak() -> int:
-    """Return the peak of the memory in use since it was reset, in bytes."""
-    if _STATUS.exists():
-        return _status("VmHWM")
-    import resource  # not on every system
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
-def _status(field: str) -> int:
-    line = next(line for line in _STATUS.read_text().splitlines() if line.startswith(f"{field}:"))
-    return int(line.split()[1]) * 1024
 
 
 if __name__ == "__main__":

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import Company, describe
-from benchmarks.memory import peak
+from benchmarks.machine import Company, describe, peak
 from benchmarks.page import write_part
 from benchmarks.tables import size
 

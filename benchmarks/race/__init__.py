@@ -1,0 +1,1 @@
+"""The race: rainproof beside everything people use today, part by part. Run it with ``make race``."""
