@@ -175,7 +175,8 @@ class PopulationPath:
         """
         atoms, rates = self._atoms, [self.rate(step) for step in steps]
         if atoms.group is not None:
-            return lambda stream: self._evaluate.many(self._draw_clusters(rates, stream))
+            ends = np.minimum.reduce(rates), np.maximum.reduce(rates)
+            return lambda stream: self._evaluate.many(self._draw_clusters(rates, ends, stream))
         outcomes = atoms.outcomes(rates)
 
         def draw(stream: Rng) -> Floats:
@@ -184,7 +185,8 @@ class PopulationPath:
 
         return draw
 
-    def _draw_clusters(self, rates: list[Floats], stream: Rng) -> Draw:
+    def _draw_clusters(self, rates: list[Floats], ends: tuple[Floats, Floats], stream: Rng) -> Draw:
+        """Draw clusters, and outcomes for each of the rates, of which `ends` has the smallest and the largest."""
         atoms, (order, start, size) = self._atoms, self._clusters
         drawn = np.arange(len(size)) if self._keep else stream.integers(0, len(size), len(size))
         many = size[drawn]
@@ -192,9 +194,16 @@ class PopulationPath:
         row = order[np.arange(len(copy)) - np.repeat(np.cumsum(many) - many - start[drawn], many)]
         shared = stream.random(len(row)) < math.sqrt(self._alike)
         chance = np.where(shared, stream.random(len(drawn))[copy], stream.random(len(row)))
-        weight = atoms._pooled(np.bincount(row, minlength=len(order)))
-        events = [np.bincount(row, chance < rate[row], len(order)) for rate in rates]
-        return Draw(weight, atoms._pooled(np.stack(events)))
+        weight, sure = np.bincount(row, minlength=len(order)), chance < ends[0][row]
+        events = np.bincount(row[sure], minlength=len(order))
+        some = np.flatnonzero(~sure & (chance < ends[1][row]))  # whose outcome depends on the rate
+        at = row[some]
+        outcome = np.stack([(chance[some] < rate[at]).view(np.uint8) for rate in rates], axis=1)
+        if atoms.unit is not None:
+            return Draw(atoms._pooled(weight), atoms._pooled(Draw(weight, events, at, outcome).spread()))
+        if atoms.start is not None:
+            at = np.searchsorted(atoms.start, at, "right") - 1
+        return Draw(atoms._pooled(weight), atoms._pooled(events), at, outcome)
 
     def _correlation(self) -> tuple[tuple[Ints, Ints, Ints], float]:
         """The rows of each cluster, and the correlation of their outcomes: a moment estimate plus a standard error.
