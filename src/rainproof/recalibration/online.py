@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid, sum_cells
-from rainproof.core.door import ColumnNames, Rows, as_rows
+from rainproof.core.door import ColumnNames, Rows, as_rows, check_aligned
 from rainproof.core.files import Saved, check_document, document
 from rainproof.errors import InputError
 from rainproof.inference.options import Seed, as_seed
@@ -302,6 +302,7 @@ class OnlineRecalibrator(_Online):
             The batch of each row, such as its day: successive rows of one batch are all predicted before their
             outcomes are learnt.
         """
+        check_aligned(("p", p), ("y", y), ("batch", batch))
         if isinstance(p, Mapping):
             rows = {name: _rows(y, one, f"p[{name!r}]") for name, one in p.items()}
             self._begin(dict.fromkeys(rows, 0.5))
