@@ -141,6 +141,7 @@ class ClassAssessment(Reported):
     tolerance: float
     seed: int | None
     warnings: tuple[str, ...]
+    _commands: tuple[str, ...] = ("a.recalibrator.predict(p_new)",)
 
     def __getitem__(self, label: Any) -> ClassCalibration:
         return {found.label: found for found in self.classes}[label]
@@ -173,7 +174,7 @@ class ClassAssessment(Reported):
             headline=_headline(self),
             reason=_reason(self),
             next_step=_next_step(self),
-            commands=("a.recalibrator.predict(p_new)",) if advised is Rule.RECALIBRATED else (),
+            commands=self._commands if advised is Rule.RECALIBRATED else (),
             table=tuple(map(tuple, _table(self))),
             basis=f"{rows(self.n)}{drawn}, taken as independent draws from the cases you will act on. Costs, log loss "
             "and skill are estimates. Losses are shares of what is at stake in any decision about one class, proven at "

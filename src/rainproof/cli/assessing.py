@@ -16,14 +16,22 @@ import webbrowser
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rainproof.assessment import words
 from rainproof.assessment.assessing import assess
 from rainproof.assessment.result import Assessment
 from rainproof.cli.options import SELECTION, VALUES, check_outputs, files_read, given, task_of
 from rainproof.cli.output import coloured, finish, one_line, say, say_paragraphs, watched, written
-from rainproof.cli.reading import fitted_here, keep, note_repeated_ids, read_rows, repeated_ids
+from rainproof.cli.reading import (
+    fitted_here,
+    keep,
+    note_repeated_ids,
+    read_classes,
+    read_matrix,
+    read_rows,
+    repeated_ids,
+)
 from rainproof.core.files import check_output, check_replaced, make_folder, replace_now, write_atomic
 from rainproof.core.text import wrapped
 from rainproof.decisions.tasks import DecisionTask
@@ -38,9 +46,26 @@ COLOURS = {"use": "green", "recalibrate": "yellow", "avoid": "red", "unknown": "
 
 def run_assess(arguments: argparse.Namespace) -> int:
     """Assess the files and print the verdict."""
+    if arguments.classes or arguments.cost_matrix:
+        return _run_classes(arguments)
     assessment = assess_files(arguments)
     finish(arguments, assessment.to_dict, lambda: say_verdict(assessment, verbose=arguments.verbose))
     return GRADED if assessment.verdict.grade in arguments.fail_on else 0
+
+
+def _run_classes(arguments: argparse.Namespace) -> int:
+    """Assess a forecast for several classes, and print the verdict and a line for each class."""
+    if not arguments.classes or len(arguments.classes) < 3:
+        raise InputError("--classes must name three columns or more: two classes are one event, for --prob")
+    check_outputs(arguments)
+    task, rows = read_matrix(arguments), read_classes(arguments)
+    with watched(arguments) as progress:
+        found: Any = assess(
+            rows, task=task, confidence_level=arguments.confidence_level, rng=arguments.seed, progress=progress
+        )
+    found = replace(found, _commands=())
+    finish(arguments, found.to_dict, lambda: say(sys.stdout, "\n".join(map(one_line, str(found).split("\n"))) + "\n"))
+    return GRADED if found.grade in arguments.fail_on else 0
 
 
 def assess_files(arguments: argparse.Namespace) -> Assessment:

@@ -32,6 +32,7 @@ def add_assess(commands: Commands) -> None:
       rainproof assess 'data/*.parquet' --prob p --outcome y --by region
       rainproof assess visits.csv --prob p --outcome died --groups patient \\
           --fail-on avoid,recalibrate
+      rainproof assess photos.csv --classes cat dog eel --outcome animal
 
     Up to 262,144 rows are judged as they are, more are compressed while they are
     read: files may be larger than memory, except with --groups.
@@ -51,7 +52,24 @@ def add_assess(commands: Commands) -> None:
         help="exit with code 1 if the verdict is one of these: avoid,recalibrate,unknown,use",
     )
     parser.add_argument("--verbose", action="store_true", help="also print the details behind the verdict")
+    _add_classes(parser)
     add_shared(parser, *RESULT)
+
+
+def _add_classes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--classes",
+        metavar="COL",
+        nargs="+",
+        help="columns of predicted probabilities, one for each of several classes, in place of --prob; --outcome has "
+        "the name of the column of the class that occurred, or its number from 0; all rows are kept in memory",
+    )
+    parser.add_argument(
+        "--cost-matrix",
+        metavar="FILE",
+        help="with --classes: JSON file of what your decision costs, an object with 'costs' (a list for each action: "
+        "what it costs in each class) and, if you like, the names 'actions' and what it costs to 'abstain'",
+    )
 
 
 def _grades(text: str) -> tuple[str, ...]:

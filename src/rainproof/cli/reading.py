@@ -167,6 +167,10 @@ def _start(path: Path, opener: Callable[..., Any] = open) -> bytes:
 
 def _complete(arguments: argparse.Namespace) -> None:
     """Guess the columns that were not named."""
+    if getattr(arguments, "classes", None):
+        if arguments.outcome is None:
+            raise InputError("--outcome must name the column of the class that occurred")
+        return
     if hasattr(arguments, "outcome") and (arguments.outcome is None or getattr(arguments, "prob", "") is None):
         need_pyarrow()
         from rainproof.cli.guess import guess_columns  # which imports PyArrow
@@ -253,6 +257,35 @@ def read_rows(arguments: argparse.Namespace) -> Any:
     from rainproof.assessment import assessing
 
     return keep(arguments, arguments.prob, at_most=assessing.MANY_ROWS, by=getattr(arguments, "by", None) or ())
+
+
+def read_classes(arguments: argparse.Namespace) -> Any:
+    """Return the rows of several classes."""
+    need_pyarrow()
+    from rainproof.io.rows import keep_classes  # which imports PyArrow
+
+    for name in ("--prob", "--by", "--fractional", "--cost-fp", "--cost-fn", "--threshold-range"):
+        if getattr(arguments, dest(name), None) not in (None, False):
+            raise InputError(f"{name} is for one event: it cannot be combined with --classes")
+    with _progress(arguments) as progress:
+        how = _reading(arguments, (*SELECTION, *VALUES))
+        groups = as_list(arguments.groups)
+        return keep_classes(
+            arguments.file, arguments.classes, arguments.outcome, groups=groups, progress=progress, **how
+        )
+
+
+def read_matrix(arguments: argparse.Namespace) -> Any:
+    """Return the task of --cost-matrix, if there is one."""
+    from rainproof.decisions.tasks import DecisionTask
+
+    def task(data: Any) -> Any:
+        if not isinstance(data, dict) or "costs" not in data or not set(data) <= {"costs", "actions", "abstain"}:
+            raise InputError("it must be one object with 'costs' and, if you like, 'actions' and 'abstain'")
+        return DecisionTask.from_cost_matrix(**data)
+
+    path = arguments.cost_matrix
+    return None if path is None else read_json(path, "cost matrix", task)
 
 
 def said(error: InputError, arguments: argparse.Namespace) -> str:

@@ -399,14 +399,18 @@ class MulticlassIngest(BatchIngest):
         labels = self._labels or [column.name for column in self._columns]
         return from_sums((*self._by, "class"), [(*key, k) for key in keys for k in labels], sums, self._names.weight)
 
-    def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
+    def _read(self, batch: pa.RecordBatch, names: ColumnNames) -> tuple[Ints, Array, Array | None]:
+        """Return the class of each row, the predictions and the weights, or raise what is wrong with them."""
         prob = np.column_stack([read_column(column, batch, names) for column in self._columns]).astype(np.float64)
         for error in door.violations(prob, names):
             raise error
         which, errors = self._which(batch, names)
         for error in errors:
             raise error
-        weight = None if self._weight is None else read_column(self._weight, batch, names)
+        return which, prob, None if self._weight is None else read_column(self._weight, batch, names)
+
+    def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
+        which, prob, weight = self._read(batch, names)
         if not self._each:
             self._sums.add(door.as_rows(*door.top_label(which, prob), weight, names=names), batch)
             return

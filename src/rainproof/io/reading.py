@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from rainproof.core.cells import check_grid
+from rainproof.core.classes import ClassSample
 from rainproof.core.door import BaseRate, ColumnNames, plain
 from rainproof.core.sample import Sample, with_rate
 from rainproof.core.segments import OLD_CELL, Segments, from_grouped
@@ -235,6 +236,10 @@ def scan(
     view: Literal["one-vs-rest"],
     **options: Unpack[_Options],
 ) -> Segments: ...
+@overload
+def scan(
+    source: Any, prob: _Names = ..., outcome: str = ..., *, classes: Sequence[str], **options: Unpack[_Options]
+) -> ClassSample: ...
 def scan(
     source: Any,
     prob: str | Sequence[str] = "p",
@@ -246,6 +251,7 @@ def scan(
     grid: int | None = None,
     pos_label: Any = None,
     view: Literal["top-label", "one-vs-rest"] | None = None,
+    classes: Sequence[str] | None = None,
     labels: Sequence[Any] | None = None,
     percent: bool = False,
     confidence_words: Mapping[str, float] | None = None,
@@ -254,7 +260,7 @@ def scan(
     base_rate: BaseRate | None = None,
     sep: str | None = None,
     progress: Progress | None = None,
-) -> Sample | Segments:
+) -> Sample | Segments | ClassSample:
     """Read predictions and outcomes from a data frame, files or a database, and compress them in one pass.
 
     Rows are read in batches and compressed at once (see `Sample.compress`), so memory does not grow with their
@@ -288,10 +294,14 @@ def scan(
     pos_label : object, optional
         The label of the event, where labels are not 0 and 1. Text is converted to the type of the column.
     view : {"top-label", "one-vs-rest"}, optional
-        For several classes, see `Sample.from_multiclass`; "one-vs-rest" gives a segment for each class.
+        For several columns of `prob`, one for each class: "top-label" is the largest probability of each row and
+        whether that class occurred, "one-vs-rest" gives a segment for each class.
+    classes : sequence of str, optional
+        The columns of predictions, one for each class, in place of `prob`: the rows are kept, not compressed, 8 bytes
+        for each prediction, in a `ClassSample`. For rows in this process.
     labels : sequence, optional
-        The labels of the classes in the outcome column, in the order of `prob`. Default: the names of those
-        columns, or 0, 1, ... where the outcome column holds integers.
+        The labels of the classes in the outcome column, in the order of `prob` or `classes`. Default: the names of
+        those columns, or 0, 1, ... where the outcome column holds integers.
     percent : bool
         Whether the predictions are in percent, from 0 to 100.
     confidence_words : mapping of str to float, optional
@@ -314,7 +324,8 @@ def scan(
     Returns
     -------
     Sample or Segments
-        Compressed to `grid`. With `by`, or with ``view="one-vs-rest"``, a mapping from segment to `Sample`.
+        Compressed to `grid`. With `by`, or with ``view="one-vs-rest"``, a mapping from segment to `Sample`. With
+        `classes` a `ClassSample` of the rows; of two classes, the `Sample` of the second.
 
     Raises
     ------
@@ -348,8 +359,18 @@ def scan(
       ...
     rainproof.errors.InputError: p must not contain nulls (missing values); 1 value does, the first is p[3]
     """
-    classes = view is not None or labels is not None
-    pair = not isinstance(prob, str) and len(prob) == 2 and not classes
+    if classes is not None:
+        remote = not _is_path(source) and is_remote(source)
+        if view is not None or by is not None or grid is not None or remote:
+            raise InputError("classes keep rows of this process: they go without view, by and grid")
+        need_pyarrow()
+        from rainproof.io.rows import keep_classes
+
+        how = {"weight": weight, "where": where, "percent": percent, "drop_missing": drop_missing, "trials": trials}
+        how |= {"pos_label": pos_label, "confidence_words": confidence_words, "sep": sep, "progress": progress}
+        return keep_classes(source, classes, outcome, labels=labels, base_rate=base_rate, **how)
+    several = view is not None or labels is not None
+    pair = not isinstance(prob, str) and len(prob) == 2 and not several
     spec = ColumnSpec.from_arguments(
         prob,
         outcome,
@@ -366,7 +387,7 @@ def scan(
     grid = check_grid((_PAIR_GRID if pair else GRID) if grid is None else grid)
     if isinstance(source, list) and len(source) == 1:
         source = source[0]  # the address of a database may be in a list, as the names of files are
-    here = classes or not spec.is_plain
+    here = several or not spec.is_plain
     if not _is_path(source) and is_remote(source) and not (here and is_database(source)):
         if here:
             raise InputError(
@@ -381,7 +402,7 @@ def scan(
     sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
     parse = sources[0].parse
     ingest: BinaryIngest | MulticlassIngest
-    if classes or not isinstance(spec.prob, str):
+    if several or not isinstance(spec.prob, str):
         ingest = MulticlassIngest(spec, grid, view, labels, parse=parse)
     else:
         ingest = BinaryIngest(spec, grid, parse=parse)

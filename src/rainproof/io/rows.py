@@ -14,6 +14,7 @@ from pyarrow import csv
 
 from rainproof.core import door
 from rainproof.core.cells import CellAccumulator
+from rainproof.core.classes import ClassSample
 from rainproof.core.door import BaseRate, ColumnNames, Rows
 from rainproof.core.files import atomic_output
 from rainproof.core.sample import Sample, as_sample
@@ -177,6 +178,59 @@ class _Keeper(ingest.BinaryIngest):
             labels = {key if len(key) > 1 else key[0]: number for key, number in self._segments.known.items()}
             found._segments = names, {label: places[labels[label]] for label in sorted(labels, key=door.label_order)}
         return found
+
+
+def keep_classes(
+    source: Any,
+    classes: Sequence[str],
+    outcome: str,
+    *,
+    labels: Sequence[Any] | None = None,
+    groups: Sequence[str] = (),
+    base_rate: BaseRate | None = None,
+    sep: str | None = None,
+    progress: Progress | None = None,
+    **reading: Any,
+) -> ClassSample | Sample:
+    """Read rows with a column of predictions for each class, and keep them: 8 bytes for each prediction.
+
+    The parameters are those of `scan` and `keep_rows`. Two classes are one event, the second of them.
+    """
+    if base_rate is not None:
+        raise InputError("base_rate is for one event, not for several classes")
+    spec = ColumnSpec.from_arguments(list(classes), outcome, by=list(groups) or None, **reading)
+    sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
+    keeper = _ClassKeeper(spec, groups, labels, parse=sources[0].parse)
+    ingest.feed(sources, spec, keeper, progress)
+    found = keeper.kept()
+    return found if len(found) > 2 else found._of(1)
+
+
+class _ClassKeeper(ingest.MulticlassIngest):
+    """The rows of all batches, of several classes."""
+
+    def __init__(self, spec: ColumnSpec, groups: Sequence[str], labels: Sequence[Any] | None, *, parse: bool) -> None:
+        super().__init__(spec, 2, "top-label", labels, parse=parse)
+        self._groups, self._check = ingest.Numbering(groups), CellAccumulator(2)
+        self._parts: list[tuple[Array, ...]] = []
+
+    def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
+        which, prob, weight = self._read(batch, names)
+        for group in self._groups.columns:
+            _, error = split_nulls(group, batch.column(group), names)
+            if error is not None:
+                raise error
+        self._check.add(door.as_rows(*door.top_label(which, prob), weight, names=names))
+        one = np.ones(len(which)) if weight is None else weight
+        self._parts.append((which, prob, one, self._groups.of(batch)))
+
+    def kept(self) -> ClassSample:
+        """All rows."""
+        which, prob, weight, group = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        columns: dict[str, Any] = {"sample_weight": None if self._weight is None else weight}
+        columns["groups"] = group if self._groups.columns else None
+        labels = self._labels or [column.name for column in self._columns]
+        return ClassSample(np.array(labels, object)[which], prob, labels=labels, **columns)
 
 
 NewColumn = Callable[[Array, Any], Array]
