@@ -113,6 +113,7 @@ def results(y, p):
         task,
         QUADRATIC,
         rainproof.DecisionTask.from_costs(false_positive=1, false_negative=1 + p),
+        rainproof.decisions.decide(p, task, np.arange(len(p)), capacity=1),
         task.mixture(),
     ]
     found += rainproof.swap_regret([1, 0], [0.1, 0.9], task).swaps

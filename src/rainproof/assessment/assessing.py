@@ -28,7 +28,7 @@ from rainproof.core.segments import Segments
 from rainproof.decisions.classes import ClassTask
 from rainproof.decisions.policies import choose_grid
 from rainproof.decisions.swaps import regret_curve
-from rainproof.decisions.tasks import CaseTask, DecisionTask
+from rainproof.decisions.tasks import CaseTask, DecisionTask, as_two_actions
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.estimates import Influence, auroc
 from rainproof.inference.guarantees import Guarantee, guarantee
@@ -49,6 +49,7 @@ def check_options(
     tolerance: float,
     n_resamples: int,
     measures: Iterable[str] | None,
+    capacity: float | None = None,
 ) -> dict[str, Any]:
     """Check the options of `assess`, and return them as `compute` takes them."""
     if task is not None and not isinstance(task, DecisionTask):
@@ -56,6 +57,12 @@ def check_options(
     for name, value in {"confidence_level": confidence_level, "tolerance": tolerance}.items():
         if not isinstance(value, int | float | np.number) or not 0 < value < 1:
             raise InputError(f"{name} must lie in (0, 1); it is {value!r}")
+    if capacity is not None:
+        if task is None:
+            raise InputError("capacity needs a task: which cases to act on depends on the costs")
+        as_two_actions(task, "capacity")
+        if isinstance(capacity, bool) or not isinstance(capacity, int | float | np.number) or not 0 < capacity <= 1:
+            raise InputError(f"capacity must be a share of the cases, above 0 and at most 1; it is {capacity!r}")
     names = [measures] if isinstance(measures, str) else CATALOGUE if measures is None else list(measures)
     unknown = [name for name in names if name not in CATALOGUE]
     if unknown:
@@ -66,6 +73,7 @@ def check_options(
         "confidence_level": float(confidence_level),
         "tolerance": float(tolerance),
         "n_resamples": n_resamples,
+        "capacity": None if capacity is None else float(capacity),
         "measures": tuple(CATALOGUE[name] for name in CATALOGUE if name in names),
     }
 
@@ -86,6 +94,7 @@ def compute(
     tolerance: float,
     n_resamples: int,
     measures: tuple[Measure, ...],
+    capacity: float | None,
     seed: int | None,
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; its warnings are added by the caller."""
@@ -114,7 +123,7 @@ def compute(
     if segments is not None:
         fdr = round(1 - level, 12)
         table = judge_segments(segments, sample.total_weight, profile.value, fdr=fdr, task=task, rng=rng, step=step)
-    own = None if task is None else TaskResult.of(sample, task, rounded.grid, crossed, level)
+    own = None if task is None else TaskResult.of(sample, task, rounded.grid, crossed, level, capacity)
     mapped = None if crossed is None or recalibrator is None else sample.map(recalibrator.map_)
     if own is not None and mapped is not None:
         own = own.with_map(mapped)
@@ -202,6 +211,7 @@ def assess(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
     task: DecisionTask | None = None,
+    capacity: float | None = None,
     groups: ArrayLike | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     base_rate: BaseRate | None = None,
@@ -233,6 +243,10 @@ def assess(
         The label of the event, if labels are not 0 and 1.
     task : DecisionTask, optional
         Your own decision: the assessment then also has what it costs per case, now, recalibrated and by simple rules.
+        Its costs may be those of each case, as many as there are rows and in their order.
+    capacity : float, optional
+        The largest share of the cases that can be acted on, such as 0.02 if 200 of 10,000 can be reviewed a day: costs
+        are then those of acting where it gains most, and one more case has a price. For a `task` with two actions.
     groups : array_like of shape (n,), optional
         The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
         independent.
@@ -320,6 +334,8 @@ def assess(
         columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by, "labels": labels}
         several = as_classes(y_true, y_prob, **columns, base_rate=base_rate)
     if several is not None:
+        if capacity is not None:
+            raise InputError("capacity is for one event: assess the sample of one class with it")
         if measures is not None:
             raise InputError(
                 "measures are for one event: rainproof.measures.measure_classes has those of several classes"
@@ -330,7 +346,7 @@ def assess(
         )
     if labels is not None:
         y_true, y_prob, sample_weight = Sample(y_true, y_prob, sample_weight=sample_weight, labels=labels), None, None  # type: ignore[arg-type]
-    options = check_options(task, confidence_level, tolerance, n_resamples, measures)
+    options = check_options(task, confidence_level, tolerance, n_resamples, measures, capacity)
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups, task, base_rate)
     sample = compressed_if_many(sample)
     with collect_warnings() as notes:

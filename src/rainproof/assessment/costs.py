@@ -19,7 +19,7 @@ from rainproof.core.text import aligned
 from rainproof.core.text import rows as count_rows
 from rainproof.decisions.policies import RoundingPolicy
 from rainproof.decisions.swaps import SwapRegret, swap_regret
-from rainproof.decisions.tasks import CaseTask, DecisionTask, FiniteTask
+from rainproof.decisions.tasks import CaseTask, DecisionTask, FiniteTask, expected_gain
 from rainproof.inference.estimates import Influence
 
 
@@ -44,6 +44,7 @@ LABELS = {
 }
 ActionTask = FiniteTask | CaseTask
 """A task with a list of actions."""
+_ROUNDING = 1e-9  # a chance nearer to 1 is 1
 _WITHOUT = (Rule.ALWAYS, Rule.NEVER)  # which need no forecast
 
 
@@ -76,6 +77,13 @@ class TaskResult(Result):
         The share of cases acted on by each rule, on these rows. Empty for tasks with more than two actions.
     map_acted : float or None
         The share of these rows that the map that is deployed acts on; None where there is none.
+    capacity : float or None
+        The largest share of cases that can be acted on; None if all can. With a capacity the forecast, as it is or
+        recalibrated, and perfect foresight act on the cases with the largest (expected) gain, on average over the
+        lottery between equal ones; "always" is on as many cases at random, and there is no "cut-off".
+    one_more : dict of Rule to float
+        What acting on one more case would gain, if the probabilities that a rule acts on are right: the gain of the
+        first case that is left out; 0 if none is. Empty without a capacity.
     best_threshold : float or None
         The cut-off that costs least on all rows; 2 is never.
     n : int
@@ -107,6 +115,8 @@ class TaskResult(Result):
     saved: Mapping[Rule, Interval] = field(default_factory=dict)
     acted: Mapping[Rule, float] = field(default_factory=dict)
     map_acted: float | None = None
+    capacity: float | None = None
+    one_more: Mapping[Rule, float] = field(default_factory=dict)
     best_threshold: float | None = None
     n: int = 0
 
@@ -118,6 +128,7 @@ class TaskResult(Result):
         grid: int,
         crossed: Crossed | None,
         confidence_level: float,
+        capacity: float | None = None,
     ) -> TaskResult:
         """Compute the regret of a sample, and the costs on its rows, which are in folds where a map can be fitted."""
         task = task._on(sample)
@@ -138,15 +149,22 @@ class TaskResult(Result):
         actions, cutoff, two = simple_actions(task, rows), None, len(task.order) == 2
         cost = {rule: paid(task, action, rows) for rule, action in actions.items()}
         acted = {rule: action == task.order[-1] for rule, action in actions.items() if two}
+        one_more = dict[Rule, float]()
         if crossed is not None:
             cost[Rule.RECALIBRATED] = crossed.mean(lambda deal: paid(task, task.best_index(deal.better), rows))
-        if crossed is not None and two:
+        if capacity is not None:
+            cost, acted, one_more = _limited(task, rows, crossed, capacity)
+        elif crossed is not None and two:
             first = crossed.deals[0]
             cutoff = _best_cutoff(first.cross.prob, _gains(task, first, rows).sum(axis=0))
             cost[Rule.CUTOFF] = crossed.mean(lambda deal: paid(task, _from_cutoffs(task, deal, rows), rows))
             acted[Rule.CUTOFF] = crossed.mean(lambda deal: _from_cutoffs(task, deal, rows) == task.order[-1])
             acted[Rule.RECALIBRATED] = crossed.mean(lambda deal: task.best_index(deal.better) == task.order[-1])
-        costs = {rule: rule_cost(task, rule, cost[rule], rows, confidence_level) for rule in Rule if rule in cost}
+        costs = {
+            rule: rule_cost(task, rule, cost[rule], rows, confidence_level, limited=capacity is not None)
+            for rule in Rule
+            if rule in cost
+        }
         other, most = (Rule.RECALIBRATED, *_WITHOUT), differences(task)
         saved = {rule: cost[Rule.AS_IS] - cost[rule] for rule in other if rule in cost}
         less = {rule: mean_cost(x, most, rows, confidence_level) for rule, x in saved.items()}
@@ -159,6 +177,8 @@ class TaskResult(Result):
             costs={rule: cost for rule, cost in costs.items() if cost is not None},
             saved={rule: x for rule, x in less.items() if x is not None},
             acted={rule: float(mass @ acted[rule]) for rule in Rule if rule in acted},
+            capacity=capacity,
+            one_more=one_more,
             best_threshold=cutoff,
             n=rows.n,
         )
@@ -168,7 +188,8 @@ class TaskResult(Result):
         if not self.acted or not isinstance(self.task, ActionTask):
             return self
         acts = self.task.best_index(mapped.prob) == self.task.order[-1]
-        return replace(self, map_acted=float(mapped.mass @ acts) / mapped.total_weight)
+        most = 1.0 if self.capacity is None else self.capacity
+        return replace(self, map_acted=min(float(mapped.mass @ acts) / mapped.total_weight, most))
 
     @property
     def cost(self) -> Interval | None:
@@ -229,10 +250,14 @@ class TaskResult(Result):
         known = [rule for rule in _WITHOUT if rule in self.costs]
         return min(known, key=lambda rule: self.costs[rule].value, default=None)
 
+    def name(self, rule: Rule) -> str:
+        """What a rule is called."""
+        return "Act at random" if self.capacity is not None and rule is Rule.ALWAYS else LABELS[rule]
+
     def label(self, rule: Rule) -> str:
         """What a rule is called in a table; the cut-off with its value."""
         if rule is not Rule.CUTOFF or self.best_threshold is None:
-            return LABELS[rule]
+            return self.name(rule)
         where = f"act from {self.best_threshold:.3g} on" if self.best_threshold <= 1 else "never act"
         return f"{LABELS[rule]} ({where})"
 
@@ -254,6 +279,51 @@ def simple_actions(task: ActionTask, rows: Sample) -> dict[Rule, Any]:
         Rule.NEVER: np.full(len(rows.prob), task.order[0]),
         Rule.PERFECT: _of_rows(task.by_case.argmax(axis=0), rows),
     }
+
+
+def _limited(
+    task: ActionTask, rows: Sample, crossed: Crossed | None, capacity: float
+) -> tuple[dict[Rule, Floats], dict[Rule, Floats], dict[Rule, float]]:
+    """What each row costs by each rule within a capacity, how much it is acted on, and what one more would gain.
+
+    Where the capacity is used up, which cases have a place depends on all rows: one that is acted on takes the place of
+    another, so what is gained there is part of its cost (which changes the variance of the mean, not the mean).
+    """
+    cost, acted, one_more = dict[Rule, Floats](), dict[Rule, Floats](), dict[Rule, float]()
+    wait, act = (paid(task, action, rows) for action in (task.order[0], task.order[-1]))
+    mass = rows.mass / rows.mass.sum()
+
+    def add(rule: Rule, *gains: Floats) -> None:
+        places = [acts_within(gain, mass, capacity) for gain in gains]
+        acted[rule] = np.mean([acts for acts, _ in places], axis=0)
+        one_more[rule] = float(np.mean([worth for _, worth in places]))
+        lost = np.mean([worth * (acts - float(mass @ acts)) for acts, worth in places], axis=0)
+        cost[rule] = wait + acted[rule] * (act - wait) + lost
+
+    def gain(p: Floats) -> Floats:
+        return np.where(task.best_index(p) == task.order[-1], expected_gain(task, p).clip(min=0), -1.0)
+
+    add(Rule.AS_IS, gain(rows.prob))
+    if crossed is not None:
+        add(Rule.RECALIBRATED, *(gain(deal.better) for deal in crossed.deals))
+    add(Rule.PERFECT, wait - act)
+    acted[Rule.ALWAYS], acted[Rule.NEVER] = np.full(len(mass), capacity), np.zeros(len(mass))
+    for rule in _WITHOUT:
+        cost[rule] = wait + acted[rule] * (act - wait)
+    return cost, acted, one_more
+
+
+def acts_within(gain: Floats, mass: Floats, capacity: float) -> tuple[Floats, float]:
+    """How much each row is acted on, if a share of all can be: those with the largest gain that is not negative.
+
+    Rows with equal gains have equal chances. Also what the first one that is left out would gain, 0 if none is.
+    """
+    value, at = np.unique(-gain, return_inverse=True)  # the largest gain first
+    weight = np.bincount(at, mass) * (value <= 0)
+    before = np.cumsum(weight) - weight
+    chance = np.divide(capacity - before, weight, out=np.zeros(len(value)), where=weight > 0).clip(0, 1)
+    out = np.flatnonzero((chance < 1 - _ROUNDING) & (weight > 0))
+    return chance[at], -float(value[out[0]]) if len(out) else 0.0
 
 
 def _of_rows(by_outcome: NDArray[Any], rows: Sample) -> NDArray[Any]:
@@ -325,11 +395,14 @@ def differences(task: ActionTask) -> Floats:
     return np.stack([-most, most])
 
 
-def rule_cost(task: ActionTask, rule: Rule, cost: Floats, rows: Sample, confidence_level: float) -> Interval | None:
-    """The mean cost of a rule; a case can cost what its actions can cost."""
+def rule_cost(
+    task: ActionTask, rule: Rule, cost: Floats, rows: Sample, confidence_level: float, *, limited: bool = False
+) -> Interval | None:
+    """The mean cost of a rule; a case can cost what its actions can cost (limited by a capacity, either of them)."""
     payoffs = task.by_case
-    possible = {Rule.ALWAYS: payoffs[task.order[-1]], Rule.NEVER: payoffs[task.order[0]]}
-    possible[Rule.PERFECT] = payoffs.max(axis=0)
+    possible = {Rule.NEVER: payoffs[task.order[0]]}
+    if not limited:
+        possible |= {Rule.ALWAYS: payoffs[task.order[-1]], Rule.PERFECT: payoffs.max(axis=0)}
     if rows._rates is not None and rule in possible and isinstance(task, FiniteTask):  # the stated rate alone sets it
         value = float(rows.mass @ cost) / rows.total_weight + 0.0
         return Interval(value=value, low=value, high=value, confidence_level=confidence_level)

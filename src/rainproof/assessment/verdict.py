@@ -124,8 +124,8 @@ def judge(
     """Return the verdict that the evidence allows, in the words of Python or of a shell; `notes` are warnings."""
     rule = advised(e, task)
     threshold = None
-    if task is not None and len(task.task.thresholds) == 1 and rule in (Rule.AS_IS, Rule.RECALIBRATED):
-        (threshold,) = task.task.thresholds
+    if task is not None and task.capacity is None and rule in (Rule.AS_IS, Rule.RECALIBRATED):
+        threshold = task.task.thresholds[0] if len(task.task.thresholds) == 1 else None
     return Verdict(
         grade=e.grade,
         rule=rule,

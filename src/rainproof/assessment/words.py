@@ -310,6 +310,10 @@ def _loss(e: Evidence) -> str:
     return f"Acting on them loses {most} ({level} confidence)"
 
 
+def _doing(task: TaskResult, rule: Rule) -> str:
+    return "acting at random" if rule is Rule.ALWAYS and task.capacity is not None else _DOING[rule]
+
+
 def _costs(task: TaskResult, rule: Rule) -> str:
     """What a way of acting costs beside the forecast as it is, or beside no forecast."""
     known = {one: cost.value for one, cost in task.costs.items()}
@@ -317,15 +321,15 @@ def _costs(task: TaskResult, rule: Rule) -> str:
         other = task.simplest
         assert other is not None  # it has costs
         own, simple = (money(known[one], known[other] - known[rule]) for one in (rule, other))
-        return f"Your cost is {own} per case; without them it is {simple} ({_DOING[other]})."
+        return f"Your cost is {own} per case; without them it is {simple} ({_doing(task, other)})."
     saved, before = task.saved[rule], known[Rule.AS_IS]
     now, then, low, high = (money(x, saved.value) for x in (known[rule], before, saved.low, saved.high))
     if saved.value == 0:
-        return f"Your cost is {money(before)} per case, {_DOING[rule]} or as they are."
+        return f"Your cost is {money(before)} per case, {_doing(task, rule)} or as they are."
     if saved.low > 0:
-        return f"Your cost falls from {then} to {now} per case, {_DOING[rule]} (saves {low} to {high})."
+        return f"Your cost falls from {then} to {now} per case, {_doing(task, rule)} (saves {low} to {high})."
     clear = "it is not clear which is less" if saved.high > 0 else "that costs more"
-    return f"Your cost is {then} per case as they are, {now} {_DOING[rule]}; {clear} (saves {low} to {high})."
+    return f"Your cost is {then} per case as they are, {now} {_doing(task, rule)}; {clear} (saves {low} to {high})."
 
 
 def _cutoff(task: TaskResult) -> str:
@@ -365,6 +369,8 @@ def _step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice)
 
 
 def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
+    if rule is Rule.ALWAYS and task is not None and task.capacity is not None:
+        return f"act on {share(task.capacity)} of the cases, whichever."
     if rule in (Rule.ALWAYS, Rule.NEVER):
         return f"{rule.value} act."
     if rule is None:
@@ -373,6 +379,8 @@ def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     if task is None:
         return f"act from your own threshold on ({_example(e.calibration.event_rate)})."
     flagged = f" That flags {share(task.acted[rule])} of the cases." if rule in task.acted else ""
+    if task.capacity is not None and rule in task.one_more:
+        return _within_capacity(task, rule, task.capacity)
     if len(task.task.thresholds) == 1:
         return f"act from {share(task.task.thresholds[0])} on.{flagged}"
     if isinstance(task.task, CaseTask):
@@ -392,6 +400,17 @@ def _example(rate: float) -> str:
     one, other = ("a miss", "a false alarm") if odds > 1 else ("a false alarm", "a miss")
     at = 1 / (1 + times) if odds > 1 else times / (1 + times)
     return f"{percent(at)} if {one} costs {times:,} times {other}"
+
+
+def _within_capacity(task: TaskResult, rule: Rule, capacity: float) -> str:
+    """What to do within a capacity, and what one more case is worth."""
+    worth, most = task.one_more[rule], share(capacity)
+    if task.acted[rule] < capacity - 1e-9:
+        flags = f"That flags {share(task.acted[rule])} of the cases, less than your capacity of {most}"
+        return f"act wherever it pays by the probabilities. {flags}."
+    gain = "the probability times what a miss costs, less 1 minus the probability times what a false alarm costs"
+    more = f"One more case would gain about {money(worth)}, by the probabilities"
+    return f"act on the {most} of the cases where it gains most ({gain}). {more}."
 
 
 def commands(e: Evidence, rule: Rule | None, voice: Voice = PYTHON) -> tuple[str, ...]:
@@ -427,6 +446,7 @@ def table(e: Evidence, task: TaskResult | None) -> list[list[str]]:
         rules = [rule for rule in Rule if rule in task.costs]
         if task.best_threshold is not None and task.best_threshold <= 1:
             heads[Rule.CUTOFF] += f" {share(task.best_threshold)}"
+        heads[Rule.ALWAYS] = "always" if task.capacity is None else "at random"
     if e.constant:  # whatever is done by it is one of the rules without it
         rules = [rule for rule in rules if rule in (Rule.ALWAYS, Rule.NEVER, Rule.PERFECT)]
     else:
@@ -441,7 +461,9 @@ def _of_costs(task: TaskResult | None) -> list[tuple[str, dict[Rule, str]]]:
         return []
     acted = {rule: share(acted) for rule, acted in task.acted.items()}
     totals = {rule: f"{total:,.0f}" for rule, total in task.totals.items()} if isinstance(task.task, CaseTask) else {}
-    return [("cost per case", _costs_shown(task)), ("cost in total", totals), ("cases acted on", acted)]
+    worth = {rule: money(gain) for rule, gain in task.one_more.items()}
+    lines = {"cost per case": _costs_shown(task), "cost in total": totals, "cases acted on": acted}
+    return [*lines.items(), ("one more case gains", worth)]
 
 
 def _of_forecast(e: Evidence) -> list[tuple[str, dict[Rule, str]]]:
@@ -521,7 +543,7 @@ def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator
         value = money(before)
         if before != now:
             value = f"{money(before, before - now)} \u2192 {money(now, before - now)}"
-        how = _DOING.get(rule or Rule.AS_IS, "as they are")
+        how = _doing(task, rule or Rule.AS_IS)
         yield KeyFigure(about="cost", question="Your cost", value=value, meaning=f"per case, {how}.{entered}")
     most = f"at most {at_most(min(e.guarantee.bound, 1.0))}"
     meaning = (
@@ -552,6 +574,8 @@ def _skill(e: Evidence, task: TaskResult | None) -> str:
     where = "your threshold, else at the event rate"
     if task is not None and isinstance(task.task, CaseTask):
         where = "the threshold of each case"
+    if task is not None and task.capacity is not None:
+        where += ", without the limit of the capacity"
     return (
         f"Skill {e.skill.value:.2f} ({e.skill.low:.2f} to {e.skill.high:.2f}), recalibrated{raw}: what acting on them "
         "gains over no forecast (the better of always and never acting), as a share of what perfect foresight would "
@@ -602,7 +626,7 @@ def _recalibration(e: Evidence) -> str:
 
 
 def _all_costs(task: TaskResult) -> str:
-    shown = "; ".join(f"{LABELS[rule].lower()} {interval(cost)}" for rule, cost in task.costs.items())
+    shown = "; ".join(f"{task.name(rule).lower()} {interval(cost)}" for rule, cost in task.costs.items())
     return (
         f"Your decision, cost per case on {rows(task.n)}, with approximate intervals: {shown}. Maps and cut-offs are "
         f"judged on rows that they were not fitted to.{_NOT_OF_CASES * isinstance(task.task, CaseTask)}"

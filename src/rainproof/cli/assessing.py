@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rainproof.assessment import words
 from rainproof.assessment.assessing import assess
 from rainproof.assessment.result import Assessment
-from rainproof.cli.options import SELECTION, VALUES, check_outputs, files_read, given, task_of
+from rainproof.cli.options import SELECTION, VALUES, check_outputs, costs_of, files_read, given, task_of
 from rainproof.cli.output import coloured, finish, one_line, say, say_paragraphs, watched, written
 from rainproof.cli.reading import (
     fitted_here,
@@ -33,6 +33,7 @@ from rainproof.cli.reading import (
     repeated_ids,
 )
 from rainproof.core.files import check_output, check_replaced, make_folder, replace_now, write_atomic
+from rainproof.core.sample import Sample
 from rainproof.core.text import wrapped
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
@@ -70,13 +71,16 @@ def _run_classes(arguments: argparse.Namespace) -> int:
 
 def assess_files(arguments: argparse.Namespace) -> Assessment:
     """Read the files and assess them, with progress on a terminal."""
-    task = task_of(arguments)
+    costs_of(arguments)
+    if arguments.capacity is not None and arguments.cost_fp is None:
+        raise InputError("--capacity needs --cost-fp and --cost-fn: which cases to act on depends on the costs")
     check_outputs(arguments)
     rows = read_rows(arguments)
     with watched(arguments) as progress:
         found = assess(
             rows,
-            task=task,
+            task=task_of(arguments, columns=rows._amounts if isinstance(rows, Sample) else {}),
+            capacity=arguments.capacity,
             confidence_level=arguments.confidence_level,
             rng=arguments.seed,
             progress=progress,
@@ -102,7 +106,7 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
     """Read the files, assess the forecasts, and print the ranking."""
     from rainproof.assessment.rankings import assess_many  # which no other command needs
 
-    task = task_of(arguments)
+    costs_of(arguments)
     check_outputs(arguments)
     names: list[str] = arguments.prob
     if len(names) < 2 or len(set(names)) < len(names):
@@ -114,7 +118,7 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
     with watched(arguments) as progress:
         found = assess_many(
             sample,
-            task=task,
+            task=task_of(arguments, columns=sample._amounts),
             confidence_level=arguments.confidence_level,
             rng=arguments.seed,
             progress=progress,

@@ -33,9 +33,13 @@ def add_assess(commands: Commands) -> None:
       rainproof assess visits.csv --prob p --outcome died --groups patient \\
           --fail-on avoid,recalibrate
       rainproof assess photos.csv --classes cat dog eel --outcome animal
+      rainproof assess payments.csv --prob p --outcome fraud \\
+          --cost-fp 5 --cost-fn amount --capacity 2%
 
-    Up to 262,144 rows are judged as they are, more are compressed while they are
-    read: files may be larger than memory, except with --groups.
+    --cost-fp and --cost-fn take a number, or the name of a column with the cost of
+    each row. Up to 262,144 rows are judged as they are, more are compressed while
+    they are read: files may be larger than memory, except with --groups and with
+    columns of costs.
     """
     parser = new_command(
         commands,
@@ -44,6 +48,7 @@ def add_assess(commands: Commands) -> None:
         one="if --fail-on names the grade",
     )
     add_shared(parser, "file", "--prob", *ROWS, *_ASSESSMENT, guess=True)
+    _add_capacity(parser)
     parser.add_argument(
         "--fail-on",
         metavar="GRADES",
@@ -54,6 +59,15 @@ def add_assess(commands: Commands) -> None:
     parser.add_argument("--verbose", action="store_true", help="also print the details behind the verdict")
     _add_classes(parser)
     add_shared(parser, *RESULT)
+
+
+def _add_capacity(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--capacity",
+        metavar="SHARE",
+        type=options.share,
+        help="the largest share of the cases that can be acted on, such as 2%% (with costs): where it gains most",
+    )
 
 
 def _add_classes(parser: argparse.ArgumentParser) -> None:
@@ -101,6 +115,7 @@ def add_report(commands: Commands) -> None:
     """
     parser = new_command(commands, add_report, "write a report on the probabilities in files: one HTML page")
     add_shared(parser, "file", "--prob", *ROWS, *_ASSESSMENT, guess=True)
+    _add_capacity(parser)
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the name of the file)")
     parser.add_argument(
         "--preset",
@@ -538,23 +553,42 @@ def _grid(text: str) -> int:
     return int(text)
 
 
-def add_decide(commands: Commands) -> None:
-    """Apply a policy to each row of a file of predicted probabilities.
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a number of rows, 1 or more; it is {text!r}")
+    return int(text)
 
-    The file is copied with a column 'action' added. Probabilities are rounded to the
-    grid of the policy at random, so rows close to a threshold may get either action.
-    The same id and probability always get the same one, in any file, order and
-    process.
+
+def add_decide(commands: Commands) -> None:
+    """Decide each row of a file of predicted probabilities, by a policy or by costs.
+
+    The file is copied with a column 'action' added. With --policy, probabilities are
+    rounded to the grid of the policy at random, so rows close to a threshold may get
+    either action. The same id and probability always get the same one, in any file,
+    order and process. With --cost-fp and --cost-fn they are compared, as they are,
+    with the threshold of the costs; columns give each row its own. With both, the
+    policy rounds, and the costs decide.
+
+    --capacity acts on so many rows of the file at most: those where it gains most by
+    the probabilities. A lottery by --id decides between equal ones.
 
     examples:
       rainproof policy past.csv --prob probability --outcome rained \\
           --cost-fp 35 --cost-fn 65 -o policy.json
       rainproof decide today.csv --policy policy.json --prob probability --id city \\
           -o decided.csv
+      rainproof decide payments.csv --prob p --cost-fp 5 --cost-fn amount \\
+          --capacity 200 --id payment -o reviews.csv
+
+    Files are read in pieces: they may be larger than memory, except with --capacity.
     """
-    parser = new_command(commands, add_decide, "apply a policy to each row of a file")
+    parser = new_command(commands, add_decide, "decide each row of a file, by a policy or by costs")
     options.add_copied(parser)
-    parser.add_argument("--policy", metavar="FILE", required=True, help="the policy, as written by 'rainproof policy'")
+    parser.add_argument("--policy", metavar="FILE", help="the policy, as written by 'rainproof policy'")
+    add_shared(parser, *COSTS)
+    parser.add_argument(
+        "--capacity", metavar="N", type=_count, help="the largest number of rows to act on (needs --id)"
+    )
     parser.add_argument("--id", metavar="COL", help="column of row ids: integers or text")
     parser.add_argument("--rounded", action="store_true", help="also add a column 'rounded': the probability acted on")
     add_output(parser, "the file to write; it appears when it is complete, and never if anything goes wrong", None)

@@ -15,9 +15,9 @@ from rainproof.assessment import words
 from rainproof.assessment.assessing import assess
 from rainproof.assessment.result import Assessment
 from rainproof.cli import output
-from rainproof.cli.options import check_outputs, files_read, task_of
+from rainproof.cli.options import check_outputs, cost_columns, costs_of, files_read, refuse_cost_columns, task_of
 from rainproof.cli.output import Progress, finish, one_line, say, say_paragraphs, without_warnings, written
-from rainproof.cli.reading import keep, note_repeated_ids, read, read_rows, rewriting
+from rainproof.cli.reading import check_costs, keep, note_repeated_ids, read, read_rows, rewriting
 from rainproof.core import VERSION
 from rainproof.core.files import load_kind
 from rainproof.core.piecewise import PiecewiseMap
@@ -25,7 +25,7 @@ from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, at_most, wrapped
 from rainproof.core.text import rows as rows_text
 from rainproof.decisions import policies
-from rainproof.decisions.policies import PolicyCost, RoundingPolicy
+from rainproof.decisions.policies import PolicyCost, RoundingPolicy, Selection, decide
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite, show_threshold
 from rainproof.errors import InputError
 from rainproof.inference.switches import switch_guarantee
@@ -34,6 +34,7 @@ from rainproof.io.files import need_pyarrow
 from rainproof.recalibration.recalibrator import Recalibrator
 
 NOT_PROVEN = 1
+_ACTIONS = ("wait", "act")
 _WAYS_OUT = {
     "recalibrate": "Fit a map with 'rainproof recalibrate' and pass it as --map.",
     "avoid": "Use another forecast, or act alike in every case.",
@@ -114,6 +115,7 @@ def _task(arguments: argparse.Namespace) -> FiniteTask:
     costs = [arguments.cost_fp, arguments.cost_fn]
     if (arguments.threshold is None) == (costs == [None, None]) or (None in costs and arguments.threshold is None):
         raise InputError("state the decision: either --cost-fp and --cost-fn, or --threshold")
+    refuse_cost_columns(arguments, "a policy stores one threshold, and 'rainproof decide' takes columns of costs")
     task = task_of(arguments, arguments.actions)
     if task is None:
         return DecisionTask.threshold(arguments.threshold, actions=arguments.actions)
@@ -239,32 +241,93 @@ def run_decide(arguments: argparse.Namespace) -> int:
     need_pyarrow()
     from rainproof.io.rows import append_columns  # which imports PyArrow
 
+    costs = cost_columns(arguments)
+    if arguments.policy is None and not costs_of(arguments):
+        raise InputError("state the decision: --policy, or --cost-fp and --cost-fn, or all of them")
     check_outputs(arguments)
-    policy: RoundingPolicy = load_kind(arguments.policy, "policy")
-    if arguments.id is None and policy.rounding == "soft":
+    policy: RoundingPolicy | None = None if arguments.policy is None else load_kind(arguments.policy, "policy")
+    if arguments.id is None and policy is not None and policy.rounding == "soft":
         raise InputError("--id is missing: the policy rounds at random, and row ids make that reproducible")
+    if arguments.id is None and arguments.capacity is not None:
+        raise InputError("--id is missing: with --capacity, a lottery by id decides between equal gains")
+    if arguments.rounded and policy is None:
+        raise InputError("--rounded needs --policy: without one, probabilities are not rounded")
     taken: Counter[str | None] = Counter()
     rounded: Counter[str] = Counter()
-    columns = {"action": _counting(policy, taken, rounded), **({"rounded": policy.round} if arguments.rounded else {})}
+    chosen: list[Selection] = []
+    columns: dict[str, Any] = {}
+    if policy is not None and not costs_of(arguments) and arguments.capacity is None:
+        columns["action"] = _counting(policy, taken, rounded)
+    else:
+        check_costs(arguments)
+        columns["action"] = _selecting(arguments, policy, costs, taken, chosen)
+    if arguments.rounded and policy is not None:
+        columns["rounded"] = lambda p, ids, *_: policy.round(p, ids)
     with Progress(sys.stderr, quiet=arguments.quiet) as progress:
         rows = append_columns(
             arguments.file,
             arguments.output,
             ids=arguments.id,
+            costs=costs,
+            whole=arguments.capacity is not None,
             new_columns=columns,
             progress=progress,
             **rewriting(arguments),
         )
     if not arguments.quiet:
-        counts = ", ".join(f"{one_line(repr(name))} {taken[name]:,} times" for name in policy.task.actions)
+        names = _ACTIONS if policy is None else policy.task.actions
+        counts = ", ".join(f"{one_line(repr(name))} {taken[name]:,} times" for name in names)
         missing = rows - taken[None]
         said = [f"{one_line(files_read(arguments))}: {rows_text(taken[None])} decided{counts and ': ' + counts}"]
-        if policy.rounding == "soft":
-            said.append(_randomness(policy, taken[None], rounded))
+        if policy is not None and policy.rounding == "soft":
+            said.append(str(policy).splitlines()[-1] if chosen else _randomness(policy, taken[None], rounded))
+        if arguments.capacity is not None:
+            said.append(_within(chosen[0], arguments.capacity))
         if missing:
-            said.append(f"{rows_text(missing)} without a probability: copied, with nothing in the new columns")
+            lacking = "a probability or a cost" if costs else "a probability"
+            said.append(f"{rows_text(missing)} without {lacking}: copied, with nothing in the new columns")
         say_paragraphs([*said, written("Result", arguments.output)])
     return 0
+
+
+def _within(found: Selection, capacity: int) -> str:
+    """Say how many rows the capacity leaves out, and what one more would gain."""
+    if found.wanted <= capacity:
+        return f"Acting pays on {rows_text(found.wanted)}, if the probabilities are right: the capacity is enough."
+    most = f"the capacity is {capacity:,}. One more would gain {found.one_more:.4g}"
+    return f"Acting pays on {rows_text(found.wanted)}, if the probabilities are right; {most}."
+
+
+def _selecting(
+    arguments: argparse.Namespace,
+    policy: RoundingPolicy | None,
+    costs: list[str],
+    taken: Counter[str | None],
+    chosen: list[Selection],
+) -> Any:
+    """Decide by the costs, or by those of the policy, within the capacity, and count the decisions (as None)."""
+    actions = _ACTIONS if policy is None else policy.task.actions
+
+    def select(p: NDArray[Any], ids: NDArray[Any] | None, *amounts: NDArray[Any]) -> NDArray[Any]:
+        given = costs_of(arguments)
+        if (
+            costs
+            and len(costs) == len(set(given.values()))
+            and not np.any([amount > 0 for amount in amounts], axis=0).all()
+        ):
+            raise InputError(f"{' and '.join(costs)} must not both be 0 in a row: nothing is at stake")
+        task = task_of(arguments, actions, dict(zip(costs, amounts, strict=True)))
+        if task is None:
+            assert policy is not None
+            task = policy.task
+        acted_on = p if policy is None else policy.round(p, ids)
+        seed = 0 if policy is None else policy.seed
+        found = decide(acted_on, task, ids, capacity=arguments.capacity, seed=seed)
+        taken.update({None: len(p), **dict(zip(*np.unique(found.action, return_counts=True), strict=True))})
+        chosen.append(found)
+        return found.action
+
+    return select
 
 
 def _randomness(policy: RoundingPolicy, rows: int, rounded: Counter[str]) -> str:
@@ -281,7 +344,7 @@ def _randomness(policy: RoundingPolicy, rows: int, rounded: Counter[str]) -> str
 def _counting(policy: RoundingPolicy, taken: Counter[str | None], rounded: Counter[str]) -> Any:
     """The policy, counting its decisions (as None), its actions where they have names, and what rounding changed."""
 
-    def decide(p: NDArray[Any], ids: NDArray[Any] | None) -> NDArray[Any]:
+    def count(p: NDArray[Any], ids: NDArray[Any] | None) -> NDArray[Any]:
         taken[None] += len(p)
         if not policy.task.actions:
             return policy.decide(p, ids)
@@ -293,7 +356,7 @@ def _counting(policy: RoundingPolicy, taken: Counter[str | None], rounded: Count
         rounded["other"] += int((index != unrounded).sum())
         return np.array(policy.task.actions).take(index)
 
-    return decide
+    return count
 
 
 def run_switch(arguments: argparse.Namespace) -> int:

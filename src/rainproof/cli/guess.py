@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from rainproof.cli.options import as_list
+from rainproof.cli.options import as_list, cost_columns
 from rainproof.cli.reading import RECALIBRATED
 from rainproof.errors import InputError
 from rainproof.io.columns import is_text, meant_label
@@ -37,7 +37,12 @@ def guess_columns(arguments: argparse.Namespace) -> str:
         raise InputError(f"{name} has columns but no rows")
     available = batch.schema.names
     check_columns(name, [*as_list(prob), *as_list(outcome)], available)
-    columns = {name: _values(column[:_LOOKED_AT]) for name, column in zip(available, batch.columns, strict=True)}
+    costs = cost_columns(arguments)
+    columns = {
+        name: _values(column[:_LOOKED_AT])
+        for name, column in zip(available, batch.columns, strict=True)
+        if name not in costs
+    }
     others: dict[str, list[str]] = {"--prob": [], "--outcome": []}
     if outcome is None:
         outcomes = _outcomes(columns, prob, pos_label)

@@ -15,7 +15,16 @@ from rainproof.assessment import words
 from rainproof.assessment.assessing import collect_warnings
 from rainproof.cli.assessing import recalibrate_lines
 from rainproof.cli.commands import OF_ROWS
-from rainproof.cli.options import SELECTION, VALUES, check_outputs, dest, files_read, given, task_of
+from rainproof.cli.options import (
+    SELECTION,
+    VALUES,
+    check_outputs,
+    dest,
+    files_read,
+    given,
+    refuse_cost_columns,
+    task_of,
+)
 from rainproof.cli.output import finish, one_line, rows_read, say, say_paragraphs, watched
 from rainproof.cli.reading import keep, note_repeated_ids, prepared, read
 from rainproof.core.files import (
@@ -199,6 +208,7 @@ def _check_folder(arguments: argparse.Namespace) -> None:
 
 def _monitor(arguments: argparse.Namespace) -> int:
     """Read the samples, monitor them, and print the timeline."""
+    refuse_cost_columns(arguments, "periods are compressed, and keep no costs of single cases")
     check_outputs(arguments)
     told = None if arguments.state is None else _told(arguments.state)
     by = [arguments.by, *(arguments.segments or ())]

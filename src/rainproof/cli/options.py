@@ -40,8 +40,13 @@ def share(text: str) -> float:
         raise argparse.ArgumentTypeError(f"must be a share such as 0.9 or 90%; it is {text!r}") from None
 
 
-def _cost(text: str) -> float:
-    return _number(text, 0.0, math.inf, "a positive, finite number")
+def _cost(text: str) -> float | str:
+    """Read a number, or the name of a column."""
+    try:
+        float(text)
+    except ValueError:
+        return text
+    return _number(text, 0.0, math.inf, "a positive, finite number, or the name of a column")
 
 
 def _number(text: str, low: float, high: float, rule: str) -> float:
@@ -158,7 +163,7 @@ SHARED = {
         help="leave out rows with a missing value in a column that is read, also in those of --by and --groups",
     ),
     "--keep-missing": Shared(
-        help="copy rows without a probability, with nothing in the new columns (otherwise they are an error)",
+        help="copy rows without a probability or a cost, with nothing in the new columns (otherwise they are an error)",
     ),
     "--by": Shared(metavar="COL", help="columns that segment the rows", more={"nargs": "+"}),
     "--groups": Shared(
@@ -171,8 +176,12 @@ SHARED = {
         help="outcomes are shares of the event, from 0 to 1 (a drawn match is 0.5), each of one row; "
         "all rows are kept in memory",
     ),
-    "--cost-fp": Shared(metavar="COST", help="cost of a false alarm (act, but no event)", more={"type": _cost}),
-    "--cost-fn": Shared(metavar="COST", help="cost of a miss (wait, but the event happens)", more={"type": _cost}),
+    "--cost-fp": Shared(
+        metavar="COST", help="cost of a false alarm (act, but no event): a number or a column", more={"type": _cost}
+    ),
+    "--cost-fn": Shared(
+        metavar="COST", help="cost of a miss (wait, but the event happens): a number or a column", more={"type": _cost}
+    ),
     "--threshold-range": Shared(
         metavar="LOW,HIGH",
         help="speak of decisions with these thresholds alone: two numbers, such as 5%%,20%%, or one, such as 10%%",
@@ -324,14 +333,39 @@ def files_read(arguments: argparse.Namespace) -> str:
     return first if len(arguments.shown) == 1 else f"{first} and {len(arguments.shown) - 1} more"
 
 
-def task_of(arguments: argparse.Namespace, actions: Sequence[str] = ("wait", "act")) -> DecisionTask | None:
-    """Return the decision that the costs describe, or None where none are given."""
+def costs_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the costs by option: numbers, or names of columns; empty where none are given."""
+    costs = {name: getattr(arguments, dest(name), None) for name in COSTS}
+    if all(cost is None for cost in costs.values()):
+        return {}
+    if None in costs.values():
+        raise InputError("--cost-fp and --cost-fn must be given together: their ratio sets the threshold")
+    return costs
+
+
+def cost_columns(arguments: argparse.Namespace) -> list[str]:
+    """Return the columns that hold costs of each case."""
+    return list(dict.fromkeys(cost for cost in costs_of(arguments).values() if isinstance(cost, str)))
+
+
+def refuse_cost_columns(arguments: argparse.Namespace, why: str) -> None:
+    """Refuse costs of each case, for what keeps none."""
+    for name, cost in costs_of(arguments).items():
+        if isinstance(cost, str):
+            raise InputError(f"{name} must be a number here: {why}; it is the column {cost!r}")
+
+
+def task_of(
+    arguments: argparse.Namespace,
+    actions: Sequence[str] = ("wait", "act"),
+    columns: Mapping[str, Any] = MappingProxyType({}),
+) -> DecisionTask | None:
+    """Return the decision that the costs describe, or None where none are given; `columns` has those of each case."""
     from rainproof.decisions.tasks import DecisionTask
 
-    costs = (arguments.cost_fp, arguments.cost_fn)
-    if costs == (None, None):
+    costs = costs_of(arguments)
+    if not costs:
         return None
-    if None in costs:
-        raise InputError("--cost-fp and --cost-fn must be given together: their ratio sets the threshold")
-    task: DecisionTask = DecisionTask.from_costs(false_positive=costs[0], false_negative=costs[1], actions=actions)
+    alarm, miss = (columns[cost] if isinstance(cost, str) else cost for cost in costs.values())
+    task: DecisionTask = DecisionTask.from_costs(false_positive=alarm, false_negative=miss, actions=actions)
     return task

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import math
 import re
 import shlex
 import shutil
@@ -22,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rainproof.cli.options import SELECTION, VALUES, as_list, dest
+from rainproof.cli.options import SELECTION, VALUES, as_list, cost_columns, costs_of, dest
 from rainproof.cli.output import Progress, one_line, say
 from rainproof.core.files import read_json, temporary_folder
 from rainproof.core.text import rows as rows_text
@@ -239,6 +240,7 @@ def keep(arguments: argparse.Namespace, prob: str | Sequence[str], **options: An
     need_pyarrow()
     from rainproof.io.rows import keep_rows  # which imports PyArrow
 
+    check_costs(arguments)
     with _progress(arguments) as progress:
         return keep_rows(
             arguments.file,
@@ -246,10 +248,25 @@ def keep(arguments: argparse.Namespace, prob: str | Sequence[str], **options: An
             arguments.outcome,
             groups=as_list(arguments.groups),
             fractional=getattr(arguments, "fractional", False),
+            costs=cost_columns(arguments),
             progress=progress,
             **options,
             **_reading(arguments, (*SELECTION, *VALUES)),
         )
+
+
+def check_costs(arguments: argparse.Namespace) -> None:
+    """Refuse a cost that could be meant as a number or as a column."""
+    from rainproof.io.sources import first_rows  # which imports PyArrow
+
+    costs = {name: cost for name, cost in costs_of(arguments).items() if not isinstance(cost, str)}
+    batch = first_rows(as_list(arguments.file), arguments.sep)[1] if costs else None
+    for column in () if batch is None else batch.schema.names:
+        number = math.nan
+        with suppress(ValueError):
+            number = float(column)
+        for name in [name for name, cost in costs.items() if cost == number]:
+            raise InputError(f"{name} is a number, and there is a column {column!r}: rename it, or give another number")
 
 
 def read_rows(arguments: argparse.Namespace) -> Any:
@@ -264,7 +281,7 @@ def read_classes(arguments: argparse.Namespace) -> Any:
     need_pyarrow()
     from rainproof.io.rows import keep_classes  # which imports PyArrow
 
-    for name in ("--prob", "--by", "--fractional", "--cost-fp", "--cost-fn", "--threshold-range"):
+    for name in ("--prob", "--by", "--fractional", "--cost-fp", "--cost-fn", "--capacity", "--threshold-range"):
         if getattr(arguments, dest(name), None) not in (None, False):
             raise InputError(f"{name} is for one event: it cannot be combined with --classes")
     with _progress(arguments) as progress:

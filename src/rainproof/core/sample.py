@@ -164,6 +164,7 @@ class Sample:
     _segments: tuple[tuple[str, ...], dict[Any, Ints]] | None = None  # the names of `by`, and the rows of each segment
     _rates: tuple[float, float] | None = None  # the range of base rates; two equal ones for a single rate
     _costs: Floats | None = None  # what a false alarm and a miss cost in each row
+    _amounts: Mapping[str, NDArray[Any]] = {}  # columns of a file that were read beside the rows, as they came
 
     def __new__(cls, y_true: Any, y_prob: Any, **columns: Any) -> Self:
         """Make a `ClassSample` of more than two classes."""

@@ -1,6 +1,7 @@
 from rainproof.decisions.classes import ClassTask as ClassTask
 from rainproof.decisions.policies import RoundingPolicy as RoundingPolicy
 from rainproof.decisions.policies import choose_grid as choose_grid
+from rainproof.decisions.policies import decide as decide
 from rainproof.decisions.swaps import regret_curve as regret_curve
 from rainproof.decisions.swaps import swap_regret as swap_regret
 from rainproof.decisions.tasks import CaseTask as CaseTask

@@ -10,13 +10,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, available_threads, freeze, run_in_threads
 from rainproof.core.cells import LARGEST_GRID, Rounding, check_grid, check_rounding, split
-from rainproof.core.door import ColumnNames, as_probabilities, check_aligned, explain_probabilities, refuse_masked
+from rainproof.core.door import (
+    ColumnNames,
+    as_probabilities,
+    check_aligned,
+    check_same_length,
+    explain_probabilities,
+    refuse_masked,
+)
 from rainproof.core.files import Saved, check_document, document
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.decisions._rounding import choose, key_of, name_bytes, name_objects, name_text
-from rainproof.decisions.tasks import CaseTask, DecisionTask, as_finite, check_task
+from rainproof.decisions._rounding import choose, key_of, name_bytes, name_objects, name_text, uniforms
+from rainproof.decisions.tasks import CaseTask, DecisionTask, as_finite, as_two_actions, check_task, expected_gain
 from rainproof.errors import InputError
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -70,6 +77,89 @@ def explain_ids(ids: NDArray[Any]) -> InputError | None:
     return InputError.from_offenders(_RULE, len(bad), f"ids[{bad[0]}]", repr(ids[bad[0]]))
 
 
+class Selection(Result):
+    """Which cases to act on where not all can be.
+
+    Attributes
+    ----------
+    action : ndarray of str
+        The action of each case.
+    wanted : int
+        The number of cases that would be acted on without a limit.
+    acted : int
+        The number of cases that are acted on.
+    one_more : float
+        What acting on one more case would gain, in the units of the task, if its probability is right: the first one
+        that is left out. 0 if there is none.
+    """
+
+    action: NDArray[Any]
+    wanted: int
+    acted: int
+    one_more: float
+
+
+def decide(
+    p: ArrayLike, task: DecisionTask, ids: ArrayLike | None = None, *, capacity: int | None = None, seed: int = 0
+) -> Selection:
+    """Decide each case on its probability as it is, where at most `capacity` of them can be acted on.
+
+    Acted on are the cases with the largest expected gain of the second action over the first; for a task from costs
+    ``p * false_negative - (1 - p) * false_positive``. Cases where the first action is best are never among them: with
+    enough capacity this is ``task.best_response(p)``. A lottery decides between equal gains.
+
+    Parameters
+    ----------
+    p : array_like of shape (n,)
+        Probabilities, in [0, 1]: all cases that compete for the capacity, such as those of a day.
+    task : DecisionTask
+        The decision, with two actions; its costs may be those of each case.
+    ids : array_like of shape (n,), optional
+        The id of each case: integers or text, as for `RoundingPolicy`. Required with `capacity`: the lottery draws a
+        number from id and seed, so it does not depend on the order of the cases.
+    capacity : int, optional
+        The number of cases that can be acted on, 1 or more (default: all).
+    seed : int
+        From 0 to 2**64 - 1. Another seed draws the lottery anew.
+
+    Returns
+    -------
+    Selection
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> task = rainproof.DecisionTask.from_costs(false_positive=5, false_negative=[20, 100, 500, 40])
+    >>> found = rainproof.decisions.decide([0.9, 0.3, 0.05, 0.1], task, ids=[1, 2, 3, 4], capacity=2)
+    >>> found.action.tolist(), found.wanted, round(found.one_more, 2)
+    (['wait', 'act', 'act', 'wait'], 3, 17.5)
+    """
+    two = as_two_actions(check_task(task), "decide")
+    check_aligned(("p", p), ("ids", ids))
+    prob = checked_probabilities(p).astype(np.float64)
+    acts = two.best_index(prob) == two.order[-1]
+    one_more, wanted = 0.0, int(acts.sum())
+    if capacity is not None:
+        if isinstance(capacity, bool) or not isinstance(capacity, int | np.integer) or capacity < 1:
+            raise InputError(f"capacity must be a number of cases, 1 or more; it is {capacity!r}")
+        if ids is None:
+            raise InputError("ids is missing: with a capacity, a lottery by id decides between equal gains")
+        named = as_ids(ids)
+        check_same_length("p", prob, "ids", named)
+        words = names(named)
+        if words is None:
+            raise cast("InputError", explain_ids(named))
+        gain, some = expected_gain(two, prob), np.flatnonzero(acts)
+        # Not the numbers by which a policy of this seed rounds: those rounded up have low ones.
+        draw = uniforms(words, key_of(check_seed(seed) ^ _LOTTERY))
+        line = some[np.lexsort((draw[some], -gain[some]))]
+        acts[line[capacity:]] = False
+        one_more = float(gain[line[capacity]]) if wanted > capacity else 0.0
+    action = np.array(two.actions)[np.where(acts, two.order[-1], two.order[0])]
+    return Selection(action=action, wanted=wanted, acted=int(acts.sum()), one_more=one_more)
+
+
+_LOTTERY = 2**64 - 1  # which changes every bit of a seed
 _ROUNDING = 1e-12  # losses within this count as equal
 
 
@@ -222,6 +312,13 @@ _NAMES = ColumnNames(prob="p")
 _NONE = np.zeros(0, np.uint64)
 
 
+def check_seed(seed: int) -> int:
+    """Check the seed of roundings and lotteries, and return it."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+        raise InputError(f"seed must be an integer from 0 to 2**64 - 1; it is {seed!r}")
+    return int(seed)
+
+
 class RoundingPolicy(Saved, Result):
     r"""Round each probability to a grid, then take the best action there: a policy with a bounded expected loss.
 
@@ -303,8 +400,7 @@ class RoundingPolicy(Saved, Result):
         if recalibration is not None and not isinstance(recalibration, PiecewiseMap):
             raise InputError(f"recalibration must be a PiecewiseMap; it is {type(recalibration).__name__}")
         size = _grid_size(grid, sample, rounding, recalibration)
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
-            raise InputError(f"seed must be an integer from 0 to 2**64 - 1; it is {seed!r}")
+        check_seed(seed)
         points = np.arange(size + 1) / size
         choices = task._choices(points)
         freeze(points, choices)
@@ -325,11 +421,11 @@ class RoundingPolicy(Saved, Result):
         """
         return self._apply(p, ids, self._points)
 
-    def decide(self, p: ArrayLike, ids: ArrayLike | None = None) -> NDArray[Any]:
+    def decide(self, p: ArrayLike, ids: ArrayLike | None = None, *, capacity: int | None = None) -> NDArray[Any]:
         """Return the best action at each rounded probability, by name.
 
         The action depends only on (id, seed, p): not on the order of the rows, on other rows, or on
-        the machine.
+        the machine. With a `capacity` it depends on the other rows too.
 
         Parameters
         ----------
@@ -338,14 +434,17 @@ class RoundingPolicy(Saved, Result):
         ids : array_like of shape (n,), optional
             The id of each row, as for `round`. There is no default, as only the caller knows what identifies a
             case that comes again; the row number, ``np.arange(len(p))``, will do if rows never change their order.
+        capacity : int, optional
+            Of how many rows the second of two actions can be taken: where it gains most at the rounded probabilities
+            (see `rainproof.decisions.decide`).
 
         Returns
         -------
         ndarray of str
             For a quadratic task, the rounded probabilities themselves.
         """
-        if isinstance(self.task, CaseTask):
-            return self.task._decode(self.task.best_index(self.round(p, ids)))
+        if capacity is not None or isinstance(self.task, CaseTask):
+            return decide(self.round(p, ids), self.task, ids, capacity=capacity, seed=self.seed).action
         return self.task._decode(self._apply(p, ids, self._choices))
 
     def decide_index(

@@ -868,6 +868,20 @@ def as_finite(task: DecisionTask, what: str) -> FiniteTask:
     return task
 
 
+def as_two_actions(task: DecisionTask, what: str) -> FiniteTask | CaseTask:
+    """Accept a task with two actions, of which either is best at some probability."""
+    if not isinstance(task, FiniteTask | CaseTask) or len(task.order) != 2:
+        raise InputError(f"{what} needs a task with two actions; it is {task!r}")
+    return task
+
+
+def expected_gain(task: FiniteTask | CaseTask, p: Floats) -> Floats:
+    """What the second action is expected to gain over the first in each case, if the probabilities are right."""
+    change = task.by_case[task.order[-1]] - task.by_case[task.order[0]]
+    found: Floats = (1 - p) * change[0] + p * change[1]
+    return found
+
+
 _SHOWN = 100  # swaps that are kept
 
 

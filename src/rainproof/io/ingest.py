@@ -224,6 +224,7 @@ class BinaryIngest(BatchIngest):
             None if name is None else NumberColumn(name, "amounts", spec, parse=parse)
             for name in (spec.weight, spec.trials)
         )
+        self._costs = [NumberColumn(name, "amounts", spec, parse=parse) for name in spec.costs]
 
     def sums(self) -> tuple[list[Key], SegmentSums]:
         """Return the labels of the segments, and the sums of all rows by segment."""
@@ -249,6 +250,7 @@ class BinaryIngest(BatchIngest):
         label = read_column(self._outcome, batch, names)
         weight = None if self._weight is None else read_column(self._weight, batch, names)
         others = [self._other(column, batch, names) for column in self._others]
+        others += [read_amounts(column, batch, names) for column in self._costs]
         if self._trials is None:
             self._add(door.as_rows(label, prob, weight, names=names), others, batch)
             return
@@ -303,6 +305,8 @@ class BinaryIngest(BatchIngest):
         yield from weight_violations(self._weight, batch, names)
         for column in self._others:
             yield from prob_violations(column, batch, replace(names, prob=column.name))
+        for column in self._costs:
+            yield from weight_violations(column, batch, replace(names, weight=column.name))
 
 
 def single_trials(events: Array, trials: Array) -> Iterator[tuple[Ints, Array]]:
@@ -319,6 +323,13 @@ def weight_violations(column: NumberColumn | None, batch: pa.RecordBatch, names:
         weight, errors = read_values(column, batch, names)
         yield from errors
         yield from _rule_broken(np.zeros(len(weight)), np.zeros(len(weight)), weight, names)
+
+
+def read_amounts(column: NumberColumn, batch: pa.RecordBatch, names: ColumnNames) -> Array:
+    """Return amounts that are finite and not negative, or raise the first thing that is wrong."""
+    for error in weight_violations(column, batch, replace(names, weight=column.name)):
+        raise error
+    return read_column(column, batch, names)
 
 
 def prob_violations(column: NumberColumn, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:

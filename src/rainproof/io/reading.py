@@ -59,6 +59,8 @@ class ColumnSpec:
         The column of trials, of which the outcome is the number with the event.
     drop_missing : bool
         Whether rows with a missing value in one of these columns are left out.
+    costs : tuple of str
+        The columns of costs of each case, where rows are kept.
     """
 
     prob: str | tuple[str, ...]
@@ -73,6 +75,7 @@ class ColumnSpec:
     confidence_words: Mapping[str, float] | None = None
     trials: str | None = None
     drop_missing: bool = False
+    costs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.prob in self.others or len(set(self.others)) < len(self.others):
@@ -145,7 +148,7 @@ class ColumnSpec:
     @property
     def complete(self) -> Condition | None:
         """The condition that no value is missing, if rows that miss one are left out."""
-        columns = list(dict.fromkeys([*self.value_columns(), *self.by])) if self.drop_missing else []
+        columns = list(dict.fromkeys([*self.value_columns(), *self.costs, *self.by])) if self.drop_missing else []
         tests = tuple(Condition(op, column) for column in columns for op in ("not null", "not nan"))
         return Condition("and", values=tests) if tests else None
 
@@ -172,7 +175,7 @@ class ColumnSpec:
     def all_columns(self) -> list[str]:
         """List every column to read, each once."""
         asked = [] if self.where is None else sorted(columns_of(self.where))
-        return list(dict.fromkeys([*self.value_columns(), *self.by, *asked]))
+        return list(dict.fromkeys([*self.value_columns(), *self.costs, *self.by, *asked]))
 
 
 def _names(argument: str, value: Any) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ def keep_rows(
     at_most: int | None = None,
     fractional: bool = False,
     base_rate: BaseRate | None = None,
+    costs: Sequence[str] = (),
     sep: str | None = None,
     progress: Progress | None = None,
     **reading: Any,
@@ -58,20 +59,22 @@ def keep_rows(
         The columns of segments.
     at_most : int, optional
         With more rows than this, return what `scan` returns: they are compressed in the same pass, and those of a
-        database by the database. Rows with groups, with several forecasts or with shares are always kept.
+        database by the database. Rows with groups, several forecasts, shares or costs are always kept.
     fractional : bool
         Whether outcomes are shares of the event.
+    costs : sequence of str
+        The columns of costs of each case; the sample has them, by their names, in `_amounts`.
     reading
         The other options of `scan` that say how rows are read: `weight`, `where`, `pos_label`, ...
     """
     first, *others = [prob] if isinstance(prob, str) else prob
     groups = (groups,) if isinstance(groups, str) else tuple(groups)
     spec = ColumnSpec.from_arguments(first, outcome, by=list(dict.fromkeys([*groups, *by])) or None, **reading)
-    spec = replace(spec, others=tuple(others))
+    spec = replace(spec, others=tuple(others), costs=tuple(costs))
     if fractional and not (spec.pos_label is None and spec.trials is None):
         raise InputError("fractional outcomes cannot be combined with pos_label or trials")
     sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
-    at_most = None if groups or others or fractional else at_most
+    at_most = None if groups or others or fractional or costs else at_most
     elsewhere = spec.is_plain and is_database(source[0] if isinstance(source, list) else source)
     keeper = _Keeper(spec, groups, by, at_most, parse=sources[0].parse, fractional=fractional, elsewhere=elsewhere)
     try:
@@ -101,7 +104,7 @@ class _Keeper(ingest.BinaryIngest):
         self._compressed = False
         self._check = CellAccumulator(2)
         self._parts: list[Rows] = []
-        self._forecasts: list[list[Array]] = []  # of each part the other forecasts
+        self._forecasts: list[list[Array]] = []  # of each part the other forecasts, and the costs of each case
         self._groups, self._segments = ingest.Numbering(groups), ingest.Numbering(by)
         self._numbers: tuple[list[Any], list[Any]] = [], []  # of both, of each part: 4 bytes a row, whatever the labels
         self._replayed: list[pa.RecordBatch] = []  # the columns of segments, while there may be too many rows
@@ -166,13 +169,15 @@ class _Keeper(ingest.BinaryIngest):
         groups, by = (np.concatenate(numbers) if numbers else None for numbers in self._numbers)
         self._groups = ingest.Numbering(())  # their labels take more memory than the rows
         label, prob, weight = column("label"), column("prob"), column("weight")
+        beside = [np.concatenate(parts) for parts in zip(*self._forecasts, strict=True)]
         if self._fractional or self._others:
-            others = {c.name: np.concatenate(parts) for c, *parts in zip(self._others, *self._forecasts, strict=True)}
+            others = {c.name: values for c, values in zip(self._others, beside, strict=False)}
             several = {self._prob.name: prob, **others} if others else prob
             found = Sample(label, several, sample_weight=weight, groups=groups, by=by, fractional=self._fractional)
         else:
             rows = Rows(label=label, prob=prob, weight=weight, names=self._parts[0].names)
             found = as_sample(Sample._from_rows(rows), groups=groups, by=by)
+        found._amounts = dict(zip(self._spec.costs, beside[len(self._others) :], strict=True))
         if found._segments is not None:
             names, places = tuple(self._segments.columns), found._segments[1]
             labels = {key if len(key) > 1 else key[0]: number for key, number in self._segments.known.items()}
@@ -233,8 +238,8 @@ class _ClassKeeper(ingest.MulticlassIngest):
         return ClassSample(np.array(labels, object)[which], prob, labels=labels, **columns)
 
 
-NewColumn = Callable[[Array, Any], Array]
-"""Computes a column from the array of probabilities and that of ids (or None); with `by`, the rows of each segment."""
+NewColumn = Callable[..., Array]
+"""Computes a column from the array of probabilities, that of ids (or None; with `by` rows by segment), and of costs."""
 
 
 def append_columns(
@@ -244,7 +249,9 @@ def append_columns(
     prob: str,
     ids: str | None = None,
     by: Sequence[str] = (),
+    costs: Sequence[str] = (),
     new_columns: Mapping[str, NewColumn],
+    whole: bool = False,
     sep: str | None = None,
     keep_missing: bool = False,
     progress: Callable[[int], object] | None = None,
@@ -268,8 +275,12 @@ def append_columns(
         The column of row ids: integers or text.
     by : sequence of str
         Instead of ids: the columns that segment the rows, as for `scan`.
+    costs : sequence of str
+        Columns of amounts that new columns are also computed from.
     new_columns : mapping of str to callable
         How to compute each new column, by its name.
+    whole : bool
+        Whether columns are computed from all rows at once; memory then grows with the file.
     sep : str, optional
         What separates the columns of a text file. Default: recognised.
     keep_missing : bool
@@ -285,17 +296,20 @@ def append_columns(
         As for `scan`; also if the file has a column of the same name already, or the output cannot be
         written.
     """
-    if prob == ids:
-        raise InputError(f"prob and ids must be different columns; both are {prob}")
+    for name, others in (("ids", [ids]), ("costs", costs)):
+        if prob in others:
+            raise InputError(f"prob and {name} must be different columns; both are {prob}")
     spec = ColumnSpec(prob=prob, outcome="", **reading)
-    columns = list(dict.fromkeys([prob, *([] if ids is None else [ids]), *by]))
+    columns = list(dict.fromkeys([prob, *([] if ids is None else [ids]), *by, *costs]))
     file, target = Location(os.fspath(path), sep), Path(output)
     parse = format_of(file.path).is_text
     column = NumberColumn(prob, "probabilities", spec, parse=parse)
     check_writable(target)  # before a file is made
     with atomic_output(target) as temporary, open_writer(temporary, target) as write:
-        appender = _ColumnAppender(file.name, column, ids, by, new_columns, write, keep_missing, parse=parse)
-        for batch in file_batches(file, columns, others=True):
+        amounts = [NumberColumn(name, "amounts", spec, parse=parse) for name in costs]
+        appender = _ColumnAppender(file.name, column, ids, by, amounts, new_columns, write, keep_missing, parse=parse)
+        batches = file_batches(file, columns, others=True)
+        for batch in _together(batches) if whole else batches:
             appender.add(batch)
             if progress is not None:
                 progress(appender.rows)
@@ -303,6 +317,13 @@ def append_columns(
             raise InputError(f"{file.name} has columns but no rows")
         appender.finish()
     return appender.rows
+
+
+def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """All batches as one."""
+    every = list(batches)
+    if every:
+        yield pa.concat_batches(every)
 
 
 class _ColumnAppender(ingest.BatchIngest):
@@ -314,6 +335,7 @@ class _ColumnAppender(ingest.BatchIngest):
         prob: NumberColumn,
         ids: str | None,
         by: Sequence[str],
+        costs: Sequence[NumberColumn],
         new_columns: Mapping[str, NewColumn],
         write: Write,
         keep_missing: bool,
@@ -321,7 +343,7 @@ class _ColumnAppender(ingest.BatchIngest):
         parse: bool,
     ) -> None:
         super().__init__(ColumnNames(prob=prob.name))
-        self._file, self._prob, self._ids, self._by = file, prob, ids, by
+        self._file, self._prob, self._ids, self._by, self._costs = file, prob, ids, by, costs
         self._new_columns, self._write = new_columns, write
         self._keep_missing, self._parse = keep_missing, parse
 
@@ -338,15 +360,18 @@ class _ColumnAppender(ingest.BatchIngest):
         if self._by:
             labels = [ingest.encoded_labels(inputs.column(name).filter(pa.array(there)), name) for name in self._by]
             others = door.places_of_segments(labels, int(there.sum()))
+        amounts = [ingest.read_amounts(column, inputs, names)[there] for column in self._costs]
         places = pa.array(np.cumsum(there) - 1, mask=~there)
         for name, compute in self._new_columns.items():
-            batch = batch.append_column(name, pa.array(compute(prob[there], others)).take(places))
+            batch = batch.append_column(name, pa.array(compute(prob[there], others, *amounts)).take(places))
         self._write(batch)
 
     def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
         inputs, _ = self._inputs(batch)
         yield from ingest.prob_violations(self._prob, inputs, names)
         yield from self._unnamed(inputs, names)
+        for column in self._costs:
+            yield from ingest.weight_violations(column, inputs, replace(names, weight=column.name))
 
     def _unnamed(self, inputs: pa.RecordBatch, names: ColumnNames) -> list[InputError]:
         """Return the error for ids that are missing, if there are any."""
@@ -354,13 +379,14 @@ class _ColumnAppender(ingest.BatchIngest):
         return [] if error is None else [error]
 
     def _inputs(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Any]:
-        """Return the columns to read, and which rows have a probability; a missing one that may be kept is read as 0.
+        """Return the columns to read, and which rows have a probability (and costs); what may be missing is read as 0.
 
         Text that means a missing value is null here, though the batch keeps it.
         """
         import pyarrow.compute as pc  # here, as it takes long to import and rows that are kept do not need it
 
-        names = [self._prob.name, *([] if self._ids is None else [self._ids]), *self._by]
+        costs = [column.name for column in self._costs]
+        names = list(dict.fromkeys([self._prob.name, *([] if self._ids is None else [self._ids]), *self._by, *costs]))
         inputs = {name: batch.column(name) for name in names}
         if self._parse:
             nulls = pa.array(csv.ConvertOptions().null_values)  # text that means a missing value
@@ -369,11 +395,12 @@ class _ColumnAppender(ingest.BatchIngest):
                     inputs[name] = pc.if_else(pc.is_in(text, nulls), None, text)
         there = np.ones(batch.num_rows, np.bool_)
         if self._keep_missing:
-            prob = inputs[self._prob.name]
-            if pa.types.is_floating(prob.type):
-                prob = pc.if_else(pc.is_nan(prob), None, prob)
-            there = as_mask(prob.is_valid())
-            inputs[self._prob.name] = pc.fill_null(prob, "0" if is_text(prob.type) else 0)
+            for name in (self._prob.name, *costs):
+                column = inputs[name]
+                if pa.types.is_floating(column.type):
+                    column = pc.if_else(pc.is_nan(column), None, column)
+                there &= as_mask(column.is_valid())
+                inputs[name] = pc.fill_null(column, "0" if is_text(column.type) else 0)
         return pa.record_batch(inputs), there
 
 

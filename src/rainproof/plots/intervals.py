@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rainproof.assessment.costs import LABELS, Rule, TaskResult
+from rainproof.assessment.costs import Rule, TaskResult
 from rainproof.assessment.segments import SegmentTable
 from rainproof.assessment.summaries import Estimate
 from rainproof.core.text import short
@@ -74,7 +74,7 @@ def costs(found: TaskResult, ax: Axes | None = None) -> Axes:
     for y, (rule, cost) in zip(reversed(range(len(found.costs))), found.costs.items(), strict=True):
         colour, marker = (style.BLUE, "o") if rule in (Rule.AS_IS, Rule.RECALIBRATED) else (style.GREY, "s")
         style.draw_value(ax, y, cost.value, cost.low, cost.high, colour, marker)
-    style.name_rows(ax, [LABELS[rule] for rule in found.costs], "cost per case")
+    style.name_rows(ax, [found.name(rule) for rule in found.costs], "cost per case")
     ax.set_xlim(left=min([0.0, *(cost.low for cost in found.costs.values())]))
     style.explain_marks(ax, {"acting on each forecast": (style.BLUE, "o"), "other rules": (style.GREY, "s")})
     ax.set_title("Cost of your decision")

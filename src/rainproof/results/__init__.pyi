@@ -28,6 +28,7 @@ from rainproof.core.curve import SwitchCurve as SwitchCurve
 from rainproof.core.door import ThresholdRange as ThresholdRange
 from rainproof.core.result import Interval as Interval
 from rainproof.decisions.policies import GridChoice as GridChoice
+from rainproof.decisions.policies import Selection as Selection
 from rainproof.decisions.swaps import RegretCurve as RegretCurve
 from rainproof.decisions.swaps import SwapRegret as SwapRegret
 from rainproof.decisions.swaps import WorstThreshold as WorstThreshold
