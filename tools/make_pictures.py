@@ -175,6 +175,64 @@ def draw_threshold() -> None:
     figure.savefig(HERE / "threshold.png", dpi=80)
 
 
+def _payments() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The payments of docs/guide/costs-per-case.md: outcomes, predictions and amounts."""
+    rng = np.random.default_rng(0)
+    p = 1 / (1 + np.exp(-rng.normal(-5.5, 1.8, 10_000)))
+    fraud = rng.random(10_000) < p
+    return fraud, p, np.exp(rng.normal(4, 1.2, 10_000)).round(2)
+
+
+def draw_costs_per_case() -> None:
+    """Draw payments with the threshold of each amount, and the cost of each rule."""
+    fraud, p, amount = _payments()
+    task = rainproof.DecisionTask.from_costs(false_positive=5, false_negative=amount)
+    found = rainproof.assess(fraud, p, task=task, measures=[]).task
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+    for outcome, style in {False: ("0.75", "no fraud", 3), True: ("#D55E00", "fraud", 14)}.items():
+        colour, label, size = style
+        left.scatter(amount[fraud == outcome], p[fraud == outcome], s=size, color=colour, label=label, linewidths=0)
+    at = np.geomspace(amount.min(), amount.max(), 200)
+    left.plot(at, 5 / (5 + at), color="#0072B2", linewidth=2, label="threshold of each amount")
+    left.axhline(found.best_threshold, color="black", linestyle="--", linewidth=1, label="best cut-off for all")
+    left.set(xscale="log", yscale="log", xlabel="amount", ylabel="probability", ylim=(1e-4, 1))
+    left.legend(loc="lower left", fontsize=8)
+    names = {"as is": "each its own\nthreshold", "cut-off": "best cut-off\nfor all", "never": "never"}
+    for k, (rule, name) in enumerate(names.items()):
+        cost = found.costs[rule]
+        right.bar(k, cost.value, color="#0072B2" if rule == "as is" else "0.7", width=0.6)
+        error = [[cost.value - cost.low], [cost.high - cost.value]]
+        right.errorbar(k, cost.value, error, color="black", capsize=4)
+        right.text(k + 0.06, cost.value + 0.03, f"{cost.value:.2f}")
+        names[rule] = f"{name}\n({found.acted[rule]:.1%} blocked)"
+    right.set_xticks(range(len(names)), names.values())
+    right.set(ylabel="cost per payment, with 95% interval")
+    right.spines[["top", "right"]].set_visible(False)
+    figure.savefig(HERE / "costs-per-case.png", dpi=90)
+
+
+def draw_capacity() -> None:
+    """Draw what so many reviews a day cost, and what one more gains."""
+    fraud, p, amount = _payments()
+    task = rainproof.DecisionTask.from_costs(false_positive=5, false_negative=amount)
+    places = np.unique(np.geomspace(1, 1000, 60).astype(int))
+    cost, more = [], []
+    for k in places.tolist():
+        found = rainproof.decisions.decide(p, task, np.arange(len(p)), capacity=k)
+        cost.append(np.where(found.action == "act", 5 * ~fraud, amount * fraud).mean())
+        more.append(found.one_more)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    left.plot(places, cost, color="#0072B2", linewidth=2)
+    left.set(xlabel="reviews a day", ylabel="cost per payment", ylim=(0, None), xlim=(0, 1000))
+    right.plot(places, more, color="#0072B2", linewidth=2)
+    right.set(xlabel="reviews a day", ylabel="what one more gains", ylim=(0, 60), xlim=(0, 1000))
+    for ax in (left, right):
+        ax.axvline(200, color="black", linestyle="--", linewidth=1)
+        ax.spines[["top", "right"]].set_visible(False)
+    left.annotate("200 reviews", (210, 0.1))
+    figure.savefig(HERE / "capacity.png", dpi=90)
+
+
 def draw_recalibration() -> None:
     """Recalibrate flights on two months, draw the next two and print what docs/guide/recalibration.md quotes."""
     example = runpy.run_path(str(HERE.parent.parent / "examples" / "flights.py"))
@@ -230,6 +288,8 @@ PICTURES = {
     "digits": draw_digits,
     "value": draw_value,
     "threshold": draw_threshold,
+    "costs-per-case": draw_costs_per_case,
+    "capacity": draw_capacity,
     "recalibration": draw_recalibration,
 }
 

@@ -108,7 +108,7 @@ def test_random_numbers_as_actions(rain, capsys):
 HELP = "(see 'rainproof decide --help')"
 STAKE = "state the decision: either --cost-fp and --cost-fn, or --threshold"
 WRONG = {
-    "nothing given": (["decide"], f"the following arguments are required: FILE, --prob, --policy, -o/--output {HELP}"),
+    "nothing given": (["decide"], f"the following arguments are required: FILE, --prob, -o/--output {HELP}"),
     "no policy": (
         [*DECIDE[:3], "no.json", *DECIDE[4:]],
         "cannot read no.json: No such file or directory",
@@ -149,7 +149,8 @@ WRONG = {
     "a stake and a half": ([*POLICY, "--threshold", "0.5", "--cost-fn", "3"], STAKE),
     "a negative cost": (
         [*POLICY, "--cost-fp", "-3", "--cost-fn", "3"],
-        "argument --cost-fp: must be a positive, finite number; it is '-3' (see 'rainproof policy --help')",
+        "argument --cost-fp: must be a positive, finite number, or the name of a column; it is '-3' "
+        "(see 'rainproof policy --help')",
     ),
     "a threshold of 2": (
         [*POLICY, "--threshold", "2"],

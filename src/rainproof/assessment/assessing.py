@@ -73,7 +73,7 @@ def check_options(
         "confidence_level": float(confidence_level),
         "tolerance": float(tolerance),
         "n_resamples": n_resamples,
-        "capacity": None if capacity is None else float(capacity),
+        **({} if capacity is None else {"capacity": float(capacity)}),
         "measures": tuple(CATALOGUE[name] for name in CATALOGUE if name in names),
     }
 
@@ -94,8 +94,8 @@ def compute(
     tolerance: float,
     n_resamples: int,
     measures: tuple[Measure, ...],
-    capacity: float | None,
     seed: int | None,
+    capacity: float | None = None,
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; its warnings are added by the caller."""
     level, sample = confidence_level, sample.in_order()  # several forecasts are in an order of their own

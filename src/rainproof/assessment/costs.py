@@ -176,7 +176,7 @@ class TaskResult(Result):
             grid=grid,
             costs={rule: cost for rule, cost in costs.items() if cost is not None},
             saved={rule: x for rule, x in less.items() if x is not None},
-            acted={rule: float(mass @ acted[rule]) for rule in Rule if rule in acted},
+            acted={rule: min(float(mass @ acted[rule]), 1.0) for rule in Rule if rule in acted},
             capacity=capacity,
             one_more=one_more,
             best_threshold=cutoff,

@@ -108,6 +108,8 @@ def decide(
     ``p * false_negative - (1 - p) * false_positive``. Cases where the first action is best are never among them: with
     enough capacity this is ``task.best_response(p)``. A lottery decides between equal gains.
 
+    Explained in docs/guide/capacity.md.
+
     Parameters
     ----------
     p : array_like of shape (n,)
