@@ -433,6 +433,17 @@ def stability() -> str:
     return markdown(head, rows)
 
 
+def case_costs() -> str:
+    """How often intervals of costs of each case contain the true value."""
+    lines, rows = read("case-costs.csv"), []
+    names = list(dict.fromkeys(x["interval"] for x in lines))
+    for case in dict.fromkeys((x["spread"], x["amounts"]) for x in lines):
+        some = {x["interval"]: x for x in lines if (x["spread"], x["amounts"]) == case}
+        shares = [f"{int(some[name]['covered']) / int(some[name]['simulations']):.1%}" for name in names]
+        rows.append([", ".join(case), *shares])
+    return markdown(["standard deviation of log amounts", *names], rows)
+
+
 PAGES = {
     "benchmarks/study-bounds.md": (
         sharper,
@@ -445,6 +456,7 @@ PAGES = {
         switching,
         proven_targets,
     ),
+    "guide/costs-per-case.md": (case_costs,),
     "theory/paper.md": (rates,),
     "theory/sequential.md": (
         sequential_null,

@@ -72,6 +72,17 @@ def test_costs_beside_groups_segments_conditions_and_shares(payments, capsys):
     assert costs_of(json.loads(capsys.readouterr().out)) == costs_of(found)
 
 
+def test_costs_of_each_case_at_another_base_rate(payments, capsys):
+    y, p, amount = payments
+    task = DecisionTask.from_costs(false_positive=5, false_negative=amount)
+    found = assess(y, p, task=task, base_rate=0.02).to_dict()
+    weight = np.where(y, 0.02 / y.sum(), 0.98 / (1 - y).sum())
+    paid = np.where(p >= 5 / (5 + amount), 5 * (1 - y), amount * y)
+    assert costs_of(found)["as is"] == pytest.approx(weight @ paid)
+    assert main(["assess", "payments.csv", *ROWS, *COSTS, "--base-rate", "2%", "--json"]) == 0
+    assert costs_of(json.loads(capsys.readouterr().out)) == costs_of(found)
+
+
 def test_several_forecasts_with_a_column_of_costs(payments, capsys):
     y, p, amount = payments
     many = ["assess-many", "payments.csv", "--prob", "p", "q", "--outcome", "fraud", *COSTS, "--json"]

@@ -418,7 +418,7 @@ class Sample:
             rows = replace(self._rows, weight=each)
             found = type(self)._of_known(rows, self.n, float(self.n))
             found.forecasts, found._ordered = self.forecasts, self._ordered
-        found._several, found._costs = self._several, self._costs
+        found._several, found._costs, found._amounts = self._several, self._costs, self._amounts
         return found
 
     def _as_drawn(self) -> Self:
