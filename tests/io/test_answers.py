@@ -37,6 +37,13 @@ def test_improbable_texts_keep_their_ratio(tmp_path):
     assert read_answers(str(log)).y_prob == pytest.approx([0.75, 1.0], rel=1e-12)
 
 
+def test_separators_within_a_text_end_no_line(tmp_path):
+    """The harness writes texts as they are, and other characters than a newline separate lines of text."""
+    record = json.dumps(answer(-1.0, -2.0, doc={"question": "one\u2028two\x85three\x0c"}), ensure_ascii=False)
+    (tmp_path / "a.jsonl").write_text(f"{record}\n{record}\n", encoding="utf-8")
+    assert read_answers(tmp_path / "a.jsonl").n == 2
+
+
 def test_several_files_are_one_sample(tmp_path):
     logs = [write(tmp_path / name, answer(-1.0, -2.0, acc=acc)) for name, acc in (("b.jsonl", 0.0), ("a.jsonl", 1.0))]
     assert read_answers(logs).y_true.tolist() == [0, 1]

@@ -52,13 +52,14 @@ def read_answers(source: str | PathLike[str] | Sequence[str | PathLike[str]]) ->
     paths = [source] if isinstance(source, str | PathLike) else list(source)
     answers = []
     for path in paths:
-        for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
-            try:
-                answers.append(_answer(json.loads(line)))
-            except (KeyError, TypeError, ValueError, IndexError):
-                problem = f"line {number} of {path} is no answer to a multiple-choice question: it must have"
-                raise InputError(
-                    f"{problem} 'filtered_resps' with the log-probability of two choices or more, and 'acc' "
-                    "(logs with a confidence: scan)"
-                ) from None
+        with Path(path).open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    answers.append(_answer(json.loads(line)))
+                except (KeyError, TypeError, ValueError, IndexError):
+                    problem = f"line {number} of {path} is no answer to a multiple-choice question: it must have"
+                    raise InputError(
+                        f"{problem} 'filtered_resps' with the log-probability of two choices or more, and 'acc' "
+                        "(logs with a confidence: scan)"
+                    ) from None
     return Sample([right for _, right in answers], [sure for sure, _ in answers])
