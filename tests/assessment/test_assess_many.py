@@ -286,3 +286,15 @@ def test_doubts_of_all_are_warned_of_once():
 def test_what_is_no_forecast(forecasts, message):
     with pytest.raises(rainproof.InputError, match=message):
         rainproof.assess_many(forecasts, **FAST)
+
+
+def test_one_outcome_or_reversed_events_are_said_before_any_ranking():
+    y, p = rows(300)
+    with pytest.warns(rainproof.RainproofWarning):
+        s = rainproof.assess_many({"a": (y * 0, p), "b": (y * 0, p**2)}, **FAST)
+    assert s.headline == "There is one outcome only: no verdict."
+    assert s.next_step == "Next: get rows with both outcomes."
+    turned = rainproof.assess_many({"a": (y, 1 - p), "b": (y, 1 - p**2)}, task=TASK, **FAST)
+    assert turned.headline == f"{turned.taken.name}: {turned[turned.taken.name].verdict.headline}"
+    assert "Check which outcome is the event" in turned.headline
+    assert "Did you mean 1 - p" in turned.next_step

@@ -844,7 +844,11 @@ def pair_limits(found: AssessmentSet) -> str:
 def best_forecast(found: AssessmentSet) -> str:
     """Which of several forecasts to take, and how, in a sentence or two."""
     taken, many = found.taken, len(found)
-    costs = found.first.cost is not None
+    costs, one = found.first.cost is not None, found[found.first.name if taken is None else taken.name]
+    if one.evidence.rarer == 0:
+        return one.verdict.headline
+    if one.evidence.is_reversed:
+        return f"{one.name}: {one.verdict.headline}"
     if taken is None and (simple := _simplest(found)) is not None:
         rule, cost = simple
         return f"Do without them: none of {many} forecasts gains you anything over {_DOING[rule]}, {_per_case(cost)}."
