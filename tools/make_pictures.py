@@ -267,6 +267,18 @@ def draw_recalibration() -> None:
     figure.savefig(HERE / "recalibration.png", dpi=100)
 
 
+def draw_classes() -> None:
+    """The three digits of docs/guide/classes.md."""
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.naive_bayes import GaussianNB
+
+    x, y = load_digits(return_X_y=True)
+    some = np.isin(y, [3, 5, 8])
+    p = cross_val_predict(GaussianNB(), x[some], y[some], cv=5, method="predict_proba")
+    rainproof.assess(y[some], p, labels=[3, 5, 8]).plot().savefig(HERE / "classes.png", dpi=100)
+
+
 def _seconds(name: str, y: np.ndarray, p: np.ndarray) -> float:
     start = time.perf_counter()
     rainproof.list_measures()[name](y, p)
@@ -291,6 +303,7 @@ PICTURES = {
     "costs-per-case": draw_costs_per_case,
     "capacity": draw_capacity,
     "recalibration": draw_recalibration,
+    "classes": draw_classes,
 }
 
 

@@ -393,7 +393,8 @@ def _headline(a: ClassAssessment) -> str:
         return f"Use them. {_off(a)}, but correcting that does not lower your cost."
     if a.rejected:
         return f"{_off(a)}, but {rows(a.n)} are too few to find a correction that helps."
-    return f"Too few rows to be sure ({a.n:,}): no class is clearly off, and no skill is shown."
+    drawn = f"rows to be sure ({a.n:,})" if a.groups is None else f"groups to be sure ({a.groups:,})"
+    return f"Too few {drawn}: no class is clearly off, and no skill is shown."
 
 
 def _reason(a: ClassAssessment) -> str:
@@ -406,7 +407,7 @@ def _reason(a: ClassAssessment) -> str:
             "(estimates)."
         )
     if a.log_loss_gain is None or a.log_loss is None:
-        return ""
+        return "No map can be fitted to these rows."
     gain = a.log_loss_gain.value
     change = f"Recalibrating {'lowers' if gain > 0 else 'raises'} the log loss by {abs(gain):.3g}"
     return f"{change} from {a.log_loss.value:.4g}, by maps that were fitted to other rows."
@@ -414,12 +415,12 @@ def _reason(a: ClassAssessment) -> str:
 
 def _next_step(a: ClassAssessment) -> str:
     best = "take the action of the lowest expected cost" if a.task is not None else "act on them"
-    advice = a.task.regret.swaps if a.task is not None else ()
-    hint = (
-        f" On these rows, where you would {advice[0].action!r}, {advice[0].replacement!r} would have cost less."
-        if advice
-        else ""
-    )
+    if a.skill is None:
+        return "Next: get rows of several classes."
+    hint = ""
+    if a.task is not None and a.task.regret.swaps:
+        swap = a.task.regret.swaps[0]
+        hint = f" On these rows {swap.replacement!r} would have cost less wherever they said {swap.action!r}."
     if a.grade == "recalibrate":
         return f"Next: apply the map to new cases, then {best}."
     if a.grade == "avoid":

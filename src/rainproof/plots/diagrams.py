@@ -332,9 +332,8 @@ def classes(a: ClassAssessment, *, dpi: float | None = None) -> Figure:
         ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=1, linestyle="--")
         if rates is not None:
             errors = np.stack([rates.event_rate - rates.low, rates.high - rates.event_rate]).clip(0)
-            ax.errorbar(
-                rates.prediction, rates.event_rate, yerr=errors, color=colour, marker="o", markersize=4, linewidth=1
-            )
+            how: dict[str, Any] = {"color": colour, "marker": "o", "markersize": 4, "linestyle": "none"}
+            ax.errorbar(rates.prediction, rates.event_rate, yerr=None if rates.grouped else errors, **how)
         said, happened = says_and_happens(c)
         ax.set_title(style.plain(f"{one.label}: says {said}, happens {happened}"), fontsize="medium")
     for ax in panels.ravel()[len(shown) :]:

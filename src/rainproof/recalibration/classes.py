@@ -61,12 +61,12 @@ class ClassPart(Result):
     intercept: Floats | None = None
     maps: tuple[PiecewiseMap, ...] = ()
 
-    def apply(self, prob: Floats) -> Floats:
-        """Return the values of rows of probabilities."""
+    def apply(self, prob: Floats, x: Floats | None = None) -> Floats:
+        """Return the values of rows of probabilities; `x` are their logarithms, if they are known."""
         if self.method == "none":
             return prob
         if self.slope is not None and self.intercept is not None:
-            return softmax(_scores(self.slope, self.intercept, _logs(prob)))
+            return softmax(_scores(self.slope, self.intercept, _logs(prob) if x is None else x))
         if self.method == "constant":
             assert self.intercept is not None
             return np.broadcast_to(self.intercept, prob.shape)
@@ -302,7 +302,7 @@ class CrossFitted:
                 at = own[start : start + size]
                 prob, which, weight = np.asarray(sample.prob[at], np.float64), sample.which[at], self.weight[at]
                 for m, part in enumerate(self.parts[f]):
-                    value = part.apply(prob)
+                    value = part.apply(prob, self.x[at])
                     right = value[np.arange(len(at)), which]
                     self.log_loss[m, f] -= float(weight @ np.log(np.maximum(right, nearest)))
                     self.brier[m, f] += float(weight @ ((value**2).sum(axis=1) - 2 * right + 1))
@@ -430,9 +430,10 @@ def divide_classes(
 def certify_classes(
     held: ClassSample, fitted: ClassSample, found: ClassMap, confidence_level: float, task: ClassTask | None
 ) -> ClassCertificate:
-    """Prove what a map does to rows that it was not fitted to; `fitted` are the others."""
+    """Prove what a map does to rows that it was not fitted to; `fitted` are the others, in random order."""
     delta, new = 1 - confidence_level, found.apply(held.prob)
     bound, harm = harm_bound(held, new, delta)
+    fitted = fitted._at(np.arange(min(len(fitted.which), _CURVATURE)))  # enough to choose a class and a decision
     other = found.apply(fitted.prob)
     best = int(np.argmax([curve.chord(back=True).loss for curve in switch_curves(fitted, other)]))
     choose, judge = (
