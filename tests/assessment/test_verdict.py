@@ -63,7 +63,7 @@ def evidence(**changed):
             "skill_as_is": interval(0.25, 0.15, 0.35),
             "auroc": 0.7,
             "gain": gain(0.005, 0.017),
-            "guarantee": SimpleNamespace(bound=bound, plug_in=bound / 2),
+            "guarantee": SimpleNamespace(bound=bound, plug_in=bound / 2, threshold_range=None),
             "rounded_guarantee": SimpleNamespace(bound=0.03, grid=32),
             "certificate": None,
             **changed,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rainproof.assessment import words
 from rainproof.assessment.evidence import RARE
 from rainproof.core.arrays import Floats
+from rainproof.core.door import ThresholdRange
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.inference.bands import clopper_pearson
@@ -202,18 +203,20 @@ class ThresholdAdvice(Result):
         return self.text
 
 
-def thresholds(own: Iterable[float] = (), event_rate: float = 0.5) -> Floats:
+def thresholds(own: Iterable[float] = (), event_rate: float = 0.5, within: ThresholdRange | None = None) -> Floats:
     """Return the thresholds to give advice for: every half percent, some near 0 and 1, and the user's own.
 
-    If few rows have the event, or few do not, there are more around their share: there the decisions differ.
+    If few rows have the event, or few do not, there are more around their share: there the decisions differ. With a
+    range, they are its ends and those of them that lie in it.
     """
     near = np.array(_NEAR_THE_ENDS)
-    inner = [mu for mu in own if 0 < mu < 1]
+    inner = [mu for mu in (*own, *(within or ())) if 0 < mu < 1]
+    low, high = within or (0.0, 1.0)
     rarer = min(event_rate, 1 - event_rate)
     around = rarer * _AROUND if 0 < rarer < RARE else np.empty(0)
     more = around if event_rate < RARE else 1 - around
     found = np.unique(np.concatenate([np.arange(1, _STEPS) / _STEPS, near, 1 - near, inner, more]))
-    return found[(found > 0) & (found < 1)]  # a share next to 1 may round to it
+    return found[(found > 0) & (found < 1) & (found >= low) & (found <= high)]  # a share next to 1 may round to it
 
 
 def advise(

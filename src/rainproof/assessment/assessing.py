@@ -22,7 +22,7 @@ from rainproof.assessment.segments import judge_segments
 from rainproof.assessment.summaries import GRIDS, DataSummary, shown_grid
 from rainproof.core.arrays import Floats
 from rainproof.core.classes import ClassSample, as_classes
-from rainproof.core.door import BaseRate
+from rainproof.core.door import BaseRate, ThresholdRange, check_range
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.decisions.classes import ClassTask
@@ -50,6 +50,7 @@ def check_options(
     n_resamples: int,
     measures: Iterable[str] | None,
     capacity: float | None = None,
+    threshold_range: float | tuple[float, float] | None = None,
 ) -> dict[str, Any]:
     """Check the options of `assess`, and return them as `compute` takes them."""
     if task is not None and not isinstance(task, DecisionTask):
@@ -63,6 +64,13 @@ def check_options(
         as_two_actions(task, "capacity")
         if isinstance(capacity, bool) or not isinstance(capacity, int | float | np.number) or not 0 < capacity <= 1:
             raise InputError(f"capacity must be a share of the cases, above 0 and at most 1; it is {capacity!r}")
+    within = check_range(threshold_range)
+    low, high = within or (0.0, 1.0)
+    outside = [mu for mu in (() if task is None else task.thresholds) if not low <= mu <= high]
+    if outside and within is not None:
+        raise InputError(
+            f"threshold_range must contain the threshold of task, {outside[0]:.6g}; it is {threshold_range!r}"
+        )
     names = [measures] if isinstance(measures, str) else CATALOGUE if measures is None else list(measures)
     unknown = [name for name in names if name not in CATALOGUE]
     if unknown:
@@ -75,6 +83,7 @@ def check_options(
         "n_resamples": n_resamples,
         **({} if capacity is None else {"capacity": float(capacity)}),
         "measures": tuple(CATALOGUE[name] for name in CATALOGUE if name in names),
+        "within": within,
     }
 
 
@@ -94,21 +103,23 @@ def compute(
     tolerance: float,
     n_resamples: int,
     measures: tuple[Measure, ...],
+    within: ThresholdRange | None,
     seed: int | None,
     capacity: float | None = None,
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; its warnings are added by the caller."""
     level, sample = confidence_level, sample.in_order()  # several forecasts are in an order of their own
     summary = DataSummary.of(sample)
-    as_is = guarantee(sample, confidence_level=level, response="as_is")
-    rounded = _rounded(sample, level)
+    as_is = guarantee(sample, confidence_level=level, response="as_is", threshold_range=within)
+    rounded = _rounded(sample, level, within)
     base_rates, sample = sample, sample._middle()  # of a range of base rates; bounds and the map take all of it
     assert rounded.grid is not None
-    curve = regret_curve(sample, grid=rounded.grid)
+    curve = regret_curve(sample, grid=rounded.grid, threshold_range=within)
     step()
     recalibrator = None
     if sample._divisible:  # rows of unequal weight that are compressed are not
-        recalibrator = Recalibrator(confidence_level=level, rng=rng)  # with a seed: the same as by itself
+        # With a seed: the same as by itself.
+        recalibrator = Recalibrator(confidence_level=level, threshold_range=within, rng=rng)
         recalibrator._fit(base_rates)  # not by segments
     crossed = None
     if recalibrator is not None and cannot_fit(sample) is None:
@@ -122,7 +133,8 @@ def compute(
     profile, table = soft_binned_profile(sample), None
     if segments is not None:
         fdr = round(1 - level, 12)
-        table = judge_segments(segments, sample.total_weight, profile.value, fdr=fdr, task=task, rng=rng, step=step)
+        how: dict[str, Any] = {"fdr": fdr, "task": task, "within": within, "rng": rng, "step": step}
+        table = judge_segments(segments, sample.total_weight, profile.value, **how)
     own = None if task is None else TaskResult.of(sample, task, rounded.grid, crossed, level, capacity)
     mapped = None if crossed is None or recalibrator is None else sample.map(recalibrator.map_)
     if own is not None and mapped is not None:
@@ -146,7 +158,7 @@ def compute(
         events=None if summary.weighted or rare >= RARE else round(min(summary.events, summary.n - summary.events)),
         map_mean_prediction=None if mapped is None else mapped.mean_prediction,
         base_rate=summary.base_rate,
-        **_estimates(sample, crossed, task, level),
+        **_estimates(sample, crossed, task, level, within),
     )
     step()
     return Assessment(
@@ -170,10 +182,14 @@ def compute(
     )
 
 
-def _estimates(sample: Sample, crossed: Crossed | None, task: DecisionTask | None, level: float) -> dict[str, Any]:
+def _estimates(
+    sample: Sample, crossed: Crossed | None, task: DecisionTask | None, level: float, within: ThresholdRange | None
+) -> dict[str, Any]:
     """The skill, recalibrated and as it is, and what recalibration gains, as far as they can be estimated."""
     one = task.thresholds if task is not None and len(task.thresholds) == 1 else ()
-    own: float | Floats | None = one[0] if one else None
+    low, high = within or (0.0, 1.0)
+    near = min(max(sample.event_rate, low), high)  # the threshold of the range at which most is at stake
+    own: float | Floats | None = one[0] if one else None if near == sample.event_rate else near
     stake: float | Floats = 1.0
     found: dict[str, Any] = {"skill": None, "skill_as_is": None, "gain": None}
     if not sample._divisible:
@@ -187,16 +203,16 @@ def _estimates(sample: Sample, crossed: Crossed | None, task: DecisionTask | Non
     if crossed is None:
         return found | {"skill": found["skill_as_is"]}
     found["skill"] = skill(rows, crossed.acts(own), own, level, stake)
-    found["gain"] = gain_by_recalibration(crossed, thresholds(one, sample.event_rate), level)
+    found["gain"] = gain_by_recalibration(crossed, thresholds(one, sample.event_rate, within), level)
     return found
 
 
-def _rounded(sample: Sample, level: float) -> Guarantee:
+def _rounded(sample: Sample, level: float, within: ThresholdRange | None) -> Guarantee:
     """The guarantee for rounding to the grid that is shown: the bounds hold for all grids at once."""
     alone = sample.ungrouped()._middle()
     grid, finest = shown_grid(choose_grid(alone), alone), min(sample.grid or GRIDS[-1], GRIDS[-1])
     tried = [m for m in GRIDS if m <= finest] or [finest]
-    found = guarantee(sample, confidence_level=level, grid=tried)
+    found = guarantee(sample, confidence_level=level, grid=tried, threshold_range=within)
     at = tried.index(grid)
     return replace(found, grid=grid, bound=float(found.bounds[at]), plug_in=float(found.plug_ins[at]))
 
@@ -215,6 +231,7 @@ def assess(
     groups: ArrayLike | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     base_rate: BaseRate | None = None,
+    threshold_range: float | tuple[float, float] | None = None,
     confidence_level: float = 0.95,
     tolerance: float = 0.05,
     rng: Seed = 0,
@@ -257,6 +274,10 @@ def assess(
         undersampled, or the event is rarer there. Everything is then about that population, if predictions, given the
         outcome, are distributed as in these rows. For a range of rates the guarantees hold for all of it; the test, the
         map and the estimates are for its middle in log odds. Not together with weights, `groups` or `by`.
+    threshold_range : float or (float, float), optional
+        The decisions that you make: those with this threshold, or whose thresholds all lie in this range, ends
+        included, such as (0.05, 0.2) if you act from 5% to 20% on. The verdict, guarantees, certificate, curves and
+        advice are then about these alone. Choose it before you see the rows. Default: every decision.
     confidence_level : float
         Of each statement by itself.
     tolerance : float
@@ -296,8 +317,14 @@ def assess(
       gains a negligible amount and the guarantee is within the tolerance, or it surely costs more in the `task`;
     - "unknown": none of these.
 
+    With a `threshold_range`, probabilities may be off where none of its decisions is made. So "recalibrate" needs, in
+    place of the log score, that the interval of what recalibration gains in these decisions is above 0; where it is not
+    and the guarantee is within the tolerance, they are good enough to "use".
+
     *Skill* is what acting on the recalibrated forecast gains over no forecast (the better of always and never acting),
-    as a share of what perfect foresight would gain, at the threshold of the `task`, else at the event rate.
+    as a share of what perfect foresight would gain, at the threshold of the `task`, else at the event rate; with a
+    `threshold_range`, at the threshold of the range that is nearest to it. Measures and the test of calibration are
+    about all predictions, whatever the range.
 
     *Estimates* of skill, gains and costs are cross-fitted: rows (or whole groups) are put into an order that does not
     depend on how they came, dealt to five folds with the seed, and each fold is judged by maps, cut-offs and decisions
@@ -336,6 +363,8 @@ def assess(
     if several is not None:
         if capacity is not None:
             raise InputError("capacity is for one event: assess the sample of one class with it")
+        if check_range(threshold_range) is not None:
+            raise InputError("threshold_range is for one event: not for several classes")
         if measures is not None:
             raise InputError(
                 "measures are for one event: rainproof.measures.measure_classes has those of several classes"
@@ -346,7 +375,7 @@ def assess(
         )
     if labels is not None:
         y_true, y_prob, sample_weight = Sample(y_true, y_prob, sample_weight=sample_weight, labels=labels), None, None  # type: ignore[arg-type]
-    options = check_options(task, confidence_level, tolerance, n_resamples, measures, capacity)
+    options = check_options(task, confidence_level, tolerance, n_resamples, measures, capacity, threshold_range)
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups, task, base_rate)
     sample = compressed_if_many(sample)
     with collect_warnings() as notes:

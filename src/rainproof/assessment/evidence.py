@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rainproof.assessment.calibration import Calibration
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.door import BaseRate, ColumnNames, Rows
+from rainproof.core.door import BaseRate, ColumnNames, Rows, ThresholdRange
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
 from rainproof.inference.estimates import Influence
@@ -277,6 +277,11 @@ class Evidence(Result):
         return min(self.calibration.event_rate, 1 - self.calibration.event_rate)
 
     @property
+    def within(self) -> ThresholdRange | None:
+        """The range that the thresholds of the decisions lie in; None if it is about every decision."""
+        return self.guarantee.threshold_range
+
+    @property
     def useful(self) -> bool:
         """Whether skill is shown: its interval is above 0."""
         return self.skill is not None and self.skill.low > 0
@@ -297,6 +302,13 @@ class Evidence(Result):
         return self.gain is not None and self.gain.share.high < _SLIGHT * self.tolerance * 2 * self.rarer
 
     @property
+    def better(self) -> bool:
+        """Whether recalibrated probabilities are better: by their log score, or surely in a decision of the range."""
+        if self.gain is None:
+            return False
+        return self.gain.log_score > 0 if self.within is None else self.gain.share.low > 0
+
+    @property
     def grade(self) -> Grade:
         """The verdict in a word: the first that applies of avoid, recalibrate, use, unknown."""
         if self.rarer == 0:
@@ -304,9 +316,9 @@ class Evidence(Result):
         if self.useless:
             return "avoid"
         off, saved = self.calibration.rejected, self.saved
-        better = self.gain is not None and self.gain.log_score > 0
         costs_more = saved is not None and saved.high <= 0
-        if off and better and not self.negligible and not costs_more:
+        if off and self.better and not self.negligible and not costs_more:
             return "recalibrate"
-        harmless = self.negligible and self.guarantee.bound <= self.tolerance
+        off_elsewhere = self.within is not None and not self.better
+        harmless = (self.negligible or off_elsewhere) and self.guarantee.bound <= self.tolerance
         return "use" if self.useful and (not off or harmless or costs_more) else "unknown"

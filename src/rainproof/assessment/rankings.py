@@ -264,12 +264,15 @@ class AssessmentSet(Reported, Mapping[str, Assessment]):
     def taken(self) -> RankedForecast | None:
         """The forecast to take: the one that costs least, acting as its own verdict advises, by the estimate.
 
-        Without costs it is the one with the smallest Brier score. None where each is to be avoided, or where always or
-        never acting costs no more.
+        Without costs it is the one with the smallest Brier score; in a range of thresholds, `best` if there is one, to
+        be used as it is. None where each is to be avoided, or where always or never acting costs no more.
         """
         known = [one for one in self.standings if one.rule in (Rule.AS_IS, Rule.RECALIBRATED)]
         if any(one.advised_cost is None for one in known):
-            return min(known, key=lambda one: one.advised_brier)
+            first = min(known, key=lambda one: one.advised_brier)
+            if self.assessments[0].evidence.within is None:
+                return first
+            return next((one for one in known if one.name == self.best and one.rule is Rule.AS_IS), first)
         simple = [cost.value for rule, cost in self.references.items() if rule is not Rule.PERFECT]
 
         def cost(one: RankedForecast) -> tuple[float, float]:
@@ -363,6 +366,7 @@ def assess_many(
     groups: ArrayLike | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     base_rate: BaseRate | None = None,
+    threshold_range: float | tuple[float, float] | None = None,
     confidence_level: float = 0.95,
     tolerance: float = 0.05,
     rng: Seed = 0,
@@ -389,7 +393,7 @@ def assess_many(
         As for `assess`, the same for all forecasts; for rows only, but for `base_rate`.
     task : DecisionTask, optional
         Your own decision: forecasts are then ranked by what it costs per case, acting on them as they are.
-    confidence_level, tolerance, rng, n_resamples, measures, progress
+    threshold_range, confidence_level, tolerance, rng, n_resamples, measures, progress
         As for `assess`. Each forecast is assessed with the same random numbers, so on the same rows held out.
 
     Returns
@@ -420,7 +424,7 @@ def assess_many(
     generator, seed = as_seed(rng)
     # The same numbers for all. A copy of the generator would not do: before NumPy 2 it forgets how to spawn.
     start = int(generator.integers(2**63)) if seed is None else seed
-    chosen = check_options(task, confidence_level, tolerance, n_resamples, measures)
+    chosen = check_options(task, confidence_level, tolerance, n_resamples, measures, threshold_range=threshold_range)
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
     whole, segmented, paired = _read(forecasts, y_prob, columns, task, base_rate)
     couples = list(combinations(whole, 2))
@@ -440,7 +444,7 @@ def assess_many(
         RankedForecast.of(a, whole[str(a.name)]._middle(), everything[str(a.name)], own_task) for a in assessments
     ]
     doubt = (1 - confidence_level) / max(1, len(couples))  # so that all statements hold at once
-    options: dict[str, Any] = {"confidence_level": 1 - doubt / 4, "rng": generator}
+    options: dict[str, Any] = {"confidence_level": 1 - doubt / 4, "rng": generator, "threshold_range": threshold_range}
     pairs = []
     for a, b in couples:
         to_b = to_a = None

@@ -61,7 +61,8 @@ class Parts:
         streams: list[np.random.Generator],
     ) -> None:
         self._sample, self._measures, self._curve, self._recalibrator = sample, measures, curve, recalibrator
-        self._thresholds = thresholds(task.thresholds if task else (), sample.event_rate)
+        self._within = curve.threshold_range
+        self._thresholds = thresholds(task.thresholds if task else (), sample.event_rate, self._within)
         self._level, self._streams = confidence_level, streams
 
     def __getstate__(self) -> dict[str, Any]:
@@ -105,14 +106,14 @@ class Parts:
         """What the forecast is worth on these rows, as it is and recalibrated by the map."""
         sample, map_ = self._sample, self._recalibrator
         if map_ is None or sample.grid is not None:
-            return forecast_value(sample)
-        return forecast_value(sample, recalibrated=map_.predict(sample.y_prob))
+            return forecast_value(sample, threshold_range=self._within)
+        return forecast_value(sample, recalibrated=map_.predict(sample.y_prob), threshold_range=self._within)
 
     @cached_property
     def worth(self) -> ProvenGain | None:
         """What the forecast is proven to gain over no forecast; None where draws cannot be told apart."""
         stream = deepcopy(self._streams[0]).spawn(1)[0]
-        return worth(self._sample._floor(), self._level, stream) if self._sample._divisible else None
+        return worth(self._sample._floor(), self._level, stream, self._within) if self._sample._divisible else None
 
     @cached_property
     def histogram(self) -> Histogram:

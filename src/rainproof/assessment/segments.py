@@ -11,6 +11,7 @@ import numpy as np
 from rainproof.assessment import words
 from rainproof.assessment.costs import ActionTask, segment_costs
 from rainproof.core.arrays import Floats
+from rainproof.core.door import ThresholdRange
 from rainproof.core.result import Result
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned
@@ -155,6 +156,7 @@ def judge_segments(
     *,
     fdr: float,
     task: DecisionTask | None,
+    within: ThresholdRange | None,
     rng: np.random.Generator,
     step: Callable[[], None],
 ) -> SegmentTable:
@@ -169,7 +171,7 @@ def judge_segments(
         tests = segment_tests(segments, fdr=fdr, intervals=_INTERVALS, rng=rng, progress=lambda *_: step())
         names = ("value", "null_mean", "low", "high", "p_value", "q_value")
         columns, level = {name: getattr(tests, name) for name in names}, tests.interval_level
-    losses = _losses(segments, columns["p_value"], 1 - fdr)
+    losses = _losses(segments, columns["p_value"], 1 - fdr, within)
     rows = []
     for k, (key, sample) in enumerate(segments.items()):
         numbers: dict[str, Any] = {
@@ -221,12 +223,15 @@ def _tests_of_shares(
     return columns, level if shown else None
 
 
-def _losses(segments: Segments, p_value: Floats, confidence_level: float) -> dict[int, Guarantee]:
+def _losses(
+    segments: Segments, p_value: Floats, confidence_level: float, within: ThresholdRange | None
+) -> dict[int, Guarantee]:
     """The guarantee of acting as is, for tested segments with the smallest p-values, by position."""
     keys, found = list(segments), {}
+    options: dict[str, Any] = {"confidence_level": confidence_level, "threshold_range": within}
     for k in np.argsort(p_value)[:_BOUNDED].tolist():  # NaN, of those not tested, is last
         if np.isfinite(p_value[k]):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FewRowsWarning)
-                found[k] = guarantee(segments[keys[k]], response="as_is", confidence_level=confidence_level)
+                found[k] = guarantee(segments[keys[k]], response="as_is", **options)
     return found

@@ -223,8 +223,29 @@ def looks(c: Calibration) -> str:
     )
 
 
+def _which(e: Evidence) -> str:
+    """Which decisions a statement is about, after the word; nothing if about every one."""
+    return "" if e.within is None else f" {e.within}"
+
+
+def _best_decision(e: Evidence) -> str:
+    """The decision that an estimate of what recalibration gains is about."""
+    return f"decision{_which(e)}{'' if _one_threshold(e) else ' that gains most'}"
+
+
+def _one_threshold(e: Evidence) -> bool:
+    return e.within is not None and e.within.low == e.within.high
+
+
 def headline(e: Evidence, task: TaskResult | None) -> str:
-    """The verdict, and whether the forecast is honest."""
+    """The verdict, for which decisions, and whether the forecast is honest."""
+    said = _headline(e, task)
+    if e.within is None or e.rarer == 0 or e.is_reversed:
+        return said
+    return f"For decisions {e.within}: {said[0].lower()}{said[1:]}"
+
+
+def _headline(e: Evidence, task: TaskResult | None) -> str:
     c, unit = e.calibration, "groups" if e.groups not in (None, e.n) else "rows"
     if e.rarer == 0:
         return "There is one outcome only: no verdict."
@@ -243,12 +264,16 @@ def headline(e: Evidence, task: TaskResult | None) -> str:
             return f"You can do without them: at your threshold ({_threshold(task)}) they gain next to nothing."
         if task is not None and isinstance(task.task, CaseTask):
             return "You can do without them: at the threshold of each case they gain next to nothing."
+        if e.within is not None:
+            return "Do without them. They gain next to nothing, even recalibrated."
         return "Do without them. They hardly tell cases with the event from others, even recalibrated."
     if e.grade == "use" and not c.rejected:
         clear = "clear " * (c.p_value <= _LIKELY)
         return f"Use them. {draws(e)} show no {clear}sign of miscalibration: {how_off(c)} ({p_range(c.p_value)})."
     if e.grade == "use":
         rather = "gains next to nothing" if e.negligible else "does not lower your cost"
+        if e.within is not None and not e.negligible and (e.saved is None or e.saved.high > 0):
+            rather = "shows no gain in these decisions"
         return f"Use them. They are {off}, but correcting that {rather}."
     if c.rejected:
         return f"These probabilities are {off}, but {draws(e)} are too few to find a correction that helps."
@@ -279,10 +304,11 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
         gain = e.gain.share
         if gain.low <= 0:
             least = f"at most {share(max(gain.high, 0.0))} of what is at stake ({level} interval)"
-            return f"In the decision that gains most, recalibrating gains {least}{_foresight(e, gain.high)}."
+            return f"In the {_best_decision(e)}, recalibrating gains {least}{_foresight(e, gain.high)}."
+        example = "" if _one_threshold(e) else f" (such as: act from {share(e.gain.threshold)} on)"
         return (
-            f"In the decision that gains most (such as: act from {share(e.gain.threshold)} on), recalibrating gains "
-            f"about {share(gain.value)} of what is at stake ({span(gain)}){_foresight(e, gain.high)}."
+            f"In the {_best_decision(e)}{example}, recalibrating gains about {share(gain.value)} of what is at stake "
+            f"({span(gain)}){_foresight(e, gain.high)}."
         )
     if e.grade == "use" or e.skill is None:
         return f"{_loss(e)}{_foresight(e, 0.0)}."
@@ -306,7 +332,7 @@ def _loss(e: Evidence) -> str:
     level = percent(e.confidence_level)
     if e.guarantee.bound >= 1:
         return f"{draws(e)} guarantee nothing: the expected loss may be all that is at stake"
-    most = f"at most {at_most(e.guarantee.bound)} of what is at stake in any decision"
+    most = f"at most {at_most(e.guarantee.bound)} of what is at stake in any decision{_which(e)}"
     return f"Acting on them loses {most} ({level} confidence)"
 
 
@@ -377,7 +403,10 @@ def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
         rate = f"{says_and_happens(e.calibration)[1]} (the event rate)"
         return f"act always if you act from less than {rate} on, else never."
     if task is None:
-        return f"act from your own threshold on ({_example(e.calibration.event_rate)})."
+        if e.within is None:
+            return f"act from your own threshold on ({_example(e.calibration.event_rate)})."
+        low, high = map(percent, e.within)
+        return f"act from {low} on." if low == high else f"act from your own threshold on, between {low} and {high}."
     flagged = f" That flags {share(task.acted[rule])} of the cases." if rule in task.acted else ""
     if task.capacity is not None and rule in task.one_more:
         return _within_capacity(task, rule, task.capacity)
@@ -479,7 +508,7 @@ def _of_forecast(e: Evidence) -> list[tuple[str, dict[Rule, str]]]:
     return [
         (f"say on average (happens {happens})", said),
         ("skill (1 perfect, 0 none)", {rule: f"{x.value:.2f}" for rule, x in skills.items() if x is not None}),
-        ("any decision loses at most", loss),
+        ("any decision loses at most" if e.within is None else "these decisions lose at most", loss),
     ]
 
 
@@ -498,7 +527,8 @@ def basis(e: Evidence, task: TaskResult | None, voice: Voice) -> str:
         return said
     kept = "" if e.certificate is None else f" (*: from {rows(e.certificate.n)} that the map was not fitted to)"
     level = percent(e.confidence_level)
-    return f"{said} Losses are shares of what is at stake, proven at {level} confidence{kept}, {KEEPS_RANKING}."
+    stakes = "what is at stake" + (f" in decisions {e.within}" if e.within is not None else "")
+    return f"{said} Losses are shares of {stakes}, proven at {level} confidence{kept}, {KEEPS_RANKING}."
 
 
 def _of_the_map(e: Evidence, task: TaskResult | None) -> str:
@@ -547,7 +577,8 @@ def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator
         yield KeyFigure(about="cost", question="Your cost", value=value, meaning=f"per case, {how}.{entered}")
     most = f"at most {at_most(min(e.guarantee.bound, 1.0))}"
     meaning = (
-        f"of what is at stake in any decision, acting on them as they are ({percent(e.confidence_level)} confidence)."
+        f"of what is at stake in any decision{_which(e)}, acting on them as they are "
+        f"({percent(e.confidence_level)} confidence)."
     )
     yield KeyFigure(about="loss", question="Guarantee: loses", value=most, meaning=meaning)
 
@@ -572,6 +603,8 @@ def _skill(e: Evidence, task: TaskResult | None) -> str:
     raw = "" if e.skill_as_is is None else f"; as they are {e.skill_as_is.value:.2f}"
     area = "" if e.auroc is None else f" AUROC {e.auroc:.3f}."
     where = "your threshold, else at the event rate"
+    if e.within is not None:
+        where += " or the end of the range that is nearest to it"
     if task is not None and isinstance(task.task, CaseTask):
         where = "the threshold of each case"
     if task is not None and task.capacity is not None:
@@ -588,18 +621,19 @@ def _as_is(e: Evidence) -> str:
     if g.bound >= 1:
         return f"With {level} confidence these rows guarantee nothing: the expected loss may be all that is at stake."
     return (
-        f"Acting on the probabilities as they are, with {level} confidence, the expected loss of every decision, "
-        f"whatever its costs, is at most {at_most(g.bound)} of {STAKES}, {KEEPS_RANKING} (a map of the "
-        f"probability that never falls). On these rows it is {at_most(g.plug_in)}; the rest allows for chance. This is "
-        f"an average over the population{' that these rows came from' * (e.base_rate is None)}; chance comes on top in "
-        "any batch of new rows."
+        f"Acting on the probabilities as they are, with {level} confidence, the expected loss of every "
+        f"decision{_which(e)}, whatever its costs, is at most {at_most(g.bound)} of {STAKES}, {KEEPS_RANKING} (a map "
+        f"of the probability that never falls). On these rows it is {at_most(g.plug_in)}; the rest allows for chance. "
+        f"This is an average over the population{' that these rows came from' * (e.base_rate is None)}; chance comes on "
+        "top in any batch of new rows."
     )
 
 
 def _rounded(e: Evidence) -> str:
     g, what = e.rounded_guarantee, "they have no guarantee either"
     if g.bound < 1:
-        what = f"the expected loss is at most {at_most(g.bound)}, {FIXED_CHANGE}, monotone or not"
+        these = " of these decisions" * (e.within is not None)
+        what = f"the expected loss{these} is at most {at_most(g.bound)}, {FIXED_CHANGE}, monotone or not"
     return f"Rounded at random to multiples of 1/{g.grid}, {what}."
 
 
@@ -608,20 +642,20 @@ def _recalibration(e: Evidence) -> str:
         return "Recalibration was not tried: no map can be fitted to these rows."
     gain, c = e.gain.share, e.certificate
     found = (
-        f"Recalibration gains {share(gain.value)} ({span(gain)}) of what is at stake in the yes-or-no decision that "
-        "gains most (estimate: maps and decision were chosen on other rows than those that judge them)."
+        f"Recalibration gains {share(gain.value)} ({span(gain)}) of what is at stake in the yes-or-no "
+        f"{_best_decision(e)} (estimate: maps and decision were chosen on other rows than those that judge them)."
     )
     if c is None:
         return f"{found} The map is fitted to all rows, so nothing is proven of it: they are too few to spare some."
     proven = (
-        f"there is a decision that gains at least {at_least(c.gain_at_least)}"
+        f"there is a decision{_which(e)} that gains at least {at_least(c.gain_at_least)}"
         if c.gain_at_least > 0
         else "no gain is proven"
     )
     return (
-        f"{found} Of the map itself, on {rows(c.n)} that it was not fitted to: {proven}, and every decision loses at "
-        f"most {at_most(c.harm_bound)} by using it. Acting on the recalibrated probabilities loses at most "
-        f"{at_most(c.loss_bound)} in any decision, {KEEPS_RANKING}."
+        f"{found} Of the map itself, on {rows(c.n)} that it was not fitted to: {proven}, and every "
+        f"decision{_which(e)} loses at most {at_most(c.harm_bound)} by using it. Acting on the recalibrated "
+        f"probabilities loses at most {at_most(c.loss_bound)} in any decision{_which(e)}, {KEEPS_RANKING}."
     )
 
 
@@ -639,9 +673,11 @@ def worth(found: ProvenGain | None, confidence_level: float) -> str:
         return f"What the forecast is worth was not computed: {_INDIVISIBLE}"
     over = "the better of always and never acting"
     if not found.proven:
-        return f"These rows do not prove that there is a decision that gains by this forecast over {over}."
+        which = "" if found.threshold_range is None else f" {found.threshold_range}"
+        return f"These rows do not prove that there is a decision{which} that gains by this forecast over {over}."
+    where = "a threshold at" if found.threshold_range is None else f"a decision {found.threshold_range} for"
     return (
-        f"With {percent(confidence_level)} confidence, there is a threshold at which this forecast, as it is, gains at "
+        f"With {percent(confidence_level)} confidence, there is {where} which this forecast, as it is, gains at "
         f"least {at_least(found.relative_at_least)} of what perfect foresight would gain over no forecast ({over}), in "
         "expectation."
     )
@@ -806,7 +842,8 @@ def _negative(cost: Interval) -> Interval:
 def _switch(old: str, new: str, found: SwitchGuarantee) -> str:
     gain = "no gain is proven"
     if found.gain_at_least:
-        gain = f"there is a decision that gains at least {at_least(found.gain_at_least)} of what is at stake"
+        which = "" if found.threshold_range is None else f" {found.threshold_range}"
+        gain = f"there is a decision{which} that gains at least {at_least(found.gain_at_least)} of what is at stake"
     return f"From {old} to {new}: {gain}, none loses more than {at_most(found.harm_bound)}."
 
 
@@ -831,14 +868,19 @@ def pair_limits(found: AssessmentSet) -> str:
     level, some = percent(found.confidence_level), found.pairs[0]
     costs = f"What a switch saves: all intervals hold at once with about {level} confidence. "
     switches = (
-        "Gains and losses: there is a decision that gains at least, and none that loses more than, this share of what "
-        f"is at stake by the switch; all bounds hold at once with {level} confidence. "
+        f"Gains and losses: there is a decision{_of_range(found)} that gains at least, and none that loses more than, "
+        f"this share of what is at stake by the switch; all bounds hold at once with {level} confidence. "
     )
     return (
         f"All forecasts as they are. {costs * (some.cost_difference is not None)}"
         f"{switches * (some.to_b is not None)}Rows (or groups) must be independent, and no forecast fitted on them."
         f"{_population(found.assessments[0].evidence)}"
     )
+
+
+def _of_range(found: AssessmentSet) -> str:
+    """Which decisions forecasts are compared for, after the word; nothing if for every one."""
+    return _which(found.assessments[0].evidence)
 
 
 def best_forecast(found: AssessmentSet) -> str:
@@ -859,8 +901,9 @@ def best_forecast(found: AssessmentSet) -> str:
     size, same = _size(taken), _as_good(found, taken)
     if not costs:
         if found.best == name and not how:
-            return f"Take {name}: a switch to it gains more in one decision than it loses in any."
-        least = f"its Brier score (the cost averaged over all thresholds) is the least, {size}{estimate}{same}"
+            return f"Take {name}: a switch to it gains more in one decision{_of_range(found)} than it loses in any."
+        every = "all thresholds" + ", also those outside the range" * bool(_of_range(found))
+        least = f"its Brier score (the cost averaged over {every}) is the least, {size}{estimate}{same}"
         return f"Take {name}{how}: {least}. For your own costs it may be another ({found._voice.costs})."
     if not how:
         clear = "" if found.best == name else "; it is not clear whether it costs less than all others"

@@ -81,6 +81,7 @@ def assess_files(arguments: argparse.Namespace) -> Assessment:
             rows,
             task=task_of(arguments, columns=rows._amounts if isinstance(rows, Sample) else {}),
             capacity=arguments.capacity,
+            threshold_range=arguments.threshold_range,
             confidence_level=arguments.confidence_level,
             rng=arguments.seed,
             progress=progress,
@@ -119,6 +120,7 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
         found = assess_many(
             sample,
             task=task_of(arguments, columns=sample._amounts),
+            threshold_range=arguments.threshold_range,
             confidence_level=arguments.confidence_level,
             rng=arguments.seed,
             progress=progress,
@@ -222,7 +224,8 @@ def as_csv(rows: Sequence[Sequence[object]]) -> str:
 
 def in_shell(found: Assessment, arguments: argparse.Namespace, prob: str, more: Sequence[str] = ()) -> Assessment:
     """Return the assessment of a column with a verdict that names options and command lines, in place of Python."""
-    chosen = given(arguments, (*SELECTION, "--groups", "--fractional", "--confidence-level", "--seed"))
+    beside = ("--groups", "--fractional", "--threshold-range", "--confidence-level", "--seed")
+    chosen = given(arguments, (*SELECTION, *beside))
     lines = recalibrate_lines(
         arguments.shown,
         prob,

@@ -13,7 +13,7 @@ from rainproof.cli import options
 from rainproof.cli.options import COSTS, RESULT, ROWS, Commands, add_output, add_shared, new_command
 
 GRADES = ("use", "recalibrate", "avoid", "unknown")
-_ASSESSMENT = ("--by", "--groups", "--fractional", *COSTS, "--confidence-level", "--seed")
+_ASSESSMENT = ("--by", "--groups", "--fractional", *COSTS, "--threshold-range", "--confidence-level", "--seed")
 
 
 def add_assess(commands: Commands) -> None:
@@ -30,6 +30,7 @@ def add_assess(commands: Commands) -> None:
       rainproof assess loans.parquet --prob p_default --outcome status \\
           --pos-label default --weight amount --cost-fp 1 --cost-fn 9 --json
       rainproof assess 'data/*.parquet' --prob p --outcome y --by region
+      rainproof assess visits.csv --prob risk --outcome died --threshold-range 5%%,20%%
       rainproof assess visits.csv --prob p --outcome died --groups patient \\
           --fail-on avoid,recalibrate
       rainproof assess photos.csv --classes cat dog eel --outcome animal
@@ -212,7 +213,7 @@ def add_assess_many(commands: Commands) -> None:
     parser.add_argument(
         "--prob", metavar="COL", nargs="+", required=True, help="columns of predicted probabilities, two or more"
     )
-    add_shared(parser, "file", *ROWS, "--groups", "--fractional", *COSTS, guess=True)
+    add_shared(parser, "file", *ROWS, "--groups", "--fractional", *COSTS, "--threshold-range", guess=True)
     add_shared(parser, "--confidence-level", "--seed", *RESULT, confidence_level=level)
 
 

@@ -44,7 +44,8 @@ globalThis.rainproof = (() => {
     const n = Math.min(60, Math.floor((to - from) / size));
     return Array.from({ length: Math.max(0, n) }, (_, i) => from + ((to - from) * (i + 1)) / (n + 1));
   }
-  function axis(rates, values = []) {
+  function axis(rates, values = [], within = null) {
+    if (within && within.low < within.high) return { at: (p) => p, back: (x) => x, shown: (p) => p >= within.low && p <= within.high, between: (p, q) => steps(p, q, (within.high - within.low) / 50), scale: (label) => ({ domain: [within.low, within.high], tickFormat: (x) => `${Number((100 * x).toPrecision(6))}%`, label, labelAnchor: "center", labelArrow: "none" }) };
     const rarer = Math.min(...rates.map((rate) => Math.min(rate, 1 - rate)));
     if (!(rarer > 0 && rarer < 0.05)) return { at: (p) => p, back: (x) => x, shown: () => true, between: (p, q) => steps(p, q, 0.02), scale: (label) => ({ domain: [0, 1], tickFormat: (x) => `${Math.round(100 * x)}%`, label, labelAnchor: "center", labelArrow: "none" }) };
     const inner = values.filter((p) => p > 0 && p < 1);
@@ -80,15 +81,15 @@ globalThis.rainproof = (() => {
   }
 
   // What a calibrated forecast shows by chance; it gains nothing at the thresholds 0 and 1.
-  function band(x, low, high, on) {
-    const [at, lows, highs] = [[0, ...x, 1], [0, ...low, 0], [0, ...high, 0]];
+  function band(x, low, high, on, within) {
+    const [at, lows, highs] = within ? [x, low, high] : [[0, ...x, 1], [0, ...low, 0], [0, ...high, 0]];
     const top = curve(at, highs, on);
     return curve(at, lows, on).map((d, i) => ({ x: d.x, low: d.y, high: top[i].y }));
   }
 
   // Decision curves of one forecast, or of several: the net benefit, or the gain over the better of always and never acting.
   function decisionCurves(label, all, width, height, state) {
-    const on = axis(all.map((a) => a.event_rate)), scale = on.scale("threshold");
+    const within = all[0].guarantee.threshold_range, on = axis(all.map((a) => a.event_rate), [], within), scale = on.scale("threshold");
     const shown = (a) => (state.gain ? (_, v) => v : (t, v) => (v + Math.max(0, a.event_rate - t)) / (1 - t));
     const line = (a, values, options) => ({ options, points: curve(a.value.threshold, values, on, shown(a)) });
     const alone = all.length === 1, [a] = all, dashed = { stroke: colours.quiet, strokeDasharray: "4 3" };
@@ -102,7 +103,7 @@ globalThis.rainproof = (() => {
     const most = top(heights);
     const lowest = Math.max((state.gain ? -0.6 : -0.25) * most, Math.min(0, ...heights));
     const inside = (y) => Math.min(Math.max(y, lowest), 1.04 * most);
-    const bands = state.gain ? (alone ? [{ fill: colours.band, points: band(state.costs.threshold, state.costs.null_low, state.costs.null_high, on) }] : []) : all.filter((one) => one.clinical).map((one, i) => {
+    const bands = state.gain ? (alone ? [{ fill: colours.band, points: band(state.costs.threshold, state.costs.null_low, state.costs.null_high, on, within) }] : []) : all.filter((one) => one.clinical).map((one, i) => {
       const { threshold, low, high } = one.clinical.net_benefit;
       return { fill: models[i % 6], fillOpacity: 0.16, points: rows({ t: threshold, low: low[0], high: high[0] }).filter((d) => d.low !== null && on.shown(d.t)).map((d) => ({ x: on.at(d.t), low: inside(d.low), high: inside(d.high) })) };
     });
@@ -207,7 +208,7 @@ globalThis.rainproof = (() => {
       width,
       {
         height: Math.min(340, Math.max(240, width * 0.5)), marginTop: 26,
-        x: axis([0.5]).scale("threshold"), y: upward("loss per row", { insetTop: 20, domain: [0, top(curve.regret, curve.null_high)] }),
+        x: axis([0.5], [], a.guarantee.threshold_range).scale("threshold"), y: upward("loss per row", { insetTop: 20, domain: [0, top(curve.regret, curve.null_high)] }),
         marks: [
           Plot.areaY(curve.null_threshold, { x: curve.null_threshold, y: curve.null_high, fill: colours.band }),
           Plot.line(curve.threshold, { x: curve.threshold, y: curve.regret, stroke: colours.forecast, strokeWidth: 2 }),

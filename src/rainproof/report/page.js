@@ -67,11 +67,12 @@
     }
     function fromCosts() {
       const [falseAlarm, miss] = [fp, fn].map((input) => input.valueAsNumber);
-      const ok = falseAlarm >= 0 && miss >= 0 && falseAlarm + miss > 0;
+      const { low, high } = a.guarantee.threshold_range ?? { low: 0, high: 1 }, mu = falseAlarm / (falseAlarm + miss);
+      const ok = falseAlarm >= 0 && miss >= 0 && mu >= low && mu <= high;
       [fp, fn].forEach((input) => (ok ? input.removeAttribute("aria-invalid") : input.setAttribute("aria-invalid", "true")));
       if (!ok) return;
       state.own = "your";
-      state.at = nearest(thresholds, falseAlarm / (falseAlarm + miss));
+      state.at = nearest(thresholds, mu);
       show();
     }
     slider.addEventListener("input", () => {

@@ -78,7 +78,9 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "advice_more": tables.advice(a),
         "confidence_level": exact_percent(a.confidence_level),
         "grid": str(a.shown_grid),
-        "segments": "" if a.segments is None else tables.segments(a.segments, line, index, hidden_segments),
+        "segments": ""
+        if a.segments is None
+        else tables.segments(a.segments, line, index, hidden_segments, a.guarantee.threshold_range),
         "measures_table": tables.measures(a),
         "candidates": "" if a.recalibrator is None else tables.candidates(a.recalibrator),
         "crossing": "" if m_star == float("inf") else f" (m* = {m_star})",

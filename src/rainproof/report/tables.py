@@ -14,6 +14,7 @@ from rainproof.assessment.costs import TaskResult
 from rainproof.assessment.result import Assessment
 from rainproof.assessment.segments import Segment, SegmentTable, by_loss
 from rainproof.core.arrays import Floats
+from rainproof.core.door import ThresholdRange
 from rainproof.core.text import KEEPS_RANKING, at_most, finite, html_element, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.core.text import rows as rows_text
@@ -243,7 +244,7 @@ def candidates(found: Recalibrator) -> str:
     return table(caption, "candidates", columns, found.candidates_)
 
 
-def segments(found: SegmentTable, line: str, index: int, hidden: int) -> str:
+def segments(found: SegmentTable, line: str, index: int, hidden: int, within: ThresholdRange | None) -> str:
     """The segments: those miscalibrated beyond chance first, then the others, each by loss; `line` is all in one."""
 
     def said(row: Segment) -> tuple[str, str]:
@@ -275,7 +276,7 @@ def segments(found: SegmentTable, line: str, index: int, hidden: int) -> str:
         f'<p class="segment-status" role="status"></p>'
         '<figure><div class="chart" data-chart="segments"></div><figcaption>The largest loss of any decision on the '
         "segment's rows (dot), and the bound of the expected loss (end of the line); red: off beyond chance."
-        "</figcaption></figure>" + folded("How to read it", f"<p>{escape(_about(found))}</p>") + "</section>"
+        "</figcaption></figure>" + folded("How to read it", f"<p>{escape(_about(found, within))}</p>") + "</section>"
     )
 
 
@@ -284,13 +285,14 @@ def flagged_first(row: Segment) -> tuple[bool, bool, float, float]:
     return not row.flagged, *by_loss(row)
 
 
-def _about(found: SegmentTable) -> str:
+def _about(found: SegmentTable, within: ThresholdRange | None) -> str:
     """How to read the table and the chart of segments."""
+    which = "" if within is None else f" in decisions {within}"
     most = f" The chart shows the first {DRAWN_SEGMENTS}." if len(found.rows) > DRAWN_SEGMENTS else ""
     return (
         f"p: of the test of perfect calibration, each segment by itself; q: the smallest false discovery rate that "
         f"flags it (Benjamini and Hochberg); red: q at most {exact_percent(found.fdr)}, these come first. Losses are "
-        f"shares of what is at stake, acting on the probabilities as they are, {KEEPS_RANKING}; bounds at "
+        f"shares of what is at stake{which}, acting on the probabilities as they are, {KEEPS_RANKING}; bounds at "
         f"{exact_percent(1 - found.fdr)} for each segment by itself. No test and no dot: fewer than "
         f"{count(found.min_rows)} rows.{most}"
     )
