@@ -126,3 +126,9 @@ def test_segments_and_the_command_line(tmp_path, monkeypatch, capsys):
     }
     assert {s["label"]: s["loss_bound"] for s in told["segments"]["rows"]} == pytest.approx(bounds)
     assert "--threshold-range 0.4,0.6" in told["verdict"]["commands"][0]
+
+
+def test_several_classes_have_no_range():
+    shares = np.full((60, 3), 1 / 3)
+    with pytest.raises(rainproof.InputError, match="threshold_range is for one event: not for several classes"):
+        rainproof.assess(np.arange(60) % 3, shares, threshold_range=0.2)
