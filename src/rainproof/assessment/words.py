@@ -624,8 +624,8 @@ def _as_is(e: Evidence) -> str:
         f"Acting on the probabilities as they are, with {level} confidence, the expected loss of every "
         f"decision{_which(e)}, whatever its costs, is at most {at_most(g.bound)} of {STAKES}, {KEEPS_RANKING} (a map "
         f"of the probability that never falls). On these rows it is {at_most(g.plug_in)}; the rest allows for chance. "
-        f"This is an average over the population{' that these rows came from' * (e.base_rate is None)}; chance comes on "
-        "top in any batch of new rows."
+        f"This is an average over the population{' that these rows came from' * (e.base_rate is None)}; chance comes "
+        "on top in any batch of new rows."
     )
 
 
