@@ -106,7 +106,7 @@ def test_several_forecasts_are_compared_in_the_range():
     )
     said = " ".join(str(low).split())
     assert "there is a decision with a threshold between 5% and 20% that gains at least, and none that loses" in said
-    assert "the cost averaged over all thresholds, also those outside the range, is the least" in said
+    assert "(the cost averaged over all thresholds, also those outside the range) is the least" in said
 
 
 def test_segments_and_the_command_line(tmp_path, monkeypatch, capsys):
