@@ -47,6 +47,7 @@ WRONG_PARAMETERS = {**WRONG, "grids": "grid", "seed": "rng", "weight": "sample_w
 # Names that mean something else there, and why.
 ALLOWED = {
     ("RoundingPolicy.__init__", "seed"): "part of the policy: the same seed gives the same actions",
+    ("decide", "seed"): "as of a policy: the same seed draws the same lottery",
     ("scan", "weight"): "the name of a column, as prob and outcome are",
     ("sql", "weight"): "the name of a column, as prob and outcome are",
 }

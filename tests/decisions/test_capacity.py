@@ -156,6 +156,9 @@ def test_costs_within_a_capacity(amounts):
     assert a.task.cost_perfect.value == pytest.approx(np.average(np.where(y, fn * (1 - perfect), 0), weights=weight))
     at_random = np.where(y, fn * 0.95, 5 * 0.05)
     assert a.task.cost_always.value == pytest.approx(np.average(at_random, weights=weight))
+    simple = min(a.task.cost_always.value, a.task.cost_never.value)
+    skill = (simple - a.task.cost.value) / (simple - a.task.cost_perfect.value)
+    assert a.evidence.skill_as_is.value == pytest.approx(skill)
     assert a.task.cost_best_cutoff is None
     assert a.verdict.threshold is None
     assert "act on the 5.0% of the cases where it gains most" in a.verdict.next_step
@@ -173,6 +176,26 @@ def test_a_capacity_that_is_enough_changes_no_cost():
             assert getattr(with_limit.costs[rule], end) == pytest.approx(getattr(free.costs[rule], end), abs=1e-12)
     assert set(with_limit.one_more.values()) == {0.0}
     assert with_limit.acted[Rule.AS_IS] == free.acted[Rule.AS_IS]
+
+
+def test_a_ranking_is_worth_something_where_acting_is_nearly_free_but_limited():
+    # Without the limit one would always act, whatever the forecast says.
+    y = np.arange(200) % 5 == 0
+    task = DecisionTask.from_costs(false_positive=1e-9, false_negative=9)
+    p = np.where(y, 0.6, 0.1) + np.arange(200) % 2 / 10
+    free, limited = (assess(y, p, task=task, measures=[], n_resamples=99, capacity=c) for c in (None, 0.1))
+    assert free.evidence.skill.value == pytest.approx(0)
+    assert limited.evidence.skill.value == pytest.approx(1)
+    assert limited.verdict.grade != "avoid"
+    assert "within the capacity" in " ".join(s.text for s in limited.verdict.sentences)
+
+
+def test_huge_costs_have_intervals():
+    y, p = np.arange(120) % 3 == 0, np.linspace(0.05, 0.9, 120)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for miss in (4e300, np.linspace(1e300, 4e300, 120)):
+            a = assess(y, p, task=DecisionTask.from_costs(false_positive=1e300, false_negative=miss), measures=[])
+            assert 0 < a.task.cost.value < 4e300
 
 
 def test_a_compressed_sample_has_a_capacity_too():

@@ -160,6 +160,10 @@ def compute(
         base_rate=summary.base_rate,
         **_estimates(sample, crossed, task, level, within),
     )
+    if own is not None and own._skill:
+        within = own._skill
+        known = {"skill": within.get(Rule.RECALIBRATED, within[Rule.AS_IS]), "skill_as_is": within[Rule.AS_IS]}
+        evidence = replace(evidence, **known)
     step()
     return Assessment(
         name=None,

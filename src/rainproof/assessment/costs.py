@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import field, replace
 from enum import StrEnum
@@ -119,6 +120,7 @@ class TaskResult(Result):
     one_more: Mapping[Rule, float] = field(default_factory=dict)
     best_threshold: float | None = None
     n: int = 0
+    _skill: Mapping[Rule, Interval] = field(default_factory=dict)  # within a capacity
 
     @classmethod
     def of(
@@ -181,6 +183,7 @@ class TaskResult(Result):
             one_more=one_more,
             best_threshold=cutoff,
             n=rows.n,
+            _skill={} if capacity is None else _skills(task, cost, rows, confidence_level),
         )
 
     def with_map(self, mapped: Sample) -> TaskResult:
@@ -311,6 +314,28 @@ def _limited(
     for rule in _WITHOUT:
         cost[rule] = wait + acted[rule] * (act - wait)
     return cost, acted, one_more
+
+
+def _skills(
+    task: ActionTask, cost: Mapping[Rule, Floats], rows: Sample, confidence_level: float
+) -> dict[Rule, Interval]:
+    """What forecasts gain over the better simple rule, as a share of what foresight gains, all within a capacity.
+
+    As what a row adds to this share is bounded by its stake, a case that is not among the rows counts with that.
+    """
+    if rows.n_draws < 2:
+        return {}
+    each, found = Influence.of(rows, pool=False), dict[Rule, Interval]()
+    simple = min((cost[rule] for rule in _WITHOUT), key=lambda column: float(each.share @ column))
+    best = float(each.share @ (simple - cost[Rule.PERFECT]))
+    reach = each.size(np.ptp(task.by_case, axis=0).max(axis=0) * np.ones(len(simple)))
+    for rule in (Rule.AS_IS, Rule.RECALIBRATED):
+        if rule in cost and best > 0:
+            value = float(each.share @ (simple - cost[rule])) / best
+            adds = (simple - cost[rule] - value * (simple - cost[Rule.PERFECT])) / best
+            interval = each.interval(value, adds, (-reach / best, reach / best), confidence_level, symmetric=True)
+            found[rule] = interval.within(-math.inf, 1.0)
+    return found
 
 
 def acts_within(gain: Floats, mass: Floats, capacity: float) -> tuple[Floats, float]:

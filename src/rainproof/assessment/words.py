@@ -602,16 +602,16 @@ def _skill(e: Evidence, task: TaskResult | None) -> str:
         return f"Skill is not defined: {'all outcomes are the same.' if e.rarer == 0 else _INDIVISIBLE}"
     raw = "" if e.skill_as_is is None else f"; as they are {e.skill_as_is.value:.2f}"
     area = "" if e.auroc is None else f" AUROC {e.auroc:.3f}."
-    where = "your threshold, else at the event rate"
+    where, simple = "your threshold, else at the event rate", "always"
     if e.within is not None:
         where += " or the end of the range that is nearest to it"
     if task is not None and isinstance(task.task, CaseTask):
         where = "the threshold of each case"
     if task is not None and task.capacity is not None:
-        where += ", without the limit of the capacity"
+        where, simple = f"{where}, within the capacity", "acting at random"
     return (
         f"Skill {e.skill.value:.2f} ({e.skill.low:.2f} to {e.skill.high:.2f}), recalibrated{raw}: what acting on them "
-        "gains over no forecast (the better of always and never acting), as a share of what perfect foresight would "
+        f"gains over no forecast (the better of {simple} and never acting), as a share of what perfect foresight would "
         f"gain, at {where}. Maps are judged on rows that they were not fitted to.{area}"
     )
 

@@ -222,7 +222,8 @@ class Influence:
 
     def size(self, amount: float | Floats) -> float:
         """The root mean square of amounts that rows have; of a number, its size."""
-        return math.sqrt(float(self.share @ np.square(amount))) if np.ndim(amount) else abs(float(amount))
+        found: float = np.sqrt(self.share @ np.square(amount)) if np.ndim(amount) else np.abs(np.float64(amount))
+        return found
 
 
 def observed_expected(rows: Influence, confidence_level: float) -> Interval | None:
