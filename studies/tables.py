@@ -444,6 +444,45 @@ def case_costs() -> str:
     return markdown(["standard deviation of log amounts", *names], rows)
 
 
+def range_bounds() -> str:
+    """By kind of bound: failures in ranges of thresholds over all populations."""
+    lines, rows = read("threshold-range.csv"), []
+    for kind in dict.fromkeys(x["bound"] for x in lines):
+        cells = []
+        for some in ("(0.05, 0.2)", "0.1"):
+            for level in ("0.95", "0.5"):
+                key = {"bound": kind, "range": some, "confidence_level": level}
+                found = [x for x in lines if key.items() <= x.items()]
+                cells.append(f"{sum(int(x['violations']) for x in found)} of {sum(int(x['repeats']) for x in found):,}")
+        rows.append([kind, *cells])
+    head = ["bound", "5% to 20%, 95% confidence", "50% confidence", "10%, 95% confidence", "50% confidence"]
+    return markdown(head, rows)
+
+
+def range_sharper() -> str:
+    """By population: the mean bound as they are at 95% confidence, and the true loss, for each range."""
+    lines, rows = read("threshold-range.csv"), []
+    lines = [x for x in lines if (x["bound"], x["confidence_level"]) == ("as is", "0.95")]
+    for name in dict.fromkeys(x["population"] for x in lines):
+        some = {x["range"]: x for x in lines if x["population"] == name}
+        cells = [
+            f"{float(some[k]['mean']):.4f} ({float(some[k]['truth']):.4f})" for k in ("every", "(0.05, 0.2)", "0.1")
+        ]
+        rows.append([name, *cells])
+    return markdown(["population", "every decision", "5% to 20%", "10%"], rows)
+
+
+def range_weights() -> str:
+    """By range and number of rows: the mean of the largest loss over the best possible, by weights of maps."""
+    lines, rows = read("threshold-range-weights.csv"), []
+    sizes = list(dict.fromkeys(x["n"] for x in lines))
+    for low, high in dict.fromkeys((x["low"], x["high"]) for x in lines):
+        some = {x["n"]: x for x in lines if (x["low"], x["high"]) == (low, high)}
+        cells = [f"{100 * float(some[n]['everywhere']):.3f}% / {100 * float(some[n]['in_range']):.3f}%" for n in sizes]
+        rows.append([f"{100 * float(low):g}% to {100 * float(high):g}%", *cells])
+    return markdown(["range", *(f"{int(n):,} rows" for n in sizes)], rows)
+
+
 PAGES = {
     "benchmarks/study-bounds.md": (
         sharper,
@@ -468,6 +507,7 @@ PAGES = {
     ),
     "theory/online.md": (online, online_sizes, online_costs, online_late, adversaries),
     "guide/assess.md": (grades,),
+    "guide/threshold-range.md": (range_weights, range_bounds, range_sharper),
     "benchmarks/study-verdict.md": (statements, other_grades, costs, advice, advice_kinds, stability),
 }
 

@@ -291,6 +291,29 @@ def _argsort_seconds(p: np.ndarray) -> float:
     return time.perf_counter() - start
 
 
+def draw_range() -> None:
+    """Draw a clinic's range of thresholds, and what is proven for it, as docs/guide/threshold-range.md has them."""
+    rng = np.random.default_rng(0)
+    risk = rng.beta(1, 5, 8000)
+    died = rng.random(8000) < risk
+    score = np.where(risk > 0.25, 1.6 * risk - 0.15, risk).clip(0, 0.99)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained", width_ratios=[1.4, 1])
+    rainproof.regret_curve(died, score, swaps="monotone").plot(left)
+    left.axvspan(0.05, 0.2, color=COLOURS["overconfident"], alpha=0.25, linewidth=0, label="5% to 20%")
+    left.set_title("Loss at each threshold, on these rows")
+    left.legend(loc="upper right", fontsize="small")
+    names, ranges = ("every decision", "5% to 20%", "10%"), (None, (0.05, 0.2), 0.1)
+    found = [rainproof.guarantee(died, score, response="as_is", threshold_range=some) for some in ranges]
+    right.barh(names, [100 * g.bound for g in found], color="0.85", label="proven at 95% confidence")
+    right.barh(names, [100 * g.plug_in for g in found], color=COLOURS["calibrated"], height=0.4, label="on these rows")
+    for k, g in enumerate(found):
+        right.text(100 * g.bound, k, f" {100 * g.bound:.2f}%", va="center")
+    right.set(xlabel="largest loss, % of what is at stake", xlim=(0, 130 * found[0].bound), ylim=(3.4, -0.6))
+    right.set_title("A decision loses at most")
+    right.legend(loc="lower right", fontsize="small")
+    figure.savefig(HERE / "range.png", dpi=110)
+
+
 PICTURES = {
     "measures": draw_measures,
     "costs": draw_costs,
@@ -302,6 +325,7 @@ PICTURES = {
     "threshold": draw_threshold,
     "costs-per-case": draw_costs_per_case,
     "capacity": draw_capacity,
+    "range": draw_range,
     "recalibration": draw_recalibration,
     "classes": draw_classes,
 }

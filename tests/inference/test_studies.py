@@ -11,7 +11,19 @@ from helpers.regret_oracle import exact_loss
 from numpy.testing import assert_allclose
 
 import rainproof
-from studies import anytime, detection, online, proofs, rates, sequential, switching, tables, violation, violation_as_is
+from studies import (
+    anytime,
+    detection,
+    online,
+    proofs,
+    rates,
+    sequential,
+    switching,
+    tables,
+    threshold_range,
+    violation,
+    violation_as_is,
+)
 from studies.populations import populations
 
 DATA = Path(__file__).parent.parent.parent / "docs" / "data"
@@ -195,3 +207,24 @@ def test_sequential_studies_in_short(tmp_path, monkeypatch):
     for name, many in lines.items():
         with (tmp_path / f"detection-{name}.csv").open(encoding="utf-8") as file:
             assert len(list(csv.DictReader(file))) == many
+
+
+def test_the_committed_counts_in_ranges_of_thresholds():
+    lines, known = read("threshold-range.csv"), populations()
+    assert {line["population"] for line in lines} == set(known)
+    for line in lines:
+        assert int(line["violations"]) <= (1 - float(line["confidence_level"])) * int(line["repeats"])
+    for some in threshold_range.RANGES:
+        true = threshold_range.truths(known["two points"], some)
+        name = "every" if some is None else str(some)
+        own = [line for line in lines if (line["population"], line["range"]) == ("two points", name)]
+        told = {line["bound"]: float(line["truth"]) for line in own}
+        assert told == pytest.approx(true, abs=1e-6)
+
+
+def test_the_weights_of_maps_in_a_range_are_compared_on_the_same_rows():
+    everywhere, inside = threshold_range.excess(3, 200, 0.05, 0.2)
+    assert 0 <= everywhere < 0.1
+    assert 0 <= inside < 0.1
+    for line in read("threshold-range-weights.csv"):
+        assert 0 < float(line["everywhere"]) < float(line["in_range"])
