@@ -290,6 +290,15 @@ def adversaries() -> str:
     return markdown(["adversary", *(f"T = {int(n):,}" for n in sizes)], rows)
 
 
+def other_coverage() -> str:
+    """The coverage of the intervals that no other study has, by population and number of rows."""
+    rows: dict[str, list[str]] = {}
+    for x in read("printed.csv"):
+        case = f"{x['population']}, n = {int(x['n']):,}: {100 * float(x['coverage']):.1f}%"
+        rows.setdefault(x["interval"], []).append(case)
+    return markdown(["interval", "coverage at 95%"], [[name, "; ".join(cases)] for name, cases in rows.items()])
+
+
 def rates() -> str:
     """The fitted slopes, by measure."""
     lines = read("rates-slopes.csv")
@@ -496,6 +505,7 @@ PAGES = {
         proven_targets,
     ),
     "guide/costs-per-case.md": (case_costs,),
+    "benchmarks/study-tests.md": (other_coverage,),
     "theory/paper.md": (rates,),
     "theory/sequential.md": (
         sequential_null,

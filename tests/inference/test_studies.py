@@ -15,6 +15,7 @@ from studies import (
     anytime,
     detection,
     online,
+    printed,
     proofs,
     rates,
     sequential,
@@ -228,3 +229,20 @@ def test_the_weights_of_maps_in_a_range_are_compared_on_the_same_rows():
     assert 0 <= inside < 0.1
     for line in read("threshold-range-weights.csv"):
         assert 0 < float(line["everywhere"]) < float(line["in_range"])
+
+
+def test_other_intervals_cover_what_they_say(tmp_path):
+    path = tmp_path / "printed.csv"
+    printed.main([str(path), "--simulations", "2"])
+    with path.open(encoding="utf-8") as file:
+        short = list(csv.DictReader(file))
+    committed = read("printed.csv")
+    case = ("interval", "population", "n", "events")
+    assert [[x[k] for k in case] for x in short] == [[x[k] for k in case] for x in committed]
+    grades = [x for x in committed if x["intervals"] == "exact"]
+    assert grades == [x for x in short if x["intervals"] == "exact"]
+    for x in committed:
+        if float(x["events"]) >= 10:
+            assert float(x["coverage"]) > (0.88 if x["interval"] == "loss by a switch" else 0.92), x
+    table = rainproof.clinical.grade_table([3], [0.1], trials=[100])
+    assert_allclose([table.low[0], table.high[0]], [0.00852028, 0.07788757], rtol=1e-6)
