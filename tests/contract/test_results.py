@@ -89,7 +89,7 @@ def results(y, p):
         task=rainproof.DecisionTask.from_cost_matrix(1 - np.eye(3)),
         n_resamples=19,
     )
-    found += [several, *several.classes, several.task]
+    found += [several, *several.classes, several.task, several.classes[0].reliability]
     found += [rainproof.inference.class_guarantee(y, np.stack([1 - p, p / 2, p / 2], axis=1))]
     found += [rainproof.measures.score_decomposition(sample, score=score) for score in ("brier", "log")]
     found += [

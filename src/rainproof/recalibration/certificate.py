@@ -147,6 +147,17 @@ class HeldOutRates(Result):
     """The mean prediction and the event rate in bins of equal weight, with Wilson intervals, each bin by itself.
 
     Rows of a bin must be independent for the intervals; where rows come in groups, they are not drawn.
+
+    Attributes
+    ----------
+    prediction, event_rate : ndarray
+        The mean prediction and the event rate of each bin.
+    low, high : ndarray
+        The ends of the interval of the event rate.
+    grouped : bool
+        Whether rows come in groups, so that the intervals are too short.
+    overall : float
+        The event rate of all rows.
     """
 
     prediction: Floats

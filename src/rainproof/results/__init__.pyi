@@ -62,6 +62,7 @@ from rainproof.measures.classes import ClassMeasurements as ClassMeasurements
 from rainproof.measures.scdl import SoftBinnedProfile as SoftBinnedProfile
 from rainproof.measures.scores import ScoreDecomposition as ScoreDecomposition
 from rainproof.recalibration.certificate import Certificate as Certificate
+from rainproof.recalibration.certificate import HeldOutRates as HeldOutRates
 from rainproof.recalibration.certificate import SegmentMap as SegmentMap
 from rainproof.recalibration.classes import ClassCertificate as ClassCertificate
 from rainproof.recalibration.classes import ClassPart as ClassPart
