@@ -34,7 +34,7 @@ except ImportError:
 Floats = NDArray[np.float64]
 Models = dict[str, Floats]
 SIZES = (10_000, 100_000, 1_000_000)
-LARGEST_REFITTED = 100_000  # rows of the longest stream for which the methods that are not compiled are run
+LARGEST_SLOW = 100_000  # rows of the longest stream for which the slow methods are run
 WINDOW, STEP = 5_000, 300  # rows that a window has, and rows after which a map is fitted anew
 GRID = 32  # of the calibration decision loss
 THRESHOLDS = (0.02, 0.2, 0.5)
@@ -133,12 +133,12 @@ def recalibrations(sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
             p = models["model"]
             methods: dict[str, Callable[[], Floats]] = {m: lambda own=own: own for m, own in models.items()}
             methods["online"] = lambda models=models, y=y: rainproof.OnlineRecalibrator().run(models, y)
-            if n <= LARGEST_REFITTED:
+            if n <= LARGEST_SLOW:
                 methods["mixture"] = lambda models=models, y=y: mixed(models, y)
-                methods["rolling isotonic"] = lambda p=p, y=y: rolling("isotonic", p, y)
-                methods["rolling Platt"] = lambda p=p, y=y: rolling("logistic", p, y)
-                if StreamingIsotonicCalibrator is not None:
-                    methods["streamcal"] = lambda p=p, y=y: streamcal(p, y)
+            methods["rolling isotonic"] = lambda p=p, y=y: rolling("isotonic", p, y)
+            methods["rolling Platt"] = lambda p=p, y=y: rolling("logistic", p, y)
+            if n <= LARGEST_SLOW and StreamingIsotonicCalibrator is not None:
+                methods["streamcal"] = lambda p=p, y=y: streamcal(p, y)
             for method, call in methods.items():
                 yield {"stream": name, "n": n, "method": method, **scores(call(), y)}
 

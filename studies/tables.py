@@ -257,6 +257,17 @@ def online_sizes() -> str:
     return markdown(["stream", *(f"{int(n):,} rows" for n in sizes)], rows)
 
 
+def online_long() -> str:
+    """CDL and Brier score of a stream of 1,000,000 rows, by method."""
+    lines = {name: some for (name, n), some in _by_stream("online.csv", "method").items() if n == "1000000"}
+    methods = ["model", "online", "rolling isotonic", "rolling Platt"]
+    rows = [
+        [name, *(" / ".join(f"{float(some[m][k]):.4f}" for k in ("cdl", "brier")) for m in methods)]
+        for name, some in lines.items()
+    ]
+    return markdown(["stream", *methods], rows)
+
+
 def online_costs() -> str:
     """Costs of a stream of 100,000 rows, by method."""
     lines = {name: some for (name, n), some in _by_stream("online.csv", "method").items() if n == "100000"}
@@ -515,7 +526,7 @@ PAGES = {
         detection_delay,
         detection_stored,
     ),
-    "theory/online.md": (online, online_sizes, online_costs, online_late, adversaries),
+    "theory/online.md": (online, online_sizes, online_long, online_costs, online_late, adversaries),
     "guide/assess.md": (grades,),
     "guide/threshold-range.md": (range_weights, range_bounds, range_sharper),
     "benchmarks/study-verdict.md": (statements, other_grades, costs, advice, advice_kinds, stability),
