@@ -161,9 +161,8 @@ def compute(
         **_estimates(sample, crossed, task, level, within),
     )
     if own is not None and own._skill:
-        within = own._skill
-        known = {"skill": within.get(Rule.RECALIBRATED, within[Rule.AS_IS]), "skill_as_is": within[Rule.AS_IS]}
-        evidence = replace(evidence, **known)
+        limited, as_they_are = own._skill, own._skill[Rule.AS_IS]
+        evidence = replace(evidence, skill=limited.get(Rule.RECALIBRATED, as_they_are), skill_as_is=as_they_are)
     step()
     return Assessment(
         name=None,

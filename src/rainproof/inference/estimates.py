@@ -222,8 +222,9 @@ class Influence:
 
     def size(self, amount: float | Floats) -> float:
         """The root mean square of amounts that rows have; of a number, its size."""
-        found: float = np.sqrt(self.share @ np.square(amount)) if np.ndim(amount) else np.abs(np.float64(amount))
-        return found
+        if np.ndim(amount):
+            return np.float64(np.sqrt(self.share @ np.square(amount)))
+        return np.float64(np.abs(amount))  # whose square is infinite where that of a float raises
 
 
 def observed_expected(rows: Influence, confidence_level: float) -> Interval | None:
