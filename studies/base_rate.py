@@ -180,10 +180,7 @@ def intervals(repeats: int) -> Iterator[dict[str, Any]]:
     for name in NAMES[2:7]:
         shifted = Shifted.of(populations()[name])
         whole = shifted.at(rate)
-        truth = {
-            "soft_binned_cdl": rainproof.soft_binned_cdl(whole),
-            "brier_score": rainproof.measures.brier_score(whole),
-        }
+        truth = {name: rainproof.list_measures()[name](whole) for name in ("brier_score", "log_score")}
         benefit = rainproof.net_benefit(whole, thresholds=mu).value[0]
         rng, covered = _stream(name, "intervals"), {**dict.fromkeys(truth, 0), **{f"net benefit at {t}": 0 for t in mu}}
         for _ in range(repeats):

@@ -503,7 +503,87 @@ def range_weights() -> str:
     return markdown(["range", *(f"{int(n):,} rows" for n in sizes)], rows)
 
 
+def base_rate_bounds() -> str:
+    """Mean bounds at 90% and failures over populations, by design, number of rows and rate."""
+    lines, rows = read("base-rate-bounds.csv"), []
+    for design, n in dict.fromkeys((x["design"], x["n"]) for x in lines):
+        some = [x for x in lines if (x["design"], x["n"]) == (design, n)]
+        for rate in ("0.005", "0.05", "range"):
+            cells = []
+            if rate == "range":
+                cells += ["", "", ""]
+            else:
+                at_90 = [x for x in some if x["confidence_level"] == "0.9"]
+                truth, bound, slack = (
+                    sum(float(x[f"{k}_{rate}"]) for x in at_90) / len(at_90)
+                    for k in ("truth", "bound", "hoeffding_slack")
+                )
+                cells += [f"{truth:.4f}", f"{bound - truth:.4f}", f"{slack:.4f}"]
+            for level in ("0.9", "0.5"):
+                at = [x for x in some if x["confidence_level"] == level]
+                failed, worst = (
+                    sum(int(x[f"violations_{rate}"]) for x in at),
+                    max(int(x[f"violations_{rate}"]) for x in at),
+                )
+                cells.append(
+                    f"{failed} of {sum(int(x['repeats']) for x in at):,} (at most {worst} of {at[0]['repeats']})"
+                )
+            rows.append([design, f"{int(n):,}", rate if rate != "range" else "0.005 to 0.05", *cells])
+    head = ["rows", "n", "base rate", "true loss", "bound less that", "Hoeffding's allowance"]
+    return markdown([*head, "failed at 90%", "failed at 50%"], rows)
+
+
+def base_rate_lower() -> str:
+    """Proven losses beside the true one, by population."""
+    rows = [
+        [x["population"], x["truth"], x["mean_bound"], f"{x['violations']} of {x['repeats']}"]
+        for x in read("base-rate-lower.csv")
+    ]
+    return markdown(["population", "true loss", "mean bound", "failed at 95%"], rows)
+
+
+def base_rate_tests() -> str:
+    """How often the test rejects at 5%, by forecaster, design and number of rows."""
+    lines, rows = read("base-rate-tests.csv"), []
+    errors = list(dict.fromkeys(x["error"] for x in lines))
+    for key in dict.fromkeys((x["forecaster"], x["base_rate"], x["design"], x["n"]) for x in lines):
+        some = {x["error"]: x for x in lines if (x["forecaster"], x["base_rate"], x["design"], x["n"]) == key}
+        cells = [f"{int(some[e]['rejected']) / int(some[e]['repeats']):.1%}" for e in errors]
+        rows.append([key[0], f"{float(key[1]):.2%}", key[2], f"{int(key[3]):,}", *cells])
+    return markdown(["forecaster", "base rate", "rows", "n", "calibrated", *errors[1:]], rows)
+
+
+def base_rate_intervals() -> str:
+    """The share of 95% intervals that contain the population's value."""
+    lines = read("base-rate-intervals.csv")
+    what = list(dict.fromkeys(x["of"] for x in lines))
+    rows = []
+    for name in dict.fromkeys(x["population"] for x in lines):
+        some = {x["of"]: x for x in lines if x["population"] == name}
+        rows.append([name, *(f"{int(some[k]['covered']) / int(some[k]['repeats']):.0%}" for k in what)])
+    return markdown(["population", *what], rows)
+
+
+def base_rate_maps() -> str:
+    """What maps say, lose and cost in the population."""
+    rows = []
+    for x in read("base-rate-maps.csv"):
+        cells = [
+            " / ".join(f"{float(x[f'{k}_{kind}']):.{digits}f}" for kind in ("as_is", "offset", "map"))
+            for k, digits in (("mean", 2), ("loss", 4), ("cost", 2))
+        ]
+        rows.append([x["population"], f"{float(x['base_rate']):.1%}", *cells])
+    return markdown(["population", "base rate", "mean prediction over the rate", "loss", "cost"], rows)
+
+
 PAGES = {
+    "benchmarks/study-base-rate.md": (
+        base_rate_bounds,
+        base_rate_lower,
+        base_rate_tests,
+        base_rate_intervals,
+        base_rate_maps,
+    ),
     "benchmarks/study-bounds.md": (
         sharper,
         as_is,

@@ -233,6 +233,28 @@ def draw_capacity() -> None:
     figure.savefig(HERE / "capacity.png", dpi=90)
 
 
+def draw_base_rate() -> None:
+    """Draw the fraud model of docs/guide/base-rate.md: what it says, what the map says, and what happens."""
+    rng = np.random.default_rng(3)
+    fraud = np.repeat([1, 0], 2000)
+    p = 1 / (1 + np.exp(1.125 - 1.5 * rng.normal(1.5 * fraud)))
+    mend = rainproof.Recalibrator(rng=0).fit(p, fraud, base_rate=0.005)
+    happens = rng.random(400_000) < 0.005
+    says = 1 / (1 + np.exp(1.125 - 1.5 * rng.normal(1.5 * happens)))
+    figure, ax = plt.subplots(figsize=(6, 4.5), layout="constrained")
+    ax.plot([1e-4, 1], [1e-4, 1], color="0.6", linewidth=1)
+    for said, mark, label in ((says, "s", "the model, fitted 1:1"), (mend.predict(says), "o", "mended to 0.5%")):
+        bins = np.array_split(np.argsort(said), 25)
+        at, rate = ([float(values[part].mean()) for part in bins] for values in (said, happens))
+        ax.plot(at, rate, mark, color="#D55E00" if said is says else "#0072B2", label=label, markersize=4)
+    ax.set(
+        xscale="log", yscale="log", xlim=(1e-4, 1), ylim=(1e-4, 1), xlabel="prediction", ylabel="share that is fraud"
+    )
+    ax.set_title("400,000 payments, of which 0.5% are fraud, in 25 bins")
+    ax.legend()
+    figure.savefig(HERE / "base-rate.png", dpi=80)
+
+
 def draw_recalibration() -> None:
     """Recalibrate flights on two months, draw the next two and print what docs/guide/recalibration.md quotes."""
     example = runpy.run_path(str(HERE.parent.parent / "examples" / "flights.py"))
@@ -326,6 +348,7 @@ PICTURES = {
     "costs-per-case": draw_costs_per_case,
     "capacity": draw_capacity,
     "range": draw_range,
+    "base-rate": draw_base_rate,
     "recalibration": draw_recalibration,
     "classes": draw_classes,
 }

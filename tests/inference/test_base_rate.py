@@ -15,6 +15,9 @@ from rainproof import InputError, Sample
 from rainproof.inference.bounds import PRIORS, BoundInputs, Classes, log_cosh, loss_at_most, tilts
 from rainproof.inference.estimates import Influence, calibration_slope
 from rainproof.inference.resampling import by_outcome
+from studies.base_rate import Shifted
+from studies.populations import populations
+from studies.tables import read
 from tests.helpers.public import PUBLIC
 
 RATE = 0.03
@@ -177,8 +180,8 @@ def test_rows_of_a_population_move_to_their_own_rate_and_back() -> None:
     assert atoms.here(q)[1:3] == pytest.approx(_moved(q[1:3], 0.25, 0.02))
     assert atoms.here(q)[[0, 3]].tolist() == [0.0, 1.0]
     assert atoms.there(atoms.here(q)) == pytest.approx(q)
-    expected = atoms.expected(atoms.prob)  # a calibrated population
-    assert expected.positive == pytest.approx(expected.weight * atoms.prob)
+    calibrated = atoms.weighed(atoms.count * atoms.here(atoms.prob))
+    assert calibrated.positive == pytest.approx(calibrated.weight * atoms.prob)
     rng = np.random.default_rng(0)
     for draw in (atoms.resample(rng) for _ in range(3)):
         assert draw.weight.sum() == pytest.approx(400)
@@ -187,10 +190,10 @@ def test_rows_of_a_population_move_to_their_own_rate_and_back() -> None:
 
 def test_intervals_are_about_the_population() -> None:
     y, p = _rows(500, 500)
-    right = _moved(p, 0.02, 0.5)
-    off, fine = (rainproof.confidence_interval(y, q, base_rate=0.02, rng=0, n_resamples=99) for q in (p, right))
+    with pytest.raises(InputError, match="base_rate cannot be combined with method 'inversion'"):
+        rainproof.confidence_interval(y, p, base_rate=0.02)
+    off = rainproof.confidence_interval(y, p, base_rate=0.02, rng=0, method="basic")
     assert 0.05 < off.low < rainproof.soft_binned_cdl(y, p, base_rate=0.02) < off.high
-    assert fine.low < 0.002
     score = rainproof.confidence_interval(y, p, base_rate=0.02, measure="brier_score", rng=0)
     draws = []
     rng, weight = np.random.default_rng(5), (0.98 / 500, 0.02 / 500)
@@ -229,6 +232,29 @@ def test_the_variance_of_an_estimate_is_within_outcomes() -> None:
     assert 0.5 < (slope.high - slope.low) / (plain.high - plain.low) < 2.5
 
 
+def test_the_committed_study_is_within_what_is_claimed() -> None:
+    for line in read("base-rate-bounds.csv"):
+        allowed = (1 - float(line["confidence_level"])) * int(line["repeats"])
+        assert all(int(line[f"violations_{rate}"]) <= allowed for rate in ("0.005", "0.05", "range"))
+    assert all(int(line["violations"]) <= 0.05 * int(line["repeats"]) for line in read("base-rate-lower.csv"))
+    calibrated = [line for line in read("base-rate-tests.csv") if line["error"] == "none"]
+    assert all(int(line["rejected"]) <= 0.05 * int(line["repeats"]) for line in calibrated)
+    for line in read("base-rate-maps.csv"):
+        assert line["certificates_failed"] == "0"
+        assert float(line["mean_map"]) == pytest.approx(1, abs=0.1)
+        assert float(line["loss_map"]) < float(line["loss_as_is"]) / 5
+
+
+def test_the_population_of_the_study_keeps_predictions_given_the_outcome() -> None:
+    shifted = Shifted.of(populations()["skewed"])
+    one, other = (shifted.at(rate) for rate in (0.02, 0.4))
+    assert (one.event_rate, other.event_rate) == pytest.approx((0.02, 0.4))
+    area = [rainproof.clinical.discrimination(sample).value for sample in (one, other)]
+    assert area[0] == pytest.approx(area[1])
+    y, p = shifted.draw(110, 1 / 11, np.random.default_rng(0))
+    assert (y.sum(), len(p)) == (10, 110)
+
+
 Y, P = _rows(150, 150)
 SITE = np.arange(300) % 5
 TAKES_ONE: dict[str, Callable[..., Any]] = {
@@ -242,7 +268,9 @@ TAKES_ONE: dict[str, Callable[..., Any]] = {
         *rows, task=rainproof.DecisionTask.threshold(0.2), **more
     ),
     "calibration_test": lambda *rows, **more: rainproof.calibration_test(*rows, n_resamples=19, rng=0, **more),
-    "confidence_interval": lambda *rows, **more: rainproof.confidence_interval(*rows, n_resamples=39, rng=0, **more),
+    "confidence_interval": lambda *rows, **more: rainproof.confidence_interval(
+        *rows, measure="brier_score", n_resamples=39, rng=0, **more
+    ),
     "null_band": lambda *rows, **more: rainproof.inference.null_band(*rows, n_resamples=19, rng=0, **more),
 }
 TAKES_A_RANGE: dict[str, Callable[..., Any]] = {

@@ -51,7 +51,7 @@ _CUBIC = 0.265  # not below the largest value of (x - tanh x) / x^2
 _FINE = 1e-12
 
 
-_POINTS, _ROUNDS = 33, 6  # of the search for the mean gain on events, each round in a sixteenth of the range before
+_STEPS, _HUGE = 100, 1e300  # of the search for the mean gain on events; a number in place of infinity
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,26 +88,38 @@ class Classes:
 
         The mixture is convex in both, and at most 1 where both are 0, so of each loss the smallest mixture counts.
         """
-        rate, pull = self.rate, np.tanh(tilt * self.share[:, None])[..., None]  # by outcome and tilt
-        paid, priors = paid[:, None], np.log(PRIORS)[:, None]
+        rate, pull = self.rate, np.tanh(tilt * self.share[:, None])  # by outcome and tilt
+        odds, start = rate / (1 - rate), np.log(PRIORS) - paid
 
         def excess(loss: float) -> float:
             low, high = max(-1.0, (loss - (1 - rate)) / rate), min(1.0, (loss + (1 - rate)) / rate)
-            for _ in range(_ROUNDS):
-                events = np.linspace(low, high, _POINTS)
-                means = np.clip([(loss - rate * events) / (1 - rate), events], -1.0, 1.0)
-                with np.errstate(divide="ignore"):
-                    power = -paid - (self.n[:, None, None] * np.log1p(-means[:, None] * pull)).sum(axis=0)
-                mixture = np.logaddexp.reduce(power + priors, axis=0)
-                best = int(mixture.argmin())
-                low, high = float(events[max(best - 1, 0)]), float(events[min(best + 1, _POINTS - 1)])
-            return min(float(mixture[best]), 1e300) + math.log(delta)
+            events = min(max(loss, low), high)
+            for _ in range(_STEPS):  # Newton's, or halving the range that the minimum is in
+                left = 1 - np.array([[min((loss - rate * events) / (1 - rate), 1.0)], [events]]) * pull
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    power = start - self.n @ np.log(left)
+                    top = float(power.max())
+                    if top == math.inf:
+                        return top
+                    if not low < high:
+                        break
+                    share, each = np.exp(power - top), (self.n[:, None] * pull / left) * [[-odds], [1.0]]
+                    share /= share.sum()
+                    slope = float(share @ each.sum(axis=0))
+                    bend = share @ (each.sum(axis=0) ** 2 + (each**2 / self.n[:, None]).sum(axis=0)) - slope**2
+                low, high = (low, events) if slope > 0 else (events, high)
+                before, events = events, events - slope / max(float(bend), 1e-300)
+                if not low < events < high:
+                    events = (low + high) / 2
+                if abs(events - before) <= _FINE:
+                    break
+            return top + math.log(float(np.exp(power - top).sum())) + math.log(delta)
 
         if excess(1.0) <= 0:
             return 1.0
         from scipy.optimize import brentq  # which takes as long to import as a small assessment
 
-        return min(float(brentq(excess, 0.0, 1.0, xtol=_FINE)) + _FINE, 1.0)
+        return min(float(brentq(lambda loss: min(excess(loss), _HUGE), 0.0, 1.0, xtol=_FINE)) + _FINE, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

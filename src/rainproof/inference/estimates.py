@@ -461,11 +461,11 @@ def net_benefits(rows: Influence, mu: Floats, confidence_level: float) -> tuple[
     third = hits3 - odds**3 * alarms3 - 3 * value * (hits3 + odds**2 * alarms3)
     third += 3 * value**2 * (hits3 - odds * alarms3) - value**3 * cube.sum()
     if rows.stratified:  # the shares of events and of others that are treated are independent
-        ends, everyone = [], hits + alarms > 1 - _PRECISION
+        ends, everyone = [], bool((rows.prob == 1).all())  # then nothing is left to chance
         for some, part, payoff in ((rows.event, hits, 1.0), (~rows.event, alarms, -odds)):
             unit, total = float(rows.unit[some][0]), float(rows.share[some].sum())
-            rate = np.where(everyone, 1.0, np.clip(part / total, 0.0, 1.0))
-            spread = (total * rate * (1 - rate) * _few(total / unit) + _UNSEEN * unit * ~everyone) * unit
+            rate = np.ones(len(up)) if everyone else np.clip(part / total, 0.0, 1.0)
+            spread = (total * rate * (1 - rate) * _few(total / unit) + _UNSEEN * unit * (not everyone)) * unit
             ends.append((payoff**2 * spread, payoff**3 * spread * unit * (1 - 2 * rate)))
         low, high = skewed_ends(ends[0][0] + ends[1][0], ends[0][1] + ends[1][1], rows.quantile(confidence_level))
         return value[place], np.maximum(value + low, -odds)[place], np.minimum(value + high, 1.0)[place]

@@ -416,7 +416,7 @@ def confidence_interval(
         drawn.
     base_rate : float, optional
         The event rate of the population, if these rows have another one (see `Sample`). The bootstrap then draws rows
-        of each outcome by themselves.
+        of each outcome by themselves; "inversion" does not take it.
     measure : str or callable
         A name of `list_measures()`, or a function that takes one `Sample`.
     confidence_level : float
@@ -494,6 +494,12 @@ def confidence_interval(
     for note in notes:
         warnings.warn(note, stacklevel=2)
     chosen = method if method != "auto" else "inversion" if statistic.bounded else "percentile"
+    if chosen == "inversion" and sample._rates is not None:
+        raise InputError(
+            "base_rate cannot be combined with method 'inversion', the default for measures of calibration: its "
+            "populations do not fit rows that were chosen by outcome; pass method='basic', which is wrong near "
+            "calibration, or use guarantee and calibration_test"
+        )
     value = float(statistic.function(sample))
 
     def draw(one: Callable[[Rng], Sequence[float] | Floats], width: int = 1) -> Floats:

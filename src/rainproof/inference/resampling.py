@@ -383,19 +383,6 @@ class ResamplerByOutcome(Resampler):
     def weight(self) -> Floats:
         return np.asarray(self.weighed(self.events).weight)
 
-    @property
-    def squares(self) -> Floats:
-        """What the variance of ``sum w (y - p)`` is over ``p (1 - p)``, for rows of a calibrated population."""
-        return np.asarray(self.count * (self.each[0] * self.each[1]))
-
-    @property
-    def weighted(self) -> bool:
-        return True
-
-    @property
-    def tossed(self) -> bool:
-        return False
-
     def here(self, chance: Floats) -> Floats:
         """The probability of the event in these rows, given that in the population."""
         without, with_event = self.each
@@ -414,22 +401,12 @@ class ResamplerByOutcome(Resampler):
     def observed(self) -> Draw:
         return Draw(None, self.weighed(self.events).positive)
 
-    def expected(self, chance: Floats) -> Draw:
-        return self.weighed(self.count * self.here(chance))
-
     def coin(self, chance: Floats) -> Tosses:
         here = self.here(chance)
         return lambda rng, times: binomials(rng.bit_generator.capsule, self.count, here, times)
 
     def redraw(self, rng: Rng, coin: Tosses) -> Draw:
         return self.weighed(coin(rng, 1)[0])
-
-    def outcomes(self, rates: Sequence[Floats]) -> Outcomes:
-        return lambda rng, repeated: _alike(rng, rates, lambda rate: self._binomial(rng, repeated, rate))
-
-    def _binomial(self, rng: Rng, repeated: NDArray[Any], rate: Floats) -> Draw:
-        drawn = self.weighed(binomials(rng.bit_generator.capsule, repeated, self.here(rate), 1)[0], repeated)
-        return Draw(drawn.weight, drawn.positive[None])
 
     def resample(self, rng: Rng) -> Draw:
         """Draw rows of each outcome with replacement, as many as there are."""
@@ -439,14 +416,9 @@ class ResamplerByOutcome(Resampler):
 
 def by_outcome(sample: Sample) -> ResamplerByOutcome:
     """Return the units of a sample with a base rate."""
-    atoms = as_resampler(sample._as_drawn())
-    each = [sample.n * rate / rows for rate, rows in zip(*_by_outcome(sample), strict=True)]
-    return ResamplerByOutcome(atoms.prob, atoms.count, atoms.events, None, None, each=(each[0], each[1]))
-
-
-def _by_outcome(sample: Sample) -> tuple[tuple[float, float], tuple[int, int]]:
-    """The rates and the numbers of rows without the event and with it."""
-    return (1 - sample.event_rate, sample.event_rate), (sample.n - sample._events, sample._events)
+    atoms, n, rate, events = as_resampler(sample._as_drawn()), sample.n, sample.event_rate, sample._events
+    each = n * (1 - rate) / (n - events), n * rate / events
+    return ResamplerByOutcome(atoms.prob, atoms.count, atoms.events, None, None, each=each)
 
 
 def as_resampler(sample: Sample) -> Resampler:
