@@ -52,12 +52,12 @@ ROWS = {
 OTHERS = re.findall(
     r"\w+",
     """
-    action actions alpha alternative anytime ax base_rate bins capacity confidence_level confidence_words dependent
-    dialect drop_missing every false_positive_rate fdr folds form fractional grid held_out intervals labels like
-    loss max_grid max_weight measure measures method min_rows n_bins n_resamples options outcome overwrite paired
-    path per percent pos_label power precision preset prob progress recall response rng rounding rows rule samples
-    score segments self sep source statistic strategy swaps table target task threshold threshold_range thresholds
-    tolerance view weight where window
+    action actions alpha alternative anytime ax base_rate bins capacity classes confidence_level
+    confidence_words dependent dialect drop_missing every false_positive_rate fdr folds form fractional grid
+    held_out intervals labels like loss max_grid max_weight measure measures method min_rows n_bins n_resamples
+    options outcome overwrite paired path per percent pos_label power precision preset prob progress recall
+    response rng rounding rows rule samples score seed segments self sep source statistic strategy swaps table
+    target task threshold threshold_range thresholds tolerance view weight where window
 """,
 )
 # Their columns are named, or they take no rows: a query, a source that is read, a table of sums.
@@ -65,6 +65,7 @@ WITHOUT_ROWS = {"scan", "sql", "load", "read_answers", "list_measures", "sample_
 SEVERAL = {"y_prob": pd.DataFrame(CLASSES, index=LABELS), "y_true": column(np.arange(N) % 3)}
 MORE = {
     "swap_regret": {"task": TASK},
+    "decide": {"task": TASK, "capacity": 0.2},
     "find_threshold": {"recall": 0.5},
     "assess_many": {"y_prob": {"a": column(P), "b": column(P**2)}},
     "measure_classes": SEVERAL,
