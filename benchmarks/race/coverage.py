@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -156,9 +157,7 @@ def page(lines: Lines, pictures: Path) -> str:
             shift = (k - len(packages) / 2) / 12
             ax.plot([a + shift for a, _ in at], [x for _, x in at], "o", ms=9 if package == OURS else 6, label=package)
         ax.axhline(0.95, color="black", lw=1)
-        ax.set_xticks(
-            range(len(names)), [name.replace(" in a ", "\nin a ").replace(", ", ",\n") for name in names], fontsize=7
-        )
+        ax.set_xticks(range(len(names)), [textwrap.fill(name, 14) for name in names], fontsize=7)
         ax.set(ylabel="contain the truth, of 95% intervals", ylim=(0, 1.02))
         ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return "\n\n".join(text)
@@ -180,12 +179,12 @@ def summary(lines: Lines) -> tuple[str, str, str] | None:
     others = {package: x for package, x in found.items() if package != OURS}
     if OURS not in found or not others:
         return None
-    most = max(others, key=lambda package: len(others[package]))
-    rows = [x for package, own in others.items() for x in own]
+    several = sorted((x for x in others.items() if len(x[1]) > 1), key=lambda x: -min(x[1])) or list(others.items())
     return (
-        "covers: share of 95% intervals that contain the truth, least to most over quantities",
+        "covers: share of 95% intervals that contain the truth, least to most over quantities "
+        f"({' and '.join(f'{int(n):,}' for n in unique(lines, 'n'))} rows)",
         f"{min(found[OURS]):.0%} to {max(found[OURS]):.0%}",
-        f"{min(others[most]):.0%} to {max(others[most]):.0%} ({most}); all others {min(rows):.0%} to {max(rows):.0%}",
+        ", ".join(f"{min(own):.0%} to {max(own):.0%} ({package})" for package, own in several),
     )
 
 

@@ -73,11 +73,13 @@ only are not in this part.
         """
 Every 95% interval that two or more packages give, on samples of four populations whose values are known: calibrated,
 overconfident, mostly low predictions that are too high, and rare events (1%) that are said a third too low.
-Bootstraps draw 199 times, in every package; uncertainty-calibration's 100 times, as it fixes that. In a reliability
-diagram the share is that of its points, pointwise. Those of calibre and model-diagnostics are isotonic, at each
-prediction; those of rainproof and probcal are of bins, and their truth is the mean rate of the rows in a bin.
-model-diagnostics draws its intervals and does not return them: they are read from the figure, at the ends of its
-steps. The pair of probabilities that venn-abers, MAPIE and probcal give for one case has no level and is left out.
+Bootstraps draw 199 times, in every package; uncertainty-calibration's 100 times, as it fixes that, and its
+`alpha=0.05` are the percentiles 0.025 and 99.975. probcal redraws events and other rows apart, by default, so that
+the number of events is the same in every draw. In a reliability diagram the share is that of its points, pointwise.
+Those of calibre and model-diagnostics are isotonic, at each prediction; those of rainproof and probcal are of bins,
+and their truth is the mean rate of the rows in a bin. model-diagnostics draws its intervals and does not return them:
+they are read from the figure, at the ends of its steps. The pair of probabilities that venn-abers, MAPIE and probcal
+give for one case has no level and is left out.
         """,
         "The share of intervals that contain the truth, all populations and sizes",
     ),
@@ -115,10 +117,11 @@ by position nearly everywhere (here: wrong, unless refused).
         "Race: time, memory, installation",
         """
 Processor time of one call on one core, the least of several, all in one run on the same arrays: compare ratios. It is
-not the time on the wall, so a busy machine disturbs it little. What is computed differs: each package's own number,
-test or map. A call that would take more than ten seconds, judged by a tenth of the rows, is over budget. *Growth* is
-the power of n between the last two sizes. Memory is that at the peak of a call beyond the inputs, in a process of its
-own. [Speed and memory](speed.md) has all jobs of rainproof.
+not the time on the wall, so other work on the machine disturbs it less; but it shares caches and memory, which makes
+the largest sizes slower for those that read much (it was busy when this was measured). What is computed differs: each
+package's own number, test or map. A call that would take more than ten seconds, judged by a tenth of the rows, is
+over budget. *Growth* is the power of n between the last two sizes. Memory is that at the peak of a call beyond the
+inputs, in a process of its own. [Speed and memory](speed.md) has all jobs of rainproof.
         """,
         "Processor seconds of one number about calibration, by the number of rows",
     ),
