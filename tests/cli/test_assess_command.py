@@ -249,7 +249,8 @@ def test_quiet_and_warnings(tmp_path, capsys, monkeypatch):
         (["--cost-fp", "3"], "--cost-fp and --cost-fn must be given together: their ratio sets the threshold"),
         (
             ["--cost-fp", "-3", "--cost-fn", "3"],
-            "argument --cost-fp: must be a positive, finite number; it is '-3' (see 'rainproof assess --help')",
+            "argument --cost-fp: must be a positive, finite number, or the name of a column; it is '-3' "
+            "(see 'rainproof assess --help')",
         ),
         (["-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
         (

@@ -312,6 +312,6 @@ def test_what_the_help_states_without_numpy_is_true():
 def test_a_reading_option_is_offered_wherever_rows_are_read():
     """All commands that take --outcome read rows alike."""
     reading = [parser for parser in app._parser("")[1].values() if "--outcome" in parser._option_string_actions]
-    assert len(reading) == 10
+    assert len(reading) == 11
     for parser in reading:
         assert set(options.ROWS) <= set(parser._option_string_actions)
