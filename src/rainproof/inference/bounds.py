@@ -51,7 +51,7 @@ _CUBIC = 0.265  # not below the largest value of (x - tanh x) / x^2
 _FINE = 1e-12
 
 
-_STEPS, _HUGE = 100, 1e300  # of the search for the mean gain on events; a number in place of infinity
+_STEPS, _MUCH = 100, 30.0  # of the search for the mean gain on events; evidence that is counted as so much
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,34 +92,39 @@ class Classes:
         odds, start = rate / (1 - rate), np.log(PRIORS) - paid
 
         def excess(loss: float) -> float:
-            low, high = max(-1.0, (loss - (1 - rate)) / rate), min(1.0, (loss + (1 - rate)) / rate)
-            events = min(max(loss, low), high)
-            for _ in range(_STEPS):  # Newton's, or halving the range that the minimum is in
+            last = min(1.0, (loss + (1 - rate)) / rate)
+            first = min(max(-1.0, (loss - (1 - rate)) / rate), last)
+            low, high, events, untried = first, last, min(max(loss, first), last), {first, last}
+            for _ in range(_STEPS):  # Newton's, an end that it points beyond, or half of the range that is left
                 left = 1 - np.array([[min((loss - rate * events) / (1 - rate), 1.0)], [events]]) * pull
-                with np.errstate(divide="ignore", invalid="ignore"):
+                with np.errstate(divide="ignore"):
                     power = start - self.n @ np.log(left)
                     top = float(power.max())
                     if top == math.inf:
-                        return top
-                    if not low < high:
-                        break
+                        if events not in (first, last) or high - low <= _FINE:
+                            return top
+                        events = (low + high) / 2
+                        continue
                     share, each = np.exp(power - top), (self.n[:, None] * pull / left) * [[-odds], [1.0]]
                     share /= share.sum()
                     slope = float(share @ each.sum(axis=0))
-                    bend = share @ (each.sum(axis=0) ** 2 + (each**2 / self.n[:, None]).sum(axis=0)) - slope**2
-                low, high = (low, events) if slope > 0 else (events, high)
-                before, events = events, events - slope / max(float(bend), 1e-300)
-                if not low < events < high:
-                    events = (low + high) / 2
-                if abs(events - before) <= _FINE:
+                    bend = float(share @ (each.sum(axis=0) ** 2 + (each**2 / self.n[:, None]).sum(axis=0))) - slope**2
+                beyond = (events == first and slope > 0) or (events == last and slope < 0)
+                if beyond or slope**2 <= _FINE * bend or high - low <= _FINE:
                     break
+                low, high = (low, events) if slope > 0 else (events, high)
+                events -= slope / bend
+                if not low < events < high:
+                    end = low if events <= low else high
+                    events = end if end in untried else (low + high) / 2
+                    untried.discard(end)
             return top + math.log(float(np.exp(power - top).sum())) + math.log(delta)
 
         if excess(1.0) <= 0:
             return 1.0
         from scipy.optimize import brentq  # which takes as long to import as a small assessment
 
-        return min(float(brentq(lambda loss: min(excess(loss), _HUGE), 0.0, 1.0, xtol=_FINE)) + _FINE, 1.0)
+        return min(float(brentq(lambda loss: min(excess(loss), _MUCH), 0.0, 1.0, xtol=_FINE)) + _FINE, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
