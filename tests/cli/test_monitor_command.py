@@ -183,6 +183,8 @@ def test_the_next_step_reads_the_rows_since_the_change(capsys, day, where):
     assert main([*commands[0][1:]]) == 0
     whole = rainproof.scan("rows.csv", "p", "y", where=f"p > 0.01 and {where}")
     assert f"{whole.n:,} rows" in capsys.readouterr().out
+    assert commands[1][2] == "new.csv"  # tomorrow's rows
+    Path("new.csv").write_text("p\n0.3\n0.6\n")
     assert main(commands[1][1:]) == 0
 
 

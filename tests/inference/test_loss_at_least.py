@@ -211,17 +211,6 @@ def test_outcomes_that_are_shares_and_weights_of_zero():
     assert rainproof.inference.loss_at_least(*more, sample_weight=np.append(weight, np.zeros(50))) == weighted
 
 
-def test_a_correction_is_proven_to_gain_with_any_maps():
-    y, p = overconfident(1500)
-
-    def squeeze(table):
-        return lambda prob: 0.5 + (prob - 0.5) / 4
-
-    gain = module.correction_gain(rainproof.Sample(y, p), [squeeze], 0.05)
-    assert gain > 0.03
-    assert module.correction_gain(rainproof.Sample(y, p), [lambda table: lambda prob: prob], 0.05) == 0
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -251,3 +240,21 @@ def test_equal_gains_have_a_closed_form():
         exact = 3 - 2 * math.exp(-math.log(delta) / 100)
         assert exact - 1e-9 < found <= exact
     assert module.at_least([], 0.05, np.array([0.5])) == 0
+
+
+def test_draws_that_are_alike_are_one_bet():
+    rng = np.random.default_rng(4)
+    draws = rng.choice([0.1, 0.3, 0.7], (5, 4000))
+    draws[0] = rng.choice([0.5, 1.0], 4000)
+    draws[1:] += rng.normal(0, 1e-16, (4, 4000))  # as sums in another order have it
+    pooled = module._pooled(draws, 0.4)
+    assert pooled.number.sum() == 4000
+    assert len(pooled.number) == 2 * 3**4
+    bets = np.array([0.5, 0.25])
+    plain = module.Wager(draws[0], np.ones(4000), draws[1:3], draws[3:], 0.4)
+    assert module.at_least([[pooled]], 0.05, bets) == pytest.approx(module.at_least([[plain]], 0.05, bets), abs=1e-11)
+
+
+def test_draws_that_mix_to_the_same_number_are_not_one_bet():
+    draws = np.array([[1.0, 1.0], [np.sqrt(5), 0.0], [0.0, np.sqrt(3)]]) / 4
+    assert np.array_equal(module._pooled(draws, 0.0).gain, draws[1:2])

@@ -31,6 +31,7 @@ _MANY = 300_000  # rows in all orders
 _NODES = np.append(2.0 ** (-np.arange(80) / 4), 0.0)  # stakes by which rows of different weights are pooled
 _FEW = 1 << 10  # that are not pooled
 _FINE = 1e-10  # of a bound
+_ALIKE = 1e-11  # between gains that are the same but for rounding
 
 
 class ActionChange(Result):
@@ -418,9 +419,7 @@ class _Rows:
             total = np.bincount(group[at], stake)
             some = total > 0
             mean = [np.bincount(group[at], stake * row[kind])[some] / total[some] for row in (*gain, *per)]
-            each = total[some].astype(np.float64)
-            gains, pers = np.array(mean).reshape(2, len(gain), -1)
-            return Wager(each, np.ones(len(each)), gains, pers, threshold)
+            return _pooled(np.array([total[some], *mean]), threshold)
         if np.ptp(stake) > 0:
             if len(stake) <= _FEW:
                 return Wager(stake, count, gain[:, kind], per[:, kind], threshold)
@@ -433,6 +432,17 @@ class _Rows:
         node, some = np.divmod(np.arange(len(number)), gain.shape[1])
         stake = _NODES[node] if np.ndim(kind) > 1 else np.full(len(number), stake[0])
         return Wager(stake, number, gain[:, some], per[:, some], threshold)
+
+
+def _pooled(draws: Floats, threshold: float) -> Wager:
+    """Bet on draws, columns of a stake, gains and what they are shares of; draws that are alike are one entry."""
+    mix = np.round(np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0])[: len(draws)] @ draws, 12)
+    _, first, which, number = np.unique(mix, return_index=True, return_inverse=True, return_counts=True)
+    alike = draws[:, first]
+    if np.abs(draws - alike[:, which]).max(initial=0.0) > _ALIKE:  # two kinds of draws that mix to the same number
+        alike, number = draws, np.ones(draws.shape[1])
+    gain, per = np.split(alike[1:], 2)
+    return Wager(alike[0], number.astype(np.float64), gain, per, threshold)
 
 
 def _reached(sample: Sample, edges: Floats) -> tuple[Cells, ...]:
@@ -578,18 +588,6 @@ Fit = Callable[[DistinctTable], Callable[[Floats], Floats]]
 """Fits a map to distinct predictions in increasing order, with the number of rows of each outcome."""
 
 
-def correction_gain(sample: Sample, fits: Sequence[Fit], delta: float, rng: Seed = 0) -> float:
-    """There are a correction of the forecast and a decision that gains at least this by it.
-
-    Before each block of rows, the maps are fitted to all rows before it, and for each a task is chosen there. The bound
-    is for none of them by itself.
-    """
-    generator = as_seed(rng)[0]
-    rows = _Rows.read(sample, generator)
-    chains = _correction_chains(rows, fits, delta, generator)
-    return at_least([chain for family in chains for chain in family], delta, _costs(rows, delta)[0])
-
-
 def _correction_chains(
     rows: _Rows, fits: Sequence[Fit], delta: float, rng: np.random.Generator
 ) -> list[list[list[Wager]]]:
@@ -717,19 +715,8 @@ class ProvenGain(Result):
 
 def worth(sample: Sample, confidence_level: float, rng: Seed = 0, within: ThresholdRange | None = None) -> ProvenGain:
     """Bound what acting on the forecast gains over no forecast, from all rows."""
-    rng = as_seed(rng)[0]
-    return _worth(_Rows.read(sample, rng, within), confidence_level, rng)
-
-
-def worth_of_choice(chooser: Sample, judge: Sample, confidence_level: float, rng: Seed = 0) -> ProvenGain:
-    """Bound the same from some rows alone; others, which are independent of them, choose from the start."""
-    rng = as_seed(rng)[0]
-    rows = _Rows.read(judge, rng)
-    slot = 2 * _reached(chooser, rows.edges)[0] + chooser.event
-    return _worth(rows, confidence_level, rng, np.bincount(slot, chooser.mass, 2 * len(rows.edges)).astype(np.float64))
-
-
-def _worth(rows: _Rows, confidence_level: float, rng: Seed, known: Floats | None = None) -> ProvenGain:
+    generator = as_seed(rng)[0]
+    rows = _Rows.read(sample, generator, within)
     (cell,), event, delta = rows.cells, rows.event, 1 - confidence_level
     bets, price = _costs(rows, delta)
 
@@ -743,10 +730,8 @@ def _worth(rows: _Rows, confidence_level: float, rng: Seed, known: Floats | None
             for threshold, relative in zip(chosen, (True, False), strict=True)
         ]
 
-    start = None if known is None else (known, float(known.sum()))
-    found = _chains(rows, add, choose, delta, as_seed(rng)[0], start, rules=2)
-    bounds = [at_least(chains, delta, bets) for chains in found]
-    all_rows = add(np.arange(len(event)), rows.mass) + (0.0 if known is None else known)
+    bounds = [at_least(chains, delta, bets) for chains in _chains(rows, add, choose, delta, generator, rules=2)]
+    all_rows = add(np.arange(len(event)), rows.mass)
     total = float(all_rows.sum())
     at = _best_thresholds(rows, all_rows / total, price) if total > 0 else (None, None)
     relative, gain = (
