@@ -528,7 +528,8 @@ def basis(e: Evidence, task: TaskResult | None, voice: Voice) -> str:
     kept = "" if e.certificate is None else f" (*: from {rows(e.certificate.n)} that the map was not fitted to)"
     level = percent(e.confidence_level)
     stakes = "what is at stake" + (f" in decisions {e.within}" if e.within is not None else "")
-    return f"{said} Losses are shares of {stakes}, proven at {level} confidence{kept}, {KEEPS_RANKING}."
+    alike = _NOT_OF_CASES * (task is not None and isinstance(task.task, CaseTask))
+    return f"{said} Losses are shares of {stakes}, proven at {level} confidence{kept}, {KEEPS_RANKING}.{alike}"
 
 
 def _of_the_map(e: Evidence, task: TaskResult | None) -> str:

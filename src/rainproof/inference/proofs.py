@@ -437,12 +437,12 @@ class _Rows:
 def _pooled(draws: Floats, threshold: float) -> Wager:
     """Bet on draws, columns of a stake, gains and what they are shares of; draws that are alike are one entry."""
     mix = np.round(np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0])[: len(draws)] @ draws, 12)
-    _, first, which, number = np.unique(mix, return_index=True, return_inverse=True, return_counts=True)
-    alike = draws[:, first]
-    if np.abs(draws - alike[:, which]).max(initial=0.0) > _ALIKE:  # two kinds of draws that mix to the same number
-        alike, number = draws, np.ones(draws.shape[1])
-    gain, per = np.split(alike[1:], 2)
-    return Wager(alike[0], number.astype(np.float64), gain, per, threshold)
+    _, first, which = np.unique(mix, return_index=True, return_inverse=True)
+    if np.abs(draws - draws[:, first[which]]).max(initial=0.0) > _ALIKE:  # two kinds that mix to the same number
+        first = which = np.arange(draws.shape[1])
+    stake, *shares = draws[:, first]
+    gain, per = np.split(np.array(shares), 2)
+    return Wager(stake, np.bincount(which).astype(np.float64), gain, per, threshold)
 
 
 def _reached(sample: Sample, edges: Floats) -> tuple[Cells, ...]:
