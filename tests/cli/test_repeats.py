@@ -51,7 +51,7 @@ def test_the_commands_of_the_verdict_have_the_groups(visits, capsys):
     write("patient_id", np.clip(p**3, 0, 1), q, y, np.arange(400) // 4)
     assert main(["assess", "visits.csv", *COLUMNS, "--json"]) == 0
     fit, _ = json.loads(capsys.readouterr().out)["verdict"]["commands"]
-    assert fit == "rainproof recalibrate visits.csv --prob p --outcome y --groups patient_id -o map.json"
+    assert fit == "rainproof recalibrate visits.csv --prob p --outcome y --groups patient_id -o visits-map.json"
 
 
 @pytest.mark.parametrize(

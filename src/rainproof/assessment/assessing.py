@@ -156,7 +156,7 @@ def compute(
         constant=sample.grid is None and not isinstance(task, CaseTask) and bool(np.ptp(sample.y_prob) == 0),
         is_reversed=is_reversed(sample, area),
         events=None if summary.weighted or rare >= RARE else round(min(summary.events, summary.n - summary.events)),
-        map_mean_prediction=None if mapped is None else mapped.mean_prediction,
+        map_mean_prediction=None if mapped is None else float(np.average(mapped.prob, weights=mapped.mass)),
         base_rate=summary.base_rate,
         **_estimates(sample, crossed, task, level, within),
     )
