@@ -56,6 +56,14 @@ def test_skill_is_at_the_threshold_of_the_range_next_to_the_event_rate(found):
     assert found["low"].evidence.skill_as_is == by_task.evidence.skill_as_is
 
 
+def test_rare_events_that_are_far_off_are_not_called_good_enough():
+    rng = np.random.default_rng(3)
+    for _ in range(3):
+        q = np.minimum(rng.lognormal(-5, 0.9, 20_000), 0.4)
+        found = rainproof.assess(rng.random(20_000) < q, 2 * q, threshold_range=(0.01, 0.05))
+        assert found.verdict.grade == "recalibrate"
+
+
 def test_what_it_says_names_the_decisions(found):
     text = " ".join(f"{found['low']} {found['low'].verdict.details}".split())
     assert text.startswith("For decisions with a threshold between 5% and 20%: use them. They are")

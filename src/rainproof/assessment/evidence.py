@@ -299,14 +299,20 @@ class Evidence(Result):
     @property
     def negligible(self) -> bool:
         """Whether recalibration surely gains next to nothing in any decision."""
-        return self.gain is not None and self.gain.share.high < _SLIGHT * self.tolerance * 2 * self.rarer
+        return self.gain is not None and self.gain.share.high < self._slight
+
+    @property
+    def _slight(self) -> float:
+        """A gain that can wait, as a share of what is at stake: less where an outcome is rare."""
+        return _SLIGHT * self.tolerance * 2 * self.rarer
 
     @property
     def better(self) -> bool:
-        """Whether recalibrated probabilities are better: by their log score, or surely in a decision of the range."""
+        """Whether recalibrated probabilities are better: by log score; in a range surely, or not just a little."""
         if self.gain is None:
             return False
-        return self.gain.log_score > 0 if self.within is None else self.gain.share.low > 0
+        gain = self.gain.share
+        return self.gain.log_score > 0 if self.within is None else gain.low > 0 or gain.value >= self._slight
 
     @property
     def grade(self) -> Grade:

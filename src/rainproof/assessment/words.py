@@ -303,7 +303,10 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     if e.grade == "recalibrate" and e.gain is not None:
         gain = e.gain.share
         if gain.low <= 0:
-            least = f"at most {share(max(gain.high, 0.0))} of what is at stake ({level} interval)"
+            most = f"at most {share(max(gain.high, 0.0))}"
+            least = f"{most} of what is at stake ({level} interval)"
+            if gain.value > 0:
+                least = f"about {share(gain.value)} of what is at stake (nothing, or {most}: {level} interval)"
             return f"In the {_best_decision(e)}, recalibrating gains {least}{_foresight(e, gain.high)}."
         example = "" if _one_threshold(e) else f" (such as: act from {share(e.gain.threshold)} on)"
         return (
@@ -507,7 +510,10 @@ def _of_forecast(e: Evidence) -> list[tuple[str, dict[Rule, str]]]:
     skills = {Rule.AS_IS: e.skill_as_is, Rule.RECALIBRATED: e.skill}
     return [
         (f"say on average (happens {happens})", said),
-        ("skill (1 perfect, 0 none)", {rule: f"{x.value:.2f}" for rule, x in skills.items() if x is not None}),
+        (
+            "skill (1 perfect, 0 none)",
+            {rule: f"{round(x.value, 2) + 0.0:.2f}" for rule, x in skills.items() if x is not None},
+        ),
         ("any decision loses at most" if e.within is None else "these decisions lose at most", loss),
     ]
 

@@ -30,7 +30,7 @@ def add_assess(commands: Commands) -> None:
       rainproof assess loans.parquet --prob p_default --outcome status \\
           --pos-label default --weight amount --cost-fp 1 --cost-fn 9 --json
       rainproof assess 'data/*.parquet' --prob p --outcome y --by region
-      rainproof assess visits.csv --prob risk --outcome died --threshold-range 5%%,20%%
+      rainproof assess visits.csv --prob risk --outcome died --threshold-range 5%,20%
       rainproof assess visits.csv --prob p --outcome died --groups patient \\
           --fail-on avoid,recalibrate
       rainproof assess photos.csv --classes cat dog eel --outcome animal
