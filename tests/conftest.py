@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -57,3 +58,9 @@ def pytest_collection_finish():
     """Search for garbage among what tests make, not among the thousands of tests and the modules that they import."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_teardown():
+    """Close what the test drew: Matplotlib warns where many figures are open, whichever tests opened them."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

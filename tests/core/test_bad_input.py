@@ -100,6 +100,11 @@ CASES = {
     ),
     "empty": (([], []), {}, "y_true and y_prob must not be empty"),
     "one column": (([0, 1], [[0.5], [0.1]]), {}, "y_prob must be one-dimensional; its shape is (2, 1)"),
+    "two columns of outcomes": (
+        ([[0, 1], [1, 0]], [0.5, 0.1]),
+        {},
+        "y_true must be one-dimensional; its shape is (2, 2); of two columns pass the event's, y_true[:, 1]",
+    ),
     "a number": ((1, [0.5]), {}, "y_true must be one-dimensional; its shape is ()"),
     "a cube": (([0], np.zeros((1, 1, 1))), {}, "y_prob must be one-dimensional; its shape is (1, 1, 1)"),
     "ragged": (([0, 1], [[0.5], [0.1, 0.9]]), {}, "y_prob must be readable as an array: "),

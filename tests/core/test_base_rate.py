@@ -10,6 +10,7 @@ import pytest
 
 import rainproof
 from rainproof import InputError, Sample
+from rainproof.io import Segments
 from rainproof.measures.catalogue import CATALOGUE
 
 
@@ -122,3 +123,5 @@ def test_refuses_what_it_cannot_be_combined_with() -> None:
         Sample(y, p, base_rate=0.1).compress() + Sample(y, p).compress()
     with pytest.raises(InputError, match="cannot be saved"):
         Sample(y, p, base_rate=0.1).save("never.parquet")
+    with pytest.raises(InputError, match="samples must have no base_rate"):
+        Segments.from_samples({"a": Sample(y, p), "b": Sample(y, p, base_rate=0.1)}, "s")

@@ -227,14 +227,12 @@ class TestDisplays:
         assert two.ax_.get_title().startswith("mine: ")
         assert one.result.to_dict() == two.result.to_dict()
         assert two.figure_ is two.ax_.figure
-        plt.close("all")
 
     def test_the_other_class_can_be_the_event(self, display):
         X, y, _ = rows(50)
         model, options = Stated().fit(X, y), {"rng": 0} if display is skl.ReliabilityDisplay else {}
         found = display.from_estimator(model, X, y, pos_label=0, **options).result.to_dict()
         assert found == display.from_predictions(1 - y, 1 - X[:, 0], **options).result.to_dict()
-        plt.close("all")
         with pytest.raises(rainproof.InputError, match="pos_label must be a class of the estimator"):
             display.from_estimator(model, X, y, pos_label=2)
 

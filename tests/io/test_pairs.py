@@ -164,6 +164,19 @@ def test_predictions_on_the_grid_give_the_bounds_of_their_rows():
     assert "no decision whose thresholds are multiples of 1/64 loses more than" in str(pair)
 
 
+def test_for_another_base_rate_they_prove_what_their_rows_prove():
+    rows = draw(3000, 64, seed=1)
+    rows["new"] = np.clip(rows["y"] * 0.5 + rows["old"] / 3, 0, 1)  # knows the outcome
+    sample = rainproof.scan(rows, ["old", "new"], grid=64)
+    pair, plain = (
+        rainproof.switch_guarantee(sample, base_rate=0.2),
+        rainproof.switch_guarantee(rows["y"], rows["old"], rows["new"], base_rate=0.2),
+    )
+    assert pair.harm_bound == pytest.approx(plain.harm_bound, abs=0.02)
+    assert pair.gain_at_least == pytest.approx(plain.gain_at_least, rel=0.1)
+    assert pair.gain_at_least > 0
+
+
 def test_weights_have_a_harm_bound_but_cannot_prove_a_gain():
     rows = draw(2000, 64, weighted=True)
     weighted = rainproof.switch_guarantee(rainproof.scan(rows, ["old", "new"], weight="w"), rng=0)

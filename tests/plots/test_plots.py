@@ -84,13 +84,6 @@ PANELS += [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    plt.close("all")  # what other files left open
-    yield
-    plt.close("all")
-
-
 def line(ax, label):
     (found,) = [x for x in ax.get_lines() if x.get_label() == label]
     return found

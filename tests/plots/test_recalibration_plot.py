@@ -12,12 +12,6 @@ import rainproof
 mpl.use("Agg")
 
 
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
-
-
 def fit(p, seed=0, factor=0.7, **options):
     y = np.random.default_rng(seed).random(len(p)) < factor * p
     return rainproof.Recalibrator("bins_8", rng=0).fit(p, y, **options)

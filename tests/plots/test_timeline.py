@@ -41,7 +41,6 @@ def test_what_is_drawn_is_what_was_found(line):
     assert [text.get_text() for text in below.get_xticklabels()][:2] == [r"day \$0\$", r"day \$3\$"]
     named = [text.get_text() for text in ax.get_legend().get_texts()]
     assert named == ["happens", "says", "not calibrated (estimate)", "alarm", "recovered"]
-    plt.close("all")
 
 
 def test_one_period_and_new_axes():
@@ -54,4 +53,3 @@ def test_one_period_and_new_axes():
     assert len(ax.figure.axes[-1].lines) == 1  # no bound
     with pytest.raises(rainproof.InputError, match="ax must be of a grid of axes"):
         rainproof.plots.timeline(rainproof.monitor({"Mon": sample}), plt.figure().add_axes((0, 0, 1, 1)))
-    plt.close("all")

@@ -455,7 +455,10 @@ class Sample:
             group[event == y] = rng.permutation(numbers[y]) % draws
         size = np.bincount(2 * group + event, minlength=2 * draws)
         weight = np.where(event, self.event_rate, 1 - self.event_rate) / size[2 * group + event]
-        prob = (sample._cells.slot >> 1) / sample._cells.m if sample._rows is None else sample._rows.prob
+        if several is not None:
+            prob = several[sample.forecasts[0]]
+        else:
+            prob = (sample._cells.slot >> 1) / sample._cells.m if sample._rows is None else sample._rows.prob
         rows = door.Rows(event.view(np.uint8), prob[at], weight, door.ColumnNames())
         found = Sample._of_known(rows, len(at), float(draws))
         found._group, found._has_groups = group, True
