@@ -204,7 +204,7 @@ def test_intervals_are_about_the_population() -> None:
 
 
 def test_net_benefit_is_the_published_formula_with_a_prevalence() -> None:
-    """As dcurves computes it: the shares of events and of others that are treated, at the prevalence asked for."""
+    """The shares of events and of others that are treated, at the prevalence asked for."""
     y, p = _rows(333, 111)
     mu = np.array([0.05, 0.2, 0.6, 0.9])
     found = rainproof.net_benefit(y, {"model": p, "other": p**2}, mu, base_rate=0.07)
@@ -215,6 +215,8 @@ def test_net_benefit_is_the_published_formula_with_a_prevalence() -> None:
         assert found.value[at] == pytest.approx(expected, abs=1e-9)
         assert (found.low[at] <= expected).all()
         assert (expected <= found.high[at]).all()
+    dcurves = [0.022375533428165013, -0.07655405405405404, -0.05977477477477475, 0.003783783783783784]  # its 1.1.7
+    assert found.value[found.names.index("model")] == pytest.approx(dcurves, abs=1e-12)
     assert found.treat_all == pytest.approx(0.07 - 0.93 * mu / (1 - mu), abs=1e-9)
     assert found.treat_all_low == pytest.approx(found.treat_all, abs=1e-9)  # the rate is stated
 
