@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import rainproof
 from rainproof import DecisionTask, assess
+from rainproof.assessment.advice import thresholds
+from rainproof.assessment.classes import _gain
+from rainproof.core.result import Interval
 
 ANIMALS = ["cat", "dog", "eel"]
 TASK = DecisionTask.from_cost_matrix([[0, 9, 9], [2, 0, 4], [2, 4, 0]], actions=ANIMALS, abstain=1.5)
@@ -65,12 +69,13 @@ def test_costs_and_skill_by_their_definition(overconfident):
     assert cost["as is"].low < paid.mean() < cost["as is"].high
     fixed = {action: -TASK.payoff(action, y).mean() for action in TASK.actions}
     assert task.fixed_action == min(fixed, key=fixed.get)
-    assert cost["fixed"].value == pytest.approx(min(fixed.values()), rel=1e-12)
+    assert cost["always"].value == pytest.approx(min(fixed.values()), rel=1e-12)
     assert cost["perfect"].value == 0
     skill = (min(fixed.values()) - paid.mean()) / min(fixed.values())
     assert a.skill_as_is.value == pytest.approx(skill, rel=1e-9)
-    assert cost["as is"].value - cost["recalibrated"].value == pytest.approx(task.saved.value, abs=1e-12)
-    assert task.saved.low > 0
+    for rule, saved in task.saved.items():
+        assert cost["as is"].value - cost[rule].value == pytest.approx(saved.value, abs=1e-12)
+    assert task.saved["recalibrated"].low > 0
     assert task.regret == rainproof.swap_regret(y, p, TASK)
     assert task.acted["abstain"] == pytest.approx((TASK.best_response(p) == "abstain").mean())
     assert a.log_loss.value == pytest.approx(-np.log(p[np.arange(len(y)), y]).mean(), rel=1e-9)
@@ -107,10 +112,11 @@ def test_verdicts(overconfident):
     _, _, a = overconfident
     assert a.grade == a.verdict.grade == "recalibrate"
     assert a.verdict.rule == "recalibrated"
-    assert a.verdict.headline.startswith("Recalibrate first: 3 of 3 classes are off (")
+    assert a.verdict.headline.startswith("Recalibrate first. All 3 classes are off (")
     for words in (
-        "Acting on them costs",
-        "Always 'abstain'",
+        "Your cost falls from 1.485 to 1.394 per case, recalibrated (saves ",
+        "take 'abstain' where you would take 'cat' (would have",
+        "  as they are  recalibrated  always 'abstain'  perfect",
         "Next: apply the map",
         "class  says  happens",
         "per case",
@@ -127,6 +133,58 @@ def test_verdicts(overconfident):
         one = assess(np.zeros(60, int), rows(60, 1.0)[1], n_resamples=19)
     assert (one.grade, one.skill) == ("unknown", None)
     assert "There is one outcome only: no verdict." in str(one)
+
+
+def test_what_recalibration_gains_in_the_decision_about_a_class(overconfident):
+    """The best threshold of each fold by the others, and what the maps gain there, row by row."""
+    y, p, a = overconfident
+    rng = np.random.default_rng(1)
+    new, fold, event = p**0.5 / (p**0.5).sum(axis=1, keepdims=True), rng.integers(0, 3, len(y)), y == 1
+    at, gained = thresholds(event_rate=event.mean()), np.empty(len(y))
+    for f in range(3):
+        own, gains = fold == f, []
+        for mu in at:
+            change = (event - mu) * ((new[:, 1] >= mu) * 1.0 - (p[:, 1] >= mu)) / max(mu, 1 - mu)
+            gains.append(change[~own].sum())
+        mu = at[int(np.argmax(gains))]
+        gained[own] = ((event - mu) * ((new[:, 1] >= mu) * 1.0 - (p[:, 1] >= mu)) / max(mu, 1 - mu))[own]
+    found = _gain(rainproof.Sample(y, p)[1], new[:, 1].copy(), fold, 0.95)
+    assert found.value == pytest.approx(gained.mean(), rel=1e-9)
+    assert found.low < found.value < found.high
+    assert found.confidence_level == 0.95
+    assert all(one.gain.high > 0.005 for one in a.classes)
+    label = max(a.classes, key=lambda one: one.gain.value).label
+    assert (
+        f"In the decision about {label!r} that gains most, recalibrating gains about"
+        in replace(a, task=None).verdict.reason
+    )
+
+
+def test_a_gain_that_does_not_matter(overconfident):
+    _, _, a = overconfident
+    small = Interval(value=1e-5, low=-1e-5, high=2e-5, confidence_level=0.95)
+    classes = tuple(replace(one, gain=small) for one in a.classes)
+    none = replace(a, task=None, classes=classes, guarantee=replace(a.guarantee, bound=0.04))
+    assert none.negligible
+    assert (none.grade, none.verdict.rule, none.verdict.commands) == ("use", "as is", ())
+    assert none.verdict.headline.endswith(", but correcting that gains next to nothing.")
+    assert replace(none, guarantee=replace(a.guarantee, bound=0.06)).grade == "unknown"
+    assert replace(none, classes=(a.classes[0], *classes[1:])).grade == "recalibrate"
+    much = {"recalibrated": replace(small, value=-2.0, low=-3.0, high=-1.0)}
+    costs_more = replace(a, task=replace(a.task, saved=much))
+    assert costs_more.grade == "use"
+    assert "but correcting that does not lower your cost" in costs_more.verdict.headline
+    unclear = replace(a, task=replace(a.task, saved={"recalibrated": replace(small, value=-0.1, low=-1.0, high=1.0)}))
+    assert "For your costs it is not clear whether recalibrating pays." in unclear.verdict.headline
+    assert unclear.verdict.rule == "as is"
+
+
+def test_a_constant():
+    y, _ = rows(300, 1.0)
+    a = assess(y, np.tile([0.5, 0.3, 0.2], (300, 1)), n_resamples=19, task=TASK)
+    assert (a.grade, a.constant, a.verdict.rule) == ("avoid", True, "always")
+    assert a.verdict.headline == "Do without them. They say the same for every case."
+    assert "Until then always 'abstain'." in a.verdict.next_step
 
 
 def test_the_order_of_rows_does_not_matter():

@@ -108,7 +108,7 @@ def test_random_numbers_as_actions(rain, capsys):
 HELP = "(see 'rainproof decide --help')"
 STAKE = "state the decision: either --cost-fp and --cost-fn, or --threshold"
 WRONG = {
-    "nothing given": (["decide"], f"the following arguments are required: FILE, --prob, -o/--output {HELP}"),
+    "nothing given": (["decide"], f"the following arguments are required: FILE, -o/--output {HELP}"),
     "no policy": (
         [*DECIDE[:3], "no.json", *DECIDE[4:]],
         "cannot read no.json: No such file or directory",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -80,12 +81,15 @@ def test_the_command(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert shown.split("\n\n")[0].replace("\n", " ").startswith(expected.verdict.headline)
     assert "a.recalibrator" not in shown
+    line_two = f"rainproof recalibrate {path} --classes cat dog eel --outcome what --cost-matrix {costs} -o a-map.json"
+    assert line_two in shown
+    assert "rainproof apply new.csv --map a-map.json --classes cat dog eel -o new-recalibrated.csv" in shown
     assert shown.split("\n\n")[-1].split()[:3] == ["class", "says", "happens"]
     assert main([*line, "--json", "--groups", "site", "--fail-on", "recalibrate"]) == 1
     told = json.loads(capsys.readouterr().out)
     assert (told["result"], told["groups"], told["task"]) == ("class_assessment", 225, None)
     for more, message in (
-        (["--prob", "cat"], "--prob is for one event: it cannot be combined with --classes"),
+        (["--prob", "cat"], "argument --prob: not allowed with argument --classes"),
         (["--by", "site"], "--by is for one event"),
         (["--cost-fp", "1", "--cost-fn", "2"], "--cost-fp is for one event"),
         (["--cost-matrix", str(path)], "a.csv is not JSON"),
@@ -93,12 +97,131 @@ def test_the_command(tmp_path, capsys):
         assert main([*line, *more]) == 2
         assert message in capsys.readouterr().err
     for short, message in (
-        (["--classes", "cat", "dog", "--outcome", "what"], "--classes must name three columns or more"),
-        (["--prob", "cat", "--outcome", "w", "--cost-matrix", str(costs)], "--classes must name three columns or more"),
+        (["--classes", "cat", "dog", "--outcome", "what"], "--classes must name three different columns or more"),
+        (["--classes", "cat", "dog", "cat", "--outcome", "what"], "--classes must name three different columns"),
+        (["--prob", "cat", "--outcome", "w", "--cost-matrix", str(costs)], "--cost-matrix needs --classes"),
         (["--classes", *ANIMALS], "--outcome must name the column of the class that occurred"),
     ):
         assert main(["assess", str(path), *short]) == 2
         assert message in capsys.readouterr().err
+    costs.write_text('{"costs": [[0, 1], [1, 0]]}')
+    assert main([*line, "--cost-matrix", str(costs)]) == 2
+    assert "it must have a cost for each of the 3 columns of --classes" in capsys.readouterr().err
     costs.write_text('{"cost": 1}')
     assert main([*line, "--cost-matrix", str(costs)]) == 2
     assert "it must be one object with 'costs'" in capsys.readouterr().err
+
+
+@pytest.fixture
+def photos(tmp_path, monkeypatch):
+    frame = table(500)
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("a.csv", index=False)
+    Path("costs.json").write_text(json.dumps({"costs": (9 - 9 * np.eye(3)).tolist(), "actions": ANIMALS, "abstain": 2}))
+    return frame
+
+
+CLASSES = ["--classes", *ANIMALS]
+TASK = rainproof.DecisionTask.from_cost_matrix(9 - 9 * np.eye(3), actions=ANIMALS, abstain=2)
+
+
+def test_recalibrate_and_apply(photos, capsys):
+    line = ["a.csv", *CLASSES, "--outcome", "what", "--weight", "w", "--cost-matrix", "costs.json"]
+    assert main(["recalibrate", *line, "-o", "map.json"]) == 0
+    out = capsys.readouterr().out
+    assert "a.csv: 500 rows weighted by w" in out
+    assert "3 classes" in out
+    found = rainproof.load("map.json")
+    expected = rainproof.Recalibrator().fit(photos[ANIMALS], photos["what"].to_numpy(), sample_weight=photos["w"])
+    np.testing.assert_array_equal(found.predict(photos[ANIMALS]), expected.predict(photos[ANIMALS]))
+    assert main(["apply", "a.csv", "--map", "map.json", *CLASSES, "-o", "b.csv"]) == 0
+    assert "500 rows recalibrated in 3 classes" in capsys.readouterr().out
+    new = pd.read_csv("b.csv")
+    np.testing.assert_allclose(new[[f"{c}_recalibrated" for c in ANIMALS]], found.predict(photos[ANIMALS]), atol=1e-15)
+    assert main(["apply", "a.csv", "--map", "map.json", "--classes", "eel", "cat", "dog", "-o", "c.csv"]) == 0
+    pd.testing.assert_frame_equal(pd.read_csv("c.csv"), new)  # by the names of the classes
+    renamed = photos.rename(columns=dict(zip(ANIMALS, "zyx", strict=True)))
+    renamed.to_csv("z.csv", index=False)
+    assert main(["apply", "z.csv", "--map", "map.json", "--classes", *"zyx", "-o", "d.csv"]) == 0  # as they are given
+    np.testing.assert_array_equal(pd.read_csv("d.csv")["y_recalibrated"], new["dog_recalibrated"])
+    capsys.readouterr()
+    rainproof.Recalibrator().fit(photos["cat"], photos["number"] == 0).save("one.json")
+    for line, message in (
+        (["a.csv", "--map", "map.json", "--prob", "cat"], "--map has 3 classes: name a column for each with --classes"),
+        (["a.csv", "--map", "map.json", "--classes", *ANIMALS, "w"], "--map has 3 classes: name a column for each"),
+        (["a.csv", "--map", "one.json", *CLASSES], "--map is of one event: name its column with --prob"),
+        (["a.csv", "--map", "map.json"], "one of the arguments --prob --classes is required"),
+        (["a.csv", "--map", "map.json", *CLASSES, "--column", "q"], "--column is for one event"),
+    ):
+        assert main(["apply", *line, "-o", "never.csv"]) == 2
+        assert message in capsys.readouterr().err
+    assert not Path("never.csv").exists()
+    lines = ["policy", "a.csv", "--prob", "cat", "--outcome", "number", "--pos-label", "0", "--threshold", "0.5"]
+    assert main([*lines, "--map", "map.json", "-o", "never.json"]) == 2
+    assert "--map is for one event, and the map has 3 classes" in capsys.readouterr().err
+
+
+def test_rows_without_a_probability_and_wrong_rows(photos, capsys):
+    rainproof.Recalibrator("temperature").fit(photos[ANIMALS], photos["what"].to_numpy()).save("map.json")
+    some = photos.astype({"dog": object})
+    some.loc[[3, 40], "dog"] = ""
+    some.to_csv("gaps.csv", index=False)
+    line = ["apply", "gaps.csv", "--map", "map.json", *CLASSES, "-o", "b.csv"]
+    assert main(line) == 2
+    assert (
+        "dog must not contain nulls (missing values); 2 values do, the first is dog[3] (line 5)"
+        in capsys.readouterr().err
+    )
+    assert main([*line, "--keep-missing"]) == 0
+    assert "2 rows without a probability" in capsys.readouterr().out
+    new = pd.read_csv("b.csv")
+    assert new["cat_recalibrated"].isna().to_numpy().nonzero()[0].tolist() == [3, 40]
+    photos.loc[[7, 8], "eel"] = 0.9
+    photos.to_csv("wrong.csv", index=False)
+    assert main(["decide", "wrong.csv", *CLASSES, "--cost-matrix", "costs.json", "-o", "d.csv"]) == 2
+    assert "cat, dog, eel must sum to 1 in each row (within 0.0001); 2 values do not" in (
+        said := capsys.readouterr().err
+    )
+    assert "(line 9)" in said
+
+
+def test_decide(photos, capsys):
+    assert main(["decide", "a.csv", *CLASSES, "--cost-matrix", "costs.json", "-o", "d.csv"]) == 0
+    taken = pd.read_csv("d.csv")["action"]
+    np.testing.assert_array_equal(taken, TASK.best_response(photos[ANIMALS]))
+    out = capsys.readouterr().out.replace("\n", " ")
+    assert f"500 rows decided: 'cat' {(taken == 'cat').sum()} times" in out
+    assert f"'abstain' {(taken == 'abstain').sum()} times" in out
+    for more, message in (
+        ([], "state the decision: --cost-matrix"),
+        (["--policy", "p.json"], "--policy is for one event"),
+        (["--capacity", "3"], "--capacity is for one event"),
+        (["--cost-matrix", "costs.json", "--rounded"], "--rounded is for one event"),
+    ):
+        assert main(["decide", "a.csv", *CLASSES, *more, "-o", "never.csv"]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_measure_and_report(photos, capsys):
+    line = ["a.csv", *CLASSES, "--outcome", "number", "--weight", "w"]
+    assert main(["measure", *line, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    sample = rainproof.Sample(photos["number"].to_numpy(), photos[ANIMALS], sample_weight=photos["w"])
+    expected = rainproof.measures.measure_classes(sample)
+    assert told == {"rainproof": rainproof.__version__, **expected.to_dict()}
+    assert main(["measure", *line]) == 0
+    assert capsys.readouterr().out.startswith("a.csv: 500 rows, 3 classes\n\nmeasure ")
+    assert main(["report", *line, "-o", "r.html", "--cost-matrix", "costs.json"]) == 0
+    assert "Report written to r.html" in capsys.readouterr().out
+    assert Path("r.html").read_text().count("<figcaption") == 3
+    for command, more, message in (
+        ("measure", ["--fail-above", "0.1"], "--fail-above is for one event"),
+        ("measure", ["--rounding", "hard"], "--rounding is for one event"),
+        ("report", ["--preset", "clinical", "-o", "x.html"], "--preset is for one event"),
+        ("recalibrate", ["--plot", "x.png", "-o", "x.json"], "--plot is for one event"),
+        ("recalibrate", ["--methods", "beta", "-o", "x.json"], "'beta' is not"),
+        ("threshold", ["--recall", "90%"], "there is no option --classes: threshold is about one event; in Python"),
+        ("store", ["-o", "x.parquet"], "there is no option --classes: store is about one event"),
+    ):
+        assert main([command, *line, *more]) == 2
+        assert message in capsys.readouterr().err

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from rainproof.assessment import words
+from rainproof.assessment.advice import thresholds
 from rainproof.assessment.calibration import Calibration, grouped_test, how_calibrated
-from rainproof.assessment.costs import Rule, mean_cost
-from rainproof.assessment.evidence import _USELESS, Grade
+from rainproof.assessment.costs import LABELS, Rule, mean_cost
+from rainproof.assessment.evidence import _SLIGHT, _USELESS, Grade, _payoffs
 from rainproof.assessment.result import Reported
 from rainproof.assessment.verdict import Verdict
+from rainproof.assessment.words import PYTHON, Statement, Voice
 from rainproof.core import VERSION
-from rainproof.core.arrays import Floats
+from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import ClassSample
 from rainproof.core.result import Interval, Result, plain
-from rainproof.core.text import KEEPS_RANKING, aligned, at_most, html_rows, percent, rows, short
+from rainproof.core.sample import Sample
+from rainproof.core.text import KEEPS_RANKING, aligned, at_most, html_rows, percent, rows, short, these_rows
 from rainproof.decisions.classes import ClassTask
 from rainproof.decisions.swaps import SwapRegret, swap_regret
 from rainproof.errors import RainproofWarning
@@ -47,12 +51,16 @@ class ClassCalibration(Result):
         of a calibrated forecast is rejected.
     reliability : HeldOutRates or None
         The mean prediction and the event rate in bins of equal weight.
+    gain : Interval or None
+        What recalibration gains in the decision about this class that gains most: a share of what is at stake, by maps
+        that were fitted to other rows. None where the class is not off, or no map can be fitted.
     """
 
     _shown: ClassVar = ("label", "calibration")
     label: Any
     calibration: Calibration
     reliability: HeldOutRates | None
+    gain: Interval | None
 
 
 class ClassTaskResult(Result):
@@ -61,12 +69,12 @@ class ClassTaskResult(Result):
     Attributes
     ----------
     task : ClassTask
-    costs : dict of str to Interval
+    costs : dict of Rule to Interval
         The cost per case in the units of the task, with an approximate interval: acting on the forecast "as is", on the
-        "recalibrated" one (by maps that were fitted to other rows), by the best "fixed" action, and with "perfect"
-        foresight.
-    saved : Interval or None
-        What recalibration saves per case; below 0 it costs more.
+        "recalibrated" one (by maps that were fitted to other rows), "always" by the same action, `fixed_action`, and
+        with "perfect" foresight.
+    saved : dict of Rule to Interval
+        What "recalibrated" and "always" save per case over acting on the forecast as it is; below 0 they cost more.
     fixed_action : str
         The action that costs least if it is always taken.
     acted : dict of str to float
@@ -77,8 +85,8 @@ class ClassTaskResult(Result):
 
     _shown: ClassVar = ("costs", "saved", "fixed_action")
     task: ClassTask
-    costs: Mapping[str, Interval]
-    saved: Interval | None
+    costs: Mapping[Rule, Interval]
+    saved: Mapping[Rule, Interval]
     fixed_action: str
     acted: Mapping[str, float]
     regret: SwapRegret
@@ -114,6 +122,8 @@ class ClassAssessment(Reported):
         A proven upper bound of the loss of every decision about any one class, for all classes at once.
     recalibrator : Recalibrator
         The map to recalibrate with, and its certificate.
+    constant : bool
+        Whether all rows of predictions are equal.
     task : ClassTaskResult or None
         What the user's own decision costs.
     confidence_level, tolerance : float
@@ -136,12 +146,13 @@ class ClassAssessment(Reported):
     skill_as_is: Interval | None
     guarantee: ClassGuarantee
     recalibrator: Recalibrator
+    constant: bool
     task: ClassTaskResult | None
     confidence_level: float
     tolerance: float
     seed: int | None
     warnings: tuple[str, ...]
-    _commands: tuple[str, ...] = ("a.recalibrator.predict(p_new)",)
+    _voice: Voice = PYTHON
 
     def __getitem__(self, label: Any) -> ClassCalibration:
         return {found.label: found for found in self.classes}[label]
@@ -151,36 +162,63 @@ class ClassAssessment(Reported):
         """The verdict in a word: the first that applies of avoid, recalibrate, use, unknown."""
         if self.skill is None:
             return "unknown"
-        useful, saved = self.skill.low > 0, None if self.task is None else self.task.saved
-        if not useful and self.skill.high < _USELESS and self.log_loss_gain is not None:
+        useful, better = self.skill.low > 0, self.log_loss_gain is not None and self.log_loss_gain.value > 0
+        useless = self.skill.high < _USELESS and self.log_loss_gain is not None
+        if self.constant or (not useful and useless and (self.task is None or self.skill.value <= 0)):
             return "avoid"
-        better = self.log_loss_gain is not None and self.log_loss_gain.value > 0
-        costs_more = saved is not None and saved.high <= 0
-        if self.rejected and better and not costs_more:
+        if self.rejected and better and not self.negligible and not self._costs_more:
             return "recalibrate"
-        return "use" if useful and (not self.rejected or costs_more) else "unknown"
+        harmless = self.negligible and self.guarantee.bound <= self.tolerance
+        return "use" if useful and (not self.rejected or harmless or self._costs_more) else "unknown"
+
+    @property
+    def negligible(self) -> bool:
+        """Whether recalibration surely gains next to nothing in any decision about any class that is off."""
+        most = 2 * _SLIGHT * self.tolerance  # less where the class is rare: see `Evidence.negligible`
+        off = [(one.gain, one.calibration.event_rate) for one in self.classes if one.label in self.rejected]
+        return all(gain is not None and gain.high < most * min(rate, 1 - rate) for gain, rate in off)
+
+    @property
+    def _saved(self) -> Interval | None:
+        """What recalibration saves in the task."""
+        return None if self.task is None else self.task.saved.get(Rule.RECALIBRATED)
+
+    @property
+    def _costs_more(self) -> bool:
+        return self._saved is not None and self._saved.high <= 0
+
+    @property
+    def _rule(self) -> Rule | None:
+        """The way of acting that is advised; never a map that costs more, by the estimate."""
+        saves = 0.0 if self._saved is None else self._saved.value
+        if self.grade == "avoid":
+            return None if self.task is None else Rule.ALWAYS
+        mapped = (self.grade == "recalibrate" and saves >= 0) or (self.grade == "unknown" and saves > 0)
+        return Rule.RECALIBRATED if mapped else Rule.AS_IS
 
     @property
     def verdict(self) -> Verdict:
         """The verdict in words."""
-        grade = self.grade
-        advised = {"recalibrate": Rule.RECALIBRATED, "avoid": None}.get(grade, Rule.AS_IS)
-        drawn = "" if self.groups is None else f" in {self.groups:,} groups"
+        rule = self._rule
+        drawn = f" (rows that belong together: {self._voice.groups})"
+        if self.groups is not None:
+            drawn = f", in {self.groups:,} groups"
         kept = "" if self._certificate is None else f" (*: from {rows(self._certificate.n)} the map was not fitted to)"
+        shown = "Log loss and skill" if self.task is None else "Costs, log loss and skill"
         return Verdict(
-            grade=grade,
-            rule=advised,
+            grade=self.grade,
+            rule=rule,
             threshold=None,
             headline=_headline(self),
-            reason=_reason(self),
-            next_step=_next_step(self),
-            commands=self._commands if advised is Rule.RECALIBRATED else (),
+            reason=_reason(self, rule),
+            next_step=f"Next: {_next_step(self, rule)}",
+            commands=self._voice.recalibrate if rule is Rule.RECALIBRATED else (),
             table=tuple(map(tuple, _table(self))),
-            basis=f"{rows(self.n)}{drawn}, taken as independent draws from the cases you will act on. Costs, log loss "
-            "and skill are estimates. Losses are shares of what is at stake in any decision about one class, proven at "
+            basis=f"{rows(self.n)}, taken as independent draws from the cases you will act on{drawn}. {shown} are "
+            "estimates. Losses are shares of what is at stake in any decision about one class, proven at "
             f"{percent(self.confidence_level)} confidence for all classes at once{kept}, {KEEPS_RANKING}.",
             answers=(),
-            sentences=tuple(words.Statement("note", words.note(warning)) for warning in self.warnings),
+            sentences=tuple(_details(self)),
         )
 
     @property
@@ -215,10 +253,15 @@ class ClassAssessment(Reported):
         about = f"bound={self.guarantee.bound:.6g}, classes={len(self.classes)}, n={self.n}"
         return f"ClassAssessment({self.grade!r}, {about})"
 
-    def __str__(self) -> str:
+    @property
+    def by_class(self) -> str:
+        """The table of the classes as text, as far as a screen shows it."""
         more = len(self.classes) - _SHOWN
         rest = [f"and {more:,} more classes"] if more > 0 else []
-        return "\n".join([str(self.verdict), "", *aligned(self.class_table(_SHOWN), left=(0, 4)), *rest])
+        return "\n".join([*aligned(self.class_table(_SHOWN), left=(0, 4)), *rest])
+
+    def __str__(self) -> str:
+        return f"{self.verdict}\n\n{self.by_class}"
 
     def _repr_html_(self) -> str:
         head, *body = self.class_table()
@@ -244,12 +287,13 @@ def compute_classes(
     step()
     recalibrator = Recalibrator(confidence_level=level, rng=rng)
     recalibrator._fit_classes(sample, task)
-    new = None
+    new, fold = None, None
     if cannot_fit(sample) is None:
-        new = CrossFitted(sample, CLASS_METHODS, sample._parts(folds_of(sample), (), rng)).values()
+        fold = sample._parts(folds_of(sample), (), rng)
+        new = CrossFitted(sample, CLASS_METHODS, fold).values()
     step()
     exact = sample.groups is None and len(sample) <= _EXACT
-    classes, rejected = _calibrations(sample, level, n_resamples, rng, exact=exact)
+    classes, rejected = _calibrations(sample, new, fold, level, n_resamples, rng, exact=exact)
     step()
     carrier, each = sample.top_label, np.arange(len(sample.which))
     gain = None
@@ -271,6 +315,7 @@ def compute_classes(
         skill_as_is=as_is,
         guarantee=guarantee,
         recalibrator=recalibrator,
+        constant=not np.ptp(sample.prob, axis=0).any(),
         task=own,
         confidence_level=level,
         tolerance=tolerance,
@@ -291,7 +336,14 @@ def _mean(column: Floats, carrier: Any, level: float) -> Interval | None:
 
 
 def _calibrations(
-    sample: ClassSample, level: float, n_resamples: int, rng: np.random.Generator, *, exact: bool
+    sample: ClassSample,
+    new: Floats | None,
+    fold: Ints | None,
+    level: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+    *,
+    exact: bool,
 ) -> tuple[tuple[ClassCalibration, ...], tuple[Any, ...]]:
     """Test each class; p-values allow for all of them, by Holm's method."""
     alone = [sample._of(number) for number in range(len(sample))]
@@ -304,33 +356,53 @@ def _calibrations(
     found = []
     for number, one in enumerate(alone):
         calibration = how_calibrated(one, float(adjusted[number]), level)
+        gain = None
+        if calibration.rejected and new is not None and fold is not None:
+            gain = _gain(one, np.ascontiguousarray(new[:, number]), fold, level)
         rates = held_out_rates(one, level)
-        found.append(ClassCalibration(label=sample.classes[number], calibration=calibration, reliability=rates))
+        label = sample.classes[number]
+        found.append(ClassCalibration(label=label, calibration=calibration, reliability=rates, gain=gain))
     return tuple(found), tuple(found[k].label for k in order if found[k].calibration.rejected)
+
+
+def _gain(sample: Sample, new: Floats, fold: Ints, level: float) -> Interval:
+    """What `new` predictions gain in the decision that gains most, chosen for each fold on the others."""
+    rows, at = Influence.of(sample, pool=False), thresholds(event_rate=sample.event_rate)
+    stakes, mass = np.maximum(at, 1 - at), np.stack([~rows.event, rows.event]) * rows.share
+    gains = []
+    for f in range(int(fold.max()) + 1):
+        own = fold == f
+        gains.append(_payoffs(new[own], mass[:, own], at) - _payoffs(rows.prob[own], mass[:, own], at))
+    mu = at[((np.sum(gains, axis=0) - np.array(gains)) / stakes).argmax(axis=1)][fold]
+    gained = (rows.event - mu) * ((new >= mu) * 1.0 - (rows.prob >= mu)) / np.maximum(mu, 1 - mu)
+    # As in `gain_by_recalibration`: that the decisions were chosen is not in the variance of the rows.
+    return replace(rows.mean(gained, -1.0, 1.0, 1 - (1 - level) / 5), confidence_level=level)
 
 
 def _task_result(sample: ClassSample, task: ClassTask, new: Floats | None, level: float) -> ClassTaskResult:
     matrix, carrier = -task.matrix, sample.top_label
     fixed = int((matrix @ sample.rates).argmin())
     best = task._best(sample.prob)
-    cost = {"as is": matrix[best, sample.which], "fixed": matrix[fixed, sample.which]}
+    cost = {Rule.AS_IS: matrix[best, sample.which]}
     if new is not None:
-        cost["recalibrated"] = matrix[task._best(new), sample.which]
-    cost["perfect"] = matrix.min(axis=0)[sample.which]
-    possible = {"fixed": matrix[fixed], "perfect": matrix.min(axis=0)}
+        cost[Rule.RECALIBRATED] = matrix[task._best(new), sample.which]
+    cost |= {Rule.ALWAYS: matrix[fixed, sample.which], Rule.PERFECT: matrix.min(axis=0)[sample.which]}
+    possible = {Rule.ALWAYS: matrix[fixed], Rule.PERFECT: matrix.min(axis=0)}
     costs = {
-        name: mean_cost(cost[name], possible.get(name, matrix).reshape(-1, 1), carrier, level)
-        for name in ("as is", "recalibrated", "fixed", "perfect")
-        if name in cost
+        rule: mean_cost(column, possible.get(rule, matrix).reshape(-1, 1), carrier, level)
+        for rule, column in cost.items()
     }
-    saved = None
-    if new is not None:
-        saved = mean_cost(cost["as is"] - cost["recalibrated"], np.array([[-task.scale], [task.scale]]), carrier, level)
+    most = np.array([[-task.scale], [task.scale]])
+    saved = {
+        rule: mean_cost(cost[Rule.AS_IS] - column, most, carrier, level)
+        for rule, column in cost.items()
+        if rule in (Rule.RECALIBRATED, Rule.ALWAYS)
+    }
     share = np.bincount(best, sample.mass, len(task.actions)) / sample.total_weight
     return ClassTaskResult(
         task=task,
-        costs={name: found for name, found in costs.items() if found is not None},
-        saved=saved,
+        costs={rule: found for rule, found in costs.items() if found is not None},
+        saved={rule: found for rule, found in saved.items() if found is not None},
         fixed_action=task.actions[fixed],
         acted=dict(zip(task.actions, share.tolist(), strict=True)),
         regret=swap_regret(sample, task=task),
@@ -373,7 +445,8 @@ def _off(a: ClassAssessment) -> str:
     more = f" and {len(a.rejected) - _NAMED} more" * (len(a.rejected) > _NAMED)
     first = a[a.rejected[0]].calibration
     are = "are" if len(a.rejected) > 1 else "is"
-    many = f"{len(a.rejected)} of {len(a.classes)} classes {are} off ({names}{more})"
+    many = f"{len(a.rejected)} of {len(a.classes)}" if len(a.rejected) < len(a.classes) else f"All {len(a.classes)}"
+    many = f"{many} classes {are} off ({names}{more})"
     return f"{many}. {str(a.rejected[0])!r} is {words.how_off(first)} (not chance: {words.p_range(first.p_value)})"
 
 
@@ -381,66 +454,132 @@ def _headline(a: ClassAssessment) -> str:
     grade = a.grade
     if a.skill is None:
         return "There is one outcome only: no verdict."
-    if grade == "recalibrate" and a.task is not None and a.task.saved is not None and a.task.saved.low <= 0:
+    if grade == "recalibrate" and a._saved is not None and a._saved.low <= 0:
         return f"{_off(a)}. For your costs it is not clear whether recalibrating pays."
     if grade == "recalibrate":
-        return f"Recalibrate first: {_off(a)}."
+        return f"Recalibrate first. {_off(a)}."
+    if grade == "avoid" and a.constant:
+        return "Do without them. They say the same for every case."
+    if grade == "avoid" and a.task is not None:
+        return "You can do without them: in your decision they gain next to nothing."
     if grade == "avoid":
         return "Do without them. They hardly tell the classes apart, even recalibrated."
     if grade == "use" and not a.rejected:
         return f"Use them. {rows(a.n)} show no clear sign of miscalibration in any of {len(a.classes)} classes."
     if grade == "use":
-        return f"Use them. {_off(a)}, but correcting that does not lower your cost."
+        return f"Use them. {_off(a)}, but correcting that {_rather(a)}."
     if a.rejected:
-        return f"{_off(a)}, but {rows(a.n)} are too few to find a correction that helps."
-    drawn = f"rows to be sure ({a.n:,})" if a.groups is None else f"groups to be sure ({a.groups:,})"
-    return f"Too few {drawn}: no class is clearly off, and no skill is shown."
+        return f"{_off(a)}, but {_drawn(a)} are too few to find a correction that helps."
+    return f"Too few {_unit(a)} to be sure ({a.groups or a.n:,}): no class is clearly off, and no skill is shown."
 
 
-def _reason(a: ClassAssessment) -> str:
-    if a.task is not None and "recalibrated" in a.task.costs:
-        cost = {name: found.value for name, found in a.task.costs.items()}
-        saved = cost["as is"] - cost["recalibrated"]
-        as_is, better, fixed = (words.money(cost[name], saved) for name in ("as is", "recalibrated", "fixed"))
-        return (
-            f"Acting on them costs {as_is} per case, recalibrated {better}, always {a.task.fixed_action!r} {fixed} "
-            "(estimates)."
-        )
-    if a.log_loss_gain is None or a.log_loss is None:
-        return "No map can be fitted to these rows."
-    gain = a.log_loss_gain.value
-    change = f"Recalibrating {'lowers' if gain > 0 else 'raises'} the log loss by {abs(gain):.3g}"
-    return f"{change} from {a.log_loss.value:.4g}, by maps that were fitted to other rows."
+def _rather(a: ClassAssessment) -> str:
+    return "does not lower your cost" if a._costs_more else "gains next to nothing"
 
 
-def _next_step(a: ClassAssessment) -> str:
-    best = "take the action of the lowest expected cost" if a.task is not None else "act on them"
+def _unit(a: ClassAssessment) -> str:
+    return "rows" if a.groups is None else "groups"
+
+
+def _drawn(a: ClassAssessment) -> str:
+    return rows(a.n) if a.groups is None else f"{a.groups:,} groups"
+
+
+def _reason(a: ClassAssessment, rule: Rule | None) -> str:
+    """The money, if there are costs; else the size of the effect in one number."""
+    level = percent(a.confidence_level)
     if a.skill is None:
-        return "Next: get rows of several classes."
-    hint = ""
-    if a.task is not None and a.task.regret.swaps:
-        swap = a.task.regret.swaps[0]
-        hint = f" On these rows {swap.replacement!r} would have cost less wherever they said {swap.action!r}."
+        return f"All outcomes on {these_rows(a.n)} are the same."
+    if a.task is not None and rule is not None and rule in a.task.costs:
+        doing = {**words.DOING, Rule.ALWAYS: f"always {a.task.fixed_action!r}"}
+        return words.your_cost(a.task.costs, a.task.saved, rule, Rule.ALWAYS, doing) + _swaps(a, a.task, rule)
     if a.grade == "recalibrate":
-        return f"Next: apply the map to new cases, then {best}."
+        label, gain = max(((c.label, c.gain) for c in a.classes if c.gain is not None), key=lambda one: one[1].value)
+        return f"In the decision about {str(label)!r} that gains most, {words.gains(gain)}."
+    if a.grade == "use":
+        if a.guarantee.bound >= 1:
+            return f"{_drawn(a)} guarantee nothing: the expected loss may be all that is at stake."
+        most = f"at most {at_most(a.guarantee.bound)} of what is at stake in any decision about one class"
+        return f"Acting on them loses {most} ({level} confidence)."
+    if a.grade == "avoid" and a.constant:
+        return "A constant says nothing about a single case that the class frequencies do not say."
     if a.grade == "avoid":
-        fixed = f"always {a.task.fixed_action!r}" if a.task is not None else "do without"
-        return f"Next: use another forecast. Until then {fixed}."
-    return f"Next: {'until there are more rows, ' * (a.grade == 'unknown')}{best}.{hint}"
+        most = f"at most {words.share(max(a.skill.high, 0.0))} of what perfect foresight would gain over no forecast"
+        return f"Recalibrated, they gain {most} (upper end of a {level} interval)."
+    number = f"skill {a.skill.value:.2f} ({a.skill.low:.2f} to {a.skill.high:.2f}); 1 is perfect, 0 is none."
+    return f"S{number[1:]}" if a.skill.low > 0 else f"It is not clear whether they gain over no forecast: {number}"
+
+
+def _swaps(a: ClassAssessment, task: ClassTaskResult, rule: Rule) -> str:
+    """The advice of swap regret, by action, where it is worth a word."""
+    found = [swap for swap in task.regret.swaps if swap.saves > _SLIGHT * a.tolerance][:_NAMED]
+    if not found or rule is Rule.ALWAYS:
+        return ""
+    each = [f"take {swap.replacement!r} where you would take {swap.action!r}" for swap in found]
+    saves = words.money(sum(swap.in_units for swap in found))
+    how = "Without a map" if rule is Rule.RECALIBRATED else "By these rows"
+    return f" {how}: {', '.join(each)} (would have saved {saves} per case, in hindsight)."
+
+
+def _next_step(a: ClassAssessment, rule: Rule | None) -> str:
+    if a.skill is None:
+        return "get rows of several classes."
+    act = "take the action with the lowest expected cost." if a.task is not None else "act on them."
+    if rule is Rule.RECALIBRATED:
+        act = f"apply the map, then {act}"
+    if a.grade == "avoid":
+        return f"use another forecast.{'' if a.task is None else f' Until then always {a.task.fixed_action!r}.'}"
+    return f"until there are more {_unit(a)}, {act}" if a.grade == "unknown" else act
 
 
 def _table(a: ClassAssessment) -> list[list[str]]:
-    fixed = "Best fixed action" if a.task is None else f"Always {a.task.fixed_action!r}"
-    lines: list[Sequence[str]] = [["", "As it is", "Recalibrated", fixed, "Perfect"]]
+    """A column for each way of acting, a row for each number, as for one event."""
+    rules = [Rule.AS_IS, *[Rule.RECALIBRATED] * (a.log_loss_gain is not None)]
+    lines: list[tuple[str, dict[Rule, str]]] = []
+    heads = dict(words.HEADS)
     if a.task is not None:
-        shown = [a.task.costs.get(name) for name in ("as is", "recalibrated", "fixed", "perfect")]
-        lines.append(["Cost per case", *("" if cost is None else f"{cost.value:.4g}" for cost in shown)])
-        lines.append(["  interval", *("" if c is None else f"{c.low:.4g} to {c.high:.4g}" for c in shown)])
-    if a.skill is not None and a.skill_as_is is not None:
-        lines.append(["Skill", words.share(a.skill_as_is.value), words.share(a.skill.value), "0%", "100%"])
+        rules = list(a.task.costs)
+        heads[Rule.ALWAYS] = f"always {a.task.fixed_action!r}"
+        lines.append(("cost per case", words.costs_shown(a.task.costs)))
+    skills = {Rule.AS_IS: a.skill_as_is, Rule.RECALIBRATED: a.skill}
+    shown = {rule: f"{round(x.value, 2) + 0.0:.2f}" for rule, x in skills.items() if x is not None}
+    lines.append(("skill (1 perfect, 0 none)", shown))
     if a.log_loss is not None:
-        gain = None if a.log_loss_gain is None else a.log_loss.value - a.log_loss_gain.value
-        lines.append(["Log loss", f"{a.log_loss.value:.4g}", "" if gain is None else f"{gain:.4g}", "", "0"])
-    proof = "" if a._certificate is None else f"{at_most(a._certificate.loss_bound)}*"
-    lines.append(["Any decision about one class loses at most", at_most(a.guarantee.bound), proof, "", ""])
-    return [list(line) for line in lines]
+        gain = 0.0 if a.log_loss_gain is None else a.log_loss_gain.value
+        both = {Rule.AS_IS: a.log_loss.value, Rule.RECALIBRATED: a.log_loss.value - gain}
+        least = min(abs(gain) or 1.0, *both.values())
+        lines.append(("log loss", {rule: words.money(value, least) for rule, value in both.items()}))
+    loss = {Rule.AS_IS: at_most(min(a.guarantee.bound, 1.0))}
+    if a._certificate is not None:
+        loss[Rule.RECALIBRATED] = f"{at_most(min(a._certificate.loss_bound, 1.0))}*"
+    lines.append(("any decision about one class loses at most", loss))
+    return [["", *(heads[rule] for rule in rules)], *([name, *(row.get(r, "") for r in rules)] for name, row in lines)]
+
+
+def _details(a: ClassAssessment) -> Iterator[Statement]:
+    """What the verdict rests on, in the order of reading."""
+    how = "exactly" if a.exact else "approximately"
+    yield Statement(
+        "calibration",
+        f"Each class is tested against the rest, {how}; p-values allow for the number of classes (Holm). "
+        f"{len(a.rejected)} of {len(a.classes)} classes are off. That the others are not does not prove that their "
+        "probabilities are right.",
+    )
+    if a.skill is not None:
+        what = "naming the class, where a hit counts the more the rarer its class is" if a.task is None else "your task"
+        span = f"{a.skill.value:.2f} ({a.skill.low:.2f} to {a.skill.high:.2f})"
+        yield Statement(
+            "skill",
+            f"Skill {span}, recalibrated: what acting on them gains over no forecast (the best fixed action), as a "
+            f"share of what perfect foresight would gain, in {what}. Maps are judged on rows that they were not fitted "
+            "to.",
+        )
+    if a.task is not None:
+        shown = "; ".join(f"{LABELS[rule].lower()} {words.interval(cost)}" for rule, cost in a.task.costs.items())
+        shown = shown.replace(LABELS[Rule.ALWAYS].lower(), f"always {a.task.fixed_action!r}")
+        yield Statement("cost", f"Your decision, cost per case on {rows(a.n)}, with approximate intervals: {shown}.")
+    yield Statement("loss", str(a.guarantee).replace("\n", " "))
+    if a._certificate is not None:
+        yield Statement("recalibration", str(a._certificate).replace("\n", " "))
+    for warning in a.warnings:
+        yield Statement("note", words.note(warning))

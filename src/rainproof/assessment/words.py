@@ -47,7 +47,7 @@ ADVICE_METHOD = (
     "Advice against the forecast is right for all thresholds at once with the stated confidence. It is about the "
     "average over the range of predictions named, not about each prediction in it."
 )
-_DOING = {
+DOING = {
     Rule.AS_IS: "as they are",
     Rule.RECALIBRATED: "recalibrated",
     Rule.ALWAYS: "always acting",
@@ -298,21 +298,13 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     if e.rarer == 0:
         return f"All outcomes on {these_rows(e.n)} are the same."
     if task is not None and rule is not None and rule in task.costs:
-        return _costs(task, rule) + _cutoff(task)
+        doing = {one: _doing(task, one) for one in DOING}
+        return your_cost(task.costs, task.saved, rule, task.simplest, doing) + _cutoff(task)
     level = percent(e.confidence_level)
     if e.grade == "recalibrate" and e.gain is not None:
         gain = e.gain.share
-        if gain.low <= 0:
-            most = f"at most {share(max(gain.high, 0.0))}"
-            least = f"{most} of what is at stake ({level} interval)"
-            if gain.value > 0:
-                least = f"about {share(gain.value)} of what is at stake (nothing, or {most}: {level} interval)"
-            return f"In the {_best_decision(e)}, recalibrating gains {least}{_foresight(e, gain.high)}."
-        example = "" if _one_threshold(e) else f" (such as: act from {share(e.gain.threshold)} on)"
-        return (
-            f"In the {_best_decision(e)}{example}, recalibrating gains about {share(gain.value)} of what is at stake "
-            f"({span(gain)}){_foresight(e, gain.high)}."
-        )
+        example = "" if _one_threshold(e) or gain.low <= 0 else f" (such as: act from {share(e.gain.threshold)} on)"
+        return f"In the {_best_decision(e)}{example}, {gains(gain)}{_foresight(e, gain.high)}."
     if e.grade == "use" or e.skill is None:
         return f"{_loss(e)}{_foresight(e, 0.0)}."
     if e.grade == "avoid":
@@ -322,6 +314,17 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
         return f"Recalibrated, they gain {most} (upper end of a {level} interval)."
     number = f"skill {e.skill.value:.2f} ({e.skill.low:.2f} to {e.skill.high:.2f}); 1 is perfect, 0 is none."
     return f"S{number[1:]}" if e.useful else f"It is not clear whether they gain over no forecast: {number}"
+
+
+def gains(gain: Interval) -> str:
+    """What recalibrating gains in a decision."""
+    if gain.low > 0:
+        return f"recalibrating gains about {share(gain.value)} of what is at stake ({span(gain)})"
+    most, level = f"at most {share(max(gain.high, 0.0))}", percent(gain.confidence_level)
+    if gain.value > 0:
+        most = f"about {share(gain.value)} of what is at stake (nothing, or {most}: {level} interval)"
+        return f"recalibrating gains {most}"
+    return f"recalibrating gains {most} of what is at stake ({level} interval)"
 
 
 def _foresight(e: Evidence, gained: float) -> str:
@@ -340,30 +343,35 @@ def _loss(e: Evidence) -> str:
 
 
 def _doing(task: TaskResult, rule: Rule) -> str:
-    return "acting at random" if rule is Rule.ALWAYS and task.capacity is not None else _DOING[rule]
+    return "acting at random" if rule is Rule.ALWAYS and task.capacity is not None else DOING[rule]
 
 
-def _costs(task: TaskResult, rule: Rule) -> str:
+def your_cost(
+    by_rule: Mapping[Rule, Interval],
+    saving: Mapping[Rule, Interval],
+    rule: Rule,
+    simplest: Rule | None,
+    doing: Mapping[Rule, str],
+) -> str:
     """What a way of acting costs beside the forecast as it is, or beside no forecast."""
-    known = {one: cost.value for one, cost in task.costs.items()}
+    known = {one: cost.value for one, cost in by_rule.items()}
     if rule is Rule.AS_IS:
-        other = task.simplest
-        assert other is not None  # it has costs
-        own, simple = (money(known[one], known[other] - known[rule]) for one in (rule, other))
-        return f"Your cost is {own} per case; without them it is {simple} ({_doing(task, other)})."
-    saved, before = task.saved[rule], known[Rule.AS_IS]
+        assert simplest is not None  # it has costs
+        own, simple = (money(known[one], known[simplest] - known[rule]) for one in (rule, simplest))
+        return f"Your cost is {own} per case; without them it is {simple} ({doing[simplest]})."
+    saved, before = saving[rule], known[Rule.AS_IS]
     now, then, low, high = (money(x, saved.value) for x in (known[rule], before, saved.low, saved.high))
     if saved.value == 0:
-        return f"Your cost is {money(before)} per case, {_doing(task, rule)} or as they are."
+        return f"Your cost is {money(before)} per case, {doing[rule]} or as they are."
     if saved.low > 0:
-        return f"Your cost falls from {then} to {now} per case, {_doing(task, rule)} (saves {low} to {high})."
+        return f"Your cost falls from {then} to {now} per case, {doing[rule]} (saves {low} to {high})."
     clear = "it is not clear which is less" if saved.high > 0 else "that costs more"
-    return f"Your cost is {then} per case as they are, {now} {_doing(task, rule)}; {clear} (saves {low} to {high})."
+    return f"Your cost is {then} per case as they are, {now} {doing[rule]}; {clear} (saves {low} to {high})."
 
 
 def _cutoff(task: TaskResult) -> str:
     """The best cut-off, where it costs less than every other rule, by more than rounding."""
-    costs, shown, at = task.costs, _costs_shown(task), task.best_threshold
+    costs, shown, at = task.costs, costs_shown(task.costs), task.best_threshold
     if Rule.CUTOFF not in costs or at is None or at > 1:
         return ""
     others = [rule for rule in costs if rule not in (Rule.CUTOFF, Rule.PERFECT)]
@@ -372,11 +380,11 @@ def _cutoff(task: TaskResult) -> str:
     return f" Without a map: acting from {share(at)} on as they are costs least, {shown[Rule.CUTOFF]} by the estimate."
 
 
-def _costs_shown(task: TaskResult) -> dict[Rule, str]:
+def costs_shown(by_rule: Mapping[Rule, Interval]) -> dict[Rule, str]:
     """The costs with as many digits as tell the smallest, or a hundredth of the largest."""
-    sizes = [abs(cost.value) for cost in task.costs.values() if cost.value] or [1.0]
+    sizes = [abs(cost.value) for cost in by_rule.values() if cost.value] or [1.0]
     digits = max(min(sizes), max(sizes) / 100)
-    return {rule: money(cost.value, digits) for rule, cost in task.costs.items()}
+    return {rule: money(cost.value, digits) for rule, cost in by_rule.items()}
 
 
 def next_step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice) -> str:
@@ -461,7 +469,7 @@ def other_event(voice: Voice) -> str:
     return f"Did you mean 1 - p, or the other outcome as the event ({voice.other_event})?"
 
 
-_HEADS = {
+HEADS = {
     Rule.AS_IS: "as they are",
     Rule.RECALIBRATED: "recalibrated",
     Rule.CUTOFF: "best cut-off",
@@ -473,7 +481,7 @@ _HEADS = {
 
 def table(e: Evidence, task: TaskResult | None) -> list[list[str]]:
     """A column for each way of acting, a row for each number; the first row has the heads. Nothing of a constant."""
-    rules, body, heads = [Rule.AS_IS, *[Rule.RECALIBRATED] * (e.gain is not None)], _of_costs(task), dict(_HEADS)
+    rules, body, heads = [Rule.AS_IS, *[Rule.RECALIBRATED] * (e.gain is not None)], _of_costs(task), dict(HEADS)
     if task is not None and body:
         rules = [rule for rule in Rule if rule in task.costs]
         if task.best_threshold is not None and task.best_threshold <= 1:
@@ -494,7 +502,7 @@ def _of_costs(task: TaskResult | None) -> list[tuple[str, dict[Rule, str]]]:
     acted = {rule: share(acted) for rule, acted in task.acted.items()}
     totals = {rule: f"{total:,.0f}" for rule, total in task.totals.items()} if isinstance(task.task, CaseTask) else {}
     worth = {rule: money(gain) for rule, gain in task.one_more.items()}
-    lines = {"cost per case": _costs_shown(task), "cost in total": totals, "cases acted on": acted}
+    lines = {"cost per case": costs_shown(task.costs), "cost in total": totals, "cases acted on": acted}
     return [*lines.items(), ("one more case gains", worth)]
 
 
@@ -900,7 +908,7 @@ def best_forecast(found: AssessmentSet) -> str:
         return f"{one.name}: {one.verdict.headline}"
     if taken is None and (simple := _simplest(found)) is not None:
         rule, cost = simple
-        return f"Do without them: none of {many} forecasts gains you anything over {_DOING[rule]}, {_per_case(cost)}."
+        return f"Do without them: none of {many} forecasts gains you anything over {DOING[rule]}, {_per_case(cost)}."
     if taken is None:
         return f"Do without them: none of {many} forecasts tells cases with the event from others."
     name, how = taken.name, ", recalibrated" * (taken.rule is Rule.RECALIBRATED)
@@ -939,7 +947,7 @@ def _as_they_are(found: AssessmentSet) -> str:
     first, simple = found.first, _simplest(found)
     assert first.cost is not None  # the question is about costs
     if simple is not None and simple[1].value <= first.cost.value:
-        without = f"{_DOING[simple[0]]} costs {_per_case(simple[1])}, the cheapest of them, {first.name}"
+        without = f"{DOING[simple[0]]} costs {_per_case(simple[1])}, the cheapest of them, {first.name}"
         return f"As they are, none gains you anything: {without}, {_per_case(first.cost)}."
     clear = "" if found.best == first.name else " (not clear)"
     return f"As they are, {first.name} costs least{clear}, {_per_case(first.cost)}."

@@ -48,6 +48,7 @@ COMMANDS = {
 }
 """The module of each, whose function `run_NAME` runs it, in the order of the help; `commands.add_NAME` adds it."""
 
+_ONE_CLASS = "in Python, rainproof.scan(FILE, classes=[...], outcome=...) has that of each class"
 _DESCRIPTION = "What can a decision lose by acting on these predicted probabilities?"
 _EPILOG = """\
 examples:
@@ -141,6 +142,8 @@ def _check_options(parser: _Parser, parsers: dict[str, _Parser], given: list[str
         if name.startswith("--") and " " not in word and name not in known:
             close = difflib.get_close_matches(name, known, n=1)
             meant = f"; did you mean {close[0]}?" if close else " before the command" if asked is parser else ""
+            if name == "--classes" and asked is not parser:
+                meant = f": {given[0]} is about one event; {_ONE_CLASS}"
             asked.error(f"there is no option {name}{meant}")
 
 

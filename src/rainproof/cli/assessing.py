@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rainproof.assessment import words
 from rainproof.assessment.assessing import assess
+from rainproof.assessment.classes import ClassAssessment
 from rainproof.assessment.result import Assessment
 from rainproof.cli.options import SELECTION, VALUES, check_outputs, costs_of, files_read, given, task_of
 from rainproof.cli.output import coloured, finish, one_line, say, say_paragraphs, watched, written
@@ -34,7 +35,7 @@ from rainproof.cli.reading import (
 )
 from rainproof.core.files import check_output, check_replaced, make_folder, replace_now, write_atomic
 from rainproof.core.sample import Sample
-from rainproof.core.text import wrapped
+from rainproof.core.text import short, wrapped
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
 
@@ -47,39 +48,23 @@ COLOURS = {"use": "green", "recalibrate": "yellow", "avoid": "red", "unknown": "
 
 def run_assess(arguments: argparse.Namespace) -> int:
     """Assess the files and print the verdict."""
-    if arguments.classes or arguments.cost_matrix:
-        return _run_classes(arguments)
     assessment = assess_files(arguments)
     finish(arguments, assessment.to_dict, lambda: say_verdict(assessment, verbose=arguments.verbose))
     return GRADED if assessment.verdict.grade in arguments.fail_on else 0
 
 
-def _run_classes(arguments: argparse.Namespace) -> int:
-    """Assess a forecast for several classes, and print the verdict and a line for each class."""
-    if not arguments.classes or len(arguments.classes) < 3:
-        raise InputError("--classes must name three columns or more: two classes are one event, for --prob")
-    check_outputs(arguments)
-    task, rows = read_matrix(arguments), read_classes(arguments)
-    with watched(arguments) as progress:
-        found: Any = assess(
-            rows, task=task, confidence_level=arguments.confidence_level, rng=arguments.seed, progress=progress
-        )
-    found = replace(found, _commands=())
-    finish(arguments, found.to_dict, lambda: say(sys.stdout, "\n".join(map(one_line, str(found).split("\n"))) + "\n"))
-    return GRADED if found.grade in arguments.fail_on else 0
-
-
-def assess_files(arguments: argparse.Namespace) -> Assessment:
+def assess_files(arguments: argparse.Namespace) -> Assessment | ClassAssessment:
     """Read the files and assess them, with progress on a terminal."""
     costs_of(arguments)
     if arguments.capacity is not None and arguments.cost_fp is None:
         raise InputError("--capacity needs --cost-fp and --cost-fn: which cases to act on depends on the costs")
     check_outputs(arguments)
-    rows = read_rows(arguments)
+    matrix = read_matrix(arguments)
+    rows = read_classes(arguments) if arguments.classes else read_rows(arguments)
     with watched(arguments) as progress:
-        found = assess(
+        found: Assessment | ClassAssessment = assess(
             rows,
-            task=task_of(arguments, columns=rows._amounts if isinstance(rows, Sample) else {}),
+            task=matrix or task_of(arguments, columns=rows._amounts if isinstance(rows, Sample) else {}),
             capacity=arguments.capacity,
             threshold_range=arguments.threshold_range,
             confidence_level=arguments.confidence_level,
@@ -89,18 +74,26 @@ def assess_files(arguments: argparse.Namespace) -> Assessment:
     ids = repeated_ids(arguments)
     notes = tuple(note for note in (ids and ids[1], fitted_here(arguments)) if note is not None)
     found = replace(found, warnings=(*found.warnings, *notes))
-    return in_shell(found, arguments, arguments.prob, [] if ids is None else ["--groups", ids[0]])
+    prob = arguments.classes or arguments.prob
+    told: Assessment | ClassAssessment = in_shell(found, arguments, prob, [] if ids is None else ["--groups", ids[0]])
+    return told
 
 
-def say_verdict(assessment: Assessment, *, verbose: bool = False) -> None:
+def say_verdict(assessment: Assessment | ClassAssessment, *, verbose: bool = False) -> None:
     """Print headline (in the colour of the grade), reason, next step, table and segments; or all details."""
     verdict = assessment.verdict
     headline = coloured(wrapped(one_line(verdict.headline)), COLOURS[verdict.grade], sys.stdout)
-    say(sys.stdout, f"{headline}\n{verdict.body()}\n")
+    say(sys.stdout, f"{headline}\n{_lines(verdict.body())}\n")
     shown = [s.text for s in verdict.sentences] if verbose else verdict.asides
     say_paragraphs(["", *map(one_line, shown)] if shown else [])
-    if assessment.segments is not None:
-        say(sys.stdout, f"\n{assessment.segments}\n")
+    parts = assessment.by_class if isinstance(assessment, ClassAssessment) else assessment.segments
+    if parts is not None:
+        say(sys.stdout, f"\n{_lines(str(parts))}\n")
+
+
+def _lines(text: str) -> str:
+    """Lines that names in them cannot break."""
+    return "\n".join(map(one_line, text.split("\n")))
 
 
 def run_assess_many(arguments: argparse.Namespace) -> int:
@@ -134,20 +127,19 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
 def _say_ranking(found: AssessmentSet) -> None:
     """Print which forecast to take (green if it is shown to be the best), the table, and how every two compare."""
     headline = coloured(wrapped(one_line(found.headline)), "green" if found.best else "bold", sys.stdout)
-    body = "\n".join(map(one_line, found.body().split("\n")))
-    say(sys.stdout, f"{headline}\n{body}\n")
+    say(sys.stdout, f"{headline}\n{_lines(found.body())}\n")
 
 
 def run_report(arguments: argparse.Namespace) -> int:
     """Assess the files and write the page."""
     assessment = assess_files(arguments)
-    title = arguments.title or f"{files_read(arguments)}: {arguments.prob}"
+    title = arguments.title or f"{files_read(arguments)}: {short(', '.join(arguments.classes or [arguments.prob]))}"
     _finish(assessment, arguments, arguments.output, title, arguments.preset)
     return 0
 
 
 def _finish(
-    assessment: Assessment,
+    assessment: Assessment | ClassAssessment,
     arguments: argparse.Namespace,
     path: Path,
     title: str,
@@ -156,7 +148,7 @@ def _finish(
     """Write the page, print the verdict, and open the page if asked to."""
     assessment.to_html(path, title=title, preset=preset, overwrite=arguments.force)
     if arguments.json:
-        more = {"clinical": assessment.clinical.to_dict()} if preset else {}
+        more = {"clinical": assessment.clinical.to_dict()} if preset and isinstance(assessment, Assessment) else {}
         say(sys.stdout, json.dumps({**assessment.to_dict(), **more}, indent=2, allow_nan=False) + "\n")
     elif not arguments.quiet:
         say_verdict(assessment)
@@ -222,9 +214,9 @@ def as_csv(rows: Sequence[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def in_shell(found: Assessment, arguments: argparse.Namespace, prob: str, more: Sequence[str] = ()) -> Assessment:
+def in_shell(found: Any, arguments: argparse.Namespace, prob: str | list[str], more: Sequence[str] = ()) -> Any:
     """Return the assessment of a column with a verdict that names options and command lines, in place of Python."""
-    beside = ("--groups", "--fractional", "--threshold-range", "--confidence-level", "--seed")
+    beside = ("--groups", "--fractional", "--threshold-range", "--cost-matrix", "--confidence-level", "--seed")
     chosen = given(arguments, (*SELECTION, *beside))
     lines = recalibrate_lines(
         arguments.shown,
@@ -240,7 +232,7 @@ def in_shell(found: Assessment, arguments: argparse.Namespace, prob: str, more: 
 
 def recalibrate_lines(
     files: Sequence[str],
-    prob: str,
+    prob: str | list[str],
     outcome: str,
     options: Sequence[str] = (),
     reading: Sequence[str] = (),
@@ -256,11 +248,11 @@ def recalibrate_lines(
     """
     path, one = Path(files[0]), written or Path(files[0]).is_file()
     suffix = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
-    forecast = f"-{re.sub(r'[^-.0-9A-Za-z]+', '_', prob)}" * several
+    forecast = f"-{re.sub(r'[^-.0-9A-Za-z]+', '_', str(prob))}" * several
     map_ = f"{path.name.removesuffix(suffix)}{forecast}-map.json" if one else "map.json"
-    columns = ["--prob", prob, "--outcome", outcome]
-    lines = [["rainproof", "recalibrate", *files, *columns, *options, *reading, "-o", map_]]
+    columns = ["--prob", prob] if isinstance(prob, str) else ["--classes", *prob]
+    lines = [["rainproof", "recalibrate", *files, *columns, "--outcome", outcome, *options, *reading, "-o", map_]]
     if len(files) == 1 and one:
-        applied = ["--map", map_, "--prob", prob, *reading, *(["--keep-missing"] if missing else [])]
+        applied = ["--map", map_, *columns, *reading, *(["--keep-missing"] if missing else [])]
         lines.append(["rainproof", "apply", f"new{suffix}", *applied, "-o", f"new-recalibrated{suffix}"])
     return tuple(one_line(shlex.join(line)) for line in lines)

@@ -48,7 +48,7 @@ def add_assess(commands: Commands) -> None:
         "is the forecast useful, honest, worth recalibrating? the verdict",
         one="if --fail-on names the grade",
     )
-    add_shared(parser, "file", "--prob", *ROWS, *_ASSESSMENT, guess=True)
+    add_shared(parser, "file", "--prob", "--classes", *ROWS, *_ASSESSMENT, "--cost-matrix", guess=True)
     _add_capacity(parser)
     parser.add_argument(
         "--fail-on",
@@ -58,7 +58,6 @@ def add_assess(commands: Commands) -> None:
         help="exit with code 1 if the verdict is one of these: avoid,recalibrate,unknown,use",
     )
     parser.add_argument("--verbose", action="store_true", help="also print the details behind the verdict")
-    _add_classes(parser)
     add_shared(parser, *RESULT)
 
 
@@ -68,22 +67,6 @@ def _add_capacity(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         type=options.share,
         help="the largest share of the cases that can be acted on, such as 2%% (with costs): where it gains most",
-    )
-
-
-def _add_classes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--classes",
-        metavar="COL",
-        nargs="+",
-        help="columns of predicted probabilities, one for each of several classes, in place of --prob; --outcome has "
-        "the name of the column of the class that occurred, or its number from 0; all rows are kept in memory",
-    )
-    parser.add_argument(
-        "--cost-matrix",
-        metavar="FILE",
-        help="with --classes: JSON file of what your decision costs, an object with 'costs' (a list for each action: "
-        "what it costs in each class) and, if you like, the names 'actions' and what it costs to 'abstain'",
     )
 
 
@@ -111,11 +94,13 @@ def add_report(commands: Commands) -> None:
           --pos-label default --weight amount -o report.html --json > numbers.json
       rainproof report visits.csv --prob risk --outcome died --groups patient \\
           --preset clinical -o report.html
+      rainproof report photos.csv --classes cat dog eel --outcome animal \\
+          --cost-matrix costs.json -o report.html
 
     Files are read in pieces: they may be larger than memory.
     """
     parser = new_command(commands, add_report, "write a report on the probabilities in files: one HTML page")
-    add_shared(parser, "file", "--prob", *ROWS, *_ASSESSMENT, guess=True)
+    add_shared(parser, "file", "--prob", "--classes", *ROWS, *_ASSESSMENT, "--cost-matrix", guess=True)
     _add_capacity(parser)
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the name of the file)")
     parser.add_argument(
@@ -301,7 +286,7 @@ def add_measure(commands: Commands) -> None:
         "measure calibration on the rows of files, without resampling",
         one="if SCDL is above what --fail-above allows",
     )
-    add_shared(parser, "file", "--prob", *ROWS, "--by", guess=True)
+    add_shared(parser, "file", "--prob", "--classes", *ROWS, "--by", guess=True)
     parser.add_argument(
         "--rounding",
         choices=["soft", "hard"],
@@ -413,8 +398,9 @@ def add_monitor(commands: Commands) -> None:
     add_shared(parser, *RESULT)
 
 
-# As rainproof.recalibration.methods has them, which imports NumPy.
+# As rainproof.recalibration has them, which imports NumPy.
 METHODS = ("logistic", "beta", "temperature", "none", "isotonic", "bins_8", "bins_32", "bins_128", "constant")
+CLASS_METHODS = ("temperature", "vector", "matrix", "none", "isotonic", "constant")
 
 
 def add_recalibrate(commands: Commands) -> None:
@@ -428,16 +414,16 @@ def add_recalibrate(commands: Commands) -> None:
       rainproof recalibrate past.csv --prob probability --outcome rained -o map.json
       rainproof recalibrate 'loans/*.parquet' --prob p --outcome status \\
           --pos-label default --by region -o map.json
+      rainproof recalibrate photos.csv --classes cat dog eel --outcome animal \\
+          -o map.json
 
     'rainproof apply' applies the map to a file; 'rainproof policy --map' acts on it.
     Files are read in pieces: they may be larger than memory, except with --groups.
     """
     parser = new_command(commands, add_recalibrate, "fit a map from predictions to better ones, with a certificate")
-    add_shared(parser, "file", "--prob", *ROWS, "--by", "--groups", "--fractional")
-    names = ", ".join(METHODS)
-    parser.add_argument(
-        "--methods", metavar="M", nargs="+", choices=METHODS, help=f"what to average (default: all): {names}"
-    )
+    add_shared(parser, "file", "--prob", "--classes", *ROWS, "--by", "--groups", "--fractional", "--cost-matrix")
+    names = f"what to average (default: all): {', '.join(METHODS)}; of several classes: {', '.join(CLASS_METHODS)}"
+    parser.add_argument("--methods", metavar="M", nargs="+", choices=(*METHODS, *CLASS_METHODS[1:3]), help=names)
     level = "confidence level of each bound (default: 0.95)"
     add_shared(parser, "--threshold-range", "--confidence-level", "--seed", confidence_level=level)
     add_shared(parser, "--plot", plot="also draw the map: .png, .svg or .pdf")
@@ -454,6 +440,7 @@ def add_apply(commands: Commands) -> None:
     examples:
       rainproof recalibrate past.csv --prob probability --outcome rained -o map.json
       rainproof apply today.csv --map map.json --prob probability -o better.csv
+      rainproof apply new.csv --map map.json --classes cat dog eel -o better.csv
     """
     parser = new_command(commands, add_apply, "apply a map of 'rainproof recalibrate' to each row of a file")
     options.add_copied(parser)
@@ -580,13 +567,15 @@ def add_decide(commands: Commands) -> None:
           -o decided.csv
       rainproof decide payments.csv --prob p --cost-fp 5 --cost-fn amount \\
           --capacity 200 --id payment -o reviews.csv
+      rainproof decide new.csv --classes cat dog eel --cost-matrix costs.json \\
+          -o decided.csv
 
     Files are read in pieces: they may be larger than memory, except with --capacity.
     """
     parser = new_command(commands, add_decide, "decide each row of a file, by a policy or by costs")
     options.add_copied(parser)
     parser.add_argument("--policy", metavar="FILE", help="the policy, as written by 'rainproof policy'")
-    add_shared(parser, *COSTS)
+    add_shared(parser, *COSTS, "--cost-matrix")
     parser.add_argument(
         "--capacity", metavar="N", type=_count, help="the largest number of rows to act on (needs --id)"
     )

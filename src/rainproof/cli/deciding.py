@@ -17,7 +17,7 @@ from rainproof.assessment.result import Assessment
 from rainproof.cli import output
 from rainproof.cli.options import check_outputs, cost_columns, costs_of, files_read, refuse_cost_columns, task_of
 from rainproof.cli.output import Progress, finish, one_line, say, say_paragraphs, without_warnings, written
-from rainproof.cli.reading import check_costs, keep, note_repeated_ids, read, read_rows, rewriting
+from rainproof.cli.reading import check_costs, keep, note_repeated_ids, read, read_matrix, read_rows, rewriting
 from rainproof.core import VERSION
 from rainproof.core.files import load_kind
 from rainproof.core.piecewise import PiecewiseMap
@@ -25,6 +25,7 @@ from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, at_most, wrapped
 from rainproof.core.text import rows as rows_text
 from rainproof.decisions import policies
+from rainproof.decisions.classes import ClassTask
 from rainproof.decisions.policies import PolicyCost, RoundingPolicy, Selection, decide
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite, show_threshold
 from rainproof.errors import InputError
@@ -242,7 +243,9 @@ def run_decide(arguments: argparse.Namespace) -> int:
     from rainproof.io.rows import append_columns  # which imports PyArrow
 
     costs = cost_columns(arguments)
-    if arguments.policy is None and not costs_of(arguments):
+    if arguments.classes and arguments.cost_matrix is None:
+        raise InputError("state the decision: --cost-matrix")
+    if not arguments.classes and arguments.policy is None and not costs_of(arguments):
         raise InputError("state the decision: --policy, or --cost-fp and --cost-fn, or all of them")
     check_outputs(arguments)
     policy: RoundingPolicy | None = None if arguments.policy is None else load_kind(arguments.policy, "policy")
@@ -256,7 +259,10 @@ def run_decide(arguments: argparse.Namespace) -> int:
     rounded: Counter[str] = Counter()
     chosen: list[Selection] = []
     columns: dict[str, Any] = {}
-    if policy is not None and not costs_of(arguments) and arguments.capacity is None:
+    matrix = read_matrix(arguments)
+    if matrix is not None:
+        columns["action"] = _taking(matrix, taken)
+    elif policy is not None and not costs_of(arguments) and arguments.capacity is None:
         columns["action"] = _counting(policy, taken, rounded)
     else:
         check_costs(arguments)
@@ -275,7 +281,7 @@ def run_decide(arguments: argparse.Namespace) -> int:
             **rewriting(arguments),
         )
     if not arguments.quiet:
-        names = _ACTIONS if policy is None else policy.task.actions
+        names = matrix.actions if matrix is not None else _ACTIONS if policy is None else policy.task.actions
         counts = ", ".join(f"{one_line(repr(name))} {taken[name]:,} times" for name in names)
         missing = rows - taken[None]
         said = [f"{one_line(files_read(arguments))}: {rows_text(taken[None])} decided{counts and ': ' + counts}"]
@@ -328,6 +334,17 @@ def _selecting(
         return found.action
 
     return select
+
+
+def _taking(task: ClassTask, taken: Counter[str | None]) -> Any:
+    """The best action for the probabilities of several classes, counting the decisions (as None)."""
+
+    def take(p: NDArray[Any], _: None) -> NDArray[Any]:
+        action: NDArray[Any] = np.array(task.actions)[task._best(p)]
+        taken.update({None: len(p), **dict(zip(*np.unique(action, return_counts=True), strict=True))})
+        return action
+
+    return take
 
 
 def _randomness(policy: RoundingPolicy, rows: int, rounded: Counter[str]) -> str:

@@ -26,7 +26,7 @@ from rainproof.cli.options import (
     task_of,
 )
 from rainproof.cli.output import finish, one_line, rows_read, say, say_paragraphs, watched
-from rainproof.cli.reading import keep, note_repeated_ids, prepared, read
+from rainproof.cli.reading import keep, note_repeated_ids, prepared, read, read_classes
 from rainproof.core.files import (
     as_text,
     check_document,
@@ -44,6 +44,7 @@ from rainproof.errors import InputError
 from rainproof.inference.comparisons import compare
 from rainproof.inference.monitoring import MonitoringResult, monitor
 from rainproof.measures.catalogue import measure_all
+from rainproof.measures.classes import measure_classes
 from rainproof.measures.scdl import SoftBinnedProfile, soft_binned_profile
 
 ABOVE = 1
@@ -56,6 +57,16 @@ def run_measure(arguments: argparse.Namespace) -> int:
     if limit is not None and not limit >= 0:
         raise InputError(f"--fail-above must be a number that is not negative; it is {limit}")
     check_outputs(arguments)
+    if arguments.classes:
+        with collect_warnings():
+            several = measure_classes(read_classes(arguments))
+        about = f"{one_line(files_read(arguments))}: {rows(several.n)}, {len(several.classes)} classes\n\n"
+        finish(
+            arguments,
+            lambda: {"rainproof": __version__, **several.to_dict()},
+            lambda: say(sys.stdout, f"{about}{several.table()}\n"),
+        )
+        return 0
     found = read(arguments, arguments.prob, by=arguments.by)
     sample = found.pooled if isinstance(found, Segments) else found
     with collect_warnings() as notes:

@@ -107,7 +107,7 @@ class Shared(NamedTuple):
     reads: Literal["values", "rows"] | None = None  # how values of any file, or rows with outcomes, are read
     more: Mapping[str, Any] = MappingProxyType({})  # for argparse
 
-    def add(self, parser: argparse.ArgumentParser, *flags: str, words: str | None, **more: Any) -> None:
+    def add(self, parser: argparse._ActionsContainer, *flags: str, words: str | None, **more: Any) -> None:
         """Add it to a command, to which it means `words` if they are given."""
         kind: dict[str, Any] = {"action": "store_true"} if self.metavar is None else {"metavar": self.metavar}
         said = (words or self.help).replace("FORMATS", describe_formats())  # those that there are by now
@@ -123,6 +123,17 @@ SHARED = {
         more={"nargs": "+"},
     ),
     "--prob": Shared(metavar="COL", help="column of predicted probabilities, from 0 to 1"),
+    "--classes": Shared(
+        metavar="COL",
+        help="columns of predicted probabilities, one for each of several classes, in place of --prob; --outcome has "
+        "the name of the column of the class that occurred, or its number from 0; all rows are kept in memory",
+        more={"nargs": "+"},
+    ),
+    "--cost-matrix": Shared(
+        metavar="FILE",
+        help="with --classes: JSON file of what your decision costs, an object with 'costs' (a list for each action: "
+        "what it costs in each class) and, if you like, the names 'actions' and what it costs to 'abstain'",
+    ),
     "--old": Shared(metavar="COL", help="column of the probabilities that are in use, from 0 to 1"),
     "--new": Shared(metavar="COL", help="column of the probabilities that may replace them"),
     "--outcome": Shared(metavar="COL", help="column of outcomes: 0 or 1, true or false"),
@@ -208,8 +219,12 @@ ROWS = ("--outcome", *SELECTION, *VALUES)
 COSTS = ("--cost-fp", "--cost-fn")
 RESULT = ("--json", "--output", "--force", "--quiet")
 _COLUMNS = ("--prob", "--old", "--new", "--outcome")  # without which there is no forecast to judge
+_OF_ONE_EVENT = (
+    *("--trials", "--pos-label", "--base-rate", "--by", "--fractional", "--cost-fp", "--cost-fn", "--threshold-range"),
+    *("--capacity", "--preset", "--plot", "--column", "--policy", "--rounded", "--rounding", "--fail-above"),
+)
 _PICTURES = (".png", ".svg", ".pdf")
-_BESIDE = ("map", "policy", "confidence_words")  # files that are read beside the rows
+_BESIDE = ("map", "policy", "confidence_words", "cost_matrix")  # files that are read beside the rows
 
 
 def new_command(
@@ -254,9 +269,12 @@ def add_shared(parser: argparse.ArgumentParser, *names: str, guess: bool = False
     words : str
         What an option means to this command, by its name in the arguments, where the table says something else.
     """
+    one_of = parser.add_mutually_exclusive_group(required=not guess) if "--classes" in names else None
     for name in names:
         option, said = SHARED[name], words.get(dest(name))
-        if name not in _COLUMNS:
+        if one_of is not None and name in ("--prob", "--classes"):
+            option.add(one_of, name, words=f"{said or option.help}{'; guessed if left out' * guess}")
+        elif name not in _COLUMNS:
             option.add(parser, *(["-o"] if name == "--output" else []), name, words=said)
         elif guess:
             option.add(parser, name, words=f"{said or option.help}; guessed if left out")
@@ -277,7 +295,8 @@ def add_copied(parser: argparse.ArgumentParser) -> None:
         f"{describe_formats()} file of predicted probabilities, which may be larger than memory; - is standard input"
     )
     parser.add_argument("file", metavar="FILE", help=words)
-    add_shared(parser, "--prob", *VALUES, "--keep-missing")
+    words = "columns of predicted probabilities, one for each of several classes, in place of --prob"
+    add_shared(parser, "--prob", "--classes", *VALUES, "--keep-missing", classes=words)
 
 
 def dest(name: str) -> str:
@@ -301,6 +320,14 @@ def check_together(arguments: argparse.Namespace) -> None:
     named = {name for name in map(dest, SHARED) if getattr(arguments, name, None) not in (None, False)}
     if "fractional" in named and named & {"pos_label", "trials"}:
         raise InputError("--fractional cannot be combined with --pos-label or --trials: outcomes are shares already")
+    if "classes" in named:
+        if len(set(arguments.classes)) < max(3, len(arguments.classes)):
+            raise InputError("--classes must name three different columns or more: two classes are one event (--prob)")
+        for name in _OF_ONE_EVENT:
+            if getattr(arguments, dest(name), None) not in (None, False, "soft"):
+                raise InputError(f"{name} is for one event: it cannot be combined with --classes")
+    elif "cost_matrix" in named:
+        raise InputError("--cost-matrix needs --classes: for one event, state --cost-fp and --cost-fn")
     if named >= {"plot", "output"} and arguments.plot.resolve() == arguments.output.resolve():
         raise InputError(f"--plot and --output must be different files; both are {str(arguments.plot)!r}")
 

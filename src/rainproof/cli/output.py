@@ -9,7 +9,7 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +20,7 @@ from rainproof.core.text import rows, wrapped
 from rainproof.errors import RainproofWarning
 
 if TYPE_CHECKING:
+    from rainproof.core.classes import ClassSample
     from rainproof.core.sample import Sample
 
 _RESET = "\x1b[0m"
@@ -70,13 +71,14 @@ def written(what: str, path: Path) -> str:
     return f"{what} written to {one_line(str(path))}"
 
 
-def rows_read(file: str, sample: Sample, weight: str | None) -> str:
+def rows_read(file: str, sample: Sample | ClassSample, weight: str | None) -> str:
     """Describe what was read in a line."""
     read = rows(sample.n)
     if weight is not None:
         what = "rows" if sample.groups is None else "groups"
         read += f" weighted by {one_line(weight)} ({sample.effective_n:,.0f} effective {what})"
-    return f"{one_line(file)}: {read}, event rate {100 * sample.event_rate:.3g}%"
+    what = f"{len(sample)} classes" if isinstance(sample, Mapping) else f"event rate {100 * sample.event_rate:.3g}%"
+    return f"{one_line(file)}: {read}, {what}"
 
 
 def without_warnings() -> warnings.catch_warnings[None]:

@@ -169,10 +169,9 @@ def _start(path: Path, opener: Callable[..., Any] = open) -> bytes:
 def _complete(arguments: argparse.Namespace) -> None:
     """Guess the columns that were not named."""
     if getattr(arguments, "classes", None):
-        if arguments.outcome is None:
+        if getattr(arguments, "outcome", "") is None:
             raise InputError("--outcome must name the column of the class that occurred")
-        return
-    if hasattr(arguments, "outcome") and (arguments.outcome is None or getattr(arguments, "prob", "") is None):
+    elif hasattr(arguments, "outcome") and (arguments.outcome is None or getattr(arguments, "prob", "") is None):
         need_pyarrow()
         from rainproof.cli.guess import guess_columns  # which imports PyArrow
 
@@ -210,7 +209,7 @@ def rewriting(arguments: argparse.Namespace) -> dict[str, Any]:
 
     if "://" in arguments.file and is_database(arguments.file):
         raise InputError("FILE must be a file: a table of a database is changed there (see Recalibrator.to_sql)")
-    return _reading(arguments, ("--prob", *VALUES, "--keep-missing"))
+    return {"prob": arguments.classes or arguments.prob, **_reading(arguments, (*VALUES, "--keep-missing"))}
 
 
 def _words(arguments: argparse.Namespace) -> dict[str, float] | None:
@@ -281,12 +280,9 @@ def read_classes(arguments: argparse.Namespace) -> Any:
     need_pyarrow()
     from rainproof.io.rows import keep_classes  # which imports PyArrow
 
-    for name in ("--prob", "--by", "--fractional", "--cost-fp", "--cost-fn", "--capacity", "--threshold-range"):
-        if getattr(arguments, dest(name), None) not in (None, False):
-            raise InputError(f"{name} is for one event: it cannot be combined with --classes")
     with _progress(arguments) as progress:
         how = _reading(arguments, (*SELECTION, *VALUES))
-        groups = as_list(arguments.groups)
+        groups = as_list(getattr(arguments, "groups", None))
         return keep_classes(
             arguments.file, arguments.classes, arguments.outcome, groups=groups, progress=progress, **how
         )
@@ -294,12 +290,17 @@ def read_classes(arguments: argparse.Namespace) -> Any:
 
 def read_matrix(arguments: argparse.Namespace) -> Any:
     """Return the task of --cost-matrix, if there is one."""
+    import numpy as np
+
     from rainproof.decisions.tasks import DecisionTask
 
     def task(data: Any) -> Any:
         if not isinstance(data, dict) or "costs" not in data or not set(data) <= {"costs", "actions", "abstain"}:
             raise InputError("it must be one object with 'costs' and, if you like, 'actions' and 'abstain'")
-        return DecisionTask.from_cost_matrix(**data)
+        made = DecisionTask.from_cost_matrix(**data)
+        if np.shape(data["costs"])[1] != len(arguments.classes):
+            raise InputError(f"it must have a cost for each of the {len(arguments.classes)} columns of --classes")
+        return made
 
     path = arguments.cost_matrix
     return None if path is None else read_json(path, "cost matrix", task)
@@ -388,10 +389,11 @@ def repeated_ids(arguments: argparse.Namespace) -> tuple[str, str] | None:
 
 def fitted_here(arguments: argparse.Namespace) -> str | None:
     """Return what to say about a column that 'rainproof apply' has written; None about any other."""
-    if not arguments.prob.endswith(RECALIBRATED):
+    prob = next((name for name in arguments.classes or [arguments.prob] if name.endswith(RECALIBRATED)), None)
+    if prob is None:
         return None
     return (
-        f"{arguments.prob!r} is recalibrated: if its map was fitted to these rows, this verdict is too favourable; "
+        f"{prob!r} is recalibrated: if its map was fitted to these rows, this verdict is too favourable; "
         "judge it on other rows, or by the certificate that 'rainproof recalibrate' printed"
     )
 

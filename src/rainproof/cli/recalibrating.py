@@ -15,8 +15,9 @@ from rainproof.assessment.assessing import collect_warnings
 from rainproof.assessment.clinical import is_reversed
 from rainproof.cli.options import check_outputs, files_read
 from rainproof.cli.output import Progress, draw, one_line, rows_read, say, say_paragraphs, written
-from rainproof.cli.reading import RECALIBRATED, note_repeated_ids, read_rows, rewriting
+from rainproof.cli.reading import RECALIBRATED, note_repeated_ids, read_classes, read_matrix, read_rows, rewriting
 from rainproof.core.arrays import Floats, Ints
+from rainproof.core.classes import ClassSample
 from rainproof.core.door import check_range
 from rainproof.core.files import as_text, load_kind
 from rainproof.core.sample import Sample
@@ -27,6 +28,7 @@ from rainproof.errors import InputError
 from rainproof.inference.estimates import auroc
 from rainproof.io.files import need_pyarrow
 from rainproof.recalibration import recalibrator as recalibrators
+from rainproof.recalibration.classes import ClassMap
 from rainproof.recalibration.export import columns_of
 from rainproof.recalibration.recalibrator import Recalibrator
 from rainproof.recalibration.stream import Stream
@@ -35,8 +37,10 @@ from rainproof.recalibration.stream import Stream
 def run_recalibrate(arguments: argparse.Namespace) -> int:
     """Read the files, fit the map, and write it."""
     check_outputs(arguments)
-    found = read_rows(arguments)
-    _check_weights(found)
+    task = read_matrix(arguments)
+    found = read_classes(arguments) if arguments.classes else read_rows(arguments)
+    if not arguments.classes:
+        _check_weights(found)
     note_repeated_ids(arguments)
     recalibrator = Recalibrator(
         arguments.methods or "auto",
@@ -45,7 +49,7 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
         rng=arguments.seed,
     )
     with collect_warnings() as notes:
-        recalibrator.fit(found)
+        recalibrator.fit(found, task=task)
     sample = found.pooled if isinstance(found, Segments) else found
     if not arguments.quiet:
         _warn(sample if recalibrator.candidates_ else None, notes)
@@ -63,13 +67,13 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _warn(sample: Sample | None, notes: Iterable[str]) -> None:
+def _warn(sample: Sample | ClassSample | None, notes: Iterable[str]) -> None:
     """Say on stderr if the labels seem reversed, which a map would learn, if the rows are few, or if nothing is fitted.
 
     `sample` is what the map is fitted to, if it is.
     """
     said = [f"the map changes nothing: {note}" for note in notes if sample is None]
-    if sample is not None and is_reversed(sample, area := auroc(sample)):
+    if isinstance(sample, Sample) and is_reversed(sample, area := auroc(sample)):
         said.append(words.check_event(area, words.SHELL))
     if sample is not None and sample.n < FEW_ROWS:
         said.append(f"only {rows_text(sample.n)}: much of the map can be due to chance, and nothing is proven of it")
@@ -107,12 +111,14 @@ def run_apply(arguments: argparse.Namespace) -> int:
 
     check_outputs(arguments)
     recalibrator: Recalibrator = load_kind(arguments.map, "recalibrator")
-    recalibrator._one_event("apply")
     names = recalibrator._by or ()
     by = columns_of(names if arguments.by is None else arguments.by, names)
-    column = f"{arguments.prob}{RECALIBRATED}" if arguments.column is None else arguments.column
+    column: str | tuple[str, ...] = f"{arguments.prob}{RECALIBRATED}" if arguments.column is None else arguments.column
     if not column:
         raise InputError("--column must not be empty")
+    classes = _class_columns(arguments.classes, recalibrator.map_)
+    if classes:
+        arguments.classes, column = classes, tuple(f"{name}{RECALIBRATED}" for name in classes)
     compute = _Recalibrated(recalibrator, pooled=arguments.unseen == "pooled")
     with Progress(sys.stderr, quiet=arguments.quiet) as progress:
         rows = append_columns(
@@ -126,6 +132,7 @@ def run_apply(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         done, missing = compute.rows, rows - compute.rows
         means = f", mean {compute.before / done:.4g} before and {compute.after / done:.4g} after" if done else ""
+        means = f" in {len(classes)} classes" if classes else means
         said = [f"{one_line(files_read(arguments))}: {rows_text(done)} recalibrated{means}"]
         if missing:
             said.append(f"{rows_text(missing)} without a probability: copied, with nothing in the new column")
@@ -134,6 +141,16 @@ def run_apply(arguments: argparse.Namespace) -> int:
             said.append(f"{new} of segments that the map has not seen: the map of all rows is used")
         say_paragraphs([*said, written("Result", arguments.output)])
     return 0
+
+
+def _class_columns(columns: list[str] | None, found: Any) -> list[str]:
+    """The columns of a map's classes: by their names if they have those of the classes, else as they are given."""
+    classes = list(map(str, found.classes)) if isinstance(found, ClassMap) else []
+    if len(columns or []) == len(classes):
+        return classes if set(columns or []) == set(classes) else columns or []
+    if not classes:
+        raise InputError("--map is of one event: name its column with --prob")
+    raise InputError(f"--map has {len(classes)} classes: name a column for each with --classes ({', '.join(classes)})")
 
 
 class _Recalibrated:

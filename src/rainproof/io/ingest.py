@@ -341,6 +341,29 @@ def prob_violations(column: NumberColumn, batch: pa.RecordBatch, names: ColumnNa
         yield from _rule_broken(np.zeros(len(some)), some, None, names)
 
 
+def class_violations(
+    columns: Sequence[NumberColumn], batch: pa.RecordBatch, names: ColumnNames, there: Any = slice(None)
+) -> Iterator[InputError]:
+    """Yield every rule that the predictions of several classes break, in the rows where they are."""
+    read = [read_values(column, batch, names) for column in columns]
+    for _, errors in read:
+        yield from errors
+    if all(len(values) == batch.num_rows for values, _ in read):
+        prob = np.full((batch.num_rows, len(columns)), 1 / len(columns))
+        prob[there] = np.column_stack([values for values, _ in read])[there]
+        yield from door.violations(prob, names)
+
+
+def read_classes(
+    columns: Sequence[NumberColumn], batch: pa.RecordBatch, names: ColumnNames, there: Any = slice(None)
+) -> Array:
+    """Return the predictions of several classes in the rows where they are, or raise the first thing that is wrong."""
+    for error in class_violations(columns, batch, names, there):
+        raise error
+    prob: Array = np.column_stack([read_column(column, batch, names) for column in columns]).astype(np.float64)[there]
+    return prob
+
+
 def read_values(
     column: NumberColumn | EventColumn, batch: pa.RecordBatch, names: ColumnNames
 ) -> tuple[Array, list[InputError]]:
@@ -412,9 +435,7 @@ class MulticlassIngest(BatchIngest):
 
     def _read(self, batch: pa.RecordBatch, names: ColumnNames) -> tuple[Ints, Array, Array | None]:
         """Return the class of each row, the predictions and the weights, or raise what is wrong with them."""
-        prob = np.column_stack([read_column(column, batch, names) for column in self._columns]).astype(np.float64)
-        for error in door.violations(prob, names):
-            raise error
+        prob = read_classes(self._columns, batch, names)
         which, errors = self._which(batch, names)
         for error in errors:
             raise error
@@ -431,11 +452,7 @@ class MulticlassIngest(BatchIngest):
             self._sums.add_numbered(door.as_rows(which == k, prob[:, k], weight, names=names), segment + k)
 
     def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
-        read = [read_values(column, batch, names) for column in self._columns]
-        for _, errors in read:
-            yield from errors
-        if all(len(values) == batch.num_rows for values, _ in read):
-            yield from door.violations(np.column_stack([values for values, _ in read]).astype(np.float64), names)
+        yield from class_violations(self._columns, batch, names)
         yield from self._which(batch, names)[1]
         yield from weight_violations(self._weight, batch, names)
 

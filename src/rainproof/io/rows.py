@@ -246,11 +246,11 @@ def append_columns(
     path: str | os.PathLike[str],
     output: str | os.PathLike[str],
     *,
-    prob: str,
+    prob: str | Sequence[str],
     ids: str | None = None,
     by: Sequence[str] = (),
     costs: Sequence[str] = (),
-    new_columns: Mapping[str, NewColumn],
+    new_columns: Mapping[Any, NewColumn],
     whole: bool = False,
     sep: str | None = None,
     keep_missing: bool = False,
@@ -269,16 +269,16 @@ def append_columns(
     output : str or path-like
         The file to write, in the format that its name states. The columns of a text file stay text, in
         Parquet too.
-    prob : str
-        The column of predicted probabilities.
+    prob : str or sequence of str
+        The column of predicted probabilities; or of each of several classes, whose probabilities sum to 1 in each row.
     ids : str, optional
         The column of row ids: integers or text.
     by : sequence of str
         Instead of ids: the columns that segment the rows, as for `scan`.
     costs : sequence of str
         Columns of amounts that new columns are also computed from.
-    new_columns : mapping of str to callable
-        How to compute each new column, by its name.
+    new_columns : mapping of str, or tuple of str, to callable
+        How to compute each new column, by its name; or those of a matrix, by their names.
     whole : bool
         Whether columns are computed from all rows at once; memory then grows with the file.
     sep : str, optional
@@ -296,18 +296,19 @@ def append_columns(
         As for `scan`; also if the file has a column of the same name already, or the output cannot be
         written.
     """
+    probs = [prob] if isinstance(prob, str) else list(prob)
     for name, others in (("ids", [ids]), ("costs", costs)):
-        if prob in others:
-            raise InputError(f"prob and {name} must be different columns; both are {prob}")
-    spec = ColumnSpec(prob=prob, outcome="", **reading)
-    columns = list(dict.fromkeys([prob, *([] if ids is None else [ids]), *by, *costs]))
+        for both in set(probs) & set(others):
+            raise InputError(f"prob and {name} must be different columns; both are {both}")
+    spec = ColumnSpec(prob=probs[0], outcome="", **reading)
+    columns = list(dict.fromkeys([*probs, *([] if ids is None else [ids]), *by, *costs]))
     file, target = Location(os.fspath(path), sep), Path(output)
     parse = format_of(file.path).is_text
-    column = NumberColumn(prob, "probabilities", spec, parse=parse)
+    numbers = [NumberColumn(name, "probabilities", spec, parse=parse) for name in probs]
     check_writable(target)  # before a file is made
     with atomic_output(target) as temporary, open_writer(temporary, target) as write:
         amounts = [NumberColumn(name, "amounts", spec, parse=parse) for name in costs]
-        appender = _ColumnAppender(file.name, column, ids, by, amounts, new_columns, write, keep_missing, parse=parse)
+        appender = _ColumnAppender(file.name, numbers, ids, by, amounts, new_columns, write, keep_missing, parse=parse)
         batches = file_batches(file, columns, others=True)
         for batch in _together(batches) if whole else batches:
             appender.add(batch)
@@ -332,46 +333,54 @@ class _ColumnAppender(ingest.BatchIngest):
     def __init__(
         self,
         file: str,
-        prob: NumberColumn,
+        prob: Sequence[NumberColumn],
         ids: str | None,
         by: Sequence[str],
         costs: Sequence[NumberColumn],
-        new_columns: Mapping[str, NewColumn],
+        new_columns: Mapping[Any, NewColumn],
         write: Write,
         keep_missing: bool,
         *,
         parse: bool,
     ) -> None:
-        super().__init__(ColumnNames(prob=prob.name))
+        super().__init__(ColumnNames(prob=", ".join(column.name for column in prob)))
         self._file, self._prob, self._ids, self._by, self._costs = file, prob, ids, by, costs
         self._new_columns, self._write = new_columns, write
         self._keep_missing, self._parse = keep_missing, parse
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
-        for name in self._new_columns:
+        for name in np.concatenate([np.atleast_1d(names) for names in self._new_columns]).tolist():
             if name in batch.schema.names:
                 raise InputError(f"{self._file} has a column {name!r} already: rename it, as the new one is called so")
         inputs, there = self._inputs(batch)
-        prob = ingest.read_column(self._prob, inputs, names)
-        for error in (door.explain_probabilities(prob, names), *self._unnamed(inputs, names)):
-            if error is not None:
-                raise error
+        for error in (*self._of_prob(inputs, there, names), *self._unnamed(inputs, names)):
+            raise error
+        read = [ingest.read_column(column, inputs, names)[there] for column in self._prob]
+        prob = read[0] if len(read) == 1 else np.column_stack(read).astype(np.float64)
         others: Any = None if self._ids is None else _ids(self._ids, inputs.column(self._ids))[there]
         if self._by:
             labels = [ingest.encoded_labels(inputs.column(name).filter(pa.array(there)), name) for name in self._by]
             others = door.places_of_segments(labels, int(there.sum()))
         amounts = [ingest.read_amounts(column, inputs, names)[there] for column in self._costs]
         places = pa.array(np.cumsum(there) - 1, mask=~there)
-        for name, compute in self._new_columns.items():
-            batch = batch.append_column(name, pa.array(compute(prob[there], others, *amounts)).take(places))
+        for named, compute in self._new_columns.items():
+            made = compute(prob, others, *amounts)
+            for name, column in [(named, made)] if isinstance(named, str) else zip(named, made.T, strict=True):
+                batch = batch.append_column(name, pa.array(column).take(places))
         self._write(batch)
 
     def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
-        inputs, _ = self._inputs(batch)
-        yield from ingest.prob_violations(self._prob, inputs, names)
+        inputs, there = self._inputs(batch)
+        yield from self._of_prob(inputs, there, names)
         yield from self._unnamed(inputs, names)
         for column in self._costs:
             yield from ingest.weight_violations(column, inputs, replace(names, weight=column.name))
+
+    def _of_prob(self, inputs: pa.RecordBatch, there: Any, names: ColumnNames) -> Iterator[InputError]:
+        """Yield every rule that the predictions break."""
+        if len(self._prob) == 1:
+            return ingest.prob_violations(self._prob[0], inputs, names)
+        return ingest.class_violations(self._prob, inputs, names, there)
 
     def _unnamed(self, inputs: pa.RecordBatch, names: ColumnNames) -> list[InputError]:
         """Return the error for ids that are missing, if there are any."""
@@ -385,8 +394,8 @@ class _ColumnAppender(ingest.BatchIngest):
         """
         import pyarrow.compute as pc  # here, as it takes long to import and rows that are kept do not need it
 
-        costs = [column.name for column in self._costs]
-        names = list(dict.fromkeys([self._prob.name, *([] if self._ids is None else [self._ids]), *self._by, *costs]))
+        probs, costs = ([column.name for column in columns] for columns in (self._prob, self._costs))
+        names = list(dict.fromkeys([*probs, *([] if self._ids is None else [self._ids]), *self._by, *costs]))
         inputs = {name: batch.column(name) for name in names}
         if self._parse:
             nulls = pa.array(csv.ConvertOptions().null_values)  # text that means a missing value
@@ -395,7 +404,7 @@ class _ColumnAppender(ingest.BatchIngest):
                     inputs[name] = pc.if_else(pc.is_in(text, nulls), None, text)
         there = np.ones(batch.num_rows, np.bool_)
         if self._keep_missing:
-            for name in (self._prob.name, *costs):
+            for name in (*probs, *costs):
                 column = inputs[name]
                 if pa.types.is_floating(column.type):
                     column = pc.if_else(pc.is_nan(column), None, column)

@@ -71,9 +71,12 @@ class ClassMeasurements(Result):
             for m in self.measures
         ]
 
+    def table(self) -> str:
+        """A line for each measure."""
+        return "\n".join(aligned([_HEAD, *self._rows()], left=(0, 4)))
+
     def __str__(self) -> str:
-        about = f"{rows(self.n)}, {len(self.classes)} classes"
-        return "\n".join([*aligned([_HEAD, *self._rows()], left=(0, 4)), about])
+        return f"{self.table()}\n{rows(self.n)}, {len(self.classes)} classes"
 
     def _repr_html_(self) -> str:
         return f"<table>{html_rows(_HEAD, self._rows())}</table>"

@@ -390,7 +390,7 @@ class ClassCertificate(Result):
     def __str__(self) -> str:
         drawn = "rows" if self.groups is None else f"{self.groups:,} groups of rows"
         gains = (
-            f"Some decision about {str(self.gain_class)!r} gains at least {at_least(self.gain_at_least)}."
+            f"There is a decision about {str(self.gain_class)!r} that gains at least {at_least(self.gain_at_least)}."
             if self.gain_at_least > 0
             else "These rows do not prove a gain in any decision."
         )

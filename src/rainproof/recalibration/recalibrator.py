@@ -601,9 +601,7 @@ class Recalibrator(Saved):
         """Refuse a map of several classes."""
         self._check_fitted()
         if isinstance(self.map_, ClassMap):
-            raise InputError(
-                f"{what} is for one event, and the map has {len(self.map_.classes):,} classes: use to_onnx"
-            )
+            raise InputError(f"{what} is for one event, and the map has {len(self.map_.classes):,} classes")
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "map_"):
