@@ -55,6 +55,8 @@ def schema_of(hint: Any) -> dict[str, Any]:
         return {"enum": [one.value for one in hint]}
     if hasattr(hint, "_fields"):  # a named tuple
         return closed({name: schema_of(kind) for name, kind in typing.get_type_hints(hint).items()})
+    if hint is rainproof.Recalibrator:
+        return {"$ref": "recalibrate.json"}
     if hint in results().values():
         return {"$ref": f"results.json#/$defs/{hint.__name__}"}
     return object_schema(hint) if is_dataclass(hint) and not inspect.isabstract(hint) else {}
@@ -116,6 +118,12 @@ def schemas() -> dict[str, dict[str, Any]]:
             "results",
             "to_dict() of every result, by the name of its type",
             {"$defs": {name: object_schema(kind) for name, kind in results().items()}},
+        ),
+        "assess-classes": document(
+            "assess-classes", "rainproof assess --classes --json", {"$ref": "results.json#/$defs/ClassAssessment"}
+        ),
+        "measure-classes": document(
+            "measure-classes", "rainproof measure --classes --json", object_schema(kinds.ClassMeasurements, **version)
         ),
         "compare": document("compare", "rainproof compare --json", object_schema(kinds.Comparison, **version, **prob)),
         "monitor": document("monitor", "rainproof monitor --json", object_schema(kinds.MonitoringResult, **version)),

@@ -216,7 +216,8 @@ def test_pages_pictures_and_json(overconfident, tmp_path):
     assert told["result"] == "class_assessment"
     assert told["verdict"]["grade"] == "recalibrate"
     assert told["classes"][0]["label"] == "cat"
-    assert told["recalibration"]["certificate"]["n"] == 625
+    assert told["recalibrator"]["certificate"]["n"] == 625
+    assert rainproof.Recalibrator.from_dict(told["recalibrator"]).candidates_ == a.recalibrator.candidates_
     assert told["task"]["costs"]["as is"]["value"] == a.task.costs["as is"].value
     page = a.to_html(tmp_path / "a.html", title="Animals <3")
     assert "Animals &lt;3" in page

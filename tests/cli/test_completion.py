@@ -28,7 +28,7 @@ def script(tmp_path, capsys):
 def test_commands_and_options(script):
     assert completions(script, "rainproof", "") >= {"assess", "report", "policy", "decide", "demo", "completion"}
     assert completions(script, "rainproof", "re") == {"recalibrate", "report"}
-    assert completions(script, "rainproof", "report", "--cos") == {"--cost-fp", "--cost-fn"}
+    assert completions(script, "rainproof", "report", "--cost-f") == {"--cost-fp", "--cost-fn"}
     assert completions(script, "rainproof", "completion", "") >= {"bash", "zsh", "fish"}
 
 

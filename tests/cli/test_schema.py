@@ -20,6 +20,7 @@ SCHEMAS = {path.stem: json.loads(path.read_text()) for path in FOLDER.glob("*.js
 REGISTRY = Registry().with_resources([(schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values()])
 COLUMNS = ["--prob", "p", "--outcome", "y"]
 FORECASTS = ["--prob", "p", "q", "--outcome", "y"]
+CLASSES = ["--classes", "a", "b", "c", "--outcome", "what"]
 COSTS = ["--cost-fp", "1", "--cost-fn", "3"]
 
 
@@ -46,6 +47,12 @@ def folder(tmp_path_factory):
         if name == "usual":
             rainproof.Recalibrator("logistic", rng=0).fit(p, y).save(path / "fitted.json")
         (path / f"{name}.csv").write_text("\n".join(["p,q,y,w,day,city", *rows]))
+    for name, n, some in (("", 60, "abc"), ("-tiny", 2, "ab"), ("-one", 30, "c"), ("-many", 2000, "abc")):
+        said = rng.dirichlet([2, 1, 1], n).round(3)
+        said[:, 0] = 1 - said[:, 1:].sum(axis=1)
+        lines = [",".join(map(str, [*row, some[i % len(some)]])) for i, row in enumerate(said.tolist())]
+        (path / f"classes{name}.csv").write_text("\n".join(["a,b,c,what", *lines]))
+    (path / "costs.json").write_text('{"costs": [[0, 1, 2], [1, 0, 1]], "abstain": 0.4}')
     (path / "days").mkdir()
     for k in range(8):
         p = rng.random(60)
@@ -67,6 +74,10 @@ RUNS = [
     *(("compare", ["compare", f"{file}.csv", *FORECASTS, "--measure", "log_score"]) for file in FILES),
     *(("measure", ["measure", f"{file}.csv", *COLUMNS, "--by", "city"]) for file in FILES),
     ("measure", ["measure", "usual.csv", "tiny.csv", *COLUMNS, "--fail-above", "0.9", "--weight", "w"]),
+    ("measure-classes", ["measure", "classes.csv", *CLASSES]),
+    *(("assess-classes", ["assess", f"classes{k}.csv", *CLASSES]) for k in ("", "-tiny", "-one")),
+    ("assess-classes", ["report", "classes.csv", *CLASSES, "--cost-matrix", "costs.json", "-o", "classes.html"]),
+    *(("recalibrate", ["recalibrate", f"classes{k}.csv", *CLASSES, "-o", "map.json"]) for k in ("", "-tiny", "-many")),
     ("measure", ["measure", "sure.csv", "--prob", "q", "--outcome", "y", "--rounding", "hard"]),
     *(("switch", ["switch", f"{file}.csv", "--old", "p", "--new", "q", "--outcome", "y"]) for file in FILES),
     ("switch", ["switch", "usual.csv", "--old", "p", "--new", "q", "--outcome", "y", "--weight", "w"]),

@@ -48,7 +48,7 @@ def test_a_scaling_is_the_most_likely_one(method, monkeypatch):
     part = _fit(method, p, x, y, w)
     centre = _Scaling(method, 3).centre
     best = minimize(objective, centre, (method, x, y, w), method="BFGS", options={"gtol": 1e-7})
-    found = {"temperature": lambda: [float(part.slope)], "vector": lambda: [*part.slope, *part.intercept]}.get(
+    found = {"temperature": lambda: part.slope, "vector": lambda: [*part.slope, *part.intercept]}.get(
         method, lambda: np.column_stack([part.slope, part.intercept]).ravel()
     )()
     assert objective(np.array(found), method, x, y, w) <= best.fun + 1e-6

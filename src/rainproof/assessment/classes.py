@@ -20,7 +20,7 @@ from rainproof.assessment.words import PYTHON, Statement, Voice
 from rainproof.core import VERSION
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import ClassSample
-from rainproof.core.result import Interval, Result, plain
+from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
 from rainproof.core.text import KEEPS_RANKING, aligned, at_most, html_rows, percent, rows, short, these_rows
 from rainproof.decisions.classes import ClassTask
@@ -134,6 +134,9 @@ class ClassAssessment(Reported):
         Reasons to read the result with care.
     """
 
+    _kind = "class_assessment"
+    _also: ClassVar = ("rainproof", "verdict")
+    rainproof: ClassVar = VERSION
     classes: tuple[ClassCalibration, ...]
     rejected: tuple[Any, ...]
     exact: bool
@@ -235,19 +238,6 @@ class ClassAssessment(Reported):
             p = words.p_value(c.p_value).removeprefix("p ").removeprefix("= ")
             lines.append([short(str(found.label), 30), *words.says_and_happens(c), p, how])
         return lines
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the assessment in built-in types, ready for JSON."""
-        told = super().to_dict()
-        found = self.recalibrator
-        told["recalibrator"] = {
-            "method": found.method_,
-            "map": plain(found.map_),
-            "candidates": plain(found.candidates_),
-            "certificate": plain(found.certificate_),
-        }
-        about = {"result": "class_assessment", "rainproof": VERSION, "verdict": plain(self.verdict)}
-        return about | {{"recalibrator": "recalibration"}.get(name, name): value for name, value in told.items()}
 
     def __repr__(self) -> str:
         about = f"bound={self.guarantee.bound:.6g}, classes={len(self.classes)}, n={self.n}"

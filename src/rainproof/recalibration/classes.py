@@ -128,7 +128,7 @@ class ClassMap(Result):
             read = {name: None if one[name] is None else np.array(one[name], np.float64) for name in keys[2:4]}
             part = ClassPart(**{**one, **read, "maps": tuple(map(PiecewiseMap.from_dict, one["maps"]))})
             shapes = [(len(part.maps),), *(array.shape for array in (part.slope, part.intercept) if array is not None)]
-            if any(size != k for shape in shapes for size in shape if size):
+            if any(size not in (0, k) for shape in shapes for size in shape) and part.method != "temperature":
                 raise InputError(f"a part of a map must be about {k} classes")
             parts.append(part)
         return cls(classes=tuple(data["classes"]), parts=tuple(parts))
@@ -175,7 +175,7 @@ class _Scaling:
     def expand(self, theta: Floats) -> tuple[Floats, Floats]:
         """The slope and the intercept."""
         if self.method == "temperature":
-            return theta[0], np.zeros(self.k)
+            return theta, np.zeros(self.k)
         if self.method == "vector":
             return theta[: self.k], theta[self.k :]
         both = theta.reshape(self.k, self.k + 1)
