@@ -22,6 +22,7 @@ from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import ThresholdRange
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
+from rainproof.inference.options import bisected
 
 
 def draw_table(sample: Sample, m: int) -> CellTable:
@@ -48,9 +49,7 @@ PRIORS = np.array([4, 1, 1, 1, 1]) / 8
 _EACH = 2.0 ** -np.arange(22)
 _EACH_PRIORS = 1 / ((np.arange(22) + 1.0) * (np.arange(22) + 2.0))
 _CUBIC = 0.265  # not below the largest value of (x - tanh x) / x^2
-_FINE = 1e-12
-
-
+_FINE, _HALVINGS = 1e-12, 40
 _STEPS, _MUCH = 100, 30.0  # of the search for the mean gain on events; evidence that is counted as so much
 
 
@@ -371,10 +370,5 @@ def _invert(paid: Floats, pull: Floats, n: float, delta: float, priors: Floats =
         top = float(power.max())
         return top + math.log(float(priors @ np.exp(power - top))) + math.log(delta)
 
-    low, high = 0.0, 1 - _FINE
-    if excess(high) < 0:
-        return 1.0
-    while high - low > _FINE:
-        middle = (low + high) / 2
-        low, high = (low, middle) if excess(middle) >= 0 else (middle, high)
-    return high
+    most = 1 - _FINE
+    return 1.0 if excess(most) < 0 else bisected(lambda loss: excess(loss) >= 0, 0.0, most, _HALVINGS)

@@ -302,8 +302,4 @@ def _p_value(ends: Ends, smallest: float) -> float:
 
     if smallest >= 1 or excludes(smallest):
         return min(smallest, 1.0)
-    low, high = smallest, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if excludes(middle) else (middle, high)
-    return high
+    return options.bisected(excludes, smallest, 1.0, _HALVINGS)

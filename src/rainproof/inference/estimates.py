@@ -10,7 +10,6 @@ law, for a rate nearly Wilson's; q is Student's quantile for the effective numbe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,10 +21,11 @@ from scipy.special import expit, log_expit, logit, stdtrit
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.result import Interval
 from rainproof.core.sample import Sample
+from rainproof.inference.options import bisected
 
 _UNSEEN = 0.5  # cases at either end of what is possible, added to those seen: without an event V would be 0
 _LEAST_FREEDOM = 0.1
-_STEPS, _PRECISION = 100, 1e-12
+_STEPS, _PRECISION, _HALVINGS = 100, 1e-12, 40
 _PASSES = 2  # the variance at an end of the intercept is that of the end before
 _SINGULAR = 1e15  # the condition number of a matrix that cannot be told from one without inverse
 _FAR = 30.0  # coefficients beyond this are those of outcomes that the predictions separate
@@ -419,22 +419,14 @@ def auroc_interval(sample: Sample, rows: Influence, confidence_level: float) -> 
     def outside(t: float) -> bool:
         return bool((t - area) ** 2 > quantile**2 * scale * _pairs_variance(t, *counts))
 
-    low = min(expit(middle - half), _edge(outside, area, 0.0))
-    high = max(expit(middle + half), _edge(outside, area, 1.0))
+    low = min(expit(middle - half), bisected(outside, area, 0.0, _HALVINGS))
+    high = max(expit(middle + half), bisected(outside, area, 1.0, _HALVINGS))
     return Interval(value=area, low=float(low), high=float(high), confidence_level=confidence_level)
 
 
 def _pairs_variance(t: float, n: float, m: float) -> float:
     """The variance of the area t for n and m rows of exponential scores (Hanley and McNeil; Newcombe's method 5)."""
     return t * (1 - t) * (1 + ((n + m) / 2 - 1) * ((1 - t) / (2 - t) + t / (1 + t))) / (n * m)
-
-
-def _edge(outside: Callable[[float], bool], inside: float, end: float) -> float:
-    """Where a condition begins to hold, between a number and an end."""
-    for _ in range(40):
-        middle = (inside + end) / 2
-        inside, end = (inside, middle) if outside(middle) else (middle, end)
-    return end
 
 
 def net_benefits(rows: Influence, mu: Floats, confidence_level: float) -> tuple[Floats, Floats, Floats]:

@@ -63,6 +63,14 @@ def spawned(rng: Rng, size: int) -> list[Rng]:
     return rng.spawn(len(range(0, size, BLOCK)))
 
 
+def bisected(holds: Callable[[float], bool], no: float, yes: float, steps: int) -> float:
+    """Where a condition begins to hold, between a number for which it does not and one for which it does."""
+    for _ in range(steps):
+        middle = (no + yes) / 2
+        no, yes = (no, middle) if holds(middle) else (middle, yes)
+    return yes
+
+
 def shifted(progress: Progress, before: int, total: int, done: int, _: int) -> None:
     """Report the progress of one part of several."""
     progress(before + done, total)

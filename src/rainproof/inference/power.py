@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
@@ -16,9 +17,9 @@ from rainproof.core.result import Result
 from rainproof.core.sample import REFUSED, Sample, as_sample, with_rate
 from rainproof.core.text import percent
 from rainproof.errors import InputError
+from rainproof.inference import options
 from rainproof.inference.bounds import BoundInputs, extremes, hoeffding, loss_at_most
 from rainproof.inference.guarantees import default_grids
-from rainproof.inference.options import Progress, Seed, as_seed, check_resamples, check_share, is_share, shifted
 from rainproof.inference.resampling import as_resampler, draw_many
 from rainproof.inference.statistics import Measuring, as_statistic, as_test_statistic
 
@@ -102,8 +103,8 @@ def minimum_detectable(
     alpha: float = 0.05,
     alternative: Alternative = "overconfident",
     n_resamples: int = 499,
-    rng: Seed = None,
-    progress: Progress | None = None,
+    rng: options.Seed = None,
+    progress: options.Progress | None = None,
 ) -> MinimumDetectable:
     r"""Compute the smallest miscalibration that the test detects on these predictions with a given power.
 
@@ -159,14 +160,14 @@ def minimum_detectable(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     sample._refuse_draws("minimum_detectable")
-    tested, shown, size = as_test_statistic(statistic), as_statistic(measure), check_resamples(n_resamples)
-    power, alpha = check_share(power, "power"), check_share(alpha, "alpha")
+    tested, shown, size = as_test_statistic(statistic), as_statistic(measure), options.check_resamples(n_resamples)
+    power, alpha = options.check_share(power, "power"), options.check_share(alpha, "alpha")
     if alternative not in (families := get_args(Alternative)):
         raise InputError(f"alternative must be one of {', '.join(families)}; it is {alternative!r}")
     largest = math.floor(alpha * (size + 1) * (1 + 1e-12))
     if largest < 1:
         raise InputError(f"n_resamples must be at least {math.ceil(1 / alpha) - 1} for a test at alpha = {alpha:g}")
-    generator, seed = as_seed(rng)
+    generator, seed = options.as_seed(rng)
     atoms = as_resampler(sample)
     evaluate = tested.on(atoms)
     key, done = int(generator.integers(2**63)), 0
@@ -174,7 +175,7 @@ def minimum_detectable(
     def draws(chance: Floats) -> Floats:
         nonlocal done
         coin, same = atoms.coin(chance), np.random.default_rng(key)
-        told = None if progress is None else partial(shifted, progress, done, size * (_STEPS + 2))
+        told = None if progress is None else partial(options.shifted, progress, done, size * (_STEPS + 2))
         found = draw_many(lambda stream: [evaluate(atoms.redraw(stream, coin))], size, same, told)[:, 0]
         done += size
         return found
@@ -184,11 +185,9 @@ def minimum_detectable(
     def found(strength: float) -> bool:
         return float((draws(distorted(atoms.prob, alternative, strength)[0]) > critical).mean()) >= power
 
-    low, high, reached = 0.0, _STRONGEST, found(_STRONGEST)
-    for _ in range(_STEPS if reached else 0):
-        middle = (low + high) / 2
-        low, high = (low, middle) if found(middle) else (middle, high)
-    chance, parameter = distorted(atoms.prob, alternative, high)
+    reached = found(_STRONGEST)
+    strength = options.bisected(found, 0.0, _STRONGEST, _STEPS if reached else 0)
+    chance, parameter = distorted(atoms.prob, alternative, strength)
     population = atoms.expected(chance)
     weight = atoms.weight
     shift = np.abs(population.positive - weight * atoms.distinct).sum() / weight.sum()
@@ -311,14 +310,14 @@ def sample_size(
     if the loss on the rows is at most 0.00%, whatever the predictions. With fewer than 77 rows no choice of grids can
     guarantee it, however good the forecast.
     """
-    check_share(confidence_level, "confidence_level")
+    options.check_share(confidence_level, "confidence_level")
     if not 0 <= loss < 1:
         raise InputError(f"loss must lie in [0, 1); it is {loss!r}")
     if like is not None:
         like._refuse_several()
         with_rate(like, REFUSED)
         loss = min(like.on_grid(m).loss for m in _grids(like))
-    if not is_share(target) or not loss < target:
+    if not options.is_share(target) or not loss < target:
         raise InputError(f"target must lie above the loss of the rows, {loss:.6g}, and below 1; it is {target!r}")
     delta = 1 - confidence_level
 
@@ -366,7 +365,7 @@ def _first(bound: Callable[[int], float], target: float) -> int:
     """The smallest n whose bound is at most the target."""
     for low, high in _segments():
         if bound(high) <= target:
-            return _bisect(bound, target, low, high)
+            return _within(bound, target, low, high)
     raise _too_small(target)
 
 
@@ -376,7 +375,7 @@ def _always(bound: Callable[[int], float], target: float) -> int:
         raise _too_small(target)
     for low, high in reversed(_segments()):
         if bound(low) > target:
-            return _bisect(bound, target, low, high) if bound(high) <= target else high + 1
+            return _within(bound, target, low, high) if bound(high) <= target else high + 1
     return 1
 
 
@@ -384,9 +383,6 @@ def _too_small(target: float) -> InputError:
     return InputError(f"target must be larger: {_MOST:,} rows would not be enough; it is {target!r}")
 
 
-def _bisect(bound: Callable[[int], float], target: float, low: int, high: int) -> int:
+def _within(bound: Callable[[int], float], target: float, low: int, high: int) -> int:
     """The smallest n from low to high whose bound, falling with n, is at most the target; it is at `high`."""
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if bound(middle) <= target else (middle + 1, high)
-    return high
+    return low + bisect_left(range(low, high), True, key=lambda n: bound(n) <= target)

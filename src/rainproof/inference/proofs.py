@@ -23,14 +23,14 @@ from rainproof.core.text import percent
 from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
-from rainproof.inference.options import Seed, as_seed, check_max_weight, check_share
+from rainproof.inference.options import Seed, as_seed, bisected, check_max_weight, check_share
 
 _PARTS, _CHOOSING = 12, 2  # parts that the rows are dealt to, and how many of them choose only
 _ORDERS = 8  # of the rows; fewer, but two at least, where rows are many
 _MANY = 300_000  # rows in all orders
 _NODES = np.append(2.0 ** (-np.arange(80) / 4), 0.0)  # stakes by which rows of different weights are pooled
 _FEW = 1 << 10  # that are not pooled
-_FINE = 1e-10  # of a bound
+_FINE, _HALVINGS = 1e-10, 34  # of a bound
 _ALIKE = 1e-11  # between gains that are the same but for rounding
 
 
@@ -195,15 +195,18 @@ def loss_at_least(
         raise InputError("base_rate cannot be combined with max_weight: rows of an outcome weigh alike")
     rows, delta = _Rows.read(sample, generator, check_range(threshold_range), max_weight), 1 - confidence_level
     bets, price = _costs(rows, delta)
-    by_fit = _correction_chains(rows, _FITS, delta, generator)
+
+    def choose(sums: Floats, total: float) -> Sequence[_Rule | None]:
+        chosen = [_correction(rows, fit, sums, total, bets, price) for fit in _FITS]
+        return [_switch_rule(rows, task, new[rows.cells[0]]) for task, new in chosen]
+
+    by_fit = _chains(rows, choose, delta, generator, rules=len(_FITS), orders=_ORDERS // 2)
     bound = at_least([chain for chains in by_fit for chain in chains], delta, bets)
     task, changes = None, tuple[ActionChange, ...]()
     if bound > 0:
         best = max(range(len(_FITS)), key=lambda k: at_least(by_fit[k], delta, bets))
         mass = rows.mass
-        slot = 2 * rows.cells[0] + rows.event
-        sums = np.bincount(slot, mass, 2 * len(rows.edges)).astype(np.float64)
-        chord, new, _ = _correction(rows, _FITS[best], sums, float(mass.sum()), bets, price)
+        chord, new = _correction(rows, _FITS[best], rows.sums(slice(None), mass), float(mass.sum()), bets, price)
         task = None if chord is None else worst_task(chord)
         changes = () if chord is None or task is None else _changes(rows, chord, new, task)
     return LossAtLeast(
@@ -273,15 +276,12 @@ def at_least(chains: Sequence[Sequence[Wager]], delta: float, bets: Floats) -> f
         wealth = wealth.reshape(-1, len(chains) * len(bets))
         return float(np.logaddexp.reduce(wealth, axis=1).min()) + math.log(delta / wealth.shape[1])
 
-    low, high = 0.0, 1 - _FINE
-    if not excess(low) > 0:
+    most = 1 - _FINE
+    if not excess(0.0) > 0:
         return 0.0
-    if excess(high) > 0:
-        return high
-    while high - low > _FINE:  # scipy.optimize would take as long to import as a small assessment
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    return low
+    if excess(most) > 0:
+        return most
+    return bisected(lambda share: excess(share) > 0, most, 0.0, _HALVINGS)
 
 
 def _costs(rows: _Rows, delta: float) -> tuple[Floats, float]:
@@ -411,6 +411,14 @@ class _Rows:
         for at in np.split(np.argsort(part.astype(np.int8), kind="stable"), np.cumsum(np.bincount(part))[:-1]):
             yield at, np.ones(len(at))
 
+    def sums(self, at: Ints | slice, mass: Floats) -> Floats:
+        """What a choice needs of some entries: their mass by cell and outcome; of two forecasts, where they differ."""
+        if len(self.cells) == 1:
+            slot = 2 * self.cells[0][at] + self.event[at]
+            return np.bincount(slot, mass, 2 * len(self.edges)).astype(np.float64)
+        old, new = self.cells
+        return sum_cells(old[at], new[at], self.event[at].view(np.uint8), mass, len(self.edges) - 1)
+
     def wager(self, at: Ints, count: Floats, rule: _Rule) -> Wager:
         """Bet on some of the rows."""
         kind, gain, per, threshold = rule(at)
@@ -457,13 +465,12 @@ def _reached(sample: Sample, edges: Floats) -> tuple[Cells, ...]:
 
 # What a rule makes of some rows: the kind of each; by kind, what it gains over each alternative and what that is a
 # share of; and the threshold of a `Wager`.
-_Rule = Callable[[Ints], tuple[Ints, Floats, Floats, float]]
+_Rule = Callable[[Ints | slice], tuple[Ints, Floats, Floats, float]]
 _Sums = tuple[Floats, float]  # what a choice needs of the rows before a block, and their weight
 
 
 def _chains(
     rows: _Rows,
-    add: Callable[[Ints, Floats], Floats],
     choose: Callable[[Floats, float], Sequence[_Rule | None]],
     delta: float,
     rng: np.random.Generator,
@@ -474,8 +481,8 @@ def _chains(
 ) -> list[list[list[Wager]]]:
     """Bet on the rows in several random orders, block after block, by rules chosen on all rows before the block.
 
-    `add` has the sums of some rows for `choose`, which has so many rules; the chains of each are returned. Unless
-    something is `known` beforehand, the first sixth of the rows only chooses.
+    `choose` makes so many rules of the sums of rows; the chains of each are returned. Unless something is `known`
+    beforehand, the first sixth of the rows only chooses.
     """
     orders = orders if rows.count is not None else min(orders, max(2, _MANY // max(len(rows.event), 1)))
     found: list[list[list[Wager]]] = [[[] for _ in range(orders)] for _ in range(rules)]
@@ -493,7 +500,7 @@ def _chains(
                     if rule is not None:
                         chains[order].append(rows.wager(at, count, rule))
             some = mass[at] if rows.count is None else count
-            sums, total = sums + add(at, some), total + float(some.sum())
+            sums, total = sums + rows.sums(at, some), total + float(some.sum())
     return found
 
 
@@ -514,23 +521,20 @@ _OLD, _NEW, _OUTCOME = (part.reshape(-1, 1) for part in np.unravel_index(np.aran
 _SWITCHED = (_NEW > [0, 1]) * 1.0 - (_OLD > [0, 1])
 
 
-def _gains(
-    edges: Floats, chord: Chord, old: Cells, new: Cells, event: NDArray[np.bool_]
-) -> tuple[Ints, Floats, Floats, float]:
-    """What rows gain for the task of a chord by acting on the new cells in place of the old ones."""
-    mu, mass = np.array([chord.mu_a, chord.mu_b]), 2 * np.array([chord.share, 1 - chord.share])
-    first, second = np.searchsorted(edges, mu)
-    acts = [(cell >= first).astype(np.int64) + (cell >= second) for cell in (old, new)]  # thresholds that are reached
-    gain = (_SWITCHED * (_OUTCOME - mu)) @ mass
-    return 6 * acts[0] + 2 * acts[1] + event, gain[None], np.ones((1, 18)), 0.0
-
-
-def _rule(edges: Floats, task: Chord | None, old: Cells, new: Cells, event: NDArray[np.bool_]) -> _Rule | None:
-    """Act on the new cells in place of the old ones, for the task of a chord."""
-    if task is None:
+def _switch_rule(rows: _Rows, chord: Chord | None, new: Cells) -> _Rule | None:
+    """What entries gain for the task of a chord by acting on new cells in place of those of the first forecast."""
+    if chord is None:
         return None
-    chosen = task
-    return lambda at: _gains(edges, chosen, old[at], new[at], event[at])
+    mu, mass = np.array([chord.mu_a, chord.mu_b]), 2 * np.array([chord.share, 1 - chord.share])
+    first, second = np.searchsorted(rows.edges, mu)
+    gain = (_SWITCHED * (_OUTCOME - mu)) @ mass
+
+    def rule(at: Ints | slice) -> tuple[Ints, Floats, Floats, float]:
+        both = rows.cells[0][at], new[at]
+        acts = [(cell >= first).astype(np.int64) + (cell >= second) for cell in both]  # thresholds that are reached
+        return 6 * acts[0] + 2 * acts[1] + rows.event[at], gain[None], np.ones((1, 18)), 0.0
+
+    return rule
 
 
 def gain_at_least(
@@ -558,55 +562,33 @@ def gain_of_choice(
     rows = _Rows.read(judge, generator, within)
     old, new = _reached(chooser, rows.edges)
     known = sum_cells(old, new, chooser.event.view(np.uint8), chooser.mass, len(rows.edges) - 1), chooser.total_weight
-    task = _best_task(rows, *known, *_costs(rows, delta))
-    if task is None:
-        estimate = 0.0
-    else:
-        kind, gain, *_ = _gains(rows.edges, task, rows.cells[0], rows.cells[1], rows.event)
+    rule, estimate = _switch_rule(rows, _best_task(rows, *known, *_costs(rows, delta)), rows.cells[1]), 0.0
+    if rule is not None:
+        kind, gain, *_ = rule(slice(None))
         estimate = float(np.average(gain[0, kind], weights=rows.mass))
     low, high = judge._rates or (0.0, 0.0)
     return estimate, 0.0 if low < high else _switch_gain(rows, delta, generator, known)
 
 
 def _switch_gain(rows: _Rows, delta: float, rng: np.random.Generator, known: _Sums | None = None) -> float:
-    (old, new), event, edges = rows.cells, rows.event, rows.edges
     bets, price = _costs(rows, delta)
 
-    def add(at: Ints, mass: Floats) -> Floats:
-        return sum_cells(old[at], new[at], event[at].view(np.uint8), mass, len(edges) - 1)
-
     def choose(sums: Floats, total: float) -> Sequence[_Rule | None]:
-        task = _best_task(rows, sums, total, bets, price)
-        return [_rule(edges, task, old, new, event)]
+        return [_switch_rule(rows, _best_task(rows, sums, total, bets, price), rows.cells[1])]
 
-    return at_least(
-        [chain for family in _chains(rows, add, choose, delta, rng, known) for chain in family], delta, bets
-    )
+    (chains,) = _chains(rows, choose, delta, rng, known)
+    return at_least(chains, delta, bets)
 
 
 Fit = Callable[[DistinctTable], Callable[[Floats], Floats]]
 """Fits a map to distinct predictions in increasing order, with the number of rows of each outcome."""
 
 
-def _correction_chains(
-    rows: _Rows, fits: Sequence[Fit], delta: float, rng: np.random.Generator
-) -> list[list[list[Wager]]]:
-    (cell,), event, (bets, price) = rows.cells, rows.event, _costs(rows, delta)
-
-    def add(at: Ints, mass: Floats) -> Floats:
-        return np.bincount(2 * cell[at] + event[at], mass, 2 * len(rows.edges)).astype(np.float64)
-
-    def choose(sums: Floats, total: float) -> Sequence[_Rule | None]:
-        return [_correction(rows, fit, sums, total, bets, price)[2] for fit in fits]
-
-    return _chains(rows, add, choose, delta, rng, rules=len(fits), orders=_ORDERS // 2)
-
-
 def _correction(
     rows: _Rows, fit: Fit, sums: Floats, total: float, bets: Floats, price: float
-) -> tuple[Chord | None, Cells, _Rule | None]:
-    """The task that gains most by a map, what the map makes of each cell, and both as a rule."""
-    edges, (cell,), event = rows.edges, rows.cells, rows.event
+) -> tuple[Chord | None, Cells]:
+    """The task that gains most by a map, and what the map makes of each cell."""
+    edges = rows.edges
     middle = np.append((edges[1:] + edges[:-1]) / 2, 1.0)
     negative, positive = sums[::2], sums[1::2]
     some = negative + positive > 0
@@ -614,13 +596,13 @@ def _correction(
     new = (np.searchsorted(edges, value, "right") - 1).astype(np.int32)
     old, outcome = _slots(len(edges))
     lost = sum_cells(old, new[old], outcome.view(np.uint8), sums, len(edges) - 1)
-    task = _best_task(rows, lost, total, bets, price)
-    return task, new, _rule(edges, task, cell, new[cell], event)
+    return _best_task(rows, lost, total, bets, price), new
 
 
 def _logistic(table: DistinctTable) -> Callable[[Floats], Floats]:
     """A logistic regression on the log odds, with a weak prior around the identity."""
-    odds, total, slope, shift = logit(np.clip(table.prob, _NEAREST, 1 - _NEAREST)), _total(table), 1.0, 0.0
+    odds, total = logit(np.clip(table.prob, _NEAREST, 1 - _NEAREST)), table.negative + table.positive
+    slope, shift = 1.0, 0.0
     for _ in range(5):
         rate = expit(slope * odds + shift)
         residual, curvature = table.positive - total * rate, total * rate * (1 - rate)
@@ -638,16 +620,12 @@ def _isotonic(table: DistinctTable) -> Callable[[Floats], Floats]:
 
 def _bins(table: DistinctTable) -> Callable[[Floats], Floats]:
     """Add in each of 32 bins of equal weight what the predictions there lack, as if some rows more lacked nothing."""
-    total = _total(table)
+    total = table.negative + table.positive
     number = ((np.cumsum(total) - total / 2) / total.sum() * 32).astype(np.int64)
     first = np.flatnonzero(np.diff(number, prepend=-1))
     weight, lacking = (np.add.reduceat(x, first) for x in (total, table.positive - total * table.prob))
     shift = lacking / (weight + 4)
     return lambda p: p + shift[np.searchsorted(table.prob[first[1:]], p, "right")]
-
-
-def _total(table: DistinctTable) -> Floats:
-    return table.negative + table.positive
 
 
 _NEAREST = 1e-6
@@ -717,11 +695,8 @@ def worth(sample: Sample, confidence_level: float, rng: Seed = 0, within: Thresh
     """Bound what acting on the forecast gains over no forecast, from all rows."""
     generator = as_seed(rng)[0]
     rows = _Rows.read(sample, generator, within)
-    (cell,), event, delta = rows.cells, rows.event, 1 - confidence_level
+    delta = 1 - confidence_level
     bets, price = _costs(rows, delta)
-
-    def add(at: Ints, mass: Floats) -> Floats:
-        return np.bincount(2 * cell[at] + event[at], mass, 2 * len(rows.edges)).astype(np.float64)
 
     def choose(sums: Floats, total: float) -> Sequence[_Rule | None]:
         chosen = _best_thresholds(rows, sums / total, price)
@@ -730,8 +705,8 @@ def worth(sample: Sample, confidence_level: float, rng: Seed = 0, within: Thresh
             for threshold, relative in zip(chosen, (True, False), strict=True)
         ]
 
-    bounds = [at_least(chains, delta, bets) for chains in _chains(rows, add, choose, delta, generator, rules=2)]
-    all_rows = add(np.arange(len(event)), rows.mass)
+    bounds = [at_least(chains, delta, bets) for chains in _chains(rows, choose, delta, generator, rules=2)]
+    all_rows = rows.sums(slice(None), rows.mass)
     total = float(all_rows.sum())
     at = _best_thresholds(rows, all_rows / total, price) if total > 0 else (None, None)
     relative, gain = (
@@ -770,7 +745,7 @@ def _best_thresholds(rows: _Rows, shares: Floats, price: float) -> tuple[int | N
     return relative if value[relative] > 0 else None, gain if value[gain] > 0 else None
 
 
-def _worths(rows: _Rows, number: int, at: Ints, *, relative: bool) -> tuple[Ints, Floats, Floats, float]:
+def _worths(rows: _Rows, number: int, at: Ints | slice, *, relative: bool) -> tuple[Ints, Floats, Floats, float]:
     """What rows gain over never and over always acting by acting from a threshold on."""
     mu = float(rows.edges[number])
     kind = 2 * (rows.cells[0][at] >= number) + rows.event[at]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -412,13 +413,8 @@ def _last_proven(sample: Sample, proof: _Proof) -> float | None:
     test, prob = _tester(sample), sample.distinct().prob
     up = "recall" in proof.targets  # which falls as the threshold rises
     order = prob if up else prob[::-1]
-    low, high = 0, len(order)  # those before `low` are proven, that at `high` is not
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if test(proof, float(order[middle])) else (low, middle)
-    if not low:
-        return None
-    return _short(float(order[low - 1]), up=not up, grid=sample.grid)
+    proven = bisect_left(order, True, key=lambda threshold: not test(proof, float(threshold)))
+    return _short(float(order[proven - 1]), up=not up, grid=sample.grid) if proven else None
 
 
 def _proven_by_choice(sample: Sample, proof: _Proof, rng: np.random.Generator) -> float | None:
