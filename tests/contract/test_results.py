@@ -114,7 +114,6 @@ def results(y, p):
         QUADRATIC,
         rainproof.DecisionTask.from_costs(false_positive=1, false_negative=1 + p),
         rainproof.decisions.decide(p, task, np.arange(len(p)), capacity=1),
-        task.mixture(),
     ]
     found += rainproof.swap_regret([1, 0], [0.1, 0.9], task).swaps
     fitted = rainproof.Recalibrator(rng=0).fit(p, y)

@@ -38,7 +38,6 @@ def arrays(thing):
         lambda: rainproof.measures.soft_binned_profile(SAMPLE),
         lambda: rainproof.regret_curve(SAMPLE, grid=8),
         lambda: rainproof.choose_grid(SAMPLE),
-        TASK.mixture,
         lambda: rainproof.RoundingPolicy(TASK, 8, seed=5),
     ],
 )

@@ -174,7 +174,6 @@ def test_what_cannot_keep_costs_says_so():
         (lambda: RoundingPolicy(task, 8).decide_index(p, np.arange(60)), "the same in every case"),
         (lambda: task.best_response(p[:3]), r"one value for each of the 60 cases.*its shape is \(3,\)"),
         (lambda: task.best_response(0.3), r"its shape is \(\)"),
-        (lambda: task.mixture(), "the same in every case"),
         (lambda: rainproof.monitor([("a", y, p)], task=task), "the same in every case"),
         (lambda: rainproof.assess(Sample(y, p, by=y * 0).by_segment(), task=task), "pass y_true, y_prob and by"),
     ]:

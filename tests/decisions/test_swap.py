@@ -8,7 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from helpers import soft_binned_oracle
-from helpers.decision_oracle import Rounded, best_taken, brute_regret, rounded_taken, tasks
+from helpers.decision_oracle import Rounded, best_taken, brute_regret, mixture_weights, rounded_taken, tasks
 from helpers.strategies import powers, samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,11 +24,10 @@ both_ways = pytest.mark.parametrize("per", ["action", "prediction"])
 
 def integral(curve, task):
     """The regret curve against the task's mixture: limits from the left, as ties go up."""
-    mix = task.mixture()
-    total = mix.weight @ curve.points(mix.threshold)[1] if len(mix.threshold) else 0.0
-    mu, left, right = curve.breakpoints()
-    pieces = np.diff(mu) * (right[:-1] + left[1:]) / 2
-    return total + mix.density * pieces.sum()
+    if task.actions:
+        return mixture_weights(task) @ curve.points(np.array(task.thresholds))[1] if task.thresholds else 0.0
+    mu, left, right = curve.breakpoints()  # a quadratic task has all thresholds in equal parts
+    return 2 * (np.diff(mu) * (right[:-1] + left[1:]) / 2).sum()
 
 
 def decided(task, p):

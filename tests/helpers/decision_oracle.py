@@ -78,3 +78,9 @@ def tasks(draw, max_actions=3):
     k = draw(st.integers(2, max_actions))
     payoffs = draw(st.lists(st.tuples(numbers, numbers), min_size=k, max_size=k).filter(lambda u: len(set(u)) > 1))
     return rainproof.DecisionTask.from_payoffs(payoffs)
+
+
+def mixture_weights(task):
+    """The weight of each threshold in the mixture that a task is, as a share of its scale."""
+    chosen = np.array([task.payoffs[a] for a in task.order])
+    return np.diff(chosen[:, 1] - chosen[:, 0]) / task.scale

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
 from scipy.stats import beta, binom
 
 from rainproof import InputError, Sample, find_threshold
-from rainproof.inference.targets import _Counts, _Draws, _Proof, _short
+from rainproof.inference.targets import _evidence, _flagged, _Proof, _short
 from studies import targets as study
 
 DATA = Path(__file__).parents[2] / "docs" / "data"
@@ -108,7 +107,7 @@ def test_groups_weights_and_shares_are_bets_on_draws():
 def test_what_bets_make_of_draws_is_what_the_definition_says():
     y, p, group = np.array([1, 0, 1, 1, 0]), np.array([0.9, 0.8, 0.7, 0.2, 0.1]), np.array([0, 0, 1, 1, 1])
     weight = np.array([1.0, 2.0, 1.0, 1.0, 3.0])
-    bets = _Draws(Sample(y, p, groups=group, sample_weight=weight))
+    evidence = _evidence(Sample(y, p, groups=group, sample_weight=weight))
     for name, share in (("precision", 0.6), ("recall", 0.3), ("false_positive_rate", 0.4)):
         value = (
             {
@@ -121,7 +120,7 @@ def test_what_bets_make_of_draws_is_what_the_definition_says():
         )
         part = 0.3 if name == "recall" else 0.6
         wealth = np.prod([1 + 0.98 / part * value[group == k].sum() for k in range(2)])
-        assert bets.evidence(_Proof({name: share}, 0.05, None), 0.5) == pytest.approx(math.log(wealth))
+        assert evidence(_Proof({name: share}, 0.05, None), 0.5) == pytest.approx(math.log(wealth))
 
 
 def test_at_a_base_rate_two_exact_limits_prove_the_precision():
@@ -137,7 +136,7 @@ def test_at_a_base_rate_two_exact_limits_prove_the_precision():
     most = beta.ppf(0.975, alarms + 1, counts[3] - alarms)
     for rate in (0.1, 0.15, 0.2, 0.25):
         expected = least >= 0.5 / 0.5 * (1 - rate) / rate * most
-        assert _Proof({"precision": 0.5}, 0.05, rate).by_counts(counts) == expected
+        assert _Proof({"precision": 0.5}, 0.05, rate).by_counts("precision", counts) == expected
     assert "at the base rate 20%" in str(found)
     cells = find_threshold(Sample(y, p, base_rate=0.2).compress(256), precision=0.5)
     assert cells.threshold == pytest.approx(found.threshold, abs=0.1)
@@ -156,9 +155,9 @@ def test_a_compressed_sample_has_thresholds_at_the_edges_of_its_cells():
 
 
 def test_counts_know_how_many_rows_are_above():
-    counts = _Counts(Sample([0, 1, 1, 0, 1], [0.2, 0.5, 0.5, 0.7, 0.9]))
-    assert [counts.after(k) for k in range(6)] == [0.9, 0.7, 0.5, 0.5, 0.2, None]
-    assert_allclose([counts.events[0], counts.others[0], counts.events[2], counts.others[2]], [3, 2, 1, 1])
+    prob, events, others = _flagged(Sample([0, 1, 1, 0, 1], [0.2, 0.5, 0.5, 0.7, 0.9]))
+    assert prob.tolist() == [0.2, 0.5, 0.7, 0.9]
+    assert (events.tolist(), others.tolist()) == ([3, 3, 1, 1, 0], [2, 1, 1, 0, 0])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from rainproof.decisions.tasks import CaseTask as CaseTask
 from rainproof.decisions.tasks import DecisionTask as DecisionTask
 from rainproof.decisions.tasks import FiniteTask as FiniteTask
 from rainproof.decisions.tasks import QuadraticTask as QuadraticTask
-from rainproof.decisions.tasks import ThresholdMixture as ThresholdMixture
 from rainproof.decisions.values import forecast_value as forecast_value
 from rainproof.decisions.values import risk_coverage as risk_coverage
 

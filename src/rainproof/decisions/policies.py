@@ -528,7 +528,7 @@ class RoundingPolicy(Saved, Result):
         """Look up in the table what each p is rounded to, block by block, on several threads."""
         check_aligned(("p", p), ("ids", ids))
         prob = as_probabilities(p, "p") if self.recalibration is None else self.recalibration(p)
-        named = self._ids(ids, len(prob))
+        named = self._ids(ids, prob)
         out = np.empty(len(prob), table.dtype) if out is None else _check_out(out, len(prob), table.dtype)
         threads = max(1, min(available_threads(), len(prob) // _ROWS_PER_THREAD))
         edges = [len(prob) * part // threads for part in range(threads + 1)]
@@ -548,7 +548,7 @@ class RoundingPolicy(Saved, Result):
             raise error
         return out
 
-    def _ids(self, ids: ArrayLike | None, n: int) -> NDArray[Any] | None:
+    def _ids(self, ids: ArrayLike | None, prob: NDArray[Any]) -> NDArray[Any] | None:
         """Check the ids; return None for hard rounding, which does not use them."""
         if ids is None:
             if self.rounding == "soft":
@@ -558,8 +558,7 @@ class RoundingPolicy(Saved, Result):
                 )
             return None
         array = as_ids(ids)
-        if len(array) != n:
-            raise InputError(f"p and ids must have the same length; they have {n:,} and {len(array):,}")
+        check_same_length("p", prob, "ids", array)
         return array if self.rounding == "soft" else None
 
 

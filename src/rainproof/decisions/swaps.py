@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.core.arrays import Floats, read_only
+from rainproof.core.arrays import Floats
 from rainproof.core.cells import check_grid
 from rainproof.core.classes import as_classes
 from rainproof.core.curve import Chord, DecisionCurve, FlaggedCases, SwapCurve, Swaps
@@ -18,6 +18,7 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
 from rainproof.decisions.classes import ClassTask
 from rainproof.decisions.tasks import ActionSwap, DecisionTask, FiniteTask, Per, check_task, decision_with
+from rainproof.decisions.values import in_true_positives
 from rainproof.errors import InputError
 
 _ROUNDING = 1e-15  # losses up to this are rounding error
@@ -78,12 +79,7 @@ class RegretCurve(Result):
         Decision curve analysis counts in true positives per row; a false positive costs the odds
         ``mu / (1 - mu)``. At mu = 1 it is the limit from the left, infinite if the regret is not 0.
         """
-        if self.threshold[-1] < 1:
-            return read_only(self.regret / (1 - self.threshold))
-        inner = self.regret[:-1] / (1 - self.threshold[:-1])
-        # The last piece of the curve is a line; if it ends in 0, its ratio to 1 - mu is constant.
-        last = math.inf if self.regret[-1] > 0 else inner[-1]
-        return read_only(np.append(inner, last))
+        return in_true_positives(self.regret, self.threshold)
 
     def decision_curve(self, threshold: ArrayLike | None = None) -> DecisionCurve:
         """Return the decision curve at thresholds in [0, 1). Default: 0, 0.01, ..., 0.99, as far as in the range."""
@@ -386,7 +382,7 @@ def swap_regret(
 
     per action or per prediction, where q is the event rate at each distinct prediction (the prediction given to the
     response, before any rounding by it). Both are divided by ``task.scale``. For the best
-    response the second is the regret curve integrated against ``task.mixture()``, and at most CDL. For a quadratic
+    response the second is the regret curve integrated over the thresholds of the task, and at most CDL. For a quadratic
     task every distinct prediction is an action of its own, and both are :math:`\mathrm{E}[(p - q)^2]`.
 
     O(n log n), and O(k) for each distinct prediction with a `response`. On a compressed sample all rows of a cell

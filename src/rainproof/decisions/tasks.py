@@ -178,24 +178,6 @@ class ActionSwap(Result):
 _TWO = ("wait", "act")
 
 
-class ThresholdMixture(Result):
-    """A task as a mixture of thresholds: its regret is theirs, summed with these weights.
-
-    Attributes
-    ----------
-    threshold : ndarray
-        The thresholds.
-    weight : ndarray
-        The weight of each, as a share of the task's scale.
-    density : float
-        The weight per unit of threshold that is spread evenly over [0, 1]; 0 for a task with a list of actions.
-    """
-
-    threshold: Floats
-    weight: Floats
-    density: float
-
-
 class DecisionTask(Result, ABC):
     r"""A decision: its actions, and the payoff of each with the event and without it.
 
@@ -434,15 +416,6 @@ class DecisionTask(Result, ABC):
             Outcomes: 0 or 1.
         """
 
-    @abstractmethod
-    def mixture(self) -> ThresholdMixture:
-        r"""Return the thresholds that the task is a mixture of, each with its weight.
-
-        If every distinct prediction may be swapped, the regret as a share of `scale` is :math:`\int R(\mu-)\,d\nu`: R
-        is the regret curve (`rainproof.regret_curve`), at each threshold its limit from the left, as ties go to the
-        action for higher probabilities. Neither :math:`\int (1-\mu)\,d\nu` nor :math:`\int \mu\,d\nu` exceeds 1.
-        """
-
     @classmethod
     @abstractmethod
     def _from_dict(cls, data: Mapping[str, Any]) -> DecisionTask:
@@ -558,12 +531,6 @@ class FiniteTask(DecisionTask):
                 raise InputError(f"action must be one of {', '.join(map(repr, self.actions))}; it is {name!r}")
         index = np.array([self.actions.index(name) for name in names.ravel()], np.intp).reshape(names.shape)
         return self.matrix[index, outcome.astype(np.intp)]
-
-    def mixture(self) -> ThresholdMixture:
-        """Return the thresholds, each weighted by the change of ``U(a, 1) - U(a, 0)`` there as a share of `scale`."""
-        chosen = self.matrix[list(self.order)]
-        weight = np.diff(chosen[:, 1] - chosen[:, 0]) / self.scale
-        return ThresholdMixture(threshold=np.array(self.thresholds), weight=weight, density=0.0)
 
     @classmethod
     def _from_dict(cls, data: Mapping[str, Any]) -> FiniteTask:
@@ -780,10 +747,6 @@ class CaseTask(DecisionTask):
         unit = FiniteTask(actions=self.actions, payoffs=((0.0, -1.0), (-1.0, 0.0)), order=self.order, thresholds=(0.5,))
         return unit.payoff(action, y) * np.where(np.asarray(y) == 1, self.false_negative, self.false_positive)
 
-    def mixture(self) -> ThresholdMixture:
-        """Not defined: the weights of the thresholds depend on the outcomes of the cases that have them."""
-        raise InputError(f"mixture {_ONE_COST}")
-
     def to_dict(self) -> dict[str, Any]:
         """Return a summary in built-in types, ready for JSON: the costs themselves are not in it."""
         spread = {
@@ -905,10 +868,6 @@ class QuadraticTask(DecisionTask):
         """Return ``1 - (action - y)**2``; arrays of both are broadcast."""
         stated = check_probabilities(action, "action")
         return 1 - (stated - match_outcomes(stated, y)) ** 2
-
-    def mixture(self) -> ThresholdMixture:
-        """Return the mixture of all thresholds in equal parts."""
-        return ThresholdMixture(threshold=np.zeros(0), weight=np.zeros(0), density=2.0)
 
     @classmethod
     def _from_dict(cls, _data: Mapping[str, Any]) -> QuadraticTask:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -22,6 +23,16 @@ from rainproof.decisions.tasks import show_threshold
 Recalibration = Literal["isotonic", "given"]
 
 _ROUNDING = 1e-12  # values up to this share of the largest value of foresight are rounding error
+
+
+def in_true_positives(amount: Floats, threshold: Floats) -> Floats:
+    """Return a curve in true positives per row: over ``1 - mu``, at mu = 1 the limit from the left."""
+    if threshold[-1] < 1:
+        return read_only(amount / (1 - threshold))
+    inner = amount[:-1] / (1 - threshold[:-1])
+    # The last piece is a line; if it ends in 0, its ratio to 1 - mu is constant.
+    last = math.copysign(math.inf, amount[-1]) if amount[-1] else inner[-1]
+    return read_only(np.append(inner, last))
 
 
 class ForecastValue(Result):
@@ -74,12 +85,7 @@ class ForecastValue(Result):
 
         It is ``(value + max(0, event_rate - mu)) / (1 - mu)``; at mu = 1 the limit from the left.
         """
-        gain = self.value + np.maximum(0.0, self.event_rate - self.threshold)
-        if self.threshold[-1] < 1:
-            return read_only(gain / (1 - self.threshold))
-        inner = gain[:-1] / (1 - self.threshold[:-1])
-        # The last piece is a line; if it ends in 0, its ratio to 1 - mu is constant.
-        return read_only(np.append(inner, -np.inf if gain[-1] < 0 else inner[-1]))
+        return in_true_positives(self.value + np.maximum(0.0, self.event_rate - self.threshold), self.threshold)
 
     def __call__(self, threshold: ArrayLike) -> Any:
         """Return the value of acting on predictions that are at least the threshold, in [0, 1] or in the range."""

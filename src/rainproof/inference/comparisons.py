@@ -17,7 +17,7 @@ from rainproof.inference import options
 from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import weighted_sums
 from rainproof.inference.intervals import ENOUGH_ROWS, Ends, basic_ends, confidence_interval, no_ends, repeats_often
-from rainproof.inference.resampling import as_resampler, draw_many, drawn_together
+from rainproof.inference.resampling import as_resampler, draw_batches, drawn_together, each_time
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic
 from rainproof.measures.scores import LOSSES
 
@@ -199,7 +199,7 @@ def compare(
             ends = _both(a, b, measure, confidence_level, size, generator, progress)
         else:
             one, units = (_together if paired else _apart)(a, b, statistic)
-            draws = np.sort(draw_many(one, size, generator, progress, threads=statistic.threads)[:, 0])
+            draws = np.sort(draw_batches(each_time(one), size, generator, progress, threads=statistic.threads)[:, 0])
             if units > 1 and np.isfinite(draws).all():
                 ends = partial(basic_ends, value_a - value_b, draws, _student(units))
     low, high = ends(confidence_level)

@@ -87,11 +87,6 @@ class Influence:
         return bool(event.all() or not event.any())
 
     @cached_property
-    def draws(self) -> int | None:
-        """The number of groups with some weight; None without groups."""
-        return None if self.group is None else int(np.count_nonzero(np.bincount(self.group, self.share)))
-
-    @cached_property
     def _sizes(self) -> tuple[float, float]:
         """The sums of squares and of third powers of the draws' shares."""
         share = self.share if self.group is None else np.bincount(self.group, self.share)
@@ -160,10 +155,9 @@ class Influence:
             mean, square = float(share @ influence[some] / share.sum()), share * unit
             off = influence[some] - mean
             reach = np.array([off.min(), off.max()] if np.ptp(off) > 0 else [x - mean for x in unseen])
-            second += _few(self.effective(outcome)) * float(square @ off**2) + _UNSEEN * float(
-                ((reach * unit[0]) ** 2).sum()
-            )
-            third += float((square * unit) @ off**3) + _UNSEEN * float(((reach * unit[0]) ** 3).sum())
+            reach = reach * unit[0]
+            second += _few(self.effective(outcome)) * float(square @ off**2) + _UNSEEN * float((reach**2).sum())
+            third += float((square * unit) @ off**3) + _UNSEEN * float((reach**3).sum())
         return second, third
 
     def unseen_share(self, second: Any, alone: Any, reach: Any) -> Any:
@@ -176,11 +170,6 @@ class Influence:
         some = np.asarray(alone) > 1e-24 * row * reach**2
         ratio = np.divide(second, alone, out=np.full(np.shape(alone), np.inf), where=some)
         return np.clip(row * ratio, row, max(row, draw))
-
-    def ends(self, second: float, third: float, confidence_level: float) -> tuple[float, float]:
-        """The lowest and highest distance from an estimate, from its moments."""
-        low, high = skewed_ends(np.float64(second), np.float64(third), self.quantile(confidence_level))
-        return float(low), float(high)
 
     def interval(
         self,
@@ -195,10 +184,10 @@ class Influence:
 
         With `symmetric` it has all values that are in the skewed interval or in the symmetric one.
         """
-        second, third = self.moments(influence, unseen)
-        low, high = self.ends(second, third, confidence_level)
+        (second, third), quantile = self.moments(influence, unseen), self.quantile(confidence_level)
+        low, high = map(float, skewed_ends(np.float64(second), np.float64(third), quantile))
         if symmetric:
-            half = self.quantile(confidence_level) * math.sqrt(second)
+            half = quantile * math.sqrt(second)
             low, high = min(low, -half), max(high, half)
         return Interval(value=value, low=value + low, high=value + high, confidence_level=confidence_level)
 
@@ -459,14 +448,15 @@ def net_benefits(rows: Influence, mu: Floats, confidence_level: float) -> tuple[
             rate = np.ones(len(up)) if everyone else np.clip(part / total, 0.0, 1.0)
             spread = (total * rate * (1 - rate) * _few(total / unit) + _UNSEEN * unit * (not everyone)) * unit
             ends.append((payoff**2 * spread, payoff**3 * spread * unit * (1 - 2 * rate)))
-        low, high = skewed_ends(ends[0][0] + ends[1][0], ends[0][1] + ends[1][1], rows.quantile(confidence_level))
-        return value[place], np.maximum(value + low, -odds)[place], np.minimum(value + high, 1.0)[place]
-    second = alone = np.maximum(second, 0.0)
-    if rows.group is not None:
-        second, third = _powers_of_groups(rows, cell, odds, value)
-    far = np.stack([1 - value, -odds - value]) * rows.unseen_share(second, alone, 1 + odds)
-    second = rows.inflated(second) + _UNSEEN * (far**2).sum(axis=0)
-    low, high = skewed_ends(second, third + _UNSEEN * (far**3).sum(axis=0), rows.quantile(confidence_level))
+        second, third = ends[0][0] + ends[1][0], ends[0][1] + ends[1][1]
+    else:
+        second = alone = np.maximum(second, 0.0)
+        if rows.group is not None:
+            second, third = _powers_of_groups(rows, cell, odds, value)
+        far = np.stack([1 - value, -odds - value]) * rows.unseen_share(second, alone, 1 + odds)
+        second = rows.inflated(second) + _UNSEEN * (far**2).sum(axis=0)
+        third = third + _UNSEEN * (far**3).sum(axis=0)
+    low, high = skewed_ends(second, third, rows.quantile(confidence_level))
     return value[place], np.maximum(value + low, -odds)[place], np.minimum(value + high, 1.0)[place]
 
 

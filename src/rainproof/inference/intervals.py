@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import field, replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,16 @@ from rainproof.core.result import Interval
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference.options import Progress, Rng, Seed, as_seed, check_share, interval_resamples
-from rainproof.inference.resampling import Draw, Resampler, as_resampler, by_outcome, draw_many, quantile
+from rainproof.inference.resampling import (
+    Draw,
+    Drawing,
+    Resampler,
+    as_resampler,
+    by_outcome,
+    draw_batches,
+    each_time,
+    quantile,
+)
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic, bootstrapped
 
 _STEPS, _FINE_STEPS = 9, 33  # populations from calibrated to far beyond the estimate; the more for few predictions
@@ -30,7 +39,7 @@ Ends = Callable[[float], tuple[float, float]]
 """The ends of an interval, as a function of its confidence level."""
 
 Draws = Callable[..., Floats]
-"""A function that calls another for each draw: one row for each call (`draw_many`)."""
+"""A function that calls another for each draw: one row for each call."""
 
 
 def _percentile(_: Sample, atoms: Resampler, statistic: Statistic, __: Rng, draw: Draws) -> tuple[float, Ends]:
@@ -502,8 +511,8 @@ def confidence_interval(
         )
     value = float(statistic.function(sample))
 
-    def draw(one: Callable[[Rng], Sequence[float] | Floats], width: int = 1) -> Floats:
-        return draw_many(one, size, generator, progress, width=width, threads=statistic.threads)
+    def draw(one: Drawing, width: int = 1) -> Floats:
+        return draw_batches(each_time(one), size, generator, progress, width=width, threads=statistic.threads)
 
     fit = METHODS[chosen] if atoms.units >= _LEAST else None
     corrected, ends = (value, no_ends) if fit is None else fit(sample, atoms, statistic, generator, draw)

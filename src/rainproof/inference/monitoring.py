@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from functools import reduce
 from itertools import pairwise
 from operator import add
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from rainproof.inference.options import Progress, check_share
 from rainproof.inference.sequential import Bet, Detector, RangeSums, bet
 
 Every = Literal["hour", "day", "week", "month"]
+_State = tuple[float, float, bool]  # of a detector after a period: its evidence, its e-value, whether it is in alarm
 Periods = Sample | Segments | Mapping[str, Sample | Segments] | Sequence[tuple[str, Sample | Segments]]
 _LENGTHS = {"hour": 13, "day": 10, "week": 10, "month": 7}  # characters of 2026-03-02 14:05
 _FEW = 0.05  # of the rows: such a side of a map says nothing, and the other side all
@@ -124,13 +125,13 @@ class DetectedChange(Result):
     index: int
     alarm: str
     alarm_index: int
-    ended: str | None
-    ended_index: int | None
-    recovered: str | None
-    recovered_index: int | None
+    ended: str | None = None
+    ended_index: int | None = None
+    recovered: str | None = None
+    recovered_index: int | None = None
     evidence: float
     bet: Bet
-    rates: tuple[RangeRates, ...]
+    rates: tuple[RangeRates, ...] = ()
 
     def __str__(self) -> str:
         now = self.recovered is None
@@ -223,19 +224,8 @@ class MonitoringResult(Result):
             says, happens = (f"{100 * share:.3g}%" for share in (w.mean_prediction, w.event_rate))
             bound = "-" if w.bound is None else at_most(w.bound)
             cost = [] if w.cost is None else [f"{w.cost:.4g}"]
-            mark = marks.get(at, "in alarm" if w.in_alarm else "")
-            line = [
-                w.label,
-                f"{w.n:,}",
-                says,
-                happens,
-                f"{100 * w.value:.2f}%",
-                bound,
-                *cost,
-                f"{w.evidence:.3g}",
-                mark,
-            ]
-            table.append(line)
+            numbers = [f"{w.n:,}", says, happens, f"{100 * w.value:.2f}%", bound, *cost, f"{w.evidence:.3g}"]
+            table.append([w.label, *numbers, marks.get(at, "in alarm" if w.in_alarm else "")])
         return "\n".join(aligned(table, left={0, len(table[0]) - 1}))
 
     def sentences(self, *, dependent: str = "dependent=True", commands: Sequence[str] = ()) -> list[str]:
@@ -441,14 +431,6 @@ def monitor(
         )
 
 
-class _State(NamedTuple):
-    """The detector after a period."""
-
-    evidence: float
-    e_value: float
-    in_alarm: bool
-
-
 def _watch(
     periods: Mapping[str, Sample], positions: Sequence[int], detector: Detector, step: Callable[[], None]
 ) -> tuple[tuple[DetectedChange, ...], list[_State]]:
@@ -465,13 +447,8 @@ def _watch(
                 index=positions[first],
                 alarm=labels[at],
                 alarm_index=positions[at],
-                ended=None,
-                ended_index=None,
-                recovered=None,
-                recovered_index=None,
                 evidence=detector.evidence,
                 bet=bet(detector.alarm),
-                rates=(),
             )
             changes.append(change)
         elif turned:
@@ -483,7 +460,7 @@ def _watch(
                 recovered=labels[at],
                 recovered_index=positions[at],
             )
-        states.append(_State(detector.evidence, detector.e_value, detector.alarm is not None))
+        states.append((detector.evidence, detector.e_value, detector.alarm is not None))
         step()
     found = [
         replace(change, rates=_rates(change.bet, reduce(add, samples[slice(*span)])))
@@ -494,8 +471,8 @@ def _watch(
 
 def _line(label: str, sample: Sample, state: _State, task: FiniteTask | None, level: float | None) -> MonitoringWindow:
     """One line of the table; without a level there is no bound."""
-    found = guarantee(sample, confidence_level=level or 0.5)
-    cost = None
+    found, cost = guarantee(sample, confidence_level=level or 0.5), None
+    evidence, e_value, in_alarm = state
     if task is not None:
         event, prob, weight, _ = sample._cells.rows()
         cost = -float(weight @ task.matrix[task.best_index(prob), event]) / sample.total_weight + 0.0  # no -0
@@ -508,9 +485,9 @@ def _line(label: str, sample: Sample, state: _State, task: FiniteTask | None, le
         bound=None if level is None else found.bound,
         grid=found.grid or 0,
         cost=cost,
-        evidence=state.evidence,
-        e_value=state.e_value,
-        in_alarm=state.in_alarm,
+        evidence=evidence,
+        e_value=e_value,
+        in_alarm=in_alarm,
     )
 
 

@@ -20,7 +20,7 @@ from rainproof.errors import InputError
 from rainproof.inference import options
 from rainproof.inference.bounds import BoundInputs, extremes, hoeffding, loss_at_most
 from rainproof.inference.guarantees import default_grids
-from rainproof.inference.resampling import as_resampler, draw_many
+from rainproof.inference.resampling import as_resampler, draw_batches, each_time
 from rainproof.inference.statistics import Measuring, as_statistic, as_test_statistic
 
 Alternative = Literal["overconfident", "underconfident", "too_high", "too_low"]
@@ -176,7 +176,8 @@ def minimum_detectable(
         nonlocal done
         coin, same = atoms.coin(chance), np.random.default_rng(key)
         told = None if progress is None else partial(options.shifted, progress, done, size * (_STEPS + 2))
-        found = draw_many(lambda stream: [evaluate(atoms.redraw(stream, coin))], size, same, told)[:, 0]
+        one = each_time(lambda stream: [evaluate(atoms.redraw(stream, coin))])
+        found = draw_batches(one, size, same, told)[:, 0]
         done += size
         return found
 

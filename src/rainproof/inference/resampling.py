@@ -18,22 +18,13 @@ from rainproof.inference._draws import added_up, binomials, compared, multinomia
 from rainproof.inference._soft_sums import run_sums
 from rainproof.inference.options import BLOCK, Progress, Rng, spawned
 
+Drawing = Callable[[Rng], Sequence[float] | Floats]
+"""A function that draws once: a row of values."""
 
-def draw_many(
-    one: Callable[[Rng], Sequence[float] | Floats],
-    size: int,
-    rng: Rng,
-    progress: Progress | None = None,
-    *,
-    width: int = 1,
-    threads: int = 1,
-) -> Floats:
-    """Call `one` `size` times, each block of calls with its own stream of random numbers; one row per call."""
 
-    def some(stream: Rng, times: int) -> list[Sequence[float] | Floats]:
-        return [one(stream) for _ in range(times)]
-
-    return draw_batches(some, size, rng, progress, width=width, threads=threads)
+def each_time(one: Drawing) -> Callable[[Rng, int], list[Sequence[float] | Floats]]:
+    """Return the function that calls this one as often as there are draws, for `draw_batches`."""
+    return lambda stream, times: [one(stream) for _ in range(times)]
 
 
 def draw_batches(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
@@ -298,7 +298,7 @@ class _Proof:
     delta: float
     base_rate: float | None
 
-    def _trials(self, name: str, numbers: _Numbers) -> tuple[Any, Any, float]:
+    def trials(self, name: str, numbers: _Numbers) -> tuple[Any, Any, float]:
         """Successes, trials, and the share of successes to be proven."""
         hits, alarms, events, others = numbers
         share = self.targets[name]
@@ -306,28 +306,22 @@ class _Proof:
             return hits, hits + alarms, share
         return (hits, events, share) if name == "recall" else (others - alarms, others, 1 - share)
 
-    @property
-    def _ratio(self) -> float | None:
-        """How many times the false positive rate recall must be for the precision, at the base rate."""
-        if self.base_rate is None or "precision" not in self.targets:
+    def ratio(self, name: str) -> float | None:
+        """For the precision at a base rate, how many times the false positive rate recall must be; else None."""
+        if self.base_rate is None or name != "precision":
             return None
-        odds = self.targets["precision"] / (1 - self.targets["precision"])
+        odds = self.targets[name] / (1 - self.targets[name])
         return odds * (1 - self.base_rate) / self.base_rate
 
-    def by_counts(self, numbers: _Numbers) -> bool:
-        """Whether numbers of independent rows prove all targets."""
-        for name in self.targets:
-            if name == "precision" and self._ratio is not None:
-                hits, alarms, events, others = numbers
-                least = betaincinv(hits, events - hits + 1, self.delta / 2) if hits > 0 else 0.0
-                most = betaincinv(alarms + 1, others - alarms, 1 - self.delta / 2) if alarms < others else 1.0
-                if not least >= self._ratio * most:
-                    return False
-            else:
-                good, trials, share = self._trials(name, numbers)
-                if not (good > 0 and betainc(good, trials - good + 1, share) <= self.delta):
-                    return False
-        return True
+    def by_counts(self, name: str, numbers: _Numbers) -> bool:
+        """Whether numbers of independent rows prove a target."""
+        if (ratio := self.ratio(name)) is not None:
+            hits, alarms, events, others = numbers
+            least = betaincinv(hits, events - hits + 1, self.delta / 2) if hits > 0 else 0.0
+            most = betaincinv(alarms + 1, others - alarms, 1 - self.delta / 2) if alarms < others else 1.0
+            return bool(least >= ratio * most)
+        good, trials, share = self.trials(name, numbers)
+        return bool(good > 0 and betainc(good, trials - good + 1, share) <= self.delta)
 
     def margin(self, numbers: _Numbers, scale: float) -> tuple[Floats, Floats]:
         """By how much estimated numbers, so many times over, would be proof on average: the least over the targets.
@@ -336,14 +330,14 @@ class _Proof:
         """
         found = []
         for name in self.targets:
-            if name == "precision" and self._ratio is not None:
+            if (ratio := self.ratio(name)) is not None:
                 hits, alarms, events, others = numbers
                 recall, rate = (hits + 0.5) / (events + 1), (alarms + 0.5) / (others + 1)
                 spread = (1 - recall) / (recall * (events + 1)) + (1 - rate) / (rate * (others + 1))
-                gap = np.log(recall / (self._ratio * rate)) + ndtri(self.delta / 2) * np.sqrt(spread / scale)
+                gap = np.log(recall / (ratio * rate)) + ndtri(self.delta / 2) * np.sqrt(spread / scale)
                 found.append((gap, np.sqrt(spread)))
             else:
-                good, trials, share = self._trials(name, numbers)
+                good, trials, share = self.trials(name, numbers)
                 enough = np.maximum(np.floor(trials * scale), 1.0)
                 least = np.ceil(bdtrik(1 - self.delta, enough, share) - 1e-9) + 0.5  # half of the way to proof
                 part = (good + share) / (trials + 1)
@@ -353,59 +347,56 @@ class _Proof:
         return np.take_along_axis(gaps, first, 0)[0], np.take_along_axis(spreads, first, 0)[0]
 
 
-class _Counts:
-    """How many rows are flagged, of independent rows."""
-
-    def __init__(self, sample: Sample) -> None:
-        table = sample.distinct()
-        each = sample.total_weight / sample.n
-        self.prob = table.prob
-        self.events, self.others = (
-            np.append(np.cumsum(np.rint(mass / each)[::-1])[::-1], 0.0) for mass in (table.positive, table.negative)
-        )
-
-    def __call__(self, proof: _Proof, threshold: float) -> bool:
-        at = int(np.searchsorted(self.prob, threshold))
-        return proof.by_counts((self.events[at], self.others[at], self.events[0], self.others[0]))
-
-    def after(self, number: int) -> float | None:
-        """The largest prediction but so many; None if there are not as many."""
-        at = len(self.prob) - int(np.searchsorted((self.events + self.others)[::-1], number, "right"))
-        return float(self.prob[at]) if at >= 0 else None
+def _independent(sample: Sample) -> bool:
+    """Whether rows of equal weight are drawn one by one, so that their numbers are proof."""
+    weight = sample.sample_weight
+    uneven = sample.counts is None and weight is not None and bool(np.ptp(weight[weight > 0]) > 0)
+    return sample._group is None and not uneven
 
 
-class _Draws:
-    """Bets on whole draws, of rows in groups, with weights, or whose outcomes are shares."""
+def _flagged(sample: Sample) -> tuple[Floats, Floats, Floats]:
+    """The distinct predictions, and how many events and other rows are flagged from each on; beyond the last, none."""
+    table, each = sample.distinct(), sample.total_weight / sample.n
+    events, others = (
+        np.append(np.cumsum(np.rint(mass / each)[::-1])[::-1], 0.0) for mass in (table.positive, table.negative)
+    )
+    return table.prob, events, others
 
-    def __init__(self, sample: Sample) -> None:
-        self.prob, self.event = sample.prob, sample.event
-        self.group = np.arange(len(self.prob)) if sample._group is None else sample._group
-        weight = np.bincount(self.group, sample.mass)
-        self.stake, self.count = sample.mass / weight.max(), int(np.count_nonzero(weight))
 
-    def __call__(self, proof: _Proof, threshold: float) -> bool:
-        return self.evidence(proof, threshold) >= -math.log(proof.delta)
+def _evidence(sample: Sample) -> Callable[[_Proof, float], float]:
+    """What bets on whole draws at a threshold make of 1, as a logarithm: the least over the targets."""
+    event, group = sample.event, np.arange(len(sample.prob)) if sample._group is None else sample._group
+    weight = np.bincount(group, sample.mass)
+    stake, count = sample.mass / weight.max(), int(np.count_nonzero(weight))
 
-    def evidence(self, proof: _Proof, threshold: float) -> float:
-        """The logarithm of what the bets at a threshold have made of 1: the least over the targets."""
-        flagged, event, least = self.prob >= threshold, self.event, math.sqrt(-2 * math.log(proof.delta) / self.count)
+    def evidence(proof: _Proof, threshold: float) -> float:
+        flagged, least = sample.prob >= threshold, math.sqrt(-2 * math.log(proof.delta) / count)
         bets = 2.0 ** -np.arange(max(1.0, 1 - math.log2(min(least, 1.0))))
         found = []
         for name in proof.targets:
             hits, alarms = flagged & event, flagged & ~event
-            good, trial, share = proof._trials(name, (hits * 1.0, alarms * 1.0, event * 1.0, ~event * 1.0))
-            gain = np.bincount(self.group, self.stake * (good - share * trial))
+            good, trial, share = proof.trials(name, (hits * 1.0, alarms * 1.0, event * 1.0, ~event * 1.0))
+            gain = np.bincount(group, stake * (good - share * trial))
             logs = np.log1p(bets[:, None] * (0.98 / share) * gain).sum(axis=1)
             found.append(float(np.logaddexp.reduce(logs)) - math.log(len(bets)))
         return min(found)
 
+    return evidence
 
-def _tester(sample: Sample) -> _Counts | _Draws:
-    weight = sample.sample_weight
-    uneven = sample.counts is None and weight is not None and bool(np.ptp(weight[weight > 0]) > 0)
-    if sample._group is None and not uneven:
-        return _Counts(sample)
-    return _Draws(sample)
+
+def _tester(sample: Sample) -> Callable[[_Proof, float], bool]:
+    """Return whether these rows prove all targets at a threshold: by numbers, or by bets on draws."""
+    if not _independent(sample):
+        evidence = _evidence(sample)
+        return lambda proof, threshold: evidence(proof, threshold) >= -math.log(proof.delta)
+    prob, events, others = _flagged(sample)
+
+    def test(proof: _Proof, threshold: float) -> bool:
+        at = int(np.searchsorted(prob, threshold))
+        numbers = events[at], others[at], events[0], others[0]
+        return all(proof.by_counts(name, numbers) for name in proof.targets)
+
+    return test
 
 
 def _last_proven(sample: Sample, proof: _Proof) -> float | None:
@@ -427,16 +418,17 @@ def _proven_by_choice(sample: Sample, proof: _Proof, rng: np.random.Generator) -
     thresholds, flagged, hits = _expected(chooser)
     gap, spread = proof.margin((hits, flagged - hits, hits[-1], flagged[-1] - hits[-1]), scale)
     first = int(np.argmax(gap / (spread * math.sqrt(1 + 1 / scale))))
-    alone = list(proof.targets) == ["precision"] and proof.base_rate is None and isinstance(test, _Counts)
+    alone = list(proof.targets) == ["precision"] and proof.base_rate is None and _independent(judge)
     if alone and flagged[first] < _SURE and flagged[first] == first + 1:
         number = np.arange(1.0, max(2.0, _SURE * scale))
         share_of_flagged = np.interp(number / scale, np.append(0.0, flagged), np.append(0.0, hits)) * scale / number
         expected = number / scale * share_of_flagged
         gap, spread = proof.margin((expected, number / scale - expected, hits[-1], flagged[-1] - hits[-1]), scale)
-        below = test.after(int(number[np.argmax(gap / spread)])) if isinstance(test, _Counts) else None
-        if below is None:
+        prob, events, others = _flagged(judge)
+        rows = int(np.searchsorted((events + others)[::-1], number[np.argmax(gap / spread)], "right"))
+        if rows > len(prob):  # there are not as many
             return None
-        threshold = _short(below, up=True, grid=sample.grid, above=True)
+        threshold = _short(float(prob[-rows]), up=True, grid=sample.grid, above=True)
         return threshold if test(proof, threshold) else None
     found = None
     for threshold in thresholds[first:].tolist():
@@ -475,10 +467,10 @@ def _short(threshold: float, *, up: bool, grid: int | None, above: bool = False)
 
 def _rows_needed(sample: Sample, proof: _Proof) -> int | None:
     """With how many rows about half of the samples would prove a threshold, if these rows tell it."""
-    test = _tester(sample)
     thresholds, flagged, hits = _expected(sample)
-    if isinstance(test, _Draws):
-        most = max(test.evidence(proof, threshold) for threshold in thresholds[::8].tolist())
+    if not _independent(sample):
+        evidence = _evidence(sample)
+        most = max(evidence(proof, threshold) for threshold in thresholds[::8].tolist())
         needed = -math.log(proof.delta) / most if most > 0 else math.inf
         return math.ceil(sample.n * needed / (1 - _CHOOSING)) if needed < _MOST else None
     numbers = hits, flagged - hits, hits[-1], flagged[-1] - hits[-1]

@@ -20,15 +20,7 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
 from rainproof.errors import InputError, ResolutionWarning
 from rainproof.inference.options import Progress, Rng, Seed, as_seed, check_resamples, check_share, spawned
-from rainproof.inference.resampling import (
-    Draw,
-    DrawnLater,
-    ResamplerByOutcome,
-    as_resampler,
-    by_outcome,
-    draw_batches,
-    quantile,
-)
+from rainproof.inference.resampling import Draw, DrawnLater, as_resampler, by_outcome, draw_batches, quantile
 from rainproof.inference.statistics import (
     STATISTICS,
     Evaluate,
@@ -334,17 +326,6 @@ def too_coarse(null_mean: float, cells: int) -> tuple[str, ...]:
     )
 
 
-class _AtBaseRate:
-    """A measure of rows that are redrawn at the event rate that they have, for a population with another one."""
-
-    def __init__(self, statistic: Statistic, atoms: ResamplerByOutcome) -> None:
-        self._evaluate, self._atoms = statistic.on(atoms), atoms
-
-    def many(self, draw: Draw) -> Floats:
-        """Return the measure of each row of ``draw.positive``, which has numbers of events."""
-        return np.array([self._evaluate(self._atoms.weighed(events)) for events in draw.positive])
-
-
 def redrawn(
     sample: Sample, statistics: Sequence[Statistic], size: int, rng: Rng | list[Rng], progress: Progress | None = None
 ) -> tuple[Floats, Floats]:
@@ -355,16 +336,20 @@ def redrawn(
         atoms = replace(atoms, prob=rated.here(atoms.prob))
     if all(map(_is_built_in, statistics)):
         atoms = with_fewer_cells(atoms)
-    functions: list[Evaluate | _AtBaseRate] = [
-        _AtBaseRate(one, rated) if rated is not None and not _is_built_in(one) else one.on(atoms) for one in statistics
-    ]
-    coin = atoms.coin(atoms.prob)
-
-    pooled = [function for function in functions if type(function) is Evaluate]
+    coin, evaluate = (
+        atoms.coin(atoms.prob),
+        [one.on(atoms if _is_built_in(one) else rated or atoms) for one in statistics],
+    )
+    pooled = [each for each in evaluate if type(each) is Evaluate]
 
     def values(draw: Draw) -> Floats:
-        shared = pooled[0].samples(draw) if pooled else []
-        columns = [each.of(shared) if type(each) is Evaluate else each.many(draw) for each in functions]
+        shared = pooled[0].samples(draw) if pooled and rated is None else []
+        columns = []
+        for one, each in zip(statistics, evaluate, strict=True):
+            if rated is not None and not _is_built_in(one):  # of the population, by numbers of events
+                columns.append(np.array([each(rated.weighed(events)) for events in draw.positive]))
+            else:
+                columns.append(each.of(shared) if type(each) is Evaluate else each.many(draw))
         return np.stack(columns, axis=1)
 
     draws = draw_batches(
@@ -372,7 +357,7 @@ def redrawn(
         size,
         rng,
         progress,
-        width=len(functions),
+        width=len(statistics),
         threads=min(statistic.threads for statistic in statistics) if size * len(atoms.prob) >= _DRAWS_AT_ONCE else 1,
         at_once=max(1 if atoms.tossed else _CELLS_AT_ONCE, _DRAWS_AT_ONCE // len(atoms.prob)),
     )
