@@ -8,16 +8,10 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rainproof.core import door
 from rainproof.core.arrays import Floats, available_threads, freeze, run_in_threads
 from rainproof.core.cells import LARGEST_GRID, Rounding, check_grid, check_rounding, split
-from rainproof.core.door import (
-    ColumnNames,
-    as_probabilities,
-    check_aligned,
-    check_same_length,
-    explain_probabilities,
-    refuse_masked,
-)
+from rainproof.core.door import ColumnNames
 from rainproof.core.files import Saved, check_document, document
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import Result
@@ -39,7 +33,7 @@ _HINTS = {
 
 def as_ids(ids: ArrayLike) -> NDArray[Any]:
     """Return ids as an array of integers, text or objects; of a list as objects, as NumPy would unify their types."""
-    refuse_masked(ids, "ids")
+    door.refuse_masked(ids, "ids")
     array = np.asarray(ids, None if hasattr(ids, "__array__") else np.object_)
     if array.ndim != 1:
         raise InputError(f"ids must be one-dimensional; its shape is {array.shape}")
@@ -137,7 +131,7 @@ def decide(
     (['wait', 'act', 'act', 'wait'], 3, 17.5)
     """
     two = as_two_actions(check_task(task), "decide")
-    check_aligned(("p", p), ("ids", ids))
+    door.check_aligned(("p", p), ("ids", ids))
     prob = checked_probabilities(p).astype(np.float64)
     acts = two.best_index(prob) == two.order[-1]
     one_more, wanted = 0.0, int(acts.sum())
@@ -147,7 +141,7 @@ def decide(
         if ids is None:
             raise InputError("ids is missing: with a capacity, a lottery by id decides between equal gains")
         named = as_ids(ids)
-        check_same_length("p", prob, "ids", named)
+        door.check_same_length("p", prob, "ids", named)
         words = names(named)
         if words is None:
             raise cast("InputError", explain_ids(named))
@@ -526,8 +520,8 @@ class RoundingPolicy(Saved, Result):
         self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any], out: NDArray[Any] | None = None
     ) -> NDArray[Any]:
         """Look up in the table what each p is rounded to, block by block, on several threads."""
-        check_aligned(("p", p), ("ids", ids))
-        prob = as_probabilities(p, "p") if self.recalibration is None else self.recalibration(p)
+        door.check_aligned(("p", p), ("ids", ids))
+        prob = door.as_probabilities(p, "p") if self.recalibration is None else self.recalibration(p)
         named = self._ids(ids, prob)
         out = np.empty(len(prob), table.dtype) if out is None else _check_out(out, len(prob), table.dtype)
         threads = max(1, min(available_threads(), len(prob) // _ROWS_PER_THREAD))
@@ -543,7 +537,7 @@ class RoundingPolicy(Saved, Result):
             return True
 
         if not run_in_threads(work, threads):
-            error = explain_probabilities(prob, _NAMES) or explain_ids(cast("NDArray[Any]", named))
+            error = door.explain_probabilities(prob, _NAMES) or explain_ids(cast("NDArray[Any]", named))
             assert error is not None
             raise error
         return out
@@ -558,7 +552,7 @@ class RoundingPolicy(Saved, Result):
                 )
             return None
         array = as_ids(ids)
-        check_same_length("p", prob, "ids", array)
+        door.check_same_length("p", prob, "ids", array)
         return array if self.rounding == "soft" else None
 
 

@@ -11,21 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rainproof.core import door
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import ClassSample, as_classes
-from rainproof.core.door import (
-    BaseRate,
-    ColumnNames,
-    ThresholdRange,
-    check_aligned,
-    check_label,
-    check_range,
-    class_columns,
-    named_columns,
-    rows_by_segment,
-    spelled,
-    spelled_key,
-)
+from rainproof.core.door import BaseRate, ColumnNames, ThresholdRange
 from rainproof.core.files import Saved, check_document, document
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import plain
@@ -36,38 +25,11 @@ from rainproof.core.text import rows as rows_text
 from rainproof.decisions.classes import ClassTask
 from rainproof.errors import InputError
 from rainproof.inference.options import Seed, as_seed, check_share
+from rainproof.recalibration import classes, export, selection
 from rainproof.recalibration.certificate import Certificate, HeldOutRates, SegmentMap, certify, correct, held_out_rates
-from rainproof.recalibration.classes import (
-    CLASS_METHODS,
-    UNCHANGED,
-    ClassCertificate,
-    ClassMap,
-    CrossFitted,
-    certify_classes,
-    classes_as_onnx,
-    divide_classes,
-)
-from rainproof.recalibration.export import (
-    as_onnx,
-    as_sql,
-    columns_of,
-    list_of,
-    number_of,
-    range_of,
-    record_of,
-    segment_of,
-)
+from rainproof.recalibration.classes import ClassCertificate, ClassMap
 from rainproof.recalibration.methods import IDENTITY, METHODS
-from rainproof.recalibration.selection import (
-    CERTIFIED,
-    FEWEST_OF_AN_OUTCOME,
-    Candidate,
-    Division,
-    cannot_fit,
-    divide,
-    mean_map,
-    read_rows,
-)
+from rainproof.recalibration.selection import Candidate, Division
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -115,8 +77,8 @@ def proven(certificate: Certificate | None, n: int, groups: int | None) -> str:
         return str(certificate)
     fitted, draws = (rows_text(n), "rows") if groups is None else (f"{groups:,} groups of rows", "groups")
     return (
-        f"No certificate: the map is fitted to all {fitted}. With fewer than {CERTIFIED:,} {draws} a certificate would "
-        "say next to nothing, and cost a quarter of them."
+        f"No certificate: the map is fitted to all {fitted}. With fewer than {selection.CERTIFIED:,} {draws} a "
+        "certificate would say next to nothing, and cost a quarter of them."
     )
 
 
@@ -327,14 +289,14 @@ class Recalibrator(Saved):
                 return self
         if task is not None:
             raise InputError("task is for more than two classes: of one event, every decision is certified")
-        if class_columns(p) == 2:
+        if door.class_columns(p) == 2:
             if pos_label is not None:
                 raise InputError("pos_label is for one column: of two classes, the event is the second one")
             p, y = Sample(y, p, sample_weight=sample_weight, labels=labels), None  # type: ignore[arg-type]
             sample_weight = None
         elif labels is not None:
             raise InputError("labels are for predictions with a column for each class; p has one column")
-        self._fit(read_rows(p, y, sample_weight, pos_label, groups, by, base_rate))
+        self._fit(selection.read_rows(p, y, sample_weight, pos_label, groups, by, base_rate))
         return self
 
     def _fit(self, rows: Sample | Segments, *, hold_out: bool | None = None) -> Division | None:
@@ -343,12 +305,12 @@ class Recalibrator(Saved):
         By default rows are held out for a certificate if there are enough.
         """
         methods = _check_methods(self.methods)
-        level, within = check_share(self.confidence_level, "confidence_level"), check_range(self.threshold_range)
+        level, within = check_share(self.confidence_level, "confidence_level"), door.check_range(self.threshold_range)
         (rng,) = as_seed(self.rng)[0].spawn(1)  # not the generator itself: it may have drawn the rows
         by = rows.by if isinstance(rows, Segments) else None
         sample = rows.pooled if isinstance(rows, Segments) else rows
-        if (cannot := cannot_fit(rows)) is not None:  # all rows can certify what the original probabilities do
-            warnings.warn(cannot, stacklevel=3)
+        if (cannot := selection.cannot_fit(rows)) is not None:
+            warnings.warn(cannot, stacklevel=3)  # all rows can certify what the original probabilities do
             held = [(sample._floor() if sample._divisible else sample, IDENTITY)]
             self.certificate_ = certify(held, None, level, within)
             self.method_, self.candidates_, self.segments_, self.map_ = "none", (), (), IDENTITY
@@ -356,11 +318,11 @@ class Recalibrator(Saved):
             self.n_, self.groups_ = sample.n, sample.groups
             return None
         if hold_out is None:
-            rarer = CERTIFIED if sample._rates is None else min(sample._events, sample.n - sample._events)
-            hold_out = sample.n_draws >= CERTIFIED and rarer >= FEWEST_OF_AN_OUTCOME
-        whole, segments = divide(rows, rng, hold_out=hold_out)
+            rarer = selection.CERTIFIED if sample._rates is None else min(sample._events, sample.n - sample._events)
+            hold_out = sample.n_draws >= selection.CERTIFIED and rarer >= selection.FEWEST_OF_AN_OUTCOME
+        whole, segments = selection.divide(rows, rng, hold_out=hold_out)
         _check_segments(segments)
-        found, candidates = mean_map(whole, methods)
+        found, candidates = selection.mean_map(whole, methods)
         maps, judged = correct(found, segments, level, within)
         certificate, rates = None, None
         if hold_out:
@@ -371,28 +333,28 @@ class Recalibrator(Saved):
         # Nothing is assigned before all is computed: a map never stands beside the certificate of another.
         self.certificate_, self._rates = certificate, rates
         self.candidates_, self.method_, self.map_ = candidates, MEAN if len(methods) > 1 else methods[0], found
-        self._by, self._maps, self.segments_ = by, {spelled_key(key): own for key, own in maps.items()}, judged
+        self._by, self._maps, self.segments_ = by, {door.spelled_key(key): own for key, own in maps.items()}, judged
         self.n_ = sample.n - sum(part.n for part in whole.held_out)
         self.groups_ = sample.groups and sample.groups - sum(part.groups or 0 for part in whole.held_out)
         return whole
 
     def _fit_classes(self, sample: ClassSample, task: ClassTask | None = None) -> ClassSample | None:
         """Fit the map of several classes, and return the rows held out, if any: none are kept."""
-        methods = _check_methods(self.methods, CLASS_METHODS)
-        if check_range(self.threshold_range) is not None:
+        methods = _check_methods(self.methods, classes.CLASS_METHODS)
+        if door.check_range(self.threshold_range) is not None:
             raise InputError("threshold_range is for one event: not for several classes")
         level = check_share(self.confidence_level, "confidence_level")
         (rng,) = as_seed(self.rng)[0].spawn(1)
         if task is not None:
             task._check(sample)
-        if (cannot := cannot_fit(sample)) is not None:
+        if (cannot := selection.cannot_fit(sample)) is not None:
             warnings.warn(cannot, stacklevel=3)
-            found, fitted, held = ClassMap(classes=sample.classes, parts=(UNCHANGED,)), sample, None
+            found, fitted, held = ClassMap(classes=sample.classes, parts=(classes.UNCHANGED,)), sample, None
             candidates: tuple[Candidate, ...] = ()
         else:
-            fitted, fold, held = divide_classes(sample, rng, hold_out=sample.n_draws >= CERTIFIED)
-            found, candidates = CrossFitted(fitted, methods, fold).mean()
-        certificate = None if held is None else certify_classes(held, fitted, found, level, task)
+            fitted, fold, held = classes.divide_classes(sample, rng, hold_out=sample.n_draws >= selection.CERTIFIED)
+            found, candidates = classes.CrossFitted(fitted, methods, fold).mean()
+        certificate = None if held is None else classes.certify_classes(held, fitted, found, level, task)
         self.certificate_, self._rates, self.map_, self.candidates_ = certificate, None, found, candidates
         self.method_ = "none" if not candidates else MEAN if len(candidates) > 1 else candidates[0].method
         self._by, self._maps, self.segments_, self.n_, self.groups_ = None, {}, (), fitted.n, fitted.groups
@@ -426,16 +388,16 @@ class Recalibrator(Saved):
             )
         if isinstance(self.map_, ClassMap):
             return self.map_(p)
-        if class_columns(p) == 2:
+        if door.class_columns(p) == 2:
             event = self.predict(Sample([0] * len(p), p).y_prob, by=by, unseen=unseen)  # type: ignore[arg-type]
             return np.stack([1 - event, event], axis=1)
         prob = checked_probabilities(p)
         if by is None:
             return self._predict(prob, {})
-        check_aligned(("p", p), *named_columns(by))
+        door.check_aligned(("p", p), *door.named_columns(by))
         if isinstance(by, Mapping) and self._by is not None and set(by) == set(self._by):
             by = {name: by[name] for name in self._by}
-        names, places = rows_by_segment(by, len(prob))
+        names, places = door.rows_by_segment(by, len(prob))
         if names != self._by:
             raise InputError(f"by must name {', '.join(self._by or ())}; it names {', '.join(names)}")
         new = self._unseen(places) if unseen == "error" else {}
@@ -447,15 +409,15 @@ class Recalibrator(Saved):
         """Return the values at predictions that were checked already, given the rows of each segment."""
         value: Floats = self.map_.apply(prob)
         for key, at in places.items():
-            own = self._maps.get(spelled_key(key))
+            own = self._maps.get(door.spelled_key(key))
             if own is not None:
                 value[at] = own.apply(prob[at])
         return value
 
     def _unseen(self, places: Mapping[Any, Ints]) -> dict[Any, int]:
         """The segments that the map has not seen, with their numbers of rows; where nothing was fitted, none is new."""
-        seen = {spelled_key(segment.segment) for segment in self.segments_}
-        return {key: len(at) for key, at in places.items() if seen and spelled_key(key) not in seen}
+        seen = {door.spelled_key(segment.segment) for segment in self.segments_}
+        return {key: len(at) for key, at in places.items() if seen and door.spelled_key(key) not in seen}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the map into axes (default: new ones) and return them; see `rainproof.plots.recalibration`."""
@@ -508,9 +470,9 @@ class Recalibrator(Saved):
         _check_unseen(unseen)
         for segment in self.segments_:
             _labels(segment.segment, "in SQL")
-        seen = [spelled_key(segment.segment) for segment in self.segments_]
+        seen = [door.spelled_key(segment.segment) for segment in self.segments_]
         others = [key for key in seen if key not in self._maps] if seen and unseen == "error" else None
-        return as_sql(p, dialect, self.map_, self._maps, others, columns_of(by, self._by or ()))
+        return export.as_sql(p, dialect, self.map_, self._maps, others, export.columns_of(by, self._by or ()))
 
     def to_onnx(self) -> ModelProto:
         """Return the map as an ONNX model: doubles "p" of shape (n,) to doubles "probability" of the same shape.
@@ -536,10 +498,10 @@ class Recalibrator(Saved):
         """
         self._check_fitted()
         if isinstance(self.map_, ClassMap):
-            return classes_as_onnx(self.map_)
+            return classes.classes_as_onnx(self.map_)
         if self._by is not None:
             raise InputError("to_onnx needs a map without segments: fit one for each segment, or use to_sql")
-        return as_onnx(self.map_)
+        return export.as_onnx(self.map_)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map, the weights of its methods and its certificate in built-in types, ready for JSON.
@@ -550,17 +512,17 @@ class Recalibrator(Saved):
         self._check_fitted()
         one = isinstance(self.methods, str) and self.methods != "auto"
         for label in self.map_.classes if isinstance(self.map_, ClassMap) else ():
-            check_label(label, "to be stored")
+            door.check_label(label, "to be stored")
         segments = []
         for segment in self.segments_:
-            own = self._maps.get(spelled_key(segment.segment))
+            own = self._maps.get(door.spelled_key(segment.segment))
             labels = {"segment": _labels(segment.segment, "to be stored"), "map": own and own.to_dict()}
             segments.append(segment.to_dict() | labels)
         content = {
             "method": self.method_,
             "methods": [self.methods] if one else "auto" if self.methods == "auto" else list(self.methods),
             "confidence_level": self.confidence_level,
-            "threshold_range": plain(check_range(self.threshold_range)),
+            "threshold_range": plain(door.check_range(self.threshold_range)),
             "by": None if self._by is None else list(self._by),
             "n": self.n_,
             "groups": self.groups_,
@@ -575,26 +537,29 @@ class Recalibrator(Saved):
     def from_dict(cls, data: Any) -> Self:
         """Read what `to_dict` wrote; anything that was changed is refused."""
         data = check_document(data, "recalibrator", version=_VERSION, keys=_KEYS)
-        by = None if data["by"] is None else tuple(list_of(data["by"], "by", str))
-        methods = data["methods"] if data["methods"] == "auto" else list_of(data["methods"], "methods", str)
+        by = None if data["by"] is None else tuple(export.list_of(data["by"], "by", str))
+        methods = data["methods"] if data["methods"] == "auto" else export.list_of(data["methods"], "methods", str)
         for method in (data["method"], *([] if methods == "auto" else methods)):
-            known = {*METHODS, *CLASS_METHODS}
+            known = {*METHODS, *classes.CLASS_METHODS}
             if not isinstance(method, str) or (method not in known and method != data["method"] != MEAN):
                 raise InputError(f"methods must be among {', '.join(METHODS)}; {method!r} is not")
         columns = 0 if by is None else len(by)
-        segments = [segment_of(part, columns) for part in list_of(data["segments"], "segments", dict)]
+        segments = [export.segment_of(part, columns) for part in export.list_of(data["segments"], "segments", dict)]
         _check_segments(segment.segment for segment, _ in segments)
-        level, within = check_share(data["confidence_level"], "confidence_level"), range_of(data["threshold_range"])
-        found = cls(methods, confidence_level=level, threshold_range=within)
+        level = check_share(data["confidence_level"], "confidence_level")
+        found = cls(methods, confidence_level=level, threshold_range=export.range_of(data["threshold_range"]))
         several = isinstance(data["map"], dict) and "classes" in data["map"]
         found.method_, found.map_ = data["method"], (ClassMap if several else PiecewiseMap).from_dict(data["map"])
         kind = ClassCertificate if several else Certificate
-        found.certificate_ = None if data["certificate"] is None else record_of(kind, data["certificate"])
-        found.n_ = number_of(data["n"], "n")
-        found.groups_ = None if data["groups"] is None else number_of(data["groups"], "groups")
-        found.candidates_ = tuple(record_of(Candidate, one) for one in list_of(data["candidates"], "candidates", dict))
+        found.certificate_ = None if data["certificate"] is None else export.record_of(kind, data["certificate"])
+        found.n_ = export.number_of(data["n"], "n")
+        found.groups_ = None if data["groups"] is None else export.number_of(data["groups"], "groups")
+        found.candidates_ = tuple(
+            export.record_of(Candidate, one) for one in export.list_of(data["candidates"], "candidates", dict)
+        )
         found.segments_ = tuple(segment for segment, _ in segments)
-        found._by, found._maps = by, {spelled_key(segment.segment): own for segment, own in segments if own is not None}
+        found._by = by
+        found._maps = {door.spelled_key(segment.segment): own for segment, own in segments if own is not None}
         return found
 
     def _one_event(self, what: str) -> None:
@@ -618,7 +583,7 @@ class Recalibrator(Saved):
             choice(self.method_, self.candidates_),
             candidate_table(self.candidates_),
             proven(self.certificate_, self.n_, self.groups_),
-            segment_table(self._by or (), self.segments_, check_range(self.threshold_range)),
+            segment_table(self._by or (), self.segments_, door.check_range(self.threshold_range)),
         ]
         return "\n\n".join(part.rstrip() for part in parts if part)
 
@@ -632,9 +597,9 @@ def unseen_text(new: Mapping[Any, int]) -> str:
 def _labels(key: Any, where: str) -> list[Any]:
     """Return the labels of a segment, one for each column, if other programs understand them; dates as their text."""
     labels = list(key) if isinstance(key, tuple) else [key]
-    labels = [spelled(label) if isinstance(label, date | Decimal) else label for label in labels]
+    labels = [door.spelled(label) if isinstance(label, date | Decimal) else label for label in labels]
     for label in labels:
-        check_label(label, where)
+        door.check_label(label, where)
     return labels
 
 
@@ -642,7 +607,7 @@ def _check_segments(keys: Iterable[Any]) -> None:
     """Refuse labels that say the same, such as 1 and "1": no other program could tell their segments apart."""
     seen: dict[Any, Any] = {}
     for key in keys:
-        other = seen.setdefault(spelled_key(key), key)
+        other = seen.setdefault(door.spelled_key(key), key)
         if other is not key:
             raise InputError(f"by must spell each segment in one way; {other!r} and {key!r} mean the same")
 

@@ -18,15 +18,7 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from rainproof.core.files import (
-    as_text,
-    check_document,
-    document,
-    locked,
-    read_json,
-    write_atomic,
-    write_errors,
-)
+from rainproof.core import files
 from rainproof.errors import InputError
 from rainproof.inference.options import Seed
 from rainproof.recalibration.online import MOST_WAITING, OnlineRecalibrator
@@ -50,7 +42,7 @@ class Stream:
         self._number = self._records = self._size = 0  # of the journal: its number, records and bytes
         self._file: BinaryIO | None = None
         self._recalibrator = OnlineRecalibrator(grid, np.random.default_rng() if rng is None else rng)  # a secret seed
-        self._lock = locked(self._path.with_name(f"{self._path.name}.lock"))
+        self._lock = files.locked(self._path.with_name(f"{self._path.name}.lock"))
         try:
             self._open()
             walk = self._recalibrator._walk
@@ -63,7 +55,7 @@ class Stream:
 
     def _open(self) -> None:
         if self._path.exists():
-            read_json(self._path, "stream", self._restore, saved=True)
+            files.read_json(self._path, "stream", self._restore, saved=True)
             self._replay()
             self._journal(self._number - 1).unlink(missing_ok=True)  # a kill may have left it
             return
@@ -97,7 +89,7 @@ class Stream:
     def _note(self, line: bytes) -> None:
         """Append a line to the journal. What a full disk leaves of it is overwritten by the next one, or cut off."""
         path = self._journal(self._number)
-        with write_errors(path):
+        with files.write_errors(path):
             if self._file is None:
                 self._file = path.open("r+b" if path.exists() else "xb", buffering=0)
             self._file.seek(self._size)
@@ -147,7 +139,7 @@ class Stream:
 
     def _turn(self) -> None:
         """Write the state file, and begin a new journal. The state names its journal: a kill in between is no harm."""
-        with write_errors(self._path):
+        with files.write_errors(self._path):
             self._journal(self._number + 1).unlink(missing_ok=True)  # of a state that was replaced
         self._snapshot(self._number + 1)
         self._end_journal()
@@ -167,10 +159,10 @@ class Stream:
             "learnt": [[name, *rest] for name, rest in self._learnt.items()],
             "recalibrator": self._recalibrator.to_dict(),
         }
-        write_atomic(self._path, as_text(document("stream", _VERSION, content)), now=True)
+        files.write_atomic(self._path, files.as_text(files.document("stream", _VERSION, content)), now=True)
 
     def _restore(self, data: Any) -> None:
-        data = check_document(data, "stream", version=_VERSION, keys=_KEYS)
+        data = files.check_document(data, "stream", version=_VERSION, keys=_KEYS)
         self._number = data["journal"]
         self._asked = dict(data["asked"])
         self._learnt = OrderedDict((name, (p, probability, y)) for name, p, probability, y in data["learnt"])
