@@ -12,7 +12,7 @@ import rainproof
 from rainproof.core.cells import split, sum_on_grid
 from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import placed, soft_sums
-from rainproof.inference.resampling import Draw, as_resampler, draw_many
+from rainproof.inference.resampling import Draw, as_resampler, draw_batches, each_time
 from rainproof.inference.statistics import SoftBinned, as_statistic, as_test_statistic, bootstrapped
 from rainproof.measures.catalogue import CATALOGUE
 
@@ -152,15 +152,15 @@ def test_redrawn_values_do_not_depend_on_the_number_of_threads(threads):
     def tell(done, total):
         told.append((done, total))
 
-    single = draw_many(one, 100, np.random.default_rng(1))
-    together = draw_many(one, 100, np.random.default_rng(1), tell, threads=threads)
+    single = draw_batches(each_time(one), 100, np.random.default_rng(1))
+    together = draw_batches(each_time(one), 100, np.random.default_rng(1), tell, threads=threads)
     np.testing.assert_array_equal(single, together)
     assert told[-1] == (100, 100)
     assert told == sorted(set(told))
     alone = []
-    draw_many(one, 100, np.random.default_rng(1), lambda done, _: alone.append(done))
+    draw_batches(each_time(one), 100, np.random.default_rng(1), lambda done, _: alone.append(done))
     assert alone == [32, 64, 96, 100]
-    np.testing.assert_array_equal(single, draw_many(one, 100, np.random.default_rng(1), threads=threads))
+    np.testing.assert_array_equal(single, draw_batches(each_time(one), 100, np.random.default_rng(1), threads=threads))
 
 
 def test_an_error_in_a_thread_is_raised_and_ends_the_work():
@@ -171,7 +171,7 @@ def test_an_error_in_a_thread_is_raised_and_ends_the_work():
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        draw_many(one, 1000, np.random.default_rng(1), threads=2)
+        draw_batches(each_time(one), 1000, np.random.default_rng(1), threads=2)
     assert len(calls) <= 2
 
 
