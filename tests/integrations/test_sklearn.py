@@ -10,12 +10,14 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -212,6 +214,86 @@ class TestRecalibratedClassifier:
         with pytest.raises(rainproof.InputError, match="y must have at least two classes; it has 1 class"):
             skl.RecalibratedClassifier().fit(np.zeros((6, 1)), [1] * 6)
 
+    def test_metadata_is_routed(self):
+        """What the classifier and the folds request they get, also through a search around it; else it is refused."""
+        X, y, w = rows(240)
+        w = w.astype(float)
+        groups = np.arange(240) // 4
+        plain = skl.RecalibratedClassifier(LogisticRegression(), cv=3).fit(X, y, sample_weight=w, groups=groups)
+        with sklearn.config_context(enable_metadata_routing=True):
+            model = skl.RecalibratedClassifier(LogisticRegression().set_fit_request(sample_weight=True), cv=3)
+            routed = clone(model).fit(X, y, sample_weight=w, groups=groups)
+            np.testing.assert_array_equal(routed.predict_proba(X), plain.predict_proba(X))
+            without = LogisticRegression().set_fit_request(sample_weight=False)
+            alone = skl.RecalibratedClassifier(without, cv=3).fit(X, y, sample_weight=w)
+            np.testing.assert_array_equal(alone.estimator_.coef_, LogisticRegression().fit(X, y).coef_)
+            assert (alone.predict_proba(X) != clone(alone).fit(X, y).predict_proba(X)).any()  # the map has the weights
+            clone(model).set_params(cv=KFold(2)).fit(X, y, groups=groups)  # which takes no groups
+            with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+                skl.RecalibratedClassifier(LogisticRegression(), cv=3).fit(X, y, sample_weight=w)
+            searched = GridSearchCV(
+                model.set_fit_request(sample_weight=True, groups=True),
+                {"estimator__C": [0.1, 1.0]},
+                scoring=skl.worst_task_scorer().set_score_request(sample_weight=True),
+                cv=GroupKFold(2),
+            ).fit(X, y, sample_weight=w, groups=groups)
+            assert searched.best_estimator_.recalibrator_.groups_ == 60
+
+
+class TestClasses:
+    X, y = make_classification(600, n_informative=6, n_classes=3, random_state=2)
+    words = np.array(["x", "y", "z"])[y]
+    w = np.random.default_rng(0).integers(1, 4, 600)
+    model = GaussianNB().fit(X[:300], words[:300])
+
+    def test_scorers(self):
+        X, label, w = self.X[300:], self.words[300:], self.w[300:]
+        p = self.model.predict_proba(X)
+        sample = rainproof.Sample(label, p, sample_weight=w, labels=["x", "y", "z"])
+
+        def score(make, **options):
+            return make(**options)(self.model, X, label, sample_weight=w)
+
+        happened = [(label == c).astype(float) for c in "xyz"]
+        worst = [
+            -rainproof.switch_guarantee(y, y, p[:, k], sample_weight=w, rng=0).harm for k, y in enumerate(happened)
+        ]
+        assert score(skl.worst_task_scorer) == pytest.approx(min(worst), abs=1e-12)
+        assert score(skl.worst_task_scorer, pos_label="y") == pytest.approx(worst[1], abs=1e-12)
+        found = rainproof.measures.measure_classes(sample, measures=["soft_binned_cdl", "brier_score"])
+        assert score(skl.calibration_scorer) == -found["soft_binned_cdl"].class_max
+        assert score(skl.calibration_scorer, measure="brier_score", pos_label="z") == -found["brier_score"].by_class[2]
+        benefit = rainproof.net_benefit(label == "y", p[:, 1], [0.3], sample_weight=w).value[0, 0]
+        assert score(skl.net_benefit_scorer, threshold=0.3, pos_label="y") == pytest.approx(benefit, rel=1e-12)
+        task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=3)
+        cost = np.where(p[:, 1] >= 0.25, (label != "y") * 1.0, (label == "y") * 3.0)
+        found = score(skl.expected_cost_scorer, task=task, pos_label="y")
+        assert found == pytest.approx(-np.average(cost, weights=w), rel=1e-12)
+        some = label != "z"
+        known = skl.calibration_scorer(labels=["x", "y", "z"])(self.model, X[some], label[some])
+        assert known == -max(rainproof.soft_binned_cdl(label[some] == c, p[some, k]) for k, c in enumerate("xyz"))
+        assert np.isfinite(cross_val_score(GaussianNB(), X, label, scoring=skl.calibration_scorer())).all()
+        cases = {
+            "pos_label must name the class that you act on: there are 3": lambda: score(
+                skl.net_benefit_scorer, threshold=0.3
+            ),
+            "labels must name the 3 classes of the classifier: 2 are named, or occur here": lambda: (
+                skl.worst_task_scorer()(self.model, X[some], label[some])
+            ),
+            "task must have a payoff for each of 3 classes": lambda: score(skl.expected_cost_scorer, task=task),
+        }
+        for message, call in cases.items():
+            with pytest.raises(rainproof.InputError, match=message):
+                call()
+
+    def test_displays(self):
+        X, label = self.X[300:], self.words[300:]
+        p = self.model.predict_proba(X)
+        one = skl.ReliabilityDisplay.from_estimator(self.model, X, label, pos_label="z", rng=0)
+        two = skl.ReliabilityDisplay.from_predictions(label == "z", p[:, 2], rng=0)
+        assert one.result.to_dict() == two.result.to_dict()
+        assert one.ax_.get_title().startswith("GaussianNB, z: ")
+
 
 @pytest.mark.parametrize("display", [skl.ReliabilityDisplay, skl.DecisionCurveDisplay, skl.RegretDisplay])
 class TestDisplays:
@@ -236,9 +318,9 @@ class TestDisplays:
         with pytest.raises(rainproof.InputError, match="pos_label must be a class of the estimator"):
             display.from_estimator(model, X, y, pos_label=2)
 
-    def test_three_classes_are_refused(self, display):
+    def test_of_three_classes_one_must_be_named(self, display):
         model = Stated().fit(np.zeros((3, 1)), [0, 1, 2])
-        with pytest.raises(rainproof.InputError, match="estimator must have two classes; it has 3"):
+        with pytest.raises(rainproof.InputError, match=r"pos_label must be a class of the estimator, one of \[0, 1"):
             display.from_estimator(model, np.zeros((3, 1)), [0, 1, 2])
 
 

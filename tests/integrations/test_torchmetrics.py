@@ -79,7 +79,42 @@ def test_bad_batches_are_refused_whole(preds, target, match):
     assert int(metric.count.sum()) == 0
 
 
-@pytest.mark.parametrize("options", [{"grid": 12}, {"measure": "ece"}])
+@pytest.mark.parametrize("measure", ["soft_binned_cdl", "brier_score"])
+def test_several_classes(measure):
+    rng = np.random.default_rng(3)
+    p = rng.dirichlet([2, 1, 0.5, 0.5], 400)
+    p[:4] = np.eye(4)
+    y = rng.integers(0, 3, 400)  # one of them never occurs
+    which = np.arange(4)[:, None]
+    each = [rainproof.list_measures()[measure](rainproof.Sample(y == k, p[:, k]).compress(64)) for k in range(4)]
+    top = rainproof.Sample(p.argmax(axis=1) == y, p.max(axis=1)).compress(64)
+    expected = {"class_max": max(each), "class_mean": np.mean(each), "by_class": each}
+    expected["top_label"] = rainproof.list_measures()[measure](top)
+    for form, value in expected.items():
+        metric = calibration_metric(measure, grid=64, num_classes=4, form=form)
+        for part in np.array_split(np.arange(400), 3):
+            metric.update(tensor(p[part]), tensor(y[part]))
+        assert metric.compute().numpy() == pytest.approx(value, abs=1e-6)
+        assert metric.sample().n == 400
+    assert metric.sample().event_rate == pytest.approx(top.event_rate)
+    by_class = calibration_metric(grid=64, num_classes=4, form="by_class")
+    by_class.update(tensor(p), tensor(y))
+    assert [by_class.sample(k).event_rate for k in range(4)] == pytest.approx((y == which).mean(axis=1))
+    for preds, target, match in (
+        (p[:, :3], y, r"preds and target must have the shapes \(n, 4\) and \(n,\)"),
+        (p, y + 2, r"target must be from 0 to 3; \d+ values do not"),
+        (
+            p / 2,
+            y,
+            r"preds must sum to 1 in each row \(within 0.0001\); 400 values do not, the first is preds\[0\]",
+        ),
+        (p - 0.5, y, r"preds must lie in \[0, 1\]"),
+    ):
+        with pytest.raises(rainproof.InputError, match=match):
+            by_class.update(tensor(preds), tensor(target))
+
+
+@pytest.mark.parametrize("options", [{"grid": 12}, {"measure": "ece"}, {"num_classes": 2}, {"form": "max"}])
 def test_bad_options_are_refused(options):
     with pytest.raises(rainproof.InputError):
         calibration_metric(**options)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from rainproof.assessment.classes import ClassAssessment
+from rainproof.assessment.costs import Rule
 from rainproof.assessment.result import Assessment
 from rainproof.core.text import finite
 from rainproof.errors import MissingExtraError
@@ -18,7 +21,7 @@ except ImportError as error:
 _COSTS = ("cost", "cost_recalibrated", "cost_best_cutoff", "cost_always", "cost_never", "cost_perfect")
 
 
-def log(assessment: Assessment, *, prefix: str = "rainproof") -> None:
+def log(assessment: Assessment | ClassAssessment, *, prefix: str = "rainproof") -> None:
     """Log an assessment to the active MLflow run (or to a new one).
 
     Metrics: the bounds of the verdict, the costs of the user's task, and every measure. Tags: the grade and the
@@ -26,8 +29,9 @@ def log(assessment: Assessment, *, prefix: str = "rainproof") -> None:
 
     Parameters
     ----------
-    assessment : Assessment
-        What `rainproof.assess` returned.
+    assessment : Assessment or ClassAssessment
+        What `rainproof.assess` returned. Of several classes, numbers of one are named after it, as in
+        ``{prefix}/dog/mean_prediction``.
     prefix : str
         What the names of metrics, tags and the folder of artifacts begin with.
 
@@ -45,8 +49,13 @@ def log(assessment: Assessment, *, prefix: str = "rainproof") -> None:
         mlflow.log_artifacts(folder, prefix)
 
 
-def metrics(assessment: Assessment) -> dict[str, float]:
+def metrics(assessment: Assessment | ClassAssessment) -> dict[str, float]:
     """Return the numbers of an assessment by name; those that are not finite are left out."""
+    found = _of_classes(assessment) if isinstance(assessment, ClassAssessment) else _of_event(assessment)
+    return {name: value for name, value in found.items() if finite(value) is not None and value is not None}
+
+
+def _of_event(assessment: Assessment) -> dict[str, float | None]:
     skill, c = assessment.evidence.skill, assessment.calibration
     certificate = None if assessment.recalibrator is None else assessment.recalibrator.certificate_
     numbers: dict[str, float | None] = {
@@ -66,4 +75,22 @@ def metrics(assessment: Assessment) -> dict[str, float]:
     for estimate in assessment.measures:
         name = estimate.name.replace("[", ".").replace("]", "")  # which MLflow does not take
         numbers[name] = estimate.value
-    return {name: value for name, value in numbers.items() if finite(value) is not None and value is not None}
+    return numbers
+
+
+def _of_classes(a: ClassAssessment) -> dict[str, float | None]:
+    certificate = a.recalibrator.certificate_
+    numbers: dict[str, float | None] = {"rows": float(a.n), "loss_bound_as_is": a.guarantee.bound}
+    for name in ("accuracy", "log_loss", "log_loss_gain", "skill"):
+        estimate = getattr(a, name)
+        numbers[name] = None if estimate is None else estimate.value
+    for name in ("harm_bound", "gain_at_least"):
+        numbers[f"recalibration_{name}"] = None if certificate is None else getattr(certificate, name)
+    for rule, cost in ({} if a.task is None else a.task.costs).items():
+        numbers["cost" if rule is Rule.AS_IS else f"cost_{rule.value}"] = cost.value
+    for one in a.classes:
+        label = re.sub(r"[^-\w. :/]", "_", str(one.label), flags=re.ASCII)  # what MLflow takes
+        for name in ("mean_prediction", "event_rate", "p_value"):
+            key = "calibration_p_value" if name == "p_value" else name
+            numbers[f"{label}/{key}"] = getattr(one.calibration, name)
+    return numbers

@@ -5,7 +5,7 @@ Importing it needs scikit-learn (``pip install scikit-learn``); ``import rainpro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.assessment.summaries import reliability_curve
 from rainproof.core.arrays import Floats
 from rainproof.core.classes import ClassSample
-from rainproof.core.sample import as_sample
+from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions.classes import ClassTask
 from rainproof.decisions.swaps import regret_curve
 from rainproof.decisions.tasks import FiniteTask
@@ -25,10 +25,12 @@ from rainproof.measures.catalogue import list_measures
 from rainproof.recalibration.recalibrator import Recalibrator
 
 try:
+    from sklearn import get_config
     from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import make_scorer
     from sklearn.model_selection import StratifiedGroupKFold, check_cv, cross_val_predict
+    from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, column_or_1d, indexable
 except ImportError as error:
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from rainproof.plots import Axes
 
 
-def net_benefit_scorer(threshold: float, *, pos_label: Any = None) -> Any:
+def net_benefit_scorer(threshold: float, *, pos_label: Any = None, labels: Sequence[Any] | None = None) -> Any:
     """Make a scorer: the net benefit of acting on predictions from a threshold on.
 
     Choose a model by it if your threshold is known: it counts what the decision is worth.
@@ -48,7 +50,9 @@ def net_benefit_scorer(threshold: float, *, pos_label: Any = None) -> Any:
     threshold : float
         The probability from which you act, in (0, 1).
     pos_label : object, optional
-        The label of the event, if labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1; of more than two classes, the one that you act on.
+    labels : sequence, optional
+        The classes of the classifier, in sorted order, if there are more than two and rows to score may lack some.
 
     Returns
     -------
@@ -68,14 +72,35 @@ def net_benefit_scorer(threshold: float, *, pos_label: Any = None) -> Any:
     """
     if not isinstance(threshold, float) or not 0 < threshold < 1:
         raise InputError(f"threshold must be a number between 0 and 1, both excluded; it is {threshold!r}")
-    return make_scorer(_net_benefit, response_method="predict_proba", threshold=threshold, pos_label=pos_label)
+    options = {"threshold": threshold, "pos_label": pos_label, "labels": labels}
+    return make_scorer(_net_benefit, response_method="predict_proba", **options)
 
 
-def _net_benefit(y: ArrayLike, p: ArrayLike, *, threshold: float, sample_weight: Any = None, pos_label: Any) -> float:
-    return float(net_benefit(y, p, [threshold], sample_weight=sample_weight, pos_label=pos_label).value[0, 0])
+def _net_benefit(y: ArrayLike, p: ArrayLike, *, threshold: float, **columns: Any) -> float:
+    sample = _scored(y, p, **columns)
+    if isinstance(sample, ClassSample):
+        raise InputError(f"pos_label must name the class that you act on: there are {len(sample)} classes")
+    return float(net_benefit(sample, thresholds=[threshold]).value[0, 0])
 
 
-def expected_cost_scorer(task: FiniteTask | ClassTask, *, pos_label: Any = None) -> Any:
+def _scored(
+    y: ArrayLike, p: ArrayLike, sample_weight: Any = None, pos_label: Any = None, labels: Sequence[Any] | None = None
+) -> Sample | ClassSample:
+    """The rows to score: of one event, or of more than two classes if none of them is named."""
+    if np.ndim(p) < 2:
+        return as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label)
+    known = np.unique(y).tolist() if labels is None else list(labels)
+    if len(known) != np.shape(p)[1]:
+        raise InputError(
+            f"labels must name the {np.shape(p)[1]} classes of the classifier: {len(known)} are named, or occur here"
+        )
+    sample = ClassSample(y, p, sample_weight=sample_weight, labels=known)
+    return sample if pos_label is None else sample[pos_label]
+
+
+def expected_cost_scorer(
+    task: FiniteTask | ClassTask, *, pos_label: Any = None, labels: Sequence[Any] | None = None
+) -> Any:
     """Make a scorer: minus the mean cost per row of a decision task, in its units.
 
     Choose a model by it if your costs are known.
@@ -84,9 +109,11 @@ def expected_cost_scorer(task: FiniteTask | ClassTask, *, pos_label: Any = None)
     ----------
     task : FiniteTask or ClassTask
         The decision, as from ``rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)``. With more than
-        two classes its columns are in the order of the classifier's ``classes_``; rows to score must have all of them.
+        two classes its columns are in the order of the classifier's ``classes_``.
     pos_label : object, optional
-        The label of the event, if labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1; of more than two classes, the one that the task is about.
+    labels : sequence, optional
+        The classes of the classifier, in sorted order, if there are more than two and rows to score may lack some.
 
     Returns
     -------
@@ -101,32 +128,37 @@ def expected_cost_scorer(task: FiniteTask | ClassTask, *, pos_label: Any = None)
     """
     if not isinstance(task, FiniteTask | ClassTask):
         raise InputError(f"task must be a FiniteTask, such as DecisionTask.from_costs makes; it is {task!r}")
-    return make_scorer(_payoff, response_method="predict_proba", task=task, pos_label=pos_label)
+    options = {"task": task, "pos_label": pos_label, "labels": labels}
+    return make_scorer(_payoff, response_method="predict_proba", **options)
 
 
-def _payoff(
-    y: ArrayLike, p: ArrayLike, *, task: FiniteTask | ClassTask, sample_weight: Any = None, pos_label: Any
-) -> float:
-    if isinstance(task, ClassTask):
-        sample = ClassSample(y, p, sample_weight=sample_weight, labels=np.unique(y).tolist())
+def _payoff(y: ArrayLike, p: ArrayLike, *, task: FiniteTask | ClassTask, **columns: Any) -> float:
+    sample = _scored(y, p, **columns)
+    if isinstance(task, ClassTask) and isinstance(sample, ClassSample):
         task._check(sample)
         return float(sample.mass @ task.matrix[task._best(sample.prob), sample.which] / sample.total_weight)
-    table = as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label).distinct()
+    if isinstance(task, ClassTask) or isinstance(sample, ClassSample):
+        classes = len(sample) if isinstance(sample, ClassSample) else 2
+        raise InputError(f"task must have a payoff for each of {classes} classes; it is {task!r}")
+    table = sample.distinct()
     payoff = task.matrix[task.best_index(table.prob)]
     gained = float((table.negative * payoff[:, 0] + table.positive * payoff[:, 1]).sum())
     return gained / float(table.negative.sum() + table.positive.sum())
 
 
-def worst_task_scorer(*, pos_label: Any = None) -> Any:
+def worst_task_scorer(*, pos_label: Any = None, labels: Sequence[Any] | None = None) -> Any:
     """Make a scorer: minus the most that any decision maker falls short of perfect foresight.
 
     Choose a model by it if others, whose costs you do not know, will act on the predictions. Payoffs lie between 0 and
-    1; the decision maker who loses most decides. In expectation nothing scores better than the true probabilities.
+    1; the decision maker who loses most decides. In expectation nothing scores better than the true probabilities. Of
+    more than two classes, decisions are about any one of them, against the rest.
 
     Parameters
     ----------
     pos_label : object, optional
-        The label of the event, if labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1; of more than two classes, the only one that counts.
+    labels : sequence, optional
+        The classes of the classifier, in sorted order, if there are more than two and rows to score may lack some.
 
     Returns
     -------
@@ -143,16 +175,24 @@ def worst_task_scorer(*, pos_label: Any = None) -> Any:
     >>> import rainproof.integrations.sklearn
     >>> scorer = rainproof.integrations.sklearn.worst_task_scorer()
     """
-    return make_scorer(_worst_task, response_method="predict_proba", pos_label=pos_label)
+    return make_scorer(_worst_task, response_method="predict_proba", pos_label=pos_label, labels=labels)
 
 
-def _worst_task(y: ArrayLike, p: ArrayLike, *, sample_weight: Any = None, pos_label: Any) -> float:
-    sample = as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label)
+def _worst_task(y: ArrayLike, p: ArrayLike, **columns: Any) -> float:
+    sample = _scored(y, p, **columns)
+    if isinstance(sample, ClassSample):
+        return min(map(_worst_loss, sample.values()))
+    return _worst_loss(sample)
+
+
+def _worst_loss(sample: Sample) -> float:
     outcome = np.asarray(sample.y_true, np.float64)
     return -sample._pair(outcome, sample.prob).curve("old", "new").chord().loss
 
 
-def calibration_scorer(measure: str = "soft_binned_cdl", *, pos_label: Any = None, **options: Any) -> Any:
+def calibration_scorer(
+    measure: str = "soft_binned_cdl", *, pos_label: Any = None, labels: Sequence[Any] | None = None, **options: Any
+) -> Any:
     """Make a scorer: minus a calibration error. Report it; do not choose a model by it.
 
     A forecast that says the event rate for every row is calibrated, so a search for the smallest calibration error can
@@ -162,9 +202,12 @@ def calibration_scorer(measure: str = "soft_binned_cdl", *, pos_label: Any = Non
     Parameters
     ----------
     measure : str
-        A measure of `rainproof.list_measures`, such as "soft_binned_cdl" or "calibration_decision_loss".
+        A measure of `rainproof.list_measures`, such as "soft_binned_cdl" or "calibration_decision_loss". Of more than
+        two classes it is that of the worst class against the rest (`class_max` of `measure_classes`).
     pos_label : object, optional
-        The label of the event, if labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1; of more than two classes, the one that is measured.
+    labels : sequence, optional
+        The classes of the classifier, in sorted order, if there are more than two and rows to score may lack some.
     **options
         Options of the measure, such as ``swaps="monotone"``; ``grid=16`` for "calibration_decision_loss" is the loss
         of acting on predictions rounded to multiples of 1/16.
@@ -187,14 +230,30 @@ def calibration_scorer(measure: str = "soft_binned_cdl", *, pos_label: Any = Non
     if measure not in measures:
         raise InputError(f"measure must be one of {', '.join(measures)}; it is {measure!r}")
     on_grid = measure == "calibration_decision_loss" and "grid" in options
-    function = _loss_on_grid if on_grid else measures[measure].function
+    how = {"function": _loss_on_grid if on_grid else measures[measure].function, "pos_label": pos_label}
     return make_scorer(
-        function, response_method="predict_proba", greater_is_better=False, pos_label=pos_label, **options
+        _measured, response_method="predict_proba", greater_is_better=False, labels=labels, **how, **options
     )
 
 
-def _loss_on_grid(y: ArrayLike, p: ArrayLike, **options: Any) -> float:
-    return regret_curve(y, p, **options).loss
+def _measured(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    function: Callable[..., float],
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    labels: Sequence[Any] | None = None,
+    **options: Any,
+) -> float:
+    sample = _scored(y, p, sample_weight, pos_label, labels)
+    if isinstance(sample, ClassSample):
+        return max(function(one, **options) for one in sample.values())
+    return function(sample, **options)
+
+
+def _loss_on_grid(sample: Sample, **options: Any) -> float:
+    return regret_curve(sample, **options).loss
 
 
 class _Display:
@@ -261,18 +320,20 @@ class _Display:
         name: str | None = None,
         **options: Any,
     ) -> Self:
-        """Compute and draw it from a fitted classifier of two classes and rows to judge it by.
+        """Compute and draw it from a fitted classifier and rows to judge it by.
 
-        The parameters are those of `from_predictions`; the event is `pos_label`, or the second class.
+        The parameters are those of `from_predictions`; the event is `pos_label`, or the second of two classes. Of more
+        than two, `pos_label` names the one that is drawn, against the rest.
         """
-        classes = list(estimator.classes_)
-        if len(classes) != 2:
-            raise InputError(f"estimator must have two classes; it has {len(classes)}")
-        event = classes[1] if pos_label is None else pos_label
+        classes = np.asarray(estimator.classes_).tolist()
+        event = classes[1] if pos_label is None and len(classes) == 2 else pos_label
         if event not in classes:
             raise InputError(f"pos_label must be a class of the estimator, one of {classes}; it is {pos_label!r}")
         prob = estimator.predict_proba(X)[:, classes.index(event)]
-        return cls.from_predictions(y, prob, pos_label=event, name=name or type(estimator).__name__, **options)
+        name = name or type(estimator).__name__
+        if len(classes) > 2:
+            return cls.from_predictions(np.asarray(y) == event, prob, name=f"{name}, {event}", **options)
+        return cls.from_predictions(y, prob, pos_label=event, name=name, **options)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw it into axes (default: new ones)."""
@@ -338,7 +399,9 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     Notes
     -----
     `predict` is the class with the largest recalibrated probability. Sample weights are given to the classifier (if it
-    takes them) and to the map.
+    takes them) and to the map. With metadata routing (``sklearn.set_config(enable_metadata_routing=True)``) the
+    classifier gets what it requests: ``LogisticRegression().set_fit_request(sample_weight=True)``; a search or a
+    pipeline around this one passes on what ``set_fit_request(sample_weight=True, groups=True)`` requests.
 
     Examples
     --------
@@ -384,14 +447,14 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         if len(self.classes_) < 2:
             raise InputError("y must have at least two classes; it has 1 class")
         estimator = self._classifier()
-        params: dict[str, Any] = {}
-        if sample_weight is not None and "sample_weight" in signature(estimator.fit).parameters:
-            params["sample_weight"] = sample_weight
-        grouped = groups is not None and (self.cv is None or isinstance(self.cv, int))
-        splits = StratifiedGroupKFold(self.cv or 5) if grouped else check_cv(self.cv, y, classifier=True)
-        held_out = cross_val_predict(
-            clone(estimator), X, y, cv=splits, groups=groups, method="predict_proba", params=params
-        )
+        weighted = sample_weight is not None and "sample_weight" in signature(estimator.fit).parameters
+        params: dict[str, Any] = {"sample_weight": sample_weight} if weighted else {}
+        how = {"params": params, "groups": groups}
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", sample_weight=sample_weight, groups=groups)
+            params, how = routed.estimator.fit, {"params": {**routed.estimator.fit, **routed.splitter.split}}
+        splits = check_cv(self.cv, y, classifier=True) if groups is None else self._splits()
+        held_out = cross_val_predict(clone(estimator), X, y, cv=splits, method="predict_proba", **how)
         recalibrator = Recalibrator(self.methods, rng=self.random_state or 0)
         recalibrator.fit(_shares(held_out), codes, sample_weight=sample_weight, groups=groups)
         self.estimator_ = clone(estimator).fit(X, y, **params)
@@ -403,6 +466,18 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
 
     def _classifier(self) -> Any:
         return LogisticRegression() if self.estimator is None else self.estimator
+
+    def _splits(self) -> Any:
+        """How rows in groups are divided."""
+        number = self.cv is None or isinstance(self.cv, int)
+        return StratifiedGroupKFold(self.cv or 5) if number else check_cv(self.cv, classifier=True)
+
+    def get_metadata_routing(self) -> Any:
+        """Return what is passed on to the classifier and to the division of rows, as scikit-learn's routing asks."""
+        fit, split = (MethodMapping().add(caller="fit", callee=callee) for callee in ("fit", "split"))
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        router.add(estimator=self._classifier(), method_mapping=fit)
+        return router.add(splitter=self._splits(), method_mapping=split)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the recalibrated probabilities of all classes."""
