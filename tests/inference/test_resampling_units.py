@@ -300,3 +300,49 @@ def test_outcomes_in_several_populations_are_compared_with_the_same_bits(kind):
     assert len(row) == pytest.approx((repeated * (high - low)).sum(), abs=4 * np.sqrt(total / 4))
     nothing = tosses(source.capsule, np.zeros(3000, kind), ordered, ordered)
     assert nothing[0].sum() == len(nothing[1]) == 0
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int64])
+def test_rows_of_a_cluster_share_random_numbers(kind):
+    """All of them: against a loop over repetitions, in which each cluster has one number for each of its own."""
+    rng = np.random.default_rng(6)
+    cluster, times = rng.integers(0, 300, 3000), rng.poisson(1.0, 300).astype(kind)
+    times[7] = 250
+    first, shared = np.cumsum(times, dtype=np.int64) - times, rng.integers(2**32, size=times.sum(), dtype=np.uint32)
+    rates = whole([rng.random(3000), rng.random(3000)])
+    ends = np.stack([rates.min(axis=1), rates.max(axis=1)], axis=1)
+    repeated = times[cluster]
+    source = np.random.PCG64(1)
+    found = Draw(None, *tosses(source.capsule, repeated, rates, ends, cluster, first, shared, 2**32)).spread()
+    wanted = [
+        [(shared[first[c] : first[c] + times[c]] >> 1 < rate).sum() for c, rate in zip(cluster, one, strict=True)]
+        for one in rates.T
+    ]
+    assert found.tolist() == wanted
+    none = Draw(None, *tosses(source.capsule, repeated, rates, ends, cluster, first, shared, 0)).spread()
+    due = rates.T / 2.0**31 * repeated
+    assert none.sum() == pytest.approx(due.sum(), abs=4 * np.sqrt(repeated.sum()))
+    assert (none != found).any()
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("decimals", [None, 1])
+def test_outcomes_of_a_cluster_have_the_correlation_that_is_asked_for(correlation, decimals):
+    y, p, _ = random_rows(400, decimals=decimals)
+    groups = np.repeat(np.arange(200), 2)
+    atoms, rng = as_resampler(rainproof.Sample(y, p, groups=groups)), np.random.default_rng(2)
+    draw = atoms.outcomes([np.full(400, 0.2), np.full(400, 0.3)], correlation)
+    totals = []
+    for _ in range(1500):
+        (one,) = draw(rng, atoms.count)
+        low, high = one.spread().sum(axis=1)
+        assert low <= high
+        totals.append((low, high))
+    mean, variance = np.mean(totals, axis=0), np.var(totals, axis=0)
+    rate = np.array([0.2, 0.3])
+    each = rate * (1 - rate)
+    np.testing.assert_allclose(mean, 400 * rate, rtol=0.02)
+    np.testing.assert_allclose(variance, 400 * each * (1 + correlation), rtol=0.15)
+    times = atoms.repeat(rng)[np.argsort(atoms.group, kind="stable")].reshape(200, 2)
+    assert (times[:, 0] == times[:, 1]).all()
+    assert times.sum() == 400

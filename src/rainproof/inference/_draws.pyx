@@ -109,13 +109,16 @@ def repeats(capsule, int64_t n):
     return result
 
 
-def tosses(capsule, const whole[::1] repeated, const uint32_t[:, ::1] bar, const uint32_t[:, ::1] ends):
+def tosses(capsule, const whole[::1] repeated, const uint32_t[:, ::1] bar, const uint32_t[:, ::1] ends,
+           const int64_t[::1] cluster=None, const int64_t[::1] first=None, const uint32_t[::1] shared=None,
+           uint64_t alike=0):
     """Outcomes of repeated rows under several event probabilities, all from the same random numbers.
 
     Return the number of events of each row under all probabilities, and those repetitions whose outcome depends on the
     probability: rows, and a row of outcomes for each. bar holds the probabilities of each row in units of 2^-31, ends
     the smallest and the largest of them. A repetition takes the next 32 random bits and uses 31: close probabilities
-    give close results.
+    give close results. With clusters, rows of one are repeated equally often, 255 times at most. The k-th repetition of
+    each takes the bits shared[first[cluster] + k] in place of its own with the probability alike / 2^32.
     """
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
     cdef Py_ssize_t n = repeated.shape[0], populations = bar.shape[1], r = 0, k, s, size, hits = 0, seen
@@ -133,6 +136,7 @@ def tosses(capsule, const whole[::1] repeated, const uint32_t[:, ::1] bar, const
     cdef uint64_t[512] words  # half of ROOM
     cdef uint32_t* bits = <uint32_t*>words
     cdef uint32_t toss, low
+    cdef uint64_t word
     cdef const uint32_t* end = &ends[0, 0] if n else NULL
     cdef const uint32_t* level
     cdef uint8_t* found
@@ -154,8 +158,15 @@ def tosses(capsule, const whole[::1] repeated, const uint32_t[:, ::1] bar, const
                     place[k] = r
                 size = ROOM
                 left -= ROOM
-            for k in range((size + 1) // 2):
-                words[k] = source.next_uint64(source.state)
+            if cluster is None:
+                for k in range((size + 1) // 2):
+                    words[k] = source.next_uint64(source.state)
+            else:
+                s = 0
+                for k in range(size):
+                    word = source.next_uint64(source.state)
+                    s = s + 1 if k > 0 and place[k] == place[k - 1] else 0
+                    bits[k] = <uint32_t>word if word >> 32 >= alike else shared[first[cluster[place[k]]] + s]
             seen = 0
             for k in range(size):  # no branch: which outcomes depend on the probability cannot be guessed
                 j, toss = place[k], bits[k] >> 1

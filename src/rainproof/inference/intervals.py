@@ -163,8 +163,7 @@ class PopulationPath:
         if not self._bias.any():  # no bias to be seen: go where forecasters mostly err, towards 0 and 1
             self._bias = (0.5 - atoms.prob) * math.sqrt(1 / sample.ungrouped().effective_n)
         self._rise = self._steepest(node, share)
-        if atoms.group is not None:
-            self._clusters, self._alike = self._correlation()
+        self._alike = 0.0 if atoms.group is None else self._correlation(atoms.group)
 
     def rate(self, step: float) -> Floats:
         """The event probability at each atom."""
@@ -182,11 +181,8 @@ class PopulationPath:
 
         All come from the same random numbers: differences are not noise.
         """
-        atoms, rates = self._atoms, [self.rate(step) for step in steps]
-        if atoms.group is not None:
-            ends = np.minimum.reduce(rates), np.maximum.reduce(rates)
-            return lambda stream: self._evaluate.many(self._draw_clusters(rates, ends, stream))
-        outcomes = atoms.outcomes(rates)
+        atoms = self._atoms
+        outcomes = atoms.outcomes([self.rate(step) for step in steps], self._alike)
 
         def draw(stream: Rng) -> Floats:
             draws = outcomes(stream, atoms.count if self._keep else atoms.repeat(stream))
@@ -194,44 +190,19 @@ class PopulationPath:
 
         return draw
 
-    def _draw_clusters(self, rates: list[Floats], ends: tuple[Floats, Floats], stream: Rng) -> Draw:
-        """Draw clusters, and outcomes for each of the rates, of which `ends` has the smallest and the largest."""
-        atoms, (order, start, size) = self._atoms, self._clusters
-        drawn = np.arange(len(size)) if self._keep else stream.integers(0, len(size), len(size))
-        many = size[drawn]
-        copy = np.repeat(np.arange(len(drawn)), many)
-        row = order[np.arange(len(copy)) - np.repeat(np.cumsum(many) - many - start[drawn], many)]
-        shared = stream.random(len(row)) < math.sqrt(self._alike)
-        chance = np.where(shared, stream.random(len(drawn))[copy], stream.random(len(row)))
-        weight, sure = np.bincount(row, minlength=len(order)), chance < ends[0][row]
-        events = np.bincount(row[sure], minlength=len(order))
-        some = np.flatnonzero(~sure & (chance < ends[1][row]))  # whose outcome depends on the rate
-        at = row[some]
-        outcome = np.stack([(chance[some] < rate[at]).view(np.uint8) for rate in rates], axis=1)
-        if atoms.unit is not None:
-            return Draw(atoms._pooled(weight), atoms._pooled(Draw(weight, events, at, outcome).spread()))
-        if atoms.start is not None:
-            at = np.searchsorted(atoms.start, at, "right") - 1
-        return Draw(atoms._pooled(weight), atoms._pooled(events), at, outcome)
-
-    def _correlation(self) -> tuple[tuple[Ints, Ints, Ints], float]:
-        """The rows of each cluster, and the correlation of their outcomes: a moment estimate plus a standard error.
+    def _correlation(self, group: Ints) -> float:
+        """The correlation of the outcomes in a cluster: a moment estimate plus a standard error.
 
         The plain moment is too small: the estimated bias takes up part of what the rows of a cluster share.
         """
-        group, single = self._atoms.group, self._atoms.single
-        assert group is not None
-        assert single is not None
-        size = np.bincount(group)
-        rows = np.argsort(group, kind="stable"), np.cumsum(size) - size, size
         unit = 1.0 if self._atoms.unit is None else self._atoms.unit
         rate = self.rate(1.0)
-        off, spread = unit * (single - rate), unit * np.sqrt(rate * (1 - rate))
+        off, spread = unit * (self._atoms.events - rate), unit * np.sqrt(rate * (1 - rate))
         seen, most = (np.bincount(group, x) ** 2 - np.bincount(group, x**2) for x in (off, spread))
         total = max(float(most.sum()), _TINY)
         alike = float(seen.sum()) / total
         error = math.sqrt(float(((seen - alike * most) ** 2).sum())) / total
-        return rows, min(max(alike + error, 0.0), 1.0)
+        return min(max(alike + error, 0.0), 1.0)
 
     def _steepest(self, node: Ints, share: Floats) -> Floats:
         """The change of the event probabilities, two standard errors in all, that raises the measure most.

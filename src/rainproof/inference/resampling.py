@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -223,25 +224,40 @@ class Resampler:
         return self.single is not None or self.n <= _EXPANDED * len(self.prob)
 
     def repeat(self, rng: Rng) -> NDArray[Any]:
-        """Draw as many predictions as there are, with replacement; return the count of each atom."""
+        """Draw as many predictions (or clusters) as there are, with replacement; return the count of each atom."""
+        if self.group is not None:
+            return repeats(rng.bit_generator.capsule, self.units)[self.group]
         if self.single is not None:
             return repeats(rng.bit_generator.capsule, len(self.single))
         return _multinomial(rng, self.count)
 
-    def outcomes(self, rates: Sequence[Floats]) -> Outcomes:
+    def outcomes(self, rates: Sequence[Floats], correlation: float = 0.0) -> Outcomes:
         """Return a function that draws outcomes for repeated predictions in each of several populations.
 
-        `rates` has the event probabilities of each. Close probabilities give close outcomes.
+        `rates` has the event probabilities of each. Close probabilities give close outcomes. Two rows of a cluster
+        share one random number with the probability `correlation`.
         """
         bar, ends = whole(rates), whole([reduce(np.minimum, rates), reduce(np.maximum, rates)])
+        member = None if self.group is None else np.empty(self.units, np.int64)  # a row of each cluster
+        if member is not None:
+            member[self.group] = np.arange(len(self.prob))
+        alike = round(math.sqrt(correlation) * 2**32)
 
         def draw(rng: Rng, repeated: NDArray[Any]) -> list[Draw]:
             if self.single is None and int(repeated.sum()) > _EXPANDED * len(repeated):
                 return _alike(rng, rates, lambda rate: self._binomial(rng, repeated, rate))
-            found = Draw(repeated, *tosses(rng.bit_generator.capsule, repeated, bar, ends))
-            if self.unit is None and self.start is None:
-                return [found]
-            return [Draw(self._pooled(repeated), self._pooled(found.spread()))]
+            clusters: tuple[Any, ...] = ()
+            if member is not None:
+                last = np.cumsum(repeated[member], dtype=np.int64)
+                shared = rng.integers(2**32, size=last[-1], dtype=np.uint32)
+                clusters = self.group, last - repeated[member], shared, alike
+            events, row, outcome = tosses(rng.bit_generator.capsule, repeated, bar, ends, *clusters)
+            if self.unit is not None:
+                every = Draw(repeated, events, row, outcome).spread()
+                return [Draw(self._pooled(repeated), self._pooled(every))]
+            if self.start is not None:
+                row = np.searchsorted(self.start, row, "right") - 1
+            return [Draw(self._pooled(repeated), self._pooled(events), row, outcome)]
 
         return draw
 
@@ -252,9 +268,6 @@ class Resampler:
 
     def resample(self, rng: Rng) -> Draw:
         """Draw rows (or whole clusters) with replacement, as many as there are: the bootstrap."""
-        if self.group is not None:
-            clusters = self.units
-            return self.times(np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)[self.group])
         if self.single is not None:
             return self.times(self.repeat(rng))
         slots = np.concatenate([self.count - self.events, self.events])
@@ -338,7 +351,7 @@ class _UnevenResampler(Resampler):
     def coin(self, chance: Floats) -> Tosses:
         return lambda rng, times: np.stack([self.weight * self._share(rng, self.count, chance) for _ in range(times)])
 
-    def outcomes(self, rates: Sequence[Floats]) -> Outcomes:
+    def outcomes(self, rates: Sequence[Floats], correlation: float = 0.0) -> Outcomes:  # noqa: ARG002
         return lambda rng, repeated: _alike(rng, rates, lambda rate: self._binomial(rng, repeated, rate))
 
     def _binomial(self, rng: Rng, repeated: NDArray[Any], rate: Floats) -> Draw:
@@ -446,7 +459,8 @@ def as_resampler(sample: Sample) -> Resampler:
 def drawn_together(sample: Sample, rows: Ints) -> Ints:
     """Return the numbers of the draws that these rows belong to, from 0 on; at least two."""
     assert sample._group is not None
-    found: Ints = np.unique(sample._group[rows], return_inverse=True)[1].reshape(-1).astype(np.int64, copy=False)
+    number = sample._group[rows]
+    found: Ints = (np.cumsum(np.bincount(number) > 0) - 1)[number]
     if found.max() == 0 and sample.groups is not None:
         raise InputError("groups must have at least two different values; all rows have the same")
     return found
