@@ -72,6 +72,7 @@ def draw(table: pd.DataFrame, lines: dict[str, rainproof.results.MonitoringResul
     for ax, (name, line) in zip(rest, lines.items(), strict=True):
         line.plot(ax)
         ax.set_title(f"{name}: {ax.get_title()}")
+        ax.legend(loc="upper left", fontsize="small", ncols=5)
     figure.savefig(ROOT / "docs" / "pictures" / "production.png", dpi=110)
 
 

@@ -121,7 +121,7 @@ class Oracle:
         bias, margin, spread = (table.get(v, 0) for table in (self.bias, self.margin, self.spread))
         r, c = (abs(bias) - margin) / self.scale, spread / self.scale
         lowest, highest = 2.0**-30, 1 - 2.0**-30
-        if r <= math.sqrt(2 * (c + 1)) or (bias < 0 and v == lowest) or (bias > 0 and v == highest):
+        if r <= math.sqrt(c + 1) or (bias < 0 and v == lowest) or (bias > 0 and v == highest):
             return 0.0
         return math.copysign(r, bias)
 

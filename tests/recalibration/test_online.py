@@ -208,7 +208,7 @@ ADVERSARIES += [lambda f, past: len(past) // 100 % 2, lambda f, past: len(past) 
 def proven(walk, delta=0.01):
     """The square of the factor of the proof, for the bias beyond the margin."""
     t, k = walk.n, len(walk.points)
-    return 6 * walk.mixture.scale * math.log((2 * k + 2.2 * k * math.log(1 + t) + 4 * math.sqrt(k * t)) / delta)
+    return 6 * walk.mixture.scale * math.log((2 * k + 2.2 * k * math.log(1 + t) + 2.4 * math.sqrt(k * t)) / delta)
 
 
 def assert_proven(walk):
@@ -233,7 +233,8 @@ def test_no_adversary_makes_a_point_more_biased_than_proven(adversary, grid):
     loss, c2 = calibration_decision_loss(past, predictions), proven(f._walk)
     bound = 3 * f._walk.margin.sum() + 2.5 * math.sqrt(c2 * 2 * 4000) + c2 * (4 * len(f.points) + 1.6 * far(f.points))
     assert loss <= bound / 4000
-    assert loss < 0.15  # measured; a forecast of 1/2 against a coin that always lands on the other side has 1
+    assert loss < 0.1  # measured; a forecast of 1/2 against a coin that always lands on the other side has 1
+    assert calibration_decision_loss(past[:1000], predictions[:1000]) < 0.144  # few enough points for 1,000 rounds
 
 
 def far(v):
@@ -290,8 +291,8 @@ def test_the_lemma_of_the_potential():
 
 def test_the_weight_at_the_edge_is_at_most_what_the_proof_says():
     c = np.concatenate([np.linspace(0, 10, 1001), np.arange(10.0, 10**5)])
-    edge = np.exp(1 / 3 + 1 / (6 * (c + 1))) * np.sinh(np.sqrt(2 / (c + 1)) / 3)
-    assert np.all(edge <= 0.81 / np.sqrt(c + 1))
+    edge = np.exp(1 / 6 + 1 / (6 * (c + 1))) * np.sinh(np.sqrt(1 / (c + 1)) / 3)
+    assert np.all(edge <= 0.48 / np.sqrt(c + 1))
 
 
 def losses(r, rounds):
@@ -493,7 +494,7 @@ def test_files(tmp_path):
     f.save(path)
     g = rainproof.load(path)
     assert g.to_dict() == f.to_dict()
-    assert repr(g) == "OnlineForecaster(grid=512, n=100, waiting=1)"
+    assert repr(g) == "OnlineForecaster(grid=256, n=100, waiting=1)"
     g.update(1)
     with pytest.raises(InputError, match="exists and holds no online recalibrator: it is an online forecaster"):
         OnlineRecalibrator().save(path)

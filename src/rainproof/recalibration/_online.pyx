@@ -5,7 +5,7 @@ A `Walk` goes from there to a point that has not been too low or too high so far
 y - point over the rounds that predicted it; `margin` = the bias that is tolerated for lack of points in between: half
 the step to the neighbour for each round in which a coin chose the point, because it was too low and the next one too
 high or the other way round; `spread` = sum of |y - point|, plus the margin. A point is too low (+1) or too high (-1) if
-its bias is larger than its margin by more than sqrt(2 (spread + 1)), else it is in order (0).
+its bias is larger than its margin by more than sqrt(spread + 1), else it is in order (0).
 
 Predictions that are made before an outcome of theirs is learnt are a batch. The `scale` D is a power of two, 1 if each
 outcome is known before the next prediction, and about as large as batches are, or as outcomes are late; biases and
@@ -228,7 +228,7 @@ cdef class Walk:
     cdef inline void _judge(self, Py_ssize_t i) noexcept:
         """The first point is never too high and the last one never too low, so that every walk ends."""
         cdef double scale = self.mixture.scale, beyond
-        beyond = self._margin[i] + sqrt(2.0 * scale * (self._spread[i] + scale))
+        beyond = self._margin[i] + sqrt(scale * (self._spread[i] + scale))
         self._sign[i] = (self._bias[i] > beyond and i < self.last) - (-self._bias[i] > beyond and i > 0)
 
     cdef inline double _toss(self) noexcept:

@@ -27,7 +27,7 @@ _KEYS = (*_SETTINGS, *_WALK, *_WALK_TABLES, *_MIXTURE, "fresh", *_MIXTURE_TABLES
 Id = str | int
 Made = tuple[float, float, int, bytes]  # a prediction, its margin, its coin, and what the members of the mixture said
 MOST_WAITING = 1_000_000
-_FIRST_GRID = 512
+_FIRST_GRID = 256
 
 
 class _Online(Saved):
@@ -200,7 +200,7 @@ class OnlineRecalibrator(_Online):
     Parameters
     ----------
     grid : int, optional
-        The grid m, a power of two: points are :math:`1/m` apart at 1/2, and closer towards 0 and 1. Default: 512, which
+        The grid m, a power of two: points are :math:`1/m` apart at 1/2, and closer towards 0 and 1. Default: 256, which
         doubles when the number of outcomes reaches :math:`(m \log_2 m)^2`.
     rng : None, int or numpy.random.Generator
         The source of the coins; the same seed gives the same predictions. Default: 0. Where others choose outcomes,
@@ -220,13 +220,13 @@ class OnlineRecalibrator(_Online):
 
     *Walk.* For the point :math:`v_i` let :math:`B_i` be the sum of :math:`y - v_i` over the rounds that predicted it,
     and :math:`C_i` that of :math:`|y - v_i|`, plus :math:`M_i`. The point is too low if
-    :math:`B_i > M_i + \sqrt{2(C_i + 1)}`, too high if :math:`-B_i` is. While a point is too low, the next one up is
+    :math:`B_i > M_i + \sqrt{C_i + 1}`, too high if :math:`-B_i` is. While a point is too low, the next one up is
     tried, while it is too high, the next one down. If the walk comes to a point in order, that is the prediction. If it
     comes to two neighbours of which the lower one is too low and the upper one too high, a coin chooses, and
     :math:`M_i`, the bias that is tolerated, grows by half the step between them at the point chosen. *Proven*, from any
     start, if each outcome is learnt before the next prediction: with probability :math:`1 - \delta` over the coins, at
     all rounds up to T and at all K points, :math:`|B_i| \le M_i + \sqrt{6 C_i \Lambda}` with
-    :math:`\Lambda = \ln((2K + 2.2 K \ln(1 + T) + 4 \sqrt{KT})/\delta)`. So the calibration decision loss of the
+    :math:`\Lambda = \ln((2K + 2.2 K \ln(1 + T) + 2.4 \sqrt{KT})/\delta)`. So the calibration decision loss of the
     predictions is of order :math:`\log T/\sqrt T` on the default grid, whatever happens.
 
     *Late outcomes.* Predictions made before any of their outcomes is learnt are a batch, such as those of a day. Both
@@ -251,10 +251,10 @@ class OnlineRecalibrator(_Online):
     0.703125
     >>> r.update(1)
     >>> r.predict(0.9, id="order 17"), r.predict(0.2, id="order 18")
-    (0.9140625, 0.2021484375)
+    (0.9140625, 0.201171875)
     >>> r.update(0, id="order 18")
     >>> r
-    OnlineRecalibrator(grid=512, n=2, waiting=1)
+    OnlineRecalibrator(grid=256, n=2, waiting=1)
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(20_000)
     >>> y = rng.random(20_000) < 0.25 + p / 2  # the model is overconfident
@@ -263,7 +263,7 @@ class OnlineRecalibrator(_Online):
     True
     >>> both = rainproof.OnlineRecalibrator()
     >>> both.predict({"old": 0.3, "new": 0.4})  # several models: as good as the best of them, nearly
-    0.349609375
+    0.34765625
     """
 
     _kind = "online recalibrator"
@@ -339,7 +339,7 @@ class OnlineForecaster(_Online):
     Parameters
     ----------
     grid : int, optional
-        The grid m, a power of two. Default: 512, which doubles when the number of outcomes reaches
+        The grid m, a power of two. Default: 256, which doubles when the number of outcomes reaches
         :math:`(m \log_2 m)^2`.
     rng : None, int or numpy.random.Generator
         The source of the coins; the same seed gives the same predictions. Default: 0.
@@ -359,11 +359,11 @@ class OnlineForecaster(_Online):
     >>> import rainproof
     >>> f = rainproof.recalibration.OnlineForecaster()
     >>> f.predict()
-    0.505859375
+    0.5078125
     >>> f.update(1)
     >>> predictions = f.run([1, 0, 0, 1] * 1000)
     >>> f
-    OnlineForecaster(grid=512, n=4001, waiting=0)
+    OnlineForecaster(grid=256, n=4001, waiting=0)
     """
 
     _kind = "online forecaster"
