@@ -8,7 +8,7 @@ import pty
 
 import pytest
 
-from rainproof.cli.output import Progress, say
+from rainproof.cli.output import say, shown_progress
 
 
 def test_say_needs_no_encoding():
@@ -45,7 +45,7 @@ def clock(monkeypatch):
 
 def test_progress_overwrites_itself_and_goes_away(terminal, clock):
     stream, shown = terminal
-    with Progress(stream, patience=0) as progress:
+    with shown_progress(stream, patience=0) as progress:
         progress(1000)
         clock.append(100.1)
         progress(2000)  # too soon after the last to be worth a line
@@ -58,7 +58,7 @@ def test_progress_overwrites_itself_and_goes_away(terminal, clock):
 
 def test_progress_draws_a_bar_where_the_end_is_known(terminal):
     stream, shown = terminal
-    with Progress(stream, patience=0) as progress:
+    with shown_progress(stream, patience=0) as progress:
         progress(500, 2000)
         assert shown() == "\r\r[#######                       ]  25%  500 rows read"
 
@@ -67,7 +67,7 @@ def test_progress_is_cleared_when_the_read_fails(terminal):
     stream, shown = terminal
 
     def interrupted():
-        with Progress(stream, patience=0) as progress:
+        with shown_progress(stream, patience=0) as progress:
             progress(5)
             raise KeyboardInterrupt("enough")
 
@@ -78,13 +78,13 @@ def test_progress_is_cleared_when_the_read_fails(terminal):
 
 def test_no_progress_for_what_is_quick_or_quiet_or_no_terminal(terminal, clock):
     stream, shown = terminal
-    with Progress(stream) as quick, Progress(stream, quiet=True, patience=0) as quiet:
+    with shown_progress(stream) as quick, shown_progress(stream, quiet=True, patience=0) as quiet:
         clock.append(101.9)
         quick(10**9)
         quiet(10**9)
     assert shown() == ""
     file = io.StringIO()
-    with Progress(file, patience=0) as redirected, Progress(None, patience=0) as closed:
+    with shown_progress(file, patience=0) as redirected, shown_progress(None, patience=0) as closed:
         redirected(10**9)
         closed(10**9)
     assert file.getvalue() == ""
@@ -92,6 +92,6 @@ def test_no_progress_for_what_is_quick_or_quiet_or_no_terminal(terminal, clock):
 
 def test_progress_of_other_things_than_rows(terminal):
     stream, shown = terminal
-    with Progress(stream, patience=0, what="steps done") as progress:
+    with shown_progress(stream, patience=0, what="steps done") as progress:
         progress(3, 12)
         assert shown().endswith(" steps done")

@@ -11,7 +11,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import rainproof
-from rainproof.core.cells import CellAccumulator
 
 RNG = np.random.default_rng(30)
 P = RNG.random(5000)
@@ -99,7 +98,7 @@ def test_what_cannot_be_added():
 
 
 def test_a_full_table_is_settled_and_goes_on(monkeypatch):
-    monkeypatch.setattr("rainproof.core.cells._FULL", 100)
+    monkeypatch.setattr("rainproof.core.sample._FULL", 100)
     stream = rainproof.Accumulator(64)
     for start in range(0, 5000, 60):
         stream.update(Y[start : start + 60], P[start : start + 60])
@@ -108,10 +107,9 @@ def test_a_full_table_is_settled_and_goes_on(monkeypatch):
 
 def test_memory_does_not_grow_with_the_rows():
     stream = rainproof.Accumulator(64)
-    sum_cells: CellAccumulator = stream._cells
     for _ in range(20):
         stream.update(Y, P)
-    assert [table.nbytes for table in sum_cells._tables.values()] == [2 * 65 * 16]
+    assert [table.nbytes for table in stream._tables.values()] == [2 * 65 * 16]
 
 
 def test_repr():

@@ -208,7 +208,7 @@ def test_what_a_record_cannot_give_is_said():
         plain["c"]
     refused = {
         "cannot be combined with pos_label": lambda: Sample([1], [0.5], fractional=True, pos_label=1),
-        "groups and by need rows": lambda: cells._attach([1, 2], None),
+        "groups need rows": lambda: cells._attach([1, 2], None),
         "keeps pairs of cells: scan each by itself": lambda: both["a"],
         "recalibrated needs rows": lambda: rainproof.forecast_value(cells, recalibrated=[0.2, 0.6]),
         "the sample has no segments": plain.by_segment,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import rainproof
 from rainproof.core import segments as hashed_cells
 from rainproof.core.door import as_rows
-from rainproof.core.segments import Segments, SegmentSums
+from rainproof.core.segments import Segments, SegmentSums, from_sums
 
 rng = np.random.default_rng(61)
 
@@ -44,7 +44,7 @@ def grouped(m, parts, *, weighted, by=("s",), keys=None):
     for y, p, w, s in parts:
         one.add(as_rows(y, p, w), s)
     top = max(int(s.max()) for *_, s in parts) + 1
-    return Segments.from_sums(by, keys or [(k,) for k in range(top)], one)
+    return from_sums(by, keys or [(k,) for k in range(top)], one)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -129,7 +129,7 @@ def test_a_bad_row_changes_nothing():
             one.add(as_rows(y, p, w), s)
     assert one.rows == 2
     one.add(as_rows([], [], []), np.zeros(0, np.int64))
-    found = Segments.from_sums(("s",), [(0,), (1,)], one)
+    found = from_sums(("s",), [(0,), (1,)], one)
     assert found.counts == {0: 1, 1: 1}
 
 

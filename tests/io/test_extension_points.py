@@ -50,9 +50,10 @@ def test_a_container(monkeypatch):
     monkeypatch.setitem(sys.modules, "rowlib", library)
 
     def read(source, columns, native):
-        return sources._arrays(source.columns, columns, native)
+        return sources._arrow(sources._as_table(source.columns, columns), columns, native)
 
-    monkeypatch.setattr(sources, "_OPENERS", (*sources._OPENERS, ("rowlib", "Rows", read)))
+    entry = ("rowlib", "Rows", "the rows", lambda source: source.columns, read)
+    monkeypatch.setattr(sources, "_CONTAINERS", (*sources._CONTAINERS, entry))
     assert repr(rainproof.scan(Rows({"p": P, "y": Y}))) == "Sample(n=3, events=2, grid=65536)"
 
 
@@ -71,10 +72,7 @@ def test_a_dialect_and_a_database(monkeypatch):
     statement = rainproof.io.sql("predictions", "p", "y", dialect="brackets")
     assert "FROM `predictions`" in statement
     assert repr(rainproof.Sample.from_table(connection.execute(statement))) == "Sample(n=3, events=2, grid=65536)"
-    entry = databases.Database(
-        dialect="brackets", schemes=("brackets",), drivers=("rowdb",), connect=lambda address: connection
-    )
-    monkeypatch.setattr(databases, "DATABASES", (*databases.DATABASES, entry))
+    monkeypatch.setitem(databases.SCHEMES, "brackets", ("brackets", lambda address: connection))
     assert repr(rainproof.scan("brackets://here#predictions")) == "Sample(n=3, events=2, grid=65536)"
 
 

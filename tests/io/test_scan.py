@@ -349,8 +349,9 @@ def test_rules_for_several_classes(monkeypatch):
     refuse(
         classes_with(w=(3, -1.0)), r"w must be finite and not negative; 1 value does not, the first is w\[3\] = -1.0"
     )
-    refuse(classes_with(), "view must be one of 'top-label', 'one-vs-rest'; it is 'all'", view="all")
-    refuse(classes_with(), "view must be 'top-label' or 'one-vs-rest' with several columns of predictions", view=None)
+    for view in ("all", None):
+        rule = "view must be 'top-label' or 'one-vs-rest' with several columns of predictions"
+        refuse(classes_with(), f"{rule}; it is {view!r}", view=view)
     refuse(classes_with(), "pos_label is for two classes; give the labels of several with labels", pos_label=1)
     refuse(classes_with(), r"labels must name each of the 3 classes once; they are \['a'\]", labels=["a"])
     with pytest.raises(

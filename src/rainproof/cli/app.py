@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 # Nothing heavy up here: help should not wait for NumPy. The module of a command is imported when it runs.
 from rainproof import __version__
 from rainproof.cli import commands
-from rainproof.cli.options import check_together
+from rainproof.cli.options import check_outputs, check_together
 from rainproof.cli.output import coloured_help, let_go, one_line, say
 from rainproof.cli.reading import STDIN, import_lightly, prepared
 from rainproof.core.files import replace_now, together
@@ -128,6 +128,7 @@ def _run(argv: Sequence[str] | None) -> int:
     command: Callable[[argparse.Namespace], int] = getattr(module, f"run_{arguments.command.replace('-', '_')}")
     check_together(arguments)
     with prepared(arguments):
+        check_outputs(arguments)
         return command(arguments)
 
 

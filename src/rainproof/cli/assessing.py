@@ -22,7 +22,7 @@ from rainproof.assessment import words
 from rainproof.assessment.assessing import assess
 from rainproof.assessment.classes import ClassAssessment
 from rainproof.assessment.result import Assessment
-from rainproof.cli.options import SELECTION, VALUES, check_outputs, costs_of, files_read, given, task_of
+from rainproof.cli.options import SELECTION, VALUES, costs_of, files_read, given, task_of
 from rainproof.cli.output import coloured, finish, one_line, say, say_paragraphs, watched, written
 from rainproof.cli.reading import (
     fitted_here,
@@ -58,7 +58,6 @@ def assess_files(arguments: argparse.Namespace) -> Assessment | ClassAssessment:
     costs_of(arguments)
     if arguments.capacity is not None and arguments.cost_fp is None:
         raise InputError("--capacity needs --cost-fp and --cost-fn: which cases to act on depends on the costs")
-    check_outputs(arguments)
     matrix = read_matrix(arguments)
     rows = read_classes(arguments) if arguments.classes else read_rows(arguments)
     with watched(arguments) as progress:
@@ -101,7 +100,6 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
     from rainproof.assessment.rankings import assess_many  # which no other command needs
 
     costs_of(arguments)
-    check_outputs(arguments)
     names: list[str] = arguments.prob
     if len(names) < 2 or len(set(names)) < len(names):
         apart = len(names) == 1 or len(arguments.shown) > 1

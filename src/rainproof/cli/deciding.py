@@ -15,8 +15,8 @@ from rainproof.assessment import words
 from rainproof.assessment.assessing import assess
 from rainproof.assessment.result import Assessment
 from rainproof.cli import output
-from rainproof.cli.options import check_outputs, cost_columns, costs_of, files_read, refuse_cost_columns, task_of
-from rainproof.cli.output import Progress, finish, one_line, say, say_paragraphs, without_warnings, written
+from rainproof.cli.options import cost_columns, costs_of, files_read, refuse_cost_columns, task_of
+from rainproof.cli.output import finish_result, one_line, say, say_paragraphs, shown_progress, without_warnings, written
 from rainproof.cli.reading import check_costs, keep, note_repeated_ids, read, read_matrix, read_rows, rewriting
 from rainproof.core import VERSION
 from rainproof.core.files import load_kind
@@ -45,7 +45,6 @@ _WAYS_OUT = {
 def run_policy(arguments: argparse.Namespace) -> int:
     """Read the files, choose the grid, and write the policy."""
     task = _task(arguments)
-    check_outputs(arguments)
     recalibration = _map(arguments)
     rows: Sample = read_rows(arguments)
     made = _made(arguments, task, rows, recalibration)
@@ -198,7 +197,17 @@ class MadePolicy:
             chance = "If the probabilities are calibrated this is chance, as rounding cannot save on average."
             said = [f"On these rows rounding costs {-extra:.4g} per case less than no rounding. {chance}"]
         elif extra > least:
-            said = self._price(extra)
+            said = [
+                f"Rounding costs {extra:.4g} per case here. It buys the guarantee above, for every decision and "
+                "against every change of actions; without rounding, 'rainproof assess' has one that covers corrections "
+                "that keep the ranking only."
+            ]
+        if extra > least and self.finer is not None:
+            grid, loss, cost = self.finer.values()
+            said.append(
+                f"A finer grid rounds less, but its guarantee is no better: --grid {grid} costs {cost:.4g} per case, "
+                f"with {at_most(loss)} instead of {at_most(self.loss)}."
+            )
         name, alike = min(self.cost.always.items(), key=lambda item: item[1])
         if alike <= min(self.cost.policy, self.cost.unrounded) + least:
             said.append(f"Always {_quoted(name)} costs no more than either on these rows.")
@@ -207,20 +216,6 @@ class MadePolicy:
             said.append(
                 f"'rainproof assess' grades these probabilities \"use\" and recommends {self._second} from {start} on, "
                 "which needs no policy. Use this policy if you need its guarantee."
-            )
-        return said
-
-    def _price(self, extra: float) -> list[str]:
-        said = [
-            f"Rounding costs {extra:.4g} per case here. It buys the guarantee above, for every decision and against "
-            "every change of actions; without rounding, 'rainproof assess' has one that covers corrections that "
-            "keep the ranking only."
-        ]
-        if self.finer is not None:
-            grid, loss, cost = self.finer.values()
-            said.append(
-                f"A finer grid rounds less, but its guarantee is no better: --grid {grid} costs {cost:.4g} per case, "
-                f"with {at_most(loss)} instead of {at_most(self.loss)}."
             )
         return said
 
@@ -247,7 +242,6 @@ def run_decide(arguments: argparse.Namespace) -> int:
         raise InputError("state the decision: --cost-matrix")
     if not arguments.classes and arguments.policy is None and not costs_of(arguments):
         raise InputError("state the decision: --policy, or --cost-fp and --cost-fn, or all of them")
-    check_outputs(arguments)
     policy: RoundingPolicy | None = None if arguments.policy is None else load_kind(arguments.policy, "policy")
     if arguments.id is None and policy is not None and policy.rounding == "soft":
         raise InputError("--id is missing: the policy rounds at random, and row ids make that reproducible")
@@ -269,7 +263,7 @@ def run_decide(arguments: argparse.Namespace) -> int:
         columns["action"] = _selecting(arguments, policy, costs, taken, chosen)
     if arguments.rounded and policy is not None:
         columns["rounded"] = lambda p, ids, *_: policy.round(p, ids)
-    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
+    with shown_progress(sys.stderr, quiet=arguments.quiet) as progress:
         rows = append_columns(
             arguments.file,
             arguments.output,
@@ -378,7 +372,6 @@ def _counting(policy: RoundingPolicy, taken: Counter[str | None], rounded: Count
 
 def run_switch(arguments: argparse.Namespace) -> int:
     """Read the files and print the bounds; rows in groups and shares are kept, others are compressed at once."""
-    check_outputs(arguments)
     note_repeated_ids(arguments)
     kept = arguments.fractional or arguments.groups is not None
     sample = (keep if kept else read)(arguments, [arguments.old, arguments.new])
@@ -388,9 +381,7 @@ def run_switch(arguments: argparse.Namespace) -> int:
         confidence_level=arguments.confidence_level,
         rng=arguments.seed,
     )
-    document = {"rainproof": VERSION, **found.to_dict()}
-    text = map(one_line, str(found).splitlines())
-    finish(arguments, lambda: document, lambda: say_paragraphs(text), found)
+    finish_result(arguments, found)
     return 0
 
 
@@ -399,11 +390,8 @@ def run_threshold(arguments: argparse.Namespace) -> int:
     targets = {name: getattr(arguments, name) for name in ("precision", "recall", "false_positive_rate")}
     if not any(targets.values()):
         raise InputError("state a target: --precision, --recall, --false-positive-rate, or several of them")
-    check_outputs(arguments)
     note_repeated_ids(arguments)
     level: float = arguments.confidence_level
     found = find_threshold(read_rows(arguments), **targets, confidence_level=level, rng=arguments.seed)
-    document = {"rainproof": VERSION, **found.to_dict()}
-    text = map(one_line, str(found).splitlines())
-    finish(arguments, lambda: document, lambda: say_paragraphs(text), found)
+    finish_result(arguments, found)
     return 0 if found.threshold is not None else NOT_PROVEN

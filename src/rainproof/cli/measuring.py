@@ -18,26 +18,15 @@ from rainproof.cli.commands import OF_ROWS
 from rainproof.cli.options import (
     SELECTION,
     VALUES,
-    check_outputs,
     dest,
     files_read,
     given,
     refuse_cost_columns,
     task_of,
 )
-from rainproof.cli.output import finish, one_line, rows_read, say, say_paragraphs, watched
+from rainproof.cli.output import finish, finish_result, one_line, rows_read, say, say_paragraphs, watched
 from rainproof.cli.reading import keep, note_repeated_ids, prepared, read, read_classes
-from rainproof.core.files import (
-    as_text,
-    check_document,
-    check_output,
-    check_replaced,
-    document,
-    load,
-    make_folder,
-    read_json,
-    write_atomic,
-)
+from rainproof.core import files
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned, at_most, json_key, rows, short
 from rainproof.errors import InputError
@@ -56,7 +45,6 @@ def run_measure(arguments: argparse.Namespace) -> int:
     limit = arguments.fail_above
     if limit is not None and not limit >= 0:
         raise InputError(f"--fail-above must be a number that is not negative; it is {limit}")
-    check_outputs(arguments)
     if arguments.classes:
         with collect_warnings():
             several = measure_classes(read_classes(arguments))
@@ -158,7 +146,6 @@ def segment_table(found: Segments, profiles: Mapping[Any, SoftBinnedProfile]) ->
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Read the files, and print the difference of the two forecasts."""
-    check_outputs(arguments)
     sample = keep(arguments, arguments.prob)
     note_repeated_ids(arguments)
     with watched(arguments, "samples drawn") as progress:
@@ -170,17 +157,14 @@ def run_compare(arguments: argparse.Namespace) -> int:
             progress=progress,
         )
     names = [f"{letter} is {name}" for letter, name in zip("ab", arguments.prob, strict=True)]
-    text = [*str(found).splitlines(), f"Here {' and '.join(names)}."]
-    document = {"rainproof": __version__, "prob": arguments.prob, **found.to_dict()}
-    finish(arguments, lambda: document, lambda: say_paragraphs(map(one_line, text)), found)
+    finish_result(arguments, found, f"Here {' and '.join(names)}.", prob=arguments.prob)
     return 0
 
 
 def run_store(arguments: argparse.Namespace) -> int:
     """Read, compress, write."""
-    check_outputs(arguments)
     sample = read(arguments, arguments.prob)
-    make_folder(arguments.output.parent)
+    files.make_folder(arguments.output.parent)
     sample.save(arguments.output, overwrite=arguments.force)
     if not arguments.quiet:
         size = f"compressed to {len(sample.y_prob):,}, written to {one_line(str(arguments.output))}"
@@ -207,10 +191,10 @@ def _check_folder(arguments: argparse.Namespace) -> None:
     """Say what to type for files of rows; refuse options that stored samples have no use for."""
     first = arguments.source[0]
     if len(arguments.source) > 1 or Path(first).is_file():
-        files = one_line(shlex.join(arguments.source))
+        named = one_line(shlex.join(arguments.source))
         raise InputError(
             f"{first} is not a folder of stored samples: for files of rows name the column of periods, such as "
-            f"'rainproof monitor {files} --by day'"
+            f"'rainproof monitor {named} --by day'"
         )
     for name in (*OF_ROWS, "--segments"):
         if getattr(arguments, dest(name)) not in (None, False):
@@ -220,10 +204,9 @@ def _check_folder(arguments: argparse.Namespace) -> None:
 def _monitor(arguments: argparse.Namespace) -> int:
     """Read the samples, monitor them, and print the timeline."""
     refuse_cost_columns(arguments, "periods are compressed, and keep no costs of single cases")
-    check_outputs(arguments)
     told = None if arguments.state is None else _told(arguments.state)
     by = [arguments.by, *(arguments.segments or ())]
-    samples = load(arguments.source[0]) if arguments.by is None else read(arguments, arguments.prob, by=by)
+    samples = files.load(arguments.source[0]) if arguments.by is None else read(arguments, arguments.prob, by=by)
     with watched(arguments) as progress:
         timeline = monitor(
             samples,
@@ -255,18 +238,20 @@ def _monitor(arguments: argparse.Namespace) -> int:
         known = labels.index(told["newest"]) if told["newest"] in labels else -1
         failed = any(name not in told["alarms"] or at > known for name, at in alarms.items())
     if arguments.state is not None:
-        state = document(_STATE, 1, {"newest": labels[-1], "alarms": list(alarms)})
-        write_atomic(arguments.state, as_text(state))
+        state = files.document(_STATE, 1, {"newest": labels[-1], "alarms": list(alarms)})
+        files.write_atomic(arguments.state, files.as_text(state))
     return CHANGED if failed and arguments.fail_on is not None else 0
 
 
 def _told(path: Path) -> dict[str, Any]:
     """What the last run said: its newest period, and the alarms at that time. Refuse a file that is anything else."""
-    check_output(path)
-    check_replaced(path, _STATE, overwrite=False, how="no option")
+    files.check_output(path)
+    files.check_replaced(path, _STATE, overwrite=False, how="no option")
     if not path.exists() or not path.stat().st_size:
         return {"newest": None, "alarms": []}
-    return read_json(path, _STATE, lambda data: check_document(data, _STATE, version=1, keys=("newest", "alarms")))
+    return files.read_json(
+        path, _STATE, lambda data: files.check_document(data, _STATE, version=1, keys=("newest", "alarms"))
+    )
 
 
 def _alarms(timeline: MonitoringResult) -> dict[str, int]:

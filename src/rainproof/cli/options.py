@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rainproof.core.files import check_output, check_replaced, check_suffix
 from rainproof.core.text import wrapped
@@ -99,121 +99,116 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-class Shared(NamedTuple):
-    """An option that several commands take."""
-
-    help: str
-    metavar: str | None = None  # a switch has none
-    reads: Literal["values", "rows"] | None = None  # how values of any file, or rows with outcomes, are read
-    more: Mapping[str, Any] = MappingProxyType({})  # for argparse
-
-    def add(self, parser: argparse._ActionsContainer, *flags: str, words: str | None, **more: Any) -> None:
-        """Add it to a command, to which it means `words` if they are given."""
-        kind: dict[str, Any] = {"action": "store_true"} if self.metavar is None else {"metavar": self.metavar}
-        said = (words or self.help).replace("FORMATS", describe_formats())  # those that there are by now
-        parser.add_argument(*flags, help=said, **kind, **self.more, **more)
-
-
-SHARED = {
-    "file": Shared(
-        metavar="FILE",
-        help="FORMATS files, or quoted patterns such as 'data/*.parquet', also in an object store "
-        "(s3://, gs://, abfs://); or one table of a database (postgresql://user@host/name#table, sqlite:///, "
-        "duckdb:///); - is standard input, whose format is recognised",
-        more={"nargs": "+"},
-    ),
-    "--prob": Shared(metavar="COL", help="column of predicted probabilities, from 0 to 1"),
-    "--classes": Shared(
-        metavar="COL",
-        help="columns of predicted probabilities, one for each of several classes, in place of --prob; --outcome has "
-        "the name of the column of the class that occurred, or its number from 0; all rows are kept in memory",
-        more={"nargs": "+"},
-    ),
-    "--cost-matrix": Shared(
-        metavar="FILE",
-        help="with --classes: JSON file of what your decision costs, an object with 'costs' (a list for each action: "
-        "what it costs in each class) and, if you like, the names 'actions' and what it costs to 'abstain'",
-    ),
-    "--old": Shared(metavar="COL", help="column of the probabilities that are in use, from 0 to 1"),
-    "--new": Shared(metavar="COL", help="column of the probabilities that may replace them"),
-    "--outcome": Shared(metavar="COL", help="column of outcomes: 0 or 1, true or false"),
-    "--weight": Shared(metavar="COL", reads="rows", help="column of row weights"),
-    "--trials": Shared(
-        metavar="COL",
-        reads="rows",
-        help="column of trials: a row is so many rows, and --outcome is the number of them with the event",
-    ),
-    "--pos-label": Shared(metavar="LABEL", reads="rows", help="the outcome that is the event, where it is not 1"),
-    "--base-rate": Shared(
-        metavar="RATE",
-        reads="rows",
-        help="event rate where the forecast will be used, such as 0.5%% (or a range, 0.3%%,1%%), if these rows have "
+_ROW_OPTIONS: dict[str, dict[str, Any]] = {
+    "--weight": {"metavar": "COL", "help": "column of row weights"},
+    "--trials": {
+        "metavar": "COL",
+        "help": "column of trials: a row is so many rows, and --outcome is the number of them with the event",
+    },
+    "--pos-label": {"metavar": "LABEL", "help": "the outcome that is the event, where it is not 1"},
+    "--base-rate": {
+        "metavar": "RATE",
+        "type": _base_rate,
+        "help": "event rate where the forecast will be used, such as 0.5%% (or a range, 0.3%%,1%%), if these rows have "
         "another one: everything is then about that population, if predictions, given the outcome, are distributed as "
         "in these rows",
-        more={"type": _base_rate},
-    ),
-    "--where": Shared(
-        metavar="CONDITION",
-        reads="rows",
-        help="which rows to use, such as \"p is not null and region = 'north'\"",
-    ),
-    "--sep": Shared(
-        metavar="CHAR",
-        reads="values",
-        help="what separates columns of text files (default: recognised)",
-        more={"type": _separator},
-    ),
-    "--percent": Shared(reads="values", help="probabilities are in percent, from 0 to 100"),
-    "--confidence-words": Shared(
-        metavar="FILE",
-        reads="values",
-        help='JSON file with the probability of each word in --prob: {"almost certain": 0.95, "unlikely": 0.2}',
-    ),
-    "--drop-missing": Shared(
-        reads="rows",
-        help="leave out rows with a missing value in a column that is read, also in those of --by and --groups",
-    ),
-    "--keep-missing": Shared(
-        help="copy rows without a probability or a cost, with nothing in the new columns (otherwise they are an error)",
-    ),
-    "--by": Shared(metavar="COL", help="columns that segment the rows", more={"nargs": "+"}),
-    "--groups": Shared(
-        metavar="COL",
-        help="columns of groups (patient; or site and day): rows with the same values in them may depend on each "
-        "other; all rows are then kept in memory, about 20 bytes each",
-        more={"nargs": "+"},
-    ),
-    "--fractional": Shared(
-        help="outcomes are shares of the event, from 0 to 1 (a drawn match is 0.5), each of one row; "
-        "all rows are kept in memory",
-    ),
-    "--cost-fp": Shared(
-        metavar="COST", help="cost of a false alarm (act, but no event): a number or a column", more={"type": _cost}
-    ),
-    "--cost-fn": Shared(
-        metavar="COST", help="cost of a miss (wait, but the event happens): a number or a column", more={"type": _cost}
-    ),
-    "--threshold-range": Shared(
-        metavar="LOW,HIGH",
-        help="speak of decisions with these thresholds alone: two numbers, such as 5%%,20%%, or one, such as 10%%",
-        more={"type": _threshold_range},
-    ),
-    "--confidence-level": Shared(
-        metavar="C",
-        help="confidence level of the guarantee, the intervals and the test (default: 0.95)",
-        more={"type": probability, "default": 0.95},
-    ),
-    "--seed": Shared(metavar="N", help="seed of the random numbers (default: 0)", more={"type": _seed, "default": 0}),
-    "--plot": Shared(metavar="FILE", help="also draw the result: .png, .svg or .pdf", more={"type": Path}),
-    "--json": Shared(help="print the result as JSON instead of text"),
-    "--output": Shared(metavar="FILE", help="also write the result as JSON to this file", more={"type": Path}),
-    "--force": Shared(help="replace existing files, whatever they hold (else only those that rainproof wrote as such)"),
-    "--quiet": Shared(help="print neither text nor progress"),
+    },
+    "--where": {
+        "metavar": "CONDITION",
+        "help": "which rows to use, such as \"p is not null and region = 'north'\"",
+    },
+    "--drop-missing": {
+        "action": "store_true",
+        "help": "leave out rows with a missing value in a column that is read, also in those of --by and --groups",
+    },
 }
-"""By name, in the order of the help."""
+"""How rows with outcomes are read."""
 
-VALUES = tuple(name for name, option in SHARED.items() if option.reads == "values")
-SELECTION = tuple(name for name, option in SHARED.items() if option.reads == "rows")
+_VALUE_OPTIONS: dict[str, dict[str, Any]] = {
+    "--sep": {
+        "metavar": "CHAR",
+        "type": _separator,
+        "help": "what separates columns of text files (default: recognised)",
+    },
+    "--percent": {"action": "store_true", "help": "probabilities are in percent, from 0 to 100"},
+    "--confidence-words": {
+        "metavar": "FILE",
+        "help": 'JSON file with the probability of each word in --prob: {"almost certain": 0.95, "unlikely": 0.2}',
+    },
+}
+"""How values of any file are read."""
+
+_COST = {"metavar": "COST", "type": _cost}
+
+SHARED: dict[str, dict[str, Any]] = {
+    "file": {
+        "metavar": "FILE",
+        "nargs": "+",
+        "help": "FORMATS files, or quoted patterns such as 'data/*.parquet', also in an object store "
+        "(s3://, gs://, abfs://); or one table of a database (postgresql://user@host/name#table, sqlite:///, "
+        "duckdb:///); - is standard input, whose format is recognised",
+    },
+    "--prob": {"metavar": "COL", "help": "column of predicted probabilities, from 0 to 1"},
+    "--classes": {
+        "metavar": "COL",
+        "nargs": "+",
+        "help": "columns of predicted probabilities, one for each of several classes, in place of --prob; --outcome "
+        "has the name of the column of the class that occurred, or its number from 0; all rows are kept in memory",
+    },
+    "--cost-matrix": {
+        "metavar": "FILE",
+        "help": "with --classes: JSON file of what your decision costs, an object with 'costs' (a list for each "
+        "action: what it costs in each class) and, if you like, the names 'actions' and what it costs to 'abstain'",
+    },
+    "--old": {"metavar": "COL", "help": "column of the probabilities that are in use, from 0 to 1"},
+    "--new": {"metavar": "COL", "help": "column of the probabilities that may replace them"},
+    "--outcome": {"metavar": "COL", "help": "column of outcomes: 0 or 1, true or false"},
+    **_ROW_OPTIONS,
+    **_VALUE_OPTIONS,
+    "--keep-missing": {
+        "action": "store_true",
+        "help": "copy rows without a probability or a cost, with nothing in the new columns (otherwise they are an "
+        "error)",
+    },
+    "--by": {"metavar": "COL", "nargs": "+", "help": "columns that segment the rows"},
+    "--groups": {
+        "metavar": "COL",
+        "nargs": "+",
+        "help": "columns of groups (patient; or site and day): rows with the same values in them may depend on each "
+        "other; all rows are then kept in memory, about 20 bytes each",
+    },
+    "--fractional": {
+        "action": "store_true",
+        "help": "outcomes are shares of the event, from 0 to 1 (a drawn match is 0.5), each of one row; "
+        "all rows are kept in memory",
+    },
+    "--cost-fp": {**_COST, "help": "cost of a false alarm (act, but no event): a number or a column"},
+    "--cost-fn": {**_COST, "help": "cost of a miss (wait, but the event happens): a number or a column"},
+    "--threshold-range": {
+        "metavar": "LOW,HIGH",
+        "type": _threshold_range,
+        "help": "speak of decisions with these thresholds alone: two numbers, such as 5%%,20%%, or one, such as 10%%",
+    },
+    "--confidence-level": {
+        "metavar": "C",
+        "type": probability,
+        "default": 0.95,
+        "help": "confidence level of the guarantee, the intervals and the test (default: 0.95)",
+    },
+    "--seed": {"metavar": "N", "type": _seed, "default": 0, "help": "seed of the random numbers (default: 0)"},
+    "--plot": {"metavar": "FILE", "type": Path, "help": "also draw the result: .png, .svg or .pdf"},
+    "--json": {"action": "store_true", "help": "print the result as JSON instead of text"},
+    "--output": {"metavar": "FILE", "type": Path, "help": "also write the result as JSON to this file"},
+    "--force": {
+        "action": "store_true",
+        "help": "replace existing files, whatever they hold (else only those that rainproof wrote as such)",
+    },
+    "--quiet": {"action": "store_true", "help": "print neither text nor progress"},
+}
+"""What argparse is told of each option, by its name."""
+
+VALUES = tuple(_VALUE_OPTIONS)
+SELECTION = tuple(_ROW_OPTIONS)
 ROWS = ("--outcome", *SELECTION, *VALUES)
 """What a command takes that reads rows with outcomes."""
 COSTS = ("--cost-fp", "--cost-fn")
@@ -271,21 +266,20 @@ def add_shared(parser: argparse.ArgumentParser, *names: str, guess: bool = False
     """
     one_of = parser.add_mutually_exclusive_group(required=not guess) if "--classes" in names else None
     for name in names:
-        option, said = SHARED[name], words.get(dest(name))
-        if one_of is not None and name in ("--prob", "--classes"):
-            option.add(one_of, name, words=f"{said or option.help}{'; guessed if left out' * guess}")
-        elif name not in _COLUMNS:
-            option.add(parser, *(["-o"] if name == "--output" else []), name, words=said)
-        elif guess:
-            option.add(parser, name, words=f"{said or option.help}; guessed if left out")
-        else:
-            option.add(parser, name, words=said, required=True)
+        option, flags = dict(SHARED[name]), ["-o", name] if name == "--output" else [name]
+        option["help"] = words.get(dest(name), option["help"]).replace("FORMATS", describe_formats())  # by now
+        alternative = one_of is not None and name in ("--prob", "--classes")
+        if guess and (alternative or name in _COLUMNS):
+            option["help"] += "; guessed if left out"
+        elif name in _COLUMNS and not alternative:
+            option["required"] = True
+        (one_of if one_of is not None and alternative else parser).add_argument(*flags, **option)
 
 
 def add_output(parser: argparse.ArgumentParser, words: str, writes: str | None, *suffixes: str) -> None:
     """Add the file that a command writes, which it needs a name for, its kind, and what the name may end in."""
     parser.set_defaults(suffixes=suffixes, writes=writes)
-    SHARED["--output"].add(parser, "-o", "--output", words=words, required=True)
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help=words)
     add_shared(parser, "--force")
 
 
@@ -309,7 +303,7 @@ def given(arguments: argparse.Namespace, names: Iterable[str]) -> list[str]:
     typed = []
     for name in names:
         value = getattr(arguments, dest(name), None)
-        if value not in (None, False, SHARED[name].more.get("default")):
+        if value not in (None, False, SHARED[name].get("default")):
             value = ",".join(map(str, value)) if isinstance(value, tuple) else value
             typed += [name, *([] if value is True else map(str, as_list(value)))]
     return typed
@@ -335,11 +329,11 @@ def check_together(arguments: argparse.Namespace) -> None:
 def check_outputs(arguments: argparse.Namespace) -> None:
     """Refuse, before the work, a file that cannot be written, is one of those to read, or holds something else."""
     plot: Path | None = getattr(arguments, "plot", None)
-    output: Path | None = arguments.output
+    output: Path | None = getattr(arguments, "output", None)
     if plot is not None and plot.suffix not in _PICTURES:
         raise InputError(f"--plot must name a .png, .svg or .pdf file; it is {str(plot)!r}")
     beside = (getattr(arguments, name, None) for name in _BESIDE)
-    named = as_list(getattr(arguments, "file", []))  # a folder of stored samples is none
+    named = as_list(getattr(arguments, "file", None) or getattr(arguments, "source", None))
     local = expand([name for name in named if "://" not in name])
     sources = [Path(path) for path in (*local, *beside) if path is not None]
     for path, kind in ((output, arguments.writes), (plot, "picture")):

@@ -12,9 +12,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from rainproof.core import VERSION
 from rainproof.core.files import atomic_output, write_atomic
 from rainproof.core.text import rows, wrapped
 from rainproof.errors import RainproofWarning
@@ -106,10 +106,15 @@ def coloured_help(text: str, stream: TextIO | None) -> str:
     return _OPTION.sub(lambda found: f"{_STYLES['cyan']}{found[1]}{_RESET}", text)
 
 
-class Progress:
-    """Call it with the rows done so far: it shows them on a terminal, once the work takes long.
+Progress = Callable[..., None]
+"""Called with the number of rows done so far, and of all if it is known."""
 
-    It draws a bar where the number of all rows is known, as its second argument.
+
+@contextmanager
+def shown_progress(
+    stream: TextIO | None, *, quiet: bool = False, patience: float = _PATIENCE, what: str = "rows read"
+) -> Iterator[Progress]:
+    """Yield what shows the rows done so far on a terminal, once the work takes long; with a bar where the end is known.
 
     Parameters
     ----------
@@ -122,41 +127,35 @@ class Progress:
     what : str
         What is counted.
     """
+    if quiet or stream is None or not stream.isatty():
+        yield lambda *_: None
+        return
+    due, shown = time.monotonic() + patience, ""
 
-    def __init__(
-        self, stream: TextIO | None, *, quiet: bool = False, patience: float = _PATIENCE, what: str = "rows read"
-    ) -> None:
-        self._stream = None if quiet or stream is None or not stream.isatty() else stream
-        self._next = time.monotonic() + patience
-        self._shown = ""
-        self._what = what
+    def show(text: str) -> None:
+        nonlocal shown
+        stream.write(f"\r{' ' * len(shown)}\r{text}")
+        stream.flush()
+        shown = text
 
-    def __call__(self, rows: int, total: int = 0) -> None:
+    def progress(rows: int, total: int = 0) -> None:
+        nonlocal due
         now = time.monotonic()
-        if self._stream is not None and now >= self._next:
-            self._next = now + _PAUSE
-            self._show(f"{bar(rows, total)}{rows:,} {self._what}")
+        if now >= due:
+            due = now + _PAUSE
+            show(f"{bar(rows, total)}{rows:,} {what}")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._shown:
-            self._show("")
-
-    def _show(self, text: str) -> None:
-        assert self._stream is not None
-        self._stream.write(f"\r{' ' * len(self._shown)}\r{text}")
-        self._stream.flush()
-        self._shown = text
+    try:
+        yield progress
+    finally:
+        if shown:
+            show("")
 
 
 @contextmanager
 def watched(arguments: argparse.Namespace, what: str = "steps done") -> Iterator[Progress]:
     """Show the progress of a computation; its warnings are ignored, as the verdict states them."""
-    with Progress(sys.stderr, quiet=arguments.quiet, what=what) as progress, without_warnings():
+    with shown_progress(sys.stderr, quiet=arguments.quiet, what=what) as progress, without_warnings():
         yield progress
 
 
@@ -205,3 +204,10 @@ def finish(
         text()
         paths = (("Result", arguments.output), ("Picture", plot))
         say_paragraphs(written(what, path) for what, path in paths if path is not None)
+
+
+def finish_result(arguments: argparse.Namespace, found: Any, *more: str, **about: Any) -> None:
+    """Finish with a result that prints, writes and draws itself, with `more` lines and `about` the command in JSON."""
+    lines = [one_line(line) for line in (*str(found).splitlines(), *more)]
+    document = {"rainproof": VERSION, **about, **found.to_dict()}
+    finish(arguments, lambda: document, lambda: say_paragraphs(lines), found)

@@ -20,11 +20,11 @@ from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from rainproof.cli.options import SELECTION, VALUES, as_list, cost_columns, costs_of, dest
-from rainproof.cli.output import Progress, one_line, say
+from rainproof.cli.output import Progress, one_line, say, shown_progress
 from rainproof.core.files import read_json, temporary_folder
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError, RainproofWarning
@@ -70,15 +70,6 @@ def prepared(arguments: argparse.Namespace) -> Iterator[None]:
             raise InputError(message.replace(copy, "standard input") if copy else message) from error
 
 
-class _NotThere:
-    """Tells whoever looks for pandas or cloudpickle that they are not there."""
-
-    @staticmethod
-    def find_spec(name: str, *_: object) -> None:
-        if name in ("pandas", "cloudpickle"):
-            raise ModuleNotFoundError(name)
-
-
 def import_lightly() -> None:
     """Keep NumPy, SciPy and PyArrow from importing what no command needs, nearly half the time of a small assessment.
 
@@ -87,13 +78,19 @@ def import_lightly() -> None:
     module of `scipy.special` has all the functions that are needed, and `numpy.unique` asks `numpy.ma` whether an array
     is masked, which none is. Whoever asks these two for anything else gets the whole module.
     """
-    sys.meta_path.insert(0, _NotThere)
+
+    def find_spec(name: str, *_: object) -> None:
+        if name in ("pandas", "cloudpickle"):
+            raise ModuleNotFoundError(name)
+
+    finder: Any = SimpleNamespace(find_spec=find_spec)
+    sys.meta_path.insert(0, finder)
     with suppress(ImportError):  # a table of a database can be read without PyArrow
         import pyarrow as pa
 
         pa.array([])
         _compute_lightly(pa)
-    sys.meta_path.remove(_NotThere)
+    sys.meta_path.remove(finder)
     import numpy as np
     import scipy
 
@@ -184,7 +181,7 @@ def _progress(arguments: argparse.Namespace) -> Iterator[Progress]:
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", RainproofWarning)
         try:
-            with Progress(sys.stderr, quiet=arguments.quiet) as progress:
+            with shown_progress(sys.stderr, quiet=arguments.quiet) as progress:
                 yield progress
         finally:
             for one in notes:
@@ -229,9 +226,14 @@ def read(arguments: argparse.Namespace, prob: str | Sequence[str], *, by: list[s
     """Return the rows of the files, compressed: a `Sample`, of two forecasts if `prob` is two; with `by` `Segments`."""
     from rainproof.io.reading import scan
 
+    return _read_by(scan, arguments, prob, by=by)
+
+
+def _read_by(reader: Callable[..., Any], arguments: argparse.Namespace, prob: Any, **options: Any) -> Any:
+    """Call `scan` or one of its relatives with how rows are read, and show its progress."""
     with _progress(arguments) as progress:
         how = _reading(arguments, (*SELECTION, *VALUES))
-        return scan(arguments.file, prob, arguments.outcome, by=by, progress=progress, **how)
+        return reader(arguments.file, prob, arguments.outcome, progress=progress, **options, **how)
 
 
 def keep(arguments: argparse.Namespace, prob: str | Sequence[str], **options: Any) -> Any:
@@ -240,18 +242,8 @@ def keep(arguments: argparse.Namespace, prob: str | Sequence[str], **options: An
     from rainproof.io.rows import keep_rows  # which imports PyArrow
 
     check_costs(arguments)
-    with _progress(arguments) as progress:
-        return keep_rows(
-            arguments.file,
-            prob,
-            arguments.outcome,
-            groups=as_list(arguments.groups),
-            fractional=getattr(arguments, "fractional", False),
-            costs=cost_columns(arguments),
-            progress=progress,
-            **options,
-            **_reading(arguments, (*SELECTION, *VALUES)),
-        )
+    options |= {"groups": as_list(arguments.groups), "fractional": getattr(arguments, "fractional", False)}
+    return _read_by(keep_rows, arguments, prob, costs=cost_columns(arguments), **options)
 
 
 def check_costs(arguments: argparse.Namespace) -> None:
@@ -280,12 +272,8 @@ def read_classes(arguments: argparse.Namespace) -> Any:
     need_pyarrow()
     from rainproof.io.rows import keep_classes  # which imports PyArrow
 
-    with _progress(arguments) as progress:
-        how = _reading(arguments, (*SELECTION, *VALUES))
-        groups = as_list(getattr(arguments, "groups", None))
-        return keep_classes(
-            arguments.file, arguments.classes, arguments.outcome, groups=groups, progress=progress, **how
-        )
+    groups = as_list(getattr(arguments, "groups", None))
+    return _read_by(keep_classes, arguments, arguments.classes, groups=groups)
 
 
 def read_matrix(arguments: argparse.Namespace) -> Any:

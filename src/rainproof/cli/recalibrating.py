@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 from rainproof.assessment import words
 from rainproof.assessment.assessing import collect_warnings
 from rainproof.assessment.clinical import is_reversed
-from rainproof.cli.options import check_outputs, files_read
-from rainproof.cli.output import Progress, draw, one_line, rows_read, say, say_paragraphs, written
+from rainproof.cli.options import files_read
+from rainproof.cli.output import draw, one_line, rows_read, say, say_paragraphs, shown_progress, written
 from rainproof.cli.reading import RECALIBRATED, note_repeated_ids, read_classes, read_matrix, read_rows, rewriting
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import ClassSample
@@ -36,7 +37,6 @@ from rainproof.recalibration.stream import Stream
 
 def run_recalibrate(arguments: argparse.Namespace) -> int:
     """Read the files, fit the map, and write it."""
-    check_outputs(arguments)
     task = read_matrix(arguments)
     found = read_classes(arguments) if arguments.classes else read_rows(arguments)
     if not arguments.classes:
@@ -109,7 +109,6 @@ def run_apply(arguments: argparse.Namespace) -> int:
     need_pyarrow()
     from rainproof.io.rows import append_columns  # which imports PyArrow
 
-    check_outputs(arguments)
     recalibrator: Recalibrator = load_kind(arguments.map, "recalibrator")
     names = recalibrator._by or ()
     by = columns_of(names if arguments.by is None else arguments.by, names)
@@ -119,8 +118,20 @@ def run_apply(arguments: argparse.Namespace) -> int:
     classes = _class_columns(arguments.classes, recalibrator.map_)
     if classes:
         arguments.classes, column = classes, tuple(f"{name}{RECALIBRATED}" for name in classes)
-    compute = _Recalibrated(recalibrator, pooled=arguments.unseen == "pooled")
-    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
+    sums: dict[str, float] = defaultdict(float)
+
+    def compute(prob: NDArray[Any], places: Mapping[Any, Ints] | None) -> Floats:
+        new = recalibrator._unseen(places or {})
+        if new and arguments.unseen != "pooled":
+            raise InputError(f"{recalibrators.unseen_text(new)}: --unseen pooled uses the map of all rows for them")
+        value = recalibrator._predict(prob, places or {})
+        sums["rows"] += len(prob)
+        sums["before"] += float(prob.sum(dtype="float64"))
+        sums["after"] += float(value.sum())
+        sums["unknown"] += sum(new.values())
+        return value
+
+    with shown_progress(sys.stderr, quiet=arguments.quiet) as progress:
         rows = append_columns(
             arguments.file,
             arguments.output,
@@ -130,15 +141,15 @@ def run_apply(arguments: argparse.Namespace) -> int:
             **rewriting(arguments),
         )
     if not arguments.quiet:
-        done, missing = compute.rows, rows - compute.rows
-        means = f", mean {compute.before / done:.4g} before and {compute.after / done:.4g} after" if done else ""
+        done, missing = sums["rows"], rows - sums["rows"]
+        means = f", mean {sums['before'] / done:.4g} before and {sums['after'] / done:.4g} after" if done else ""
         means = f" in {len(classes)} classes" if classes else means
         said = [f"{one_line(files_read(arguments))}: {rows_text(done)} recalibrated{means}"]
         if missing:
             said.append(f"{rows_text(missing)} without a probability: copied, with nothing in the new column")
-        if compute.unknown:
-            new = rows_text(compute.unknown)
-            said.append(f"{new} of segments that the map has not seen: the map of all rows is used")
+        if sums["unknown"]:
+            unseen = f"{rows_text(sums['unknown'])} of segments that the map has not seen"
+            said.append(f"{unseen}: the map of all rows is used")
         say_paragraphs([*said, written("Result", arguments.output)])
     return 0
 
@@ -151,26 +162,6 @@ def _class_columns(columns: list[str] | None, found: Any) -> list[str]:
     if not classes:
         raise InputError("--map is of one event: name its column with --prob")
     raise InputError(f"--map has {len(classes)} classes: name a column for each with --classes ({', '.join(classes)})")
-
-
-class _Recalibrated:
-    """The new column, with sums of what was done."""
-
-    def __init__(self, recalibrator: Recalibrator, *, pooled: bool) -> None:
-        self._recalibrator, self._pooled = recalibrator, pooled
-        self.before = self.after = 0.0
-        self.rows = self.unknown = 0
-
-    def __call__(self, prob: NDArray[Any], places: Mapping[Any, Ints] | None) -> Floats:
-        new = self._recalibrator._unseen(places or {})
-        if new and not self._pooled:
-            raise InputError(f"{recalibrators.unseen_text(new)}: --unseen pooled uses the map of all rows for them")
-        value = self._recalibrator._predict(prob, places or {})
-        self.rows += len(prob)
-        self.before += float(prob.sum(dtype="float64"))
-        self.after += float(value.sum())
-        self.unknown += sum(new.values())
-        return value
 
 
 REFUSED = 1

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rainproof.core._exact_sum import add
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -66,24 +64,18 @@ def add_pairs(a: Floats, b: Floats) -> Floats:
     return two_sum(high, low + (a[1] + b[1]))
 
 
-class ExactSum:
-    """The sum of finite doubles (fewer than 2**31) as an integer, in units of the smallest double."""
+EXACT_BINS = (1 << 12, 2)
+"""The shape of the integers that `rainproof.core._exact_sum.add` adds up to 2**31 doubles to, by sign and exponent."""
 
-    def __init__(self) -> None:
-        self._bins = np.zeros((1 << 12, 2), np.uint64)  # by sign and exponent
 
-    def add(self, values: Floats) -> None:
-        """Add an array."""
-        add(values, self._bins)
-
-    def units(self) -> int:
-        """The sum in units of ``2**-1074``. A ratio of two such integers is rounded once."""
-        total = 0
-        for at in np.flatnonzero(self._bins.any(axis=1)).tolist():
-            low, high = self._bins[at].tolist()
-            shifted = (low + (high << 32)) << max((at & 0x7FF) - 1, 0)
-            total += -shifted if at >> 11 else shifted
-        return total
+def exact_units(bins: NDArray[np.uint64]) -> int:
+    """Return the sum of these doubles in units of ``2**-1074``; a ratio of two such integers is rounded once."""
+    total = 0
+    for at in np.flatnonzero(bins.any(axis=1)).tolist():
+        low, high = bins[at].tolist()
+        shifted = (low + (high << 32)) << max((at & 0x7FF) - 1, 0)
+        total += -shifted if at >> 11 else shifted
+    return total
 
 
 def available_threads() -> int:

@@ -178,55 +178,8 @@ class CellTable(Frozen):
 
 
 _ROWS_PER_THREAD = 1 << 18  # starting a thread for fewer costs more than it saves
-_FULL = 1 << 35  # rows in an unweighted table, half of what its counters hold
 
 Table = NDArray[Any]
-
-
-class CellAccumulator:
-    """The sums of rows on the grid ``1/m``; a batch with a bad row adds none of its rows.
-
-    The state is one dense table for unweighted rows and one for weighted rows, each made when first needed
-    (``32 (m + 1)`` and ``96 (m + 1)`` bytes), and the sums that were merged in.
-    """
-
-    __slots__ = ("_filled", "_merged", "_tables", "m")
-
-    def __init__(self, m: int) -> None:
-        self.m = m
-        self._tables: dict[bool, Table] = {}  # by whether the rows are weighted
-        self._filled = 0  # unweighted rows in the tables
-        self._merged = CellTable.empty(m)
-
-    def add(self, rows: Rows) -> None:
-        """Check the rows and add them, or raise and change nothing."""
-        weighted = rows.weight is not None
-        if not weighted and self._filled + len(rows) > _FULL:
-            self._merged, self._filled = self.cells(), 0
-            self._tables.clear()
-        if weighted not in self._tables or len(rows) >= 2 * self.m:
-            # New tables cost little beside so many rows, and are dropped if a row is bad.
-            fresh = scan_in_threads(rows, self.m)
-            into = self._tables.setdefault(weighted, fresh[0])
-            for table in fresh:
-                if table is not into:
-                    absorb(into, table)
-        else:
-            for to in (None, self._tables[weighted]):  # first a pass that only checks
-                if not scan(rows.prob, rows.label, rows.weight, self.m, to, 0, len(rows)):
-                    raise rows.explain()
-        self._filled += 0 if weighted else len(rows)
-
-    def merge(self, other: CellTable) -> None:
-        """Add other sums on the same grid."""
-        self._merged = self._merged.merge(other)
-
-    def cells(self) -> CellTable:
-        """Return the sums so far."""
-        cells = self._merged
-        for table in self._tables.values():
-            cells = cells.merge(CellTable.from_dense(self.m, table))
-        return cells
 
 
 def scan_in_threads(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> list[Table]:

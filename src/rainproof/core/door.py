@@ -234,6 +234,11 @@ class Rows:
         weight = None if self.weight is None else self.weight[places]
         return Rows(self.label[places], self.prob[places], weight, self.names, self.other)
 
+    def check(self) -> None:
+        """Raise the rule that the rows break, if any; one pass over them."""
+        if not scan(self.prob, self.label, self.weight, 2, None, 0, len(self)):
+            raise self.explain()
+
     def explain(self) -> InputError:
         """Return the error for the rule that the rows break; the kernel reports only that they break one."""
         names, labels = self.names, self.label
@@ -324,8 +329,7 @@ def split_shares(
     error = explain_shares(shares, names)
     if error is not None:
         raise error
-    if not scan(rows.prob, rows.label, rows.weight, 2, None, 0, len(rows)):
-        raise rows.explain()
+    rows.check()
     both = (shares > 0) & (shares < 1)
     at = np.repeat(np.arange(len(shares)), np.where(both, 2, 1))
     second = np.append(False, at[1:] == at[:-1])
@@ -567,15 +571,7 @@ def refuse_misspelt_event(name: str, pos_label: Any, other: Any) -> None:
         raise InputError(f"{name} must hold {pos_label!r}, which never occurs; every label is {other!r}")
 
 
-VIEWS = ("top-label", "one-vs-rest")
 _TOLERANCE = 1e-4  # for the sum of a row: enough for float32, not for float16
-
-
-def check_view(view: str) -> str:
-    """Check the name of a view, and return it."""
-    if view not in VIEWS:
-        raise InputError(f"view must be one of {', '.join(map(repr, VIEWS))}; it is {view!r}")
-    return view
 
 
 def check_labels(labels: Sequence[Any], classes: int) -> list[Any]:

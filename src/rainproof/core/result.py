@@ -15,7 +15,7 @@ from rainproof.core.arrays import Frozen
 from rainproof.core.text import html_fields, html_text
 
 if TYPE_CHECKING:
-    from rainproof.plots import Axes
+    from matplotlib.axes import Axes
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(field,))

@@ -17,16 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core import door
 from rainproof.core._cells import bins
 from rainproof.core._fixed_loss import worst_on_grid
-from rainproof.core._scan import scan
+from rainproof.core._scan import absorb, scan
 from rainproof.core.arrays import Floats, Ints, read_only
 from rainproof.core.cells import (
     LARGEST_GRID,
-    CellAccumulator,
     CellTable,
     Rounding,
     Sums,
     check_grid,
     check_rounding,
+    scan_in_threads,
     slot_count,
     sum_cells,
 )
@@ -44,6 +44,7 @@ _QUICK_GRID = 1 << 16  # a table of 32 bytes a cell; up to here a finer grid cos
 _QUICK_WEIGHTED_GRID = 1 << 12  # of 96 bytes a cell
 _KEPT_POINTS = 1 << 14  # grid points of the losses that are kept, of some hundred bytes each
 _MATCHED = 1 << 17  # rows of an outcome in cells that are matched with those of the other
+_FULL = 1 << 35  # unweighted rows in a table of an accumulator, half of what its counters hold
 _MANY_ROWS = 1 << 18  # from here on another pass, at a finer grid, is cheaper than sorting
 
 
@@ -240,14 +241,13 @@ class Sample:
         for other, prob in others:
             read = door.as_probabilities(prob, other)
             door.check_same_length("y_true", whole, other, read)
-            if not scan(read, whole, None, 2, None, 0, len(read)):
-                raise door.Rows(whole, read, None, door.ColumnNames(prob=other)).explain()
+            door.Rows(whole, read, None, door.ColumnNames(prob=other)).check()
             several[other] = read[at]
         self.forecasts, self._several = tuple(given), several
 
     def _attach(self, groups: Any, by: Any, *columns: tuple[str, Any]) -> None:
         """Take the group and the segment of each row, as the caller gives them beside other columns."""
-        self._refuse_cells("groups and by need")
+        self._refuse_cells("by needs" if groups is None else "groups need")
         if self._rates is not None:
             raise InputError(
                 "groups and by cannot be combined with base_rate: given the outcomes, rows must be independent"
@@ -1051,8 +1051,31 @@ def as_sample(
 
     A function that hands on no `base_rate` takes none; with `rates` it also takes a range of them.
     """
-    sample = _as_sample(y_true, y_prob, sample_weight, pos_label, groups, by, names)
+    attached = groups is not None or by is not None
+    if isinstance(y_true, Sample):
+        if y_prob is not None or sample_weight is not None or pos_label is not None:
+            raise InputError("a Sample holds predictions, weights and labels already: pass it alone")
+        y_true._refuse_several()
+        if groups is not None and y_true._has_groups:
+            raise InputError("the Sample has groups already: pass it alone")
+        sample = y_true._for_other_draws() if attached else y_true
+        columns = []
+    else:
+        if y_prob is None:
+            raise _without_predictions(y_true)
+        rows = door.as_rows(y_true, y_prob, sample_weight, pos_label, names=names)
+        sample = Sample._from_rows(rows)
+        columns = [(rows.names.label, y_true), (rows.names.prob, y_prob)]
+    if attached:
+        sample._attach(groups, by, *columns)
     return with_rate(sample, base_rate, rates=rates)
+
+
+def _without_predictions(y_true: Any) -> InputError:
+    classes = getattr(y_true, "classes", None)
+    if isinstance(classes, tuple):  # of a `ClassSample`
+        return door.one_event(len(classes), "the sample")
+    return InputError("y_prob is missing: pass y_true and y_prob, or one Sample")
 
 
 def with_rate(sample: Sample, base_rate: Any, *, rates: bool = False) -> Sample:
@@ -1070,58 +1093,21 @@ def with_rate(sample: Sample, base_rate: Any, *, rates: bool = False) -> Sample:
     return sample
 
 
-def _as_sample(
-    y_true: ArrayLike | Sample,
-    y_prob: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    pos_label: Any,
-    groups: ArrayLike | None,
-    by: ArrayLike | Mapping[str, ArrayLike] | None,
-    names: door.ColumnNames | None,
-) -> Sample:
-    if isinstance(y_true, Sample):
-        if y_prob is not None or sample_weight is not None or pos_label is not None:
-            raise InputError("a Sample holds predictions, weights and labels already: pass it alone")
-        y_true._refuse_several()
-        if groups is None and by is None:
-            return y_true
-        if groups is not None and y_true._has_groups:
-            raise InputError("the Sample has groups already: pass it alone")
-        y_true._refuse_cells("by needs" if groups is None else "groups need")
-        sample = y_true._for_other_draws()
-        sample._attach(groups, by)
-        return sample
-    if y_prob is None:
-        classes = getattr(y_true, "classes", None)
-        if isinstance(classes, tuple):  # of a `ClassSample`
-            raise door.one_event(len(classes), "the sample")
-        raise InputError("y_prob is missing: pass y_true and y_prob, or one Sample")
-    rows = door.as_rows(y_true, y_prob, sample_weight, pos_label, names=names)
-    sample = Sample._from_rows(rows)
-    if groups is not None or by is not None:
-        sample._attach(groups, by, (rows.names.label, y_true), (rows.names.prob, y_prob))
-    return sample
-
-
 def as_paired(
     y_true: Any, forecasts: Mapping[str, Any], *, base_rate: Any = REFUSED, rates: bool = False, **columns: Any
 ) -> Sample:
     """Return a sample of two forecasts as it is, or make one of the rows; `columns` are other arguments of `Sample`."""
-    return with_rate(_as_paired(y_true, forecasts, **columns), base_rate, rates=rates)
-
-
-def _as_paired(y_true: Any, forecasts: Mapping[str, Any], **columns: Any) -> Sample:
     if isinstance(y_true, Sample):
         given = [name for name, value in {**forecasts, **columns}.items() if value is not None]
         if given:
             raise InputError(f"{given[0]} must not be given with a Sample, which holds it already")
         if len(y_true.forecasts) != 2:
             raise InputError(f"the Sample must have two forecasts; it has {len(y_true.forecasts) or 1}")
-        return y_true
+        return with_rate(y_true, base_rate, rates=rates)
     missing = [name for name, prob in forecasts.items() if prob is None]
     if missing:
         raise InputError(f"{missing[0]} is missing: pass outcomes and two forecasts, or one Sample of two forecasts")
-    return Sample(y_true, forecasts, **columns)
+    return with_rate(Sample(y_true, forecasts, **columns), base_rate, rates=rates)
 
 
 class Accumulator:
@@ -1149,7 +1135,7 @@ class Accumulator:
     0.078125
     """
 
-    __slots__ = ("_cells", "_lock", "_other", "_seen", "grid", "n", "pos_label")
+    __slots__ = ("_filled", "_lock", "_merged", "_other", "_seen", "_tables", "grid", "n", "pos_label")
 
     def __init__(self, grid: int = 2**16, *, pos_label: Any = None) -> None:
         self.grid = check_grid(grid)
@@ -1157,20 +1143,46 @@ class Accumulator:
         self.n = 0  # rows of positive weight
         self._seen = 0
         self._other: Any = None  # the label besides pos_label, once one was seen
-        self._cells = CellAccumulator(self.grid)
+        # A dense table for unweighted rows and one for weighted rows, 32 and 96 bytes a cell, made when first needed.
+        self._tables: dict[bool, NDArray[Any]] = {}
+        self._filled = 0  # unweighted rows in the tables
+        self._merged = CellTable.empty(self.grid)  # sums that were added
         self._lock = Lock()  # several threads may add their batches
 
     def update(self, y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Accumulator:
         """Add a batch of rows; a batch with a bad row is refused and changes nothing."""
-        rows = door.as_rows(y_true, y_prob, sample_weight, self.pos_label)
-        rule = f"{rows.names.label} must hold {self.pos_label!r} and one other label"
-        with self._lock:
-            other = _one_label(self._other, rows.other, rule)
-            self._cells.add(rows)
-            self._other = other
-            self._seen += len(rows)
-            self.n += len(rows) if rows.weight is None else int(np.count_nonzero(rows.weight))
+        self._add(door.as_rows(y_true, y_prob, sample_weight, self.pos_label))
         return self
+
+    def _add(self, rows: door.Rows) -> None:
+        """Check the rows and add them, or raise and change nothing."""
+        weighted, n = rows.weight is not None, len(rows)
+        with self._lock:
+            rule = f"{rows.names.label} must hold {self.pos_label!r} and one other label"
+            other = _one_label(self._other, rows.other, rule)
+            if not weighted and self._filled + n > _FULL:
+                self._merged, self._filled = self._sums(), 0
+                self._tables.clear()
+            if weighted not in self._tables or n >= 2 * self.grid:
+                # New tables cost little beside so many rows, and are dropped if a row is bad.
+                fresh = scan_in_threads(rows, self.grid)
+                into = self._tables.setdefault(weighted, fresh[0])
+                for table in fresh:
+                    if table is not into:
+                        absorb(into, table)
+            else:
+                rows.check()
+                scan(rows.prob, rows.label, rows.weight, self.grid, self._tables[weighted], 0, n)
+            self._other = other
+            self._filled += 0 if weighted else n
+            self._seen += n
+            self.n += n if rows.weight is None else int(np.count_nonzero(rows.weight))
+
+    def _sums(self) -> CellTable:
+        cells = self._merged
+        for table in self._tables.values():
+            cells = cells.merge(CellTable.from_dense(self.grid, table))
+        return cells
 
     def __add__(self, other: object) -> Accumulator:
         if not isinstance(other, Accumulator):
@@ -1183,7 +1195,7 @@ class Accumulator:
         both = Accumulator(self.grid, pos_label=self.pos_label)
         both._other = _one_label(self._other, other._other, "accumulators must have the same other label to be added")
         (mine, n), (theirs, more) = self._now(), other._now()
-        both._take(mine.merge(theirs), n + more)
+        both._merged, both.n, both._seen = mine.merge(theirs), n + more, n + more
         return both
 
     def __radd__(self, other: object) -> Accumulator:
@@ -1198,12 +1210,7 @@ class Accumulator:
     def _now(self) -> tuple[CellTable, int]:
         """The sums so far, and the number of rows behind them."""
         with self._lock:
-            return self._cells.cells(), self.n
-
-    def _take(self, cells: CellTable, n: int) -> None:
-        self._cells.merge(cells)
-        self.n += n
-        self._seen += n
+            return self._sums(), self.n
 
     def __getstate__(self) -> dict[str, Any]:
         cells, n = self._now()
@@ -1211,8 +1218,8 @@ class Accumulator:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Accumulator.__init__(self, state["grid"], pos_label=state["pos_label"])
-        self._other = state["other"]
-        self._take(state["cells"], state["n"])
+        self._other, self._merged = state["other"], state["cells"]
+        self.n = self._seen = state["n"]
 
     def __repr__(self) -> str:
         return f"Accumulator(n={self.n}, grid={self.grid})"

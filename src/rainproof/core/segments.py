@@ -33,7 +33,7 @@ class SegmentSums:
     While rows are added, an occupied (segment, cell, outcome) takes 24 bytes, with weights 56, in a hash table that
     is between 40% and 80% full. Thread k of n has the segments whose number is k modulo n. The first question about the
     sums sorts them, after which no more rows can be added. Unweighted sums are exact, so they equal those of a
-    `CellAccumulator` for each segment.
+    `Accumulator` for each segment.
     """
 
     def __init__(self, m: int, *, weighted: bool) -> None:
@@ -221,34 +221,6 @@ class Segments(Mapping[Any, Sample]):
         return cls(names, {key: s.n for key, s in samples.items()}, samples.__getitem__, pooled)
 
     @classmethod
-    def from_sums(
-        cls, by: tuple[str, ...], keys: Sequence[door.Key], sums: SegmentSums, weight_name: str = "sample_weight"
-    ) -> Segments:
-        """Make one sample for each segment; a segment whose rows all have weight zero is left out.
-
-        Parameters
-        ----------
-        by : tuple of str
-            The columns that define the segments.
-        keys : sequence of tuple
-            The labels of each segment in those columns, in the order of the numbers in `sums`.
-        sums : SegmentSums
-            The sums of all rows by segment.
-        weight_name : str
-            What the caller calls the weights, for error messages.
-        """
-        counts = sums.counts(len(keys))
-        numbers = {keys[i] if len(by) > 1 else keys[i][0]: i for i in np.flatnonzero(counts).tolist()}
-        if not numbers:
-            raise InputError(f"{weight_name} must not be zero for every row")
-        return cls(
-            by,
-            {key: int(counts[i]) for key, i in numbers.items()},
-            lambda key: Sample._from_cells(sums.cells(numbers[key]), weight_name),
-            lambda: Sample._from_cells(sums.pooled()),
-        )
-
-    @classmethod
     def from_places(cls, sample: Sample, by: tuple[str, ...], places: Mapping[Any, Ints]) -> Segments:
         """Divide a sample into segments, given by the places of their rows."""
         weight = sample.sample_weight
@@ -332,13 +304,38 @@ def from_sums(
     weight_name: str = "sample_weight",
     forecasts: tuple[str, ...] = (),
 ) -> Sample | Segments:
-    """Return what every engine gives: segments, or without columns in `by` the sample.
+    """Return what every engine gives: a sample for each segment, or without columns in `by` the sample.
 
-    With two `forecasts` a segment is a cell of the first one, and the result is their sample.
+    A segment whose rows all have weight zero is left out. With two `forecasts` a segment is a cell of the first one,
+    and the result is their sample.
+
+    Parameters
+    ----------
+    by : tuple of str
+        The columns that define the segments.
+    keys : sequence of tuple
+        The labels of each segment in those columns, in the order of the numbers in `sums`.
+    sums : SegmentSums
+        The sums of all rows by segment.
+    weight_name : str
+        What the caller calls the weights, for error messages.
+    forecasts : tuple of str
+        The names of the forecasts, if there are two.
     """
     if forecasts:
         return Sample._from_cells(sums.joined([int(str(cell)) for (cell,) in keys]), weight_name, forecasts)
-    return Segments.from_sums(by, keys, sums, weight_name) if by else Sample._from_cells(sums.cells(0), weight_name)
+    if not by:
+        return Sample._from_cells(sums.cells(0), weight_name)
+    counts = sums.counts(len(keys))
+    numbers = {keys[i] if len(by) > 1 else keys[i][0]: i for i in np.flatnonzero(counts).tolist()}
+    if not numbers:
+        raise InputError(f"{weight_name} must not be zero for every row")
+    return Segments(
+        by,
+        {key: int(counts[i]) for key, i in numbers.items()},
+        lambda key: Sample._from_cells(sums.cells(numbers[key]), weight_name),
+        lambda: Sample._from_cells(sums.pooled()),
+    )
 
 
 def _text(key: Any) -> str:

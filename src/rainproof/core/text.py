@@ -97,12 +97,9 @@ def _percent(share: float, rounding: str) -> str:
     return f"{Decimal(100 * share).normalize(Context(prec=3, rounding=rounding)):f}%"
 
 
-def wrapped(text: str, head: str = "", column: int = 0) -> str:
-    """Break a text into lines that fit a terminal; they begin at a column, with `head` before the first."""
-    first, others = head.ljust(column), " " * column
-    return textwrap.fill(
-        text, WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
-    )
+def wrapped(text: str) -> str:
+    """Break a text into lines that fit a terminal."""
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 _MOST = 9  # rows of a table

@@ -37,7 +37,7 @@ except ImportError as error:
     raise MissingExtraError("rainproof.integrations.sklearn", "scikit-learn", "scikit-learn") from error
 
 if TYPE_CHECKING:
-    from rainproof.plots import Axes
+    from matplotlib.axes import Axes
 
 
 def net_benefit_scorer(threshold: float, *, pos_label: Any = None, labels: Sequence[Any] | None = None) -> Any:

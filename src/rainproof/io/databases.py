@@ -1,4 +1,4 @@
-"""Tables of databases, which run the statement of `rainproof.io.sql`. A new database is one entry of `DATABASES`."""
+"""Tables of databases, which run the statement of `rainproof.io.sql`. A new one is an entry of `SCHEMES`."""
 
 from __future__ import annotations
 
@@ -66,21 +66,9 @@ class Table:
     __repr__ = __str__
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Database:
-    """One kind of database."""
-
-    dialect: str  # one of rainproof.io.queries.DIALECTS
-    schemes: tuple[str, ...]  # of its addresses, before ://
-    drivers: tuple[str, ...]  # the packages that connections to it are from
-    connect: Callable[[str], Any]  # opens an address for reading only
-    # By the types that a driver reports.
-    adapt: Callable[[ColumnSpec, dict[str, Any]], ColumnSpec] = lambda spec, _: spec
-
-
 def is_database(source: object) -> bool:
     """Whether a source is the address of a database."""
-    return isinstance(source, str) and _by_scheme(source) is not None
+    return isinstance(source, str) and "://" in source and _scheme(source) in SCHEMES
 
 
 def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, Any]:
@@ -89,9 +77,8 @@ def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, An
     with _open(table) as (connection, dialect), _database_errors(table):
         _, types = _described(connection, dialect, table)
         check_columns(str(table), spec.all_columns(), list(types))
-        for database in DATABASES:
-            if database.dialect == dialect.name:
-                spec = database.adapt(spec, types)
+        if dialect.name == "postgresql":
+            spec = _adapt_postgresql(spec, types)
         with _cursor(connection) as cursor:
             cursor.execute(statement(table.name, spec, m, dialect))
             # DuckDB returns columns many times as fast as rows, but dates in columns have another type.
@@ -121,9 +108,8 @@ def _parse_address(address: str) -> Table:
     return Table(database, name)
 
 
-def _by_scheme(address: str) -> Database | None:
-    scheme, mark, _ = address.partition("://")
-    return next((one for one in DATABASES if mark and scheme.lower() in one.schemes), None)
+def _scheme(address: str) -> str:
+    return address.partition("://")[0].lower()
 
 
 @contextmanager
@@ -131,22 +117,21 @@ def _open(table: Table) -> Iterator[tuple[Any, Dialect]]:
     """Yield a connection and its dialect; one that was opened here is closed again."""
     if not isinstance(table.database, str):
         driver = type(table.database).__module__.partition(".")[0]
-        known = next((one.dialect for one in DATABASES if driver in one.drivers), None)
-        if table.dialect is None and known is None:
+        if table.dialect is None and driver not in DRIVERS:
             raise InputError(f"dialect must be given: a connection of {driver} does not say which SQL it takes")
-        yield table.database, find_dialect(table.dialect or known or "")
+        yield table.database, find_dialect(table.dialect or DRIVERS[driver])
         return
     if re.search(r"://[^:@/]*:[^@]*[/?#@].*@", table.database):
         # Drivers would read it as another host or port, and their message would show a part of the password.
         raise InputError(f"a password with one of / ? # @ must have it written as %2F %3F %23 %40 in {table}")
-    database = _by_scheme(table.database)
-    if database is None:
-        schemes = ", ".join(f"{scheme}://" for one in DATABASES for scheme in one.schemes)
+    if not is_database(table.database):
+        schemes = ", ".join(f"{scheme}://" for scheme in SCHEMES)
         raise InputError(f"the address of a database must begin with {schemes}; it is {table}")
+    dialect, connect = SCHEMES[_scheme(table.database)]
     with _database_errors(table):
-        connection = database.connect(table.database)
+        connection = connect(table.database)
     with closing(connection):
-        yield connection, find_dialect(table.dialect or database.dialect)
+        yield connection, find_dialect(table.dialect or dialect)
 
 
 def _connect_postgresql(address: str) -> Any:
@@ -234,14 +219,14 @@ def _described(connection: Any, dialect: Dialect, table: Table) -> tuple[str, di
         return name, {column[0]: column[1] for column in cursor.description}
 
 
-DATABASES: tuple[Database, ...] = (
-    Database(
-        dialect="postgresql",
-        schemes=("postgresql", "postgres"),
-        drivers=("psycopg", "psycopg2", "pg8000"),
-        connect=_connect_postgresql,
-        adapt=_adapt_postgresql,
-    ),
-    Database(dialect="sqlite", schemes=("sqlite",), drivers=("sqlite3", "adbc_driver_sqlite"), connect=_connect_sqlite),
-    Database(dialect="duckdb", schemes=("duckdb",), drivers=("duckdb", "_duckdb"), connect=_connect_duckdb),
-)
+SCHEMES: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "postgresql": ("postgresql", _connect_postgresql),
+    "postgres": ("postgresql", _connect_postgresql),
+    "sqlite": ("sqlite", _connect_sqlite),
+    "duckdb": ("duckdb", _connect_duckdb),
+}
+"""By what an address begins with: the dialect of the database, and what opens it for reading only."""
+
+DRIVERS = dict.fromkeys(("psycopg", "psycopg2", "pg8000"), "postgresql")
+DRIVERS |= {"sqlite3": "sqlite", "adbc_driver_sqlite": "sqlite", "duckdb": "duckdb", "_duckdb": "duckdb"}
+"""The dialect of the connections of each package."""

@@ -8,7 +8,6 @@ import glob
 import gzip
 import json
 import os
-import queue
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,51 +68,40 @@ def first_line(error: Exception) -> str:
 
 Item = TypeVar("Item")
 
-_AHEAD = 1  # items that wait, beside the one that is being read
 _GRACE = 1.0  # seconds to close the file in; reading from a pipe without a writer never ends
-_PATIENCE = 0.1  # seconds between checks whether the consumer has stopped
 
 
 def prefetch(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the same items, produced in another thread, whose errors are raised here and which ends with this one."""
-    line: queue.Queue[tuple[bool, Item | BaseException | None]] = queue.Queue(_AHEAD)
-    left = threading.Event()
-
-    def put(good: bool, item: Item | BaseException | None) -> bool:
-        while not left.is_set():
-            try:
-                line.put((good, item), timeout=_PATIENCE)
-                return True
-            except queue.Full:
-                continue
-        return False
+    """Yield the same items; while one is in use, a thread produces the next, and its error is raised here."""
+    produced: list[Item] = []
+    errors: list[BaseException] = []
 
     def work() -> None:
         try:
-            for item in items:
-                if not put(True, item):
-                    break
-            else:
-                put(False, None)
+            produced.append(next(items))
         except BaseException as error:
-            put(False, error)
-        finally:
-            getattr(items, "close", int)()  # a generator closes its file here, in the thread that ran it
+            errors.append(error)
 
-    thread = threading.Thread(target=work, name="rainproof-read", daemon=True)
-    thread.start()
+    def ahead() -> threading.Thread:
+        thread = threading.Thread(target=work, name="rainproof-read", daemon=True)
+        thread.start()
+        return thread
+
+    thread = ahead()
     try:
         while True:
-            good, item = line.get()
-            if good:
-                yield item  # type: ignore[misc]
-            elif item is None:
+            thread.join()
+            if errors and isinstance(errors[0], StopIteration):
                 return
-            else:
-                raise item  # type: ignore[misc]
+            if errors:
+                raise errors[0]
+            item = produced.pop()
+            thread = ahead()
+            yield item
     finally:
-        left.set()
         thread.join(_GRACE)
+        if not thread.is_alive() and hasattr(items, "close"):
+            items.close()  # a generator closes its file
 
 
 _MAGIC = re.compile(r"[*?]|\[.+\]")
@@ -355,10 +343,10 @@ class FileFormat(NamedTuple):
 
     name: str
     suffixes: tuple[str, ...]  # of file names; .gz at the end means that the file is compressed
-    is_text: bool  # whether text is read as numbers
     # The file, the columns, whether to read all others too.
     read: Callable[[Location, list[str], bool], Iterator[pa.RecordBatch]]
     write: Callable[[IO[bytes]], AbstractContextManager[Write]] | None  # None if files are read only
+    is_text: bool = True  # whether text is read as numbers
     separators: str = ""  # of the columns of a text file: the first that is in its first line
     magic: bytes = b""  # what a file begins with, by which standard input is told from a text file
     count: Callable[[Location], int] = lambda _: 0  # the number of rows that a file states, 0 if it states none
@@ -571,59 +559,35 @@ def _read_feather(file: Location, columns: list[str], others: bool) -> Iterator[
 
 
 def _text_format(name: str, suffix: str, separators: str) -> FileFormat:
-    return FileFormat(
-        name=name,
-        suffixes=(suffix, f"{suffix}.gz"),
-        is_text=True,
-        separators=separators,
-        read=_read_text,
-        write=partial(_write_text, separator=separators[0]),
-    )
+    write = partial(_write_text, separator=separators[0])
+    return FileFormat(name, (suffix, f"{suffix}.gz"), _read_text, write, separators=separators)
 
+
+_JSON_LINES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+_WRITE_PARQUET = partial(_write_arrow, feather=False)
 
 FORMATS: tuple[FileFormat, ...] = (
     _text_format("CSV", ".csv", ",;\t|"),
     _text_format("TSV", ".tsv", "\t"),
     _text_format("text", ".txt", "\t;|, "),
     FileFormat(
-        name="Parquet",
-        suffixes=(".parquet", ".pq"),
+        "Parquet",
+        (".parquet", ".pq"),
+        _read_parquet,
+        _WRITE_PARQUET,
         is_text=False,
         magic=b"PAR1",
-        read=_read_parquet,
-        write=partial(_write_arrow, feather=False),
         count=_count_parquet,
     ),
     FileFormat(
-        name="Feather",
-        suffixes=(".feather", ".arrow"),
+        "Feather",
+        (".feather", ".arrow"),
+        _read_feather,
+        partial(_write_arrow, feather=True),
         is_text=False,
         magic=b"ARRO",
-        read=_read_feather,
-        write=partial(_write_arrow, feather=True),
     ),
-    FileFormat(
-        name="JSON lines",
-        suffixes=(".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"),
-        is_text=True,
-        magic=b"{",
-        read=_read_json,
-        write=partial(_write_json, array=False),
-    ),
-    FileFormat(
-        name="JSON",
-        suffixes=(".json", ".json.gz"),
-        is_text=True,
-        magic=b"[",
-        read=_read_json,
-        write=partial(_write_json, array=True),
-    ),
-    FileFormat(
-        name="spreadsheet",
-        suffixes=(".xlsx", ".xlsb", ".xls", ".ods"),
-        is_text=True,
-        magic=b"PK\3\4",
-        read=_read_spreadsheet,
-        write=None,
-    ),
+    FileFormat("JSON lines", _JSON_LINES, _read_json, partial(_write_json, array=False), magic=b"{"),
+    FileFormat("JSON", (".json", ".json.gz"), _read_json, partial(_write_json, array=True), magic=b"["),
+    FileFormat("spreadsheet", (".xlsx", ".xlsb", ".xls", ".ods"), _read_spreadsheet, None, magic=b"PK\3\4"),
 )

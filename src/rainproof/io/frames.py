@@ -106,27 +106,20 @@ def _checked(frame: nw.LazyFrame[Any], spec: ColumnSpec, schema: dict[str, Any])
 
 def _converted(value: Any, kind: Any, message: str) -> Any:
     """Convert a value, which may be text, to the type of a column, or raise the message."""
+    text = isinstance(value, str)
     try:
-        return _as_type(value, kind)
+        if kind == nw.Boolean:
+            return value if isinstance(value, bool) else _WORDS[value.lower()]
+        if kind.is_numeric() and not isinstance(value, bool):
+            return (int if kind.is_integer() else float)(value) if text else value
+        if kind == nw.Date:
+            return datetime.date.fromisoformat(value)
+        if kind == nw.Datetime:
+            return datetime.datetime.fromisoformat(value)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise InputError(message) from None
-
-
-def _as_type(value: Any, kind: Any) -> Any:
-    """Convert a value, perhaps text, to the type of the column; raise ValueError or the like if that fails."""
-    if kind == nw.Boolean:
-        return value if isinstance(value, bool) else _WORDS[value.lower()]
-    if isinstance(value, bool):
-        raise TypeError
-    if kind.is_numeric():
-        read = int if kind.is_integer() else float
-        return read(value) if isinstance(value, str) else value
-    if kind == nw.Date:
-        return datetime.date.fromisoformat(value)
-    if kind == nw.Datetime:
-        return datetime.datetime.fromisoformat(value)
-    if not isinstance(value, str):
-        raise TypeError
+    if not text:
+        raise InputError(message)
     return value
 
 

@@ -13,9 +13,8 @@ import pyarrow as pa
 
 from rainproof.core import door
 from rainproof.core.arrays import Ints
-from rainproof.core.cells import CellAccumulator
 from rainproof.core.door import Codes, ColumnNames, Key, Rows
-from rainproof.core.sample import Sample
+from rainproof.core.sample import Accumulator, Sample
 from rainproof.core.segments import Segments, SegmentSums, from_sums
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError, RainproofWarning
@@ -88,16 +87,14 @@ class Sums:
     """
 
     def __init__(self, by: Sequence[str], m: int, *, weighted: bool, many: bool = False) -> None:
-        self._numbering = Numbering(by)
+        self._by, self._known = by, dict[Key, int]()
         several = bool(by) or many
-        self._cells: SegmentSums | CellAccumulator = (
-            SegmentSums(m, weighted=weighted) if several else CellAccumulator(m)
-        )
+        self._cells: SegmentSums | Accumulator = SegmentSums(m, weighted=weighted) if several else Accumulator(m)
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
         """Check the rows of a batch, whose columns of values were read already, and add them."""
-        if isinstance(self._cells, CellAccumulator):
-            self._cells.add(rows)
+        if isinstance(self._cells, Accumulator):
+            self._cells._add(rows)
         else:
             self._cells.add(rows, self.segments(batch))
 
@@ -108,26 +105,27 @@ class Sums:
 
     def segments(self, batch: pa.RecordBatch) -> Ints:
         """Return the number of the segment of each row."""
-        return self._numbering.of(batch)
+        return number_batch(self._known, self._by, batch)
 
     def found(self) -> tuple[list[Key], SegmentSums]:
         """Return the labels of the segments, and the sums of all rows by segment."""
-        if isinstance(self._cells, CellAccumulator):
-            return [()], SegmentSums.from_table(self._cells.cells())
-        return [*self._numbering.known], self._cells
+        if isinstance(self._cells, Accumulator):
+            return [()], SegmentSums.from_table(self._cells._sums())
+        return [*self._known], self._cells
 
 
-class Numbering:
-    """The numbers of segments, or of groups: rows with the same labels in some columns have the same number."""
+def number_batch(known: dict[Key, int], columns: Sequence[str], batch: pa.RecordBatch) -> Ints:
+    """Return the number of each row's segment, or group: rows with the same labels in the columns have the same."""
+    codes = [encoded_labels(batch.column(name), name) for name in columns]
+    return door.number_rows(known, codes, batch.num_rows)
 
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.columns = list(columns)
-        self.known: dict[Key, int] = {}
 
-    def of(self, batch: pa.RecordBatch) -> Ints:
-        """Return the number of each row."""
-        codes = [encoded_labels(batch.column(name), name) for name in self.columns]
-        return door.number_rows(self.known, codes, batch.num_rows)
+def missing_groups(groups: Sequence[str], batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
+    """Yield the error for each column of groups in which a value is missing."""
+    for group in groups:
+        _, error = split_nulls(group, batch.column(group), names)
+        if error is not None:
+            yield error
 
 
 def encoded_labels(column: pa.Array, name: str) -> Codes:
@@ -384,7 +382,7 @@ def read_column(column: NumberColumn | EventColumn, batch: pa.RecordBatch, names
 def _rule_broken(label: Array, prob: Array, weight: Array | None, names: ColumnNames) -> Iterator[InputError]:
     """Yield the rule of `Sample` that these rows break, if any."""
     try:
-        CellAccumulator(2).add(door.as_rows(label, prob, weight, names=names))
+        door.as_rows(label, prob, weight, names=names).check()
     except InputError as error:
         yield error
 
@@ -414,12 +412,13 @@ class MulticlassIngest(BatchIngest):
             raise InputError(f"prob must name a column for each class with view and labels; it is {spec.prob!r}")
         if spec.trials is not None:
             raise InputError("trials are for one event, not for several classes")
-        if view is None:
-            raise InputError("view must be 'top-label' or 'one-vs-rest' with several columns of predictions")
+        if view not in ("top-label", "one-vs-rest"):
+            rule = "view must be 'top-label' or 'one-vs-rest' with several columns of predictions"
+            raise InputError(f"{rule}; it is {view!r}")
         if spec.pos_label is not None:
             raise InputError("pos_label is for two classes; give the labels of several with labels")
         self._labels = None if labels is None else door.check_labels(labels, len(spec.prob))
-        self._each = door.check_view(view) == "one-vs-rest"
+        self._each = view == "one-vs-rest"
         self._sums = Sums(spec.by, m, weighted=spec.weight is not None, many=self._each)
         self._by, self._outcome, self._parse = spec.by, spec.outcome, parse
         self._columns = [NumberColumn(name, "probabilities", spec, parse=parse) for name in spec.prob]

@@ -24,6 +24,7 @@ from rainproof.io.where import Condition, columns_of, parse
 
 Progress = Callable[[int, int], object]
 _Names = str | Sequence[str]
+_View = Literal["top-label", "one-vs-rest"] | None
 _PAIR_GRID = 1 << 10  # the default for two forecasts, of which a row has two cells
 GRID = 1 << 16
 _FRAMES = ("dask", "pyspark", "ibis", "sqlframe", "narwhals")  # packages whose frames are not in this process
@@ -221,23 +222,11 @@ def scan(
 ) -> Sample: ...
 @overload
 def scan(
-    source: Any,
-    prob: _Names = ...,
-    outcome: str = ...,
-    *,
-    by: _Names,
-    view: Literal["top-label", "one-vs-rest"] | None = ...,
-    **options: Unpack[_Options],
+    source: Any, prob: _Names = ..., outcome: str = ..., *, by: _Names, view: _View = ..., **options: Unpack[_Options]
 ) -> Segments: ...
 @overload
 def scan(
-    source: Any,
-    prob: _Names = ...,
-    outcome: str = ...,
-    *,
-    by: None = ...,
-    view: Literal["one-vs-rest"],
-    **options: Unpack[_Options],
+    source: Any, prob: _Names = ..., outcome: str = ..., *, view: Literal["one-vs-rest"], **options: Unpack[_Options]
 ) -> Segments: ...
 @overload
 def scan(
@@ -253,7 +242,7 @@ def scan(
     where: Any = None,
     grid: int | None = None,
     pos_label: Any = None,
-    view: Literal["top-label", "one-vs-rest"] | None = None,
+    view: _View = None,
     classes: Sequence[str] | None = None,
     labels: Sequence[Any] | None = None,
     percent: bool = False,

@@ -13,7 +13,6 @@ import pyarrow as pa
 from pyarrow import csv
 
 from rainproof.core import door
-from rainproof.core.cells import CellAccumulator
 from rainproof.core.classes import ClassSample
 from rainproof.core.door import BaseRate, ColumnNames, Rows
 from rainproof.core.files import atomic_output
@@ -86,7 +85,7 @@ def keep_rows(
 
 
 class _Keeper(ingest.BinaryIngest):
-    """The rows of all batches, or the sums of too many; a coarse grid is enough to check values that are kept."""
+    """The rows of all batches, or the sums of too many."""
 
     def __init__(
         self,
@@ -102,15 +101,15 @@ class _Keeper(ingest.BinaryIngest):
         super().__init__(spec, GRID, parse=parse)
         self._at_most, self._fractional, self._elsewhere = at_most, fractional, elsewhere
         self._compressed = False
-        self._check = CellAccumulator(2)
         self._parts: list[Rows] = []
         self._forecasts: list[list[Array]] = []  # of each part the other forecasts, and the costs of each case
-        self._groups, self._segments = ingest.Numbering(groups), ingest.Numbering(by)
+        self._groups, self._by = list(groups), list(by)
+        self._known: tuple[dict[door.Key, int], dict[door.Key, int]] = {}, {}  # the number of each group and segment
         self._numbers: tuple[list[Any], list[Any]] = [], []  # of both, of each part: 4 bytes a row, whatever the labels
         self._replayed: list[pa.RecordBatch] = []  # the columns of segments, while there may be too many rows
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
-        for error in self._ungrouped(batch, names):
+        for error in ingest.missing_groups(self._groups, batch, names):
             raise error
         super()._take(batch, names)
 
@@ -121,17 +120,17 @@ class _Keeper(ingest.BinaryIngest):
         shares = door.explain_shares(rows.label, rows.names) if self._fractional else None
         if shares is not None:
             raise shares
-        self._check.add(replace(rows, label=np.zeros(len(rows), np.uint8)) if self._fractional else rows)
+        (replace(rows, label=np.zeros(len(rows), np.uint8)) if self._fractional else rows).check()
         self._parts.append(rows)
         if self._at_most is not None:
-            self._replayed.append(batch.select(self._segments.columns))
+            self._replayed.append(batch.select(self._by))
             if sum(map(len, self._parts)) > self._at_most:
                 self._compress()
                 return
         self._forecasts.append(others)
-        for numbers, numbering in zip(self._numbers, (self._groups, self._segments), strict=True):
-            if numbering.columns:
-                numbers.append(numbering.of(batch).astype(np.int32))
+        for numbers, known, columns in zip(self._numbers, self._known, (self._groups, self._by), strict=True):
+            if columns:
+                numbers.append(ingest.number_batch(known, columns, batch).astype(np.int32))
 
     def _compress(self) -> None:
         """Go over from rows to sums."""
@@ -147,14 +146,7 @@ class _Keeper(ingest.BinaryIngest):
         if self._fractional:
             error = door.explain_shares(ingest.read_values(self._outcome, batch, names)[0], names)
             yield from [] if error is None else [error]
-        yield from self._ungrouped(batch, names)
-
-    def _ungrouped(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
-        """Yield the error for each column of groups in which a value is missing."""
-        for group in self._groups.columns:
-            _, error = split_nulls(group, batch.column(group), names)
-            if error is not None:
-                yield error
+        yield from ingest.missing_groups(self._groups, batch, names)
 
     def result(self) -> Sample | Segments:
         """All rows, or their sums."""
@@ -167,7 +159,7 @@ class _Keeper(ingest.BinaryIngest):
             return None if found[0] is None else np.concatenate(found)
 
         groups, by = (np.concatenate(numbers) if numbers else None for numbers in self._numbers)
-        self._groups = ingest.Numbering(())  # their labels take more memory than the rows
+        self._known[0].clear()  # the labels of groups take more memory than the rows
         label, prob, weight = column("label"), column("prob"), column("weight")
         beside = [np.concatenate(parts) for parts in zip(*self._forecasts, strict=True)]
         if self._fractional or self._others:
@@ -179,9 +171,9 @@ class _Keeper(ingest.BinaryIngest):
             found = as_sample(Sample._from_rows(rows), groups=groups, by=by)
         found._amounts = dict(zip(self._spec.costs, beside[len(self._others) :], strict=True))
         if found._segments is not None:
-            names, places = tuple(self._segments.columns), found._segments[1]
-            labels = {key if len(key) > 1 else key[0]: number for key, number in self._segments.known.items()}
-            found._segments = names, {label: places[labels[label]] for label in sorted(labels, key=door.label_order)}
+            labels = {key if len(key) > 1 else key[0]: number for key, number in self._known[1].items()}
+            ordered, places = sorted(labels, key=door.label_order), found._segments[1]
+            found._segments = tuple(self._by), {label: places[labels[label]] for label in ordered}
         return found
 
 
@@ -216,24 +208,22 @@ class _ClassKeeper(ingest.MulticlassIngest):
 
     def __init__(self, spec: ColumnSpec, groups: Sequence[str], labels: Sequence[Any] | None, *, parse: bool) -> None:
         super().__init__(spec, 2, "top-label", labels, parse=parse)
-        self._groups, self._check = ingest.Numbering(groups), CellAccumulator(2)
+        self._groups, self._group_numbers = list(groups), dict[door.Key, int]()
         self._parts: list[tuple[Array, ...]] = []
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
         which, prob, weight = self._read(batch, names)
-        for group in self._groups.columns:
-            _, error = split_nulls(group, batch.column(group), names)
-            if error is not None:
-                raise error
-        self._check.add(door.as_rows(*door.top_label(which, prob), weight, names=names))
+        for error in ingest.missing_groups(self._groups, batch, names):
+            raise error
+        door.as_rows(*door.top_label(which, prob), weight, names=names).check()
         one = np.ones(len(which)) if weight is None else weight
-        self._parts.append((which, prob, one, self._groups.of(batch)))
+        self._parts.append((which, prob, one, ingest.number_batch(self._group_numbers, self._groups, batch)))
 
     def kept(self) -> ClassSample:
         """All rows."""
         which, prob, weight, group = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         columns: dict[str, Any] = {"sample_weight": None if self._weight is None else weight}
-        columns["groups"] = group if self._groups.columns else None
+        columns["groups"] = group if self._groups else None
         labels = self._labels or [column.name for column in self._columns]
         return ClassSample(np.array(labels, object)[which], prob, labels=labels, **columns)
 
@@ -300,16 +290,12 @@ def append_columns(
     for name, others in (("ids", [ids]), ("costs", costs)):
         for both in set(probs) & set(others):
             raise InputError(f"prob and {name} must be different columns; both are {both}")
-    spec = ColumnSpec(prob=probs[0], outcome="", **reading)
-    columns = list(dict.fromkeys([*probs, *([] if ids is None else [ids]), *by, *costs]))
     file, target = Location(os.fspath(path), sep), Path(output)
-    parse = format_of(file.path).is_text
-    numbers = [NumberColumn(name, "probabilities", spec, parse=parse) for name in probs]
+    spec = ColumnSpec(prob=tuple(probs), outcome="", costs=tuple(costs), **reading)
     check_writable(target)  # before a file is made
     with atomic_output(target) as temporary, open_writer(temporary, target) as write:
-        amounts = [NumberColumn(name, "amounts", spec, parse=parse) for name in costs]
-        appender = _ColumnAppender(file.name, numbers, ids, by, amounts, new_columns, write, keep_missing, parse=parse)
-        batches = file_batches(file, columns, others=True)
+        appender = _ColumnAppender(file, spec, ids, by, new_columns, write, keep_missing=keep_missing)
+        batches = file_batches(file, appender.columns, others=True)
         for batch in _together(batches) if whole else batches:
             appender.add(batch)
             if progress is not None:
@@ -332,21 +318,21 @@ class _ColumnAppender(ingest.BatchIngest):
 
     def __init__(
         self,
-        file: str,
-        prob: Sequence[NumberColumn],
+        file: Location,
+        spec: ColumnSpec,
         ids: str | None,
         by: Sequence[str],
-        costs: Sequence[NumberColumn],
         new_columns: Mapping[Any, NewColumn],
         write: Write,
-        keep_missing: bool,
         *,
-        parse: bool,
+        keep_missing: bool,
     ) -> None:
-        super().__init__(ColumnNames(prob=", ".join(column.name for column in prob)))
-        self._file, self._prob, self._ids, self._by, self._costs = file, prob, ids, by, costs
-        self._new_columns, self._write = new_columns, write
-        self._keep_missing, self._parse = keep_missing, parse
+        super().__init__(spec.names)
+        self.columns = list(dict.fromkeys([*spec.prob, *([] if ids is None else [ids]), *by, *spec.costs]))
+        self._file, self._ids, self._by, self._new_columns, self._write = file.name, ids, by, new_columns, write
+        self._keep_missing, self._parse = keep_missing, format_of(file.path).is_text
+        self._prob = [NumberColumn(name, "probabilities", spec, parse=self._parse) for name in spec.prob]
+        self._costs = [NumberColumn(name, "amounts", spec, parse=self._parse) for name in spec.costs]
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
         for name in np.concatenate([np.atleast_1d(names) for names in self._new_columns]).tolist():
@@ -394,9 +380,7 @@ class _ColumnAppender(ingest.BatchIngest):
         """
         import pyarrow.compute as pc  # here, as it takes long to import and rows that are kept do not need it
 
-        probs, costs = ([column.name for column in columns] for columns in (self._prob, self._costs))
-        names = list(dict.fromkeys([*probs, *([] if self._ids is None else [self._ids]), *self._by, *costs]))
-        inputs = {name: batch.column(name) for name in names}
+        inputs = {name: batch.column(name) for name in self.columns}
         if self._parse:
             nulls = pa.array(csv.ConvertOptions().null_values)  # text that means a missing value
             for name, text in inputs.items():
@@ -404,7 +388,7 @@ class _ColumnAppender(ingest.BatchIngest):
                     inputs[name] = pc.if_else(pc.is_in(text, nulls), None, text)
         there = np.ones(batch.num_rows, np.bool_)
         if self._keep_missing:
-            for name in (*probs, *costs):
+            for name in (one.name for one in (*self._prob, *self._costs)):
                 column = inputs[name]
                 if pa.types.is_floating(column.type):
                     column = pc.if_else(pc.is_nan(column), None, column)

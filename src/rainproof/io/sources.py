@@ -1,4 +1,4 @@
-"""Rows in this process, as Arrow record batches. A new container is one entry of `_OPENERS`."""
+"""Rows in this process, as Arrow record batches. A new container is one entry of `_CONTAINERS`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from rainproof.errors import InputError
@@ -41,14 +42,19 @@ def local_sources(source: Any, columns: list[str], native: Any, *, sep: str | No
     names = source if several else [source]
     if len(names) and all(isinstance(one, str | os.PathLike) for one in names):
         return _named([os.fspath(one) for one in names], columns, native, sep)
-    for library, kind, opener in _OPENERS:
+    for library, kind, name, available, read in _CONTAINERS:
         module = sys.modules.get(library)  # the source cannot be from a library that was not imported
-        if module is not None and isinstance(source, getattr(module, kind, ())):
-            return [opener(source, columns, native)]
+        known = module is not None and isinstance(source, getattr(module, kind, ()))
+        if known:
+            check_columns(name, columns, list(available(source)))
+            rows = len(source) if kind in _COUNTED and native is None else 0
+            return [Source(name, partial(read, source, columns, native), rows)]
     if hasattr(source, "__arrow_c_stream__"):
-        return [_stream(source, columns, native)]
+        import pyarrow as pa
+
+        return local_sources(pa.RecordBatchReader.from_stream(source), columns, native)
     if isinstance(source, Mapping):
-        return [_arrays(source, columns, native)]
+        return local_sources(_as_table(source, columns), columns, native)
     raise InputError(
         "source must be a data frame, an Arrow table, a mapping of arrays, a file name or a list of them; "
         f"it is of type {type(source).__module__}.{type(source).__qualname__}"
@@ -91,116 +97,69 @@ def _files(patterns: list[str], columns: list[str], native: Any, sep: str | None
     ]
 
 
-def _table(source: Any, columns: list[str], native: Any) -> Source:
+def _arrow(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a table, or of one batch."""
     import pyarrow as pa
 
     table = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
-    name = "the table"
-    check_columns(name, columns, table.schema.names)
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        kept = table if native is not None else table.select(columns)
-        return _filtered(iter(kept.to_batches(_BATCH)), native)
-
-    return Source(name, batches, table.num_rows)
+    return _filtered(iter((table if native is not None else table.select(columns)).to_batches(_BATCH)), native)
 
 
-def _stream(source: Any, columns: list[str], native: Any) -> Source:
+def _stream(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBatch]:
+    for batch in _filtered(iter(source), native):
+        yield batch.select(columns)
+
+
+def _dataset(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBatch]:
+    # Few batches ahead, as each row group that is being read is in memory.
+    ahead = {"batch_size": 1 << 18, "batch_readahead": 2, "fragment_readahead": 1}
+    return iter(source.scanner(columns=columns, filter=_expression(native), **ahead).to_reader())
+
+
+def _pandas(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
-
-    reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
-    name = "the stream"
-    check_columns(name, columns, reader.schema.names)
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for batch in _filtered(iter(reader), native):
-            yield batch.select(columns)
-
-    return Source(name, batches)
-
-
-def _dataset(source: Any, columns: list[str], native: Any) -> Source:
-    name = "the dataset"
-    check_columns(name, columns, source.schema.names)
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        # Few batches ahead, as each row group that is being read is in memory.
-        scanner = source.scanner(
-            columns=columns, filter=_expression(native), batch_size=1 << 18, batch_readahead=2, fragment_readahead=1
-        )
-        return iter(scanner.to_reader())
-
-    return Source(name, batches)
-
-
-def _pandas(source: Any, columns: list[str], native: Any) -> Source:
-    import pyarrow as pa
-
-    name = "the data frame"
-    check_columns(name, columns, list(source.columns))
-    if native is not None:
-        source = source[native]  # a mask, as pandas takes it
 
     def column(part: Any) -> pa.Array:
         # NaN of NumPy is not a missing value; other types have nulls.
         plain = getattr(part.dtype, "kind", "O") in "biuf" and isinstance(part.to_numpy().dtype, type(part.dtype))
         return pa.array(part.to_numpy()) if plain else pa.array(part, from_pandas=True)
 
-    def batches() -> Iterator[pa.RecordBatch]:
-        for start in range(0, len(source), _BATCH):
-            part = source.iloc[start : start + _BATCH]
-            yield pa.RecordBatch.from_arrays([column(part[one]) for one in columns], names=columns)
-
-    return Source(name, batches, len(source))
+    frame = source if native is None else source[native]  # a mask, as pandas takes it
+    for start in range(0, len(frame), _BATCH):
+        part = frame.iloc[start : start + _BATCH]
+        yield pa.RecordBatch.from_arrays([column(part[one]) for one in columns], names=columns)
 
 
-def _polars(source: Any, columns: list[str], native: Any) -> Source:
-    name = "the data frame"
-    check_columns(name, columns, source.columns)
-    frame = (source if native is None else source.filter(native)).select(columns)
-    return Source(name, lambda: _polars_batches(frame.iter_slices(_BATCH)), frame.height)
-
-
-def _lazy(source: Any, columns: list[str], native: Any) -> Source:
-    name = "the lazy frame"
-    check_columns(name, columns, source.collect_schema().names())
-    frame = (source if native is None else source.filter(native)).select(columns)
-    if not hasattr(frame, "collect_batches"):
-        raise InputError("reading a LazyFrame in batches needs Polars 1.34 or newer: update it, or collect the frame")
-    # Collecting the frame at once can take a hundred times the memory.
-    return Source(name, lambda: _polars_batches(frame.collect_batches(chunk_size=_BATCH, engine="streaming")))
-
-
-def _polars_batches(frames: Iterator[Any]) -> Iterator[pa.RecordBatch]:
+def _polars(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a frame, or of a lazy one, of which collecting at once can take a hundred times the memory."""
     import polars
 
-    for frame in frames:
-        yield from frame.to_arrow(compat_level=polars.CompatLevel.oldest()).to_batches()
+    frame = (source if native is None else source.filter(native)).select(columns)
+    if isinstance(frame, polars.DataFrame):
+        frames = frame.iter_slices(_BATCH)
+    elif hasattr(frame, "collect_batches"):
+        frames = frame.collect_batches(chunk_size=_BATCH, engine="streaming")
+    else:
+        raise InputError("reading a LazyFrame in batches needs Polars 1.34 or newer: update it, or collect the frame")
+    for part in frames:
+        yield from part.to_arrow(compat_level=polars.CompatLevel.oldest()).to_batches()
 
 
-def _duckdb(source: Any, columns: list[str], native: Any) -> Source:
-    name = "the relation"
-    check_columns(name, columns, source.columns)
+def _duckdb(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBatch]:
     quoted = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        relation = (source if native is None else source.filter(native)).project(quoted)
-        # DuckDB has renamed it; older versions have the older names.
-        names = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")
-        read = next(getattr(relation, name) for name in names if hasattr(relation, name))
-        return iter(read(_BATCH))
-
-    return Source(name, batches)
+    relation = (source if native is None else source.filter(native)).project(quoted)
+    # DuckDB has renamed it; older versions have the older names.
+    names = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")
+    read = next(getattr(relation, name) for name in names if hasattr(relation, name))
+    return iter(read(_BATCH))
 
 
-def _arrays(source: Mapping[str, Any], columns: list[str], native: Any) -> Source:
+def _as_table(source: Mapping[str, Any], columns: list[str]) -> pa.Table:
+    """Return the columns of a mapping of arrays."""
     import numpy as np
     import pyarrow as pa
 
     from rainproof.io.columns import as_arrow
-
-    name = "the mapping"
-    check_columns(name, columns, list(source))
 
     def column(values: Any) -> pa.Array:
         array = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else np.asarray(values)
@@ -208,11 +167,11 @@ def _arrays(source: Mapping[str, Any], columns: list[str], native: Any) -> Sourc
             return pa.array(values)
         return as_arrow(array)
 
+    check_columns("the mapping", columns, list(source))
     try:
-        table = pa.Table.from_arrays([column(source[one]) for one in columns], names=columns)
+        return pa.Table.from_arrays([column(source[one]) for one in columns], names=columns)
     except (pa.ArrowException, TypeError) as error:
         raise InputError(f"the mapping must hold columns of one length: {' '.join(str(error).split())}") from None
-    return _table(table, columns, native)
 
 
 def _filtered(batches: Iterator[pa.RecordBatch], native: Any) -> Iterator[pa.RecordBatch]:
@@ -239,12 +198,19 @@ def _expression(native: Any) -> Any:
     return native
 
 
-_OPENERS: tuple[tuple[str, str, Callable[[Any, list[str], Any], Source]], ...] = (
-    ("pyarrow", "Table", _table),
-    ("pyarrow", "RecordBatch", _table),
-    ("pyarrow.dataset", "Dataset", _dataset),
-    ("pandas", "DataFrame", _pandas),
-    ("polars", "DataFrame", _polars),
-    ("polars", "LazyFrame", _lazy),
-    ("duckdb", "DuckDBPyRelation", _duckdb),
+_COUNTED = ("Table", "RecordBatch", "DataFrame")  # those that know how many rows they have
+_SCHEMA, _COLUMNS = attrgetter("schema.names"), attrgetter("columns")
+
+_CONTAINERS: tuple[
+    tuple[str, str, str, Callable[[Any], Any], Callable[[Any, list[str], Any], Iterator[pa.RecordBatch]]], ...
+] = (
+    ("pyarrow", "Table", "the table", _SCHEMA, _arrow),
+    ("pyarrow", "RecordBatch", "the table", _SCHEMA, _arrow),
+    ("pyarrow", "RecordBatchReader", "the stream", _SCHEMA, _stream),
+    ("pyarrow.dataset", "Dataset", "the dataset", _SCHEMA, _dataset),
+    ("pandas", "DataFrame", "the data frame", _COLUMNS, _pandas),
+    ("polars", "DataFrame", "the data frame", _COLUMNS, _polars),
+    ("polars", "LazyFrame", "the lazy frame", lambda frame: frame.collect_schema().names(), _polars),
+    ("duckdb", "DuckDBPyRelation", "the relation", _COLUMNS, _duckdb),
 )
+"""The library and the type of each, what messages call it, its columns, and its rows as record batches."""

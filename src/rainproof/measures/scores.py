@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import ExactSum, Floats
+from rainproof.core._exact_sum import add
+from rainproof.core.arrays import EXACT_BINS, Floats, exact_units
 from rainproof.core.curve import merged, recalibrated
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
@@ -282,7 +283,7 @@ def _mean(loss: _Loss, *parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any] | 
 
     Sums are exact: the order of the rows does not matter, and a mean of losses up to 1 cannot round above 1.
     """
-    sums, weights = ExactSum(), ExactSum()
+    sums, weights = np.zeros((2, *EXACT_BINS), np.uint64)
     for label, prob, weight in parts:
         for start in range(0, len(prob), _BLOCK):
             rows = slice(start, start + _BLOCK)
@@ -294,9 +295,9 @@ def _mean(loss: _Loss, *parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any] | 
                 terms *= w
             if not np.isfinite(terms).all():
                 return math.inf
-            sums.add(terms)
-            weights.add(w)
-    return sums.units() / weights.units()
+            add(terms, sums)
+            add(w, weights)
+    return exact_units(sums) / exact_units(weights)
 
 
 LOSSES: dict[Callable[..., float], _Loss] = {brier_score: _squared, log_score: _surprise}

@@ -6,67 +6,24 @@ Matplotlib's settings are followed and not changed.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
-from rainproof.plots.curves import (
-    decision_curve,
-    forecast_value,
-    grid_choice,
-    profile,
-    regret,
-    risk_coverage,
-    switch,
-    threshold,
-)
-from rainproof.plots.diagrams import (
-    classes,
-    clinical,
-    net_benefit,
-    overview,
-    recalibration,
-    reliability,
-    risk_distribution,
-)
-from rainproof.plots.intervals import calibration_test, comparison, costs, grades, measures, segments, timeline
+from rainproof.core import lazy
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes as Axes
-    from matplotlib.figure import Figure as Figure
+__getattr__, __dir__ = lazy(__name__)
 
-__all__ = [
-    "calibration_test",
-    "classes",
-    "clinical",
-    "comparison",
-    "costs",
-    "decision_curve",
-    "forecast_value",
-    "grades",
-    "grid_choice",
-    "measures",
-    "net_benefit",
-    "overview",
-    "profile",
-    "recalibration",
-    "regret",
-    "reliability",
-    "risk_coverage",
-    "risk_distribution",
-    "segments",
-    "switch",
-    "threshold",
-    "timeline",
-]
 
-_PANELS: dict[str, Callable[..., Any]] = {
-    next(iter(draw.__annotations__.values())): draw for draw in map(globals().__getitem__, __all__)
-}
+@cache
+def _panels() -> dict[str, Callable[..., Any]]:
+    """The functions of the package, by the type of what each draws: that of its first parameter."""
+    return {next(iter(draw.__annotations__.values())): draw for draw in map(__getattr__, __getattr__("__all__"))}
 
 
 def panel(kind: type) -> Callable[..., Any]:
-    """Return the function above that draws a type of result: the one whose first parameter is of that type."""
+    """Return the function that draws a type of result."""
     names = [base.__name__ for base in kind.__mro__]
-    found = next((name for name in names if name in _PANELS), None)
+    found = next((name for name in names if name in _panels()), None)
     if found is None:
         raise TypeError(f"there is no picture of a {names[0]}")
-    return _PANELS[found]
+    return _panels()[found]

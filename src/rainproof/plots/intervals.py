@@ -44,14 +44,10 @@ def measures(estimates: Sequence[Estimate], ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
+    every, some = "bounds the regret of every decision", "of some decisions only"
     shown = [e for e in estimates if not e.score]
-    for y, e in zip(reversed(range(len(shown))), shown, strict=True):
-        colour, marker = (style.BLUE, "o") if e.measure.bounds == "all" else (style.GREY, "s")
-        style.draw_value(ax, y, e.value, None, None, colour, marker)
-    style.name_rows(ax, [style.plain(e.symbol) for e in shown], "value (0 is perfect)")
-    style.explain_marks(
-        ax, {"bounds the regret of every decision": (style.BLUE, "o"), "of some decisions only": (style.GREY, "s")}
-    )
+    rows = [(e.symbol, e.value, None, None, every if e.measure.bounds == "all" else some) for e in shown]
+    style.draw_rows(ax, rows, {every: (style.BLUE, "o"), some: (style.GREY, "s")}, "value (0 is perfect)")
     ax.set_title("Measures")
     return ax
 
@@ -71,12 +67,13 @@ def costs(found: TaskResult, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
-    for y, (rule, cost) in zip(reversed(range(len(found.costs))), found.costs.items(), strict=True):
-        colour, marker = (style.BLUE, "o") if rule in (Rule.AS_IS, Rule.RECALIBRATED) else (style.GREY, "s")
-        style.draw_value(ax, y, cost.value, cost.low, cost.high, colour, marker)
-    style.name_rows(ax, [found.name(rule) for rule in found.costs], "cost per case")
+    forecast, other = "acting on each forecast", "other rules"
+    rows = [
+        (found.name(rule), c.value, c.low, c.high, forecast if rule in (Rule.AS_IS, Rule.RECALIBRATED) else other)
+        for rule, c in found.costs.items()
+    ]
+    style.draw_rows(ax, rows, {forecast: (style.BLUE, "o"), other: (style.GREY, "s")}, "cost per case")
     ax.set_xlim(left=min([0.0, *(cost.low for cost in found.costs.values())]))
-    style.explain_marks(ax, {"acting on each forecast": (style.BLUE, "o"), "other rules": (style.GREY, "s")})
     ax.set_title("Cost of your decision")
     return ax
 
@@ -101,18 +98,10 @@ def segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
     """
     ax = style.as_axes(ax)
     shown = table.first(_MOST)
-    for y, s in zip(reversed(range(len(shown))), shown, strict=True):
-        if s.loss is not None:
-            style.draw_value(
-                ax, y, s.loss, s.loss, s.loss_bound, *((style.VERMILION, "D") if s.flagged else (style.BLUE, "o"))
-            )
-    style.name_rows(
-        ax, [style.plain(f"{short(s.label, _LONGEST)} ({s.n:,})") for s in shown], "loss, of what is at stake"
-    )
-    style.explain_marks(
-        ax,
-        {"on these rows; line: to the bound": (style.BLUE, "o"), "miscalibrated beyond chance": (style.VERMILION, "D")},
-    )
+    plain, off = "on these rows; line: to the bound", "miscalibrated beyond chance"
+    names = [f"{short(s.label, _LONGEST)} ({s.n:,})" for s in shown]
+    rows = [(x, s.loss, s.loss, s.loss_bound, off if s.flagged else plain) for x, s in zip(names, shown, strict=True)]
+    style.draw_rows(ax, rows, {plain: (style.BLUE, "o"), off: (style.VERMILION, "D")}, "loss, of what is at stake")
     more = len(table.rows) - len(shown)
     ax.set_title("Segments" + (f" ({more} more not shown)" if more else ""))
     return ax

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -78,16 +79,19 @@ def net_benefit_axes(ax: Axes, top: float, title: str) -> None:
     legend(ax, "upper right")
 
 
-def name_rows(ax: Axes, names: list[str], xlabel: str) -> None:
-    """Name the rows from the top, and leave space for the legend below."""
-    ax.set_yticks(np.arange(len(names))[::-1], names)
-    ax.set(xlabel=xlabel, ylim=(-0.7 - 0.25 * len(names), len(names) - 0.3))
+Row = tuple[str, float | None, float | None, float | None, str]
+"""Its name, a value, the ends of its interval, and the kind of its mark."""
+
+
+def draw_rows(ax: Axes, rows: Sequence[Row], marks: Mapping[str, tuple[str, str]], xlabel: str) -> None:
+    """Draw values in rows from the top, with colour and marker of the kind of each, and explain the kinds below."""
+    for y, (_, value, low, high, kind) in zip(reversed(range(len(rows))), rows, strict=True):
+        if value is not None:
+            draw_value(ax, y, value, low, high, *marks[kind])
+    ax.set_yticks(np.arange(len(rows))[::-1], [plain(name) for name, *_ in rows])
+    ax.set(xlabel=xlabel, ylim=(-0.7 - 0.25 * len(rows), len(rows) - 0.3))
     ax.set_xlim(left=0)
     ax.grid(axis="x", alpha=0.3)
-
-
-def explain_marks(ax: Axes, marks: dict[str, tuple[str, str]]) -> None:
-    """Explain the marks, after the lines that have names of their own."""
     for label, (colour, marker) in marks.items():
         ax.plot([], [], color=colour, marker=marker, linestyle="none", markersize=5, label=label)
     legend(ax, "lower right")

@@ -32,9 +32,8 @@ from rainproof.recalibration.methods import IDENTITY, METHODS
 from rainproof.recalibration.selection import Candidate, Division
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from onnx import ModelProto
-
-    from rainproof.plots import Axes
 
 
 _VERSION = 1

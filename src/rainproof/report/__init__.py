@@ -32,6 +32,7 @@ from rainproof.report.tables import Column, folded, number, percent, table
 __all__ = ["to_html"]
 
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
+_QUESTION = "Can these probabilities be acted on?"  # the title, if there is no other
 _LONGEST_NAME = 500  # characters of a name on the page: more would take the browser seconds to lay out
 
 
@@ -80,10 +81,17 @@ def to_html(
     if isinstance(assessment, ClassAssessment):
         if preset is not None:
             raise InputError("preset is for one event; the assessment has several classes")
-        text = _class_page(assessment, title or "Can these probabilities be acted on?")
-        if path is not None:
-            write_atomic(Path(path), text)
-        return text
+        page = _class_page(assessment, escape(title or _QUESTION))
+    else:
+        page = _page(assessment, escape(title or _QUESTION), preset)
+    text = page.encode("utf-8", "replace").decode()  # a name may hold half a character, which no file can
+    if path is not None:
+        write_atomic(Path(path), text)
+    return text
+
+
+def _page(assessment: Assessment | AssessmentSet, title: str, preset: str | None) -> str:
+    """The page of one event, about one forecast or several."""
     if isinstance(assessment, AssessmentSet):
         models = tuple(map(_with_few_segments, assessment.assessments))
         data, top = replace(assessment, assessments=models).to_dict(), _comparison(assessment, preset)
@@ -101,10 +109,10 @@ def to_html(
         for one, a in zip(data["assessments"] if top else [data], models, strict=True):
             one["clinical"] = a.clinical.to_dict()
     scripts = [_read(name) for name in names]
-    page = Template(_read("page.html")).substitute(
+    return Template(_read("page.html")).substitute(
         policy=_policy(style, scripts),
         version=escape(data["rainproof"]),
-        title=escape(title or "Can these probabilities be acted on?"),
+        title=title,
         style=style,
         main=top + "".join(articles),
         licences=escape(_read("vendor/LICENCES.txt")),
@@ -112,10 +120,6 @@ def to_html(
         more=embedded([{"files": pages.downloads(a), "costs": tables.values_at_thresholds(a)} for a in models]),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
-    text = page.encode("utf-8", "replace").decode()  # a name may hold half a character, which no file can
-    if path is not None:
-        write_atomic(Path(path), text)
-    return text
 
 
 def _article(a: Assessment, index: int, preset: str | None, **options: Any) -> str:
@@ -135,24 +139,15 @@ def _class_page(a: ClassAssessment, title: str) -> str:
         for one in a.classes[: tables.MAX_SEGMENTS]
         if one.reliability is not None
     )
-    page = (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(_CLASS_STYLE, [])}">'
-        f'<meta name="viewport" content="width=device-width"><meta name="generator" content="rainproof {VERSION}">'
-        f"<title>{escape(title)}</title><style>{_CLASS_STYLE}</style></head><body><h1>{escape(title)}</h1>"
-        f"{a._repr_html_()}<h2>What was said, and what happened</h2><p>Across: the predicted probability of the class,"
-        " from 0 to 1. Up: how often it occurred, in bins of equal weight, with intervals of each bin by itself.</p>"
-        f'<div class="all">{diagrams}</div><script type="application/json" id="data">{embedded(a.to_dict())}</script>'
-        "</body></html>\n"
+    return Template(_read("classes.html")).substitute(
+        policy=_policy(_read("classes.css"), []),
+        version=VERSION,
+        title=title,
+        style=_read("classes.css"),
+        verdict=a._repr_html_(),
+        diagrams=diagrams,
+        data=embedded(a.to_dict()),
     )
-    return page.encode("utf-8", "replace").decode()
-
-
-_CLASS_STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto}table{border-collapse:collapse}"
-    "td,th{padding:.2rem .6rem;text-align:left;border-bottom:1px solid #ccc}.all{display:flex;flex-wrap:wrap}"
-    "figure{margin:.5rem;width:10rem}figcaption{text-align:center}svg{width:100%}"
-)
 
 
 def _diagram(rates: HeldOutRates) -> str:
