@@ -9,7 +9,11 @@ SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.bui
 demo: $(VENV)/.installed
 	@$(BIN)/rainproof demo build/demo
 
-test: lint types imports docs pytest
+# What does not need both cores runs beside something else.
+test: $(VENV)/.made
+	@$(MAKE) --no-print-directory -j2 $(VENV)/.tested $(VENV)/.system
+	@$(MAKE) --no-print-directory -j2 types docs lint imports
+	@$(MAKE) --no-print-directory pytest
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
@@ -58,10 +62,11 @@ test-sanitizers:
 		build/sanitizers/bin/python -m pytest $(KERNEL_TESTS) $(NEEDS_PYARROW) \
 		--deselect=tests/decisions/test_policy.py::test_another_process_does_the_same
 
-# Random input without end: make fuzz CASES=1000000
+# Random input without end: make fuzz CASES=1000000. Then every property that Hypothesis tests, with other draws each time.
 CASES ?= 100000
 fuzz: $(VENV)/.tested
 	RAINPROOF_FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -p no:cacheprovider --timeout=0 -o faulthandler_timeout=0 tests/fuzz
+	$(BIN)/python -m pytest --hypothesis-profile=search -m hypothesis --ignore=tests/fuzz
 
 # Known vulnerabilities of what the tests install; fails too where the database cannot be reached.
 audit: $(VENV)/.tested
@@ -119,9 +124,11 @@ $(VENV)/.builder: pyproject.toml
 	@touch $@
 
 $(VENV)/.tested: $(SOURCES) tests/requirements.txt .github/requirements.txt
-	@$(MAKE) --no-print-directory $(VENV)/.made
+	@$(MAKE) --no-print-directory $(VENV)/.builder
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet '.[test]' -r tests/requirements.txt -r .github/requirements.txt
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-compile --no-build-isolation '.[test]' \
+		-r tests/requirements.txt -r .github/requirements.txt
+	$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib || true  # on all cores, where pip would use one
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.benched: $(VENV)/.tested benchmarks/requirements.txt

@@ -18,7 +18,7 @@ from rainproof.cli import main
 from rainproof.cli.app import COMMANDS
 
 # More of them: RAINPROOF_SIGNALS=100 python -m pytest tests/cli/test_signals.py
-TIMES = int(os.environ.get("RAINPROOF_SIGNALS", "2"))
+TIMES = int(os.environ.get("RAINPROOF_SIGNALS", "1"))
 ROWS = 3_000
 # The moments begin where the command begins: those of the start of Python are not in its hands.
 SCRIPT = f"{RESET}\nimport os, sys\nfrom rainproof.cli import main\nos.write(2, b'!')\nsys.exit(main())\n"
@@ -59,14 +59,25 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def loading():
+    """Return how many seconds a new process takes to load what nearly every command needs."""
+    start = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import rainproof.assessment.assessing"], check=True)
+    return time.monotonic() - start
+
+
 def names(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def run(command, folder, number=None, moment=0.0):
-    """Run a command, with a signal after so many seconds of it; return its exit code, its errors and its time."""
-    standard = {"store": "a.csv", "stream": "stream.jsonl"}.get(command, os.devnull)
-    with (folder / standard).open("rb") as stdin:
+def stdin_of(command, folder):
+    return (folder / {"store": "a.csv", "stream": "stream.jsonl"}.get(command, os.devnull)).open()
+
+
+def run(command, folder, number, moment):
+    """Run a command in a process of its own, with a signal after so many seconds; return its exit code and errors."""
+    with stdin_of(command, folder) as stdin:
         process = subprocess.Popen(
             [sys.executable, "-c", SCRIPT, command, *LINES[command]],
             stdin=stdin,
@@ -77,15 +88,13 @@ def run(command, folder, number=None, moment=0.0):
         )
         try:
             assert process.stderr.read(1) == b"!"
-            start = time.monotonic()
-            if number is not None:
-                time.sleep(moment)
-                process.send_signal(number)
+            time.sleep(moment)
+            process.send_signal(number)
             errors = process.communicate(timeout=PATIENCE)[1].decode()
         finally:
             process.kill()
             process.wait()
-    return process.returncode, errors, time.monotonic() - start
+    return process.returncode, errors
 
 
 def test_every_command_is_here():
@@ -93,19 +102,23 @@ def test_every_command_is_here():
 
 
 @pytest.mark.parametrize("command", LINES)
-def test_a_signal_at_a_random_moment(command, folder, tmp_path):
+def test_a_signal_at_a_random_moment(command, folder, loading, tmp_path, monkeypatch):
     rng = random.Random(f"{command} {os.environ.get('RAINPROOF_SIGNALS', '')}")
     whole = tmp_path / "undisturbed"
     shutil.copytree(folder, whole)
     before = names(folder)
-    code, _, seconds = run(command, whole)
-    assert code == 0
+    start = time.monotonic()
+    with monkeypatch.context() as patch, stdin_of(command, whole) as stdin:
+        patch.chdir(whole)
+        patch.setattr(sys, "stdin", stdin)
+        assert main([command, *LINES[command]]) == 0
+    seconds = loading + time.monotonic() - start
     for k in range(TIMES):
         number = rng.choice([signal.SIGINT, signal.SIGTERM])
         moment = rng.uniform(0, seconds)
         stopped = tmp_path / str(k)
         shutil.copytree(folder, stopped)
-        code, errors, _ = run(command, stopped, number, moment)
+        code, errors = run(command, stopped, number, moment)
         at = f"{number.name} after {moment:.4f} s: {code}, {errors!r}, {set(names(stopped)) - set(before)}"
         assert not re.search("Traceback|Exception", errors), at
         if code == 0:  # it was done already

@@ -7,6 +7,7 @@ import inspect
 import json
 import math
 import re
+from functools import cache
 from html.parser import HTMLParser
 
 import numpy as np
@@ -51,8 +52,10 @@ def undefined(sample):
     return math.nan if sample.n else 0.0
 
 
-def results(y, p):
+@cache
+def results(case):
     """One result, or several, of every type that has `to_dict`."""
+    y, p = CASES[case]
     task = rainproof.DecisionTask.threshold(0.2)
     sample, other = rainproof.Sample(y, p), (p + 0.5) / 2
     days = {f"day {k}": sample.compress(64) for k in range(8)}
@@ -149,9 +152,9 @@ def surprises():
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
-@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+@pytest.mark.parametrize("case", CASES)
 def test_every_result_is_json_without_infinity_or_nan(case):
-    found = results(*case)
+    found = results(case)
     held = {kind for result in found for kind in type(result).__mro__}
     public = list(PUBLIC.values())
     assert not [kind for kind in public if inspect.isclass(kind) and hasattr(kind, "to_dict") and kind not in held]
@@ -199,7 +202,7 @@ def named():
 
 @pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 def test_every_result_is_shown_in_notebooks_as_plain_balanced_html():
-    for result in [*results(*CASES["usual"]), *results(*CASES["one row"]), *named()]:
+    for result in [*results("usual"), *results("one row"), *named()]:
         shown = result._repr_html_()
         found = Balance(shown)
         assert shown, type(result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.strategies import samples
-from hypothesis import given, settings
+from hypothesis import given
 
 import rainproof
 from rainproof.core.sample import Sample
@@ -15,7 +15,6 @@ QUICK = [name for name in CATALOGUE if name != "lower_distance_to_calibration"]
 
 
 @given(samples(weighted=False))
-@settings(max_examples=50)
 def test_every_measure_is_the_same(sample):
     y, p, _ = sample
     made = Sample(y, p)
@@ -29,7 +28,6 @@ def test_every_measure_is_the_same(sample):
 
 
 @given(samples(weighted=False))
-@settings(max_examples=50)
 def test_rows_that_need_no_pooling(sample):
     y, p, _ = sample
     p, first = np.unique(p, return_index=True)

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
@@ -18,7 +18,6 @@ ROW = st.tuples(SHARE, st.sampled_from([0.0, 0.25, 1e-12, 1.0, 0.6]), st.sampled
 
 
 @given(st.lists(ROW, min_size=1, max_size=12), st.booleans())
-@settings(max_examples=80)
 def test_parts_from_the_definition(rows, grouped):
     share, p, w = (np.array(column) for column in zip(*rows, strict=True))
     w[0] = 3.0
@@ -55,7 +54,6 @@ def test_a_draw_is_one_draw():
 
 
 @given(st.lists(ROW, min_size=1, max_size=12))
-@settings(max_examples=60)
 def test_a_row_that_is_split_counts_once(rows):
     share, p, w = (np.array(column) for column in zip(*rows, strict=True))
     w[0] = 3.0

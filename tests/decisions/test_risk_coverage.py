@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.strategies import samples
-from hypothesis import given, settings
+from hypothesis import given
 
 import rainproof
 
 
 @given(samples())
-@settings(max_examples=60)
 def test_risk_and_coverage_from_the_definition(sample):
     y, p, w = (None if part is None else np.asarray(part, float) for part in sample)
     curve = rainproof.decisions.risk_coverage(y, p, sample_weight=w)

@@ -10,7 +10,7 @@ import pytest
 from helpers import soft_binned_oracle
 from helpers.decision_oracle import Rounded, best_taken, brute_regret, mixture_weights, rounded_taken, tasks
 from helpers.strategies import powers, samples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -35,7 +35,6 @@ def decided(task, p):
     return np.eye(len(task.actions))[task.best_index(p)]
 
 
-@settings(max_examples=100)
 @given(samples(max_size=6), tasks())
 def test_equals_brute_force_over_all_swap_functions(sample, task):
     y, p, w = sample
@@ -49,7 +48,6 @@ def test_equals_brute_force_over_all_swap_functions(sample, task):
     assert -1e-15 <= got.value <= each.value + 1e-12 <= 1 + 2e-12
 
 
-@settings(max_examples=60)
 @given(samples(max_size=5), tasks(), powers)
 def test_a_random_response_equals_brute_force(sample, task, m):
     y, p, w = sample
@@ -101,7 +99,6 @@ def test_no_bounded_task_loses_more_than_cdl():
     assert closest > 0.8  # they try
 
 
-@settings(max_examples=80)
 @given(samples(max_size=8), tasks(), powers)
 def test_the_actionability_theorem(sample, task, m):
     """SR_Z of the rounded response <= CDL(D_m) <= 2 SCDL_m + 2/m (Theorem 4.2), by naive rounding."""

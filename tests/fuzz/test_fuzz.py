@@ -1,6 +1,6 @@
 """Random input to what reads files and words: an answer or an `InputError`, never anything else.
 
-The suite draws the same 500 cases of each kind in every run: enough for what goes wrong in one case of a hundred.
+The suite draws the same 150 cases of each kind in every run: enough for what goes wrong in one case of thirty.
 What is rarer than that takes `make fuzz`, which draws as many cases as one has patience for: ``CASES=1000000``.
 """
 
@@ -23,7 +23,7 @@ from rainproof.io.columns import filter_batch
 from rainproof.io.queries import DIALECTS
 from rainproof.io.where import columns_of, parse
 
-CASES = int(os.environ.get("RAINPROOF_FUZZ_CASES", "500"))
+CASES = int(os.environ.get("RAINPROOF_FUZZ_CASES", "150"))
 SHARED = HealthCheck.function_scoped_fixture  # the folder may be the same for all cases
 many = settings(max_examples=CASES, suppress_health_check=[SHARED, HealthCheck.too_slow, HealthCheck.data_too_large])
 

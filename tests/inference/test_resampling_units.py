@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.strategies import samples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
@@ -195,7 +195,6 @@ def test_uneven_cells_are_told_from_even_ones():
 
 
 @given(samples(), st.sampled_from([None, 2, 64]))
-@settings(max_examples=60)
 def test_any_sample_can_be_redrawn(sample, m):
     y, p, w = sample
     made = rainproof.Sample(y, p, sample_weight=w)

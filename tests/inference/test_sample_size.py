@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
@@ -22,7 +22,6 @@ def bound(n, loss, confidence_level, which):
     return bounds.extremes(n, loss, (1 - confidence_level) / len(default_grids(n)))[which]
 
 
-@settings(max_examples=40)
 @given(st.floats(0.01, 0.5), st.floats(0.5, 0.999), st.sampled_from([0.0, 0.005]))
 def test_it_is_where_the_bounds_cross_the_target(target, confidence_level, loss):
     found = sample_size(target, confidence_level=confidence_level, loss=loss)
@@ -54,13 +53,11 @@ def test_what_it_says_of_rows_is_what_guarantee_says(target, confidence_level):
     assert hoeffding.bound <= target
 
 
-@settings(max_examples=100)
 @given(st.integers(1, 10**6), st.floats(0.001, 0.5))
 def test_the_smallest_bound_falls_with_the_number_of_rows(n, delta):
     assert bounds.extremes(n + 1, 0.0, delta)[0] <= bounds.extremes(n, 0.0, delta)[0] + 1e-11
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0.01, 10), min_size=2, max_size=80), st.booleans(), st.sampled_from([0.05, 0.3]))
 def test_weights_and_groups_do_not_make_the_smallest_bound_smaller(weight, grouped, delta):
     n = len(weight)

@@ -101,13 +101,13 @@ class Database:
         self.execute(f"CREATE TABLE forecasts (place integer, {definition})")
         marks = ", ".join([self.mark] * (1 + len(columns)))
         values = [(i, *(row if wide else (row,))) for i, row in enumerate(rows)]
-        self.many(f"INSERT INTO forecasts VALUES ({marks})", values)
+        self.many("INSERT INTO forecasts VALUES ", f"({marks})", values)
         return [row[0] for row in self.execute(f"SELECT {expression} FROM forecasts ORDER BY place").fetchall()]
 
 
 def test_sqlite(fitted, segmented):
     connection = sqlite3.connect(":memory:")
-    database = Database(connection.execute, connection.executemany)
+    database = Database(connection.execute, lambda insert, marks, rows: connection.executemany(insert + marks, rows))
     check(database.select, fitted, "sqlite")
     check_segments(database.select, segmented, "sqlite")
     connection.execute("CREATE TABLE whatever (p)")
@@ -122,7 +122,11 @@ def test_duckdb(fitted, segmented):
     import duckdb
 
     connection = duckdb.connect()
-    database = Database(connection.execute, connection.executemany)
+
+    def many(insert, marks, rows):  # in one statement: DuckDB takes long for each
+        connection.execute(insert + ", ".join([marks] * len(rows)), [value for row in rows for value in row])
+
+    database = Database(connection.execute, many)
     check(database.select, fitted, "duckdb")
     check(database.select, {"isotonic": fitted["isotonic"]}, "ansi")
     check_segments(database.select, segmented, "duckdb")
@@ -136,9 +140,10 @@ def test_duckdb(fitted, segmented):
 
 
 def test_postgresql(postgresql_connection, fitted, segmented):
-    database = Database(
-        postgresql_connection.execute, lambda s, v: postgresql_connection.cursor().executemany(s, v), "%s"
-    )
+    def many(insert, marks, rows):
+        postgresql_connection.cursor().executemany(insert + marks, rows)
+
+    database = Database(postgresql_connection.execute, many, "%s")
     check(database.select, fitted, "postgresql")
     check_segments(database.select, segmented, "postgresql")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.strategies import samples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
@@ -19,7 +19,6 @@ def scdl(sample, m, rounding):
     return sample.on_grid(m, rounding).worst[0] / sample.total_weight
 
 
-@settings(max_examples=80)
 @given(samples(), st.sampled_from(["soft", "hard"]))
 def test_it_finds_the_first_grid_whatever_it_tries(sample, rounding):
     y, p, w = sample

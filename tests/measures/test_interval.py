@@ -7,7 +7,7 @@ import pytest
 from helpers import ece_oracle as oracle
 from helpers.seeds import for_seeds
 from helpers.strategies import samples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
@@ -34,7 +34,6 @@ def test_the_mean_over_all_offsets(sample, k):
 
 
 @given(samples(max_size=8))
-@settings(max_examples=80)
 def test_it_is_its_definition(sample):
     y, p, w = sample
     got = interval_calibration_error(y, p, sample_weight=w)

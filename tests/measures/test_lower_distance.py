@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers.seeds import for_seeds
 from helpers.strategies import samples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
@@ -50,7 +50,6 @@ def test_off_the_grid_it_keeps_to_its_bound(seed):
     assert exact - 1 / (2 * fine) - 1 / (2 * g) - 1e-8 <= value <= exact + 1 / g + 1e-8
 
 
-@settings(max_examples=60)
 @given(samples(max_size=15))
 def test_within_a_factor_of_two_of_smce(sample):
     """distCal/2 <= smCE <= 2 distCal, with the grid's error on either side."""
@@ -60,7 +59,6 @@ def test_within_a_factor_of_two_of_smce(sample):
     assert (distance - 1 / 64) / 2 - 1e-8 <= smce <= 2 * (distance + 1 / 128) + 1e-8
 
 
-@settings(max_examples=60)
 @given(samples(max_size=15))
 def test_the_same_seen_from_the_other_side_and_when_compressed(sample):
     y, p, w = sample
@@ -159,7 +157,6 @@ def test_a_program_that_is_not_solved_is_an_error(monkeypatch):
 
 
 @given(st.integers(1, 6).map(lambda k: 2**k), st.data())
-@settings(max_examples=40)
 def test_perfectly_calibrated_on_the_grid_is_zero(g, data):
     k = data.draw(st.integers(0, g))
     y = np.arange(g) < k

@@ -7,7 +7,7 @@ import pytest
 from helpers import ece_oracle as oracle
 from helpers.seeds import for_seeds
 from helpers.strategies import samples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
@@ -126,7 +126,6 @@ def test_many_rows_take_another_way_to_the_same(n):
 
 
 @given(samples(max_size=12))
-@settings(max_examples=100)
 def test_relations(sample):
     """smECE <= ECE; smCE <= (1 + 0.798 E|y - p|) smECE; smECE^2 <= max(smECE, 0.798) smCE."""
     y, p, w = sample
@@ -149,7 +148,6 @@ def test_more_blur_never_adds_error(sample, s):
 
 
 @given(samples(), st.integers(1, 20).map(lambda k: 2**k))
-@settings(max_examples=100)
 def test_compression(sample, m):
     y, p, w = sample
     whole = rainproof.Sample(y, p, sample_weight=w)
