@@ -43,13 +43,28 @@ UNMEASURED = {
     "test_study.py",
     "test_verdict_studies.py",
 }
-LONG = {"tests", "paper", "report"}  # folders whose files take long for the number of their tests
+ENGINES = {"io", "report"}  # folders whose tests share Spark, PostgreSQL or a browser: to start them takes long
+LONG = {"tests", "paper", *ENGINES}  # folders whose files take long for the number of their tests
 
 
 def pytest_configure(config):
     """Let workers take the files in the order below, not those of few tests last."""
     if hasattr(config.option, "loadscopereorder"):  # an option of pytest-xdist
         config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config, log):
+    """Give whole files to workers, and all files that need the same engine to one of them."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            folder = file.split("/")[-2]
+            return folder if folder in ENGINES else file
+
+    return Scheduling(config, log) if config.option.dist == "loadfile" else None
 
 
 @pytest.hookimpl(trylast=True)  # after hypothesis has marked its tests

@@ -96,7 +96,7 @@ def test_the_gain_is_that_of_decisions_chosen_on_other_folds():
 def test_skill_at_the_event_rate_is_not_fooled_by_the_folds():
     """A fold with few events is judged by maps of folds with many: constants would gain, or lose, by that alone."""
     values = []
-    for seed in range(30):
+    for seed in range(15):
         rng = np.random.default_rng(seed)
         sample = Sample(rng.random(100) < 0.22, np.full(100, 0.2)).in_order()
         crossed = Crossed.of(sample, rng)
@@ -104,7 +104,7 @@ def test_skill_at_the_event_rate_is_not_fooled_by_the_folds():
         noise = Sample(sample.y_true, rng.permutation(100) / 100).in_order()
         found = skill(Influence.of(noise, pool=False), Crossed.of(noise, rng).acts(None), None, 0.95)
         values.append(found.value)
-    assert abs(np.mean(values)) < 3 * np.std(values) / np.sqrt(30)
+    assert abs(np.mean(values)) < 3 * np.std(values) / np.sqrt(15)
 
 
 def test_cells_have_the_same_evidence_as_their_rows():
@@ -121,10 +121,10 @@ def test_cells_have_the_same_evidence_as_their_rows():
 
 
 def test_recalibration_of_calibrated_forecasts_gains_nothing():
-    """On 40 samples the interval of the gain has 0 or less in nearly all."""
+    """On 16 samples the interval of the gain has 0 or less in nearly all."""
     misses = 0
-    for seed in range(40):
+    for seed in range(16):
         rng = np.random.default_rng(seed)
         p = rng.random(300)
         misses += rainproof.assess(rng.random(300) < p, p, measures=[], n_resamples=19).evidence.gain.share.low > 0
-    assert misses <= 4
+    assert misses <= 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -17,17 +18,24 @@ from rainproof.cli import main
 STORE = ["store", "today.parquet", "--prob", "p", "--outcome", "y", "-o", "day.parquet"]
 
 
-@pytest.fixture(autouse=True)
-def days(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
     """A folder with sixteen days of which the last eight are worse, and a file of rows."""
-    monkeypatch.chdir(tmp_path)
-    Path("days").mkdir()
+    folder = tmp_path_factory.mktemp("written")
+    (folder / "days").mkdir()
     rng = np.random.default_rng(1)
     for day in range(1, 17):
         p = rng.random(200)
         q = p if day < 9 else p**3
-        rainproof.Sample(rng.random(200) < q, p).save(f"days/2026-03-{day:02}.parquet", grid=1024)
-    pq.write_table(pa.table({"p": [0.1, 0.8, 0.6], "y": [0, 1, 1]}), "today.parquet")
+        rainproof.Sample(rng.random(200) < q, p).save(folder / f"days/2026-03-{day:02}.parquet", grid=1024)
+    pq.write_table(pa.table({"p": [0.1, 0.8, 0.6], "y": [0, 1, 1]}), folder / "today.parquet")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def days(written, tmp_path, monkeypatch):
+    """A copy of that folder, in which a command runs."""
+    monkeypatch.chdir(shutil.copytree(written, tmp_path / "here"))
 
 
 def test_store_writes_a_sample(capsys):
