@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof.core._fixed_loss import worst_threshold
+from rainproof.measures.scdl import TIE
 
 pytestmark = pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 roundings = st.sampled_from(["soft", "hard"])
@@ -50,7 +51,9 @@ def test_scdl_is_its_definition(sample, rounding):
     y, p, w = sample
     got = rainproof.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
     if got > 1 / 64:
-        assert got == pytest.approx(soft_binned_oracle.scdl(y, p, w, rounding, largest=128), abs=1e-14)
+        expected = soft_binned_oracle.scdl(y, p, w, rounding, largest=128)
+        tied = math.frexp(got)[0] == 0.5 and (1 - TIE) * got <= expected <= got  # a loss that is nearly 1/m is 1/m
+        assert tied or got == pytest.approx(expected, abs=1e-14)
     else:  # the oracle is O(m^2): check instead that no small grid has an answer
         assert soft_binned_oracle.loss(y, p, ones(p, w), 64, rounding) <= 1 / 64
 
