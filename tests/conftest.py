@@ -36,7 +36,6 @@ UNMEASURED = {
     "test_mutants.py",
     "test_overwriting.py",
     "test_resampling_studies.py",
-    "test_results.py",
     "test_schema.py",
     "test_signals.py",
     "test_studies.py",
