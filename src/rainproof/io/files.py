@@ -8,6 +8,7 @@ import glob
 import gzip
 import json
 import os
+import queue
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -68,40 +69,43 @@ def first_line(error: Exception) -> str:
 
 Item = TypeVar("Item")
 
+_AHEAD = 2  # items that wait, or are being read
 _GRACE = 1.0  # seconds to close the file in; reading from a pipe without a writer never ends
 
 
 def prefetch(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the same items; while one is in use, a thread produces the next, and its error is raised here."""
-    produced: list[Item] = []
-    errors: list[BaseException] = []
+    """Yield the same items, produced in another thread, whose errors are raised here and which ends with this one."""
+    line: queue.SimpleQueue[tuple[list[Item], BaseException | None]] = queue.SimpleQueue()
+    room, left = threading.Semaphore(_AHEAD), threading.Event()
 
     def work() -> None:
         try:
-            produced.append(next(items))
+            for item in items:
+                line.put(([item], None))
+                room.acquire()
+                if left.is_set():
+                    break
+            line.put(([], None))
         except BaseException as error:
-            errors.append(error)
+            line.put(([], error))
+        finally:
+            getattr(items, "close", int)()  # a generator closes its file here, in the thread that ran it
 
-    def ahead() -> threading.Thread:
-        thread = threading.Thread(target=work, name="rainproof-read", daemon=True)
-        thread.start()
-        return thread
-
-    thread = ahead()
+    thread = threading.Thread(target=work, name="rainproof-read", daemon=True)
+    thread.start()
     try:
         while True:
-            thread.join()
-            if errors and isinstance(errors[0], StopIteration):
+            found, error = line.get()
+            if error is not None:
+                raise error
+            if not found:
                 return
-            if errors:
-                raise errors[0]
-            item = produced.pop()
-            thread = ahead()
-            yield item
+            yield found[0]
+            room.release()
     finally:
+        left.set()
+        room.release()
         thread.join(_GRACE)
-        if not thread.is_alive() and hasattr(items, "close"):
-            items.close()  # a generator closes its file
 
 
 _MAGIC = re.compile(r"[*?]|\[.+\]")
