@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 import rainproof
 from rainproof import DecisionTask, Recalibrator
 from rainproof.inference.classes import mean_at_least
-from rainproof.recalibration.classes import CLASS_METHODS, _fit, _logs, _Scaling
+from rainproof.recalibration.classes import CLASS_METHODS, _fit, _fit_scaling, _logs, _Scaling
 
 ANIMALS = ["cat", "dog", "eel"]
 COSTS = [[0, 9, 9], [2, 0, 4], [2, 4, 0]]
@@ -28,9 +28,9 @@ def rows(n, k, seed, power=0.6, shift=0.3):
     return (rng.random((n, 1)) > true.cumsum(axis=1)).sum(axis=1).clip(max=k - 1), said, true
 
 
-def objective(theta, method, x, y, w):
+def objective(theta, method, x, y, w, scale):
     """The penalised negative log likelihood, row by row from the definition."""
-    family = _Scaling(method, x.shape[1])
+    family = _Scaling(method, x.shape[1], scale)
     slope, intercept = family.expand(theta)
     total = float(family.precision @ (theta - family.centre) ** 2) / 2
     for row, which, weight in zip(x, y, w, strict=True):
@@ -46,17 +46,31 @@ def test_a_scaling_is_the_most_likely_one(method, monkeypatch):
     w = np.random.default_rng(2).random(150) + 0.5
     x = _logs(p)
     part = _fit(method, p, x, y, w)
-    centre = _Scaling(method, 3).centre
-    best = minimize(objective, centre, (method, x, y, w), method="BFGS", options={"gtol": 1e-7})
+    scale = 1.0 if method == "temperature" else _fit("temperature", p, x, y, w).slope.item()
+    centre = _Scaling(method, 3, scale).centre
+    best = minimize(objective, centre, (method, x, y, w, scale), method="BFGS", options={"gtol": 1e-7})
     found = {"temperature": lambda: part.slope, "vector": lambda: [*part.slope, *part.intercept]}.get(
         method, lambda: np.column_stack([part.slope, part.intercept]).ravel()
     )()
-    assert objective(np.array(found), method, x, y, w) <= best.fun + 1e-6
+    assert objective(np.array(found), method, x, y, w, scale) <= best.fun + 1e-6
     np.testing.assert_allclose(found, best.x, atol=2e-3)
     monkeypatch.setattr("rainproof.recalibration.classes._CURVATURE", 60)  # a curvature from some of the rows
     monkeypatch.setattr("rainproof.recalibration.classes._BLOCK", 100)
     again = _fit(method, p, x, y, w)
     np.testing.assert_allclose(again.apply(p), part.apply(p), atol=2e-4)
+
+
+@pytest.mark.parametrize("method", ["vector", "matrix"])
+def test_a_forecast_that_is_more_confident_is_pulled_as_much(method):
+    y, p, _ = rows(60, 4, 5)
+    x, w = _logs(p), np.ones(60)
+    part, sharper = _fit(method, p, x, y, w), _fit(method, p, 5 * x, y, w)
+    np.testing.assert_allclose(5 * sharper.slope, part.slope, atol=0.01)
+    np.testing.assert_allclose(sharper.intercept, part.intercept, atol=0.01)
+    fixed = _fit_scaling(method, 5 * x, y, w)  # a prior that does not follow: slopes between classes are too free
+    assert method == "vector" or abs(5 * fixed.slope - part.slope).max() > 0.1
+    useless = _fit(method, p, x, np.random.default_rng(6).permutation(y), w)  # a temperature near 0, or below
+    assert np.isfinite(useless.slope).all()
 
 
 def test_isotonic_is_that_of_each_class_divided_by_the_sum():

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 _OFF_DIAGONAL = 1 / 0.5**2  # the prior precision of what other classes add to one, all of them together
+_LEAST_SCALE = 0.1  # of slopes that a prior is for: scores that say nothing have one near 0
 _MANY = 20_000  # rows from which two folds are enough to weigh methods
 _CURVATURE = 1 << 13  # rows that the curvature is computed from; the slope is from all
 _BLOCK = 1 << 20  # numbers that are worked on together
@@ -158,18 +159,22 @@ def _scores(slope: Floats, intercept: Floats, x: Floats) -> Floats:
 
 
 class _Scaling:
-    """A family of slopes and intercepts: one parameter or more, with a normal prior around the identity."""
+    """A family of slopes and intercepts: one parameter or more, with a normal prior.
 
-    def __init__(self, method: str, k: int) -> None:
+    That of slopes is around `scale` and as wide as it: of the best temperature, so that the prior says as much of a
+    forecast that is too confident as of one that is not.
+    """
+
+    def __init__(self, method: str, k: int, scale: float = 1.0) -> None:
         self.method, self.k = method, k
-        own, other = np.ones(k), np.zeros(k)
+        own, other = np.full(k, scale), np.zeros(k)
         if method == "temperature":
-            self.centre, self.precision = np.ones(1), np.full(1, _PRIOR)
+            self.centre, self.precision = own[:1], np.full(1, _PRIOR)
         elif method == "vector":
-            self.centre, self.precision = np.append(own, other), np.full(2 * k, _PRIOR)
+            self.centre, self.precision = np.append(own, other), np.repeat([_PRIOR / scale**2, _PRIOR], k)
         else:  # by class: the slopes of all classes, then the intercept
-            self.centre = np.column_stack([np.eye(k), other]).ravel()
-            off = np.where(np.eye(k) == 1, _PRIOR, max(_PRIOR, _OFF_DIAGONAL * (k - 1)))
+            self.centre = np.column_stack([np.diag(own), other]).ravel()
+            off = np.where(np.eye(k) == 1, _PRIOR, max(_PRIOR, _OFF_DIAGONAL * (k - 1))) / scale**2
             self.precision = np.column_stack([off, np.full(k, _PRIOR)]).ravel()
 
     def expand(self, theta: Floats) -> tuple[Floats, Floats]:
@@ -213,14 +218,14 @@ class _Scaling:
         return found
 
 
-def _fit_scaling(method: str, x: Floats, which: Ints, weight: Floats) -> ClassPart:
+def _fit_scaling(method: str, x: Floats, which: Ints, weight: Floats, scale: float = 1.0) -> ClassPart:
     """The most likely slope and intercept, given logarithms of probabilities: Newton's method with halved steps.
 
     Rows must be in random order: the curvature is from the first of many.
     """
-    family = _Scaling(method, x.shape[1])
+    family = _Scaling(method, x.shape[1], scale)
     few = slice(0, _CURVATURE)
-    scale = weight.sum() / max(weight[few].sum(), np.finfo(float).tiny)
+    all_by_few = weight.sum() / max(weight[few].sum(), np.finfo(float).tiny)
 
     def cost(theta: Floats, *, slope: bool) -> tuple[float, Floats]:
         total, found = float(family.precision @ (theta - family.centre) ** 2) / 2, np.zeros(len(theta))
@@ -238,7 +243,7 @@ def _fit_scaling(method: str, x: Floats, which: Ints, weight: Floats) -> ClassPa
     now, slope = cost(theta, slope=True)
     for _ in range(_STEPS):
         value = softmax(_scores(*family.expand(theta), x[few]))
-        curvature = scale * family.curvature(value, x[few], weight[few]) + np.diag(family.precision)
+        curvature = all_by_few * family.curvature(value, x[few], weight[few]) + np.diag(family.precision)
         step = np.linalg.solve(curvature, slope)
         expected, share = float(slope @ step) / 2, 1.0
         if expected < _PRECISION:
@@ -265,7 +270,11 @@ def _fit(method: str, prob: NDArray[Any], x: Floats, which: Ints, weight: Floats
     if method == "isotonic":
         tables = (DistinctTable.from_rows((which == j).view(np.uint8), prob[:, j], weight) for j in range(k))
         return ClassPart(method=method, weight=1.0, maps=tuple(METHODS["isotonic"](table) for table in tables))
-    return _fit_scaling(method, x, which, weight)
+    found = _fit_scaling("temperature", x, which, weight)
+    if method == "temperature":
+        return found
+    assert found.slope is not None
+    return _fit_scaling(method, x, which, weight, max(found.slope.item(), _LEAST_SCALE))
 
 
 UNCHANGED = ClassPart(method="none", weight=1.0)

@@ -176,10 +176,10 @@ class Recalibrator(Saved):
 
     *Several classes.* With more than two columns of predictions the methods are "temperature" (one slope for the
     logarithms of all probabilities), "vector" (a slope and an intercept for each class; up to 100 classes), "matrix"
-    (every logarithm in every score, with a prior that shrinks what other classes add; up to 20 classes), "isotonic" (of
-    each class against the rest, divided by their sum), "none" and "constant". They are weighted likewise, from 20,000
-    rows on by two folds. The certificate is for every decision about any one class, all classes at once, and for a
-    `task`. docs/guide/classes.md has an example.
+    (every logarithm in every score, with a prior that shrinks what other classes add; up to 20 classes), both with a
+    prior around "temperature", "isotonic" (of each class against the rest, divided by their sum), "none" and
+    "constant". They are weighted likewise, from 20,000 rows on by two folds. The certificate is for every decision
+    about any one class, all classes at once, and for a `task`. docs/guide/classes.md has an example.
 
     Rows must be drawn independently from the population in which the map will be used (groups of rows, with `groups`).
     With `base_rate` only predictions given the outcome must be distributed as there.
