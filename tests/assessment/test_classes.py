@@ -221,7 +221,11 @@ def test_pages_pictures_and_json(overconfident, tmp_path):
     assert told["task"]["costs"]["as is"]["value"] == a.task.costs["as is"].value
     page = a.to_html(tmp_path / "a.html", title="Animals <3")
     assert "Animals &lt;3" in page
-    assert page.count("<svg") == 3
+    assert page.count('<figcaption class="flagged">') == page.count('aria-label="Reliability diagram"') == 3
+    assert "<script>" not in page
+    assert 'class="verdict recalibrate"' in page
+    assert "with intervals of each bin by itself" in page
+    assert "with intervals of each bin by itself" not in replace(a, groups=5).to_html()
     assert "script-src 'none'" in page
     a.to_html(tmp_path / "a.html")  # a report may be replaced
     with pytest.raises(rainproof.InputError, match="preset is for one event"):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import pickle
+import sqlite3
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +15,16 @@ from scipy.optimize import minimize
 import rainproof
 from rainproof import DecisionTask, Recalibrator
 from rainproof.inference.classes import mean_at_least
-from rainproof.recalibration.classes import CLASS_METHODS, _fit, _fit_scaling, _logs, _Scaling
+from rainproof.recalibration.classes import (
+    CLASS_METHODS,
+    ClassMap,
+    ClassPart,
+    _fit,
+    _fit_scaling,
+    _logs,
+    _Scaling,
+    _weighted,
+)
 
 ANIMALS = ["cat", "dog", "eel"]
 COSTS = [[0, 9, 9], [2, 0, 4], [2, 4, 0]]
@@ -195,13 +206,45 @@ def test_onnx(certified):
     pytest.importorskip("onnx")
     y, p, _, _ = certified
     q = np.vstack([p[:500], [[0, 0, 1], [1, 0, 0], [1e-12, 0.5, 0.5 - 1e-12]]])
-    for method in ("temperature", "vector", "matrix", "none", "constant", "mean"):
-        methods = [m for m in CLASS_METHODS if m != "isotonic"] if method == "mean" else method
+    for methods in (*CLASS_METHODS, ["isotonic", "vector", "none"]):
         found = Recalibrator(methods).fit(p[:900], y[:900])
         session = runtime.InferenceSession(found.to_onnx().SerializeToString())
         np.testing.assert_allclose(session.run(None, {"p": q})[0], found.predict(q), rtol=1e-12, atol=1e-15)
-    with pytest.raises(rainproof.InputError, match="to_onnx needs a map without 'isotonic'"):
-        Recalibrator("isotonic").fit(p[:300], y[:300]).to_onnx()
+
+
+def test_sql(certified):
+    y, p, _, _ = certified
+    q = np.vstack([p[:60], [[0, 0, 1], [1, 0, 0], [1e-14, 0.5, 0.5 - 1e-14], [0.30004, 0.3, 0.4]]])
+    wrong = [[None, 0.5, 0.5], [0.5, 0.6, 0.1], [-0.1, 0.6, 0.5], [float("nan"), 0.5, 0.5]]
+    duck, lite = duckdb.connect(), sqlite3.connect(":memory:")
+    for db in (duck, lite):
+        db.execute('CREATE TABLE t (i INTEGER, "a b" DOUBLE PRECISION, b DOUBLE PRECISION, c DOUBLE PRECISION)')
+        db.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [(i, *row) for i, row in enumerate([*q.tolist(), *wrong])])
+    for methods in (*CLASS_METHODS, ["isotonic", "vector", "none"], "auto"):
+        found = Recalibrator(methods).fit(p[:500], y[:500], labels=ANIMALS)
+        if methods == "auto":  # weights of all kinds
+            parts = [Recalibrator(method).fit(p[:500], y[:500]).map_.parts[0] for method in CLASS_METHODS]
+            found.map_ = ClassMap(classes=tuple(ANIMALS), parts=tuple(_weighted(part, 1 / 6) for part in parts))
+        for db, dialects in ((duck, ["ansi", "duckdb", "postgresql"]), (lite, ["sqlite"])):
+            for dialect in dialects:
+                told = found.to_sql(["a b", "b", "c"], dialect=dialect)
+                assert list(told) == ANIMALS
+                got = db.execute(f"SELECT {', '.join(told.values())} FROM t ORDER BY i").fetchall()
+                np.testing.assert_allclose(np.array(got[: len(q)], float), found.predict(q), rtol=1e-12, atol=1e-15)
+                assert got[len(q) :] == [(None,) * 3] * 4
+    duck.close()
+    lite.close()
+    steep = ClassPart(method="vector", weight=1.0, slope=np.full(3, 60.0), intercept=np.zeros(3))
+    found.map_ = ClassMap(classes=(0, 1, 2), parts=(steep,))
+    for call, message in (
+        (lambda: found.to_sql(["a", "b", "c"]), "to_sql needs a map with smaller slopes"),
+        (lambda: found.to_sql("abc"), "p must name 3 columns, one for each class; it is 'abc'"),
+        (lambda: found.to_sql(["a", "b"]), "p must name 3 columns, one for each class"),
+        (lambda: found.to_sql(["a", "b", "c"], by="s"), "by must name nothing"),
+        (lambda: Recalibrator().fit(p[:99, 0], y[:99] == 0).to_sql(["a"]), "p must name one column, of the event"),
+    ):
+        with pytest.raises(rainproof.InputError, match=message):
+            call()
 
 
 def test_many_classes_leave_out_what_has_too_many_parameters(monkeypatch):
@@ -235,7 +278,6 @@ def test_what_is_refused(certified):
         "p must have 3 columns, one for each class": lambda: found.predict(p[:, :2]),
         "p must sum to 1 in each row": lambda: found.predict(p / 2),
         "by was not given to fit": lambda: found.predict(p, by=y),
-        "to_sql is for one event, and the map has 3 classes": lambda: found.to_sql("p"),
         "plot is for one event": found.plot,
         "by is for predictions of one event; y_prob has 3 classes": lambda: Recalibrator().fit(p, y, by=y),
         "methods must be 'auto' or among 'temperature', 'vector'": lambda: Recalibrator("beta").fit(p, y),

@@ -37,6 +37,7 @@ from rainproof.recalibration.selection import cannot_fit
 _EXACT = 20  # classes that are tested by redrawing outcomes; so many resamples cannot tell apart p-values of more
 _SHOWN = 12  # classes in a table
 _NAMED = 3  # classes in a sentence
+NAME = 30  # characters of a class in a table
 
 
 class ClassCalibration(Result):
@@ -236,7 +237,7 @@ class ClassAssessment(Reported):
             c = found.calibration
             how = words.how_off(c) if c.rejected else "no sign"
             p = words.p_value(c.p_value).removeprefix("p ").removeprefix("= ")
-            lines.append([short(str(found.label), 30), *words.says_and_happens(c), p, how])
+            lines.append([short(str(found.label), NAME), *words.says_and_happens(c), p, how])
         return lines
 
     def __repr__(self) -> str:

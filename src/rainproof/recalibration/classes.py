@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,14 +13,16 @@ from rainproof.core import door
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import ClassSample
 from rainproof.core.distinct import DistinctTable
+from rainproof.core.door import _TOLERANCE
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.text import KEEPS_RANKING, at_least, at_most, percent, rows
 from rainproof.decisions.classes import ClassTask
-from rainproof.errors import InputError, MissingExtraError
+from rainproof.errors import InputError
 from rainproof.inference.classes import harm_bound, loss_bound, mean_at_least, switch_curves
 from rainproof.inference.proofs import gain_of_choice
-from rainproof.recalibration.export import FORMAT, OPERATORS
+from rainproof.io.queries import find_dialect
+from rainproof.recalibration.export import Graph, checked_column, tree
 from rainproof.recalibration.methods import _NEAREST, _PRIOR, METHODS
 from rainproof.recalibration.selection import _HELD_OUT, FOLDS, Candidate, mean_weights
 
@@ -33,6 +36,7 @@ _CURVATURE = 1 << 13  # rows that the curvature is computed from; the slope is f
 _BLOCK = 1 << 20  # numbers that are worked on together
 _STEPS = 100
 _PRECISION = 1e-7  # nats that a step still gains
+_LARGEST = 700  # whose exponential is a double, and that of its opposite
 _MOST = {"vector": 100, "matrix": 20}
 """The largest number of classes that a method is fitted to: curvatures of more parameters take long."""
 
@@ -473,45 +477,76 @@ def certify_classes(
 
 def classes_as_onnx(found: ClassMap) -> ModelProto:
     """Write a map as a model: doubles "p" of shape (n, k) to doubles "probabilities" of the same shape."""
-    try:
-        from onnx import TensorProto, helper, numpy_helper
-    except ImportError as error:
-        raise MissingExtraError("to_onnx", "onnx", "onnx") from error
-    if any(part.maps for part in found.parts):
-        raise InputError(f"to_onnx needs a map without 'isotonic': fit Recalibrator({list(_IN_ONNX)}) for it")
-    nodes: list[Any] = []
-    constants: list[Any] = []
+    graph, axis = Graph(), [1]
 
-    def constant(name: str, value: Any) -> str:
-        constants.append(numpy_helper.from_array(np.asarray(value), name))
-        return name
-
-    def node(operator: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
-        output = output or f"{operator}_{len(nodes)}"
-        nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
-        return output
+    def shares(value: str, **output: str) -> str:
+        return graph.node("Div", value, graph.node("ReduceSum", value, graph.constant(axis), keepdims=1), **output)
 
     values = []
-    for number, part in enumerate(found.parts):
+    for part in found.parts:
         value = "p"
         if part.slope is not None:
-            log = node("Log", node("Max", "p", constant(f"nearest_{number}", _NEAREST)))
-            slope = constant(f"slope_{number}", part.slope.T)
-            score = node("MatMul" if part.slope.ndim == 2 else "Mul", log, slope)
-            value = node("Softmax", node("Add", score, constant(f"intercept_{number}", part.intercept)), axis=1)
+            log = graph.node("Log", graph.node("Max", "p", graph.constant(_NEAREST)))
+            score = graph.node("MatMul" if part.slope.ndim == 2 else "Mul", log, graph.constant(part.slope.T))
+            value = graph.node("Softmax", graph.node("Add", score, graph.constant(part.intercept)), axis=1)
         elif part.intercept is not None:
-            value = node(
-                "Add", node("Mul", "p", constant(f"zero_{number}", 0.0)), constant(f"rate_{number}", part.intercept)
-            )
-        values.append(node("Mul", value, constant(f"weight_{number}", part.weight)))
-    total = node("Sum", *values)
-    node("Div", total, node("ReduceSum", total, constant("axes", np.array([1])), keepdims=1), output="probabilities")
-    shape: list[str | int | None] = ["n", len(found.classes)]
-    ends = [helper.make_tensor_value_info(name, TensorProto.DOUBLE, shape) for name in ("p", "probabilities")]
-    graph = helper.make_graph(nodes, "recalibration", ends[:1], ends[1:], constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPERATORS)], producer_name="rainproof")
-    model.ir_version = FORMAT
-    return model
+            none = graph.node("Mul", "p", graph.constant(0.0))
+            value = graph.node("Add", none, graph.constant(part.intercept))
+        elif part.maps:
+            columns = [
+                graph.pieces(graph.node("Gather", "p", graph.constant(k), axis=1), own)
+                for k, own in enumerate(part.maps)
+            ]
+            both = [graph.node("Unsqueeze", column, graph.constant(axis)) for column in columns]
+            value = shares(graph.node("Concat", *both, axis=1))
+        values.append(graph.node("Mul", value, graph.constant(part.weight)))
+    shares(graph.node("Sum", *values), output="probabilities")
+    return graph.model("probabilities", len(found.classes))
 
 
-_IN_ONNX = tuple(method for method in CLASS_METHODS if method != "isotonic")
+def classes_as_sql(found: ClassMap, columns: Sequence[str], dialect: str) -> dict[Any, str]:
+    """Write a map as an expression for each class, of columns in the order of the classes."""
+    if isinstance(columns, str) or len(columns) != len(found.classes):
+        raise InputError(f"p must name {len(found.classes)} columns, one for each class; it is {columns!r}")
+    spoken = find_dialect(dialect)
+    number = spoken.double.format
+    read = [checked_column(column, spoken) for column in columns]
+    values, wrong = [value for value, _ in read], [test for _, tests in read for test in tests]
+    all_together = f"({' + '.join(values)})"
+    wrong.append(spoken.breaks(all_together, f"{{0}} >= {1 - _TOLERANCE!r} AND {{0}} <= {1 + _TOLERANCE!r}"))
+    logs = [f"CASE WHEN {p} > {_NEAREST!r} THEN LN({p}) ELSE {number(repr(math.log(_NEAREST)))} END" for p in values]
+    totals: list[list[str]] = [[] for _ in columns]
+    unscaled = 0.0  # the weight of the predictions as they are, which sum to 1 nearly
+    for part in found.parts:
+        each = values
+        if part.slope is not None and part.intercept is not None:
+            matrix = part.slope if part.slope.ndim == 2 else np.diag(np.broadcast_to(part.slope, len(columns)))
+            if (np.abs(matrix).sum(axis=1) * -math.log(_NEAREST) + np.abs(part.intercept)).max() > _LARGEST:
+                raise InputError(
+                    f"to_sql needs a map with smaller slopes: exponentials of {part.method!r} would overflow"
+                )
+            scores = [
+                " + ".join(
+                    [number(repr(b)), *(f"{number(repr(a))} * {log}" for a, log in zip(row, logs, strict=True) if a)]
+                )
+                for row, b in zip(matrix.tolist(), part.intercept.tolist(), strict=True)
+            ]
+            each = _shares_in_sql([f"EXP({score})" for score in scores])
+        elif part.intercept is not None:
+            each = [number(repr(rate)) for rate in part.intercept.tolist()]
+        elif part.maps:
+            each = _shares_in_sql([tree(own, p, spoken) for own, p in zip(part.maps, values, strict=True)])
+        else:
+            unscaled = part.weight
+        for total, value in zip(totals, each, strict=True):
+            total.append(f"{number(repr(part.weight))} * {value}")
+    scale = f"({number(repr(1 - unscaled))} + {number(repr(unscaled))} * {all_together})"
+    return {
+        label: f"CASE WHEN {' OR '.join(wrong)} THEN NULL ELSE ({' + '.join(total)}) / {scale} END"
+        for label, total in zip(found.classes, totals, strict=True)
+    }
+
+
+def _shares_in_sql(values: list[str]) -> list[str]:
+    together = " + ".join(values)
+    return [f"(({value}) / ({together}))" for value in values]

@@ -97,11 +97,7 @@ def as_sql(
     have no map of their own use it.
     """
     spoken = find_dialect(dialect)
-    name = spoken.identifier(column)
-    value = spoken.double.format(name)
-    wrong = [f"{name} IS NULL", spoken.breaks(value, "{0} >= 0 AND {0} <= 1")]
-    if spoken.is_text is not None:
-        wrong.append(spoken.is_text.format(name))
+    value, wrong = checked_column(column, spoken)
     names, known = list(map(spoken.identifier, columns)), {*maps, *(others or ())}
 
     def is_one_of(keys: Sequence[Labels]) -> str:
@@ -110,12 +106,20 @@ def as_sql(
             return f"({is_one_of(keys[:middle])} OR {is_one_of(keys[middle:])})"
         return " AND ".join(_says(name, label, spoken, known) for name, label in zip(names, keys[0], strict=True))
 
-    cases = [f"WHEN {is_one_of([key])} THEN {_tree(own, value, spoken)}" for key, own in maps.items()]
-    rest = _tree(whole, value, spoken)
+    cases = [f"WHEN {is_one_of([key])} THEN {tree(own, value, spoken)}" for key, own in maps.items()]
+    rest = tree(whole, value, spoken)
     if others is not None:
         cases += [f"WHEN {is_one_of(others)} THEN {rest}"] if others else []
         rest = "NULL"
     return f"CASE WHEN {' OR '.join(wrong)} THEN NULL {' '.join([*cases, 'ELSE'])} {rest} END"
+
+
+def checked_column(column: str, dialect: Dialect) -> tuple[str, list[str]]:
+    """Write a column of probabilities as doubles, and the conditions that a value is none."""
+    name = dialect.identifier(column)
+    value = dialect.double.format(name)
+    wrong = [f"{name} IS NULL", dialect.breaks(value, "{0} >= 0 AND {0} <= 1")]
+    return value, wrong if dialect.is_text is None else [*wrong, dialect.is_text.format(name)]
 
 
 def _says(name: str, label: str | None, dialect: Dialect, known: set[Labels]) -> str:
@@ -142,7 +146,7 @@ def _says(name: str, label: str | None, dialect: Dialect, known: set[Labels]) ->
 _FIRST_POWER = 7  # of ten from which engines write doubles with an exponent, each in its way
 
 
-def _tree(pieces: PiecewiseMap, value: str, dialect: Dialect) -> str:
+def tree(pieces: PiecewiseMap, value: str, dialect: Dialect) -> str:
     """Find the piece by halving, so that expressions stay shallow and quick."""
     edges, starts = ([int(x) for x in (values * UNIT).tolist()] for values in (pieces.edges, pieces.start))
     slopes = [int(x) for x in (pieces.slope * SLOPE_UNIT).tolist()]
@@ -178,42 +182,66 @@ def columns_of(by: str | Sequence[str] | Mapping[str, str] | None, names: tuple[
     return columns
 
 
-OPERATORS, FORMAT = 16, 8  # versions that are read since onnxruntime 1.11
+_OPERATORS, _FORMAT = 16, 8  # versions that are read since onnxruntime 1.11
+
+
+class Graph:
+    """The nodes of an ONNX model from doubles "p" to doubles of the same shape."""
+
+    def __init__(self) -> None:
+        try:
+            import onnx
+        except ImportError as error:
+            raise MissingExtraError("to_onnx", "onnx", "onnx") from error
+        self._onnx: Any = onnx
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+
+    def constant(self, value: Any) -> str:
+        """Add a constant, and return its name."""
+        name = f"constant_{len(self._constants)}"
+        self._constants.append(self._onnx.numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def node(self, operator: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
+        """Add a node, and return the name of its output."""
+        output = output or f"{operator}_{len(self._nodes)}"
+        self._nodes.append(self._onnx.helper.make_node(operator, list(inputs), [output], **attributes))
+        return output
+
+    def pieces(self, p: str, pieces: PiecewiseMap) -> str:
+        """Add a map of a column, and return the name of its values."""
+        levels = (len(pieces.start) - 1).bit_length()
+        padding = np.full((1 << levels) - len(pieces.start), np.nan)  # which no prediction reaches
+        lower = self.constant(np.concatenate([pieces.edges[:-1], padding]))
+        at = self.constant(np.int64(0))
+        for level in reversed(range(levels)):
+            step = self.constant(np.int64(1 << level))
+            reached = self.node("GreaterOrEqual", p, self.node("Gather", lower, self.node("Add", at, step)))
+            as_int = self.node("Cast", reached, to=self._onnx.TensorProto.INT64)
+            at = self.node("Add", at, self.node("Mul", as_int, step))
+        beyond = self.node("Sub", p, self.node("Gather", lower, at))
+        rise = self.node("Mul", beyond, self.node("Gather", self.constant(pieces.slope), at))
+        return self.node("Add", self.node("Gather", self.constant(pieces.start), at), rise)
+
+    def model(self, output: str, *shape: int) -> ModelProto:
+        """Return the model: "p" of shape (n, *shape) to this output."""
+        make, double = self._onnx.helper, self._onnx.TensorProto.DOUBLE
+        ends = [make.make_tensor_value_info(name, double, ["n", *shape]) for name in ("p", output)]
+        graph = make.make_graph(self._nodes, "recalibration", ends[:1], ends[1:], self._constants)
+        versions = [make.make_opsetid("", _OPERATORS)]
+        model: ModelProto = make.make_model(graph, opset_imports=versions, producer_name="rainproof")
+        model.ir_version = _FORMAT
+        return model
 
 
 def as_onnx(pieces: PiecewiseMap) -> ModelProto:
     """Write a map as a model: doubles "p" of shape (n,) to doubles "probability" of the same shape."""
-    try:
-        from onnx import TensorProto, helper, numpy_helper
-    except ImportError as error:
-        raise MissingExtraError("to_onnx", "onnx", "onnx") from error
-    nodes: list[Any] = []
-    constants: list[Any] = []
-
-    def constant(name: str, value: Any) -> str:
-        constants.append(numpy_helper.from_array(np.asarray(value), name))
-        return name
-
-    def node(operator: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
-        output = output or f"{operator}_{len(nodes)}"
-        nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
-        return output
-
-    levels = (len(pieces.start) - 1).bit_length()
-    padding = np.full((1 << levels) - len(pieces.start), np.nan)  # which no prediction reaches
-    lower = constant("lower", np.concatenate([pieces.edges[:-1], padding]))
-    at = constant("first", np.int64(0))
-    for level in reversed(range(levels)):
-        step = constant(f"step_{level}", np.int64(1 << level))
-        reached = node("GreaterOrEqual", "p", node("Gather", lower, node("Add", at, step)))
-        at = node("Add", at, node("Mul", node("Cast", reached, to=TensorProto.INT64), step))
-    beyond = node("Sub", "p", node("Gather", lower, at))
-    rise = node("Mul", beyond, node("Gather", constant("slope", pieces.slope), at))
-    value = node("Add", node("Gather", constant("start", pieces.start), at), rise)
-    limits = [node("GreaterOrEqual", "p", constant("zero", 0.0)), node("LessOrEqual", "p", constant("one", 1.0))]
-    node("Where", node("And", *limits), value, constant("nan", np.nan), output="probability")
-    ends = [helper.make_tensor_value_info(name, TensorProto.DOUBLE, ["n"]) for name in ("p", "probability")]
-    graph = helper.make_graph(nodes, "recalibration", ends[:1], ends[1:], constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPERATORS)], producer_name="rainproof")
-    model.ir_version = FORMAT
-    return model
+    graph = Graph()
+    value = graph.pieces("p", pieces)
+    limits = [
+        graph.node("GreaterOrEqual", "p", graph.constant(0.0)),
+        graph.node("LessOrEqual", "p", graph.constant(1.0)),
+    ]
+    graph.node("Where", graph.node("And", *limits), value, graph.constant(np.nan), output="probability")
+    return graph.model("probability")

@@ -427,18 +427,20 @@ class Recalibrator(Saved):
 
     def to_sql(
         self,
-        p: str,
+        p: str | Sequence[str],
         *,
         by: str | Sequence[str] | Mapping[str, str] | None = None,
         dialect: str = "ansi",
         unseen: Literal["error", "pooled"] = "error",
-    ) -> str:
+    ) -> Any:
         """Return an SQL expression that gives the same bits as `predict`, whatever engine computes it.
+
+        Of more than two classes: a dict with an expression for each class, the same up to rounding (1e-12).
 
         Parameters
         ----------
-        p : str
-            The column of probabilities.
+        p : str or sequence of str
+            The column of probabilities; of more than two classes, the column of each, in the order of the classes.
         by : str, sequence of str, or mapping of names to str, optional
             The columns of the segments, if it was fitted with segments: in the order of the names that were given to
             `fit`, or by those names. They may be text, integers, doubles or booleans: as in `predict`, what a label
@@ -450,13 +452,15 @@ class Recalibrator(Saved):
 
         Returns
         -------
-        str
-            NULL for a `p` that is NULL, NaN or not in [0, 1] (in SQLite, also for text), and for an unseen segment.
+        str, or dict of labels to str
+            NULL for a `p` that is NULL, NaN or not in [0, 1] (in SQLite, also for text), and for an unseen segment; of
+            several classes also where a row does not sum to 1 (within 1e-4).
 
         Notes
         -----
         Doubles must be those of IEEE 754, as in all these engines. The expression has about 200 characters for each
-        straight piece of the map (`map_`), and its depth is the logarithm of their number.
+        straight piece of the map (`map_`), and its depth is the logarithm of their number. Each expression of several
+        classes has all of the map in it, and uses LN and EXP, which SQLite has if it was built with them.
 
         Examples
         --------
@@ -465,8 +469,13 @@ class Recalibrator(Saved):
         >>> print("SELECT", r.to_sql("p", dialect="sqlite"), "FROM forecasts")  # doctest: +ELLIPSIS
         SELECT CASE WHEN "p" IS NULL OR NOT (CAST("p" AS REAL) >= 0 AND CAST("p" AS REAL) <= 1) OR ... FROM forecasts
         """
-        self._one_event("to_sql")
+        self._check_fitted()
         _check_unseen(unseen)
+        if isinstance(self.map_, ClassMap):
+            export.columns_of(by, ())
+            return classes.classes_as_sql(self.map_, p, dialect)
+        if not isinstance(p, str):
+            raise InputError(f"p must name one column, of the event; it is {p!r}")
         for segment in self.segments_:
             _labels(segment.segment, "in SQL")
         seen = [door.spelled_key(segment.segment) for segment in self.segments_]
@@ -476,8 +485,7 @@ class Recalibrator(Saved):
     def to_onnx(self) -> ModelProto:
         """Return the map as an ONNX model: doubles "p" of shape (n,) to doubles "probability" of the same shape.
 
-        With more than two classes: "p" of shape (n, k) to "probabilities" of the same shape, up to rounding; of
-        all methods but "isotonic".
+        With more than two classes: "p" of shape (n, k) to "probabilities" of the same shape, up to rounding (1e-12).
 
         onnxruntime gives the same bits as `predict` on a CPU; NaN for a `p` that is NaN or not in [0, 1]. Needs onnx:
         ``pip install onnx``.

@@ -17,7 +17,7 @@ from string import Template
 from typing import Any, Literal
 
 from rainproof.assessment import words
-from rainproof.assessment.classes import ClassAssessment
+from rainproof.assessment.classes import NAME, ClassAssessment
 from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
 from rainproof.assessment.summaries import Estimate
@@ -33,6 +33,14 @@ __all__ = ["to_html"]
 
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
 _QUESTION = "Can these probabilities be acted on?"  # the title, if there is no other
+_NO_SCRIPTS = (
+    '<noscript><p class="note">Scripts are off: the text and the tables are complete; the charts, the slider and the '
+    "downloads are missing.</p></noscript>"
+)
+_SOFTWARE = (
+    "<details><summary>Software in this page</summary><p>Made by rainproof {}. Charts by Observable Plot and D3, under "
+    'these licences:</p><pre tabindex="0" aria-label="Licences">{}</pre></details>'
+)
 _LONGEST_NAME = 500  # characters of a name on the page: more would take the browser seconds to lay out
 
 
@@ -78,21 +86,22 @@ def to_html(
         check_replaced(Path(path), "report", overwrite=overwrite)
     if preset not in (None, "clinical"):
         raise InputError(f"preset must be None or 'clinical'; it is {preset!r}")
-    if isinstance(assessment, ClassAssessment):
-        if preset is not None:
-            raise InputError("preset is for one event; the assessment has several classes")
-        page = _class_page(assessment, escape(title or _QUESTION))
-    else:
-        page = _page(assessment, escape(title or _QUESTION), preset)
+    if isinstance(assessment, ClassAssessment) and preset is not None:
+        raise InputError("preset is for one event; the assessment has several classes")
+    page = _page(assessment, escape(title or _QUESTION), preset)
     text = page.encode("utf-8", "replace").decode()  # a name may hold half a character, which no file can
     if path is not None:
         write_atomic(Path(path), text)
     return text
 
 
-def _page(assessment: Assessment | AssessmentSet, title: str, preset: str | None) -> str:
-    """The page of one event, about one forecast or several."""
-    if isinstance(assessment, AssessmentSet):
+def _page(assessment: Assessment | AssessmentSet | ClassAssessment, title: str, preset: str | None) -> str:
+    """The page: of several classes it has no scripts."""
+    models: tuple[Assessment, ...] = ()
+    hidden: list[int] = []
+    if isinstance(assessment, ClassAssessment):
+        data, top = assessment.to_dict(), _class_article(assessment)
+    elif isinstance(assessment, AssessmentSet):
         models = tuple(map(_with_few_segments, assessment.assessments))
         data, top = replace(assessment, assessments=models).to_dict(), _comparison(assessment, preset)
         hidden = [_segments(a) - _segments(b) for a, b in zip(assessment.assessments, models, strict=True)]
@@ -103,7 +112,7 @@ def _page(assessment: Assessment | AssessmentSet, title: str, preset: str | None
         _article(a, index, preset, alone=not top, hidden_segments=more)
         for index, (a, more) in enumerate(zip(models, hidden, strict=True))
     )
-    style, names = _read("page.css"), list(_SCRIPTS)
+    style, names = _read("page.css"), list(_SCRIPTS) if models else []
     if preset == "clinical":
         style, names[-1:] = style + _read("clinical.css"), ["clinical.js", names[-1]]
         for one, a in zip(data["assessments"] if top else [data], models, strict=True):
@@ -114,8 +123,8 @@ def _page(assessment: Assessment | AssessmentSet, title: str, preset: str | None
         version=escape(data["rainproof"]),
         title=title,
         style=style,
-        main=top + "".join(articles),
-        licences=escape(_read("vendor/LICENCES.txt")),
+        main=_NO_SCRIPTS * bool(scripts) + top + "".join(articles),
+        software=_SOFTWARE.format(VERSION, escape(_read("vendor/LICENCES.txt"))) if scripts else "",
         data=embedded(data),
         more=embedded([{"files": pages.downloads(a), "costs": tables.values_at_thresholds(a)} for a in models]),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
@@ -132,21 +141,29 @@ def _article(a: Assessment, index: int, preset: str | None, **options: Any) -> s
     return Template(_read("article.html")).substitute(found)
 
 
-def _class_page(a: ClassAssessment, title: str) -> str:
-    """The page of several classes: the verdict, a line for each class, and its reliability diagram."""
+def _class_article(a: ClassAssessment) -> str:
+    """The part of the page on several classes: the verdict, a line for each class, and its reliability diagram."""
+    found, (icon, badge) = a.verdict, pages.badge(a.verdict)
     diagrams = "".join(
-        f"<figure>{_diagram(one.reliability)}<figcaption>{escape(short(str(one.label), 40))}</figcaption></figure>"
+        f'<figure><figcaption class="{"flagged" * (one.label in a.rejected)}">{escape(short(str(one.label), NAME))}'
+        f"</figcaption>{_diagram(one.reliability)}</figure>"
         for one in a.classes[: tables.MAX_SEGMENTS]
         if one.reliability is not None
     )
     return Template(_read("classes.html")).substitute(
-        policy=_policy(_read("classes.css"), []),
-        version=VERSION,
-        title=title,
-        style=_read("classes.css"),
-        verdict=a._repr_html_(),
+        grade=found.grade,
+        icon=icon,
+        badge=escape(badge),
+        headline=escape(found.headline),
+        reason=escape(found.reason),
+        next_step=escape(found.next_step),
+        commands=f"<pre>{escape(chr(10).join(found.commands))}</pre>" if found.commands else "",
+        asides="".join(f"<p>{escape(text)}</p>" for text in found.asides),
+        ways=pages.ways(found, 0),
+        classes=pages.side_by_side(a.class_table(tables.MAX_SEGMENTS), "classes"),
+        intervals=", with intervals of each bin by itself" * (a.groups is None),
         diagrams=diagrams,
-        data=embedded(a.to_dict()),
+        sentences=tables.items(s.text for s in found.sentences if s.about != "note"),
     )
 
 
@@ -154,14 +171,17 @@ def _diagram(rates: HeldOutRates) -> str:
     """A reliability diagram of one class."""
     columns = (rates.prediction, rates.event_rate, rates.low, rates.high)
     marks = "".join(
-        f'<path d="M{x:.2f} {100 - low:.2f}V{100 - high:.2f}" stroke="#0072b2"/>' * (not rates.grouped)
-        + f'<circle cx="{x:.2f}" cy="{100 - rate:.2f}" r="2.5" fill="#0072b2"/>'
+        f'<path class="bin" d="M{x:.2f} {100 - low:.2f}V{100 - high:.2f}"/>' * (not rates.grouped)
+        + f'<circle cx="{x:.2f}" cy="{100 - rate:.2f}" r="2.2"/>'
         for x, rate, low, high in zip(*((100 * column).tolist() for column in columns), strict=True)
     )
-    frame = (
-        '<path d="M0 0V100H100" fill="none" stroke="#888"/><path d="M0 100L100 0" stroke="#888" stroke-dasharray="3"/>'
+    ends = "".join(
+        f'<text x="{x}" y="109" text-anchor="middle">{x}%</text>'
+        f'<text x="-3" y="{102 - x}" text-anchor="end">{x}%</text>'
+        for x in (0, 50, 100)
     )
-    return f'<svg viewBox="-4 -4 108 108" role="img">{frame}{marks}</svg>'
+    frame = '<path d="M0 0V100H100"/><path d="M0 100L100 0" stroke-dasharray="3"/>'
+    return f'<svg viewBox="-22 -4 132 118" role="img" aria-label="Reliability diagram">{frame}{ends}{marks}</svg>'
 
 
 def embedded(data: Any) -> str:

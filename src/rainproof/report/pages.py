@@ -13,6 +13,7 @@ from rainproof.assessment.costs import Rule
 from rainproof.assessment.evidence import RARE
 from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
+from rainproof.assessment.verdict import Verdict
 from rainproof.assessment.words import money, share, worth
 from rainproof.core import VERSION
 from rainproof.core.files import as_text
@@ -95,9 +96,14 @@ def _badge(a: Assessment) -> tuple[str, str]:
     """The symbol and the word for the verdict, which say no more than its next step."""
     if a.evidence.is_reversed:
         return "!", "Check the event"
-    if a.verdict.grade == "recalibrate" and a.verdict.rule is not Rule.RECALIBRATED:
+    return badge(a.verdict)
+
+
+def badge(verdict: Verdict) -> tuple[str, str]:
+    """The same, whatever the event."""
+    if verdict.grade == "recalibrate" and verdict.rule is not Rule.RECALIBRATED:
         return "!", "Miscalibrated"
-    return _GRADES[a.verdict.grade]
+    return _GRADES[verdict.grade]
 
 
 def curve_fields(index: int | str, *, several: bool) -> dict[str, str]:
@@ -161,20 +167,25 @@ def _tiles(a: Assessment, index: int) -> str:
 
 
 def _ways(a: Assessment, index: int) -> str:
-    """The table of the verdict, with what it rests on."""
     draws = "rows" if a.evidence.groups is None else "groups"
     weights = f" Weighted: {count(a.summary.effective_n)} effective {draws}." if a.summary.weighted else ""
-    basis = f'<p class="small">{escape(a.verdict.basis + weights)}</p>'
-    if not a.verdict.table:
+    return ways(a.verdict, index, weights)
+
+
+def ways(verdict: Verdict, index: int, weights: str = "") -> str:
+    """The table of the verdict, with what it rests on."""
+    basis = f'<p class="small">{escape(verdict.basis + weights)}</p>'
+    if not verdict.table:
         return f'<section class="card">{basis}</section>'
-    head, *body = a.verdict.table
-    rows = f"<thead>{html_rows(head, [])}</thead><tbody>{html_rows([], body)}</tbody>"
-    table = html_element("table", rows, class_="ways", aria_labelledby=f"ways-{index}")
-    return (
-        f'<section class="card"><h2 id="ways-{index}">Ways to act, side by side</h2>'
-        + html_element("div", table, class_="scroll", role="region", tabindex="0", aria_labelledby=f"ways-{index}")
-        + f"{basis}</section>"
-    )
+    shown = side_by_side(verdict.table, f"ways-{index}")
+    return f'<section class="card"><h2 id="ways-{index}">Ways to act, side by side</h2>{shown}{basis}</section>'
+
+
+def side_by_side(lines: Sequence[Sequence[str]], labelled_by: str) -> str:
+    """A table of text with a head, which the heading with this id names."""
+    rows = f"<thead>{html_rows(lines[0], [])}</thead><tbody>{html_rows([], lines[1:])}</tbody>"
+    table = html_element("table", rows, class_="ways", aria_labelledby=labelled_by)
+    return html_element("div", table, class_="scroll", role="region", tabindex="0", aria_labelledby=labelled_by)
 
 
 def _about_curve(a: Assessment) -> str:
