@@ -26,8 +26,8 @@ from rainproof.errors import InputError
 from rainproof.inference.options import Seed, as_seed, bisected, check_max_weight, check_share
 
 _PARTS, _CHOOSING = 12, 2  # parts that the rows are dealt to, and how many of them choose only
-_ORDERS = 8  # of the rows; fewer, but two at least, where rows are many
-_MANY = 300_000  # rows in all orders
+_ORDERS = 8  # of the rows; fewer, but two at least, where rows (or kinds of them) are many
+_MANY = 300_000  # of them in all orders
 _NODES = np.append(2.0 ** (-np.arange(80) / 4), 0.0)  # stakes by which rows of different weights are pooled
 _FEW = 1 << 10  # that are not pooled
 _FINE, _HALVINGS = 1e-10, 34  # of a bound
@@ -484,7 +484,7 @@ def _chains(
     `choose` makes so many rules of the sums of rows; the chains of each are returned. Unless something is `known`
     beforehand, the first sixth of the rows only chooses.
     """
-    orders = orders if rows.count is not None else min(orders, max(2, _MANY // max(len(rows.event), 1)))
+    orders = min(orders, max(2, _MANY // max(len(rows.event), 1)))
     found: list[list[list[Wager]]] = [[[] for _ in range(orders)] for _ in range(rules)]
     if rows.sample.n_draws * math.log(1.5) <= -math.log(delta):
         return found  # no bet can win enough

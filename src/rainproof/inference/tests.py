@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, overload
@@ -294,10 +293,14 @@ def quick_test(sample: Sample, n_resamples: int, rng: Rng) -> CalibrationTest:
     """`calibration_test` by the default statistic; SCDL of calibrated forecasters is drawn when it is asked for."""
     size, tested, beside = check_resamples(n_resamples), as_test_statistic("combined"), as_statistic("soft_binned_cdl")
     streams = spawned(rng, size)
-    fresh = deepcopy(streams)
-    null = DrawnLater(lambda: np.sort(redrawn(sample, [beside], size, deepcopy(fresh))[1][:, 0]))
+    sources: list[Any] = [one.bit_generator for one in streams]
+
+    def null() -> Floats:
+        again = [np.random.Generator(type(source)(source.seed_seq)) for source in sources]
+        return np.sort(redrawn(sample, [beside], size, again)[1][:, 0])
+
     observed, draws = redrawn(sample, [tested], size, streams)
-    return _result(sample, _p_value(observed[0], draws[:, 0]), tested, beside, null, size, None)
+    return _result(sample, _p_value(observed[0], draws[:, 0]), tested, beside, DrawnLater(null), size, None)
 
 
 def _result(
