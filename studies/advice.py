@@ -104,9 +104,9 @@ def draw(n: int, number: int, seed: int = _SEED) -> Drawn | None:
     return None if y.all() or not y.any() else Drawn(kind=kind, miss=miss, everyone=everyone, rate=rate, y=y, p=p)
 
 
-def one(n: int, number: int) -> dict[str, Any] | None:
+def one(n: int, number: int, seed: int = _SEED) -> dict[str, Any] | None:
     """The regrets of all rules on one population; None if the sample has one outcome only."""
-    drawn = draw(n, number)
+    drawn = draw(n, number, seed)
     if drawn is None:
         return None
     y, p, miss, everyone, rate = drawn.y, drawn.p, drawn.miss, drawn.everyone, drawn.rate
@@ -134,13 +134,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output", type=Path)
     parser.add_argument("--share", type=float, default=1.0, help="of the populations (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=_SEED, help="of the populations (default: %(default)s)")
+    parser.add_argument("--only", type=int, nargs=2, metavar=("N", "COUNT"), help="so many populations, with n rows")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", rainproof.RainproofWarning)
     done = {(int(x["n"]), int(x["number"])) for x in lines_of(options.output)}
-    for n, count in POPULATIONS.items():
+    for n, count in [options.only] if options.only else POPULATIONS.items():
         print(f"n = {n:,}", file=sys.stderr, flush=True)
         for number in range(max(1, round(count * options.share))):
-            if (n, number) not in done and (line := one(n, number)) is not None:
+            if (n, number) not in done and (line := one(n, number, options.seed)) is not None:
                 append(options.output, FIELDS, [line])
 
 
