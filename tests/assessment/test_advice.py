@@ -184,7 +184,6 @@ def test_numbers_of_the_advice():
     found = advice([0, 1], [0.2, 0.8], 0.25)
     assert found.cost_ratio == pytest.approx(1 / 3)
     assert found.share_of_stakes == pytest.approx(0.01 / 0.75)
-    assert not found.beyond_chance
     shown = found.to_dict()
     assert json.loads(json.dumps(shown)) == shown
     assert shown["text"].startswith("Follow")

@@ -44,35 +44,18 @@ def test_rows_tell_weights(weight, weighted):
     assert again.weighted == (weight == [1.0, 2.0, 1.0])
 
 
-def test_a_task_is_measured_as_acted_on_and_as_rounded():
+def test_a_task_is_measured_as_acted_on():
     rng = np.random.default_rng(0)
     p = rng.random(500)
     sample = rainproof.Sample(rng.random(500) < 0.5 + (p - 0.5) / 4, p)
     task = rainproof.DecisionTask.from_costs(false_positive=10, false_negative=40, actions=("wait", "treat"))
     found = TaskResult.of(sample, task, 8, None, 0.95)
     assert found.regret == rainproof.swap_regret(sample, task=task)
-    expected = rainproof.swap_regret(sample, task=task, response=rainproof.RoundingPolicy(task, 8))
-    assert found.rounded.value == pytest.approx(expected.value, rel=1e-12)
-    assert found.rounded.best_swap == expected.best_swap
     shown = found.to_dict()
     assert json.loads(json.dumps(shown)) == shown
     assert shown["grid"] == 8
-    assert shown["rounded"] == found.rounded.to_dict()
     assert shown["task"]["thresholds"] == [0.2]
     assert shown["regret"]["swaps"][0]["action"] == "wait"
-
-
-@pytest.mark.parametrize("compressed", [False, True])
-def test_a_quadratic_task_is_rounded_too(compressed):
-    """By hand: of 0.5 nothing changes on 1/2; 0.25 and 0.75 are rounded to 0 and 1 half of the time."""
-    sample = rainproof.Sample([0, 1, 1, 0], [0.25, 0.5, 0.5, 0.75])
-    found = TaskResult.of(
-        sample.compress(4) if compressed else sample, rainproof.DecisionTask.quadratic(), 2, None, 0.95
-    )
-    assert found.regret.value == pytest.approx((0.25**2 + 2 * 0.5**2 + 0.75**2) / 4)
-    # Half a row without the event at 0; three rows at 1/2, two of them with the event; half a row without it at 1.
-    assert found.rounded.value == pytest.approx((3 * (1 / 2 - 2 / 3) ** 2 + 0.5 * 1**2) / 4)
-    assert found.to_dict()["rounded"]["value"] == found.rounded.value
 
 
 def test_infinity_is_no_json():

@@ -12,11 +12,14 @@ import pytest
 
 import rainproof
 from rainproof.assessment import words
+from rainproof.assessment.assessing import _chosen
 from rainproof.assessment.calibration import Calibration, PredictionRange
 from rainproof.assessment.costs import Rule, TaskResult
 from rainproof.assessment.evidence import Evidence, Gain
 from rainproof.assessment.segments import Segment, SegmentTable
 from rainproof.assessment.verdict import advised, judge
+from rainproof.assessment.words import PYTHON
+from rainproof.core.door import ThresholdRange
 from rainproof.core.result import Interval
 
 PLAIN = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
@@ -103,6 +106,8 @@ SAVES, UNCLEAR, COSTLY = interval(0.25, 0.2, 0.32), interval(-0.01, -0.1, 0.1), 
         ({"calibration": OFF, "saved": interval(-0.1, -0.2, 0.0)}, "use"),  # the map does not pay in the decision
         ({"calibration": OFF, "saved": interval(-0.1, -0.2, 0.0), "skill": interval(0.3, -0.1, 0.7)}, "unknown"),
         ({"calibration": calibration(0.001, "too high", event_rate=1.0)}, "unknown"),
+        ({"calibration": OFF, "saved": UNCLEAR, "by_rank": True}, "use"),  # only the order counts
+        ({"calibration": OFF, "by_rank": True, "skill": interval(0.3, -0.1, 0.7)}, "unknown"),
     ],
 )
 def test_the_grade_is_the_first_row_of_the_rule_that_applies(changed, grade):
@@ -119,7 +124,7 @@ def own(costs, saved=None, task=PLAIN):
     }
     acted = dict.fromkeys(costs, 0.061)
     regret = rainproof.swap_regret([0, 1, 1], [0.1, 0.4, 0.9], task=task)
-    return TaskResult(task=task, regret=regret, rounded=regret, grid=32, costs=known, saved=found, acted=acted, n=4000)
+    return TaskResult(task=task, regret=regret, grid=32, costs=known, saved=found, acted=acted, n=4000)
 
 
 COSTS = {Rule.AS_IS: 0.41, Rule.RECALIBRATED: 0.16, Rule.ALWAYS: 0.98, Rule.NEVER: 0.42, Rule.PERFECT: 0.0}
@@ -293,7 +298,7 @@ def test_a_constant_is_beside_the_rules_that_need_none():
     constant = evidence(constant=True, calibration=calibration(mean_prediction=0.2, event_rate=0.2))
     bare = judge(constant)
     assert bare.table == ()
-    assert "\n\n4,000 rows, taken" in str(bare)
+    assert "\n\nGrade: avoid. 4,000 rows, taken" in str(bare)
     assert "estimate" not in bare.basis
     assert "<table>" not in bare._repr_html_()
     head, *lines = judge(constant, own(COSTS)).table
@@ -316,13 +321,10 @@ def test_the_best_cut_off_is_named():
         assert ("best cut-off 31%" in other.table[0]) == (at <= 1)
 
 
-def test_what_the_map_itself_does_is_said_where_it_is_not_what_the_table_has():
-    """The table has maps that were fitted to other rows than those that they are judged on."""
-    e = evidence(calibration=OFF, map_mean_prediction=0.583)
-    said = judge(e, replace(own(COSTS), map_acted=0.0733)).basis
-    assert "The map itself says 58% on average and flags 7.3% here; the table has maps fitted to other rows." in said
-    assert "The map itself says 58% on average here" in judge(e, replace(own(COSTS), map_acted=0.0608)).basis
-    assert "The map itself" not in judge(evidence(calibration=OFF, map_mean_prediction=0.571)).basis
+def test_the_screen_says_that_recalibrated_numbers_are_cross_validated():
+    said = judge(evidence(calibration=OFF), own(COSTS)).basis
+    assert "are estimates (recalibrated: cross-validated)." in said
+    assert "cross-validated" not in judge(evidence(calibration=OFF, gain=None)).basis
 
 
 def test_rare_events_are_said_to_leave_little_to_gain():
@@ -351,14 +353,14 @@ def test_the_bound_of_the_map_is_marked_as_that_of_fewer_rows():
     certificate = SimpleNamespace(n=1000, loss_bound=0.04, gain_at_least=0.0, harm_bound=0.01)
     found = judge(evidence(calibration=OFF, certificate=certificate))
     assert found.table[-1][1:] == ("2%", "4%*")
-    assert "(*: from 1,000 rows that the map was not fitted to)" in found.basis
+    assert "(*: from 1,000 rows that the map was not fitted to, which prove less than all 4,000)" in found.basis
     assert "*" not in judge(evidence(calibration=OFF)).basis
 
 
 def test_a_rate_has_one_rounding_on_a_screen():
     near = calibration(0.001, "too high", mean_prediction=0.6234, event_rate=0.6189)
     text = str(judge(evidence(calibration=near)))
-    assert text.count("61.9%") == 2
+    assert text.count("61.9%") == 3
     assert text.count("62.3%") == 2
     assert "57.0%" in text  # what the map says, in the same digits
 
@@ -439,7 +441,9 @@ def test_no_sentence_contradicts_the_grade():
 def test_what_the_numbers_rest_on():
     assert "(rows that belong together: --groups)" in judge(evidence(), voice=words.SHELL).basis
     grouped = judge(evidence(groups=401)).basis
-    assert grouped.startswith("4,000 rows in 401 groups, taken as independent; sizes must not depend on outcomes")
+    assert grouped.startswith(
+        "Grade: use. 4,000 rows in 401 groups, taken as independent; sizes must not depend on outcomes"
+    )
 
 
 def segment(label, n=100, *, flagged=False, small=False):
@@ -499,3 +503,90 @@ def test_the_same_rows_in_any_order_get_the_same_verdict():
             a = rainproof.assess(y[at], p[at], task=PLAIN, measures=[], n_resamples=99, **some)
             texts.add(a.to_json())
         assert len(texts) == 1
+
+
+def test_within_a_capacity_that_is_used_up_the_order_counts():
+    limits = {"capacity": 0.061, "one_more": {Rule.AS_IS: 7.5, Rule.RECALIBRATED: 4.2, Rule.PERFECT: 20.0}}
+    task = replace(own(COSTS | {Rule.RECALIBRATED: 0.41}, saved=(-0.01, 0.01)), **limits)
+    assert task.by_rank
+    assert not replace(task, one_more=limits["one_more"] | {Rule.AS_IS: 0.0}).by_rank  # all that pays is acted on
+    assert not replace(own(COSTS), **limits).by_rank  # the map is shown to save
+    assert not own(COSTS, saved=(-0.01, 0.01)).by_rank
+    found = judge(evidence(calibration=OFF, saved=UNCLEAR, by_rank=True), task)
+    assert (found.grade, found.rule) == ("use", Rule.AS_IS)
+    assert "is not shown to improve their order, which alone counts within your capacity." in found.headline
+    assert "act on the 6.1% of the cases with the highest probabilities." in found.next_step
+    assert "One more case would gain about 4.2, by the recalibrated probabilities." in found.next_step
+    assert found.commands == ("rainproof.decisions.decide(p_new, task, ids, capacity=capacity)",)
+    assert next(line for line in found.table if line[0] == "one more case gains")[1:3] == ("", "4.2")
+    few = judge(evidence(calibration=OFF, saved=UNCLEAR, by_rank=True, skill=interval(0.3, -0.1, 0.7)), task)
+    assert few.headline.startswith("Too few rows to be sure (4,000). They are too high: they say 62% on average")
+    right = judge(evidence(saved=UNCLEAR, by_rank=True), task)
+    assert "One more case would gain about 7.5, by the probabilities." in right.next_step
+    pays = judge(evidence(calibration=OFF, saved=SAVES), replace(own(COSTS), **limits))
+    assert pays.commands == PYTHON.decide[1]
+
+
+@pytest.mark.parametrize(
+    ("rule", "saved", "said"),
+    [("recalibrated", SAVES, "Grade: recalibrate. "), ("as is", UNCLEAR, "Grade: recalibrate (for your costs: as")],
+)
+def test_the_screen_has_the_grade(rule, saved, said):
+    costs = COSTS | ({} if rule == "recalibrated" else {Rule.RECALIBRATED: 0.42})
+    found = judge(evidence(calibration=OFF, saved=saved), own(costs))
+    assert found.rule == rule
+    assert found.basis.startswith(said)
+
+
+def test_the_screen_says_which_decision_the_skill_is_about():
+    for changed, task, where in (
+        ({}, None, "at the threshold 57%, the event rate"),
+        ({}, own(COSTS), "at your threshold, 20%"),
+    ):
+        assert f"kill ({where}) " in judge(evidence(**changed), task).basis
+    within = SimpleNamespace(bound=0.02, plug_in=0.01, threshold_range=ThresholdRange(0.1, 0.3))
+    assert (
+        "at the threshold 30%, of your range the nearest to the event rate" in judge(evidence(guarantee=within)).basis
+    )
+
+
+def test_rows_that_may_have_been_chosen_by_outcome_come_first_in_the_next_step():
+    found = judge(evidence(calibration=OFF, chosen=True), voice=words.SHELL)
+    assert found.next_step.startswith(
+        "Next: if rows were chosen by outcome (57% have the event), assess them again with"
+    )
+    assert "(--base-rate): all of this is about 57%. Else apply the map, then act" in found.next_step
+
+
+@pytest.mark.parametrize(
+    ("events", "mean", "miss", "asked"),
+    [
+        (200, 0.5, None, True),  # exactly half
+        (201, 0.5, None, False),  # games
+        (195, 0.2, None, True),  # predictions of a rarer event
+        (195, 0.3, None, False),
+        (195, 0.5, 1, False),
+        (195, 0.5, 20, True),  # costs of a rarer event
+        (100, 0.05, 20, False),  # not nearly half
+    ],
+)
+def test_when_rows_may_have_been_chosen_by_outcome(events, mean, miss, asked):
+    y, p = np.arange(400) < events, np.tile([mean * 0.8, mean * 1.2], 200)
+    task = miss and rainproof.DecisionTask.from_costs(false_positive=1, false_negative=miss)
+    assert _chosen(rainproof.Sample(y, p), task) == asked
+    assert not _chosen(rainproof.Sample(y, p, base_rate=0.1), task)
+    assert not _chosen(rainproof.Sample(y, p, groups=np.arange(400) // 2), task)
+    assert not _chosen(rainproof.Sample(y[::20], p[::20]), task)
+
+
+def test_segments_that_are_all_on_one_side_are_said_to_be():
+    segments = [
+        Segment(key=(name,), n=60, share=0.5, mean_prediction=said, event_rate=0.3, value=0.1, small=True)
+        for name, said in (("a", 0.5), ("b", 0.4))
+    ]
+    table = SegmentTable(by=("s",), fdr=0.05, interval_level=None, min_rows=100, pooled_value=0.1, rows=tuple(segments))
+    said = words.segments(table)
+    assert said == "2 segments have too few rows to be tested. In all 2 they say more than happened."
+    mixed = replace(table, rows=(segments[0], replace(segments[1], mean_prediction=0.2)))
+    assert words.segments(mixed) == "2 segments have too few rows to be tested."
+    assert str(table).endswith("Those with the largest loss come first.")

@@ -113,11 +113,13 @@ def test_decide_compares_each_row_with_its_own_threshold(payments, capsys):
     assert f"'act' {expected.count('act')} times" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("costs", [COSTS, ["--cost-fp", "5", "--cost-fn", "30"]])
-def test_decide_within_a_capacity(payments, capsys, costs):
+@pytest.mark.parametrize(
+    ("costs", "most"), [(COSTS, "7"), (["--cost-fp", "5", "--cost-fn", "30"], "7"), (COSTS, f"{700 / N}%")]
+)
+def test_decide_within_a_capacity(payments, capsys, costs, most):
     _, p, amount = payments
     assert (
-        main(["decide", "payments.csv", "--prob", "p", *costs, "--capacity", "7", "--id", "payment", "-o", "out.csv"])
+        main(["decide", "payments.csv", "--prob", "p", *costs, "--capacity", most, "--id", "payment", "-o", "out.csv"])
         == 0
     )
     task = DecisionTask.from_costs(false_positive=5, false_negative=amount if "amount" in costs else 30)
@@ -127,6 +129,18 @@ def test_decide_within_a_capacity(payments, capsys, costs):
     out = capsys.readouterr().out.replace("\n", " ")
     assert f"Acting pays on {found.wanted} rows, if the probabilities are right; the capacity is 7." in out
     assert f"One more would gain {found.one_more:.4g}." in out
+
+
+def test_the_next_command_within_a_capacity_runs(payments, capsys):
+    _, p, _ = payments
+    assert main(["assess", "payments.csv", *ROWS, "--cost-fp", "5", "--cost-fn", "30", "--capacity", "2.5%"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("    rainproof decide")]
+    expected = "rainproof decide new.csv --prob p --cost-fp 5 --cost-fn 30 --capacity 0.025 --id ID -o new-decided.csv"
+    assert lines == [expected.split()]
+    Path("new.csv").write_text(Path("payments.csv").read_text().replace("payment,", "ID,", 1))
+    assert main(lines[0][1:]) == 0
+    with Path("new-decided.csv").open() as file:
+        assert [row["action"] for row in csv.DictReader(file)].count("act") == int(0.025 * len(p))
 
 
 def test_a_policy_rounds_and_the_costs_of_each_row_decide(payments, capsys):
@@ -188,17 +202,18 @@ def test_rows_without_a_cost_are_copied_if_they_may_be(payments, capsys):
             "a positive, finite number, or the name of a column",
         ),
         (["assess", *ROWS, "--capacity", "2%"], "--capacity needs --cost-fp and --cost-fn"),
-        (
-            ["assess", *ROWS, *COSTS, "--capacity", "150%"],
-            "must be a share such as 0.9 or 90%; it is '150%'",
-        ),
-        (["assess", *ROWS, *COSTS, "--capacity", "0"], "must be a share such as"),
+        (["assess", *ROWS, *COSTS, "--capacity", "150%"], "must be a share of the cases below 1, such as 2% or 0.02"),
+        (["assess", *ROWS, *COSTS, "--capacity", "100%"], "must be a share of the cases below 1, such as 2% or 0.02"),
+        (["assess", *ROWS, *COSTS, "--capacity", "0"], "or a whole number of them, such as 200; it is '0'"),
+        (["assess", *ROWS, *COSTS, "--capacity", "1,2"], "must be a share of the cases below 1"),
         (["policy", *ROWS, *COSTS, "-o", "policy.json"], "a policy stores one threshold"),
         (["monitor", *ROWS, *COSTS, "--by", "payment"], "periods are compressed, and keep no costs of single cases"),
         (["decide", "--prob", "p", "-o", "out.csv"], "state the decision: --policy, or --cost-fp and --cost-fn"),
         (["decide", "--prob", "p", *COSTS, "--capacity", "7", "-o", "out.csv"], "--id is missing: with --capacity"),
-        (["decide", "--prob", "p", *COSTS, "--capacity", "0", "-o", "out.csv"], "must be a number of rows, 1 or more"),
-        (["decide", "--prob", "p", *COSTS, "--capacity", "2%", "-o", "out.csv"], "must be a number of rows, 1 or more"),
+        (
+            ["decide", "--prob", "p", *COSTS, "--capacity", "2.5", "-o", "out.csv"],
+            "must be a share of the cases below 1",
+        ),
         (["decide", "--prob", "p", *COSTS, "--rounded", "-o", "out.csv"], "--rounded needs --policy"),
         (["decide", "--prob", "p", "--cost-fp", "fraud", "--cost-fn", "fraud", "-o", "out.csv"], "must not both be 0"),
         (

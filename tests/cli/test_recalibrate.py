@@ -326,3 +326,13 @@ def test_unequal_weights_are_refused_where_rows_are_pooled(rain, capsys, monkeyp
         "rainproof: error: --weight must have the same value in every row here, as rows of files are pooled before "
         "they are divided: for unequal weights use Python, rainproof.Recalibrator().fit(p, y, sample_weight=w)\n"
     )
+
+
+def test_a_constant_is_said_to_be_one(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("rain.csv").write_text("p,y\n" + "".join(f"0.2,{k % 4 == 0:d}\n" for k in range(400)))
+    assert main(RECALIBRATE) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Every probability is 20%, so the map has one value, 25%. That tells no case from another" in out
+    assert "isotonic" not in out
+    assert rainproof.load("map.json").predict([0.2])[0] == pytest.approx(0.25, abs=0.005)

@@ -86,11 +86,28 @@ def test_a_policy_with_costs_of_each_case_and_a_capacity():
     assert policy.decide(p, ids, capacity=3).tolist() == expected.action.tolist()
 
 
+def test_a_capacity_is_a_share_or_a_number():
+    p, fp, fn = small(4)
+    task, ids, n = DecisionTask.from_costs(false_positive=fp, false_negative=fn), np.arange(len(p)), len(p)
+    acts = decide(p, task, ids, capacity=2).action.tolist()
+    assert decide(p, task, ids, capacity=2.9 / n).action.tolist() == acts
+    assert decide(p, task, ids, capacity=np.int64(2)).action.tolist() == acts
+    assert decide(np.full(10_000, 0.5), DecisionTask.threshold(0.3), np.arange(10_000), capacity=0.07).acted == 700
+    y = [0, 1] * 50 + [0] * 50
+    prob, cost = np.linspace(0.01, 0.9, 150), DecisionTask.from_costs(false_positive=1, false_negative=3)
+    shares = [assess(y, prob, task=cost, capacity=capacity, measures=[]).task for capacity in (15, 0.1, 1000)]
+    assert shares[0].capacity == shares[1].capacity == 0.1
+    assert shares[0].costs == shares[1].costs
+    assert shares[2].capacity == 1
+
+
 def test_bad_capacities_are_told_what_is_wrong():
     task, p, ids = DecisionTask.threshold(0.3), [0.2, 0.6], [1, 2]
-    for capacity in (0, -1, 1.5, True, "2"):
-        with pytest.raises(InputError, match="capacity must be a number of cases, 1 or more"):
+    for capacity in (0, -0.1, 1.5, True, "2%", np.nan, np.inf):
+        with pytest.raises(InputError, match="capacity must be a share of the cases, above 0 and below 1, or a whole"):
             decide(p, task, ids, capacity=capacity)
+        with pytest.raises(InputError, match="capacity must be a share of the cases, above 0 and below 1, or a whole"):
+            assess([0, 1], [0.2, 0.6], task=task, capacity=capacity)
     with pytest.raises(InputError, match="ids is missing: with a capacity"):
         decide(p, task, capacity=1)
     with pytest.raises(InputError, match="p and ids must have the same length; they have 2 and 3"):
@@ -101,9 +118,6 @@ def test_bad_capacities_are_told_what_is_wrong():
         decide(p, task, ids, capacity=1, seed=-1)
     with pytest.raises(InputError, match="decide needs a task with two actions"):
         decide(p, DecisionTask.quadratic(), ids, capacity=1)
-    for capacity in (0, -0.1, 1.01, 200, True, "2%", np.nan):
-        with pytest.raises(InputError, match="capacity must be a share of the cases, above 0 and at most 1"):
-            assess([0, 1], [0.2, 0.6], task=task, capacity=capacity)
     with pytest.raises(InputError, match="capacity needs a task: "):
         assess([0, 1], [0.2, 0.6], capacity=0.1)
     three = DecisionTask.from_payoffs([[10, -50], [4, 0], [-20, 30]])
@@ -170,7 +184,7 @@ def test_a_capacity_that_is_enough_changes_no_cost():
     p = rng.beta(1, 6, 600).round(2)
     y = rng.random(600) < p
     task = DecisionTask.from_costs(false_positive=5, false_negative=30)
-    with_limit, free = (assess(y, p, task=task, measures=[], capacity=c).task for c in (1.0, None))
+    with_limit, free = (assess(y, p, task=task, measures=[], capacity=c).task for c in (len(y), None))
     for rule in (Rule.AS_IS, Rule.RECALIBRATED, Rule.NEVER):
         for end in ("value", "low", "high"):
             assert getattr(with_limit.costs[rule], end) == pytest.approx(getattr(free.costs[rule], end), abs=1e-12)

@@ -171,7 +171,7 @@ class ThresholdAdvice(Result):
         confidence they are right at all thresholds at once.
     """
 
-    _also: ClassVar = ("cost_ratio", "share_of_stakes", "beyond_chance", "text")
+    _also: ClassVar = ("cost_ratio", "share_of_stakes", "text")
 
     threshold: float
     regret: float
@@ -188,11 +188,6 @@ class ThresholdAdvice(Result):
     def share_of_stakes(self) -> float:
         """The regret as a share of what is at stake."""
         return self.regret / max(self.threshold, 1 - self.threshold)
-
-    @property
-    def beyond_chance(self) -> bool:
-        """Whether the regret is above `null_high`."""
-        return self.regret > self.null_high
 
     @property
     def text(self) -> str:

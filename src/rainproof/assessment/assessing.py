@@ -22,7 +22,7 @@ from rainproof.assessment.segments import judge_segments
 from rainproof.assessment.summaries import GRIDS, DataSummary, shown_grid
 from rainproof.core.arrays import Floats
 from rainproof.core.classes import ClassSample, as_classes
-from rainproof.core.door import BaseRate, ThresholdRange, check_range
+from rainproof.core.door import BaseRate, ThresholdRange, check_capacity, check_range
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.decisions.classes import ClassTask
@@ -41,6 +41,8 @@ from rainproof.recalibration.selection import cannot_fit
 
 _STEPS = 5  # of the computation beside segments
 _FEW_TO_BALANCE = 30  # rows that are as many of either outcome by chance, too often
+_NEARLY_HALF = 0.4  # event rate from which on rows may have been chosen to have both outcomes
+_OTHER_PREDICTIONS, _OTHER_COSTS = 3.0, 9.0  # times the odds of the rows: they belong to another event rate
 
 
 def check_options(
@@ -62,8 +64,7 @@ def check_options(
         if task is None:
             raise InputError("capacity needs a task: which cases to act on depends on the costs")
         as_two_actions(task, "capacity")
-        if isinstance(capacity, bool) or not isinstance(capacity, int | float | np.number) or not 0 < capacity <= 1:
-            raise InputError(f"capacity must be a share of the cases, above 0 and at most 1; it is {capacity!r}")
+        capacity = check_capacity(capacity)
     within = check_range(threshold_range)
     low, high = within or (0.0, 1.0)
     outside = [mu for mu in (() if task is None else task.thresholds) if not low <= mu <= high]
@@ -81,7 +82,7 @@ def check_options(
         "confidence_level": float(confidence_level),
         "tolerance": float(tolerance),
         "n_resamples": n_resamples,
-        **({} if capacity is None else {"capacity": float(capacity)}),
+        **({} if capacity is None else {"capacity": capacity}),
         "measures": tuple(CATALOGUE[name] for name in CATALOGUE if name in names),
         "within": within,
     }
@@ -135,10 +136,9 @@ def compute(
         fdr = round(1 - level, 12)
         how: dict[str, Any] = {"fdr": fdr, "task": task, "within": within, "rng": rng, "step": step}
         table = judge_segments(segments, sample.total_weight, profile.value, **how)
+    if capacity is not None and capacity >= 1:
+        capacity = min(capacity / sample.n, 1.0)
     own = None if task is None else TaskResult.of(sample, task, rounded.grid, crossed, level, capacity)
-    mapped = None if crossed is None or recalibrator is None else sample.map(recalibrator.map_)
-    if own is not None and mapped is not None:
-        own = own.with_map(mapped)
     step()
     rare = min(summary.event_rate, 1 - summary.event_rate)
     evidence = Evidence(
@@ -156,8 +156,9 @@ def compute(
         constant=sample.grid is None and not isinstance(task, CaseTask) and bool(np.ptp(sample.y_prob) == 0),
         is_reversed=is_reversed(sample, area),
         events=None if summary.weighted or rare >= RARE else round(min(summary.events, summary.n - summary.events)),
-        map_mean_prediction=None if mapped is None else float(np.average(mapped.prob, weights=mapped.mass)),
         base_rate=summary.base_rate,
+        by_rank=own is not None and own.by_rank,
+        chosen=_chosen(sample, task),
         **_estimates(sample, crossed, task, level, within),
     )
     if own is not None and own._skill:
@@ -264,9 +265,10 @@ def assess(
     task : DecisionTask, optional
         Your own decision: the assessment then also has what it costs per case, now, recalibrated and by simple rules.
         Its costs may be those of each case, as many as there are rows and in their order.
-    capacity : float, optional
-        The largest share of the cases that can be acted on, such as 0.02 if 200 of 10,000 can be reviewed a day: costs
-        are then those of acting where it gains most, and one more case has a price. For a `task` with two actions.
+    capacity : float or int, optional
+        The largest share of the cases that can be acted on, such as 0.02 if 200 of 10,000 can be reviewed a day, or
+        the number of these rows: costs are then those of acting where it gains most, and one more case has a price. For
+        a `task` with two actions.
     groups : array_like of shape (n,), optional
         The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
         independent.
@@ -317,7 +319,8 @@ def assess(
       negligible (a twentieth of the tolerance, times twice the share of the rarer outcome), or it surely costs more in
       the `task`;
     - "use": skill is shown (its interval is above 0), and calibration is not rejected; or it is, but recalibration
-      gains a negligible amount and the guarantee is within the tolerance, or it surely costs more in the `task`;
+      gains a negligible amount and the guarantee is within the tolerance, or it surely costs more in the `task`, or
+      only the order of the probabilities counts (a `capacity` that is used up) and it is not shown to improve that;
     - "unknown": none of these.
 
     With a `threshold_range`, probabilities may be off where none of its decisions is made. So "recalibrate" needs, in
@@ -385,18 +388,30 @@ def assess(
         found = compute(sample, segments, generator, counter(progress, steps(segments)), seed=seed, **options)
     for note in notes.values():
         warnings.warn(note, stacklevel=2)
-    return replace(found, warnings=(*notes, *balanced(sample)))
+    return replace(found, warnings=tuple(notes))
 
 
-def balanced(sample: Sample) -> tuple[str, ...]:
-    """What to say if there are exactly as many events as other rows, which hardly ever is so by itself."""
-    if sample._rates is not None or sample._weighted or sample._second is not None:
-        return ()
-    if sample.n < _FEW_TO_BALANCE or 2 * sample._events != sample.n:
-        return ()
+def _chosen(sample: Sample, task: DecisionTask | None) -> bool:
+    """Whether rows may have been chosen by outcome, as in undersampling.
+
+    Exactly as many events as other rows hardly ever come by themselves. Nearly as many often do: then the predictions,
+    or the threshold of the task, must belong to another event rate.
+    """
+    rate = sample.event_rate
+    if sample._rates is not None or sample._weighted or sample._second is not None or sample._group is not None:
+        return False
+    if sample.n < _FEW_TO_BALANCE or not _NEARLY_HALF <= rate <= 1 - _NEARLY_HALF:
+        return False
+
+    def apart(share: float, times: float) -> bool:
+        odds = sorted((share * (1 - rate), (1 - share) * rate))
+        return odds[1] >= times * odds[0]
+
+    own = () if task is None else task.thresholds
     return (
-        f"exactly half of the {sample.n:,} rows have the event: if they were chosen so, state the event rate where "
-        "the forecast will be used (base_rate, or --base-rate); all numbers are about a rate of 50% otherwise",
+        2 * sample._events == sample.n
+        or apart(sample.mean_prediction, _OTHER_PREDICTIONS)
+        or (len(own) == 1 and apart(own[0], _OTHER_COSTS))
     )
 
 

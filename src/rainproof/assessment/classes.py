@@ -366,7 +366,7 @@ def _gain(sample: Sample, new: Floats, fold: Ints, level: float) -> Interval:
         gains.append(_payoffs(new[own], mass[:, own], at) - _payoffs(rows.prob[own], mass[:, own], at))
     mu = at[((np.sum(gains, axis=0) - np.array(gains)) / stakes).argmax(axis=1)][fold]
     gained = (rows.event - mu) * ((new >= mu) * 1.0 - (rows.prob >= mu)) / np.maximum(mu, 1 - mu)
-    # As in `gain_by_recalibration`: that the decisions were chosen is not in the variance of the rows.
+    # That the decisions were chosen is not in the variance of the rows: these ends are farther out.
     return replace(rows.mean(gained, -1.0, 1.0, 1 - (1 - level) / 5), confidence_level=level)
 
 

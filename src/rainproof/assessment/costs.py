@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 
 from rainproof.assessment.evidence import Crossed, Deal
 from rainproof.core.arrays import Floats
-from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
 from rainproof.core.text import aligned
 from rainproof.core.text import rows as count_rows
-from rainproof.decisions.policies import RoundingPolicy
 from rainproof.decisions.swaps import SwapRegret, swap_regret
 from rainproof.decisions.tasks import CaseTask, DecisionTask, FiniteTask, expected_gain
 from rainproof.inference.estimates import Influence
@@ -61,8 +59,6 @@ class TaskResult(Result):
     task : DecisionTask
     regret : SwapRegret
         The swap regret of taking the best action for each prediction.
-    rounded : SwapRegret
-        The same with a `RoundingPolicy` on `grid`.
     grid : int
         The grid of the guarantee.
     costs : dict of Rule to Interval
@@ -76,8 +72,6 @@ class TaskResult(Result):
         more. Each interval holds by itself.
     acted : dict of Rule to float
         The share of cases acted on by each rule, on these rows. Empty for tasks with more than two actions.
-    map_acted : float or None
-        The share of these rows that the map that is deployed acts on; None where there is none.
     capacity : float or None
         The largest share of cases that can be acted on; None if all can. With a capacity the forecast, as it is or
         recalibrated, and perfect foresight act on the cases with the largest (expected) gain, on average over the
@@ -110,12 +104,10 @@ class TaskResult(Result):
 
     task: DecisionTask
     regret: SwapRegret
-    rounded: SwapRegret
     grid: int
     costs: Mapping[Rule, Interval] = field(default_factory=dict)
     saved: Mapping[Rule, Interval] = field(default_factory=dict)
     acted: Mapping[Rule, float] = field(default_factory=dict)
-    map_acted: float | None = None
     capacity: float | None = None
     one_more: Mapping[Rule, float] = field(default_factory=dict)
     best_threshold: float | None = None
@@ -135,18 +127,12 @@ class TaskResult(Result):
         """Compute the regret of a sample, and the costs on its rows, which are in folds where a map can be fitted."""
         task = task._on(sample)
         regret = swap_regret(sample, task=task)
-        if isinstance(task, CaseTask):
-            rounded = swap_regret(sample, task=task, response=RoundingPolicy(task, grid))
-        else:
-            on = sample.on_grid(grid)
-            table = DistinctTable(on.index / grid, np.maximum(on.weight - on.positive, 0.0), on.positive)
-            rounded = swap_regret(Sample._from_distinct(table, sample.n), task=task)
         if not isinstance(task, ActionTask) or not sample._divisible:
             flagged = {}
             if isinstance(task, ActionTask) and len(task.order) == 2:
                 acts = task.best_index(sample.prob) == task.order[-1]
                 flagged[Rule.AS_IS] = float(sample.mass @ acts) / sample.total_weight
-            return cls(task=task, regret=regret, rounded=rounded, grid=grid, acted=flagged)
+            return cls(task=task, regret=regret, grid=grid, acted=flagged)
         rows = sample._floor() if crossed is None else crossed.rows
         actions, cutoff, two = simple_actions(task, rows), None, len(task.order) == 2
         cost = {rule: paid(task, action, rows) for rule, action in actions.items()}
@@ -174,7 +160,6 @@ class TaskResult(Result):
         return cls(
             task=task,
             regret=regret,
-            rounded=rounded,
             grid=grid,
             costs={rule: cost for rule, cost in costs.items() if cost is not None},
             saved={rule: x for rule, x in less.items() if x is not None},
@@ -185,14 +170,6 @@ class TaskResult(Result):
             n=rows.n,
             _skill={} if capacity is None else _skills(task, cost, rows, confidence_level),
         )
-
-    def with_map(self, mapped: Sample) -> TaskResult:
-        """With what the map that is deployed does on these rows, whose predictions are `mapped` by it."""
-        if not self.acted or not isinstance(self.task, ActionTask):
-            return self
-        acts = self.task.best_index(mapped.prob) == self.task.order[-1]
-        most = 1.0 if self.capacity is None else self.capacity
-        return replace(self, map_acted=min(float(mapped.mass @ acts) / mapped.total_weight, most))
 
     @property
     def cost(self) -> Interval | None:
@@ -246,6 +223,14 @@ class TaskResult(Result):
             return None
         (spared, missed), (alarm, hit) = self.task.matrix[list(self.task.order)].tolist()
         return (-alarm, -missed) if spared == hit == 0 else None
+
+    @property
+    def by_rank(self) -> bool:
+        """Whether only the order of the probabilities counts, and recalibration is not shown to improve it."""
+        left_out = [self.one_more.get(rule, 1.0) > 0 for rule in (Rule.AS_IS, Rule.RECALIBRATED)]
+        saved = self.saved.get(Rule.RECALIBRATED)
+        full = self.capacity is not None and isinstance(self.task, FiniteTask) and all(left_out)
+        return full and (saved is None or saved.low <= 0)
 
     @property
     def simplest(self) -> Rule | None:

@@ -186,13 +186,16 @@ def gain_by_recalibration(crossed: Crossed, at: Floats, confidence_level: float)
         with np.errstate(divide="ignore"):
             return np.log(np.where(rows.event, p, 1 - p)), -((p - rows.event) ** 2)
 
-    # That the decisions were chosen is not in the variance of the rows: ends this much farther out cover as often.
-    share = rows.mean(crossed.mean(gained), -1.0, 1.0, 1 - (1 - confidence_level) / 5)
+    # Folds share the rows that chose their maps and decisions, so they err together: with K folds the variance is that
+    # of the rows times 1 + K / (K - 1), by the correction of Nadeau and Bengio (2003), doi:10.1023/A:1024068626366.
+    alone, folds = rows.mean(crossed.mean(gained), -1.0, 1.0, confidence_level), len(crossed.deals[0].cross.weight)
+    wider = math.sqrt(1 + folds / (folds - 1))
+    low, high = (alone.value + wider * (end - alone.value) for end in (alone.low, alone.high))
     old, some = scores(rows.prob), rows.share > 0
     new = [scores(deal.better) for deal in crossed.deals]
     better = [np.mean([one[k] for one in new], axis=0)[some] - old[k][some] for k in (0, 1)]
     return Gain(
-        share=replace(share, confidence_level=confidence_level),
+        share=replace(alone, low=low, high=high).within(-1.0, 1.0),
         threshold=float(at[int(np.argmax(everywhere / stakes))]),
         mean_prediction=float(rows.share @ crossed.mean(lambda deal: deal.better)),
         log_score=float(rows.share[some] @ better[0]),
@@ -241,10 +244,13 @@ class Evidence(Result):
         Whether the event, or the forecast, may be the wrong way round.
     events : int or None
         The number of rows with the rarer outcome, if it is rare and rows have no weights.
-    map_mean_prediction : float or None
-        What the map that is deployed says on average on these rows; None where there is none.
     base_rate : float, tuple of float or None
         The event rate of the population, or its range, if it was stated.
+    by_rank : bool
+        Whether a capacity is used up and costs are the same in every case, so that only the order of the probabilities
+        counts, and recalibration is not shown to improve it.
+    chosen : bool
+        Whether rows may have been chosen by outcome, as many with the event as without it.
     """
 
     n: int
@@ -263,8 +269,9 @@ class Evidence(Result):
     constant: bool = False
     is_reversed: bool = False
     events: int | None = None
-    map_mean_prediction: float | None = None
     base_rate: BaseRate | None = None
+    by_rank: bool = False
+    chosen: bool = False
 
     @property
     def rare(self) -> bool:
@@ -322,7 +329,7 @@ class Evidence(Result):
         if self.useless:
             return "avoid"
         off, saved = self.calibration.rejected, self.saved
-        costs_more = saved is not None and saved.high <= 0
+        costs_more = self.by_rank or (saved is not None and saved.high <= 0)
         if off and self.better and not self.negligible and not costs_more:
             return "recalibrate"
         off_elsewhere = self.within is not None and not self.better

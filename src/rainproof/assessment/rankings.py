@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from rainproof.assessment import words
 from rainproof.assessment.assessing import (
-    balanced,
     check_options,
     collect_warnings,
     compressed_if_many,
@@ -438,7 +437,7 @@ def assess_many(
         with collect_warnings() as own:
             rows = compressed_if_many(sample)
             found = compute(rows, segmented.get(name), np.random.default_rng(start), step, seed=seed, **chosen)
-        assessments.append(replace(found, warnings=(*own, *balanced(rows)), name=name))
+        assessments.append(replace(found, warnings=tuple(own), name=name))
         notes |= own
     standings = [
         RankedForecast.of(a, whole[str(a.name)]._middle(), everything[str(a.name)], own_task) for a in assessments

@@ -138,7 +138,7 @@ class SegmentTable(Result):
         return tuple(sorted(kept, key=by_loss))
 
     def __str__(self) -> str:
-        return "\n".join(aligned(words.segment_lines(self), left=1))
+        return "\n".join([*aligned(words.segment_lines(self), left=1), "Those with the largest loss come first."])
 
     def __repr__(self) -> str:
         return f"SegmentTable({len(self.rows)} segments, {len(self.flagged)} flagged, {self.small} small)"

@@ -133,9 +133,9 @@ def judge(
         headline=words.headline(e, task),
         reason=words.reason(e, task, rule),
         next_step=words.next_step(e, task, rule, voice),
-        commands=words.commands(e, rule, voice),
+        commands=words.commands(e, task, rule, voice),
         table=tuple(map(tuple, words.table(e, task))),
-        basis=words.basis(e, task, voice),
+        basis=words.basis(e, task, rule, voice),
         answers=tuple(words.answers(e, task, rule)),
         sentences=tuple(words.details(e, task, segments, notes, voice)),
     )

@@ -47,12 +47,8 @@ ADVICE_METHOD = (
     "Advice against the forecast is right for all thresholds at once with the stated confidence. It is about the "
     "average over the range of predictions named, not about each prediction in it."
 )
-DOING = {
-    Rule.AS_IS: "as they are",
-    Rule.RECALIBRATED: "recalibrated",
-    Rule.ALWAYS: "always acting",
-    Rule.NEVER: "never acting",
-}
+HEADS = {rule: rule.value for rule in Rule} | {Rule.AS_IS: "as they are", Rule.CUTOFF: "best cut-off"}
+DOING = HEADS | {Rule.ALWAYS: "always acting", Rule.NEVER: "never acting"}
 _NAMED = 3  # ranges, swaps or segments that a sentence names
 _CALIBRATED = (
     "The probabilities match the outcomes of these rows as closely as can be measured: no decision that rests on "
@@ -79,6 +75,11 @@ class Voice(NamedTuple):
         The parameter, or option, that says which rows belong together.
     costs : str
         The parameter, or the options, that state costs.
+    base_rate : str
+        The parameter, or option, that states the event rate of the population.
+    decide : tuple of tuple of str
+        Code, or command lines, that act on new cases within a capacity: on their probabilities as they are, and
+        recalibrated.
     """
 
     recalibrate: tuple[str, ...] = ("a.recalibrator.predict(p_new)",)
@@ -86,10 +87,17 @@ class Voice(NamedTuple):
     own_maps: str = "Recalibrator().fit(p, y, by=...)"
     groups: str = "groups="
     costs: str = "task="
+    base_rate: str = "base_rate="
+    decide: tuple[tuple[str, ...], tuple[str, ...]] = (
+        ("rainproof.decisions.decide(p_new, task, ids, capacity=capacity)",),
+        ("rainproof.decisions.decide(a.recalibrator.predict(p_new), task, ids, capacity=capacity)",),
+    )
 
 
 PYTHON = Voice()
-SHELL = Voice((), "--pos-label", "rainproof recalibrate --by", "--groups", "--cost-fp and --cost-fn")
+SHELL = Voice(
+    (), "--pos-label", "rainproof recalibrate --by", "--groups", "--cost-fp and --cost-fn", "--base-rate", ((), ())
+)
 
 
 class Statement(NamedTuple):
@@ -274,12 +282,15 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
         rather = "gains next to nothing" if e.negligible else "does not lower your cost"
         if e.within is not None and not e.negligible and (e.saved is None or e.saved.high > 0):
             rather = "shows no gain in these decisions"
+        if e.by_rank:
+            rather = "is not shown to improve their order, which alone counts within your capacity"
         return f"Use them. They are {off}, but correcting that {rather}."
-    if c.rejected:
+    if c.rejected and not e.by_rank:
         return f"These probabilities are {off}, but {draws(e)} are too few to find a correction that helps."
+    seen = f"They are {off}." if c.rejected else looks(c)
     if e.events is None:
-        return f"Too few {unit} to be sure ({e.n if unit == 'rows' else e.groups:,}). {looks(c)}"
-    return f"Too few {_rarer(e)[1]} to be sure ({e.events:,} in {draws(e)}). {looks(c)}"
+        return f"Too few {unit} to be sure ({e.n if unit == 'rows' else e.groups:,}). {seen}"
+    return f"Too few {_rarer(e)[1]} to be sure ({e.events:,} in {draws(e)}). {seen}"
 
 
 def _threshold(task: TaskResult) -> str:
@@ -296,7 +307,7 @@ def _rarer(e: Evidence) -> tuple[str, str]:
 def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     """The money, if there are costs; else the size of the effect in one number."""
     if e.rarer == 0:
-        return f"All outcomes on {these_rows(e.n)} are the same."
+        return f"All outcomes on {these_rows(e.n)} are {e.calibration.event_rate:.0f}."
     if task is not None and rule is not None and rule in task.costs:
         doing = {one: _doing(task, one) for one in DOING}
         return your_cost(task.costs, task.saved, rule, task.simplest, doing) + _cutoff(task)
@@ -402,7 +413,16 @@ def _step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice)
         first = "use another forecast. Until then "
     if e.grade == "unknown":
         first = f"until there are more {'groups' if e.groups not in (None, e.n) else 'rows'}, {first}"
-    return f"{first}{_act(e, task, rule)}"
+    return f"{_chosen(e, voice)}{first}{_act(e, task, rule)}"
+
+
+def _chosen(e: Evidence, voice: Voice) -> str:
+    """What comes first if rows may have been chosen by outcome: everything is about another population then."""
+    if not e.chosen:
+        return ""
+    happens = says_and_happens(e.calibration)[1]
+    state = f"assess them again with the event rate where the forecast will be used ({voice.base_rate})"
+    return f"if rows were chosen by outcome ({happens} have the event), {state}: all of this is about {happens}. Else "
 
 
 def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
@@ -420,7 +440,7 @@ def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
         return f"act from {low} on." if low == high else f"act from your own threshold on, between {low} and {high}."
     flagged = f" That flags {share(task.acted[rule])} of the cases." if rule in task.acted else ""
     if task.capacity is not None and rule in task.one_more:
-        return _within_capacity(task, rule, task.capacity)
+        return _within_capacity(e, task, rule, task.capacity)
     if len(task.task.thresholds) == 1:
         return f"act from {share(task.task.thresholds[0])} on.{flagged}"
     if isinstance(task.task, CaseTask):
@@ -442,20 +462,37 @@ def _example(rate: float) -> str:
     return f"{percent(at)} if {one} costs {times:,} times {other}"
 
 
-def _within_capacity(task: TaskResult, rule: Rule, capacity: float) -> str:
+def _one_more(e: Evidence, task: TaskResult) -> dict[Rule, float]:
+    """What one more case gains, by probabilities that are not shown to be off where there are such."""
+    off = e.calibration.rejected and Rule.RECALIBRATED in task.one_more
+    return {rule: gain for rule, gain in task.one_more.items() if not (off and rule is Rule.AS_IS)}
+
+
+def _within_capacity(e: Evidence, task: TaskResult, rule: Rule, capacity: float) -> str:
     """What to do within a capacity, and what one more case is worth."""
-    worth, most = task.one_more[rule], share(capacity)
+    most = share(capacity)
     if task.acted[rule] < capacity - 1e-9:
         flags = f"That flags {share(task.acted[rule])} of the cases, less than your capacity of {most}"
         return f"act wherever it pays by the probabilities. {flags}."
-    gain = "the probability times what a miss costs, less 1 minus the probability times what a false alarm costs"
-    more = f"One more case would gain about {money(worth)}, by the probabilities"
-    return f"act on the {most} of the cases where it gains most ({gain}). {more}."
+    worth = _one_more(e, task)
+    better = "recalibrated " * (rule not in worth or rule is Rule.RECALIBRATED)
+    gain = money(worth.get(rule, worth.get(Rule.RECALIBRATED, 0.0)))
+    more = f"One more case would gain about {gain}, by the {better}probabilities"
+    which = "with the highest probabilities"
+    if isinstance(task.task, CaseTask):
+        formula = "the probability times what a miss costs, less 1 minus the probability times what a false alarm costs"
+        which = f"where it gains most ({formula})"
+    return f"act on the {most} of the cases {which}. {more}."
 
 
-def commands(e: Evidence, rule: Rule | None, voice: Voice = PYTHON) -> tuple[str, ...]:
+def commands(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice = PYTHON) -> tuple[str, ...]:
     """The code or command lines of the next step."""
-    return voice.recalibrate if rule is Rule.RECALIBRATED and not e.is_reversed else ()
+    if e.is_reversed or rule not in (Rule.AS_IS, Rule.RECALIBRATED):
+        return ()
+    better = rule is Rule.RECALIBRATED
+    if task is not None and task.capacity is not None:
+        return voice.decide[better]
+    return voice.recalibrate if better else ()
 
 
 def check_event(auroc: float | None, voice: Voice) -> str:
@@ -469,19 +506,9 @@ def other_event(voice: Voice) -> str:
     return f"Did you mean 1 - p, or the other outcome as the event ({voice.other_event})?"
 
 
-HEADS = {
-    Rule.AS_IS: "as they are",
-    Rule.RECALIBRATED: "recalibrated",
-    Rule.CUTOFF: "best cut-off",
-    Rule.ALWAYS: "always",
-    Rule.NEVER: "never",
-    Rule.PERFECT: "perfect",
-}
-
-
 def table(e: Evidence, task: TaskResult | None) -> list[list[str]]:
     """A column for each way of acting, a row for each number; the first row has the heads. Nothing of a constant."""
-    rules, body, heads = [Rule.AS_IS, *[Rule.RECALIBRATED] * (e.gain is not None)], _of_costs(task), dict(HEADS)
+    rules, body, heads = [Rule.AS_IS, *[Rule.RECALIBRATED] * (e.gain is not None)], _of_costs(e, task), dict(HEADS)
     if task is not None and body:
         rules = [rule for rule in Rule if rule in task.costs]
         if task.best_threshold is not None and task.best_threshold <= 1:
@@ -495,13 +522,13 @@ def table(e: Evidence, task: TaskResult | None) -> list[list[str]]:
     return [["", *(heads[rule] for rule in rules)], *lines] if lines else []
 
 
-def _of_costs(task: TaskResult | None) -> list[tuple[str, dict[Rule, str]]]:
+def _of_costs(e: Evidence, task: TaskResult | None) -> list[tuple[str, dict[Rule, str]]]:
     """The lines of the table about the user's own decision."""
     if task is None or not task.costs:
         return []
     acted = {rule: share(acted) for rule, acted in task.acted.items()}
     totals = {rule: f"{total:,.0f}" for rule, total in task.totals.items()} if isinstance(task.task, CaseTask) else {}
-    worth = {rule: money(gain) for rule, gain in task.one_more.items()}
+    worth = {rule: money(gain) for rule, gain in _one_more(e, task).items()}
     lines = {"cost per case": costs_shown(task.costs), "cost in total": totals, "cases acted on": acted}
     return [*lines.items(), ("one more case gains", worth)]
 
@@ -513,7 +540,7 @@ def _of_forecast(e: Evidence) -> list[tuple[str, dict[Rule, str]]]:
     said, loss = {Rule.AS_IS: as_is}, {Rule.AS_IS: at_most(min(e.guarantee.bound, 1.0))}
     if e.gain is not None:
         said[Rule.RECALIBRATED] = share(e.gain.mean_prediction, digits_apart(c.mean_prediction, c.event_rate))
-    if e.certificate is not None:
+    if e.certificate is not None and e.gain is not None:
         loss[Rule.RECALIBRATED] = f"{at_most(min(e.certificate.loss_bound, 1.0))}*"
     skills = {Rule.AS_IS: e.skill_as_is, Rule.RECALIBRATED: e.skill}
     return [
@@ -526,37 +553,46 @@ def _of_forecast(e: Evidence) -> list[tuple[str, dict[Rule, str]]]:
     ]
 
 
-def basis(e: Evidence, task: TaskResult | None, voice: Voice) -> str:
+def basis(e: Evidence, task: TaskResult | None, advised: Rule | None, voice: Voice) -> str:
     """What the numbers rest on."""
     drawn = f", taken as independent draws from the cases you will act on (rows that belong together: {voice.groups})"
     if e.base_rate is not None:
         drawn = ", taken as independent draws given their outcomes"
     elif e.groups is not None:
         drawn = f" in {_count(e.groups, 'group', 'groups')}, taken as independent; sizes must not depend on outcomes"
-    shown = ["Costs"] * bool(_of_costs(task)) + ["skill"] * (not e.constant)
-    of = f" {' and '.join(shown).capitalize()} {'is an estimate' if shown == ['skill'] else 'are estimates'}."
-    said = f"{rows(e.n)}{drawn}.{of if shown else ''}{_of_the_map(e, task)}"
+    but = " (for your costs: as they are)" * (e.grade == "recalibrate" and advised is Rule.AS_IS)
+    said = f"Grade: {e.grade}{but}. {rows(e.n)}{drawn}."
+    shown = ["costs"] * bool(task is not None and task.costs)
+    shown += [f"skill ({_where(e, task)})"] * (e.skill is not None and not e.constant)
+    if shown:
+        of = " and ".join(shown)
+        said += f" {of[0].upper()}{of[1:]} {'are estimates' if of.startswith('costs') else 'is an estimate'}"
+        said += f"{' (recalibrated: cross-validated)' * (e.gain is not None and not e.constant)}."
     said += _population(e)
     if e.constant:
         return said
-    kept = "" if e.certificate is None else f" (*: from {rows(e.certificate.n)} that the map was not fitted to)"
+    kept = ""
+    if e.certificate is not None and e.gain is not None:
+        kept = f" (*: from {rows(e.certificate.n)} that the map was not fitted to, which prove less than all {e.n:,})"
     level = percent(e.confidence_level)
     stakes = "what is at stake" + (f" in decisions {e.within}" if e.within is not None else "")
     alike = _NOT_OF_CASES * (task is not None and isinstance(task.task, CaseTask))
     return f"{said} Losses are shares of {stakes}, proven at {level} confidence{kept}, {KEEPS_RANKING}.{alike}"
 
 
-def _of_the_map(e: Evidence, task: TaskResult | None) -> str:
-    """What the map that is applied says and flags on these rows, where that is not what the table has."""
-    if e.constant or e.gain is None or e.map_mean_prediction is None:
-        return ""
-    digits = digits_apart(e.calibration.mean_prediction, e.calibration.event_rate)
-    says = share(e.map_mean_prediction, digits)
-    said = [f"says {says} on average"] * (says != share(e.gain.mean_prediction, digits))
-    if task is not None and task.map_acted is not None and Rule.RECALIBRATED in task.acted:
-        flags = share(task.map_acted)
-        said += [f"flags {flags}"] * (flags != share(task.acted[Rule.RECALIBRATED]))
-    return f" The map itself {' and '.join(said)} here; the table has maps fitted to other rows." if said else ""
+def _where(e: Evidence, task: TaskResult | None) -> str:
+    """The decision that skill is about."""
+    own, rate = () if task is None else task.task.thresholds, e.calibration.event_rate
+    if task is not None and isinstance(task.task, CaseTask):
+        where = "at the threshold of each case"
+    elif len(own) == 1:
+        where = f"at your threshold, {share(own[0])}"
+    elif e.within is not None and not e.within.low <= rate <= e.within.high:
+        near = e.within.low if rate < e.within.low else e.within.high
+        where = f"at the threshold {share(near)}, of your range the nearest to the event rate"
+    else:
+        where = f"at the threshold {says_and_happens(e.calibration)[1]}, the event rate"
+    return where if task is None or task.capacity is None else f"{where}, within the capacity"
 
 
 def _population(e: Evidence) -> str:
@@ -579,7 +615,7 @@ def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator
     value, meaning = "not defined", "all outcomes are the same." if e.rarer == 0 else _INDIVISIBLE
     if e.skill is not None:
         value = f"{e.skill.value:.2f}"
-        meaning = f"recalibrated ({e.skill.low:.2f} to {e.skill.high:.2f}); 1 is perfect, 0 as good as no forecast."
+        meaning = f"recalibrated ({e.skill.low:.2f} to {e.skill.high:.2f}), {_where(e, task)}; 1 is perfect, 0 is none."
     yield KeyFigure(about="skill", question="Skill", value=value, meaning=meaning)
     if task is not None and task.cost is not None:
         before, now = task.cost.value, task.costs.get(rule or Rule.AS_IS, task.cost).value
@@ -617,17 +653,11 @@ def _skill(e: Evidence, task: TaskResult | None) -> str:
         return f"Skill is not defined: {'all outcomes are the same.' if e.rarer == 0 else _INDIVISIBLE}"
     raw = "" if e.skill_as_is is None else f"; as they are {e.skill_as_is.value:.2f}"
     area = "" if e.auroc is None else f" AUROC {e.auroc:.3f}."
-    where, simple = "your threshold, else at the event rate", "always"
-    if e.within is not None:
-        where += " or the end of the range that is nearest to it"
-    if task is not None and isinstance(task.task, CaseTask):
-        where = "the threshold of each case"
-    if task is not None and task.capacity is not None:
-        where, simple = f"{where}, within the capacity", "acting at random"
+    simple = "always" if task is None or task.capacity is None else "acting at random"
     return (
         f"Skill {e.skill.value:.2f} ({e.skill.low:.2f} to {e.skill.high:.2f}), recalibrated{raw}: what acting on them "
         f"gains over no forecast (the better of {simple} and never acting), as a share of what perfect foresight would "
-        f"gain, at {where}. Maps are judged on rows that they were not fitted to.{area}"
+        f"gain, {_where(e, task)}. Maps are judged on rows that they were not fitted to.{area}"
     )
 
 
@@ -708,9 +738,8 @@ def limits(e: Evidence) -> str:
             f"{e.groups:,} groups of rows were drawn independently and their sizes do not depend on the outcomes (the "
             "intervals and bands of the charts treat rows as independent)"
         )
-    same = f"All outcomes on {these_rows(e.n)} are the same: nothing is known about the other outcome. "
     return (
-        f"{same * (e.rarer == 0)}Each statement holds with {percent(e.confidence_level)} confidence by itself, if the "
+        f"Each statement holds with {percent(e.confidence_level)} confidence by itself, if the "
         f"{drawn}; intervals do so approximately."
     )
 
@@ -741,6 +770,9 @@ def segments(found: SegmentTable, voice: Voice = PYTHON, *, groups: bool = False
     tested, flagged = len(found.rows) - found.small, found.flagged
     few = f" {_count(found.small, 'segment has', 'segments have')} too few rows to be tested." if found.small else ""
     if not tested:
+        off = [one.mean_prediction - one.event_rate for one in found.rows]
+        if len(off) > 1 and (min(off) > 0 or max(off) < 0):
+            few += f" In all {len(off):,} they say {'more' if off[0] > 0 else 'less'} than happened."
         return few.strip()
     by = f"{_count(tested, 'segment', 'segments')} ({', '.join(found.by)})"
     if not flagged:

@@ -22,9 +22,10 @@ from rainproof.assessment import words
 from rainproof.assessment.assessing import assess
 from rainproof.assessment.classes import ClassAssessment
 from rainproof.assessment.result import Assessment
-from rainproof.cli.options import SELECTION, VALUES, costs_of, files_read, given, task_of
+from rainproof.cli.options import COSTS, SELECTION, VALUES, costs_of, files_read, given, task_of
 from rainproof.cli.output import coloured, finish, one_line, say, say_paragraphs, watched, written
 from rainproof.cli.reading import (
+    RECALIBRATED,
     fitted_here,
     keep,
     note_repeated_ids,
@@ -225,7 +226,25 @@ def in_shell(found: Any, arguments: argparse.Namespace, prob: str | list[str], m
         missing=arguments.drop_missing,
         several=isinstance(arguments.prob, list),
     )
-    return replace(found, _voice=words.SHELL._replace(recalibrate=lines))
+    voice = words.SHELL._replace(recalibrate=lines)
+    if getattr(arguments, "capacity", None) is not None:
+        suffix, limits = _suffix(arguments.shown[0]), given(arguments, (*COSTS, "--capacity"))
+        output = f"new-decided{suffix}"
+        copied = ["--keep-missing"] * arguments.drop_missing
+        new, better = [str(prob), *given(arguments, VALUES)], [f"{prob}{RECALIBRATED}"]
+        decided = (
+            ["rainproof", "decide", f"{file}{suffix}", "--prob", *reading, *copied, *limits, "--id", "ID", "-o", output]
+            for file, reading in (("new", new), ("new-recalibrated", better))
+        )
+        as_is, mapped = (one_line(shlex.join(line)) for line in decided)
+        voice = voice._replace(decide=((as_is,), (*lines, mapped)))
+    return replace(found, _voice=voice)
+
+
+def _suffix(file: str) -> str:
+    """How the name of a file ends that is like this one."""
+    path = Path(file)
+    return "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
 
 
 def recalibrate_lines(
@@ -244,8 +263,7 @@ def recalibrate_lines(
     With `missing`, rows without a probability are left out by the first (as `options` say), and copied by the second.
     A file that is `written` by this command gets its name at the end. Of `several` forecasts each has a map.
     """
-    path, one = Path(files[0]), written or Path(files[0]).is_file()
-    suffix = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
+    path, one, suffix = Path(files[0]), written or Path(files[0]).is_file(), _suffix(files[0])
     forecast = f"-{re.sub(r'[^-.0-9A-Za-z]+', '_', str(prob))}" * several
     map_ = f"{path.name.removesuffix(suffix)}{forecast}-map.json" if one else "map.json"
     columns = ["--prob", prob] if isinstance(prob, str) else ["--classes", *prob]

@@ -13,7 +13,9 @@ from rainproof.cli import options
 from rainproof.cli.options import COSTS, RESULT, ROWS, Commands, add_output, add_shared, new_command
 
 GRADES = ("use", "recalibrate", "avoid", "unknown")
-_ASSESSMENT = ("--by", "--groups", "--fractional", *COSTS, "--threshold-range", "--confidence-level", "--seed")
+_ASSESSMENT = (
+    *("--by", "--groups", "--fractional", *COSTS, "--capacity", "--threshold-range", "--confidence-level", "--seed"),
+)
 
 
 def add_assess(commands: Commands) -> None:
@@ -49,7 +51,6 @@ def add_assess(commands: Commands) -> None:
         one="if --fail-on names the grade",
     )
     add_shared(parser, "file", "--prob", "--classes", *ROWS, *_ASSESSMENT, "--cost-matrix", guess=True)
-    _add_capacity(parser)
     parser.add_argument(
         "--fail-on",
         metavar="GRADES",
@@ -59,15 +60,6 @@ def add_assess(commands: Commands) -> None:
     )
     parser.add_argument("--verbose", action="store_true", help="also print the details behind the verdict")
     add_shared(parser, *RESULT)
-
-
-def _add_capacity(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--capacity",
-        metavar="SHARE",
-        type=options.share,
-        help="the largest share of the cases that can be acted on, such as 2%% (with costs): where it gains most",
-    )
 
 
 def _grades(text: str) -> tuple[str, ...]:
@@ -101,7 +93,6 @@ def add_report(commands: Commands) -> None:
     """
     parser = new_command(commands, add_report, "write a report on the probabilities in files: one HTML page")
     add_shared(parser, "file", "--prob", "--classes", *ROWS, *_ASSESSMENT, "--cost-matrix", guess=True)
-    _add_capacity(parser)
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the name of the file)")
     parser.add_argument(
         "--preset",
@@ -181,10 +172,11 @@ def add_assess_many(commands: Commands) -> None:
 
     With --cost-fp and --cost-fn forecasts are ranked by what your decision costs per
     case, with intervals, beside always acting, never acting and perfect foresight.
-    Without them, by proven switches: a forecast is better if by switching to it
-    some decision gains more than any loses. Proper scores (Brier,
-    log), discrimination (AUROC) and the grade of each forecast stand beside. A
-    calibration error ranks nothing: a constant can be perfectly calibrated.
+    Without them the one to take has the smallest Brier score (the cost averaged over
+    all thresholds), used as its verdict advises. For every two it is said whether a
+    switch is proven to gain more in some decision than it loses in any: in the table
+    such a forecast comes first. A calibration error ranks nothing: a constant can be
+    perfectly calibrated.
 
     examples:
       rainproof assess-many rain.csv --prob p_2025 p_2026 --outcome rained
@@ -541,12 +533,6 @@ def _grid(text: str) -> int:
     return int(text)
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a number of rows, 1 or more; it is {text!r}")
-    return int(text)
-
-
 def add_decide(commands: Commands) -> None:
     """Decide each row of a file of predicted probabilities, by a policy or by costs.
 
@@ -557,8 +543,12 @@ def add_decide(commands: Commands) -> None:
     with the threshold of the costs; columns give each row its own. With both, the
     policy rounds, and the costs decide.
 
-    --capacity acts on so many rows of the file at most: those where it gains most by
-    the probabilities. A lottery by --id decides between equal ones.
+    --capacity acts on so many rows of the file at most, or on such a share of them:
+    those where it gains most by the probabilities. A lottery by --id, which it needs,
+    decides between equal ones.
+
+    Probabilities are taken to be right: 'rainproof assess' says, from past rows with
+    their outcomes, whether they are, and 'rainproof apply' corrects them.
 
     examples:
       rainproof policy past.csv --prob probability --outcome rained \\
@@ -575,10 +565,7 @@ def add_decide(commands: Commands) -> None:
     parser = new_command(commands, add_decide, "decide each row of a file, by a policy or by costs")
     options.add_copied(parser)
     parser.add_argument("--policy", metavar="FILE", help="the policy, as written by 'rainproof policy'")
-    add_shared(parser, *COSTS, "--cost-matrix")
-    parser.add_argument(
-        "--capacity", metavar="N", type=_count, help="the largest number of rows to act on (needs --id)"
-    )
+    add_shared(parser, *COSTS, "--cost-matrix", "--capacity")
     parser.add_argument("--id", metavar="COL", help="column of row ids: integers or text")
     parser.add_argument("--rounded", action="store_true", help="also add a column 'rounded': the probability acted on")
     add_output(parser, "the file to write; it appears when it is complete, and never if anything goes wrong", None)

@@ -26,7 +26,7 @@ from rainproof.core.text import aligned, at_most, wrapped
 from rainproof.core.text import rows as rows_text
 from rainproof.decisions import policies
 from rainproof.decisions.classes import ClassTask
-from rainproof.decisions.policies import PolicyCost, RoundingPolicy, Selection, decide
+from rainproof.decisions.policies import PolicyCost, RoundingPolicy, Selection, decide, places
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite, show_threshold
 from rainproof.errors import InputError
 from rainproof.inference.switches import switch_guarantee
@@ -282,7 +282,7 @@ def run_decide(arguments: argparse.Namespace) -> int:
         if policy is not None and policy.rounding == "soft":
             said.append(str(policy).splitlines()[-1] if chosen else _randomness(policy, taken[None], rounded))
         if arguments.capacity is not None:
-            said.append(_within(chosen[0], arguments.capacity))
+            said.append(_within(chosen[0], places(arguments.capacity, taken[None])))
         if missing:
             lacking = "a probability or a cost" if costs else "a probability"
             said.append(f"{rows_text(missing)} without {lacking}: copied, with nothing in the new columns")

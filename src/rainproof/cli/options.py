@@ -86,6 +86,19 @@ def _base_rate(text: str) -> Any:
     return low if low == high else (low, high)
 
 
+def _capacity(text: str) -> float:
+    from rainproof.core.door import check_capacity
+
+    try:
+        (number,) = _shares(text)
+        if "%" not in text or number < 1:
+            return check_capacity(number)
+    except (ArithmeticError, ValueError):
+        pass
+    rule = "a share of the cases below 1, such as 2% or 0.02, or a whole number of them, such as 200"
+    raise argparse.ArgumentTypeError(f"must be {rule}; it is {text!r}")
+
+
 def _separator(text: str) -> str:
     character = {"\\t": "\t", "tab": "\t"}.get(text, text)
     if len(character) != 1 or not character.isascii() or character in '"\r\n':
@@ -184,6 +197,12 @@ SHARED: dict[str, dict[str, Any]] = {
     },
     "--cost-fp": {**_COST, "help": "cost of a false alarm (act, but no event): a number or a column"},
     "--cost-fn": {**_COST, "help": "cost of a miss (wait, but the event happens): a number or a column"},
+    "--capacity": {
+        "metavar": "N",
+        "type": _capacity,
+        "help": "the most cases that can be acted on, with costs, where it gains most: a share, such as 2%%, or "
+        "a number, such as 200",
+    },
     "--threshold-range": {
         "metavar": "LOW,HIGH",
         "type": _threshold_range,
@@ -305,7 +324,8 @@ def given(arguments: argparse.Namespace, names: Iterable[str]) -> list[str]:
         value = getattr(arguments, dest(name), None)
         if value not in (None, False, SHARED[name].get("default")):
             value = ",".join(map(str, value)) if isinstance(value, tuple) else value
-            typed += [name, *([] if value is True else map(str, as_list(value)))]
+            values = [f"{one:.15g}" if isinstance(one, float) else str(one) for one in as_list(value)]
+            typed += [name, *([] if value is True else values)]
     return typed
 
 

@@ -61,7 +61,7 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     elif not arguments.quiet:
         read_ = rows_read(files_read(arguments), sample, arguments.weight)
         say_paragraphs([read_, *(words.note(note) for note in notes if recalibrator.candidates_)])
-        _say(recalibrator, arguments.by or [])
+        _say(recalibrator, sample, arguments.by or [])
         paths = [("Map", arguments.output), ("Picture", arguments.plot)]
         say_paragraphs(written(what, path) for what, path in paths if path is not None)
     return 0
@@ -81,9 +81,14 @@ def _warn(sample: Sample | ClassSample | None, notes: Iterable[str]) -> None:
         say(sys.stderr, f"{wrapped(f'rainproof: warning: {text_}')}\n")
 
 
-def _say(recalibrator: Recalibrator, by: list[str]) -> None:
+def _say(recalibrator: Recalibrator, sample: Sample, by: list[str]) -> None:
     """Print what the map is, the certificate and the segments."""
-    r, candidates = recalibrator, recalibrator.candidates_
+    r, candidates, said = recalibrator, recalibrator.candidates_, sample.distinct().prob
+    if len(said) == 1 and candidates and not by:
+        one, other = words.two_shares(float(said[0]), float(r.predict(said)[0]))
+        alone = f"Every probability is {one}, so the map has one value, {other}"
+        say_paragraphs([f"{alone}. That tells no case from another: use another forecast."])
+        return
     say_paragraphs([recalibrators.choice(r.method_, candidates)])
     tables = [
         recalibrators.candidate_table(candidates),

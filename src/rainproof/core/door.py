@@ -459,6 +459,18 @@ def check_range(threshold_range: Any) -> ThresholdRange | None:
     return None if ends == [0, 1] else ThresholdRange(float(ends[0]), float(ends[1]))
 
 
+def check_capacity(capacity: Any) -> float:
+    """Check how many cases can be acted on: a share of them below 1, or a whole number."""
+    number = plain(capacity)
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < math.inf:
+        number = math.nan
+    if not (number < 1 or float(number).is_integer()):
+        raise InputError(
+            f"capacity must be a share of the cases, above 0 and below 1, or a whole number of them; it is {capacity!r}"
+        )
+    return float(number)
+
+
 def check_probabilities(values: ArrayLike, name: str, within: ThresholdRange | None = None) -> NDArray[np.float64]:
     """Check numbers of any shape in [0, 1], or in a range, and return them as doubles."""
     asked, (low, high) = as_numbers(values, name), within or (0.0, 1.0)

@@ -94,7 +94,7 @@ class Selection(Result):
 
 
 def decide(
-    p: ArrayLike, task: DecisionTask, ids: ArrayLike | None = None, *, capacity: int | None = None, seed: int = 0
+    p: ArrayLike, task: DecisionTask, ids: ArrayLike | None = None, *, capacity: float | None = None, seed: int = 0
 ) -> Selection:
     """Decide each case on its probability as it is, where at most `capacity` of them can be acted on.
 
@@ -113,8 +113,8 @@ def decide(
     ids : array_like of shape (n,), optional
         The id of each case: integers or text, as for `RoundingPolicy`. Required with `capacity`: the lottery draws a
         number from id and seed, so it does not depend on the order of the cases.
-    capacity : int, optional
-        The number of cases that can be acted on, 1 or more (default: all).
+    capacity : int or float, optional
+        The number of cases that can be acted on, or their share, below 1 (default: all).
     seed : int
         From 0 to 2**64 - 1. Another seed draws the lottery anew.
 
@@ -136,8 +136,7 @@ def decide(
     acts = two.best_index(prob) == two.order[-1]
     one_more, wanted = 0.0, int(acts.sum())
     if capacity is not None:
-        if isinstance(capacity, bool) or not isinstance(capacity, int | np.integer) or capacity < 1:
-            raise InputError(f"capacity must be a number of cases, 1 or more; it is {capacity!r}")
+        most = places(capacity, len(prob))
         if ids is None:
             raise InputError("ids is missing: with a capacity, a lottery by id decides between equal gains")
         named = as_ids(ids)
@@ -149,10 +148,16 @@ def decide(
         # Not the numbers by which a policy of this seed rounds: those rounded up have low ones.
         draw = uniforms(words, key_of(check_seed(seed) ^ _LOTTERY))
         line = some[np.lexsort((draw[some], -gain[some]))]
-        acts[line[capacity:]] = False
-        one_more = float(gain[line[capacity]]) if wanted > capacity else 0.0
+        acts[line[most:]] = False
+        one_more = float(gain[line[most]]) if wanted > most else 0.0
     action = np.array(two.actions)[np.where(acts, two.order[-1], two.order[0])]
     return Selection(action=action, wanted=wanted, acted=int(acts.sum()), one_more=one_more)
+
+
+def places(capacity: float, n: int) -> int:
+    """The number of n cases that a capacity, a share below 1 or a number, allows to act on."""
+    most = door.check_capacity(capacity)
+    return int(most if most >= 1 else most * n + _ROUNDING * n)
 
 
 _LOTTERY = 2**64 - 1  # which changes every bit of a seed
@@ -417,7 +422,7 @@ class RoundingPolicy(Saved, Result):
         """
         return self._apply(p, ids, self._points)
 
-    def decide(self, p: ArrayLike, ids: ArrayLike | None = None, *, capacity: int | None = None) -> NDArray[Any]:
+    def decide(self, p: ArrayLike, ids: ArrayLike | None = None, *, capacity: float | None = None) -> NDArray[Any]:
         """Return the best action at each rounded probability, by name.
 
         The action depends only on (id, seed, p): not on the order of the rows, on other rows, or on
@@ -430,9 +435,9 @@ class RoundingPolicy(Saved, Result):
         ids : array_like of shape (n,), optional
             The id of each row, as for `round`. There is no default, as only the caller knows what identifies a
             case that comes again; the row number, ``np.arange(len(p))``, will do if rows never change their order.
-        capacity : int, optional
-            Of how many rows the second of two actions can be taken: where it gains most at the rounded probabilities
-            (see `rainproof.decisions.decide`).
+        capacity : int or float, optional
+            For how many rows, or which share of them, the second of two actions can be taken: where it gains most at
+            the rounded probabilities (see `rainproof.decisions.decide`).
 
         Returns
         -------

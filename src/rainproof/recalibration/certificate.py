@@ -77,7 +77,8 @@ class Certificate(Result):
         gains = (
             f"Some decision{which} gains at least {at_least(self.gain_at_least)}."
             if self.gain_at_least > 0
-            else f"These rows do not prove a gain in any decision{which}."
+            else f"These rows do not prove a gain in any decision{which}, which is not to say that there is none: "
+            "`assess` estimates it from all rows."
         )
         if self.harm_bound == 0:
             switched = "The probabilities stay as they are: no decision loses or gains."
