@@ -245,7 +245,9 @@ def test_a_full_disk_is_said_of_the_file_that_is_written(tmp_path, target):
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
-def test_without_pyarrow_the_command_says_what_to_install(monkeypatch, capsys):
+def test_without_pyarrow_the_command_says_what_to_install(monkeypatch, capsys, tmp_path):
+    rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.3), 8, rounding="hard").save(tmp_path / "policy.json")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert main(["decide", "a.csv", "--policy", "policy.json", "--prob", "p", "-o", "b.csv"]) == 2
     assert "needs PyArrow: pip install pyarrow" in capsys.readouterr().err

@@ -22,7 +22,7 @@ from rainproof.assessment import words
 from rainproof.assessment.assessing import assess
 from rainproof.assessment.classes import ClassAssessment
 from rainproof.assessment.result import Assessment
-from rainproof.cli.options import COSTS, SELECTION, VALUES, costs_of, files_read, given, task_of
+from rainproof.cli.options import COSTS, SELECTION, VALUES, costs_of, files_read, given, inference, task_of
 from rainproof.cli.output import coloured, finish, one_line, say, say_paragraphs, watched, written
 from rainproof.cli.reading import (
     RECALIBRATED,
@@ -62,14 +62,9 @@ def assess_files(arguments: argparse.Namespace) -> Assessment | ClassAssessment:
     matrix = read_matrix(arguments)
     rows = read_classes(arguments) if arguments.classes else read_rows(arguments)
     with watched(arguments) as progress:
+        task = matrix or task_of(arguments, columns=rows._amounts if isinstance(rows, Sample) else {})
         found: Assessment | ClassAssessment = assess(
-            rows,
-            task=matrix or task_of(arguments, columns=rows._amounts if isinstance(rows, Sample) else {}),
-            capacity=arguments.capacity,
-            threshold_range=arguments.threshold_range,
-            confidence_level=arguments.confidence_level,
-            rng=arguments.seed,
-            progress=progress,
+            rows, task=task, capacity=arguments.capacity, progress=progress, **inference(arguments)
         )
     ids = repeated_ids(arguments)
     notes = tuple(note for note in (ids and ids[1], fitted_here(arguments)) if note is not None)
@@ -109,14 +104,8 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
     sample = keep(arguments, names)
     note_repeated_ids(arguments)
     with watched(arguments) as progress:
-        found = assess_many(
-            sample,
-            task=task_of(arguments, columns=sample._amounts),
-            threshold_range=arguments.threshold_range,
-            confidence_level=arguments.confidence_level,
-            rng=arguments.seed,
-            progress=progress,
-        )
+        task = task_of(arguments, columns=sample._amounts)
+        found = assess_many(sample, task=task, progress=progress, **inference(arguments))
     each = tuple(in_shell(one, arguments, str(one.name)) for one in found.assessments)
     found = replace(found, assessments=each)
     finish(arguments, found.to_dict, lambda: _say_ranking(found))

@@ -15,9 +15,9 @@ from rainproof.assessment import words
 from rainproof.assessment.assessing import assess
 from rainproof.assessment.result import Assessment
 from rainproof.cli import output
-from rainproof.cli.options import cost_columns, costs_of, files_read, refuse_cost_columns, task_of
-from rainproof.cli.output import finish_result, one_line, say, say_paragraphs, shown_progress, without_warnings, written
-from rainproof.cli.reading import check_costs, keep, note_repeated_ids, read, read_matrix, read_rows, rewriting
+from rainproof.cli.options import cost_columns, costs_of, files_read, inference, refuse_cost_columns, task_of
+from rainproof.cli.output import finish_result, one_line, say, say_paragraphs, without_warnings, written
+from rainproof.cli.reading import check_costs, copy_with, keep, note_repeated_ids, read, read_matrix, read_rows
 from rainproof.core import VERSION
 from rainproof.core.files import load_kind
 from rainproof.core.piecewise import PiecewiseMap
@@ -31,7 +31,6 @@ from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite, show_
 from rainproof.errors import InputError
 from rainproof.inference.switches import switch_guarantee
 from rainproof.inference.targets import find_threshold
-from rainproof.io.files import need_pyarrow
 from rainproof.recalibration.recalibrator import Recalibrator
 
 NOT_PROVEN = 1
@@ -234,9 +233,6 @@ def _quoted(name: str) -> str:
 
 def run_decide(arguments: argparse.Namespace) -> int:
     """Apply the policy to the file, and print how often each action was taken."""
-    need_pyarrow()
-    from rainproof.io.rows import append_columns  # which imports PyArrow
-
     costs = cost_columns(arguments)
     if arguments.classes and arguments.cost_matrix is None:
         raise InputError("state the decision: --cost-matrix")
@@ -263,17 +259,7 @@ def run_decide(arguments: argparse.Namespace) -> int:
         columns["action"] = _selecting(arguments, policy, costs, taken, chosen)
     if arguments.rounded and policy is not None:
         columns["rounded"] = lambda p, ids, *_: policy.round(p, ids)
-    with shown_progress(sys.stderr, quiet=arguments.quiet) as progress:
-        rows = append_columns(
-            arguments.file,
-            arguments.output,
-            ids=arguments.id,
-            costs=costs,
-            whole=arguments.capacity is not None,
-            new_columns=columns,
-            progress=progress,
-            **rewriting(arguments),
-        )
+    rows = copy_with(columns, arguments, ids=arguments.id, costs=costs, whole=arguments.capacity is not None)
     if not arguments.quiet:
         names = matrix.actions if matrix is not None else _ACTIONS if policy is None else policy.task.actions
         counts = ", ".join(f"{one_line(repr(name))} {taken[name]:,} times" for name in names)
@@ -375,13 +361,7 @@ def run_switch(arguments: argparse.Namespace) -> int:
     note_repeated_ids(arguments)
     kept = arguments.fractional or arguments.groups is not None
     sample = (keep if kept else read)(arguments, [arguments.old, arguments.new])
-    found = switch_guarantee(
-        sample,
-        threshold_range=arguments.threshold_range,
-        confidence_level=arguments.confidence_level,
-        rng=arguments.seed,
-    )
-    finish_result(arguments, found)
+    finish_result(arguments, switch_guarantee(sample, **inference(arguments)))
     return 0
 
 
@@ -391,7 +371,6 @@ def run_threshold(arguments: argparse.Namespace) -> int:
     if not any(targets.values()):
         raise InputError("state a target: --precision, --recall, --false-positive-rate, or several of them")
     note_repeated_ids(arguments)
-    level: float = arguments.confidence_level
-    found = find_threshold(read_rows(arguments), **targets, confidence_level=level, rng=arguments.seed)
+    found = find_threshold(read_rows(arguments), **targets, **inference(arguments))
     finish_result(arguments, found)
     return 0 if found.threshold is not None else NOT_PROVEN

@@ -21,6 +21,7 @@ from rainproof.cli.options import (
     dest,
     files_read,
     given,
+    inference,
     refuse_cost_columns,
     task_of,
 )
@@ -149,13 +150,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
     sample = keep(arguments, arguments.prob)
     note_repeated_ids(arguments)
     with watched(arguments, "samples drawn") as progress:
-        found = compare(
-            sample,
-            measure=arguments.measure,
-            confidence_level=arguments.confidence_level,
-            rng=arguments.seed,
-            progress=progress,
-        )
+        found = compare(sample, measure=arguments.measure, progress=progress, **inference(arguments))
     names = [f"{letter} is {name}" for letter, name in zip("ab", arguments.prob, strict=True)]
     finish_result(arguments, found, f"Here {' and '.join(names)}.", prob=arguments.prob)
     return 0

@@ -329,6 +329,12 @@ def given(arguments: argparse.Namespace, names: Iterable[str]) -> list[str]:
     return typed
 
 
+def inference(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how sure and about which decisions a statement is, and its seed, as arguments of the library."""
+    named = {"confidence_level": "confidence_level", "threshold_range": "threshold_range", "rng": "seed"}
+    return {parameter: getattr(arguments, name) for parameter, name in named.items() if hasattr(arguments, name)}
+
+
 def check_together(arguments: argparse.Namespace) -> None:
     """Refuse shared options that cannot be combined."""
     named = {name for name in map(dest, SHARED) if getattr(arguments, name, None) not in (None, False)}

@@ -200,13 +200,17 @@ def _reading(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, A
     return {**options, "confidence_words": _words(arguments)}
 
 
-def rewriting(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return how the file is read that is copied with new columns, as arguments of `append_columns`."""
+def copy_with(new_columns: dict[Any, Any], arguments: argparse.Namespace, **options: Any) -> int:
+    """Copy the file with new columns, showing progress, and return the number of its rows."""
+    need_pyarrow()
     from rainproof.io.databases import is_database
+    from rainproof.io.rows import append_columns  # which imports PyArrow
 
     if "://" in arguments.file and is_database(arguments.file):
         raise InputError("FILE must be a file: a table of a database is changed there (see Recalibrator.to_sql)")
-    return {"prob": arguments.classes or arguments.prob, **_reading(arguments, (*VALUES, "--keep-missing"))}
+    options |= {"prob": arguments.classes or arguments.prob, **_reading(arguments, (*VALUES, "--keep-missing"))}
+    with shown_progress(sys.stderr, quiet=arguments.quiet) as progress:
+        return append_columns(arguments.file, arguments.output, new_columns=new_columns, progress=progress, **options)
 
 
 def _words(arguments: argparse.Namespace) -> dict[str, float] | None:

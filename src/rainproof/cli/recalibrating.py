@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from rainproof.assessment import words
 from rainproof.assessment.assessing import collect_warnings
 from rainproof.assessment.clinical import is_reversed
-from rainproof.cli.options import files_read
-from rainproof.cli.output import draw, one_line, rows_read, say, say_paragraphs, shown_progress, written
-from rainproof.cli.reading import RECALIBRATED, note_repeated_ids, read_classes, read_matrix, read_rows, rewriting
+from rainproof.cli.options import files_read, inference
+from rainproof.cli.output import draw, one_line, rows_read, say, say_paragraphs, written
+from rainproof.cli.reading import RECALIBRATED, copy_with, note_repeated_ids, read_classes, read_matrix, read_rows
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import ClassSample
 from rainproof.core.door import check_range
@@ -27,7 +27,6 @@ from rainproof.core.text import rows as rows_text
 from rainproof.core.text import wrapped
 from rainproof.errors import InputError
 from rainproof.inference.estimates import auroc
-from rainproof.io.files import need_pyarrow
 from rainproof.recalibration import recalibrator as recalibrators
 from rainproof.recalibration.classes import ClassMap
 from rainproof.recalibration.export import columns_of
@@ -42,12 +41,7 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     if not arguments.classes:
         _check_weights(found)
     note_repeated_ids(arguments)
-    recalibrator = Recalibrator(
-        arguments.methods or "auto",
-        confidence_level=arguments.confidence_level,
-        threshold_range=arguments.threshold_range,
-        rng=arguments.seed,
-    )
+    recalibrator = Recalibrator(arguments.methods or "auto", **inference(arguments))
     with collect_warnings() as notes:
         recalibrator.fit(found, task=task)
     sample = found.pooled if isinstance(found, Segments) else found
@@ -111,9 +105,6 @@ def _check_weights(found: Sample | Segments) -> None:
 
 def run_apply(arguments: argparse.Namespace) -> int:
     """Apply the map to the file."""
-    need_pyarrow()
-    from rainproof.io.rows import append_columns  # which imports PyArrow
-
     recalibrator: Recalibrator = load_kind(arguments.map, "recalibrator")
     names = recalibrator._by or ()
     by = columns_of(names if arguments.by is None else arguments.by, names)
@@ -136,15 +127,7 @@ def run_apply(arguments: argparse.Namespace) -> int:
         sums["unknown"] += sum(new.values())
         return value
 
-    with shown_progress(sys.stderr, quiet=arguments.quiet) as progress:
-        rows = append_columns(
-            arguments.file,
-            arguments.output,
-            by=by,
-            new_columns={column: compute},
-            progress=progress,
-            **rewriting(arguments),
-        )
+    rows = copy_with({column: compute}, arguments, by=by)
     if not arguments.quiet:
         done, missing = sums["rows"], rows - sums["rows"]
         means = f", mean {sums['before'] / done:.4g} before and {sums['after'] / done:.4g} after" if done else ""
