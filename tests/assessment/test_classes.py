@@ -125,6 +125,11 @@ def test_verdicts(overconfident):
     good = assess(*rows(1500, 1.0, 1), n_resamples=199)
     assert (good.grade, good.rejected, good.verdict.rule) == ("use", (), "as is")
     assert "Use them. 1,500 rows show no clear sign of miscalibration in any of 3 classes." in str(good)
+    for task in (None, TASK):
+        with pytest.warns(rainproof.FewRowsWarning):
+            two = assess([0, 1], [[0.9, 0.05, 0.05], [0.0, 1.0, 0.0]], task=task, n_resamples=19)
+        assert (two.grade, two.skill.value) == ("unknown", 1)
+        assert two.skill.low < 0
     with pytest.warns(rainproof.FewRowsWarning):
         few = assess(*rows(12, 1.0, 2), n_resamples=19)
     assert few.log_loss_gain is None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.public import PUBLIC
 
 import rainproof
 
@@ -98,16 +100,44 @@ def test_two_columns_are_the_event_to_the_bit():
         rainproof.Sample([0], [[0.1, 0.2]], pos_label=1)
 
 
+TAKEN = {"assess", "class_guarantee", "measure_classes", "swap_regret"}
+MORE = {"compare": {"y_prob_b": P}, "switch_guarantee": {"p_new": P}, "find_threshold": {"recall": 0.9}}
+OF_ONE_EVENT = {
+    name: function
+    for name, function in PUBLIC.items()
+    if inspect.isfunction(function) and next(iter(inspect.signature(function).parameters), "") == "y_true"
+    if name not in TAKEN
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE_EVENT)
+def test_a_function_takes_several_classes_or_says_what_to_do(name):
+    function, more = OF_ONE_EVENT[name], MORE.get(name, {})
+    with pytest.raises(rainproof.InputError, match="has 4 classes, but this is about one event: choose a class"):
+        function(Y, P, **more)
+    if name not in ("compare", "grade_table", "switch_guarantee"):  # which take no such sample
+        with pytest.raises(rainproof.InputError, match="the sample has 4 classes, but this is about one event"):
+            function(rainproof.Sample(Y, P), **more)
+
+
 def test_what_is_about_one_event_refuses_several_classes():
     sample = rainproof.Sample(Y, P)
     for call in (
-        lambda: rainproof.soft_binned_cdl(Y, P),
-        lambda: rainproof.guarantee(sample),
         lambda: rainproof.calibration_test(Y, P.tolist()),
         lambda: rainproof.Accumulator().update(Y, P),
+        lambda: rainproof.assess_many(Y, {"a": P, "b": P}),
     ):
         with pytest.raises(rainproof.InputError, match="has 4 classes, but this is about one event: choose a class"):
             call()
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'compress': choose a class, sample\[label\], or sample.top"
+    ):
+        sample.compress(16)
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
+        _ = sample.nothing
+    task = rainproof.DecisionTask.from_cost_matrix(1 - np.eye(4))
+    with pytest.raises(rainproof.InputError, match=r"of several classes use task.best_response"):
+        rainproof.decisions.decide(P, task)
     for option in ({"by": Y}, {"pos_label": 1}, {"fractional": True}):
         with pytest.raises(rainproof.InputError, match="is for predictions of one event; y_prob has 4 classes"):
             rainproof.Sample(Y, P, **option)

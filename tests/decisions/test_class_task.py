@@ -110,7 +110,9 @@ def test_what_is_refused():
         "task must have a payoff for each of 4 classes; it has 3": lambda: rainproof.swap_regret(*four, task),
         "y_prob must have a column for each class of the task, 3": lambda: rainproof.swap_regret(y > 1, p[:, 0], task),
         "several classes have swap regret by action": lambda: rainproof.swap_regret(y, p, task, per="prediction"),
-        "task must be about one event here; it has several classes": lambda: rainproof.RoundingPolicy(task, 8),
+        "task must be about one event here: of several classes use task.best_response": lambda: (
+            rainproof.RoundingPolicy(task, 8)
+        ),
         "has 3 classes, but this is about one event": lambda: rainproof.swap_regret(y, p, DecisionTask.threshold(0.2)),
         "pos_label is for predictions of one event": lambda: rainproof.swap_regret(y, p, task, pos_label=1),
         "abstain must be a finite cost": lambda: DecisionTask.from_cost_matrix(1 - np.eye(3), abstain=np.inf),

@@ -415,15 +415,16 @@ def _skill(sample: ClassSample, prob: Floats, task: ClassTask | None, level: flo
         recall = np.bincount(which, sample.mass * hit, len(rate)) / np.maximum(rate * sample.total_weight, 1e-300)
         value = float(recall[some].sum() - 1) / (len(some) - 1)
         adds = (hit - recall[which]) / rate[which] / (len(some) - 1)
+        possible = np.stack([-recall[some], 1 - recall[some]]) / rate[some] / (len(some) - 1)
     else:
-        matrix = task.matrix
-        paid, fixed = matrix[task._best(prob), which], matrix[int((matrix @ rate).argmax()), which]
-        most = float(influence.share @ (matrix.max(axis=0)[which] - fixed))
+        matrix = task.matrix - task.matrix[int((task.matrix @ rate).argmax())]  # over the best fixed action
+        paid, best = matrix[task._best(prob), which], matrix.max(axis=0)
+        most = float(influence.share @ best[which])
         if not most > 0:
             return None
-        value = float(influence.share @ (paid - fixed)) / most
-        adds = ((paid - fixed) - value * (matrix.max(axis=0)[which] - fixed)) / most
-    ends = (float(adds.min()), float(adds.max()))
+        value = float(influence.share @ paid) / most
+        adds, possible = (paid - value * best[which]) / most, (matrix - value * best) / most
+    ends = (float(possible.min()), float(possible.max()))
     return influence.interval(value, adds, ends, level).within(-np.inf, 1.0)
 
 

@@ -100,7 +100,8 @@ class ClassSample(Mapping[Any, Sample]):
 
     def __getattr__(self, name: str) -> Any:
         if name not in _OF_TOP_LABEL:
-            raise AttributeError(f"a ClassSample has no attribute {name!r}")
+            which = ": choose a class, sample[label], or sample.top_label" * hasattr(Sample, name)
+            raise AttributeError(f"a ClassSample has no attribute {name!r}{which}")
         return getattr(self.top_label, name)
 
     def __getitem__(self, label: Any) -> Sample:

@@ -906,7 +906,9 @@ class QuadraticTask(DecisionTask):
 def check_task(task: object) -> DecisionTask:
     """Accept a task about one event."""
     if getattr(task, "task", None) == "classes":
-        raise InputError(f"task must be about one event here; it has several classes: {task!r}")
+        raise InputError(
+            f"task must be about one event here: of several classes use task.best_response; it is {task!r}"
+        )
     if not isinstance(task, DecisionTask):
         raise InputError(f"task must be a DecisionTask; it is {task!r}")
     return task

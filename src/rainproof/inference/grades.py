@@ -11,7 +11,7 @@ from scipy.special import betainc, betaincinv
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.door import check_aligned, check_probabilities, code_labels
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample
+from rainproof.core.sample import as_sample
 from rainproof.core.text import aligned, percent, rows, short
 from rainproof.errors import InputError
 from rainproof.inference.options import check_share
@@ -147,7 +147,7 @@ def grade_table(
     check_aligned(("y_true", y_true), ("y_prob", y_prob), ("by", by), ("trials", trials))
     prob = np.atleast_1d(np.array(check_probabilities(y_prob, "y_prob"), np.float64))
     if trials is None:
-        sample = Sample(y_true, prob, pos_label=pos_label)
+        sample = as_sample(y_true, prob, pos_label=pos_label)
         events, n = np.asarray(sample.y_true, np.int64), np.ones(len(prob), np.int64)
     elif pos_label is not None:
         raise InputError("pos_label names a label of rows; with trials, y_true is a number of events")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
+from rainproof.core.classes import ClassSample
 from rainproof.core.door import check_probabilities
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample, as_sample, with_rate
@@ -218,7 +219,7 @@ def net_benefit(
     if not named:
         raise InputError("y_prob must name at least one model; it is empty")
     columns: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
-    if isinstance(y_true, Sample) and not y_true.forecasts:
+    if isinstance(y_true, Sample | ClassSample) and not getattr(y_true, "forecasts", ()):
         sample = as_sample(y_true, named["forecast"], **columns, base_rate=base_rate)
         models = {"forecast": Influence.of(sample, pool=False)}
     else:
