@@ -454,7 +454,7 @@ def segment(label, n=100, *, flagged=False, small=False):
 
 
 def segment_table(*rows):
-    return SegmentTable(by=("season",), fdr=0.05, interval_level=0.95, min_rows=30, pooled_value=0.1, rows=rows)
+    return SegmentTable(by=("season",), fdr=0.05, min_rows=30, pooled_value=0.1, rows=rows)
 
 
 def test_segments_in_a_line_and_in_a_table():
@@ -584,7 +584,7 @@ def test_segments_that_are_all_on_one_side_are_said_to_be():
         Segment(key=(name,), n=60, share=0.5, mean_prediction=said, event_rate=0.3, value=0.1, small=True)
         for name, said in (("a", 0.5), ("b", 0.4))
     ]
-    table = SegmentTable(by=("s",), fdr=0.05, interval_level=None, min_rows=100, pooled_value=0.1, rows=tuple(segments))
+    table = SegmentTable(by=("s",), fdr=0.05, min_rows=100, pooled_value=0.1, rows=tuple(segments))
     said = words.segments(table)
     assert said == "2 segments have too few rows to be tested. In all 2 they say more than happened."
     mixed = replace(table, rows=(segments[0], replace(segments[1], mean_prediction=0.2)))

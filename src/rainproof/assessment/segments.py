@@ -18,12 +18,10 @@ from rainproof.core.text import aligned
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import FewRowsWarning, RainproofWarning
 from rainproof.inference.guarantees import Guarantee, guarantee
-from rainproof.inference.intervals import confidence_interval
 from rainproof.inference.segments import adjusted, segment_tests
 from rainproof.inference.tests import grouped_p_value
 from rainproof.measures.scdl import soft_binned_cdl
 
-_INTERVALS = 50  # segments that get an interval: as many as a reader looks at
 _BOUNDED = 500  # segments that get a guarantee
 
 
@@ -46,12 +44,9 @@ class Segment(Result):
         The largest loss of any decision that acts on the probabilities as they are, against any monotone recalibration:
         on the segment's rows, and in its population at most, at ``1 - fdr`` confidence for each segment by itself. None
         for small segments, and beyond the 500 with the smallest p-values.
-    null_mean : float or None
-        The mean SCDL of a perfectly calibrated forecast; this and the next four are None for small segments.
-    low, high : float or None
-        The interval of SCDL, at the table's `interval_level`; also None where no interval was computed.
     p_value, q_value : float or None
         Of the test of perfect calibration, by itself; and the smallest false discovery rate that flags the segment.
+        None for small segments. `segment_tests` also has intervals of SCDL.
     cost, cost_without : float or None
         The cost per case of the user's own decision on the segment's rows: acting on the forecast as it is, and
         without a forecast (the better of always and never acting). None without a decision that has a list of actions.
@@ -71,9 +66,6 @@ class Segment(Result):
     value: float
     loss: float | None = None
     loss_bound: float | None = None
-    null_mean: float | None = None
-    low: float | None = None
-    high: float | None = None
     p_value: float | None = None
     q_value: float | None = None
     cost: float | None = None
@@ -101,8 +93,6 @@ class SegmentTable(Result):
         The names of the columns that segment the rows.
     fdr : float
         The false discovery rate: the expected share of calibrated segments among those flagged is at most this.
-    interval_level : float or None
-        The confidence level of each interval: on average at most a share `fdr` of the intervals shown miss.
     min_rows : int
         Segments with fewer rows are not tested.
     pooled_value : float
@@ -117,7 +107,6 @@ class SegmentTable(Result):
 
     by: tuple[str, ...]
     fdr: float
-    interval_level: float | None
     min_rows: int
     pooled_value: float
     rows: tuple[Segment, ...]
@@ -166,11 +155,10 @@ def judge_segments(
     """
     of_shares = next(iter(segments.values()))._second is not None
     if of_shares:
-        columns, level = _tests_of_shares(segments, fdr, rng, step)
+        columns = _tests_of_shares(segments, step)
     else:
-        tests = segment_tests(segments, fdr=fdr, intervals=_INTERVALS, rng=rng, progress=lambda *_: step())
-        names = ("value", "null_mean", "low", "high", "p_value", "q_value")
-        columns, level = {name: getattr(tests, name) for name in names}, tests.interval_level
+        tests = segment_tests(segments, fdr=fdr, rng=rng, progress=lambda *_: step())
+        columns = {name: getattr(tests, name) for name in ("value", "p_value", "q_value")}
     losses = _losses(segments, columns["p_value"], 1 - fdr, within)
     rows = []
     for k, (key, sample) in enumerate(segments.items()):
@@ -193,34 +181,19 @@ def judge_segments(
                 **numbers,
             )
         )
-    return SegmentTable(
-        by=segments.by, fdr=fdr, interval_level=level, min_rows=FEW_ROWS, pooled_value=value, rows=tuple(rows)
-    )
+    return SegmentTable(by=segments.by, fdr=fdr, min_rows=FEW_ROWS, pooled_value=value, rows=tuple(rows))
 
 
-def _tests_of_shares(
-    segments: Segments, fdr: float, rng: np.random.Generator, step: Callable[[], None]
-) -> tuple[dict[str, Floats], float | None]:
-    """Bound the p-value of each segment: outcomes that are shares of the event cannot be redrawn as 0 or 1.
-
-    Returns columns by the name of the field of a segment, and the level of the intervals.
-    """
-    value, p_value, low, high = np.full((4, len(segments)), np.nan)
-    keys = list(segments)
+def _tests_of_shares(segments: Segments, step: Callable[[], None]) -> dict[str, Floats]:
+    """Bound the p-value of each segment: outcomes that are shares of the event cannot be redrawn as 0 or 1."""
+    value, p_value = np.full((2, len(segments)), np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RainproofWarning)  # about single segments
         for k, sample in enumerate(segments.values()):
             value[k] = soft_binned_cdl(sample)
             p_value[k] = grouped_p_value(sample) if sample.n >= FEW_ROWS else np.nan
             step()
-        tested = int(np.isfinite(p_value).sum())
-        shown = min(_INTERVALS, tested)
-        level = 1 - fdr * shown / max(1, tested)
-        for k, stream in zip(np.argsort(p_value, kind="stable").tolist(), rng.spawn(shown), strict=False):
-            found = confidence_interval(segments[keys[k]], confidence_level=level, rng=stream)
-            low[k], high[k] = found.low, found.high
-    columns = {"value": value, "low": low, "high": high, "p_value": p_value, "q_value": adjusted(p_value, "bh")}
-    return columns, level if shown else None
+    return {"value": value, "p_value": p_value, "q_value": adjusted(p_value, "bh")}
 
 
 def _losses(

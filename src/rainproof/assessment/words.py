@@ -475,9 +475,9 @@ def _within_capacity(e: Evidence, task: TaskResult, rule: Rule, capacity: float)
         flags = f"That flags {share(task.acted[rule])} of the cases, less than your capacity of {most}"
         return f"act wherever it pays by the probabilities. {flags}."
     worth = _one_more(e, task)
-    better = "recalibrated " * (rule not in worth or rule is Rule.RECALIBRATED)
-    gain = money(worth.get(rule, worth.get(Rule.RECALIBRATED, 0.0)))
-    more = f"One more case would gain about {gain}, by the {better}probabilities"
+    by = rule if rule in worth else Rule.RECALIBRATED
+    better = "recalibrated " * (by is Rule.RECALIBRATED)
+    more = f"One more case would gain about {money(worth[by])}, by the {better}probabilities"
     which = "with the highest probabilities"
     if isinstance(task.task, CaseTask):
         formula = "the probability times what a miss costs, less 1 minus the probability times what a false alarm costs"
