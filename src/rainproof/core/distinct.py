@@ -60,6 +60,11 @@ class DistinctTable(Frozen):
             prob=mean_prediction(cells.m, occupied, rise, negative + positive), negative=negative, positive=positive
         )
 
+    def occupied(self) -> DistinctTable:
+        """Return the entries that have some weight."""
+        some = self.negative + self.positive > 0
+        return self if some.all() else DistinctTable(self.prob[some], self.negative[some], self.positive[some])
+
     def by_outcome(self) -> Floats:
         """Return the weight without and with the event, one row per prediction."""
         return np.stack([self.negative, self.positive], axis=1)

@@ -407,32 +407,24 @@ def swap_regret(
     """
     if isinstance(y_prob, DecisionTask):
         raise InputError("y_prob is a task: with a Sample, pass it by name, swap_regret(sample, task=task)")
+    columns: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label, "base_rate": base_rate}
     if isinstance(task, ClassTask):
-        columns = {"sample_weight": sample_weight, "pos_label": pos_label, "base_rate": base_rate}
-        return _of_classes(y_true, y_prob, task, per, response, columns)
-    task = check_task(task)
-    if per not in ("action", "prediction"):
-        raise InputError(f"per must be 'action' or 'prediction'; it is {per!r}")
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
-    sample = task._beside(sample, ("y_true", y_true), ("y_prob", y_prob))
-    value, swaps = task._swaps(sample, per, response)
+        if per != "action" or response is not None:
+            raise InputError("several classes have swap regret by action of the best response: omit per and response")
+        several = as_classes(y_true, y_prob, **columns)
+        if several is None:
+            raise InputError(f"y_prob must have a column for each class of the task, {len(task.payoffs[0])}")
+        sample, (value, swaps) = several.top_label, task._swaps(several)
+    else:
+        task = check_task(task)
+        if per not in ("action", "prediction"):
+            raise InputError(f"per must be 'action' or 'prediction'; it is {per!r}")
+        sample = task._beside(as_sample(y_true, y_prob, **columns), ("y_true", y_true), ("y_prob", y_prob))
+        value, swaps = task._swaps(sample, per, response)
     in_units = value * task.scale
     return SwapRegret(
         value=value, in_units=in_units, swaps=swaps, per=per, task=task, n=sample.n, weighted=sample._weighted
     )
-
-
-def _of_classes(y_true: Any, y_prob: Any, task: ClassTask, per: Per, response: Any, columns: Any) -> SwapRegret:
-    """The swap regret of a decision about several classes."""
-    if per != "action" or response is not None:
-        raise InputError("several classes have swap regret by action of the best response: omit per and response")
-    sample = as_classes(y_true, y_prob, **columns)
-    if sample is None:
-        raise InputError(f"y_prob must have a column for each class of the task, {len(task.payoffs[0])}")
-    value, swaps = task._swaps(sample)
-    weighted = sample.top_label._weighted
-    in_units = value * task.scale
-    return SwapRegret(value=value, in_units=in_units, swaps=swaps, per=per, task=task, n=sample.n, weighted=weighted)
 
 
 def _show(action: str | float) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import check_grid, split, sum_on_grid
 from rainproof.core.curve import SwapCurve, Swaps, check_swaps
+from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions.values import value_at
@@ -321,24 +322,25 @@ def _curves(
     """Return a function that redraws outcomes and evaluates everything: one resample a row."""
     prob, weight, coin = atoms.distinct, atoms.weight, atoms.coin(atoms.prob)
     bin_places, grid_places = (placed(prob, None, m, True) for m in (bins, grid or bins))
-    bin_weight, grid_weight = (on_grid(places, weight[None])[0] for places in (bin_places, grid_places))
     multiples = np.arange((grid or 0) + 1) / (grid or 1)
+
+    def tables(at: Floats, weights: Floats, events: NDArray[Any]) -> list[DistinctTable]:
+        return [drawn_table(at, *pair) for pair in zip(np.broadcast_to(weights, events.shape), events, strict=True)]
 
     def some(stream: Rng, times: int) -> Floats:
         drawn = [atoms.redraw(stream, coin) for _ in range(times)]
         positive = np.stack([draw.positive for draw in drawn])
-        each, each_grid, each_bin = np.stack([weight] * times), np.stack([grid_weight] * times), bin_weight
+        each = weight[None]
         if drawn[0].weight is not None:  # it depends on the outcomes
             each = np.stack([np.asarray(draw.weight) for draw in drawn])
-            each_grid, each_bin = (on_grid(places, each) for places in (grid_places, bin_places))
-        rows = rounded = [drawn_table(prob, *pair) for pair in zip(each, positive, strict=True)]
+        rows = rounded = tables(prob, each, positive)
         if grid is not None:
-            sums = on_grid(grid_places, positive)
-            rounded = [drawn_table(multiples, *pair) for pair in zip(each_grid, sums, strict=True)]
+            rounded = tables(multiples, on_grid(grid_places, each), on_grid(grid_places, positive))
         regret = [np.maximum(*SwapCurve.from_table(table, swaps)._sweep(mu)[1:]) for table in rounded]
         value = [value_at(table, mu) for table in rows]
+        held = on_grid(bin_places, each)
         with np.errstate(invalid="ignore"):  # there are no rows in some bins
-            rates = np.where(each_bin > 0, on_grid(bin_places, positive) / each_bin, np.nan)
+            rates = np.where(held > 0, on_grid(bin_places, positive) / held, np.nan)
         return np.concatenate([regret, value, rates], axis=1)
 
     return some

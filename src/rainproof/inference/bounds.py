@@ -237,10 +237,7 @@ def _pooled_squares(sample: Sample, table: DistinctTable) -> Floats:
 
 def _rising_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats) -> Floats:
     """Both limits, at the thresholds, of the regret curve against all monotone recalibrations."""
-    table = DistinctTable(prob, negative, positive)
-    some = negative + positive > 0
-    if not some.all():  # a row whose weight is charged away in full counts for nothing
-        table = DistinctTable(prob[some], negative[some], positive[some])
+    table = DistinctTable(prob, negative, positive).occupied()  # without rows whose weight is charged away in full
     return np.stack(limits(table.prob, table.negative, table.positive, isotonic(table), mu, 1.0))
 
 

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from rainproof.core.result import Result
 from rainproof.core.sample import REFUSED, Sample, as_paired, with_rate
 from rainproof.errors import InputError
-from rainproof.inference import options
+from rainproof.inference import intervals, options
 from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import weighted_sums
-from rainproof.inference.intervals import ENOUGH_ROWS, Ends, basic_ends, confidence_interval, no_ends, repeats_often
+from rainproof.inference.intervals import ConfidenceInterval, Ends
 from rainproof.inference.resampling import as_resampler, draw_batches, drawn_together, each_time
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic
 from rainproof.measures.scores import LOSSES
@@ -183,25 +183,32 @@ def compare(
         a, b = (both[name] for name in both.forecasts)
     value_a, value_b = float(statistic.function(a)), float(statistic.function(b))
     if statistic.bounded:
-        if statistic.pools and not all(repeats_often(sample, as_resampler(sample)) for sample in (a, b)):
+        if statistic.pools and not all(intervals.repeats_often(sample, as_resampler(sample)) for sample in (a, b)):
             raise InputError(  # the value on a sample need not come close to that of the population
-                f"measure must not be {statistic.name!r} with fewer than {ENOUGH_ROWS} rows per distinct prediction: "
-                "its bias does not vanish there; use 'brier_score', 'soft_binned_cdl' or 'binned_calibration_error'"
+                f"measure must not be {statistic.name!r} with fewer than {intervals.ENOUGH_ROWS} rows per distinct "
+                "prediction: its bias does not vanish there; use 'brier_score', 'soft_binned_cdl' or "
+                "'binned_calibration_error'"
             )
         size = options.interval_resamples(n_resamples, (1 - confidence_level) / 4)
         smallest = 4 / (size + 1)
     else:
         size = 999 if n_resamples is None else options.check_resamples(n_resamples)
         smallest = 2 / (size + 1)
-    ends: Ends = no_ends
+    ends: Ends = intervals.no_ends
     if math.isfinite(value_a - value_b):
         if statistic.bounded:
-            ends = _both(a, b, measure, confidence_level, size, generator, progress)
+            level = (1 + confidence_level) / 2
+            found = []
+            for before, sample in ((0, a), (size, b)):
+                told = None if progress is None else partial(options.shifted, progress, before, 2 * size)
+                drawn: dict[str, Any] = {"n_resamples": size, "rng": generator, "progress": told}
+                found.append(intervals.confidence_interval(sample, measure=measure, confidence_level=level, **drawn))
+            ends = partial(_both, *found)
         else:
             one, units = (_together if paired else _apart)(a, b, statistic)
             draws = np.sort(draw_batches(each_time(one), size, generator, progress, threads=statistic.threads)[:, 0])
             if units > 1 and np.isfinite(draws).all():
-                ends = partial(basic_ends, value_a - value_b, draws, _student(units))
+                ends = partial(intervals.basic_ends, value_a - value_b, draws, _student(units))
     low, high = ends(confidence_level)
     return Comparison(
         difference=value_a - value_b,
@@ -221,34 +228,11 @@ def compare(
     )
 
 
-def _both(
-    a: Sample,
-    b: Sample,
-    measure: str | Measuring,
-    confidence_level: float,
-    size: int,
-    rng: options.Rng,
-    progress: options.Progress | None,
-) -> Ends:
+def _both(a: ConfidenceInterval, b: ConfidenceInterval, level: float) -> tuple[float, float]:
     """The ends of the difference by those of each, which hold both at once."""
-    found = [
-        confidence_interval(
-            sample,
-            measure=measure,
-            confidence_level=(1 + confidence_level) / 2,
-            n_resamples=size,
-            rng=rng,
-            progress=None if progress is None else partial(options.shifted, progress, before, 2 * size),
-        )
-        for sample, before in ((a, 0), (b, size))
-    ]
-
-    def ends(level: float) -> tuple[float, float]:
-        one, other = (interval.at((1 + level) / 2) for interval in found)
-        low, high = one.low - other.high, one.high - other.low
-        return (low, high) if low <= high else no_ends(level)  # NaN
-
-    return ends
+    one, other = (interval.at((1 + level) / 2) for interval in (a, b))
+    low, high = one.low - other.high, one.high - other.low
+    return (low, high) if low <= high else intervals.no_ends(level)  # NaN
 
 
 def _together(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[options.Rng], list[float]], int]:

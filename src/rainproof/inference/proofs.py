@@ -590,9 +590,7 @@ def _correction(
     """The task that gains most by a map, and what the map makes of each cell."""
     edges = rows.edges
     middle = np.append((edges[1:] + edges[:-1]) / 2, 1.0)
-    negative, positive = sums[::2], sums[1::2]
-    some = negative + positive > 0
-    value = np.clip(fit(DistinctTable(middle[some], negative[some], positive[some]))(middle), 0.0, 1.0)
+    value = np.clip(fit(DistinctTable(middle, sums[::2], sums[1::2]).occupied())(middle), 0.0, 1.0)
     new = (np.searchsorted(edges, value, "right") - 1).astype(np.int32)
     old, outcome = _slots(len(edges))
     lost = sum_cells(old, new[old], outcome.view(np.uint8), sums, len(edges) - 1)

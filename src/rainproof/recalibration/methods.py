@@ -31,45 +31,37 @@ def _rate(table: DistinctTable) -> float:
     return float((positive + 0.5) / (total + 1))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LogisticCurves:
-    """The logistic function of combinations of ``log p``, ``-log(1 - p)`` and 1, one for each row of coefficients.
+def _columns(p: Floats, low: float, high: float) -> Floats:
+    """``log p``, ``-log(1 - p)`` and 1, which curves are combinations of.
 
-    Predictions outside [low, high], the range of those that are neither 0 nor 1, are moved to half of `low` and half of
-    ``1 - high`` at most.
+    Predictions outside [low, high] are moved to half of `low` and half of ``1 - high`` at most.
     """
+    p = np.clip(p, max(low / 2, _NEAREST), 1 - max((1 - high) / 2, _NEAREST))
+    return np.stack([np.log(p), -np.log1p(-p), np.ones_like(p)])
 
-    coefficients: Floats
-    low: float
-    high: float
 
-    def apply(self, p: Floats) -> Floats:
-        """Return the values, by curve and prediction."""
-        return expit(self.coefficients @ self._columns(p))
+def _inner(prob: Floats) -> tuple[float, float]:
+    """The range of the predictions that are neither 0 nor 1."""
+    inside = prob[(prob > 0) & (prob < 1)]
+    return (float(inside[0]), float(inside[-1])) if len(inside) else (0.5, 0.5)
 
-    def _columns(self, p: Floats) -> Floats:
-        p = np.clip(p, max(self.low / 2, _NEAREST), 1 - max((1 - self.high) / 2, _NEAREST))
-        return np.stack([np.log(p), -np.log1p(-p), np.ones_like(p)])
 
-    @classmethod
-    def fit(cls, prob: Floats, weight: Floats, slopes: Floats) -> LogisticCurves:
-        """Fit a curve to each of several tables of the same predictions.
+def _coefficients(prob: Floats, weight: Floats, slopes: Floats) -> Floats:
+    """Fit a logistic function of combinations of `_columns` to each of several tables of the same predictions.
 
-        Coefficients are combinations of the rows of `slopes`, with a normal prior around the identity, with a standard
-        deviation of 4. `weight` has the number of rows by table, outcome and prediction.
-        """
-        some = weight.any(axis=(0, 1))
-        prob, weight = prob[some], weight[:, :, some]
-        inside = prob[(prob > 0) & (prob < 1)]
-        low, high = (float(inside[0]), float(inside[-1])) if len(inside) else (0.5, 0.5)
-        x, pooled = _pooled(cls(np.zeros(3), low, high)._columns(prob), weight)
-        x, centre = slopes @ x, np.sign(slopes[:, 0] + slopes[:, 1])
-        beta = _newton(x, pooled.sum(axis=0, keepdims=True), centre, centre[None], _PRIOR)
-        coefficients = (_newton(x, pooled, centre, beta, _PRIOR) if len(weight) > 1 else beta) @ slopes
-        falls = (coefficients[:, :2] < 0).any(axis=1)
-        if len(slopes) > 2 and falls.any():  # not monotone: one slope for both
-            coefficients[falls] = cls.fit(prob, weight[falls], _ONE_SLOPE).coefficients
-        return cls(coefficients, low, high)
+    Coefficients are combinations of the rows of `slopes`, with a normal prior around the identity, with a standard
+    deviation of 4. `weight` has the number of rows by table, outcome and prediction.
+    """
+    some = weight.any(axis=(0, 1))
+    prob, weight = prob[some], weight[:, :, some]
+    x, pooled = _pooled(_columns(prob, *_inner(prob)), weight)
+    x, centre = slopes @ x, np.sign(slopes[:, 0] + slopes[:, 1])
+    beta = _newton(x, pooled.sum(axis=0, keepdims=True), centre, centre[None], _PRIOR)
+    found: Floats = (_newton(x, pooled, centre, beta, _PRIOR) if len(weight) > 1 else beta) @ slopes
+    falls = (found[:, :2] < 0).any(axis=1)
+    if len(slopes) > 2 and falls.any():  # not monotone: one slope for both
+        found[falls] = _coefficients(prob, weight[falls], _ONE_SLOPE)
+    return found
 
 
 _ONE_SLOPE = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
@@ -78,8 +70,9 @@ LOGISTIC = {"logistic": _ONE_SLOPE, "beta": np.eye(3), "temperature": _ONE_SLOPE
 
 
 def _logistic(table: DistinctTable, name: str) -> PiecewiseMap:
-    curve = LogisticCurves.fit(table.prob, np.stack([table.negative, table.positive])[None], LOGISTIC[name])
-    return PiecewiseMap.tabulate(lambda p: curve.apply(p)[0], (), max(curve.low, _NEAREST), curve.high)
+    low, high = _inner(table.prob)
+    (found,) = _coefficients(table.prob, np.stack([table.negative, table.positive])[None], LOGISTIC[name])
+    return PiecewiseMap.tabulate(lambda p: expit(found @ _columns(p, low, high)), (), max(low, _NEAREST), high)
 
 
 def _pooled(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
@@ -212,14 +205,11 @@ def fitted_values(methods: Sequence[str], prob: Floats, weight: Floats) -> Float
     outcome and prediction.
     """
     found = np.empty((len(methods), len(weight), len(prob)))
-    tables = [
-        DistinctTable(prob[some], negative[some], positive[some])
-        for negative, positive in weight
-        for some in [negative + positive > 0]
-    ]
+    tables = [DistinctTable(prob, *outcomes).occupied() for outcomes in weight]
+    x = _columns(prob, *_inner(prob[weight.any(axis=(0, 1))]))
     for value, name in zip(found, methods, strict=True):
         if name in LOGISTIC:
-            value[:] = LogisticCurves.fit(prob, weight, LOGISTIC[name]).apply(prob)
+            value[:] = expit(_coefficients(prob, weight, LOGISTIC[name]) @ x)
         else:
             value[:] = [_SHAPES[name](table).apply(prob) for table in tables]
     return found

@@ -295,7 +295,8 @@ class Recalibrator(Saved):
             sample_weight = None
         elif labels is not None:
             raise InputError("labels are for predictions with a column for each class; p has one column")
-        self._fit(selection.read_rows(p, y, sample_weight, pos_label, groups, by, base_rate))
+        columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
+        self._fit(selection.read_rows(p, y, columns, base_rate))
         return self
 
     def _fit(self, rows: Sample | Segments, *, hold_out: bool | None = None) -> Division | None:

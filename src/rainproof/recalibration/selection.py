@@ -64,23 +64,16 @@ class Division:
 
     def table(self) -> DistinctTable:
         """The rows of all folds, for a method to fit."""
-        negative, positive = self.weight.sum(axis=0)
-        some = negative + positive > 0
-        return DistinctTable(self.prob[some], negative[some], positive[some])
+        return DistinctTable(self.prob, *self.weight.sum(axis=0)).occupied()
 
 
 def read_rows(
-    p: ArrayLike | Sample | Segments,
-    y: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    pos_label: Any,
-    groups: ArrayLike | None,
-    by: ArrayLike | Mapping[str, ArrayLike] | None,
-    base_rate: BaseRate | None = None,
+    p: ArrayLike | Sample | Segments, y: ArrayLike | None, columns: Mapping[str, Any], base_rate: BaseRate | None
 ) -> Sample | Segments:
     """Check the arguments of `Recalibrator.fit`; the rows of segments are divided with all others."""
     if isinstance(p, Segments | Sample):
-        if y is not None or sample_weight is not None or pos_label is not None:
+        groups, by = columns["groups"], columns["by"]
+        if y is not None or columns["sample_weight"] is not None or columns["pos_label"] is not None:
             raise InputError(f"a {type(p).__name__} holds outcomes, weights and labels already: pass it alone")
         if (isinstance(p, Segments) or p.grid is not None) and (groups is not None or by is not None):
             raise InputError("groups and by need rows: a compressed sample does not keep them")
@@ -93,7 +86,6 @@ def read_rows(
         raise InputError("y is missing: pass p and y, or one Sample")
     else:
         names = ColumnNames(label="y", prob="p")
-        columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
         sample = as_sample(y, p, **columns, names=names, base_rate=base_rate, rates=True)
     return sample.by_segment() if isinstance(sample, Sample) and sample._segments is not None else sample
 
