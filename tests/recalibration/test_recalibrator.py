@@ -24,7 +24,7 @@ def draw(n, seed=0, power=1.5):
 
 def read(p, y, **options):
     names = ("sample_weight", "pos_label", "groups", "by")
-    return read_rows(p, y, *(options.get(name) for name in names))
+    return read_rows(p, y, {name: options.get(name) for name in names}, None)
 
 
 @pytest.fixture(scope="module")

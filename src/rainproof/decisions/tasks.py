@@ -455,7 +455,6 @@ def match_outcomes(action: NDArray[Any], y: ArrayLike) -> NDArray[Any]:
 
 
 _BLOCK = 1 << 16  # predictions that a response is asked for together
-_NAMED = 1 << 15  # rows whose actions are named together: what is made for them stays in the second cache
 _SURE = 1e-9  # how far from 1 the probabilities of a response may add up
 _ROUNDING = 8 * np.finfo(np.float64).eps  # a gain below this share of the terms it is the difference of is rounding
 
@@ -549,12 +548,7 @@ class FiniteTask(DecisionTask):
         return self.best_index(p).astype(np.uint8 if len(self.actions) <= 256 else np.intp)
 
     def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
-        labels = np.array(self.actions)
-        out = np.empty(len(choices), labels.dtype)
-        for start in range(0, len(choices), _NAMED):
-            block = slice(start, start + _NAMED)
-            np.take(labels, choices[block], out=out[block], mode="clip")  # checked already; 'raise' would copy
-        return out
+        return np.take(np.array(self.actions), choices, mode="clip")  # which are checked already
 
     def _swaps(self, sample: Sample, per: Per, response: Any) -> tuple[float, tuple[ActionSwap, ...]]:
         """Find the best replacement of each action taken, or of each group: those that save anything."""
