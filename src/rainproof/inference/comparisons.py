@@ -203,7 +203,7 @@ def compare(
                 told = None if progress is None else partial(options.shifted, progress, before, 2 * size)
                 drawn: dict[str, Any] = {"n_resamples": size, "rng": generator, "progress": told}
                 found.append(intervals.confidence_interval(sample, measure=measure, confidence_level=level, **drawn))
-            ends = partial(_both, *found)
+            ends = partial(_both, found[0], found[1])
         else:
             one, units = (_together if paired else _apart)(a, b, statistic)
             draws = np.sort(draw_batches(each_time(one), size, generator, progress, threads=statistic.threads)[:, 0])
