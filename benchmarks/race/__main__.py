@@ -14,7 +14,7 @@ import time
 import warnings
 from pathlib import Path
 
-from benchmarks.race import pages
+from benchmarks.race import calls, pages
 from benchmarks.race.parts import say
 
 ROOT = Path(__file__).parents[2]
@@ -44,6 +44,7 @@ def main(arguments: list[str] | None = None) -> None:
         blocks = options.blocks or (1 if options.quick else part.blocks)
         if not part.measure(options.results, blocks=blocks, quick=options.quick, until=until):
             say(f"{name}: stopped, as the time is over; the same command goes on from here")
+    calls.close()
     pages.write(options.results, options.docs)
 
 

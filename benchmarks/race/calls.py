@@ -9,6 +9,7 @@ import io
 import logging
 import os
 import pickle
+import resource
 import subprocess
 import sys
 import time
@@ -95,12 +96,21 @@ def _there_or_here(contestant: Contestant, kind: str, *arguments: Any) -> Any:
             return KINDS[kind](contestant.name, *arguments)
         except Exception as error:
             raise CallError(f"{type(error).__name__}: {error}") from error
-    return _server(program).ask(kind, contestant.name, *arguments)
+    if program not in _SERVERS:
+        _SERVERS[program] = Server(program, {})
+    return _SERVERS[program].ask(kind, contestant.name, *arguments)
 
 
-@cache
-def _server(program: str) -> Server:
-    return Server(program, {})
+def spent() -> float:
+    """Seconds of processor time so far: of this process, of those that have ended, and of those that still answer."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime + sum(one.ask("spent") for one in _SERVERS.values())
+
+
+def close() -> None:
+    """Let the processes that answer end."""
+    while _SERVERS:
+        _SERVERS.popitem()[1].close()
 
 
 class Server:
@@ -116,6 +126,10 @@ class Server:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ask no more, so that it ends."""
         self._process.communicate()
 
     def ask(self, *question: Any) -> Any:
@@ -169,7 +183,8 @@ def _bad(name: str, label: str, case: str) -> tuple[str, str]:
         return outcome(name, label, case)
 
 
-KINDS: dict[str, Any] = {"one": _one, "least": _least, "most": _most, "bad": _bad}
+KINDS: dict[str, Any] = {"one": _one, "least": _least, "most": _most, "bad": _bad, "spent": time.process_time}
+_SERVERS: dict[str, Server] = {}  # by program
 
 
 def _rows(part: str, n: int) -> tuple[Any, ...]:

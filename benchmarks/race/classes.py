@@ -16,9 +16,9 @@ from benchmarks.race.contestants import BY_NAME
 from benchmarks.race.parts import Cell, Lines, Part, entries, generator
 from benchmarks.race.recalibration import CLIPPED, differences, failures
 
-SIZES = (200, 1_000, 5_000)
+SIZES = {200: 4, 1_000: 2, 5_000: 1}  # rows: samples of a block, more where they vary more
 JUDGED = 4_000  # rows, of which the probabilities are known, or at most
-FEWEST_HELD_OUT = 500
+LARGEST_REAL = 1_000  # rows to fit to, as the digits have 1,797
 MATRICES = 20  # of costs, drawn once: each action is for one class, and what it costs in another one is uniform
 MEASURES = {
     "cost": ("cost, percent of the best fixed action's", 100),
@@ -71,10 +71,12 @@ def drawn(name: str, n: int, block: int) -> tuple[Any, Any, Any, Any]:
 
 def cells(block: int, quick: bool) -> Iterator[Cell]:
     """Every map on every data set that is large enough."""
-    for n in SIZES[:1] if quick else SIZES:
-        for name in MADE if n > 1_000 or quick else [*MADE, *_real()]:
-            for one, label in entries("class_maps"):
-                yield name, n, one.name, label, block
+    for n, samples in SIZES.items():
+        names = [*MADE, *_real()] if n <= LARGEST_REAL and not quick else list(MADE)
+        for name in [] if quick and n > min(SIZES) else names:
+            for k in range(1 if quick else samples):
+                for one, label in entries("class_maps"):
+                    yield name, n, one.name, label, samples * block + k
 
 
 def run(data_set: str, n: int, package: str, entry: str, block: int) -> dict[str, object]:
@@ -118,7 +120,7 @@ PART = Part(
     name="classes",
     keys=("data_set", "n", "package", "entry", "block"),
     values=(*MEASURES, "note"),
-    blocks=3,
+    blocks=6,
     cells=cells,
     run=run,
     page=page,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.race.calls import present
+from benchmarks.race.calls import present, spent
 from benchmarks.race.contestants import CONTESTANTS, Contestant
 
 Line = dict[str, str]
@@ -24,7 +24,8 @@ Cell = tuple[str | int, ...]
 class Part:
     """A part: `keys` name a cell, `run` computes the other fields of its line, `page` writes about all lines.
 
-    `cells` yields those of one block; blocks of more replicates come after all cells of the first.
+    A line has the seconds of processor time that it took, too. `cells` yields those of one block; blocks of more
+    replicates come after all cells of the first.
     """
 
     name: str
@@ -58,14 +59,16 @@ class Part:
                     continue
                 if time.monotonic() > until:
                     return False
-                self._append(folder, dict(zip(self.keys, cell, strict=True)) | self.run(*cell))
+                before = spent()
+                line = dict(zip(self.keys, cell, strict=True)) | self.run(*cell)
+                self._append(folder, line | {"seconds": f"{spent() - before:.3g}"})
         return True
 
     def _append(self, folder: Path, line: dict[str, object]) -> None:
         path = self.file(folder)
         new = not path.exists()
         with path.open("a", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, [*self.keys, *self.values], lineterminator="\n", restval="")
+            table = csv.DictWriter(file, [*self.keys, *self.values, "seconds"], lineterminator="\n", restval="")
             if new:
                 table.writeheader()
             table.writerow(line)
@@ -105,7 +108,12 @@ def unique(lines: Lines, key: str) -> list[str]:
     return list(dict.fromkeys(line[key] for line in lines))
 
 
+def within(gap: float, error: float) -> str:
+    """Words to add where a difference is within two standard errors of 0."""
+    return "; within chance" if abs(gap) < 2 * error else ""
+
+
 def chance(gaps: Sequence[float]) -> str:
-    """Words to add where a mean difference is within two standard errors of 0."""
+    """The same of a mean difference."""
     x = np.array(gaps)
-    return "; within chance" if abs(x.mean()) < 2 * x.std(ddof=1) / len(x) ** 0.5 else ""
+    return within(float(x.mean()), float(x.std(ddof=1) / len(x) ** 0.5))

@@ -27,7 +27,10 @@ def lines(ax: Any, series: Mapping[str, Sequence[tuple[int, float]]], ours: str)
     """Draw a line for each name by the number of rows; those whose name begins with `ours` stand out."""
     import matplotlib as mpl
 
-    own, others = cycle(["#1f4e9c", "#e07b00"]), cycle(mpl.colormaps["tab20"].colors[2:])
+    own, others = (
+        cycle(["#1f4e9c", "#e07b00", "#167a5b", "#8c2d92", "#b22222"]),
+        cycle(mpl.colormaps["tab20"].colors[2:]),
+    )
     marks = cycle("os^vDPX*")
     for name, points in series.items():
         if points:

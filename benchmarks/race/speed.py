@@ -27,6 +27,20 @@ JOBS = {"numbers": "one number about calibration", "tests": "a test of calibrati
 MOST = {"numbers": 10**7, "tests": 10**5, "maps": 10**5}
 MEMORY = 10**6  # rows, of the first job
 BUDGET = 10.0  # seconds that a call may be expected to take, ten times as long as with a tenth of the rows
+# By our function: those of others for the same quantity, or from the same sums.
+SAME = {
+    "binned_calibration_error": [
+        ("scikit-learn", "calibration_curve"),
+        ("probcal", "ece"),
+        ("MAPIE", "expected_calibration_error"),
+        ("netcal", "ECE"),
+        ("torchmetrics", "binary_calibration_error"),
+        ("calibre", "expected_calibration_error"),
+    ],
+    "brier_score": [("scikit-learn", "brier_score_loss")],
+    "smooth_ece": [("relplot", "smECE")],
+    "net_benefit": [("dcurves", "dca")],
+}
 INSTALL, IMPORT = "installed, MB", "import and first call, seconds"
 IMPORTS = 2  # in a block; the least counts
 
@@ -160,6 +174,7 @@ def page(lines: Lines, pictures: Path) -> str:
             f"rainproof itself ({next(key[1] for key in rows if key[0] == OURS)}): {times}. "
             f"Times the sums of the same rows: {floor}.",
             markdown(head, sorted(body, key=lambda x: _number(x[2]))),
+            *(_same(own, sizes) if job == "numbers" else []),
         ]
     install = {x["package"]: x["value"] for x in lines if x["job"] == INSTALL}
     imports: dict[str, float] = {}
@@ -180,6 +195,20 @@ def page(lines: Lines, pictures: Path) -> str:
     ]
     _draw(lines, pictures)
     return "\n\n".join(text)
+
+
+def _same(lines: Lines, sizes: list[str]) -> list[str]:
+    """Each function beside ours for the same quantity."""
+    body = []
+    for ours, others in SAME.items():
+        for package, entry in others:
+            row = [f"{package} {entry}", ours]
+            for n in sizes:
+                (mine, _), (other, note) = _least(lines, OURS, ours, n), _least(lines, package, entry, n)
+                row.append(figures(other / mine) if mine and other else (note or "-"))
+            body.append(row)
+    head = ["times the time of rainproof's function", "which is", *(f"n = {int(n):,}" for n in sizes)]
+    return ["The same quantity, or one from the same sums:", markdown(head, body)]
 
 
 def _least(lines: Lines, package: str, entry: str, n: str) -> tuple[float | None, str]:
