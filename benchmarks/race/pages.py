@@ -163,14 +163,13 @@ def write(results: Path, docs: Path) -> None:
 
 
 def _minutes(lines: Lines) -> float:
-    """Of one core; lines that do not say it count like the others of the same function and number of rows."""
+    """At least, of one core; lines that do not say it count like others of the same function and number of rows."""
     known: dict[tuple[str | None, ...], list[float]] = {}
     for line in lines:
         if line["seconds"]:
             known.setdefault(_kind(line), []).append(float(line["seconds"]))
     means = {kind: sum(some) / len(some) for kind, some in known.items()}
-    typical = sum(means.values()) / max(len(means), 1)
-    return sum(float(line["seconds"] or means.get(_kind(line), typical)) for line in lines) / 60
+    return sum(float(line["seconds"] or means.get(_kind(line), 0)) for line in lines) / 60
 
 
 def _kind(line: Line) -> tuple[str | None, ...]:
@@ -197,7 +196,7 @@ def _text(name: str, body: str, who: str, minutes: dict[str, float], others: lis
         parts.append(f"![{one.picture}](../pictures/race-{name}.png)")
     source = (
         f"`make race` measures this ([data](../data/race/{name}.csv)); a race that was stopped goes on where it was. "
-        f"This part took about {minutes[name]:.0f} minutes of one core, all parts {sum(minutes.values()):.0f}."
+        f"This part took {minutes[name]:.0f} minutes of one core at least, all parts {sum(minutes.values()):.0f}."
     )
     more = " · ".join(f"[{PARTS[x].title.partition(': ')[2]}]({link(x)})" for x in others)
     return "\n\n".join([*parts, body, "## Who took part", who, f"{source} The other parts: {more}."]) + "\n"
