@@ -23,7 +23,7 @@ P = [0.25, 0.75] * (N // 2)
 Y = [0, 1] * (N // 2)
 W = [1.0] * N
 LABEL = "must be 0 or 1 (pos_label names the event among other labels)"
-ASK = "pass the label of the event as pos_label"
+ASK = "pass pos_label to say which label is the event"
 TWO = "'yes', 'no': " + ASK
 
 

@@ -158,7 +158,7 @@ def test_many_partitions_and_none_that_counts():
     [
         ({"prob": "t"}, "t must hold numbers; it holds text"),
         ({"prob": "d"}, "d must hold numbers; it holds values of type Date"),
-        ({"outcome": "t"}, "t must be 0 or 1; it holds text: pass the label of the event as pos_label"),
+        ({"outcome": "t"}, "t must be 0 or 1; it holds text: pass pos_label to say which label is the event"),
         ({"weight": "t"}, "t must hold numbers; it holds text"),
         ({"prob": "q"}, "the frame of polars has no column 'q'; it has 'p', 'y', 't', 'd'"),
         ({"pos_label": "two"}, "pos_label must be a label of y, which holds values of type Int64; it is 'two'"),

@@ -526,6 +526,12 @@ def _keep_outside(array: NDArray[Any], doubles: NDArray[np.float64]) -> None:
         doubles[at] = np.where(exact < end if end == 0 else exact > end, np.nextafter(end, beyond), end)
 
 
+def no_outcome(name: str, held: str) -> InputError:
+    """Return the error for a column of outcomes that holds something else, such as labels."""
+    rule, remedy = f"{name} must be 0 or 1; it holds {held}", "pass pos_label to say which label is the event"
+    return InputError(rule, hint=": ", remedy=remedy, option=("pos_label", None))
+
+
 def _label(array: NDArray[Any], names: ColumnNames) -> NDArray[Any]:
     kind = array.dtype.kind
     if kind == "b":
@@ -534,12 +540,7 @@ def _label(array: NDArray[Any], names: ColumnNames) -> NDArray[Any]:
         texts = [v for v in array[:1] if isinstance(v, str | bytes)]
         if kind in "US" or texts:
             example = f" such as {plain(texts[0])!r}" if texts else ""
-            raise InputError(
-                f"{names.label} must be 0 or 1; it holds strings{example}",
-                hint=": ",
-                remedy="pass pos_label to say which label is the event",
-                option=("pos_label", None),
-            )
+            raise no_outcome(names.label, f"strings{example}")
     return _number(array, names.label, _LABELS)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rainproof.core.door import ColumnNames, refuse_misspelt_event
+from rainproof.core.door import ColumnNames, no_outcome, refuse_misspelt_event
 from rainproof.errors import InputError
 from rainproof.io.where import Condition, fold
 
@@ -120,12 +120,7 @@ class NumberColumn:
         examples = ", ".join(map(repr, values.unique().slice(0, _SHOWN).to_pylist()))
         if not self._outcome:
             return InputError(f"{self.name} must hold numbers; it holds text such as {examples}")
-        return InputError(
-            f"{self.name} must be 0 or 1; it holds text such as {examples}",
-            hint=": ",
-            remedy="pass the label of the event as pos_label",
-            option=("pos_label", None),
-        )
+        return no_outcome(self.name, f"text such as {examples}")
 
 
 class EventColumn:
@@ -298,14 +293,8 @@ def _without_words(text: pa.Array, words: Mapping[str, str]) -> pa.Array:
     return pc.coalesce(numbers.take(pc.index_in(pc.utf8_lower(text), known)), text)
 
 
-_COMPARISONS = {
-    "=": "equal",
-    "!=": "not_equal",
-    "<": "less",
-    "<=": "less_equal",
-    ">": "greater",
-    ">=": "greater_equal",
-}  # by their names in Arrow
+# By their names in Arrow.
+_COMPARISONS = {"=": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 
 
 def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -538,7 +538,7 @@ def _read_parquet(file: Location, columns: list[str], others: bool) -> Iterator[
         yield from table.iter_batches(_PARQUET_BATCH, columns=None if others else columns)
 
 
-def _count_parquet(file: Location) -> int:
+def _rows_parquet(file: Location) -> int:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -568,29 +568,16 @@ def _text_format(name: str, suffix: str, separators: str) -> FileFormat:
 
 
 _JSON_LINES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
-_WRITE_PARQUET = partial(_write_arrow, feather=False)
+_write_parquet, _write_feather = partial(_write_arrow, feather=False), partial(_write_arrow, feather=True)
 
 FORMATS: tuple[FileFormat, ...] = (
     _text_format("CSV", ".csv", ",;\t|"),
     _text_format("TSV", ".tsv", "\t"),
     _text_format("text", ".txt", "\t;|, "),
     FileFormat(
-        "Parquet",
-        (".parquet", ".pq"),
-        _read_parquet,
-        _WRITE_PARQUET,
-        is_text=False,
-        magic=b"PAR1",
-        count=_count_parquet,
+        "Parquet", (".parquet", ".pq"), _read_parquet, _write_parquet, is_text=False, magic=b"PAR1", count=_rows_parquet
     ),
-    FileFormat(
-        "Feather",
-        (".feather", ".arrow"),
-        _read_feather,
-        partial(_write_arrow, feather=True),
-        is_text=False,
-        magic=b"ARRO",
-    ),
+    FileFormat("Feather", (".feather", ".arrow"), _read_feather, _write_feather, is_text=False, magic=b"ARRO"),
     FileFormat("JSON lines", _JSON_LINES, _read_json, partial(_write_json, array=False), magic=b"{"),
     FileFormat("JSON", (".json", ".json.gz"), _read_json, partial(_write_json, array=True), magic=b"["),
     FileFormat("spreadsheet", (".xlsx", ".xlsb", ".xls", ".ods"), _read_spreadsheet, None, magic=b"PK\3\4"),

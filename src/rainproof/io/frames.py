@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
+from rainproof.core.door import no_outcome
 from rainproof.core.segments import COLUMNS, OLD_CELL, OTHER_LABELS, as_columns, violation_code
 from rainproof.errors import InputError, RainproofError
 from rainproof.io.files import check_columns, first_line
@@ -79,12 +80,7 @@ def _check_types(schema: dict[str, Any], spec: ColumnSpec) -> None:
         if not (kind.is_numeric() or kind == nw.Boolean):
             words = "text" if kind == nw.String else f"values of type {kind}"
             if column == spec.outcome:
-                raise InputError(
-                    f"{column} must be 0 or 1; it holds {words}",
-                    hint=": ",
-                    remedy="pass the label of the event as pos_label",
-                    option=("pos_label", None),
-                )
+                raise no_outcome(column, words)
             raise InputError(f"{column} must hold numbers; it holds {words}")
 
 

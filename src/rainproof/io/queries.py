@@ -105,10 +105,7 @@ DIALECTS = {
         Dialect(name="ansi", text=_common),
         Dialect(name="duckdb", is_nan="ISNAN({})", folds=True, as_text="CAST({} AS VARCHAR)"),
         Dialect(
-            name="postgresql",
-            is_nan="{} = CAST('NaN' AS DOUBLE PRECISION)",
-            text=_escaped,
-            as_text="CAST({} AS TEXT)",
+            name="postgresql", is_nan="{} = CAST('NaN' AS DOUBLE PRECISION)", text=_escaped, as_text="CAST({} AS TEXT)"
         ),
         Dialect(
             name="spark",

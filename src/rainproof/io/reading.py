@@ -351,6 +351,8 @@ def scan(
       ...
     rainproof.errors.InputError: p must not contain nulls (missing values); 1 value does, the first is p[3]
     """
+    how: dict[str, Any] = {"weight": weight, "where": where, "pos_label": pos_label, "percent": percent}
+    how |= {"confidence_words": confidence_words, "trials": trials, "drop_missing": drop_missing}
     if classes is not None:
         remote = not _is_path(source) and is_remote(source)
         if view is not None or by is not None or grid is not None or remote:
@@ -358,24 +360,11 @@ def scan(
         need_pyarrow()
         from rainproof.io.rows import keep_classes
 
-        how = {"weight": weight, "where": where, "percent": percent, "drop_missing": drop_missing, "trials": trials}
-        how |= {"pos_label": pos_label, "confidence_words": confidence_words, "sep": sep, "progress": progress}
-        return keep_classes(source, classes, outcome, labels=labels, base_rate=base_rate, **how)
+        how |= {"labels": labels, "base_rate": base_rate, "sep": sep, "progress": progress}
+        return keep_classes(source, classes, outcome, **how)
     several = view is not None or labels is not None
     pair = not isinstance(prob, str) and len(prob) == 2 and not several
-    spec = ColumnSpec.from_arguments(
-        prob,
-        outcome,
-        weight=weight,
-        by=by,
-        where=where,
-        pos_label=pos_label,
-        pair=pair,
-        percent=percent,
-        confidence_words=confidence_words,
-        trials=trials,
-        drop_missing=drop_missing,
-    )
+    spec = ColumnSpec.from_arguments(prob, outcome, by=by, pair=pair, **how)
     grid = check_grid((_PAIR_GRID if pair else GRID) if grid is None else grid)
     if isinstance(source, list) and len(source) == 1:
         source = source[0]  # the address of a database may be in a list, as the names of files are

@@ -154,15 +154,9 @@ def values_at_thresholds(a: Assessment) -> dict[str, list[float]]:
 
 def value(a: Assessment) -> str:
     """The decision curve."""
-    heads = [
-        "Threshold",
-        "As they are",
-        "Recalibrated",
-        "Perfect foresight",
-        "Cost: always acting",
-        "Cost: never acting",
-    ]
-    heads += ["Calibrated: low", "Calibrated: high", "Net benefit: as they are", "Net benefit: always acting"]
+    heads = ["Threshold", "As they are", "Recalibrated", "Perfect foresight", "Cost: always acting"]
+    heads += ["Cost: never acting", "Calibrated: low", "Calibrated: high"]
+    heads += ["Net benefit: as they are", "Net benefit: always acting"]
     columns = numbered(*((head, number) for head in heads))
     rows = list(zip(*values_at_thresholds(a).values(), strict=True))
     return table("Decision curve: gain per case over no forecast", "value", columns, rows)
