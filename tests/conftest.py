@@ -34,7 +34,6 @@ UNMEASURED = {
     "test_decoded_once.py",
     "test_in_browser.py",
     "test_mutants.py",
-    "test_overwriting.py",
     "test_resampling_studies.py",
     "test_schema.py",
     "test_signals.py",
