@@ -126,7 +126,10 @@ $(VENV)/.builder: pyproject.toml
 $(VENV)/.tested: $(SOURCES) tests/requirements.txt .github/requirements.txt
 	@$(MAKE) --no-print-directory $(VENV)/.builder
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-compile --no-build-isolation '.[test]' \
+	rm -rf build/wheel
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir=build/wheel .
+	$(BIN)/python -m pip uninstall --quiet --yes rainproof  # pip would keep one of the same version
+	$(BIN)/python -m pip install --quiet --no-compile "$$(echo build/wheel/*.whl)[test]" \
 		-r tests/requirements.txt -r .github/requirements.txt
 	$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib || true  # on all cores, where pip would use one
 	@touch $@ $(VENV)/.installed

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -54,9 +55,10 @@ def unpack(archive, folder):
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory):
-    """A source distribution of the last commit, and a wheel made from it: without optimisation, to save time.
+    """A source distribution of the last commit, and the wheel that `make test` has installed.
 
-    What was compiled is kept: another run compiles the kernels that have changed since.
+    Is there none of these sources, one is made from the source distribution: without optimisation, to save time. What
+    was compiled is kept: another run compiles the kernels that have changed since.
     """
     folder = tmp_path_factory.mktemp("dist")
     clone = folder / "clone"  # the build writes beside what it builds
@@ -65,6 +67,11 @@ def dist(tmp_path_factory):
     build += ["--config-setting=setup-args=-Dbuildtype=plain", "--outdir", folder]
     env = {**os.environ, "PATH": os.pathsep.join([HERE, os.environ["PATH"]])}
     run(*build, "--sdist", clone, env=env)
+    changed = max(file.stat().st_mtime for file in [ROOT / "meson.build", *(ROOT / "src").rglob("*.*")])
+    for wheel in (ROOT / "build" / "wheel").glob("*.whl"):
+        if wheel.stat().st_mtime > changed:
+            shutil.copy(wheel, folder)
+            return folder
     [archive] = folder.glob("*.tar.gz")
     unpack(archive, KEPT / "source")
     run(*build, "--wheel", f"--config-setting=builddir={KEPT / 'compiled'}", KEPT / "source", env=env)
@@ -93,6 +100,8 @@ def test_the_source_distribution_has_what_a_packager_needs(dist):
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"PKG-INFO", "LICENSE", "README.md", "pyproject.toml", "meson.build", "tests/test_release.py"} <= names
     assert {"src/rainproof/core/_scan.pyx", "src/rainproof/core/_rows.h"} <= names
+    committed = run("git", "ls-tree", "-r", "--name-only", "HEAD", cwd=ROOT).splitlines()
+    assert set(committed) <= names  # so that it can be built: the wheel is made of the same files
 
 
 def test_the_wheel_has_all_modules_and_no_sources_of_kernels(dist):
