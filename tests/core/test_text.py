@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from rainproof.core.text import at_least, at_most, finite, json_key, percent, rows, short
+from rainproof.core.text import at_least, at_most, finite, json_key, percent, population, rows, short
 
 
 def test_bounds_stay_bounds_when_rounded():
@@ -42,3 +42,8 @@ def test_names_are_cut():
     assert short("a" * 60) == "a" * 60
     assert short("a" * 61) == "a" * 57 + "..."
     assert short("abcdef", 5) == "ab..."
+
+
+def test_a_population_is_named_by_its_base_rate_or_its_range():
+    assert population(0.02) == "a population with a base rate of 2%"
+    assert population((0.02, 0.1)) == "a population with a base rate between 2% and 10%"
