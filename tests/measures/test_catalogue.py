@@ -88,5 +88,8 @@ def test_the_package_of_measures_is_a_package():
 
 def test_an_infinite_score_is_ready_for_json():
     sure = rainproof.measure_all([0, 1], [1.0, 0.5])
+    words = "(infinite: an outcome happened that was predicted with probability 0)"
+    assert [line.split()[0] for line in repr(sure).splitlines() if words in line] == ["log_score"]
+    assert words in sure._repr_html_()
     assert sure["log_score"] == math.inf
     assert json.loads(json.dumps(sure.to_dict(), allow_nan=False))["values"]["log_score"] is None

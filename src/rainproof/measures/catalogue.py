@@ -128,7 +128,8 @@ class Measurements(Result, Mapping[str, float]):
         return {"result": "measure_all", "n": self.n, "values": plain(self.values_by_name)}
 
     def _rows(self) -> list[tuple[str, ...]]:
-        return [(m.name, m.symbol, f"{self[m.name]:.6f}", m.actionable) for m in CATALOGUE.entries]
+        every = [(m, self[m.name]) for m in CATALOGUE.entries]
+        return [(m.name, m.symbol, f"{x:.6f}", m.actionable if x < math.inf else _INFINITE) for m, x in every]
 
     def __repr__(self) -> str:
         return f"{_text(_VALUES, self._rows())}\n{rows(self.n)}"
@@ -191,6 +192,7 @@ def measure_all(
     return Measurements(values_by_name={name: measure(sample) for name, measure in CATALOGUE.items()}, n=sample.n)
 
 
+_INFINITE = "(infinite: an outcome happened that was predicted with probability 0)"
 _VALUES = ("measure", "symbol", "value", "a small value bounds the regret of")
 _HEADER = ("name", "symbol", "range", "cost", "bounds the regret of", "error on T rows", "reference")
 
