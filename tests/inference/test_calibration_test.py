@@ -319,3 +319,11 @@ def test_what_is_drawn_when_asked_for_is_what_would_have_been_drawn(source):
         assert one.null.tolist() == again.null.tolist()
     assert not found.null.flags.writeable
     assert b"_draw" not in pickle.dumps(found)  # the rows
+    many, every = (
+        quick_test(sample, 999, np.random.Generator(source(3))),
+        rainproof.calibration_test(sample, n_resamples=999, rng=np.random.Generator(source(3))),
+    )
+    assert (many.p_value, many.n_resamples) == (every.p_value, every.n_resamples)
+    assert len(many.null) == 199  # for mean and band; they are among those of all draws
+    assert {*many.null} <= {*every.null}
+    assert len(quick_test(sample, 999, np.random.Generator(source(3)), 0.998).null) == 999

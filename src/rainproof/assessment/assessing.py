@@ -126,7 +126,7 @@ def compute(
     if recalibrator is not None and cannot_fit(sample) is None:
         crossed = Crossed.of(sample, rng)
     step()
-    test = None if sample._group is not None else quick_test(sample, n_resamples, rng)
+    test = None if sample._group is not None else quick_test(sample, n_resamples, rng, level)
     p_value = grouped_test(sample) if test is None else test.p_value
     step()
     streams = spawned(rng, BAND_DRAWS)

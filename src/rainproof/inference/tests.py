@@ -18,7 +18,16 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
 from rainproof.errors import InputError, ResolutionWarning
-from rainproof.inference.options import Progress, Rng, Seed, as_seed, check_resamples, check_share, spawned
+from rainproof.inference.options import (
+    Progress,
+    Rng,
+    Seed,
+    as_seed,
+    check_resamples,
+    check_share,
+    interval_resamples,
+    spawned,
+)
 from rainproof.inference.resampling import Draw, DrawnLater, as_resampler, by_outcome, draw_batches, quantile
 from rainproof.inference.statistics import (
     STATISTICS,
@@ -56,7 +65,7 @@ class CalibrationTest(Result):
     null : ndarray
         All values of the measure that were drawn, increasing.
     n_resamples : int
-        The number of draws.
+        The number of draws of the test; an assessment draws the measure, `null`, less often.
     n : int
         The number of rows.
     seed : int or None
@@ -289,15 +298,18 @@ def calibration_test(
     return found[tested[0].name] if alone else found
 
 
-def quick_test(sample: Sample, n_resamples: int, rng: Rng) -> CalibrationTest:
-    """`calibration_test` by the default statistic; SCDL of calibrated forecasters is drawn when it is asked for."""
+def quick_test(sample: Sample, n_resamples: int, rng: Rng, confidence_level: float = 0.95) -> CalibrationTest:
+    """`calibration_test` by the default statistic; SCDL of calibrated forecasters is drawn when it is asked for.
+
+    Of that only the mean and the band are told, for which the first draws are enough: as many as an interval takes.
+    """
     size, tested, beside = check_resamples(n_resamples), as_test_statistic("combined"), as_statistic("soft_binned_cdl")
-    streams = spawned(rng, size)
+    streams, few = spawned(rng, size), min(size, interval_resamples(None, (1 - confidence_level) / 2))
     sources: list[Any] = [one.bit_generator for one in streams]
 
     def null() -> Floats:
         again = [np.random.Generator(type(source)(source.seed_seq)) for source in sources]
-        return np.sort(redrawn(sample, [beside], size, again)[1][:, 0])
+        return np.sort(redrawn(sample, [beside], few, again)[1][:, 0])
 
     observed, draws = redrawn(sample, [tested], size, streams)
     return _result(sample, _p_value(observed[0], draws[:, 0]), tested, beside, DrawnLater(null), size, None)

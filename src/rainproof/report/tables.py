@@ -112,7 +112,7 @@ def _cell(column: Column, row: Any) -> str:
         return html_element("td", escape(short(value)), class_="text", **title)
     value = finite(value)  # an infinite log score has no digits
     exact = "" if value is None else repr(value)
-    return html_element("td", escape(column.shown(value)), class_="number", data_value=exact)
+    return f'<td class="number" data-value="{exact}">{escape(column.shown(value))}</td>'
 
 
 MAX_SEGMENTS = 500  # on one page: more would not be read, and would make it heavy
