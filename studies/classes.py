@@ -2,6 +2,7 @@
 
     pip install scikit-learn
     python -m studies.classes docs/data/classes.csv docs/data/classes-violations.csv
+    python -m studies.classes docs/data/classes-torch.csv --torch        (pip install torch)
 
 Classifiers are trained on some rows of data sets that come with scikit-learn or are made by it. Each way to recalibrate
 gets the predictions for other rows, and is judged on the rest: by log loss, Brier score, and the mean cost of twenty
@@ -67,6 +68,38 @@ def models() -> dict[str, Any]:
     }
 
 
+class TorchNetwork:
+    """A small network of PyTorch, trained for long enough to be overconfident."""
+
+    def fit(self, x: Floats, y: Any) -> None:
+        """Train it on all rows at once."""
+        import torch
+
+        torch.manual_seed(0)
+        self.mean, self.scale = x.mean(axis=0), x.std(axis=0) + 1e-9
+        hidden = [torch.nn.Linear(x.shape[1], 128), torch.nn.ReLU(), torch.nn.Linear(128, 128), torch.nn.ReLU()]
+        self.layers = torch.nn.Sequential(*hidden, torch.nn.Linear(128, int(y.max()) + 1))
+        optimizer = torch.optim.Adam(self.layers.parameters(), 1e-3)
+        rows, classes = self._rows(x), torch.tensor(y, dtype=torch.int64)
+        for _ in range(200):
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(self.layers(rows), classes).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+
+    def predict_proba(self, x: Floats) -> Floats:
+        """Return the probabilities of all classes."""
+        import torch
+
+        with torch.no_grad():
+            found: Floats = self.layers(self._rows(x)).double().softmax(dim=1).numpy()
+        return found
+
+    def _rows(self, x: Floats) -> Any:
+        import torch
+
+        return torch.tensor((x - self.mean) / self.scale, dtype=torch.float32)
+
+
 def theirs(method: str) -> Callable[[Floats, Any], Callable[[Floats], Floats]]:
     """A calibrator of scikit-learn, given predictions."""
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -124,14 +157,16 @@ def cost(task: Any, prob: Floats, y: Any) -> float:
     return -float(task.matrix[task._best(prob), y].mean())
 
 
-def compare(sizes: tuple[int, ...] = SIZES, repeats: int = REPEATS) -> Iterator[dict[str, Any]]:
+def compare(
+    sizes: tuple[int, ...] = SIZES, repeats: int = REPEATS, classifiers: Callable[[], dict[str, Any]] = models
+) -> Iterator[dict[str, Any]]:
     """A row for each data set, size, repeat and way."""
     ways: dict[str, Any] = {"no recalibration": lambda *_: np.asarray, OURS: ours, CHOSEN: chosen}
     ways |= {f"scikit-learn, {method}": theirs(method) for method in ("sigmoid", "isotonic", "temperature")}
     for source, features, y in sources():
         order = np.random.default_rng(3).permutation(len(y))
         x, y = features[order], y[order]
-        for name, model in models().items():
+        for name, model in classifiers().items():
             model.fit(x[:TRAINING], y[:TRAINING])
             prob, which = model.predict_proba(x[TRAINING:]).astype(np.float64), y[TRAINING:]
             prob /= prob.sum(axis=1, keepdims=True)
@@ -244,12 +279,14 @@ def main() -> None:
     """Run the study."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("compared", type=Path)
-    parser.add_argument("violated", type=Path)
+    parser.add_argument("violated", type=Path, nargs="?")
+    parser.add_argument("--torch", action="store_true", help="a network of PyTorch instead of the four classifiers")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    lines = list(compare())
+    lines = list(compare(classifiers=lambda: {"torch": TorchNetwork()}) if arguments.torch else compare())
     write(arguments.compared, summary(lines))
-    write(arguments.violated, list(violations()))
+    if arguments.violated is not None:
+        write(arguments.violated, list(violations()))
     for line in summary(lines):
         sys.stdout.write(f"{line}\n")
 

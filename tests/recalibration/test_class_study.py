@@ -26,11 +26,24 @@ def test_a_way_is_judged_on_rows_that_it_has_not_seen():
     assert [line["draws"] for line in found] == [1, 1]
 
 
-def test_what_is_committed_is_best_or_close_to_it():
-    with (ROOT / "docs" / "data" / "classes.csv").open() as file:
+@pytest.mark.parametrize("name", ["classes", "classes-torch"])
+def test_what_is_committed_is_best_or_close_to_it(name):
+    with (ROOT / "docs" / "data" / f"{name}.csv").open() as file:
         lines = list(csv.DictReader(file))
     for n in {line["n"] for line in lines}:
         for key in ("log_loss", "brier", "cost"):
             value = {line["way"]: float(line[key]) for line in lines if line["n"] == n}
             assert value[classes.OURS] <= 1.02 * min(value.values())
             assert value[classes.OURS] < value["no recalibration"]
+
+
+def test_a_network_of_torch_learns_the_classes():
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 3, 300)
+    x = rng.normal(size=(300, 4)) + 2 * np.eye(4)[y]
+    model = classes.TorchNetwork()
+    model.fit(x[:200], y[:200])
+    prob = model.predict_proba(x[200:])
+    np.testing.assert_allclose(prob.sum(axis=1), 1, atol=1e-12)
+    assert (prob.argmax(axis=1) == y[200:]).mean() > 0.7
