@@ -75,9 +75,10 @@ def _warn(sample: Sample | ClassSample | None, notes: Iterable[str]) -> None:
         say(sys.stderr, f"{wrapped(f'rainproof: warning: {text_}')}\n")
 
 
-def _say(recalibrator: Recalibrator, sample: Sample, by: list[str]) -> None:
+def _say(recalibrator: Recalibrator, sample: Sample | ClassSample, by: list[str]) -> None:
     """Print what the map is, the certificate and the segments."""
-    r, candidates, said = recalibrator, recalibrator.candidates_, sample.distinct().prob
+    r, candidates = recalibrator, recalibrator.candidates_
+    said = sample.distinct().prob if isinstance(sample, Sample) else ()
     if len(said) == 1 and candidates and not by:
         one, other = words.two_shares(float(said[0]), float(r.predict(said)[0]))
         alone = f"Every probability is {one}, so the map has one value, {other}"
