@@ -78,8 +78,7 @@ def _warn(sample: Sample | ClassSample | None, notes: Iterable[str]) -> None:
 def _say(recalibrator: Recalibrator, sample: Sample | ClassSample, by: list[str]) -> None:
     """Print what the map is, the certificate and the segments."""
     r, candidates = recalibrator, recalibrator.candidates_
-    said = sample.distinct().prob if isinstance(sample, Sample) else ()
-    if len(said) == 1 and candidates and not by:
+    if isinstance(sample, Sample) and candidates and not by and len(said := sample.distinct().prob) == 1:
         one, other = words.two_shares(float(said[0]), float(r.predict(said)[0]))
         alone = f"Every probability is {one}, so the map has one value, {other}"
         say_paragraphs([f"{alone}. That tells no case from another: use another forecast."])
