@@ -454,7 +454,7 @@ def segment(label, n=100, *, flagged=False, small=False):
 
 
 def segment_table(*rows):
-    return SegmentTable(by=("season",), fdr=0.05, min_rows=30, pooled_value=0.1, rows=rows)
+    return SegmentTable(by=("season",), fdr=0.05, min_rows=30, rows=rows)
 
 
 def test_segments_in_a_line_and_in_a_table():
@@ -545,6 +545,7 @@ def test_the_screen_says_which_decision_the_skill_is_about():
     ):
         assert f"kill ({where}) " in judge(evidence(**changed), task).basis
     within = SimpleNamespace(bound=0.02, plug_in=0.01, threshold_range=ThresholdRange(0.1, 0.3))
+    assert judge(evidence(guarantee=within, constant=True)).next_step.endswith("Until then always act.")
     assert (
         "at the threshold 30%, of your range the nearest to the event rate" in judge(evidence(guarantee=within)).basis
     )
@@ -584,7 +585,7 @@ def test_segments_that_are_all_on_one_side_are_said_to_be():
         Segment(key=(name,), n=60, share=0.5, mean_prediction=said, event_rate=0.3, value=0.1, small=True)
         for name, said in (("a", 0.5), ("b", 0.4))
     ]
-    table = SegmentTable(by=("s",), fdr=0.05, min_rows=100, pooled_value=0.1, rows=tuple(segments))
+    table = SegmentTable(by=("s",), fdr=0.05, min_rows=100, rows=tuple(segments))
     said = words.segments(table)
     assert said == "2 segments have too few rows to be tested. In all 2 they say more than happened."
     mixed = replace(table, rows=(segments[0], replace(segments[1], mean_prediction=0.2)))

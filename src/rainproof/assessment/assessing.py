@@ -135,7 +135,7 @@ def compute(
     if segments is not None:
         fdr = round(1 - level, 12)
         how: dict[str, Any] = {"fdr": fdr, "task": task, "within": within, "rng": rng, "step": step}
-        table = judge_segments(segments, sample.total_weight, profile.value, **how)
+        table = judge_segments(segments, sample.total_weight, **how)
     if capacity is not None and capacity >= 1:
         capacity = min(capacity / sample.n, 1.0)
     own = None if task is None else TaskResult.of(sample, task, rounded.grid, crossed, level, capacity)

@@ -95,8 +95,6 @@ class SegmentTable(Result):
         The false discovery rate: the expected share of calibrated segments among those flagged is at most this.
     min_rows : int
         Segments with fewer rows are not tested.
-    pooled_value : float
-        SCDL of all rows together.
     rows : tuple of Segment
         One for each segment.
     """
@@ -108,7 +106,6 @@ class SegmentTable(Result):
     by: tuple[str, ...]
     fdr: float
     min_rows: int
-    pooled_value: float
     rows: tuple[Segment, ...]
 
     @property
@@ -141,7 +138,6 @@ def by_loss(segment: Segment) -> tuple[bool, float, float]:
 def judge_segments(
     segments: Segments,
     total: float,
-    value: float,
     *,
     fdr: float,
     task: DecisionTask | None,
@@ -151,7 +147,7 @@ def judge_segments(
 ) -> SegmentTable:
     """Test every segment that is large enough; intervals for those with the smallest p-values (`segment_tests`).
 
-    `total` and `value` are the weight and the SCDL of all rows together.
+    `total` is the weight of all rows together.
     """
     of_shares = next(iter(segments.values()))._second is not None
     if of_shares:
@@ -181,7 +177,7 @@ def judge_segments(
                 **numbers,
             )
         )
-    return SegmentTable(by=segments.by, fdr=fdr, min_rows=FEW_ROWS, pooled_value=value, rows=tuple(rows))
+    return SegmentTable(by=segments.by, fdr=fdr, min_rows=FEW_ROWS, rows=tuple(rows))
 
 
 def _tests_of_shares(segments: Segments, step: Callable[[], None]) -> dict[str, Floats]:

@@ -430,6 +430,8 @@ def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
         return f"act on {share(task.capacity)} of the cases, whichever."
     if rule in (Rule.ALWAYS, Rule.NEVER):
         return f"{rule.value} act."
+    if rule is None and e.within is not None and not e.within.low <= e.calibration.event_rate <= e.within.high:
+        return f"{'always' if e.within.high < e.calibration.event_rate else 'never'} act."
     if rule is None:
         rate = f"{says_and_happens(e.calibration)[1]} (the event rate)"
         return f"act always if you act from less than {rate} on, else never."
