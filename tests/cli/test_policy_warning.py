@@ -36,7 +36,7 @@ def calibrated(rng, n):
     ("forecast", "warning"),
     [
         (overconfident, "rainproof: warning: Recalibrate first. These probabilities are too extreme:\n"),
-        (noise, "rainproof: warning: Do without them. They hardly tell cases with the event from\n"),
+        (noise, "rainproof: warning: Do without them. Where they are higher, the event is hardly\n"),
         (inverted, "rainproof: warning: Check which outcome is the event: the higher the\n"),
         (calibrated, ""),
     ],

@@ -274,7 +274,7 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
             return "You can do without them: at the threshold of each case they gain next to nothing."
         if e.within is not None:
             return "Do without them. They gain next to nothing, even recalibrated."
-        return "Do without them. They hardly tell cases with the event from others, even recalibrated."
+        return "Do without them. Where they are higher, the event is hardly more frequent, even recalibrated."
     if e.grade == "use" and not c.rejected:
         clear = "clear " * (c.p_value <= _LIKELY)
         return f"Use them. {draws(e)} show no {clear}sign of miscalibration: {how_off(c)} ({p_range(c.p_value)})."
@@ -737,8 +737,8 @@ def limits(e: Evidence) -> str:
         drawn = f"{rows(e.n)} were drawn independently given their outcomes"
     if e.groups is not None:
         drawn = (
-            f"{e.groups:,} groups of rows were drawn independently and their sizes do not depend on the outcomes (the "
-            "intervals and bands of the charts treat rows as independent)"
+            f"{e.groups:,} groups of rows were drawn independently and their sizes do not depend on the outcomes "
+            "(else guarantee takes max_weight; the intervals and bands of the charts treat rows as independent)"
         )
     return (
         f"Each statement holds with {percent(e.confidence_level)} confidence by itself, if the "
