@@ -175,7 +175,8 @@ def test_costs_within_a_capacity(amounts):
     assert a.evidence.skill_as_is.value == pytest.approx(skill)
     assert a.task.cost_best_cutoff is None
     assert a.verdict.threshold is None
-    assert "act on the 5.0% of the cases where it gains most" in a.verdict.next_step
+    first = "with the highest probabilities" if amounts == "one" else "where it gains most"
+    assert f"act on the 5.0% of the cases {first}" in a.verdict.next_step
     assert "act at random" in str(a.task).lower()
 
 
