@@ -218,9 +218,9 @@ class ClassAssessment(Reported):
             next_step=f"Next: {_next_step(self, rule)}",
             commands=self._voice.recalibrate if rule is Rule.RECALIBRATED else (),
             table=tuple(map(tuple, _table(self))),
-            basis=f"{rows(self.n)}, taken as independent draws from the cases you will act on{drawn}. {shown} are "
-            "estimates. Losses are shares of what is at stake in any decision about one class, proven at "
-            f"{percent(self.confidence_level)} confidence for all classes at once{kept}, {KEEPS_RANKING}.",
+            basis=f"Grade: {self.grade}. {rows(self.n)}, taken as independent draws from the cases you will act on"
+            f"{drawn}. {shown} are estimates. Losses are shares of what is at stake in any decision about one class, "
+            f"proven at {percent(self.confidence_level)} confidence for all classes at once{kept}, {KEEPS_RANKING}.",
             answers=(),
             sentences=tuple(_details(self)),
         )
