@@ -10,7 +10,6 @@ a fixed number of rows, which promises nothing then. The second table has both b
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import warnings
 import zlib
@@ -22,6 +21,7 @@ import numpy as np
 
 import rainproof
 from studies.populations import Population
+from studies.tables import written
 from studies.violation_as_is import cases
 
 NAMES = (
@@ -101,15 +101,9 @@ def prices(population: Population) -> Iterator[dict[str, Any]]:
 
 
 def write(path: Path, lines: Iterator[dict[str, Any]]) -> None:
-    """Write a table line by line."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = None
-        for line in lines:
-            if writer is None:
-                writer = csv.DictWriter(file, line, lineterminator="\n")
-                writer.writeheader()
-            writer.writerow(line)
-            print(*line.values(), file=sys.stderr)
+    """Write a table line by line, and show it."""
+    for line in written(path, lines):
+        print(*line.values(), file=sys.stderr)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -12,7 +12,6 @@ population's value, and what maps do to the predictions.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import warnings
 import zlib
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 import rainproof
 from rainproof import Sample
 from studies.populations import Population, populations
+from studies.tables import written
 
 Floats = NDArray[np.float64]
 NAMES = ("calibrated", "bell", "overconfident", "underconfident", "nonmonotone", "skewed", "rare", "quadratic")
@@ -249,15 +249,8 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.simplefilter("ignore", rainproof.RainproofWarning)
     for part in options.parts:
         study, repeats = STUDIES[part]
-        with (options.folder / f"base-rate-{part}.csv").open("w", newline="", encoding="utf-8") as file:
-            writer = None
-            for line in study(options.repeats or repeats):
-                writer = writer or csv.DictWriter(file, line, lineterminator="\n")
-                if file.tell() == 0:
-                    writer.writeheader()
-                writer.writerow(line)
-                file.flush()
-                print(part, *list(line.values())[:4], file=sys.stderr)
+        for line in written(options.folder / f"base-rate-{part}.csv", study(options.repeats or repeats)):
+            print(part, *list(line.values())[:4], file=sys.stderr)
 
 
 if __name__ == "__main__":

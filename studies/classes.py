@@ -13,7 +13,6 @@ The second file counts how often the bound for all classes at once is wrong, for
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 import rainproof
 from rainproof.inference.classes import loss_bound
 from rainproof.recalibration.classes import CLASS_METHODS, ClassMap, CrossFitted, _fit, _logs
+from studies.tables import write
 
 Floats = NDArray[np.float64]
 SIZES = (200, 600, 2_000, 6_000)
@@ -252,14 +252,6 @@ def violations(samples: int = 400, n: int = 300, delta: float = 0.1) -> Iterator
             "mean_bound": round(float(np.mean(found)), 4),
             "violated": f"{sum(bound < many for bound in found)} of {len(found)}",
         }
-
-
-def write(path: Path, lines: list[dict[str, Any]]) -> None:
-    """Write lines as a CSV file."""
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
 
 
 def summary(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -12,7 +12,6 @@ bound. For scores `compare` itself is called.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import warnings
 import zlib
@@ -26,6 +25,7 @@ from scipy.special import ndtr
 import rainproof
 from studies.coverage import held
 from studies.populations import Floats, populations
+from studies.tables import write
 
 ROWS, CLUSTERS, CORRELATION = 400, 40, 0.3  # the correlation is that of the latent normal variables
 MEASURES = ("soft_binned_cdl", "cutoff_calibration_error", "smooth_calibration_error", "brier_score")
@@ -92,14 +92,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--measures", nargs="+", default=MEASURES)
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
-    with options.output.open("w", encoding="utf-8", newline="") as file:
-        table = None
-        for line in study(options.simulations, tuple(options.measures)):
-            table = table or csv.DictWriter(file, list(line), lineterminator="\n")
-            if file.tell() == 0:
-                table.writeheader()
-            table.writerow(line)
-            file.flush()
+    write(options.output, study(options.simulations, tuple(options.measures)))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ outcomes are drawn from alternatives of growing strength.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import warnings
 import zlib
@@ -25,6 +24,7 @@ import rainproof
 from rainproof.inference.resampling import Resampler, as_resampler
 from rainproof.inference.statistics import Evaluate, as_test_statistic
 from studies.populations import logit_scaled, populations
+from studies.tables import write
 
 Floats = NDArray[np.float64]
 
@@ -102,14 +102,6 @@ def _values(atoms: Resampler, evaluate: Evaluate, rate: Floats, size: int, rng: 
     return np.array([evaluate(atoms.redraw(rng, coin)) for _ in range(size)])
 
 
-def _write(path: Path, lines: Iterator[dict[str, Any]]) -> None:
-    found = list(lines)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, list(found[0]), lineterminator="\n")
-        table.writeheader()
-        table.writerows(found)
-
-
 def _say(what: str) -> None:
     print(what, file=sys.stderr, flush=True)
 
@@ -122,8 +114,8 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of the simulations (default: %(default)s)")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    _write(options.size, size_lines(options.share))
-    _write(options.power, power_lines(options.share))
+    write(options.size, list(size_lines(options.share)))
+    write(options.power, list(power_lines(options.share)))
 
 
 if __name__ == "__main__":

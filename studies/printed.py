@@ -11,7 +11,6 @@ At 95%.
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from rainproof.assessment.calibration import how_calibrated
 from rainproof.assessment.rankings import cost_difference
 from rainproof.inference.bands import soft_bins
 from studies.populations import Floats, logit_scaled
+from studies.tables import write
 
 LEVEL, THRESHOLD, BINS = 0.95, 0.2, 8
 TASK = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)  # which acts from THRESHOLD on
@@ -111,11 +111,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("path", type=Path)
     parser.add_argument("--simulations", type=int, default=400)
     options = parser.parse_args(arguments)
-    lines = list(study(options.simulations))
-    with options.path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, lines[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
+    write(options.path, list(study(options.simulations)))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ prove anything, with the mean bound.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ import numpy as np
 import rainproof
 from rainproof.inference.proofs import gain_of_choice, worth
 from studies.populations import Floats, logit_scaled
+from studies.tables import written
 
 GROUP = 9  # rows of the largest group
 UNIFORM = (np.arange(2048) + 0.5) / 2048
@@ -111,15 +111,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("path", type=Path)
     parser.add_argument("--repeats", type=int, default=20)
     options = parser.parse_args(arguments)
-    with options.path.open("w", newline="", encoding="utf-8") as file:
-        writer = None
-        for line in study(options.repeats):
-            if writer is None:
-                writer = csv.DictWriter(file, line, lineterminator="\n")
-                writer.writeheader()
-            writer.writerow(line)
-            file.flush()
-            print(line["population"], line["rows"], line["n"], file=sys.stderr)
+    for line in written(options.path, study(options.repeats)):
+        print(line["population"], line["rows"], line["n"], file=sys.stderr)
 
 
 if __name__ == "__main__":

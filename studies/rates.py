@@ -11,7 +11,6 @@ forecaster; and the slope of the line through the points on log-log axes, with i
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -23,6 +22,7 @@ import numpy as np
 import rainproof
 from paper.tables import fit_exponent
 from studies.populations import populations
+from studies.tables import written
 
 SIZES = (100, 316, 1_000, 3_162, 10_000, 31_623)
 FORECASTERS = ("calibrated", "overconfident")
@@ -79,15 +79,9 @@ def slopes(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def write(path: Path, lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Write lines as they come, and return them."""
     done: list[dict[str, Any]] = []
-    with path.open("w", newline="", encoding="utf-8") as file:
-        for line in lines:
-            if not done:
-                writer = csv.DictWriter(file, line, lineterminator="\n")
-                writer.writeheader()
-            writer.writerow(line)
-            file.flush()
-            done.append(line)
-            print(*line.values(), file=sys.stderr)
+    for line in written(path, lines):
+        done.append(line)
+        print(*line.values(), file=sys.stderr)
     return done
 
 

@@ -12,7 +12,6 @@ never act).
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -29,6 +28,7 @@ from rainproof.core.distinct import DistinctTable
 from rainproof.recalibration.methods import METHODS
 from rainproof.recalibration.selection import mean_weights
 from studies.populations import Floats, Population
+from studies.tables import write
 
 KINDS = ("calibrated", "linear", "waves", "steps", "useless")
 SIZES = (200, 1_000, 5_000)
@@ -130,13 +130,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", type=Path)
-    lines = study()
-    with parser.parse_args(arguments).path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, first := next(lines), lineterminator="\n")
-        writer.writeheader()
-        writer.writerow(first)
-        for line in lines:
-            writer.writerow(line)
+    write(parser.parse_args(arguments).path, study())
 
 
 if __name__ == "__main__":

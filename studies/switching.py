@@ -11,7 +11,6 @@ the samples the upper end of a bootstrap, the quantile of the largest loss among
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
@@ -26,6 +25,7 @@ import rainproof
 from rainproof.core.curve import SwitchCurve
 from rainproof.inference.switches import harm_bound
 from studies.populations import Floats, logit_scaled
+from studies.tables import written
 
 SIZES = (100, 1_000, 10_000)
 FEWER = {10_000: 200}  # at most so many samples of so many rows
@@ -152,15 +152,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=500)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     options = parser.parse_args(arguments)
-    with options.path.open("w", newline="", encoding="utf-8") as file:
-        writer = None
-        for line in study(options.repeats, options.sizes):
-            writer = writer or csv.DictWriter(file, line, lineterminator="\n")
-            if file.tell() == 0:
-                writer.writeheader()
-            writer.writerow(line)
-            file.flush()
-            print(line["n"], line["population"], line["confidence_level"], file=sys.stderr)
+    for line in written(options.path, study(options.repeats, options.sizes)):
+        print(line["n"], line["population"], line["confidence_level"], file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 DATA = Path(__file__).parent.parent / "docs" / "data"
 
@@ -14,6 +16,25 @@ def read(name: str) -> Lines:
     """A committed table."""
     with (DATA / name).open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def written(path: Path, lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Write a table line by line, and yield each line once it is in the file."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = None
+        for line in lines:
+            if writer is None:
+                writer = csv.DictWriter(file, list(line), lineterminator="\n")
+                writer.writeheader()
+            writer.writerow(line)
+            file.flush()
+            yield line
+
+
+def write(path: Path, lines: Iterable[dict[str, Any]]) -> None:
+    """Write a table."""
+    for _ in written(path, lines):
+        pass
 
 
 def markdown(head: list[str], rows: list[list[str]]) -> str:

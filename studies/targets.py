@@ -11,7 +11,6 @@ PYTHON that has it, `BinaryClassificationController` of MAPIE with its defaults.
 from __future__ import annotations
 
 import argparse
-import csv
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from scipy.special import betainc, expit, ndtri
 
 import rainproof
 from studies.populations import Floats, Population, logit_scaled
+from studies.tables import written
 
 LEVEL = 0.95
 POINTS = 1 << 14
@@ -182,15 +182,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--fewer", type=int, default=200, help="samples for the others")
     parser.add_argument("--mapie", metavar="PYTHON", help="an interpreter that has MAPIE")
     options = parser.parse_args(arguments)
-    with options.path.open("w", newline="", encoding="utf-8") as file:
-        writer = None
-        for line in study(options.repeats, options.mapie, min(options.fewer, options.repeats)):
-            if writer is None:
-                writer = csv.DictWriter(file, line, lineterminator="\n")
-                writer.writeheader()
-            writer.writerow(line)
-            file.flush()
-            print(line["population"], line["rows"], line["n"], file=sys.stderr)
+    for line in written(options.path, study(options.repeats, options.mapie, min(options.fewer, options.repeats))):
+        print(line["population"], line["rows"], line["n"], file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ range: the mean of methods weighted by their log loss, or by the part of it that
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import warnings
 import zlib
@@ -27,6 +26,7 @@ import rainproof
 from rainproof.recalibration.methods import METHODS, fitted_values
 from rainproof.recalibration.selection import FOLDS, divide, mean_weights
 from studies.populations import Floats, Population, populations
+from studies.tables import write
 
 RANGES: tuple[Any, ...] = (None, (0.05, 0.2), 0.1)
 LEVELS = (0.95, 0.5)
@@ -153,10 +153,7 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     warnings.simplefilter("ignore", rainproof.RainproofWarning)
     lines = list(compare_weights() if chosen.weights else study(chosen.repeats, chosen.rows))
-    with chosen.path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
+    write(chosen.path, lines)
 
 
 if __name__ == "__main__":

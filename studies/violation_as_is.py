@@ -10,7 +10,6 @@ to see. Three of them have rows in groups, heavy fixed weights, and weights that
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import warnings
 import zlib
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 import rainproof
 from studies.populations import Floats, Population, populations
+from studies.tables import write
 
 SIZES = (100, 1_000, 10_000)
 FEWER = {10_000: 200}  # at most so many samples of so many rows
@@ -137,10 +137,7 @@ def main(arguments: list[str] | None = None) -> None:
     for line in study(options.repeats, options.sizes):
         lines.append(line)
         print(*line.values(), file=sys.stderr)
-    with options.path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, lines[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
+    write(options.path, lines)
 
 
 if __name__ == "__main__":

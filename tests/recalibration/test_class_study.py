@@ -38,7 +38,6 @@ def test_what_is_committed_is_best_or_close_to_it(name):
 
 
 def test_a_network_of_torch_learns_the_classes():
-    pytest.importorskip("torch")
     rng = np.random.default_rng(2)
     y = rng.integers(0, 3, 300)
     x = rng.normal(size=(300, 4)) + 2 * np.eye(4)[y]

@@ -14,8 +14,8 @@ from rainproof.cli.options import COSTS, RESULT, ROWS, Commands, add_output, add
 
 GRADES = ("use", "recalibrate", "avoid", "unknown")
 _ASSESSMENT = (
-    *("--by", "--groups", "--fractional", *COSTS, "--capacity", "--threshold-range", "--confidence-level", "--seed"),
-)
+    "--by", "--groups", "--fractional", *COSTS, "--capacity", "--threshold-range", "--confidence-level", "--seed",
+)  # fmt: skip
 
 
 def add_assess(commands: Commands) -> None:

@@ -340,7 +340,7 @@ class DecisionTask(Result, ABC):
         actions : sequence of k str, optional
             The names of the actions (default: "action 0", "action 1" and so on).
         abstain : float, optional
-            What it costs to leave a case to somebody else, whatever its class: one more action, "abstain".
+            What it costs to leave a case to others, whatever its class: one more action, "abstain".
 
         Examples
         --------
