@@ -65,7 +65,7 @@ def test_every_target_that_a_workflow_makes_is_in_the_makefile():
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     text = "".join(path.read_text() for path in WORKFLOWS)
     made = set(re.findall(r"(?:run: make|target:) ([\w-]+)", text))
-    assert {"audit", "test", "demo", "docs", "test-bare", "test-minimum", "test-sanitizers"} == made
+    assert {"audit", "test", "coverage", "demo", "docs", "test-bare", "test-minimum", "test-sanitizers"} == made
     assert made <= targets
 
 
