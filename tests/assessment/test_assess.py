@@ -98,13 +98,14 @@ def test_a_group_for_each_row_is_no_group():
     rng = np.random.default_rng(5)
     p = rng.random(600)
     y, w, by = rng.random(600) < p**1.3, rng.choice([1.0, 3.0], 600), rng.integers(0, 2, 600)
+    few = {"measures": [], "n_resamples": 19}
     task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=3)
     for columns in ({}, {"sample_weight": w}, {"by": by}):
-        alone = rainproof.assess(y, p, task=task, measures=[], **columns)
-        grouped = rainproof.assess(y, p, task=task, measures=[], groups=rng.permutation(600), **columns)
+        alone = rainproof.assess(y, p, task=task, **few, **columns)
+        grouped = rainproof.assess(y, p, task=task, groups=rng.permutation(600), **few, **columns)
         assert grouped.to_dict() == alone.to_dict()
     both = {"a": (y, p), "b": (y, p**2)}
-    several = [rainproof.assess_many(both, task=task, measures=[], groups=g) for g in (None, np.arange(600))]
+    several = [rainproof.assess_many(both, task=task, groups=g, **few) for g in (None, np.arange(600))]
     assert several[0].to_dict() == several[1].to_dict()
 
 

@@ -42,8 +42,8 @@ CASES = {
     "infinite log score": infinite(),
     "one row": rows(1),
     "one class": (np.zeros(40, int), rows(40)[1]),
-    "sure and right": (np.array([0, 1] * 20), np.array([0.0, 1.0] * 20)),
-    "sure and wrong": (np.array([1, 0] * 20), np.array([0.0, 1.0] * 20)),
+    "sure and right": (np.array([0, 1] * 19), np.array([0.0, 1.0] * 19)),
+    "sure and wrong": (np.array([1, 0] * 19), np.array([0.0, 1.0] * 19)),
 }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from multiprocessing import get_context
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -128,18 +127,16 @@ def test_what_a_killed_process_left_is_removed_by_the_next_that_writes(tmp_path)
     assert not (tmp_path / "a.json").exists()
 
 
-def _write(folder, number):
-    for k in range(40):
-        write_atomic(folder / f"{number}-{k}", "whole")
-
-
 def test_many_writers_in_one_folder_do_not_sweep_each_other(tmp_path):
-    processes = [get_context("spawn").Process(target=_write, args=(tmp_path, number)) for number in range(4)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-    assert [process.exitcode for process in processes] == [0] * 4
+    code = """
+import sys
+from pathlib import Path
+from rainproof.core.files import write_atomic
+for k in range(40):
+    write_atomic(Path(f"{sys.argv[1]}-{k}"), "whole")
+"""
+    processes = [subprocess.Popen([sys.executable, "-c", code, str(k)], cwd=tmp_path) for k in range(4)]
+    assert [process.wait() for process in processes] == [0] * 4
     assert len(list(tmp_path.iterdir())) == 160
 
 

@@ -38,7 +38,7 @@ def largest(points):
     return solve(loss, np.array([1 - mu, mu]), np.ones(2), upper=None)
 
 
-@for_seeds(300)
+@for_seeds(100)
 def test_cdl_of_a_range_is_that_of_a_linear_program(seed):
     rng = np.random.default_rng(seed)
     y, p, w, (low, high) = draw(rng)

@@ -23,7 +23,7 @@ EDGES = [0.0, 1.0, 1e-12, 1 - 2**-53, 0.25, 0.3125, 0.1875, 1 / 21, 0.0625, 0.06
 
 def samples():
     rng = np.random.default_rng(7)
-    p = np.concatenate([EDGES, rng.random(60), rng.beta(1, 20, 40)])
+    p = np.concatenate([EDGES, rng.random(12), rng.beta(1, 20, 9)])
     y = (rng.random(len(p)) < p).astype(int)
     return {
         "usual": Sample(y, p),

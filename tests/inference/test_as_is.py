@@ -128,7 +128,7 @@ def atoms_of(prob, mass, rate):
     return [(x, y, c * (r if y else 1 - r)) for x, c, r in zip(prob, mass, rate, strict=True) for y in (0, 1)]
 
 
-@pytest.mark.parametrize("weight", [[1, 1, 1, 1], [1, 2, 3, 4], [1, 1, 1, 20]])
+@pytest.mark.parametrize("weight", [[1, 1, 1, 1], [1, 1, 2, 4], [1, 1, 1, 20]])
 @pytest.mark.parametrize(("prob", "mass", "rate"), SMALL)
 def test_the_mixture_has_mean_at_most_one(prob, mass, rate, weight):
     """Over all samples of four rows, with their chances: what the proof needs, and how often the bounds fail."""

@@ -71,9 +71,8 @@ def _charged(y: np.ndarray, p: np.ndarray, share: dict[int, float], charge: dict
     cuts = np.append(np.unique(p), 2.0)
     for k, mu in enumerate(mus):
         for acts in (p > mu, p >= mu):
-            for cut in cuts:
-                change = (p >= cut) * 1.0 - acts
-                curve[k] = max(curve[k], float(((y - mu) * change * v + np.abs((y - mu) * change) * c).sum()))
+            change = (p >= cuts[:, None]) * 1.0 - acts
+            curve[k] = max(curve[k], ((y - mu) * change * v + np.abs((y - mu) * change) * c).sum(axis=1).max())
     best = 0.0
     for i, a in enumerate(mus):
         for j, b in enumerate(mus):

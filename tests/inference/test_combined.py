@@ -156,8 +156,8 @@ def test_what_has_next_to_no_variance_is_not_certain(tiny):
 
 @pytest.mark.parametrize("kind", ["rows", *KINDS[2:6], "weights", "cells", "many rows a cell", "uneven cells"])
 def test_sequential_p_values_are_valid(kind):
-    """Calibrated forecasters: the chance of a p-value up to x is at most x, for every x; 1,000 samples."""
-    rng, times, n = np.random.default_rng(6), 1000, 40
+    """Calibrated forecasters: the chance of a p-value up to x is at most x, for every x; 500 samples."""
+    rng, times, n = np.random.default_rng(6), 500, 40
     p, weight = rows("weights" if kind == "uneven cells" else kind, n, rng)
     p = np.repeat(p, 30) if kind == "many rows a cell" else p
     found = []
