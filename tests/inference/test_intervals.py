@@ -211,12 +211,12 @@ def test_beyond_the_estimate_the_path_moves_where_the_measure_grows():
     [("three predictions", "smooth_calibration_error", 400), ("one region", "smooth_calibration_error", 400)],
 )
 def test_intervals_hold_where_one_bias_is_large(population, measure, n):
-    """60 samples at 95%: scaling the whole estimated bias up covers 84 to 87%, and the upper end is too low."""
+    """40 samples at 95%: scaling the whole estimated bias up covers 84 to 87%, and the upper end is too low."""
     case = coverage.cases()[population]
     truth = rainproof.list_measures()[measure](case.sample)
-    samples = [rainproof.Sample(*case.draw(n, np.random.default_rng(k))) for k in range(60)]
+    samples = [rainproof.Sample(*case.draw(n, np.random.default_rng(k))) for k in range(40)]
     held = [coverage.held(sample, measure, truth, np.random.default_rng(k))[-1] for k, sample in enumerate(samples)]
-    assert sum(held) >= 55
+    assert sum(held) >= 36
 
 
 def test_a_method_is_one_entry_of_the_table(monkeypatch):
@@ -271,7 +271,9 @@ def test_few_rows_are_warned_of():
     assert rainproof.confidence_interval(rare, np.full(200, 0.1), measure="brier_score", rng=0).warnings == ()
     with pytest.warns(rainproof.FewRowsWarning, match="^expected_calibration_error compares each distinct prediction"):
         rainproof.confidence_interval(*rows(200), measure="expected_calibration_error", n_resamples=19, rng=0)
-    ties = rainproof.confidence_interval(*rows(400, decimals=1), measure="expected_calibration_error", rng=0)
+    ties = rainproof.confidence_interval(
+        *rows(400, decimals=1), measure="expected_calibration_error", n_resamples=19, rng=0
+    )
     assert ties.warnings == ()
 
 

@@ -44,7 +44,7 @@ def charged_by_swaps(evidence, extra, mu, acts, monotone):
     return max([up[k:first].sum() for k in range(first)] + [down[first:k].sum() for k in range(first, len(acts) + 1)])
 
 
-@for_seeds(120)
+@for_seeds(60)
 def test_the_charged_loss_of_a_range_is_that_of_a_linear_program(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 25))
@@ -66,7 +66,7 @@ def difference(y, a, b, w, mu, side):
     return float(np.sum(w * (y - mu) * (act_a.astype(float) - act_b)) / np.sum(w))
 
 
-@for_seeds(150)
+@for_seeds(60)
 def test_harm_and_gain_of_a_range_are_those_of_a_linear_program(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 25))

@@ -35,7 +35,7 @@ def test_the_shortcut_of_the_study_agrees_with_the_intervals(measure):
 
 
 def test_a_short_coverage_study(tmp_path, monkeypatch, capsys):
-    options = ["--share", "0.03", "--sizes", "200", "--measures", "cutoff_calibration_error"]
+    options = ["--share", "0.01", "--sizes", "200", "--measures", "cutoff_calibration_error"]
     monkeypatch.setattr("sys.argv", ["coverage", str(tmp_path / "c.csv"), *options])
     coverage.main()
     written = (tmp_path / "c.csv").read_text()

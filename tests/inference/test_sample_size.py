@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rainproof
@@ -22,6 +22,7 @@ def bound(n, loss, confidence_level, which):
     return bounds.extremes(n, loss, (1 - confidence_level) / len(default_grids(n)))[which]
 
 
+@settings(max_examples=10)
 @given(st.floats(0.01, 0.5), st.floats(0.5, 0.999), st.sampled_from([0.0, 0.005]))
 def test_it_is_where_the_bounds_cross_the_target(target, confidence_level, loss):
     found = sample_size(target, confidence_level=confidence_level, loss=loss)

@@ -92,12 +92,12 @@ def test_the_bounds_fail_as_rarely_as_they_say(name):
         np.repeat([0, 1], 200), np.tile(old(x), 2), np.tile(new(x), 2), sample_weight=weight
     )
     rng, wrong = np.random.default_rng(1), np.zeros(2)
-    for _ in range(40):
+    for _ in range(25):
         z = rng.choice(x, 400)
         y = rng.random(400) < rate(z)
         found = rainproof.switch_guarantee(y, old(z), new(z), confidence_level=0.8, rng=rng)
         wrong += found.harm_bound < truth.harm, found.gain_at_least > truth.gain
-    assert (wrong <= 14).all()  # 8 expected at most; 14 has a chance of 1 in 200
+    assert (wrong <= 10).all()  # 5 expected at most; more than 10 has a chance of 1 in 180
 
 
 def test_groups_and_weights():
