@@ -66,7 +66,7 @@ def evidence(**changed):
             "skill_as_is": interval(0.25, 0.15, 0.35),
             "auroc": 0.7,
             "gain": gain(0.005, 0.017),
-            "guarantee": SimpleNamespace(bound=bound, plug_in=bound / 2, threshold_range=None),
+            "guarantee": SimpleNamespace(bound=bound, plug_in=bound / 2, threshold_range=None, max_weight=None),
             "rounded_guarantee": SimpleNamespace(bound=0.03, grid=32),
             "certificate": None,
             **changed,
@@ -442,7 +442,7 @@ def test_what_the_numbers_rest_on():
     assert "(rows that belong together: --groups)" in judge(evidence(), voice=words.SHELL).basis
     grouped = judge(evidence(groups=401)).basis
     assert grouped.startswith(
-        "Grade: use. 4,000 rows in 401 groups, taken as independent; sizes must not depend on outcomes"
+        "Grade: use. 4,000 rows in 401 groups, taken as independent; sizes must not depend on predictions or outcomes, "
     )
 
 
@@ -544,7 +544,7 @@ def test_the_screen_says_which_decision_the_skill_is_about():
         ({}, own(COSTS), "at your threshold, 20%"),
     ):
         assert f"kill ({where}) " in judge(evidence(**changed), task).basis
-    within = SimpleNamespace(bound=0.02, plug_in=0.01, threshold_range=ThresholdRange(0.1, 0.3))
+    within = SimpleNamespace(bound=0.02, plug_in=0.01, threshold_range=ThresholdRange(0.1, 0.3), max_weight=None)
     assert judge(evidence(guarantee=within, constant=True)).next_step.endswith("Until then always act.")
     assert (
         "at the threshold 30%, of your range the nearest to the event rate" in judge(evidence(guarantee=within)).basis

@@ -29,9 +29,9 @@ def rain(tmp_path, monkeypatch):
 
 
 def without_code(verdict):
-    """Leave out what is another way in a shell than in Python: to recalibrate, and to do so by segment."""
+    """Leave out what is another way in a shell than in Python: to recalibrate, also by segment, and options."""
     del verdict["commands"], verdict["text"], verdict["basis"]
-    verdict["sentences"] = [said for said in verdict["sentences"] if said["about"] != "segments"]
+    verdict["sentences"] = [said for said in verdict["sentences"] if said["about"] not in ("segments", "limits")]
 
 
 def test_the_command_is_the_function(rain, capsys):
@@ -178,7 +178,26 @@ def test_groups(rain, capsys, monkeypatch):
     monkeypatch.setattr("rainproof.assessment.assessing.MANY_ROWS", 10)  # not for groups
     y, p = rain
     assert main(["assess", *COLUMNS, "--groups", "city", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == rainproof.assess(y, p, groups=np.arange(400) % 3, rng=0).to_dict()
+    found = json.loads(capsys.readouterr().out)
+    expected = rainproof.assess(y, p, groups=np.arange(400) % 3, rng=0).to_dict()
+    for document in (found, expected):
+        without_code(document["verdict"])
+    assert found == expected
+
+
+@pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
+def test_a_largest_weight(rain, capsys):
+    given = ["--groups", "city", "--max-weight", "200"]
+    assert main(["assess", *COLUMNS, *given, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["guarantee"]["max_weight"] == found["rounded_guarantee"]["max_weight"] == 200
+    assert "no group can weigh more than 200, as stated" in found["verdict"]["basis"]
+    y, p = rain
+    stated = {"groups": np.arange(400) % 3, "max_weight": 200}
+    assert found["worth"] == rainproof.assess(y, p, **stated).to_dict()["worth"]
+    assert main(["recalibrate", *COLUMNS, *given, "-o", "map.json"]) == 0
+    assert main(["assess", *COLUMNS, "--groups", "city", "--max-weight", "100"]) == 2
+    assert "max_weight must be finite, and at least the largest weight 134; it is 100" in capsys.readouterr().err
 
 
 def test_shares_of_the_event_by_segment(rain, capsys):

@@ -16,7 +16,7 @@ from rainproof.core.door import ThresholdRange
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.inference.bands import clopper_pearson
-from rainproof.inference.bounds import draw_table
+from rainproof.inference.bounds import draw_table, rate_slack
 
 _FINEST = 1 << 16
 
@@ -43,7 +43,7 @@ class RateIntervals(Result):
     at_most: Floats
 
 
-def rate_intervals(sample: Sample, *, confidence_level: float) -> RateIntervals:
+def rate_intervals(sample: Sample, *, confidence_level: float, max_weight: float | None = None) -> RateIntervals:
     r"""Bound the event rate in every range of predictions that a fixed set of cells can form.
 
     Notes
@@ -59,7 +59,8 @@ def rate_intervals(sample: Sample, *, confidence_level: float) -> RateIntervals:
     predictions. With a base rate, the interval is that of two binomial numbers, of events and of other rows, given
     how many there are of each. Hoeffding's also for groups of rows, each of which is one draw, on the condition
     that a row's outcome depends on the size of its group, and on the predictions of the other rows, through its own
-    prediction alone.
+    prediction alone. That condition is not needed where the largest weight of a draw is stated: the interval is then
+    for the rate in the population in which rows count with their weight, and all runs of all cells share the error.
     """
     cuts = _edges(sample.grid)
     cells, table = len(cuts) - 1, draw_table(sample, _FINEST)
@@ -78,14 +79,16 @@ def rate_intervals(sample: Sample, *, confidence_level: float) -> RateIntervals:
         sums: Floats = np.cumsum(np.triu(np.broadcast_to(values[some], (len(some),) * 2)), axis=1)[pairs]
         return sums
 
-    doubt = (1 - confidence_level) / len(pairs[0])
+    doubt = (1 - confidence_level) / (len(pairs[0]) if max_weight is None else cells * (cells + 1) / 2)
     rate = np.clip(runs(events) / runs(weight), 0.0, 1.0)
     if sample._rates is not None:
         ends = _given_outcomes(sample, runs(by_cell(table.count * event)), runs(by_cell(table.count * ~event)), doubt)
-    elif table.has_equal_weights:
+    elif max_weight is None and table.has_equal_weights:
         ends = clopper_pearson(rate, runs(count), doubt)
     else:
         slack = np.sqrt(math.log(2 / doubt) * runs(by_cell(table.squares)) / 2) / runs(weight)
+        if max_weight is not None:
+            slack = rate_slack(runs(weight) / max_weight, doubt)
         ends = np.maximum(rate - slack, 0.0), np.minimum(rate + slack, 1.0)
     at_least, at_most = np.zeros((len(some),) * 2), np.ones((len(some),) * 2)
     at_least[pairs], at_most[pairs] = ends

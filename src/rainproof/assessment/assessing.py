@@ -53,6 +53,7 @@ def check_options(
     measures: Iterable[str] | None,
     capacity: float | None = None,
     threshold_range: float | tuple[float, float] | None = None,
+    max_weight: float | None = None,
 ) -> dict[str, Any]:
     """Check the options of `assess`, and return them as `compute` takes them."""
     if task is not None and not isinstance(task, DecisionTask):
@@ -85,6 +86,7 @@ def check_options(
         **({} if capacity is None else {"capacity": capacity}),
         "measures": tuple(CATALOGUE[name] for name in CATALOGUE if name in names),
         "within": within,
+        "max_weight": max_weight,  # which every guarantee checks
     }
 
 
@@ -105,14 +107,16 @@ def compute(
     n_resamples: int,
     measures: tuple[Measure, ...],
     within: ThresholdRange | None,
+    max_weight: float | None,
     seed: int | None,
     capacity: float | None = None,
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; its warnings are added by the caller."""
     level, sample = confidence_level, sample.in_order()  # several forecasts are in an order of their own
     summary = DataSummary.of(sample)
-    as_is = guarantee(sample, confidence_level=level, response="as_is", threshold_range=within)
-    rounded = _rounded(sample, level, within)
+    how: dict[str, Any] = {"confidence_level": level, "threshold_range": within, "max_weight": max_weight}
+    as_is = guarantee(sample, response="as_is", **how)
+    rounded = _rounded(sample, how)
     base_rates, sample = sample, sample._middle()  # of a range of base rates; bounds and the map take all of it
     assert rounded.grid is not None
     curve = regret_curve(sample, grid=rounded.grid, threshold_range=within)
@@ -121,7 +125,7 @@ def compute(
     if sample._divisible:  # rows of unequal weight that are compressed are not
         # With a seed: the same as by itself.
         recalibrator = Recalibrator(confidence_level=level, threshold_range=within, rng=rng)
-        recalibrator._fit(base_rates)  # not by segments
+        recalibrator._fit(base_rates, max_weight=max_weight)  # not by segments
     crossed = None
     if recalibrator is not None and cannot_fit(sample) is None:
         crossed = Crossed.of(sample, rng)
@@ -130,12 +134,11 @@ def compute(
     p_value = grouped_test(sample) if test is None else test.p_value
     step()
     streams = spawned(rng, BAND_DRAWS)
-    parts = Parts(sample, measures, task, curve, recalibrator, level, streams)
+    parts = Parts(sample, measures, task, curve, recalibrator, level, streams, max_weight)
     profile, table = soft_binned_profile(sample), None
     if segments is not None:
         fdr = round(1 - level, 12)
-        how: dict[str, Any] = {"fdr": fdr, "task": task, "within": within, "rng": rng, "step": step}
-        table = judge_segments(segments, sample.total_weight, **how)
+        table = judge_segments(segments, sample.total_weight, fdr=fdr, task=task, within=within, rng=rng, step=step)
     if capacity is not None and capacity >= 1:
         capacity = min(capacity / sample.n, 1.0)
     own = None if task is None else TaskResult.of(sample, task, rounded.grid, crossed, level, capacity)
@@ -211,12 +214,12 @@ def _estimates(
     return found
 
 
-def _rounded(sample: Sample, level: float, within: ThresholdRange | None) -> Guarantee:
+def _rounded(sample: Sample, how: dict[str, Any]) -> Guarantee:
     """The guarantee for rounding to the grid that is shown: the bounds hold for all grids at once."""
     alone = sample.ungrouped()._middle()
     grid, finest = shown_grid(choose_grid(alone), alone), min(sample.grid or GRIDS[-1], GRIDS[-1])
     tried = [m for m in GRIDS if m <= finest] or [finest]
-    found = guarantee(sample, confidence_level=level, grid=tried, threshold_range=within)
+    found = guarantee(sample, grid=tried, **how)
     at = tried.index(grid)
     return replace(found, grid=grid, bound=float(found.bounds[at]), plug_in=float(found.plug_ins[at]))
 
@@ -233,6 +236,7 @@ def assess(
     task: DecisionTask | None = None,
     capacity: float | None = None,
     groups: ArrayLike | None = None,
+    max_weight: float | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     base_rate: BaseRate | None = None,
     threshold_range: float | tuple[float, float] | None = None,
@@ -271,7 +275,11 @@ def assess(
         a `task` with two actions.
     groups : array_like of shape (n,), optional
         The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
-        independent.
+        independent. Their sizes must not depend on predictions or outcomes, unless `max_weight` is stated.
+    max_weight : float, optional
+        As for `guarantee`: the largest weight that a row can have (with `groups`, a whole group: how many rows, if they
+        have no weights), known beforehand. Guarantees, certificate, `worth` and `advice` then hold whatever weights and
+        sizes depend on. Estimates, their intervals and the test are as without it. Not for more than two classes.
     by : array_like of shape (n,), or mapping of such, optional
         The segment of each row; a mapping from names to arrays for several columns. Every segment is tested.
     base_rate : float or pair of float, optional
@@ -371,6 +379,8 @@ def assess(
             raise InputError("capacity is for one event: assess the sample of one class with it")
         if check_range(threshold_range) is not None:
             raise InputError("threshold_range is for one event: not for several classes")
+        if max_weight is not None:
+            raise InputError("max_weight is for one event: not for several classes")
         if measures is not None:
             raise InputError(
                 "measures are for one event: rainproof.measures.measure_classes has those of several classes"
@@ -381,7 +391,8 @@ def assess(
         )
     if labels is not None:
         y_true, y_prob, sample_weight = Sample(y_true, y_prob, sample_weight=sample_weight, labels=labels), None, None  # type: ignore[arg-type]
-    options = check_options(task, confidence_level, tolerance, n_resamples, measures, capacity, threshold_range)
+    about = (measures, capacity, threshold_range, max_weight)
+    options = check_options(task, confidence_level, tolerance, n_resamples, *about)
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups, task, base_rate)
     sample = compressed_if_many(sample)
     with collect_warnings() as notes:
@@ -429,7 +440,9 @@ def _assess_classes(
     if task is not None and not isinstance(task, ClassTask):
         raise InputError(f"task must have a payoff for each of {len(sample)} classes; it is {task!r}")
     options = check_options(None, confidence_level, tolerance, n_resamples, [])
-    options = {name: value for name, value in options.items() if name not in ("task", "measures", "within")}
+    options = {
+        name: value for name, value in options.items() if name not in ("task", "measures", "within", "max_weight")
+    }
     with collect_warnings() as notes:
         step = counter(progress, STEPS)
         found = compute_classes(sample, rng, step, task=task, seed=seed, **options)

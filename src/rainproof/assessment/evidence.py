@@ -289,6 +289,11 @@ class Evidence(Result):
         return self.guarantee.threshold_range
 
     @property
+    def max_weight(self) -> float | None:
+        """The largest weight that a row (with groups, a group) can have, if it was stated."""
+        return self.guarantee.max_weight
+
+    @property
     def useful(self) -> bool:
         """Whether skill is shown: its interval is above 0."""
         return self.skill is not None and self.skill.low > 0

@@ -363,6 +363,7 @@ def assess_many(
     pos_label: Any = None,
     task: DecisionTask | None = None,
     groups: ArrayLike | None = None,
+    max_weight: float | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     base_rate: BaseRate | None = None,
     threshold_range: float | tuple[float, float] | None = None,
@@ -392,8 +393,9 @@ def assess_many(
         As for `assess`, the same for all forecasts; for rows only, but for `base_rate`.
     task : DecisionTask, optional
         Your own decision: forecasts are then ranked by what it costs per case, acting on them as they are.
-    threshold_range, confidence_level, tolerance, rng, n_resamples, measures, progress
-        As for `assess`. Each forecast is assessed with the same random numbers, so on the same rows held out.
+    max_weight, threshold_range, confidence_level, tolerance, rng, n_resamples, measures, progress
+        As for `assess`; `max_weight` also for what a switch gains and loses. Each forecast is assessed with the same
+        random numbers, so on the same rows held out.
 
     Returns
     -------
@@ -423,7 +425,8 @@ def assess_many(
     generator, seed = as_seed(rng)
     # The same numbers for all. A copy of the generator would not do: before NumPy 2 it forgets how to spawn.
     start = int(generator.integers(2**63)) if seed is None else seed
-    chosen = check_options(task, confidence_level, tolerance, n_resamples, measures, threshold_range=threshold_range)
+    about: dict[str, Any] = {"threshold_range": threshold_range, "max_weight": max_weight}
+    chosen = check_options(task, confidence_level, tolerance, n_resamples, measures, **about)
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
     whole, segmented, paired = _read(forecasts, y_prob, columns, task, base_rate)
     couples = list(combinations(whole, 2))
@@ -443,7 +446,7 @@ def assess_many(
         RankedForecast.of(a, whole[str(a.name)]._middle(), everything[str(a.name)], own_task) for a in assessments
     ]
     doubt = (1 - confidence_level) / max(1, len(couples))  # so that all statements hold at once
-    options: dict[str, Any] = {"confidence_level": 1 - doubt / 4, "rng": generator, "threshold_range": threshold_range}
+    options: dict[str, Any] = {"confidence_level": 1 - doubt / 4, "rng": generator, **about}
     pairs = []
     for a, b in couples:
         to_b = to_a = None

@@ -59,11 +59,12 @@ class Parts:
         recalibrator: Recalibrator | None,
         confidence_level: float,
         streams: list[np.random.Generator],
+        max_weight: float | None,
     ) -> None:
         self._sample, self._measures, self._curve, self._recalibrator = sample, measures, curve, recalibrator
         self._within = curve.threshold_range
         self._thresholds = thresholds(task.thresholds if task else (), sample.event_rate, self._within)
-        self._level, self._streams = confidence_level, streams
+        self._level, self._streams, self._max_weight = confidence_level, streams, max_weight
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _PARTS} | {"value": self.value.thinned(_POINTS)}
@@ -93,7 +94,8 @@ class Parts:
     @cached_property
     def advice(self) -> tuple[ThresholdAdvice, ...]:
         """For each threshold."""
-        at, rates = self._thresholds, rate_intervals(self._sample, confidence_level=self._level)
+        at = self._thresholds
+        rates = rate_intervals(self._sample, confidence_level=self._level, max_weight=self._max_weight)
         benefit = FlaggedCases.at(self._sample.distinct(), at, ties=True).net_benefit(at)
         columns = (at, self._curve(at), benefit, self.null_band.regret_high)
         return tuple(
@@ -112,8 +114,10 @@ class Parts:
     @cached_property
     def worth(self) -> ProvenGain | None:
         """What the forecast is proven to gain over no forecast; None where draws cannot be told apart."""
+        if not self._sample._divisible:
+            return None
         stream = deepcopy(self._streams[0]).spawn(1)[0]
-        return worth(self._sample._floor(), self._level, stream, self._within) if self._sample._divisible else None
+        return worth(self._sample._floor(), self._level, stream, self._within, self._max_weight)
 
     @cached_property
     def histogram(self) -> Histogram:

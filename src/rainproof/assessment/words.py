@@ -15,6 +15,7 @@ from rainproof.core.text import (
     SAME_GIVEN_OUTCOME,
     at_least,
     at_most,
+    no_heavier,
     percent,
     population,
     rows,
@@ -77,6 +78,8 @@ class Voice(NamedTuple):
         The parameter, or the options, that state costs.
     base_rate : str
         The parameter, or option, that states the event rate of the population.
+    max_weight : str
+        The parameter, or option, that states the largest weight of a group.
     decide : tuple of tuple of str
         Code, or command lines, that act on new cases within a capacity: on their probabilities as they are, and
         recalibrated.
@@ -88,6 +91,7 @@ class Voice(NamedTuple):
     groups: str = "groups="
     costs: str = "task="
     base_rate: str = "base_rate="
+    max_weight: str = "max_weight="
     decide: tuple[tuple[str, ...], tuple[str, ...]] = (
         ("rainproof.decisions.decide(p_new, task, ids, capacity=capacity)",),
         ("rainproof.decisions.decide(a.recalibrator.predict(p_new), task, ids, capacity=capacity)",),
@@ -96,7 +100,8 @@ class Voice(NamedTuple):
 
 PYTHON = Voice()
 SHELL = Voice(
-    (), "--pos-label", "rainproof recalibrate --by", "--groups", "--cost-fp and --cost-fn", "--base-rate", ((), ())
+    *((), "--pos-label", "rainproof recalibrate --by", "--groups", "--cost-fp and --cost-fn"),
+    *("--base-rate", "--max-weight", ((), ())),
 )
 
 
@@ -560,8 +565,9 @@ def basis(e: Evidence, task: TaskResult | None, advised: Rule | None, voice: Voi
     drawn = f", taken as independent draws from the cases you will act on (rows that belong together: {voice.groups})"
     if e.base_rate is not None:
         drawn = ", taken as independent draws given their outcomes"
-    elif e.groups is not None:
-        drawn = f" in {_count(e.groups, 'group', 'groups')}, taken as independent; sizes must not depend on outcomes"
+    elif sizes := _sizes(e, voice):
+        some = "" if e.groups is None else f" in {_count(e.groups, 'group', 'groups')}"
+        drawn = f"{some}, taken as independent; {sizes}"
     but = " (for your costs: as they are)" * (e.grade == "recalibrate" and advised is Rule.AS_IS)
     said = f"Grade: {e.grade}{but}. {rows(e.n)}{drawn}."
     shown = ["costs"] * bool(task is not None and task.costs)
@@ -580,6 +586,15 @@ def basis(e: Evidence, task: TaskResult | None, advised: Rule | None, voice: Voi
     stakes = "what is at stake" + (f" in decisions {e.within}" if e.within is not None else "")
     alike = _NOT_OF_CASES * (task is not None and isinstance(task.task, CaseTask))
     return f"{said} Losses are shares of {stakes}, proven at {level} confidence{kept}, {KEEPS_RANKING}.{alike}"
+
+
+def _sizes(e: Evidence, voice: Voice) -> str:
+    """What is assumed of the sizes of groups, or of weights whose largest possible value is stated; else nothing."""
+    if e.max_weight is not None:
+        return f"{no_heavier(e.groups, e.max_weight)}, as stated"
+    return (
+        "" if e.groups is None else f"sizes must not depend on predictions or outcomes, else state {voice.max_weight}"
+    )
 
 
 def _where(e: Evidence, task: TaskResult | None) -> str:
@@ -730,20 +745,21 @@ def worth(found: ProvenGain | None, confidence_level: float) -> str:
     )
 
 
-def limits(e: Evidence) -> str:
+def limits(e: Evidence, voice: Voice) -> str:
     """What the statements rest on, and how they hold."""
     drawn = f"{rows(e.n)} were drawn independently from the cases that will be acted on"
     if e.base_rate is not None:
         drawn = f"{rows(e.n)} were drawn independently given their outcomes"
+    intervals = "intervals do so approximately"
+    if e.max_weight is not None:
+        intervals += ", where weights are such as in these rows"
+        drawn = f"{rows(e.n)} were drawn independently"
     if e.groups is not None:
-        drawn = (
-            f"{e.groups:,} groups of rows were drawn independently and their sizes do not depend on the outcomes "
-            "(else guarantee takes max_weight; the intervals and bands of the charts treat rows as independent)"
-        )
-    return (
-        f"Each statement holds with {percent(e.confidence_level)} confidence by itself, if the "
-        f"{drawn}; intervals do so approximately."
-    )
+        drawn = f"{e.groups:,} groups of rows were drawn independently"
+        intervals += "; those, and the bands, of the charts treat rows as independent"
+    if sizes := _sizes(e, voice):
+        drawn += f" ({sizes})"
+    return f"Each statement holds with {percent(e.confidence_level)} confidence by itself, if the {drawn}; {intervals}."
 
 
 def details(
@@ -759,7 +775,7 @@ def details(
     yield Statement("rounded", _rounded(e))
     if found is not None:
         yield Statement("segments", segments(found, voice, groups=e.groups is not None))
-    yield Statement("limits", limits(e))
+    yield Statement("limits", limits(e, voice))
     for warning in notes:
         yield Statement("note", note(warning))
 
@@ -920,10 +936,12 @@ def pair_limits(found: AssessmentSet) -> str:
         f"Gains and losses: there is a decision{_of_range(found)} that gains at least, and none that loses more than, "
         f"this share of what is at stake by the switch; all bounds hold at once with {level} confidence. "
     )
+    e = found.assessments[0].evidence
+    sizes = f" {sizes.capitalize()}." if (sizes := _sizes(e, found._voice)) else ""
     return (
         f"All forecasts as they are. {costs * (some.cost_difference is not None)}"
         f"{switches * (some.to_b is not None)}Rows (or groups) must be independent, and no forecast fitted on them."
-        f"{_population(found.assessments[0].evidence)}"
+        f"{sizes}{_population(e)}"
     )
 
 

@@ -64,7 +64,12 @@ def assess_files(arguments: argparse.Namespace) -> Assessment | ClassAssessment:
     with watched(arguments) as progress:
         task = matrix or task_of(arguments, columns=rows._amounts if isinstance(rows, Sample) else {})
         found: Assessment | ClassAssessment = assess(
-            rows, task=task, capacity=arguments.capacity, progress=progress, **inference(arguments)
+            rows,
+            task=task,
+            capacity=arguments.capacity,
+            max_weight=arguments.max_weight,
+            progress=progress,
+            **inference(arguments),
         )
     ids = repeated_ids(arguments)
     notes = tuple(note for note in (ids and ids[1], fitted_here(arguments)) if note is not None)
@@ -105,7 +110,9 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
     note_repeated_ids(arguments)
     with watched(arguments) as progress:
         task = task_of(arguments, columns=sample._amounts)
-        found = assess_many(sample, task=task, progress=progress, **inference(arguments))
+        found = assess_many(
+            sample, task=task, max_weight=arguments.max_weight, progress=progress, **inference(arguments)
+        )
     each = tuple(in_shell(one, arguments, str(one.name)) for one in found.assessments)
     found = replace(found, assessments=each)
     finish(arguments, found.to_dict, lambda: _say_ranking(found))
@@ -204,8 +211,8 @@ def as_csv(rows: Sequence[Sequence[object]]) -> str:
 
 def in_shell(found: Any, arguments: argparse.Namespace, prob: str | list[str], more: Sequence[str] = ()) -> Any:
     """Return the assessment of a column with a verdict that names options and command lines, in place of Python."""
-    beside = ("--groups", "--fractional", "--threshold-range", "--cost-matrix", "--confidence-level", "--seed")
-    chosen = given(arguments, (*SELECTION, *beside))
+    beside = ("--groups", "--max-weight", "--fractional", "--threshold-range", "--cost-matrix")
+    chosen = given(arguments, (*SELECTION, *beside, "--confidence-level", "--seed"))
     lines = recalibrate_lines(
         arguments.shown,
         prob,

@@ -14,7 +14,8 @@ from rainproof.cli.options import COSTS, RESULT, ROWS, Commands, add_output, add
 
 GRADES = ("use", "recalibrate", "avoid", "unknown")
 _ASSESSMENT = (
-    "--by", "--groups", "--fractional", *COSTS, "--capacity", "--threshold-range", "--confidence-level", "--seed",
+    "--by", "--groups", "--max-weight", "--fractional", *COSTS, "--capacity", "--threshold-range",
+    "--confidence-level", "--seed",
 )  # fmt: skip
 
 
@@ -190,7 +191,8 @@ def add_assess_many(commands: Commands) -> None:
     parser.add_argument(
         "--prob", metavar="COL", nargs="+", required=True, help="columns of predicted probabilities, two or more"
     )
-    add_shared(parser, "file", *ROWS, "--groups", "--fractional", *COSTS, "--threshold-range", guess=True)
+    add_shared(parser, "file", *ROWS, "--groups", "--max-weight", "--fractional", *COSTS, guess=True)
+    add_shared(parser, "--threshold-range")
     add_shared(parser, "--confidence-level", "--seed", *RESULT, confidence_level=level)
 
 
@@ -212,7 +214,7 @@ def add_switch(commands: Commands) -> None:
     """
     parser = new_command(commands, add_switch, "what decisions lose and gain if a new forecast replaces an old one")
     level = "confidence level of each of the two bounds (default: 0.95)"
-    add_shared(parser, "file", "--old", "--new", *ROWS, "--groups", "--fractional")
+    add_shared(parser, "file", "--old", "--new", *ROWS, "--groups", "--max-weight", "--fractional")
     add_shared(parser, "--threshold-range", "--confidence-level", "--seed", confidence_level=level)
     add_shared(parser, "--plot", *RESULT, plot="also draw the loss at each threshold: .png, .svg or .pdf")
 
@@ -413,7 +415,8 @@ def add_recalibrate(commands: Commands) -> None:
     Files are read in pieces: they may be larger than memory, except with --groups.
     """
     parser = new_command(commands, add_recalibrate, "fit a map from predictions to better ones, with a certificate")
-    add_shared(parser, "file", "--prob", "--classes", *ROWS, "--by", "--groups", "--fractional", "--cost-matrix")
+    add_shared(parser, "file", "--prob", "--classes", *ROWS, "--by", "--groups", "--max-weight", "--fractional")
+    add_shared(parser, "--cost-matrix")
     names = f"what to average (default: all): {', '.join(METHODS)}; of several classes: {', '.join(CLASS_METHODS)}"
     parser.add_argument("--methods", metavar="M", nargs="+", choices=(*METHODS, *CLASS_METHODS[1:3]), help=names)
     level = "confidence level of each bound (default: 0.95)"

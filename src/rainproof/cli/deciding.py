@@ -361,7 +361,7 @@ def run_switch(arguments: argparse.Namespace) -> int:
     note_repeated_ids(arguments)
     kept = arguments.fractional or arguments.groups is not None
     sample = (keep if kept else read)(arguments, [arguments.old, arguments.new])
-    finish_result(arguments, switch_guarantee(sample, **inference(arguments)))
+    finish_result(arguments, switch_guarantee(sample, max_weight=arguments.max_weight, **inference(arguments)))
     return 0
 
 

@@ -49,6 +49,10 @@ def _cost(text: str) -> float | str:
     return _number(text, 0.0, math.inf, "a positive, finite number, or the name of a column")
 
 
+def _weight(text: str) -> float:
+    return _number(text, 0.0, math.inf, "a positive, finite number")
+
+
 def _number(text: str, low: float, high: float, rule: str) -> float:
     try:
         number = float(text)
@@ -190,6 +194,12 @@ SHARED: dict[str, dict[str, Any]] = {
         "help": "columns of groups (patient; or site and day): rows with the same values in them may depend on each "
         "other; all rows are then kept in memory, about 20 bytes each",
     },
+    "--max-weight": {
+        "metavar": "W",
+        "type": _weight,
+        "help": "largest weight that a group (else a row) can have, known beforehand; without weights, its number of "
+        "rows: what is proven then holds whatever the sizes of groups depend on",
+    },
     "--fractional": {
         "action": "store_true",
         "help": "outcomes are shares of the event, from 0 to 1 (a drawn match is 0.5), each of one row; "
@@ -234,8 +244,9 @@ COSTS = ("--cost-fp", "--cost-fn")
 RESULT = ("--json", "--output", "--force", "--quiet")
 _COLUMNS = ("--prob", "--old", "--new", "--outcome")  # without which there is no forecast to judge
 _OF_ONE_EVENT = (
-    *("--trials", "--pos-label", "--base-rate", "--by", "--fractional", "--cost-fp", "--cost-fn", "--threshold-range"),
-    *("--capacity", "--preset", "--plot", "--column", "--policy", "--rounded", "--rounding", "--fail-above"),
+    *("--trials", "--pos-label", "--base-rate", "--by", "--max-weight", "--fractional", "--cost-fp", "--cost-fn"),
+    *("--threshold-range", "--capacity", "--preset", "--plot", "--column", "--policy", "--rounded", "--rounding"),
+    "--fail-above",
 )
 _PICTURES = (".png", ".svg", ".pdf")
 _BESIDE = ("map", "policy", "confidence_words", "cost_matrix")  # files that are read beside the rows

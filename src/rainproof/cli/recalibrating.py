@@ -43,7 +43,7 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     note_repeated_ids(arguments)
     recalibrator = Recalibrator(arguments.methods or "auto", **inference(arguments))
     with collect_warnings() as notes:
-        recalibrator.fit(found, task=task)
+        recalibrator.fit(found, task=task, max_weight=arguments.max_weight)
     sample = found.pooled if isinstance(found, Segments) else found
     if not arguments.quiet:
         _warn(sample if recalibrator.candidates_ else None, notes)

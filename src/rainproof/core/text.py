@@ -24,6 +24,11 @@ def population(base_rate: float | tuple[float, float]) -> str:
     return f"a population with a base rate of {percent(base_rate)}"
 
 
+def no_heavier(groups: int | None, max_weight: float) -> str:
+    """What a stated largest weight of a draw assumes."""
+    return f"no {'row' if groups is None else 'group'} can weigh more than {max_weight:,.12g}"
+
+
 def at_most(share: float) -> str:
     """Format an upper bound in percent to three digits, rounded up so that it stays a bound."""
     return _percent(share, ROUND_CEILING)

@@ -22,7 +22,7 @@ from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import ThresholdRange
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
-from rainproof.inference.options import bisected
+from rainproof.inference.options import bisected, check_max_weight
 
 
 def draw_table(sample: Sample, m: int) -> CellTable:
@@ -324,6 +324,28 @@ def loss_at_most(evidence: BoundInputs, delta: float, equal_draws: float | None 
         return at_most(evidence.charged_loss, evidence.n, evidence.effective_n, delta, classes=evidence.classes)
     even = replace(evidence, n=equal_draws, effective_n=equal_draws)
     return at_most(even.charged_loss, equal_draws, equal_draws, delta, anytime=True)
+
+
+def largest_draws(sample: Sample, max_weight: float) -> float:
+    """Return how many draws of the largest possible weight, as stated, weigh as much as the rows."""
+    if sample._rates is not None:
+        raise InputError("base_rate cannot be combined with max_weight: the rows of an outcome weigh alike")
+    if sample.grid is not None:  # the largest that its sums prove
+        largest = float((sample._cells.squares / sample._cells.weight[0]).max())
+    elif sample._group is not None:
+        largest = float(sample._draw_weight.max())
+    else:
+        largest = 1.0 if sample.sample_weight is None else float(sample.sample_weight.max())
+    return sample.total_weight / check_max_weight(max_weight, largest)
+
+
+def rate_slack(draws: Floats, doubt: float) -> Floats:
+    """How far means of values in [0, 1] may be off, given how many draws of the largest possible weight they are of.
+
+    Each mean is off by more, in either direction, with a probability of at most `doubt`, whatever weights depend on.
+    """
+    chance = np.log(2 / (doubt * _EACH_PRIORS))[:, None]
+    return np.asarray((_EACH[:, None] / 8 + chance / (_EACH[:, None] * draws)).min(axis=0))
 
 
 def check_equal(n: float, effective_n: float) -> None:

@@ -15,10 +15,10 @@ from rainproof.core.cells import LARGEST_GRID, check_grid
 from rainproof.core.door import BaseRate, ThresholdRange, check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import SAME_GIVEN_OUTCOME, at_most, html_rows, html_text, percent, population
+from rainproof.core.text import SAME_GIVEN_OUTCOME, at_most, html_rows, html_text, no_heavier, percent, population
 from rainproof.errors import FewRowsWarning, InputError
-from rainproof.inference.bounds import BoundInputs, check_equal, draw_table, hoeffding, loss_at_most
-from rainproof.inference.options import check_max_weight, check_share
+from rainproof.inference.bounds import BoundInputs, check_equal, draw_table, hoeffding, largest_draws, loss_at_most
+from rainproof.inference.options import check_share
 
 Method = Literal["adaptive", "hoeffding"]
 Response = Literal["rounded", "as_is"]
@@ -142,10 +142,10 @@ class Guarantee(Result):
             needs = ["given their outcomes, the rows were drawn independently", SAME_GIVEN_OUTCOME]
             return f"It is about {population(self.base_rate)}. It assumes {self._all(needs)}. {fails}"
         if self.max_weight is not None:
-            needs = [f"the {what} were drawn independently", f"no {one} can weigh more than {self.max_weight:g}"]
+            needs = [f"the {what} were drawn independently", no_heavier(self.groups, self.max_weight)]
             return (
                 f"It is about the population in which each {one} counts with its weight. It assumes "
-                f"{self._all(needs)}. Weights may depend on the predictions. {fails}"
+                f"{self._all(needs)}. Weights may depend on predictions and outcomes. {fails}"
             )
         drawn = f"the {what} were drawn independently from the population in which the predictions will be used"
         if self.groups is None and self.effective_n >= self.n * (1 - 1e-12):
@@ -326,18 +326,18 @@ def guarantee(
     _check_options(response, method, grid, anytime)
     n, effective_n, within = sample.n_draws, sample.effective_n, check_range(threshold_range)
     chosen: list[int] = []
-    if sample._rates is not None and (anytime or max_weight is not None):
-        raise InputError("base_rate cannot be combined with anytime or max_weight: the bound is for given outcomes")
+    equal_draws = float(n) if anytime else None
+    if sample._rates is not None and anytime:
+        raise InputError("base_rate cannot be combined with anytime: the bound is for given outcomes")
     if max_weight is not None:
-        max_weight = check_max_weight(max_weight, _largest_weight(sample))
-        effective_n = (sample.total_weight / max_weight) ** 2 / n
+        equal_draws = largest_draws(sample, max_weight)
+        max_weight, effective_n = float(max_weight), equal_draws**2 / n
     elif anytime:
         check_equal(n, effective_n)
     if response == "rounded":
         # With a stated largest weight the grids must depend on the number of draws alone.
         chosen = _grids(sample, grid, effective_n if max_weight is None else float(n), anytime=anytime)
     delta = (1 - confidence_level) / max(len(chosen), 1)
-    equal_draws = sample.total_weight / max_weight if max_weight is not None else float(n) if anytime else None
     found = []
     for end in sample._ends():  # of a range of base rates
         effective_n = end.effective_n if end._rates is not None else effective_n
@@ -390,15 +390,6 @@ def _check_options(response: str, method: str, grid: object, anytime: object) ->
         raise InputError(f"anytime must be True or False; it is {anytime!r}")
     if anytime and method == "hoeffding":
         raise InputError("method must be 'adaptive' with anytime=True: Hoeffding's bound is for a fixed number of rows")
-
-
-def _largest_weight(sample: Sample) -> float:
-    """The largest weight of a draw; for a compressed sample the largest that its sums prove."""
-    if sample.grid is not None:
-        return float((sample._cells.squares / sample._cells.weight[0]).max())
-    if sample._group is not None:
-        return float(sample._draw_weight.max())
-    return 1.0 if sample.sample_weight is None else float(sample.sample_weight.max())
 
 
 def default_grids(n: float, finest: int = LARGEST_GRID) -> list[int]:

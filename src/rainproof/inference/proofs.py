@@ -23,6 +23,7 @@ from rainproof.core.text import percent
 from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
+from rainproof.inference.bounds import largest_draws
 from rainproof.inference.options import Seed, as_seed, bisected, check_max_weight, check_share
 
 _PARTS, _CHOOSING = 12, 2  # parts that the rows are dealt to, and how many of them choose only
@@ -191,8 +192,6 @@ def loss_at_least(
     sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate)
     confidence_level = check_share(confidence_level, "confidence_level")
     generator, seed = as_seed(rng)
-    if sample._rates is not None and max_weight is not None:
-        raise InputError("base_rate cannot be combined with max_weight: rows of an outcome weigh alike")
     rows, delta = _Rows.read(sample, generator, check_range(threshold_range), max_weight), 1 - confidence_level
     bets, price = _costs(rows, delta)
 
@@ -292,7 +291,7 @@ def _costs(rows: _Rows, delta: float) -> tuple[Floats, float]:
     """
     sample, bets = rows.sample, 2.0 ** -np.arange(1.0, 21.0)
     least = math.sqrt(2 * math.log(1 / delta) / max(sample.n_draws, 1))
-    size = min(sample.effective_n, sample.n_draws) if sample.n else 1.0
+    size = 1.0 if not sample.n else sample.n_draws if rows.stated else min(sample.effective_n, sample.n_draws)
     return bets[: max(1, int(np.sum(bets >= least)))], math.log(1 / delta) / size
 
 
@@ -342,6 +341,8 @@ class _Rows:
         The number of rows in each entry, whose stakes are then all equal; None if each is a row.
     within : ThresholdRange or None
         The range that the thresholds of decisions lie in, if not all do; its ends are `edges`.
+    stated : bool
+        Whether the largest weight was stated: weights may depend on the rows, so that no choice may use those to come.
     """
 
     sample: Sample
@@ -351,6 +352,7 @@ class _Rows:
     stake: Floats
     count: Ints | None
     within: ThresholdRange | None
+    stated: bool
 
     @classmethod
     def read(
@@ -365,7 +367,9 @@ class _Rows:
         What is dealt then depends neither on how the rows came nor on whether one forecast was compressed. Rows with a
         base rate are matched at random, so that each draw has the mean of the population.
         """
-        grid = sample.grid
+        grid, stated = sample.grid, max_weight is not None
+        if max_weight is not None:
+            largest_draws(sample, max_weight)  # which checks it
         if sample._rates is not None:
             sample = sample._matched(rng.spawn(1)[0])
         if not sample._divisible:
@@ -380,7 +384,8 @@ class _Rows:
         cells, event = _reached(sample, edges), sample.event
         if not alike:
             heaviest = float((sample.mass if sample._group is None else sample._draw_weight).max())
-            return cls(sample, edges, cells, event, sample.mass / check_max_weight(max_weight, heaviest), None, within)
+            most = check_max_weight(max_weight, heaviest)
+            return cls(sample, edges, cells, event, sample.mass / most, None, within, stated)
         each = sample.total_weight / sample.n if sample.n else 1.0
         stake, size = each / check_max_weight(max_weight, each), len(edges)
         if len(cells) == 1:
@@ -391,13 +396,15 @@ class _Rows:
             code = np.sort((cells[0].astype(np.int64) * size + cells[1]) * 2 + event)
             cells, event = tuple(np.divmod(code >> 1, size)), code & 1 == 1
             cells = tuple(part.astype(np.int32) for part in cells)
-        return cls(sample, edges, cells, event, np.full(len(event), stake), counts, within)
+        return cls(sample, edges, cells, event, np.full(len(event), stake), counts, within, stated)
 
     @property
     def mass(self) -> Floats:
         """What each entry counts where rows choose: its number of rows, or as many rows of equal weight."""
         if self.count is not None:
             return self.count.astype(np.float64)
+        if self.stated:
+            return self.sample.mass
         return self.stake * float(self.stake.sum() / (self.stake**2).sum()) if len(self.stake) else self.stake
 
     def shuffled(self, parts: int, rng: np.random.Generator) -> Iterator[tuple[Ints, Floats]]:
@@ -538,17 +545,26 @@ def _switch_rule(rows: _Rows, chord: Chord | None, new: Cells) -> _Rule | None:
 
 
 def gain_at_least(
-    sample: Sample, delta: float, rng: np.random.Generator, within: ThresholdRange | None = None
+    sample: Sample,
+    delta: float,
+    rng: np.random.Generator,
+    within: ThresholdRange | None = None,
+    max_weight: float | None = None,
 ) -> float | None:
     """There is a decision that gains at least this by the second forecast of a sample in place of the first.
 
     None if compressed rows of unequal weights cannot be divided.
     """
-    return _switch_gain(_Rows.read(sample, rng, within), delta, rng) if sample._divisible else None
+    return _switch_gain(_Rows.read(sample, rng, within, max_weight), delta, rng) if sample._divisible else None
 
 
 def gain_of_choice(
-    chooser: Sample, judge: Sample, delta: float, rng: Seed = 0, within: ThresholdRange | None = None
+    chooser: Sample,
+    judge: Sample,
+    delta: float,
+    rng: Seed = 0,
+    within: ThresholdRange | None = None,
+    max_weight: float | None = None,
 ) -> tuple[float, float]:
     """Estimate, and bound from below, what some decision gains by the second forecast in place of the first.
 
@@ -559,7 +575,7 @@ def gain_of_choice(
     if not judge.n or not chooser.total_weight > 0:
         return 0.0, 0.0
     generator = as_seed(rng)[0]
-    rows = _Rows.read(judge, generator, within)
+    rows = _Rows.read(judge, generator, within, max_weight)
     old, new = _reached(chooser, rows.edges)
     known = sum_cells(old, new, chooser.event.view(np.uint8), chooser.mass, len(rows.edges) - 1), chooser.total_weight
     rule, estimate = _switch_rule(rows, _best_task(rows, *known, *_costs(rows, delta)), rows.cells[1]), 0.0
@@ -689,10 +705,16 @@ class ProvenGain(Result):
         return self.relative_at_least > 0
 
 
-def worth(sample: Sample, confidence_level: float, rng: Seed = 0, within: ThresholdRange | None = None) -> ProvenGain:
+def worth(
+    sample: Sample,
+    confidence_level: float,
+    rng: Seed = 0,
+    within: ThresholdRange | None = None,
+    max_weight: float | None = None,
+) -> ProvenGain:
     """Bound what acting on the forecast gains over no forecast, from all rows."""
     generator = as_seed(rng)[0]
-    rows = _Rows.read(sample, generator, within)
+    rows = _Rows.read(sample, generator, within, max_weight)
     delta = 1 - confidence_level
     bets, price = _costs(rows, delta)
 

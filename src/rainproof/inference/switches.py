@@ -60,6 +60,8 @@ class SwitchGuarantee(Result):
     base_rate : float, tuple of float or None
         The event rate of the population, or its range, if it was stated. Of a range, `harm`, `gain` and `harm_bound`
         are the largest at its ends, `curve` is that of its middle in log odds, and `gain_at_least` is None.
+    max_weight : float or None
+        The largest weight that a row (with groups, a group) can have, if it was stated.
     """
 
     _kind = "switch_guarantee"
@@ -80,6 +82,7 @@ class SwitchGuarantee(Result):
     seed: int | None
     anytime: bool = False
     base_rate: BaseRate | None = None
+    max_weight: float | None = None
 
     def band(self) -> dict[str, Floats]:
         """Return ``threshold``, ``loss``, ``low`` and ``high``: an interval for each threshold by itself, an estimate.
@@ -156,6 +159,7 @@ def switch_guarantee(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
     groups: ArrayLike | None = None,
+    max_weight: float | None = None,
     threshold_range: float | tuple[float, float] | None = None,
     base_rate: BaseRate | None = None,
     confidence_level: float = 0.95,
@@ -175,18 +179,20 @@ def switch_guarantee(
     p_old, p_new : array_like of shape (n,)
         The predicted probability of the event in each row by the old and by the new forecast, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        The weight of each row (default: all equal). Weights must be fixed in advance, as for `guarantee`.
+        The weight of each row (default: all equal): fixed weights, as for `guarantee`, unless `max_weight` is stated.
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
         The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
-        independent.
+        independent. Their sizes must not depend on predictions or outcomes, unless `max_weight` is stated.
+    max_weight : float, optional
+        As for `guarantee`: the largest weight that a row can have (with `groups`, a whole group), known beforehand.
     threshold_range : float or (float, float), optional
         What decisions lose and gain that have one threshold, or whose thresholds all lie in this range, ends included.
         Choose it before the rows are seen. Default: every decision.
     base_rate : float or pair of float, optional
         The event rate of the population, or the range that it lies in, if these rows have another one (see `Sample`).
-        Not together with `sample_weight`, `groups` or `anytime`.
+        Not together with `sample_weight`, `groups`, `max_weight` or `anytime`.
     confidence_level : float
         The probability, at least, that a bound holds for a sample drawn as stated; for each of the two bounds by
         itself.
@@ -195,7 +201,8 @@ def switch_guarantee(
         answer, in whatever order they come. Do not try several seeds and keep the best: the confidence is for one.
     anytime : bool
         Whether `harm_bound` must hold at every number of rows at once, as for `guarantee`: one may look as often as one
-        likes. It needs rows (or groups) of equal weight. `gain_at_least` is then None: no such bound is proven.
+        likes. It needs rows (or groups) of equal weight, or `max_weight`. `gain_at_least` is then None: no such bound
+        is proven.
 
     Returns
     -------
@@ -244,8 +251,10 @@ def switch_guarantee(
     return SwitchGuarantee(
         harm=worst.loss,
         gain=best.loss,
-        harm_bound=max(harm_bound(*pair, doubt, anytime=anytime) for pair in zip(curves, ends, strict=True)),
-        gain_at_least=None if anytime or len(ends) > 1 else gain_at_least(sample, doubt, generator, within),
+        harm_bound=max(
+            harm_bound(*pair, doubt, anytime=anytime, max_weight=max_weight) for pair in zip(curves, ends, strict=True)
+        ),
+        gain_at_least=None if anytime or len(ends) > 1 else gain_at_least(sample, doubt, generator, within, max_weight),
         worst_task=worst_task(worst),
         best_task=worst_task(best),
         curve=curve,
@@ -258,17 +267,23 @@ def switch_guarantee(
         seed=seed,
         anytime=anytime,
         base_rate=sample.base_rate,
+        max_weight=None if max_weight is None else float(max_weight),
     )
 
 
-def harm_bound(curve: SwitchCurve, sample: Sample, delta: float, *, anytime: bool = False) -> float:
+def harm_bound(
+    curve: SwitchCurve, sample: Sample, delta: float, *, anytime: bool = False, max_weight: float | None = None
+) -> float:
     """In the population no decision loses more by the switch, with a probability of at least ``1 - delta``."""
     if not isinstance(anytime, bool):
         raise InputError(f"anytime must be True or False; it is {anytime!r}")
-    draws, effective_n = sample.n_draws, min(sample.effective_n, float(sample.n_draws))
+    draws, effective_n = float(sample.n_draws), min(sample.effective_n, float(sample.n_draws))
     classes = bounds.Classes.of(sample)
     if anytime and classes is not None:
         raise InputError("base_rate cannot be combined with anytime: the bound is for given outcomes")
+    if max_weight is not None:
+        draws = effective_n = bounds.largest_draws(sample, max_weight)
+        anytime = True
     if anytime:
         bounds.check_equal(draws, effective_n)
 

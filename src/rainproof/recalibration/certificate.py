@@ -14,7 +14,16 @@ from rainproof.core.door import BaseRate, ThresholdRange
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
-from rainproof.core.text import KEEPS_RANKING, SAME_GIVEN_OUTCOME, at_least, at_most, percent, population, rows
+from rainproof.core.text import (
+    KEEPS_RANKING,
+    SAME_GIVEN_OUTCOME,
+    at_least,
+    at_most,
+    no_heavier,
+    percent,
+    population,
+    rows,
+)
 from rainproof.inference.guarantees import guarantee
 from rainproof.inference.proofs import gain_of_choice
 from rainproof.inference.resampling import by_outcome
@@ -57,6 +66,8 @@ class Certificate(Result):
     base_rate : float, tuple of float or None
         The event rate of the population, or its range, if it was stated. The upper bounds hold for all of a range, the
         estimate is for its middle in log odds, and no gain is proven.
+    max_weight : float or None
+        The largest weight that a row (with groups, a group) can have, if it was stated.
     """
 
     harm_bound: float
@@ -71,6 +82,7 @@ class Certificate(Result):
     groups: int | None
     grid: int | None
     base_rate: BaseRate | None = None
+    max_weight: float | None = None
 
     def __str__(self) -> str:
         which = "" if self.threshold_range is None else f" {self.threshold_range}"
@@ -95,6 +107,10 @@ class Certificate(Result):
                 f"independently given their outcomes{rounded}. They are about {population(self.base_rate)}, if "
                 f"{SAME_GIVEN_OUTCOME}"
             )
+        elif self.max_weight is not None:
+            where += f", and {no_heavier(self.groups, self.max_weight)}"
+        elif self.groups is not None:
+            where += ", and their sizes do not depend on predictions or outcomes"
         return (
             f"From {rows(self.n)} that the map was not fitted to, in expectation, in shares of what is at stake:\n"
             f"{switched}\n"
@@ -109,6 +125,7 @@ def certify(
     chooser: Sample | None,
     confidence_level: float,
     within: ThresholdRange | None = None,
+    max_weight: float | None = None,
 ) -> Certificate:
     """Prove what maps do to the rows held out, each to some of them; without a chooser they change nothing anywhere.
 
@@ -118,25 +135,29 @@ def certify(
     doubt, value = 1 - confidence_level, [pieces(part.prob) for part, pieces in held]
     moved = [part._moved(new, _GRID) for (part, _), new in zip(held, value, strict=True)]
     joined = Sample._join(moved)
-    promise = guarantee(joined, response="as_is", confidence_level=confidence_level, threshold_range=within)
+    level: dict[str, Any] = {"confidence_level": confidence_level, "threshold_range": within}
+    promise = guarantee(joined, response="as_is", max_weight=max_weight, **level)
     pair = Sample._join([part._pair(part.prob, new) for (part, _), new in zip(held, value, strict=True)])
     ends = pair._ends()  # of a range of base rates
     curves, proven = [end.curve("old", "new").restricted(within) for end in ends], (0.0, 0.0)
     if chooser is not None:
-        proven = gain_of_choice(chooser, pair, doubt, within=within)
+        proven = gain_of_choice(chooser, pair, doubt, within=within, max_weight=max_weight)
     return Certificate(
-        harm_bound=0.0 if chooser is None else max(map(harm_bound, curves, ends, [doubt] * len(ends))),
+        harm_bound=max(
+            0.0 if chooser is None else harm_bound(*both, doubt, max_weight=max_weight)
+            for both in zip(curves, ends, strict=True)
+        ),
         gain_at_least=proven[1],
         gain_estimate=proven[0],
         harm=max(curve.chord().loss for curve in curves),
         gain=max(curve.chord(back=True).loss for curve in curves),
         loss_bound=promise.bound,
-        threshold_range=within,
-        confidence_level=confidence_level,
+        **level,
         n=pair.n,
         groups=pair.groups,
         grid=held[0][0].grid,
         base_rate=pair.base_rate,
+        max_weight=promise.max_weight,
     )
 
 
@@ -238,6 +259,7 @@ def correct(
     segments: Mapping[Any, Division],
     confidence_level: float,
     within: ThresholdRange | None = None,
+    max_weight: float | None = None,
 ) -> tuple[dict[Any, PiecewiseMap], tuple[SegmentMap, ...]]:
     """Fit a correction for each segment; keep those whose gain is proven on the rows held out for that choice."""
     level = 1 - (1 - confidence_level) / max(len(segments), 1)  # all segments at once
@@ -253,14 +275,18 @@ def correct(
         if negative + positive >= _FEWEST_IN_SEGMENT and negative > 0 and positive > 0 and decided.n:
             own = correction(whole, part.table())
             pair = decided._pair(whole(decided.prob), own(decided.prob))
-            _, gain = gain_of_choice(part.pairs(whole, own), pair, 1 - level, within=within)
+            _, gain = gain_of_choice(part.pairs(whole, own), pair, 1 - level, within=within, max_weight=max_weight)
             if gain > 0:
                 maps[key] = used = own
-        harm = 0.0 if used is IDENTITY else _harm(certified, used, 1 - level, within)
+        harm = 0.0 if used is IDENTITY else _harm(certified, used, 1 - level, within, max_weight)
         found.append(SegmentMap(segment=key, corrected=gain > 0, gain_at_least=gain, harm_bound=harm, n=certified.n))
     return maps, tuple(found)
 
 
-def _harm(held: Sample, used: PiecewiseMap, delta: float, within: ThresholdRange | None) -> float:
+def _harm(
+    held: Sample, used: PiecewiseMap, delta: float, within: ThresholdRange | None, max_weight: float | None
+) -> float:
     pair = held._pair(held.prob, used(held.prob))
-    return harm_bound(pair.curve("old", "new").restricted(within), pair, delta) if held.n else 1.0
+    return (
+        harm_bound(pair.curve("old", "new").restricted(within), pair, delta, max_weight=max_weight) if held.n else 1.0
+    )

@@ -24,6 +24,7 @@ from rainproof.core.text import aligned, at_least, at_most, short, wrapped
 from rainproof.core.text import rows as rows_text
 from rainproof.decisions.classes import ClassTask
 from rainproof.errors import InputError
+from rainproof.inference.bounds import largest_draws
 from rainproof.inference.options import Seed, as_seed, check_share
 from rainproof.recalibration import classes, export, selection
 from rainproof.recalibration.certificate import Certificate, HeldOutRates, SegmentMap, certify, correct, held_out_rates
@@ -241,6 +242,7 @@ class Recalibrator(Saved):
         sample_weight: ArrayLike | None = None,
         pos_label: Any = None,
         groups: ArrayLike | None = None,
+        max_weight: float | None = None,
         by: ArrayLike | Mapping[str, ArrayLike] | None = None,
         labels: Sequence[Any] | None = None,
         task: Any = None,
@@ -260,7 +262,11 @@ class Recalibrator(Saved):
             The label of the event, if labels are not 0 and 1.
         groups : array_like of shape (n,), optional
             The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
-            independent. They are fitted or held out as a whole.
+            independent. They are fitted or held out as a whole. For the certificate, their sizes must not depend on
+            predictions or outcomes, unless `max_weight` is stated.
+        max_weight : float, optional
+            As for `guarantee`: the largest weight that a row can have (with `groups`, a whole group), known beforehand.
+            It serves the certificate; the map is the same. Not for more than two classes.
         by : array_like of shape (n,), or mapping of names to such, optional
             The segment of each row. A segment gets a map of its own only where rows held out prove that a decision
             gains by it.
@@ -284,6 +290,8 @@ class Recalibrator(Saved):
             given = (p, y) if isinstance(p, ClassSample) else (y, p)
             several = as_classes(*given, names=ColumnNames(label="y", prob="p"), by=by, base_rate=base_rate, **columns)
             if several is not None:
+                if max_weight is not None:
+                    raise InputError("max_weight is for one event: not for several classes")
                 self._fit_classes(several, task)
                 return self
         if task is not None:
@@ -296,10 +304,12 @@ class Recalibrator(Saved):
         elif labels is not None:
             raise InputError("labels are for predictions with a column for each class; p has one column")
         columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
-        self._fit(selection.read_rows(p, y, columns, base_rate))
+        self._fit(selection.read_rows(p, y, columns, base_rate), max_weight=max_weight)
         return self
 
-    def _fit(self, rows: Sample | Segments, *, hold_out: bool | None = None) -> Division | None:
+    def _fit(
+        self, rows: Sample | Segments, *, hold_out: bool | None = None, max_weight: float | None = None
+    ) -> Division | None:
         """Fit, and return the rows as they were divided: none are kept. None if nothing can be fitted to them.
 
         By default rows are held out for a certificate if there are enough.
@@ -309,10 +319,12 @@ class Recalibrator(Saved):
         (rng,) = as_seed(self.rng)[0].spawn(1)  # not the generator itself: it may have drawn the rows
         by = rows.by if isinstance(rows, Segments) else None
         sample = rows.pooled if isinstance(rows, Segments) else rows
+        if max_weight is not None:
+            largest_draws(sample, max_weight)  # which checks it, also where nothing is certified
         if (cannot := selection.cannot_fit(rows)) is not None:
             warnings.warn(cannot, stacklevel=3)  # all rows can certify what the original probabilities do
             held = [(sample._floor() if sample._divisible else sample, IDENTITY)]
-            self.certificate_ = certify(held, None, level, within)
+            self.certificate_ = certify(held, None, level, within, max_weight)
             self.method_, self.candidates_, self.segments_, self.map_ = "none", (), (), IDENTITY
             self._by, self._maps, self._rates = by, {}, None
             self.n_, self.groups_ = sample.n, sample.groups
@@ -323,12 +335,12 @@ class Recalibrator(Saved):
         whole, segments = selection.divide(rows, rng, hold_out=hold_out)
         _check_segments(segments)
         found, candidates = selection.mean_map(whole, methods)
-        maps, judged = correct(found, segments, level, within)
+        maps, judged = correct(found, segments, level, within, max_weight)
         certificate, rates = None, None
         if hold_out:
             held = [(part.held_out[0], maps.get(key, found)) for key, part in segments.items()]
             chooser = None if found is IDENTITY and not maps else whole.pairs(IDENTITY, found)
-            certificate = certify(held or [(whole.held_out[0], found)], chooser, level, within)
+            certificate = certify(held or [(whole.held_out[0], found)], chooser, level, within, max_weight)
             rates = held_out_rates(whole.held_out[0], level)
         # Nothing is assigned before all is computed: a map never stands beside the certificate of another.
         self.certificate_, self._rates = certificate, rates

@@ -1,0 +1,156 @@
+"""A stated largest weight: what is proven holds for groups whose size depends on their rows."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import rainproof
+from rainproof import Sample, guarantee, switch_guarantee
+from rainproof.assessment import words
+from rainproof.assessment.advice import rate_intervals
+from rainproof.inference.bounds import rate_slack
+from rainproof.inference.proofs import worth
+
+pytestmark = pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
+HEAVY = 400
+
+
+def informative(seed, n=400):
+    """One group in 400 has 400 rows, in which high predictions mean no event; the others are one calibrated row."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(n), np.where(rng.random(n) < 1 / HEAVY, HEAVY, 1))
+    p = rng.choice([0.1, 0.9], len(group))
+    heavy = np.bincount(group)[group] > 1
+    return rng.random(len(group)) < np.where(heavy, 1 - p, p), p, group
+
+
+def test_what_is_proven_holds_for_groups_of_informative_size():
+    """In the population half of the rows are in large groups, so the event rate is 1/2 whatever the prediction."""
+    half = Sample([0, 1] * 2, [0.1, 0.1, 0.9, 0.9])
+    harm = switch_guarantee(half.y_true, np.full(4, 0.5), half.y_prob).harm
+    missed = {}
+    for most, seed in itertools.product((None, HEAVY), range(8)):
+        y, p, group = informative(seed)
+        sample = Sample(y, p, groups=group)
+        switch = switch_guarantee(y, np.full(len(p), 0.5), p, groups=group, max_weight=most)
+        rates = rate_intervals(sample, confidence_level=0.95, max_weight=most)
+        found = {
+            "harm": switch.harm_bound < harm,
+            "gain": switch.gain_at_least > 0,
+            "worth": worth(sample, 0.95, max_weight=most).proven,
+            "advice": rates.at_least.max() > 0.5 or rates.at_most[0, 0] < 0.5,
+            "loss": guarantee(sample, response="as_is", max_weight=most).bound
+            < guarantee(half, response="as_is").plug_in,
+        }
+        for name, failed in found.items():
+            missed[name, most] = missed.get((name, most), 0) + failed
+    assert all(count > 1 for (_, most), count in missed.items() if most is None), missed  # so that it is needed
+    assert not any(count for (_, most), count in missed.items() if most is not None), missed
+
+
+def test_the_slack_of_rates_by_enumeration():
+    """Draws of weight 0, 1/4 or 1 of the largest, with mean outcomes that go with the weight: all samples of nine."""
+    chance, weight, outcome = np.array([0.5, 0.2, 0.3]), np.array([0.0, 0.25, 1.0]), np.array([0.0, 0.1, 0.9])
+    rate, doubt, above, below = float(chance * weight @ outcome / (chance @ weight)), 0.4, 0.0, 0.0
+    for a, b in itertools.product(range(10), repeat=2):
+        count = np.array([a, b, 9 - a - b])
+        if count[2] < 0 or not count @ weight > 0:
+            continue
+        seen = math.factorial(9) * math.prod(c**k / math.factorial(k) for c, k in zip(chance, count, strict=True))
+        (slack,) = rate_slack(np.array([count @ weight]), doubt)
+        mean = float(count * weight @ outcome / (count @ weight))
+        above += seen * (mean - rate > slack)
+        below += seen * (rate - mean > slack)
+    assert above + below <= doubt
+    assert rate_slack(np.array([1e4]), 0.05)[0] < 1.5 * math.sqrt(math.log(2 / 0.05) / 2e4)  # as Hoeffding's, about
+
+
+def test_groups_of_the_largest_weight_lose_little():
+    rng = np.random.default_rng(1)
+    p = rng.random(4000)
+    y = rng.random(4000) < p**2
+    sample = Sample(y, p, groups=np.arange(4000) // 4)
+    old, new = switch_guarantee(sample._pair(p, p**2)), switch_guarantee(sample._pair(p, p**2), max_weight=4)
+    assert new.harm_bound == pytest.approx(old.harm_bound, rel=0.1)
+    assert old.gain_at_least == new.gain_at_least > switch_guarantee(sample._pair(p, p**2), max_weight=8).gain_at_least
+    assert worth(sample, 0.95, max_weight=4) == worth(sample, 0.95)
+    assert (new.max_weight, old.max_weight) == (4.0, None)
+
+
+@pytest.fixture(scope="module")
+def overconfident():
+    rng = np.random.default_rng(3)
+    p = rng.random(6000)
+    return {"y_true": rng.random(6000) < 0.5 + (p - 0.5) / 2, "y_prob": p, "groups": np.arange(6000) // 2}
+
+
+def test_assess_passes_it_to_all_that_it_proves(overconfident):
+    plain = rainproof.assess(**overconfident, measures=[])
+    found = rainproof.assess(**overconfident, max_weight=8, measures=[])
+    assert found.guarantee == guarantee(**overconfident, max_weight=8, response="as_is")
+    assert found.rounded_guarantee.max_weight == found.recalibrator.certificate_.max_weight == 8
+    by_itself = rainproof.Recalibrator(rng=np.random.default_rng(0)).fit(
+        overconfident["y_prob"], overconfident["y_true"], groups=overconfident["groups"], max_weight=8
+    )
+    assert found.recalibrator.certificate_.harm_bound == by_itself.certificate_.harm_bound
+    assert by_itself.predict([0.9]) == plain.recalibrator.predict([0.9])
+    for name in ("loss_bound", "harm_bound"):
+        assert getattr(found.recalibrator.certificate_, name) > getattr(plain.recalibrator.certificate_, name)
+    assert 0 < found.worth.relative_at_least < plain.worth.relative_at_least
+    assert sum(bool(one.swaps) for one in found.advice) < sum(bool(one.swaps) for one in plain.advice)
+    assert found.evidence.gain == plain.evidence.gain
+    assert type(by_itself).from_dict(by_itself.to_dict()).certificate_ == by_itself.certificate_
+
+
+def test_what_is_assumed_of_sizes_is_said(overconfident):
+    plain = rainproof.assess(**overconfident, measures=[])
+    stated = rainproof.assess(**overconfident, max_weight=2000, measures=[])
+    needs = "sizes must not depend on predictions or outcomes, else state"
+    for voice, name in ((words.PYTHON, "max_weight="), (words.SHELL, "--max-weight")):
+        assert f"({needs} {name})" in words.limits(plain.evidence, voice)
+        assert f"3,000 groups, taken as independent; {needs} {name}. " in words.basis(plain.evidence, None, None, voice)
+    most = "no group can weigh more than 2,000"
+    assert f"taken as independent; {most}, as stated." in stated.verdict.basis
+    said = words.limits(stated.evidence, words.PYTHON)
+    assert f"drawn independently ({most}, as stated); intervals do so approximately, where weights are such" in said
+    assert f"and {most}." in str(stated.recalibrator.certificate_)
+    assert "and their sizes do not depend on predictions or outcomes." in str(plain.recalibrator.certificate_)
+    rows = {name: overconfident[name] for name in ("y_true", "y_prob")}
+    weighted = rainproof.assess(**rows, sample_weight=1 + rows["y_prob"], max_weight=2.5, measures=[])
+    assert "6,000 rows, taken as independent; no row can weigh more than 2.5, as stated." in weighted.verdict.basis
+
+
+def test_several_forecasts():
+    rng = np.random.default_rng(5)
+    p = rng.random(900)
+    given = {"groups": np.arange(900) // 3, "measures": [], "n_resamples": 19}
+    y, both = rng.random(900) < p, {"a": p, "b": p**3}
+    plain, found = (rainproof.assess_many(y, both, **given, max_weight=most) for most in (None, 9))
+    (pair,) = found.pairs
+    assert pair.to_a.max_weight == pair.to_b.max_weight == found["a"].guarantee.max_weight == 9
+    assert pair.to_a.harm_bound > plain.pairs[0].to_a.harm_bound
+    assert "No group can weigh more than 9, as stated." in words.pair_limits(found)
+    assert "Sizes must not depend on predictions or outcomes, else state max_weight=." in words.pair_limits(plain)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"max_weight": 3, "groups": [0] * 4 + [1] * 36},
+            "max_weight must be finite, and at least the largest weight 36",
+        ),
+        ({"max_weight": "big"}, "max_weight must be finite, and at least the largest weight 1; it is 'big'"),
+        ({"max_weight": 2, "base_rate": 0.1}, "base_rate cannot be combined with max_weight"),
+        ({"max_weight": 2, "y_prob": np.full((40, 3), 1 / 3)}, "max_weight is for one event: not for several classes"),
+    ],
+)
+def test_refused(given, message):
+    rows = {"y_true": [0, 1, 1, 0] * 10, "y_prob": np.linspace(0.1, 0.9, 40)} | given
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.assess(**rows)
+    rows["p"], rows["y"] = rows.pop("y_prob"), rows.pop("y_true")
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.Recalibrator().fit(**rows)
