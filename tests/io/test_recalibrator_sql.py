@@ -159,7 +159,7 @@ def test_spark(spark, fitted, segmented):
         found = spark.sql(f"SELECT {expression} AS q FROM forecasts ORDER BY place").collect()
         return [row["q"] for row in found]
 
-    check(select, {name: fitted[name] for name in ("from zero", "falls", "bins_128")}, "spark")
+    check(select, {name: fitted[name] for name in ("from zero", "falls")}, "spark")
     check_segments(select, segmented, "spark")
 
 
