@@ -115,9 +115,9 @@ def run_paper(
     >>> import tempfile
     >>> from paper import run_paper
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     done = run_paper("claims", only=["Lemma 4.3"], repeats=20, output=folder)
+    ...     done = run_paper("claims", only=["Example 1"], repeats=20, output=folder)
     >>> done["claims"].tables[0].title
-    '2 of 2 quantities stayed within what the paper says (1 statements)'
+    '3 of 3 quantities stayed within what the paper says (1 statements)'
     """
     folder = Path(output)
     names = _chosen(parts, repeats, seed, jobs)

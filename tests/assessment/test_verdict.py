@@ -497,10 +497,10 @@ def test_the_same_rows_in_any_order_get_the_same_verdict():
     y, w, g = rng.random(n) < p**1.4, rng.choice([1.0, 2.0], n), rng.integers(0, 90, n)
     for columns in ({}, {"sample_weight": w}, {"groups": g}, {"by": g % 3}):
         texts = set()
-        for seed in range(3):
+        for seed in range(2):
             at = np.random.default_rng(seed).permutation(n)
             some = {name: column[at] for name, column in columns.items()}
-            a = rainproof.assess(y[at], p[at], task=PLAIN, measures=[], n_resamples=99, **some)
+            a = rainproof.assess(y[at], p[at], task=PLAIN, measures=[], n_resamples=19, **some)
             texts.add(a.to_json())
         assert len(texts) == 1
 

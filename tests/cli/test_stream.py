@@ -131,7 +131,7 @@ def test_a_torn_line_at_the_end_was_never_answered(tmp_path):
 
 
 def test_killed_for_real(tmp_path):
-    lines = records(2000, 4)
+    lines = records(900, 4)
     answers, state = done(tmp_path / "calm.json", lines)
     path = tmp_path / "killed.json"
     command = [
@@ -142,7 +142,7 @@ def test_killed_for_real(tmp_path):
     ]
     command += [str(path), "--grid", "8", "--seed", "5"]
     at = 0
-    for stop in (137, 1500, None):  # answers to read before the kill, with as many lines under way as the pipe holds
+    for stop in (137, 500, None):  # answers to read before the kill, with as many lines under way as the pipe holds
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         rest = lines[at:] if stop is None else lines[at : at + stop + 200]
         process.stdin.write("".join(json.dumps(line) + "\n" for line in rest))

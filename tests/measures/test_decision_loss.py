@@ -43,7 +43,7 @@ def random_rows(rng, kind):
 
 
 @every_class
-@for_seeds(12)
+@for_seeds(5)
 def test_the_loss_is_the_largest_regret_of_any_menu_of_payoffs(swaps, seed):
     rng = np.random.default_rng(seed)
     for kind in range(20):
@@ -53,7 +53,7 @@ def test_the_loss_is_the_largest_regret_of_any_menu_of_payoffs(swaps, seed):
 
 
 @every_class
-@for_seeds(12)
+@for_seeds(5)
 def test_the_loss_is_the_largest_mixture_of_thresholds(swaps, seed):
     rng = np.random.default_rng(100 + seed)
     for kind in range(20):

@@ -31,7 +31,7 @@ def smoothed(sample, s, g, tolerance=1e-7):
     return _smoothed_error(_cosines(sample, g), s, tolerance)
 
 
-@for_seeds(120)
+@for_seeds(40)
 def test_it_is_its_definition(seed):
     y, p, w = make(seed)
     got = smooth_ece(y, p, sample_weight=w)

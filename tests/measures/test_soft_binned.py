@@ -58,7 +58,7 @@ def test_scdl_is_its_definition(sample, rounding):
         assert soft_binned_oracle.loss(y, p, ones(p, w), 64, rounding) <= 1 / 64
 
 
-@for_seeds(40)
+@for_seeds(16)
 def test_scdl_is_its_definition_on_larger_samples(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(30, 400))

@@ -105,7 +105,7 @@ def test_labels_that_json_has_not(tmp_path, label):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_flipped_bit_is_noticed(tmp_path):
+def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path):
     """Also those that leave the content alone: 'e' and 'E' in a number or in an escaped character."""
     path = tmp_path / "map.json"
     p, y = draw(400)
@@ -115,7 +115,7 @@ def test_every_flipped_bit_is_noticed(tmp_path):
     assert b"e-0" in whole
     assert rb"\u00e9" in whole
     for place in range(len(whole)):
-        for bit in range(8) if place % 7 == 0 or whole[place] not in b"0123456789" else [place % 4]:
+        for bit in range(8) if whole[place] in b"eE" else [place % 8]:
             changed = bytearray(whole)
             changed[place] ^= 1 << bit
             path.write_bytes(changed)
