@@ -120,6 +120,35 @@ def test_cells_have_the_same_evidence_as_their_rows():
     assert one.gain.share.value == pytest.approx(other.gain.share.value, abs=0.01)
 
 
+@pytest.mark.parametrize("base_rate", [None, 0.2])
+def test_cells_between_the_same_marks_have_the_same_evidence_as_one(base_rate):
+    rng = np.random.default_rng(6)
+    p = np.r_[rng.random(30_000), np.zeros(9), np.ones(9), np.full(40, 0.5)]
+    y = rng.random(len(p)) < 0.1 + 0.8 * p**1.5
+    sample, at = Sample(y, p, base_rate=base_rate).compress(), np.array([0.25, 0.3, 0.5, 0.7])
+    marks = np.unique([*at, sample.event_rate])
+    each, pooled = (Crossed.of(sample, np.random.default_rng(0), some) for some in (None, marks))
+    assert len(pooled.rows.prob) < 0.6 * len(each.rows.prob)
+    assert pooled.rows.mass.sum() == pytest.approx(each.rows.mass.sum(), rel=1e-12)
+    one, other = (gain_by_recalibration(crossed, at, 0.95) for crossed in (each, pooled))
+    for name in ("threshold", "mean_prediction", "log_score", "brier_score"):
+        assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-9)
+    event, old, new = each.rows.event, each.rows.prob, each.deals[0].better
+    with np.errstate(divide="ignore"):
+        logs = [np.log(np.where(event, x, 1 - x)) for x in (new, old)]
+    assert one.brier_score == pytest.approx(np.average((old - event) ** 2 - (new - event) ** 2, weights=each.rows.mass))
+    assert one.log_score == np.average(logs[0] - logs[1], weights=each.rows.mass) == np.inf  # it said 0, and 1
+    skills = [
+        skill(rows, acts, mu, 0.95)
+        for mu in (None, 0.3)
+        for crossed in (each, pooled)
+        for rows in [Influence.of(crossed.rows, pool=False)]
+        for acts in (crossed.acts(mu), (rows.prob >= (sample.event_rate if mu is None else mu)) * 1.0)
+    ]
+    for a, b in [(one.share, other.share), *((skills[k], skills[k + 2]) for k in (0, 1, 4, 5))]:
+        assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), rel=1e-9)
+
+
 def test_recalibration_of_calibrated_forecasts_gains_nothing():
     """On 16 samples the interval of the gain has 0 or less in nearly all."""
     misses = 0

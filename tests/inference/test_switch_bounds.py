@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy.optimize import brentq, linprog
 
 import rainproof
 from rainproof.core.curve import envelope
-from rainproof.inference.proofs import _thresholds, gain_of_choice
+from rainproof.inference.proofs import _Rows, _thresholds, gain_of_choice
 from rainproof.inference.switches import harm_bound
 
 
@@ -155,6 +156,21 @@ def test_gain_of_a_compressed_sample_is_that_of_counts_of_rows():
         rainproof.switch_guarantee(*given, confidence_level=0.8).gain_at_least for given in ((sample,), (y, a, b))
     )
     assert cells == pytest.approx(rows, rel=0.15)
+
+
+def test_cells_that_no_threshold_tells_apart_are_dealt_as_one():
+    rng = np.random.default_rng(2)
+    p = np.r_[rng.random(9000), 0, 1, 0.5, 1e-12]
+    held = rainproof.Sample(rng.random(9004) < p**1.5, p).compress()._floor()
+    rows = _Rows.read(held._pair(held.prob, np.floor(held.prob**2 * 300) / 300), rng)
+    edges, _ = _thresholds(held.grid)
+    expected = Counter()
+    for y, old, count in zip(held.event, held.prob, held.counts, strict=True):
+        reached = (max(k for k, edge in enumerate(edges) if edge <= x) for x in (old, np.floor(old**2 * 300) / 300))
+        expected[(*reached, y)] += count
+    found = dict(zip(zip(*rows.cells, rows.event, strict=True), rows.count, strict=True))
+    assert len(found) == len(rows.count) < len(held.counts) / 2
+    assert found == expected
 
 
 def test_rows_that_are_held_out_choose_as_well():

@@ -73,8 +73,9 @@ def check_options(
         raise InputError(
             f"threshold_range must contain the threshold of task, {outside[0]:.6g}; it is {threshold_range!r}"
         )
-    names = [measures] if isinstance(measures, str) else CATALOGUE if measures is None else list(measures)
-    unknown = [name for name in names if name not in CATALOGUE]
+    every = {measure.name: measure for measure in CATALOGUE.entries}
+    names = [measures] if isinstance(measures, str) else every if measures is None else list(measures)
+    unknown = [name for name in names if name not in every]
     if unknown:
         rule = "measures must be names that rainproof.list_measures() lists"
         raise InputError.from_offenders(rule, len(unknown), repr(unknown[0]))
@@ -84,7 +85,7 @@ def check_options(
         "tolerance": float(tolerance),
         "n_resamples": n_resamples,
         **({} if capacity is None else {"capacity": capacity}),
-        "measures": tuple(CATALOGUE[name] for name in CATALOGUE if name in names),
+        "measures": tuple(measure for name, measure in every.items() if name in names),
         "within": within,
         "max_weight": max_weight,  # which every guarantee checks
     }
@@ -128,7 +129,8 @@ def compute(
         recalibrator._fit(base_rates, max_weight=max_weight)  # not by segments
     crossed = None
     if recalibrator is not None and cannot_fit(sample) is None:
-        crossed = Crossed.of(sample, rng)
+        marks = np.unique([*thresholds((), sample.event_rate, within), sample.event_rate, *(within or ())])
+        crossed = Crossed.of(sample, rng, marks if task is None else None)
     step()
     test = None if sample._group is not None else quick_test(sample, n_resamples, rng, level)
     p_value = grouped_test(sample) if test is None else test.p_value

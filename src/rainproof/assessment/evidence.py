@@ -114,30 +114,42 @@ class Crossed(NamedTuple):
 
     Attributes
     ----------
+    whole : Sample
+        The rows, or cells, before they are dealt.
     rows : Sample
         The rows; of a compressed sample, those of each cell, outcome and fold.
     deals : list of Deal
         Several for few rows, so that no estimate rests on one of them.
     """
 
+    whole: Sample
     rows: Sample
     deals: list[Deal]
 
     @classmethod
-    def of(cls, sample: Sample, rng: np.random.Generator) -> Crossed:
-        """Deal the rows of a sample that is in order."""
+    def of(cls, sample: Sample, rng: np.random.Generator, marks: Floats | None = None) -> Crossed:
+        """Deal the rows of a sample that is in order.
+
+        With `marks`, cells that the maps do not tell apart, and that lie between the same marks, are one in `rows`.
+        """
         if sample.grid is None:
             crosses = [cross_fit(sample, rng) for _ in range(_DEALS if sample.n_draws < _MANY else 1)]
-            return cls(sample, [Deal(c.fold, c.value[c.fold, c.entry], c) for c in crosses])
+            return cls(sample, sample, [Deal(c.fold, c.value[c.fold, c.entry], c) for c in crosses])
         cross, whole = cross_fit(sample, rng), sample._floor()
-        fold, at = np.nonzero(cross.fold)
-        counts = cross.fold[fold, at]
+        numbers, first = cross.fold, np.arange(len(whole.prob))
+        if marks is not None:
+            place = sum(marks.searchsorted(whole.prob, side) for side in ("left", "right"))  # odd on a mark
+            alike = 2 * (cross.entry * (2 * len(marks) + 1) + place) + whole.event
+            _, first, kind = np.unique(alike, return_index=True, return_inverse=True)
+            numbers = np.stack([np.bincount(kind, one) for one in numbers]).astype(np.int64)
+        fold, kept = np.nonzero(numbers)
+        counts, at = numbers[fold, kept], first[kept]
         weight = whole.mass / np.asarray(whole.counts)  # of a row, which a base rate sets
         rows = Rows(whole.y_true[at], whole.prob[at], counts * weight[at], ColumnNames())
         found = Sample._of_known(rows, sample.n, float(sample.n))
         found.counts = counts
         found._keep_rates(sample)
-        return cls(found, [Deal(fold, cross.value[fold, cross.entry[at]], cross)])
+        return cls(whole, found, [Deal(fold, cross.value[fold, cross.entry[at]], cross)])
 
     def mean(self, column: Callable[[Deal], NDArray[Any]]) -> Floats:
         """The mean over deals of a column that each of them has."""
@@ -182,25 +194,29 @@ def gain_by_recalibration(crossed: Crossed, at: Floats, confidence_level: float)
         found: Floats = (rows.event - mu) * changed / np.maximum(mu, 1 - mu)
         return found
 
-    def scores(p: Floats) -> tuple[Floats, Floats]:
-        with np.errstate(divide="ignore"):
-            return np.log(np.where(rows.event, p, 1 - p)), -((p - rows.event) ** 2)
-
     # Folds share the rows that chose their maps and decisions, so they err together: with K folds the variance is that
     # of the rows times 1 + K / (K - 1), by the correction of Nadeau and Bengio (2003), doi:10.1023/A:1024068626366.
     alone, folds = rows.mean(crossed.mean(gained), -1.0, 1.0, confidence_level), len(crossed.deals[0].cross.weight)
     wider = math.sqrt(1 + folds / (folds - 1))
     low, high = (alone.value + wider * (end - alone.value) for end in (alone.low, alone.high))
-    old, some = scores(rows.prob), rows.share > 0
-    new = [scores(deal.better) for deal in crossed.deals]
-    better = [np.mean([one[k] for one in new], axis=0)[some] - old[k][some] for k in (0, 1)]
+    new = zip(*(_scores(crossed.rows, deal.better) for deal in crossed.deals), strict=True)
+    log, brier = (sum(n) / len(n) - old for n, old in zip(new, _scores(crossed.whole, crossed.whole.prob), strict=True))
     return Gain(
         share=replace(alone, low=low, high=high).within(-1.0, 1.0),
         threshold=float(at[int(np.argmax(everywhere / stakes))]),
         mean_prediction=float(rows.share @ crossed.mean(lambda deal: deal.better)),
-        log_score=float(rows.share[some] @ better[0]),
-        brier_score=float(rows.share[some] @ better[1]),
+        log_score=log,
+        brier_score=brier,
     )
+
+
+def _scores(rows: Sample, p: Floats) -> tuple[float, float]:
+    """The mean log score, and less the Brier score, of predictions for some rows."""
+    mass, event, some = rows.mass, rows.event, rows.mass > 0
+    with np.errstate(divide="ignore"):
+        each = np.log(np.where(event, p, 1 - p)), -((p - event) ** 2)
+    log, brier = (float(mass[some] @ column[some]) / rows.total_weight for column in each)
+    return log, brier
 
 
 def _payoffs(value: Floats, weight: Floats, at: Floats) -> Floats:

@@ -1,12 +1,17 @@
 """Two forecasts at every threshold: rows on one side only, and the loss by a switch."""
 
-from libc.math cimport fmax, fmin
+from libc.math cimport fmin
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from rainproof.core._double_double cimport add_exactly
 
 import numpy as np
+
+
+cdef inline double larger(double a, double b) noexcept nogil:
+    """The larger one; `fmax` of the C library is a call, as it minds NaN."""
+    return a if a > b else b
 
 
 cdef inline uint64_t bits_of(double p) noexcept nogil:
@@ -89,9 +94,9 @@ def merge(const uint64_t[::1] start, const uint64_t[::1] end, const double[:, ::
                     sums[kind] -= 1.0
                 j += 1
             for k in range(4):
-                only[k, at] = fmax(sums[k] + low[k], 0.0) / total
+                only[k, at] = larger(sums[k] + low[k], 0.0) / total
                 if weighted:
-                    squares[k, at] = fmax(sums[k + 4] + low[k + 4], 0.0) / (total * total)
+                    squares[k, at] = larger(sums[k + 4] + low[k + 4], 0.0) / (total * total)
             at += 1
             if at < pieces:
                 edge[at] = end[j] >> 2 if i == n or end[j] >> 2 < start[i] >> 2 else start[i] >> 2
@@ -108,19 +113,21 @@ def sum_cells(const int32_t[::1] old, const int32_t[::1] new, const uint8_t[::1]
     only_array = np.zeros((4, m + 1))
     low_array = np.zeros((4, m + 1))
     cdef double[:, ::1] only = only_array, low = low_array
-    cdef double total, rest
+    cdef double[4] total
+    cdef double[4] rest
+    for kind in range(4):
+        total[kind] = rest[kind] = 0.0
     with nogil:
         for r in range(old.shape[0]):
             if old[r] != new[r] and weight[r] != 0:
                 kind = 2 * (old[r] < new[r]) + event[r]
                 add_exactly(&only[kind, min(old[r], new[r])], &low[kind, min(old[r], new[r])], weight[r])
                 add_exactly(&only[kind, max(old[r], new[r])], &low[kind, max(old[r], new[r])], -weight[r])
-        for kind in range(4):
-            total = rest = 0.0
-            for k in range(m):
-                add_exactly(&total, &rest, only[kind, k])
-                rest += low[kind, k]
-                only[kind, k] = fmax(total + rest, 0.0)
+        for k in range(m):
+            for kind in range(4):  # side by side: each addition waits for the one before of its kind
+                add_exactly(&total[kind], &rest[kind], only[kind, k])
+                rest[kind] += low[kind, k]
+                only[kind, k] = larger(total[kind] + rest[kind], 0.0)
     return np.ascontiguousarray(only_array[:, :m])
 
 
@@ -139,7 +146,7 @@ def heights(const double[::1] edges, const double[:, ::1] only, const double[:, 
     with nogil:
         for k in range(pieces + 1):
             mu = edges[k]
-            value[k] = fmax(events * (1 - mu) + others * mu, 0.0)
+            value[k] = larger(events * (1 - mu) + others * mu, 0.0)
             if k == pieces:
                 break
             events, others = only[1, k] - only[3, k], only[2, k] - only[0, k]
@@ -152,5 +159,5 @@ def heights(const double[::1] edges, const double[:, ::1] only, const double[:, 
                 events += charge * (only[1, k] + only[3, k])
                 others += charge * (only[0, k] + only[2, k])
             if not closed:
-                value[k] = fmax(value[k], events * (1 - mu) + others * mu)
+                value[k] = larger(value[k], events * (1 - mu) + others * mu)
     return value_array

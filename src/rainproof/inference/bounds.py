@@ -383,11 +383,13 @@ def _even(n: float, effective_n: float) -> bool:
 
 def _invert(paid: Floats, pull: Floats, n: float, delta: float, priors: Floats = PRIORS) -> float:
     """The smallest L in [0, 1] with ``sum of priors * exp(-paid - n ln(1 - L pull / n)) >= 1/delta``; 1 if none has."""
+    each: list[list[float]] = np.stack([paid, pull, priors], axis=1).tolist()  # so few that arrays would be slower
 
     def excess(loss: float) -> float:
-        power = -paid - n * np.log1p(-loss * pull / n)
-        top = float(power.max())
-        return top + math.log(float(priors @ np.exp(power - top))) + math.log(delta)
+        power = [-cost - n * math.log1p(-loss * share / n) for cost, share, _ in each]
+        top = max(power)
+        mean = sum(prior * math.exp(one - top) for one, (_, _, prior) in zip(power, each, strict=True))
+        return top + math.log(mean) + math.log(delta)
 
     most = 1 - _FINE
     return 1.0 if excess(most) < 0 else bisected(lambda loss: excess(loss) >= 0, 0.0, most, _HALVINGS)

@@ -170,9 +170,9 @@ def loss_at_least(
 
     has mean at most 1 if no task and change gain more than :math:`\theta` in the population: whatever is chosen from
     earlier rows, each factor then has mean at most 1. So has the mean of these products over several bets, three kinds
-    of corrections (logistic, isotonic, bins) and ten random orders of the rows (fewer, if there are very many). It
-    exceeds :math:`1/\delta` with probability at most :math:`\delta` (Markov), and it falls in :math:`\theta`; where it
-    meets :math:`1/\delta` is the bound. Proof: docs/theory/bounds.md.
+    of corrections (logistic, isotonic, bins) and four random orders of the rows (fewer, if there are very many).
+    It exceeds :math:`1/\delta` with probability at most :math:`\delta` (Markov), and it falls in :math:`\theta`; where
+    it meets :math:`1/\delta` is the bound. Proof: docs/theory/bounds.md.
 
     A small loss needs many rows. Rows must be drawn independently from the population (groups of rows, with `groups`),
     and the forecast must not have been fitted on them. A compressed sample gives the same answer as its rows if their
@@ -362,7 +362,7 @@ class _Rows:
         threshold_range: ThresholdRange | None = None,
         max_weight: float | None = None,
     ) -> _Rows:
-        """Put the rows in order, or pool those of one forecast that are alike.
+        """Put the rows in order, or pool those of one forecast, or of cells, that are alike.
 
         What is dealt then depends neither on how the rows came nor on whether one forecast was compressed. Rows with a
         base rate are matched at random, so that each draw has the mean of the population.
@@ -392,10 +392,14 @@ class _Rows:
             pooled = np.bincount(2 * cells[0] + event, counts, 2 * size)
             slots, event = _slots(size)
             cells, counts = (slots,), pooled.astype(np.int64)
-        elif counts is None:
-            code = np.sort((cells[0].astype(np.int64) * size + cells[1]) * 2 + event)
-            cells, event = tuple(np.divmod(code >> 1, size)), code & 1 == 1
-            cells = tuple(part.astype(np.int32) for part in cells)
+        else:
+            code = (cells[0].astype(np.int64) * size + cells[1]) * 2 + event
+            if counts is None:
+                code.sort()
+            else:
+                code, which = np.unique(code, return_inverse=True)
+                counts = np.bincount(which, counts).astype(np.int64)
+            cells, event = tuple(part.astype(np.int32) for part in np.divmod(code >> 1, size)), code & 1 == 1
         return cls(sample, edges, cells, event, np.full(len(event), stake), counts, within, stated)
 
     @property
@@ -435,7 +439,7 @@ class _Rows:
             some = total > 0
             mean = [np.bincount(group[at], stake * row[kind])[some] / total[some] for row in (*gain, *per)]
             return _pooled(np.array([total[some], *mean]), threshold)
-        if np.ptp(stake) > 0:
+        if (stake != stake[0]).any():
             if len(stake) <= _FEW:
                 return Wager(stake, count, gain[:, kind], per[:, kind], threshold)
             # A stake between two nodes counts as the one or the other, in parts. That proves a little less, as

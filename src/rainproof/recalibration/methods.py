@@ -99,9 +99,10 @@ def _newton(x: Floats, weight: Floats, centre: Floats, beta: Floats, prior: floa
     def cost(beta: Floats) -> tuple[Floats, Floats]:
         """The cost of each table, and the rate in each of its entries."""
         score = beta @ x
+        up = score > 0
         small = np.exp(-np.abs(score))
-        loss = total * np.log1p(small) + np.where(score > 0, negative, -positive) * score
-        rate = np.where(score > 0, 1.0, small) / (1 + small)
+        loss = total * np.log(1 + small) + np.where(up, negative, -positive) * score
+        rate = np.where(up, 1.0, small) / (1 + small)
         return loss.sum(axis=1) + prior / 2 * ((beta - centre) ** 2).sum(axis=1), rate
 
     beta = np.repeat(beta, len(weight) // len(beta), axis=0)
@@ -112,7 +113,7 @@ def _newton(x: Floats, weight: Floats, centre: Floats, beta: Floats, prior: floa
         curvature = ((expected * (1 - rate)) @ products).reshape(-1, size, size) + prior * np.eye(size)
         step = np.linalg.solve(curvature, slope[..., None])[..., 0]
         share, (then, rate) = np.ones((len(beta), 1)), cost(beta - step)
-        while (worse := then > now).any() and share.min() > _PRECISION:
+        while (worse := then - now > _PRECISION * (1 + now)).any() and share.min() > _PRECISION:
             share[worse] /= 2
             then, rate = cost(beta - share * step)
         beta = np.where(worse[:, None], beta, beta - share * step)
@@ -146,7 +147,8 @@ class _Steps:
 
     def apply(self, prob: Floats) -> Floats:
         """Return the values at predictions in increasing order."""
-        return np.repeat(self.value, np.diff(prob.searchsorted(self.cuts), prepend=0, append=len(prob)))
+        ends = np.concatenate([[0], prob.searchsorted(self.cuts), [len(prob)]])
+        return np.repeat(self.value, ends[1:] - ends[:-1])
 
     def pieces(self) -> PiecewiseMap:
         return PiecewiseMap.steps(self.cuts, self.value)

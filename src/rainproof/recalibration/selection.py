@@ -288,12 +288,12 @@ def _scored(prob: Floats, weight: Floats, methods: Sequence[str], one: Ints, oth
     kept = ((folds != one[:, None]) & (folds != other[:, None])).astype(np.float64)
     value = fitted_values(methods, prob, (kept @ weight.reshape(len(weight), -1)).reshape(-1, *weight.shape[1:]))
     nearest = 0.5 / (weight.sum() + 1)
-    inside = np.clip(value, nearest, 1 - nearest)
-    logs = np.log1p(-inside), np.log(inside)
     loss = np.zeros((len(methods), len(weight), len(weight)))
     for fit, (f, g) in enumerate(zip(one, other, strict=True)):
-        for a, b in ((f, g), (g, f)):
-            loss[:, a, b] = -sum(log[:, fit] @ weight[b, y] for y, log in enumerate(logs))
+        for y in (0, 1):
+            some = np.flatnonzero(weight[f, y] + weight[g, y])  # logarithms take most of the time
+            inside = np.clip(value[:, fit, some], nearest, 1 - nearest)
+            loss[:, [g, f], [f, g]] -= np.log(inside if y else 1 - inside) @ weight[[f, g], y][:, some].T
     return value, loss
 
 
