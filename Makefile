@@ -119,12 +119,17 @@ $(VENV)/.installed: $(SOURCES)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --no-compile --no-build-isolation '.[files]'
 	@touch $@
 
-# What compiles the kernels, beside the packages that they need: NumPy is fetched once. Python files are not compiled
-# before somebody imports them: of SciPy and PyArrow that is a small part.
+# What compiles the kernels and, beside it, what the package needs: NumPy is fetched once, by the first. Python files are not
+# compiled before somebody imports them: of SciPy and PyArrow that is a small part.
+PACKAGES := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb")); \
+	needed = p["project"]["dependencies"] + p["project"]["optional-dependencies"]["files"]; \
+	print(*p["build-system"]["requires"] if sys.argv[1] == "builder" else [x for x in needed if not x.startswith("numpy")], sep="\n")
 $(VENV)/.builder: pyproject.toml
 	@$(MAKE) --no-print-directory $(VENV)/.made
-	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("$<", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/builder.txt
-	$(BIN)/python -m pip install --quiet --no-compile -r $(VENV)/builder.txt ninja
+	@$(BIN)/python -c '$(PACKAGES)' builder > $(VENV)/builder.txt
+	@$(BIN)/python -c '$(PACKAGES)' needed > $(VENV)/needed.txt
+	@$(BIN)/python -m pip install --quiet --no-compile --no-deps -r $(VENV)/needed.txt & \
+	$(BIN)/python -m pip install --quiet --no-compile -r $(VENV)/builder.txt ninja && wait $$!
 	@touch $@
 
 $(VENV)/.tested: $(SOURCES) tests/requirements.txt .github/requirements.txt
