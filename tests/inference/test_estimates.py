@@ -126,7 +126,10 @@ def test_weights_may_differ_by_any_factor(weights, flip):
 @pytest.mark.filterwarnings("ignore::rainproof.errors.RainproofWarning")
 def test_such_weights_can_be_assessed():
     y, p, w = np.repeat([1, 0], 60), np.repeat([0.25, 0.9], 60), np.repeat([1e80, 1e-80], 60)
-    assert "one outcome only" in str(rainproof.assess(y, p, sample_weight=w, rng=0))
+    found = rainproof.assess(y, p, sample_weight=w, rng=0)
+    assert found.verdict.headline == "By weight there is one outcome only: no verdict."
+    assert found.verdict.reason.startswith("Almost all of the weight of these 120 rows has the outcome 1; ")
+    assert not any("every outcome is 1:" in note or "one outcome only:" in note for note in found.warnings)
     assert rainproof.clinical_performance(y, p, sample_weight=w, rng=0).auroc.value == 0
 
 

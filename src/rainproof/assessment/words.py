@@ -261,7 +261,7 @@ def headline(e: Evidence, task: TaskResult | None) -> str:
 def _headline(e: Evidence, task: TaskResult | None) -> str:
     c, unit = e.calibration, "groups" if e.groups not in (None, e.n) else "rows"
     if e.rarer == 0:
-        return "There is one outcome only: no verdict."
+        return f"{'There' if e.auroc is None else 'By weight there'} is one outcome only: no verdict."
     if e.is_reversed:
         return f"Check which outcome is the event: the higher the probability, the rarer it is (AUROC {e.auroc:.2g})."
     off = f"{how_off(c)} (not chance: {p_range(c.p_value)})"
@@ -312,7 +312,12 @@ def _rarer(e: Evidence) -> tuple[str, str]:
 def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     """The money, if there are costs; else the size of the effect in one number."""
     if e.rarer == 0:
-        return f"All outcomes on {these_rows(e.n)} are {e.calibration.event_rate:.0f}."
+        one = f"{e.calibration.event_rate:.0f}"
+        return (
+            f"All outcomes on {these_rows(e.n)} are {one}."
+            if e.auroc is None
+            else f"Almost all of the weight of {these_rows(e.n)} has the outcome {one}; the rest is too small to count."
+        )
     if task is not None and rule is not None and rule in task.costs:
         doing = {one: _doing(task, one) for one in DOING}
         return your_cost(task.costs, task.saved, rule, task.simplest, doing) + _cutoff(task)
@@ -629,7 +634,7 @@ def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator
     verdict = c.direction.capitalize() if c.rejected else "No sign against it"
     happens = f"{how_off(c).partition(': ')[2] or how_off(c)} ({p_value(c.p_value)})."
     yield KeyFigure(about="calibration", question="Calibrated?", value=verdict, meaning=happens)
-    value, meaning = "not defined", "all outcomes are the same." if e.rarer == 0 else _INDIVISIBLE
+    value, meaning = "not defined", _no_skill(e)
     if e.skill is not None:
         value = f"{e.skill.value:.2f}"
         meaning = f"recalibrated ({e.skill.low:.2f} to {e.skill.high:.2f}), {_where(e, task)}; 1 is perfect, 0 is none."
@@ -665,9 +670,16 @@ def _tested(e: Evidence) -> str:
     )
 
 
+def _no_skill(e: Evidence) -> str:
+    """Why skill is not defined."""
+    if e.rarer > 0:
+        return _INDIVISIBLE
+    return f"all outcomes are the same{', by weight' * (e.auroc is not None)}."
+
+
 def _skill(e: Evidence, task: TaskResult | None) -> str:
     if e.skill is None:
-        return f"Skill is not defined: {'all outcomes are the same.' if e.rarer == 0 else _INDIVISIBLE}"
+        return f"Skill is not defined: {_no_skill(e)}"
     raw = "" if e.skill_as_is is None else f"; as they are {e.skill_as_is.value:.2f}"
     area = "" if e.auroc is None else f" AUROC {e.auroc:.3f}."
     simple = "always" if task is None or task.capacity is None else "acting at random"

@@ -522,9 +522,8 @@ def _notes(sample: Sample, m_star: int | float) -> list[RainproofWarning]:
     if sample.n >= _MANY_CLASSES and all(np.isin(part, (0, 1)).all() for part in (p[:64], p)):
         notes.append(ClassesWarning("every prediction is 0 or 1: these are classes, not probabilities"))
     if sample.event_rate in (0.0, 1.0):
-        notes.append(
-            OneClassWarning(f"every outcome is {sample.event_rate:.0f}: nothing is known about the other outcome")
-        )
+        same = f"every outcome is {sample.event_rate:.0f}{', by weight' * sample._weighted}"
+        notes.append(OneClassWarning(f"{same}: nothing is known about the other outcome"))
     if sample.grid is not None and 2 * m_star > sample.grid:
         notes.append(
             ResolutionWarning(

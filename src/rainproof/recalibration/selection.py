@@ -98,7 +98,8 @@ def cannot_fit(rows: Sample | Segments | ClassSample) -> RainproofWarning | None
         if count < fewest:
             return FewRowsWarning(f"{some}: nothing is fitted to fewer than {fewest}, so p stays as it is")
     if sample.rates.max() == 1 if isinstance(sample, ClassSample) else sample.event_rate in (0, 1):
-        return OneClassWarning("y holds one outcome only: nothing can be fitted to it, so p stays as it is")
+        by = "" if sample.sample_weight is None else ", by weight"
+        return OneClassWarning(f"y holds one outcome only{by}: nothing can be fitted to it, so p stays as it is")
     return None
 
 
