@@ -93,7 +93,7 @@ def test_a_task_comes_back_from_json():
     assert again == task
     assert repr(task) == f"DecisionTask(actions=('a', 'b', 'c'), classes=4, scale={task.scale:.6g})"
     assert str(task).startswith("3 actions in 4 classes, ")
-    with pytest.raises(rainproof.InputError, match=r"payoffs must have shape \(actions, 2\)"):
+    with pytest.raises(rainproof.InputError, match=r"payoffs must have shape \(actions, classes\)"):
         DecisionTask.from_dict({"task": "classes", "actions": ["a"]})
     with pytest.raises(rainproof.InputError, match="actions must name each of the 3 actions; it has 1"):
         DecisionTask.from_dict({**task.to_dict(), "actions": ["a"]})
@@ -116,7 +116,11 @@ def test_what_is_refused():
         "has 3 classes, but this is about one event": lambda: rainproof.swap_regret(y, p, DecisionTask.threshold(0.2)),
         "pos_label is for predictions of one event": lambda: rainproof.swap_regret(y, p, task, pos_label=1),
         "abstain must be a finite cost": lambda: DecisionTask.from_cost_matrix(1 - np.eye(3), abstain=np.inf),
-        r"payoffs must have shape \(actions, 2\)": lambda: DecisionTask.from_payoffs([[1], [2]]),
+        r"payoffs must have shape \(actions, classes\).* it is \(2, 1\)": lambda: DecisionTask.from_payoffs([[1], [2]]),
+        r"costs must have shape \(actions, classes\): for each action a number for each class.* it is \(3,\)": lambda: (
+            DecisionTask.from_cost_matrix([0, 1, 2])
+        ),
+        "costs must have shape .* rows differ in length": lambda: DecisionTask.from_cost_matrix([[0, 1, 2], [1, 0]]),
         "payoffs must differ between actions": lambda: DecisionTask.from_payoffs([[1, 2, 3]] * 2),
     }
     for message, call in cases.items():

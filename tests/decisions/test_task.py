@@ -20,6 +20,7 @@ import rainproof
 from rainproof import DecisionTask
 from rainproof.core.curve import SwapCurve
 
+SHAPE = "payoffs must have shape (actions, classes): for each action a number for each class, of one event two"
 UMBRELLA = [[10, -50], [4, 0], [-20, 30]]
 
 
@@ -225,15 +226,15 @@ def test_frozen():
         ),
         (
             lambda: DecisionTask.from_payoffs([1, 2]),
-            "payoffs must have shape (actions, 2): without the event and with it; it is (2,)",
+            f"{SHAPE}; it is (2,)",
         ),
         (
             lambda: DecisionTask.from_payoffs([[1], [2]]),
-            "payoffs must have shape (actions, 2): without the event and with it; it is (2, 1)",
+            f"{SHAPE}; it is (2, 1)",
         ),
         (
             lambda: DecisionTask.from_payoffs([[1, 2], [1]]),
-            "payoffs must be a pair of numbers for each action: without the event and with it",
+            f"{SHAPE}; rows differ in length, or a value is no finite number",
         ),
         (
             lambda: DecisionTask.from_payoffs([[1e308, 0], [-1e308, 1]]),
@@ -353,7 +354,7 @@ MASKED = np.ma.array([0.1, 0.9], mask=[False, True])
         *(
             (
                 lambda payoffs=payoffs: DecisionTask.from_payoffs(payoffs),
-                "payoffs must be a pair of numbers for each action: without the event and with it",
+                f"{SHAPE}; rows differ in length, or a value is no finite number",
             )
             for payoffs in ([["1", "2"], ["3", "0"]], [[10**400, 1], [0, 2]])
         ),

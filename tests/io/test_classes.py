@@ -125,6 +125,26 @@ CLASSES = ["--classes", *ANIMALS]
 TASK = rainproof.DecisionTask.from_cost_matrix(9 - 9 * np.eye(3), actions=ANIMALS, abstain=2)
 
 
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("cat,dog,eel\n0,1,2\n", "is not JSON: "),
+        (
+            '{"costs": [[0, 1], [1, 0]]}',
+            "holds no cost matrix: it must have a cost for each of the 3 columns of --classes",
+        ),
+        ('{"costs": [0, 1, 2]}', "holds no cost matrix: costs must have shape (actions, classes): "),
+    ],
+)
+@pytest.mark.usefixtures("photos")
+def test_what_is_no_cost_matrix_is_shown_one(capsys, content, why):
+    Path("costs.csv").write_text(content)
+    assert main(["assess", "a.csv", *CLASSES, "--outcome", "what", "--cost-matrix", "costs.csv"]) == 2
+    said = capsys.readouterr().err
+    assert f"costs.csv {why}" in said
+    assert said.endswith('(a file for three classes: {"costs": [[0, 9, 4], [1, 0, 2]], "actions": ["wait", "act"]})\n')
+
+
 def test_recalibrate_and_apply(photos, capsys):
     line = ["a.csv", *CLASSES, "--outcome", "what", "--weight", "w", "--cost-matrix", "costs.json"]
     assert main(["recalibrate", *line, "-o", "map.json"]) == 0

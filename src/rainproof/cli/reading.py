@@ -295,7 +295,13 @@ def read_matrix(arguments: argparse.Namespace) -> Any:
         return made
 
     path = arguments.cost_matrix
-    return None if path is None else read_json(path, "cost matrix", task)
+    try:
+        return None if path is None else read_json(path, "cost matrix", task)
+    except InputError as error:
+        if not Path(path).is_file():
+            raise
+        example = '{"costs": [[0, 9, 4], [1, 0, 2]], "actions": ["wait", "act"]}'
+        raise InputError(f"{error} (a file for three classes: {example})") from error
 
 
 def said(error: InputError, arguments: argparse.Namespace) -> str:

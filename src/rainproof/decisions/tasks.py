@@ -118,31 +118,34 @@ def check_names(actions: Sequence[str], count: int) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
-def check_matrix(payoffs: ArrayLike, *, classes: bool = False) -> Floats:
+def check_matrix(payoffs: ArrayLike, name: str = "payoffs", *, classes: bool = False) -> Floats:
     """Check a pair of payoffs for each of at least two actions, not all equal, and return them as an array.
 
     With `classes` there may be more than two payoffs of each, one for each class.
     """
-    refuse_masked(payoffs, "payoffs")
+    rule = f"{name} must have shape (actions, 2): without the event and with it"
+    if classes:
+        rule = f"{name} must have shape (actions, classes): for each action a number for each class, of one event two"
+    refuse_masked(payoffs, name)
     try:
-        matrix = as_numbers(payoffs, "payoffs").copy()
+        matrix = as_numbers(payoffs, name).copy()
     except InputError:
-        raise InputError("payoffs must be a pair of numbers for each action: without the event and with it") from None
+        raise InputError(f"{rule}; rows differ in length, or a value is no finite number") from None
     if matrix.ndim != 2 or matrix.shape[1] < 2 or (matrix.shape[1] > 2 and not classes):
-        raise InputError(f"payoffs must have shape (actions, 2): without the event and with it; it is {matrix.shape}")
+        raise InputError(f"{rule}; it is {matrix.shape}")
     bad = np.argwhere(~np.isfinite(matrix))
     if len(bad):
         a, y = bad[0].tolist()
-        raise InputError.from_offenders("payoffs must be finite", len(bad), f"payoffs[{a}][{y}]", matrix[a, y])
+        raise InputError.from_offenders(f"{name} must be finite", len(bad), f"{name}[{a}][{y}]", matrix[a, y])
     if len(matrix) < 2:
-        raise InputError(f"payoffs must have at least two actions; there is {len(matrix)}")
+        raise InputError(f"{name} must have at least two actions; there is {len(matrix)}")
     with np.errstate(over="ignore"):
         spread = np.ptp(matrix, axis=0)
         total = spread.sum()
     if total == 0:
-        raise InputError("payoffs must differ between actions: nothing is at stake")
+        raise InputError(f"{name} must differ between actions: nothing is at stake")
     if np.isinf(total):
-        raise InputError("payoffs must differ by less than the largest double: rescale them")
+        raise InputError(f"{name} must differ by less than the largest double: rescale them")
     return matrix
 
 
@@ -349,7 +352,7 @@ class DecisionTask(Result, ABC):
         >>> print(task)
         3 actions, 9 at stake: 'wait' below 0.05556, 'abstain' from 0.05556, 'act' from 0.5.
         """
-        payoffs = 0.0 - check_matrix(costs, classes=True)
+        payoffs = 0.0 - check_matrix(costs, "costs", classes=True)
         names = [f"action {a}" for a in range(len(payoffs))] if actions is None else list(actions)
         if abstain is not None:
             if not is_number(abstain) or not math.isfinite(abstain):
