@@ -61,6 +61,13 @@ def test_holm_allows_for_the_number_of_classes(monkeypatch):
     assert a.rejected == (1, 3)
 
 
+def test_resamples_that_holm_cannot_reject_with_are_not_used():
+    y, p = rows(600, 0.3, k=4)
+    few, enough = (assess(y, p, n_resamples=n) for n in (49, 79))
+    assert (few.exact, enough.exact) == (False, True)
+    assert len(few.rejected) == len(enough.rejected) == 4
+
+
 def test_costs_and_skill_by_their_definition(overconfident):
     y, p, a = overconfident
     cost, task = a.task.costs, a.task

@@ -300,7 +300,7 @@ def assess(
     rng : None, int or numpy.random.Generator
         The source of randomness. The same rows in any order, with the same seed, give the same result.
     n_resamples : int
-        The number of resamples of the test.
+        The number of resamples of the test. Several classes are tested approximately if so many could reject none.
     measures : iterable of str, optional
         Names of the measures to offer (see `list_measures`). Default: all.
     labels : sequence of length k, optional

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from rainproof.assessment import words
 from rainproof.assessment.advice import thresholds
 from rainproof.assessment.calibration import Calibration, grouped_test, how_calibrated
 from rainproof.assessment.costs import LABELS, Rule, mean_cost
-from rainproof.assessment.evidence import _SLIGHT, _USELESS, Grade, _payoffs
+from rainproof.assessment.evidence import _SLIGHT, _USELESS, Grade, _payoffs, mean_over_folds
 from rainproof.assessment.result import Reported
 from rainproof.assessment.verdict import Verdict
 from rainproof.assessment.words import PYTHON, Statement, Voice
@@ -28,6 +27,7 @@ from rainproof.decisions.swaps import SwapRegret, swap_regret
 from rainproof.errors import RainproofWarning
 from rainproof.inference.classes import ClassGuarantee, class_guarantee
 from rainproof.inference.estimates import Influence
+from rainproof.inference.options import check_resamples
 from rainproof.inference.tests import quick_test
 from rainproof.recalibration.certificate import HeldOutRates, held_out_rates
 from rainproof.recalibration.classes import CLASS_METHODS, ClassCertificate, CrossFitted, folds_of
@@ -283,7 +283,9 @@ def compute_classes(
         fold = sample._parts(folds_of(sample), (), rng)
         new = CrossFitted(sample, CLASS_METHODS, fold).values()
     step()
-    exact = sample.groups is None and len(sample) <= _EXACT
+    # Enough resamples for p-values that Holm's method can reject.
+    enough = (check_resamples(n_resamples) + 1) * (1 - level) >= len(sample) * (1 - 1e-9)
+    exact = sample.groups is None and len(sample) <= _EXACT and enough
     classes, rejected = _calibrations(sample, new, fold, level, n_resamples, rng, exact=exact)
     step()
     carrier, each = sample.top_label, np.arange(len(sample.which))
@@ -360,14 +362,13 @@ def _gain(sample: Sample, new: Floats, fold: Ints, level: float) -> Interval:
     """What `new` predictions gain in the decision that gains most, chosen for each fold on the others."""
     rows, at = Influence.of(sample, pool=False), thresholds(event_rate=sample.event_rate)
     stakes, mass = np.maximum(at, 1 - at), np.stack([~rows.event, rows.event]) * rows.share
-    gains = []
-    for f in range(int(fold.max()) + 1):
+    gains, folds = [], int(fold.max()) + 1
+    for f in range(folds):
         own = fold == f
         gains.append(_payoffs(new[own], mass[:, own], at) - _payoffs(rows.prob[own], mass[:, own], at))
     mu = at[((np.sum(gains, axis=0) - np.array(gains)) / stakes).argmax(axis=1)][fold]
     gained = (rows.event - mu) * ((new >= mu) * 1.0 - (rows.prob >= mu)) / np.maximum(mu, 1 - mu)
-    # That the decisions were chosen is not in the variance of the rows: these ends are farther out.
-    return replace(rows.mean(gained, -1.0, 1.0, 1 - (1 - level) / 5), confidence_level=level)
+    return mean_over_folds(rows, gained, folds, level)
 
 
 def _task_result(sample: ClassSample, task: ClassTask, new: Floats | None, level: float) -> ClassTaskResult:

@@ -194,15 +194,11 @@ def gain_by_recalibration(crossed: Crossed, at: Floats, confidence_level: float)
         found: Floats = (rows.event - mu) * changed / np.maximum(mu, 1 - mu)
         return found
 
-    # Folds share the rows that chose their maps and decisions, so they err together: with K folds the variance is that
-    # of the rows times 1 + K / (K - 1), by the correction of Nadeau and Bengio (2003), doi:10.1023/A:1024068626366.
-    alone, folds = rows.mean(crossed.mean(gained), -1.0, 1.0, confidence_level), len(crossed.deals[0].cross.weight)
-    wider = math.sqrt(1 + folds / (folds - 1))
-    low, high = (alone.value + wider * (end - alone.value) for end in (alone.low, alone.high))
+    share = mean_over_folds(rows, crossed.mean(gained), len(crossed.deals[0].cross.weight), confidence_level)
     new = zip(*(_scores(crossed.rows, deal.better) for deal in crossed.deals), strict=True)
     log, brier = (sum(n) / len(n) - old for n, old in zip(new, _scores(crossed.whole, crossed.whole.prob), strict=True))
     return Gain(
-        share=replace(alone, low=low, high=high).within(-1.0, 1.0),
+        share=share,
         threshold=float(at[int(np.argmax(everywhere / stakes))]),
         mean_prediction=float(rows.share @ crossed.mean(lambda deal: deal.better)),
         log_score=log,
@@ -217,6 +213,17 @@ def _scores(rows: Sample, p: Floats) -> tuple[float, float]:
         each = np.log(np.where(event, p, 1 - p)), -((p - event) ** 2)
     log, brier = (float(mass[some] @ column[some]) / rows.total_weight for column in each)
     return log, brier
+
+
+def mean_over_folds(rows: Influence, gained: Floats, folds: int, confidence_level: float) -> Interval:
+    """Estimate the mean of gains, in [-1, 1], by maps and decisions that were chosen on the other folds.
+
+    Folds share the rows that chose, so they err together: with K folds the variance is that of the rows times
+    1 + K / (K - 1), by the correction of Nadeau and Bengio (2003), doi:10.1023/A:1024068626366.
+    """
+    alone, wider = rows.mean(gained, -1.0, 1.0, confidence_level), math.sqrt(1 + folds / (folds - 1))
+    low, high = (alone.value + wider * (end - alone.value) for end in (alone.low, alone.high))
+    return replace(alone, low=low, high=high).within(-1.0, 1.0)
 
 
 def _payoffs(value: Floats, weight: Floats, at: Floats) -> Floats:
