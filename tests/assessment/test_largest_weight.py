@@ -135,6 +135,13 @@ def test_several_forecasts():
     assert "Sizes must not depend on predictions or outcomes, else state max_weight=." in words.pair_limits(plain)
 
 
+def test_a_weight_that_no_row_comes_near():
+    y, p, group = informative(0)
+    found = rainproof.assess(y, p, groups=group, max_weight=1e300, measures=[])
+    assert (found.guarantee.bound, found.rounded_guarantee.bound, found.worth.proven) == (1.0, 1.0, False)
+    assert not any(one.swaps for one in found.advice)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -331,7 +331,7 @@ def guarantee(
         raise InputError("base_rate cannot be combined with anytime: the bound is for given outcomes")
     if max_weight is not None:
         equal_draws = largest_draws(sample, max_weight)
-        max_weight, effective_n = float(max_weight), equal_draws**2 / n
+        max_weight, effective_n = float(max_weight), max(equal_draws**2 / n, 1e-300)  # a square may underflow
     elif anytime:
         check_equal(n, effective_n)
     if response == "rounded":
