@@ -44,6 +44,7 @@ def test_groups_and_words():
     assert grouped.bound > alone.bound
     assert "for every class and every decision about it at once" in str(alone)
     assert "the 100 groups of rows were drawn independently" in str(grouped)
+    assert "be used, and their sizes do not depend on predictions or outcomes. It is not" in str(grouped)
     with pytest.raises(rainproof.InputError, match="y_prob must have a column for each of more than two classes"):
         class_guarantee(y > 0, p[:, 0])
 

@@ -168,6 +168,7 @@ def test_what_is_certified(certified):
     assert (grouped.groups, grouped.saving) == (750, None)
     assert grouped.harm_bound > proof.harm_bound
     assert "750 groups of rows were drawn independently" in str(grouped)
+    assert str(grouped).endswith("will be used, and their sizes do not depend on predictions or outcomes.")
 
 
 def test_the_harm_bound_is_that_of_the_worst_class():

@@ -206,7 +206,7 @@ class ClassAssessment(Reported):
         rule = self._rule
         drawn = f" (rows that belong together: {self._voice.groups})"
         if self.groups is not None:
-            drawn = f", in {self.groups:,} groups"
+            drawn = f", in {self.groups:,} groups, whose sizes must not depend on predictions or outcomes"
         kept = "" if self._certificate is None else f" (*: from {rows(self._certificate.n)} the map was not fitted to)"
         shown = "Log loss and skill" if self.task is None else "Costs, log loss and skill"
         return Verdict(

@@ -24,6 +24,10 @@ def population(base_rate: float | tuple[float, float]) -> str:
     return f"a population with a base rate of {percent(base_rate)}"
 
 
+SIZES = ", and their sizes do not depend on predictions or outcomes"
+"""What is assumed of groups whose largest weight is not stated."""
+
+
 def no_heavier(groups: int | None, max_weight: float) -> str:
     """What a stated largest weight of a draw assumes."""
     return f"no {'row' if groups is None else 'group'} can weigh more than {max_weight:,.12g}"

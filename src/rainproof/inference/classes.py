@@ -12,7 +12,7 @@ from rainproof.core.arrays import Floats
 from rainproof.core.classes import ClassSample, as_classes
 from rainproof.core.curve import SwitchCurve
 from rainproof.core.result import Result
-from rainproof.core.text import KEEPS_RANKING, at_most, percent
+from rainproof.core.text import KEEPS_RANKING, SIZES, at_most, percent
 from rainproof.errors import InputError
 from rainproof.inference import bounds
 from rainproof.inference.options import check_share
@@ -57,7 +57,8 @@ class ClassGuarantee(Result):
             f"{KEEPS_RANKING}. This holds for every class and every decision about it at once. On the {self.n:,} rows "
             f"the largest loss is {self.plug_in:.2%}, for {str(self.worst_class)!r}.\n"
             f"It assumes that the {drawn} were drawn independently from the population in which the predictions will "
-            "be used. It is not about decisions that weigh several classes against each other."
+            f"be used{SIZES * (self.groups is not None)}. It is not about decisions that weigh several classes against "
+            "each other."
         )
 
 

@@ -17,6 +17,7 @@ from rainproof.core.sample import Sample
 from rainproof.core.text import (
     KEEPS_RANKING,
     SAME_GIVEN_OUTCOME,
+    SIZES,
     at_least,
     at_most,
     no_heavier,
@@ -110,7 +111,7 @@ class Certificate(Result):
         elif self.max_weight is not None:
             where += f", and {no_heavier(self.groups, self.max_weight)}"
         elif self.groups is not None:
-            where += ", and their sizes do not depend on predictions or outcomes"
+            where += SIZES
         return (
             f"From {rows(self.n)} that the map was not fitted to, in expectation, in shares of what is at stake:\n"
             f"{switched}\n"

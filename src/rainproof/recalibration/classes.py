@@ -16,7 +16,7 @@ from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import _TOLERANCE
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
-from rainproof.core.text import KEEPS_RANKING, at_least, at_most, percent, rows
+from rainproof.core.text import KEEPS_RANKING, SIZES, at_least, at_most, percent, rows
 from rainproof.decisions.classes import ClassTask
 from rainproof.errors import InputError
 from rainproof.inference.classes import harm_bound, loss_bound, mean_at_least, switch_curves
@@ -421,7 +421,8 @@ class ClassCertificate(Result):
             [
                 *lines,
                 f"Each statement holds with {percent(self.confidence_level)} confidence, for all classes and decisions "
-                f"at once, if the {drawn} were drawn independently from the population in which the map will be used.",
+                f"at once, if the {drawn} were drawn independently from the population in which the map will be used"
+                f"{SIZES * (self.groups is not None)}.",
             ]
         )
 
