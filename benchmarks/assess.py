@@ -156,10 +156,10 @@ def _targets(times: Times, names: Sequence[str]) -> Table:
     rows = [
         (
             f"assess at {size(_SMALL)} rows, in looks",
-            300.0,
+            60.0,
             wall[f"assess, {size(_SMALL)}"] / wall[f"look, {size(_SMALL)}"],
         ),
-        (f"assess at {size(_LARGE)} rows, in looks", 100.0, assess / wall[f"look, {size(_LARGE)}"]),
+        (f"assess at {size(_LARGE)} rows, in looks", 30.0, assess / wall[f"look, {size(_LARGE)}"]),
         ("assess at 1e8 rows, compressed, over that at 1e5", 2.0, wall[f"assess, {size(_HUGE)} compressed"] / assess),
         ("report of 1e5 rows from the shell, over twice assess plus 0.5 s", 1.0, wall["report"] / (2 * assess + 0.5)),
         (
