@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 
 # What does not need both cores runs beside something else.
 test: $(VENV)/.made
-	@$(MAKE) --no-print-directory -j2 $(VENV)/.tested $(VENV)/.system
+	@$(MAKE) --no-print-directory -j3 $(VENV)/.tested $(VENV)/.system
 	@$(MAKE) --no-print-directory -j2 types docs lint imports
 	@$(MAKE) --no-print-directory pytest
 
@@ -113,43 +113,47 @@ build/race/.ready: $(SOURCES) $(wildcard benchmarks/race/requirements*.txt)
 paper: $(VENV)/.papered
 	$(BIN)/python -m paper
 
-# One stamp per set of packages; each is made anew when the sources change.
+# One stamp per set of packages, and one for the wheel, which is made anew when the sources change. The kernels are
+# compiled while packages are fetched.
+PIP = $(BIN)/python -m pip
 $(VENV)/.installed: $(SOURCES)
-	@$(MAKE) --no-print-directory $(VENV)/.builder
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --no-compile --no-build-isolation '.[files]'
+	@$(MAKE) --no-print-directory -j2 $(VENV)/.wheel $(VENV)/.files
+	$(PIP) install --quiet --no-compile --force-reinstall --no-deps build/wheel/*.whl
 	@touch $@
 
-# What compiles the kernels and, beside it, what the package needs: NumPy is fetched once, by the first. Python files are not
-# compiled before somebody imports them: of SciPy and PyArrow that is a small part.
-PACKAGES := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb")); \
-	needed = p["project"]["dependencies"] + p["project"]["optional-dependencies"]["files"]; \
-	print(*p["build-system"]["requires"] if sys.argv[1] == "builder" else [x for x in needed if not x.startswith("numpy")], sep="\n")
-$(VENV)/.builder: pyproject.toml
-	@$(MAKE) --no-print-directory $(VENV)/.made
-	@$(BIN)/python -c '$(PACKAGES)' builder > $(VENV)/builder.txt
-	@$(BIN)/python -c '$(PACKAGES)' needed > $(VENV)/needed.txt
-	@$(BIN)/python -m pip install --quiet --no-compile --no-deps -r $(VENV)/needed.txt & \
-	$(BIN)/python -m pip install --quiet --no-compile -r $(VENV)/builder.txt ninja && wait $$!
-	@touch $@
-
-$(VENV)/.tested: $(SOURCES) tests/requirements.txt .github/requirements.txt
-	@$(MAKE) --no-print-directory $(VENV)/.builder
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	rm -rf build/wheel
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir=build/wheel .
-	$(BIN)/python -m pip uninstall --quiet --yes rainproof  # pip would keep one of the same version
-	$(BIN)/python -m pip install --quiet --no-compile "$$(echo build/wheel/*.whl)[test]" \
-		-r tests/requirements.txt -r .github/requirements.txt
+$(VENV)/.tested: $(VENV)/.wheel $(VENV)/.packages
+	$(PIP) install --quiet --no-compile --force-reinstall --no-deps build/wheel/*.whl
 	$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib || true  # on all cores, where pip would use one
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.wheel: $(SOURCES) | $(VENV)/.builder
+	rm -rf build/wheel
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir=build/wheel .
+	@touch $@
+
+# Python files are not compiled before they are imported: of SciPy and PyArrow that is a small part.
+$(VENV)/.files: pyproject.toml | $(VENV)/.builder
+	@$(BIN)/python tools/requirements.py files > $(VENV)/files.txt
+	$(PIP) install --quiet --no-compile -r $(VENV)/files.txt
+	@touch $@
+
+$(VENV)/.packages: pyproject.toml tests/requirements.txt .github/requirements.txt | $(VENV)/.builder
+	@$(BIN)/python tools/requirements.py test > $(VENV)/packages.txt
+	$(PIP) install --quiet --no-compile -r $(VENV)/packages.txt -r tests/requirements.txt -r .github/requirements.txt
+	@touch $@
+
+# What compiles the kernels, beside the packages that they need: NumPy is fetched once.
+$(VENV)/.builder: pyproject.toml | $(VENV)/.made
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("$<", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/builder.txt
+	$(PIP) install --quiet --no-compile -r $(VENV)/builder.txt ninja
+	@touch $@
 
 $(VENV)/.benched: $(VENV)/.tested benchmarks/requirements.txt
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	@touch $@
 
 # What the tests run beside Python packages: PostgreSQL's server, Java (for Spark) and a browser (for the report).
-$(VENV)/.system:
-	@$(MAKE) --no-print-directory $(VENV)/.made
+$(VENV)/.system: | $(VENV)/.made
 	@packages=; command -v java >/dev/null || packages="default-jre-headless"; \
 	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || packages="$$packages postgresql"; \
 	command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
@@ -163,8 +167,7 @@ $(VENV)/.system:
 	fi
 	@touch $@
 
-$(VENV)/.papered: $(SOURCES)
-	@$(MAKE) --no-print-directory $(VENV)/.made
+$(VENV)/.papered: $(SOURCES) | $(VENV)/.made
 	$(BIN)/python -m pip install --quiet '.[paper]'
 	@touch $@ $(VENV)/.installed
 
