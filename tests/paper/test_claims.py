@@ -32,7 +32,7 @@ from paper.results import Runner
 
 @pytest.mark.parametrize("name", all_claims())
 def test_every_statement(name):
-    for row in check_claim(name, seed=1, effort=20):
+    for row in check_claim(name, seed=1, effort=10):
         expected = (row["statement"], row["quantity"]) not in KNOWN_SLIPS
         assert row["held"] is expected, row
         assert math.isfinite(row["observed"])
