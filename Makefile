@@ -126,9 +126,11 @@ $(VENV)/.tested: $(VENV)/.wheel $(VENV)/.packages
 	$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib || true  # on all cores, where pip would use one
 	@touch $@ $(VENV)/.installed
 
+# Without pip, which may be replaced meanwhile.
 $(VENV)/.wheel: $(SOURCES) | $(VENV)/.builder
-	rm -rf build/wheel
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir=build/wheel .
+	@rm -rf build/wheel && mkdir -p build/wheel
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -c 'import mesonpy; mesonpy.build_wheel("build/wheel")' > build/wheel.log 2>&1 || \
+		{ cat build/wheel.log >&2; exit 1; }
 	@touch $@
 
 # Python files are not compiled before they are imported: of SciPy and PyArrow that is a small part.
@@ -139,6 +141,7 @@ $(VENV)/.files: pyproject.toml | $(VENV)/.builder
 
 $(VENV)/.packages: pyproject.toml tests/requirements.txt .github/requirements.txt | $(VENV)/.builder
 	@$(BIN)/python tools/requirements.py test > $(VENV)/packages.txt
+	$(PIP) install --quiet --upgrade pip
 	$(PIP) install --quiet --no-compile -r $(VENV)/packages.txt -r tests/requirements.txt -r .github/requirements.txt
 	@touch $@
 
