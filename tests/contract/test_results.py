@@ -83,16 +83,7 @@ def results(case):
         halves = {(math.inf, None): rainproof.Sample(y[::2], p[::2]), (datetime.date(2026, 1, 1), 0.5): sample}
         found.append(rainproof.inference.segment_tests(halves, measure=measure, min_rows=2, intervals=1, **FAST))
     several = rainproof.measures.measure_classes(y, np.stack([1 - p, p / 2, p / 2], axis=1), measures=["log_score"])
-    found += [several, *several.measures, rainproof.DecisionTask.from_cost_matrix(1 - np.eye(3))]
-    classes = rainproof.Recalibrator("none").fit(np.tile([[0.2, 0.3, 0.5]], (2100, 1)), np.arange(2100) % 3)
-    found += [classes.certificate_, classes.map_, *classes.map_.parts]
-    several = rainproof.assess(
-        np.arange(60) % 3,
-        np.tile([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], (30, 1)),
-        task=rainproof.DecisionTask.from_cost_matrix(1 - np.eye(3)),
-        n_resamples=19,
-    )
-    found += [several, *several.classes, several.task, several.classes[0].reliability]
+    found += [several, *several.measures, rainproof.DecisionTask.from_cost_matrix(1 - np.eye(3)), *of_classes()]
     found += [rainproof.inference.class_guarantee(y, np.stack([1 - p, p / 2, p / 2], axis=1))]
     found += [rainproof.measures.score_decomposition(sample, score=score) for score in ("brier", "log")]
     found += [
@@ -102,10 +93,11 @@ def results(case):
     ]
     found += [rainproof.guarantee(y, p, groups=by), rainproof.switch_guarantee(y, p, other, rng=0)]
     found += [rainproof.find_threshold(np.append(y, [0, 1]), np.append(p, [0.2, 0.4]), recall=0.3, precision=0.5)]
-    found += [*rainproof.monitor(days).windows[:1], soft_bins(sample, 4)]
+    line = rainproof.monitor(days)
+    found += [line, *line.windows[:1], soft_bins(sample, 4)]
     found += [rainproof.results.ActionChange(low=0.0, high=0.5, action="a", replacement="b")]
     found += [rainproof.inference.Bet(slope=1.0, shift=0.2, low=0.0, high=0.5)]
-    found += [rainproof.monitor(days), rainproof.SequentialTest().update(y, p), rainproof.sample_size()]
+    found += [rainproof.SequentialTest().update(y, p), rainproof.sample_size()]
     found += [rainproof.regret_curve(sample), rainproof.regret_curve(sample, grid=4).decision_curve()]
     found += [rainproof.clinical_performance(sample, rng=0), rainproof.net_benefit(y, p, groups=by)]
     found += [rainproof.clinical.grade_table(y, p)]
@@ -144,6 +136,21 @@ def results(case):
     return [*found, rainproof.RoundingPolicy(task, 8)]
 
 
+@cache
+def of_classes():
+    """What is the same in every case: results of three classes."""
+    fitted = rainproof.Recalibrator("none").fit(np.tile([[0.2, 0.3, 0.5]], (2100, 1)), np.arange(2100) % 3)
+    found = rainproof.assess(
+        np.arange(60) % 3,
+        np.tile([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], (30, 1)),
+        task=rainproof.DecisionTask.from_cost_matrix(1 - np.eye(3)),
+        n_resamples=19,
+    )
+    parts = [fitted.certificate_, fitted.map_, *fitted.map_.parts]
+    return [*parts, found, *found.classes, found.task, found.classes[0].reliability]
+
+
+@cache
 def surprises():
     """Events that were predicted to be nearly impossible: the evidence against the forecast is infinite."""
     sample = rainproof.Sample([1] * 4000, [1e-9] * 4000).compress()
