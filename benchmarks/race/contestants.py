@@ -78,7 +78,10 @@ def _our_clinical(field_: str) -> Interval:
     def interval(y: Floats, p: Floats) -> tuple[float, float]:
         import rainproof
 
-        found = getattr(rainproof.clinical_performance(y, p), field_)
+        every = rainproof.clinical_performance(y, p)
+        found = getattr(every, field_)
+        if found is None:
+            raise ValueError("; ".join(every.notes))
         return float(found.low), float(found.high)
 
     return interval

@@ -55,8 +55,8 @@ it; from 2,000 rows on it keeps a quarter of them for its certificate, which cos
 `SplineCalibrator` is left out, as one fit takes seconds.
 
 Where one map has the right shape, it alone is better than a mean of nine: few rows cannot tell it from the others. Here
-these are with 200 rows models that nearly separate the outcomes (cancer, SVM margin), and an event rate that goes up
-and down with the prediction (alternating), where few bins are better up to 1,000. scikit-learn's sigmoid, the one
+these are, all with 200 rows, margins of support vector machines (one logistic curve of the margin, or few steps), naive
+Bayes on cancer and the rain of the demo (one line in the log-odds). scikit-learn's sigmoid, the one
 logistic curve of the prediction itself and not of its log-odds, was tried as a tenth map of the mean with 200 rows:
 over the data sets it changed the cost by no more than its standard error, so it was not added. [Several
 classes](race-classes.md) have a page of their own.
