@@ -132,6 +132,24 @@ def test_rows_with_other_labels_are_refused(name, wrong, what):
         callables()[name]()(**arguments(name, wrong, WRONGS[what]))
 
 
+@pytest.mark.parametrize("what", WRONGS)
+@pytest.mark.parametrize("name", ["decide", "RoundingPolicy.decide", "RoundingPolicy.probabilities", "best_response"])
+def test_costs_of_cases_with_other_labels_are_refused(name, what):
+    p, ids, task = ROWS["y_prob"], ROWS["ids"], rainproof.DecisionTask
+    right, wrong = (
+        task.from_costs(false_positive=1, false_negative=x(column(1 + P))) for x in (pd.Series, WRONGS[what])
+    )
+    act = {
+        "decide": lambda task: rainproof.decisions.decide(p, task),
+        "RoundingPolicy.decide": lambda task: rainproof.RoundingPolicy(task, 8).decide(p, ids),
+        "RoundingPolicy.probabilities": lambda task: rainproof.RoundingPolicy(task, 8).probabilities(p),
+        "best_response": lambda task: task.best_response(p),
+    }[name]
+    act(right)
+    with pytest.raises(rainproof.InputError, match=f"p and false_negative have {what}"):
+        act(wrong)
+
+
 def test_the_table_knows_every_argument():
     known = {*ROWS, *OTHERS}
     functions = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}

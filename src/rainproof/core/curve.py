@@ -59,7 +59,7 @@ def isotonic(table: DistinctTable) -> Floats:
     -----
     O(k) by pooling adjacent violators. Unlike SciPy's, this kernel pools sums by outcome rather than means:
     counts stay integers, and a weight of the rarer outcome that is too small to change the mean is not
-    lost. NumPy stays the only dependency.
+    lost.
 
     References
     ----------

@@ -131,7 +131,7 @@ def decide(
     (['wait', 'act', 'act', 'wait'], 3, 17.5)
     """
     two = as_two_actions(check_task(task), "decide")
-    door.check_aligned(("p", p), ("ids", ids))
+    task._check_aligned(("p", p), ("ids", ids))
     prob = checked_probabilities(p).astype(np.float64)
     acts = two.best_index(prob) == two.order[-1]
     one_more, wanted = 0.0, int(acts.sum())
@@ -445,6 +445,7 @@ class RoundingPolicy(Saved, Result):
             For a quadratic task, the rounded probabilities themselves.
         """
         if capacity is not None or isinstance(self.task, CaseTask):
+            self.task._check_aligned(("p", p), ("ids", ids))
             return decide(self.round(p, ids), self.task, ids, capacity=capacity, seed=self.seed).action
         return self.task._decode(self._apply(p, ids, self._choices))
 
@@ -482,6 +483,7 @@ class RoundingPolicy(Saved, Result):
             One column for each of ``task.actions``. Each row sums to 1.
         """
         task = self.task if isinstance(self.task, CaseTask) else as_finite(self.task, "probabilities")
+        task._check_aligned(("p", p))
         prob = checked_probabilities(p).astype(np.float64)
         prob = prob if self.recalibration is None else self.recalibration.apply(prob)
         cell, up = split(prob, self.grid, soft=self.rounding == "soft")

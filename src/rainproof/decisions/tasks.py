@@ -436,6 +436,10 @@ class DecisionTask(Result, ABC):
     def _swaps(self, sample: Sample, per: Per, response: Any) -> tuple[float, tuple[ActionSwap, ...]]:
         """Compute the swap regret as a share of `scale`, and the swaps that would have saved it, best first."""
 
+    def _check_aligned(self, *columns: tuple[str, Any]) -> None:
+        """Refuse columns whose rows have other labels than those beside them, or than the costs of each case."""
+        check_aligned(*columns)
+
     def _beside(self, sample: Sample, *_columns: tuple[str, Any]) -> Sample:
         """Return the sample with what the task has for each of its rows; `columns` are what the caller made it of."""
         return sample
@@ -768,7 +772,11 @@ class CaseTask(DecisionTask):
     def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(np.array(self.actions)[choices])
 
+    def _check_aligned(self, *columns: tuple[str, Any]) -> None:
+        check_aligned(*columns, *self._columns.items())
+
     def _checked(self, p: ArrayLike) -> Floats:
+        self._check_aligned(("p", p))
         prob = check_probabilities(p, "p")
         if prob.shape != (len(self._costs),):
             cases = f"{len(self._costs):,} cases that the task has costs of"
