@@ -214,7 +214,7 @@ def test_groups_weights_and_many_classes():
     grouped = assess(np.repeat(y, 2), np.repeat(p, 2, axis=0), groups=np.repeat(np.arange(300), 2))
     alone = assess(y, p)
     assert grouped.groups == 300
-    assert "in 300 groups, whose sizes must not depend on predictions or outcomes" in grouped.verdict.basis
+    assert "600 rows in 300 groups, taken as independent; sizes must not depend on" in grouped.verdict.basis
     assert grouped.guarantee.bound == pytest.approx(alone.guarantee.bound, abs=1e-9)
     assert grouped.skill_as_is.high - grouped.skill_as_is.low == pytest.approx(
         alone.skill_as_is.high - alone.skill_as_is.low, rel=0.05

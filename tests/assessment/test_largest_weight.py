@@ -115,11 +115,74 @@ def test_what_is_assumed_of_sizes_is_said(overconfident):
     assert f"taken as independent; {most}, as stated." in stated.verdict.basis
     said = words.limits(stated.evidence, words.PYTHON)
     assert f"drawn independently ({most}, as stated); intervals do so approximately, where weights are such" in said
-    assert f"and {most}." in str(stated.recalibrator.certificate_)
+    counts = "All of this is about the population in which each {} counts with its weight."
+    assert str(stated.recalibrator.certificate_).endswith(f"independently, and {most}. {counts.format('group')}")
     assert "and their sizes do not depend on predictions or outcomes." in str(plain.recalibrator.certificate_)
     rows = {name: overconfident[name] for name in ("y_true", "y_prob")}
     weighted = rainproof.assess(**rows, sample_weight=1 + rows["y_prob"], max_weight=2.5, measures=[])
     assert "6,000 rows, taken as independent; no row can weigh more than 2.5, as stated." in weighted.verdict.basis
+    certificate = str(weighted.recalibrator.certificate_)
+    assert certificate.endswith(f"and no row can weigh more than 2.5. {counts.format('row')}")
+    assert "will be used" not in certificate
+    fixed = rainproof.assess(**rows, sample_weight=1 + rows["y_prob"], measures=[])
+    needs = (
+        "weights, such as survey or cost weights, must not depend on predictions or outcomes, else state max_weight="
+    )
+    assert f"(rows that belong together: groups=); {needs}. " in fixed.verdict.basis
+    assert f"the cases that will be acted on ({needs});" in words.limits(fixed.evidence, words.PYTHON)
+    for same in (None, np.full(6000, 3.0)):
+        assert "weights" not in rainproof.assess(**rows, sample_weight=same, measures=[]).verdict.basis
+
+
+def test_what_advice_assumes_is_said(overconfident):
+    """In the report, beside the table."""
+    rows = {name: overconfident[name] for name in ("y_true", "y_prob")}
+    alone, few = "through its own prediction alone.", {"measures": [], "n_resamples": 19}
+    weight = 1 + rows["y_prob"]
+    for given, said in (
+        ({}, "if the rows were drawn independently from the population in which the forecast will be used."),
+        ({"groups": overconfident["groups"]}, f"depends on the size of its group, and on the other rows, {alone}"),
+        ({"sample_weight": weight}, f"will be used, and an outcome depends on its weight {alone}"),
+        ({"sample_weight": weight, "max_weight": 3}, "and no row can weigh more than 3. All of this is about the"),
+        ({"base_rate": 0.1}, "given their outcomes. All of this is about a population with a base rate of 10%, and"),
+    ):
+        found = rainproof.assess(**rows, **given, **few)
+        text = words.advice_limits(found.evidence)
+        assert text.startswith("The better action is proven for all thresholds at once with 95% confidence, on average")
+        assert said in text
+        assert ("alone" in said) == ("alone" in text)
+    assert f"<p>{text}</p>" in found.to_html()
+
+
+def test_what_proofs_assume_is_printed(overconfident):
+    y, p = overconfident["y_true"], overconfident["y_prob"]
+
+    def proofs(**given):
+        yield switch_guarantee(y, p, 0.25 + p / 2, **given)
+        yield rainproof.inference.loss_at_least(y, p, **given)
+        if "max_weight" not in given:
+            yield rainproof.find_threshold(y, p, recall=0.5, **given)
+
+    grouped = {"groups": overconfident["groups"]}
+    for given, said in (
+        ({}, "if the rows were drawn independently from the population in which the"),
+        (grouped, "if the 3,000 groups of rows were drawn independently from the population in which the"),
+        (grouped, "will be used, and their sizes do not depend on predictions or outcomes."),
+        ({**grouped, "max_weight": 4}, "drawn independently, and no group can weigh more than 4. All of this is about"),
+        ({"base_rate": 0.1}, "drawn independently given their outcomes. All of this is about a population with a base"),
+    ):
+        for found in proofs(**given):
+            assert said in str(found)
+            assert ("sizes" in str(found)) == (given == grouped)
+    assert "Bounds hold if given fixed weights, the rows" in str(switch_guarantee(y, p, p, sample_weight=1 + p))
+
+
+def test_a_guarantee_of_nothing_names_the_stated_weight():
+    y, p, group = informative(0)
+    for most, said in ((2000, "confidence with max_weight 2,000: the bound is 100%"), (None, "confidence: the bound")):
+        (note,) = guarantee(y[:400], p[:400], groups=group[:400], confidence_level=0.9999, max_weight=most).warnings
+        assert note.startswith("270 groups are too few for a guarantee at this ")
+        assert said in note
 
 
 def test_several_forecasts():

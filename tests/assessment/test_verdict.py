@@ -66,7 +66,9 @@ def evidence(**changed):
             "skill_as_is": interval(0.25, 0.15, 0.35),
             "auroc": 0.7,
             "gain": gain(0.005, 0.017),
-            "guarantee": SimpleNamespace(bound=bound, plug_in=bound / 2, threshold_range=None, max_weight=None),
+            "guarantee": SimpleNamespace(
+                bound=bound, plug_in=bound / 2, threshold_range=None, max_weight=None, _weighted=False
+            ),
             "rounded_guarantee": SimpleNamespace(bound=0.03, grid=32),
             "certificate": None,
             **changed,
@@ -240,8 +242,8 @@ def test_a_forecast_to_do_without():
     )
     useless = evidence(skill=interval(0.02, -0.03, 0.08))
     assert judge(useless).reason == (
-        "Recalibrated, they gain at most 8.0% of what perfect foresight would gain over no forecast (upper end of a "
-        "95% interval)."
+        "Recalibrated by the maps tried, they gain at most 8.0% of what perfect foresight would gain over no forecast "
+        "(upper end of a 95% interval)."
     )
     mine = judge(useless, own(COSTS))
     assert mine.headline == "You can do without them: at your threshold (20%) they gain next to nothing."
@@ -544,7 +546,9 @@ def test_the_screen_says_which_decision_the_skill_is_about():
         ({}, own(COSTS), "at your threshold, 20%"),
     ):
         assert f"kill ({where}) " in judge(evidence(**changed), task).basis
-    within = SimpleNamespace(bound=0.02, plug_in=0.01, threshold_range=ThresholdRange(0.1, 0.3), max_weight=None)
+    within = SimpleNamespace(
+        bound=0.02, plug_in=0.01, threshold_range=ThresholdRange(0.1, 0.3), max_weight=None, _weighted=False
+    )
     assert judge(evidence(guarantee=within, constant=True)).next_step.endswith("Until then always act.")
     assert (
         "at the threshold 30%, of your range the nearest to the event rate" in judge(evidence(guarantee=within)).basis
@@ -591,3 +595,21 @@ def test_segments_that_are_all_on_one_side_are_said_to_be():
     mixed = replace(table, rows=(segments[0], replace(segments[1], mean_prediction=0.2)))
     assert words.segments(mixed) == "2 segments have too few rows to be tested."
     assert str(table).endswith("Those with the largest loss come first.")
+
+
+def test_a_skill_of_rows_that_are_all_treated_alike_has_no_interval():
+    with pytest.warns(rainproof.FewRowsWarning):
+        few = rainproof.assess([0, 1, 1], [0.8, 0.7, 0.9], measures=[])
+    assert "skill 0.00 (no interval: all rows are treated alike); 1 is perfect" in few.verdict.reason
+    assert words.skill_span(interval(0.5, 0.25, 0.75)) == "0.25 to 0.75"
+
+
+def test_doing_without_a_forecast_is_said_of_the_maps_tried():
+    """A map of its own for each of 400 scores would gain; those that are fitted cannot."""
+    rng = np.random.default_rng(0)
+    score = rng.integers(0, 400, 1500)
+    y = rng.random(1500) < np.where(score % 2, 0.9, 0.1)
+    said = rainproof.assess(y, (1 + score) / 401, measures=[], n_resamples=19).verdict
+    assert said.grade == "avoid"
+    assert said.headline.endswith("even recalibrated by the maps tried here.")
+    assert said.reason.startswith("Recalibrated by the maps tried, they gain at most")

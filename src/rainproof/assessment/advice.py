@@ -171,7 +171,9 @@ class ThresholdAdvice(Result):
         What the regret of a perfectly calibrated forecast stays below at this threshold.
     swaps : tuple of PredictionSwap
         The ranges where the other action is better on average, by increasing prediction. With the assessment's
-        confidence they are right at all thresholds at once.
+        confidence they are right at all thresholds at once. With groups, or weights, this needs that an outcome depends
+        on the size of its group and on the other rows, or on its weight, through its own prediction alone; unless
+        `max_weight` is stated.
     """
 
     _also: ClassVar = ("cost_ratio", "share_of_stakes", "text")

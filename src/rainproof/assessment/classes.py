@@ -204,9 +204,10 @@ class ClassAssessment(Reported):
     def verdict(self) -> Verdict:
         """The verdict in words."""
         rule = self._rule
-        drawn = f" (rows that belong together: {self._voice.groups})"
+        drawn = f" draws from the cases you will act on (rows that belong together: {self._voice.groups})"
+        some = ""
         if self.groups is not None:
-            drawn = f", in {self.groups:,} groups, whose sizes must not depend on predictions or outcomes"
+            some, drawn = f" in {self.groups:,} groups", "; sizes must not depend on predictions or outcomes"
         kept = "" if self._certificate is None else f" (*: from {rows(self._certificate.n)} the map was not fitted to)"
         shown = "Log loss and skill" if self.task is None else "Costs, log loss and skill"
         return Verdict(
@@ -218,7 +219,7 @@ class ClassAssessment(Reported):
             next_step=f"Next: {_next_step(self, rule)}",
             commands=self._voice.recalibrate if rule is Rule.RECALIBRATED else (),
             table=tuple(map(tuple, _table(self))),
-            basis=f"Grade: {self.grade}. {rows(self.n)}, taken as independent draws from the cases you will act on"
+            basis=f"Grade: {self.grade}. {rows(self.n)}{some}, taken as independent"
             f"{drawn}. {shown} are estimates. Losses are shares of what is at stake in any decision about one class, "
             f"proven at {percent(self.confidence_level)} confidence for all classes at once{kept}, {KEEPS_RANKING}.",
             answers=(),
@@ -456,7 +457,7 @@ def _headline(a: ClassAssessment) -> str:
     if grade == "avoid" and a.task is not None:
         return "You can do without them: in your decision they gain next to nothing."
     if grade == "avoid":
-        return "Do without them. They hardly tell the classes apart, even recalibrated."
+        return "Do without them. They hardly tell the classes apart, even recalibrated by the maps tried here."
     if grade == "use" and not a.rejected:
         return f"Use them. {rows(a.n)} show no clear sign of miscalibration in any of {len(a.classes)} classes."
     if grade == "use":
@@ -498,8 +499,8 @@ def _reason(a: ClassAssessment, rule: Rule | None) -> str:
         return "A constant says nothing about a single case that the class frequencies do not say."
     if a.grade == "avoid":
         most = f"at most {words.share(max(a.skill.high, 0.0))} of what perfect foresight would gain over no forecast"
-        return f"Recalibrated, they gain {most} (upper end of a {level} interval)."
-    number = f"skill {a.skill.value:.2f} ({a.skill.low:.2f} to {a.skill.high:.2f}); 1 is perfect, 0 is none."
+        return f"Recalibrated by the maps tried, they gain {most} (upper end of a {level} interval)."
+    number = f"skill {a.skill.value:.2f} ({words.skill_span(a.skill)}); 1 is perfect, 0 is none."
     return f"S{number[1:]}" if a.skill.low > 0 else f"It is not clear whether they gain over no forecast: {number}"
 
 
@@ -560,7 +561,7 @@ def _details(a: ClassAssessment) -> Iterator[Statement]:
     )
     if a.skill is not None:
         what = "naming the class, where a hit counts the more the rarer its class is" if a.task is None else "your task"
-        span = f"{a.skill.value:.2f} ({a.skill.low:.2f} to {a.skill.high:.2f})"
+        span = f"{a.skill.value:.2f} ({words.skill_span(a.skill)})"
         yield Statement(
             "skill",
             f"Skill {span}, recalibrated: what acting on them gains over no forecast (the best fixed action), as a "

@@ -15,6 +15,7 @@ from rainproof.core.text import (
     SAME_GIVEN_OUTCOME,
     at_least,
     at_most,
+    if_drawn,
     no_heavier,
     percent,
     population,
@@ -57,6 +58,7 @@ _CALIBRATED = (
 )
 _INDIVISIBLE = "compressed rows of unequal weight cannot be divided."
 _NOT_OF_CASES = " Guarantees are about decisions whose costs are the same in every case."
+_ALONE = "an outcome depends on {} through its own prediction alone"
 _LIKELY = 0.2  # p-values above this say nothing worth a look
 _TIMES = (1, 4, 9)  # as much as the other error an error may cost in an example; then ten times as much, and so on
 
@@ -162,6 +164,13 @@ def two_shares(said: float, happened: float) -> tuple[str, str]:
 def span(found: Interval) -> str:
     """The interval of a share."""
     return f"{share(found.low)} to {share(found.high)}"
+
+
+def skill_span(found: Interval) -> str:
+    """The interval of a skill; it has no width where all cases, or none, are acted on."""
+    if found.high - found.low < 1e-12:
+        return "no interval: all rows are treated alike"
+    return f"{found.low:.2f} to {found.high:.2f}"
 
 
 def p_value(value: float) -> str:
@@ -278,8 +287,9 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
         if task is not None and isinstance(task.task, CaseTask):
             return "You can do without them: at the threshold of each case they gain next to nothing."
         if e.within is not None:
-            return "Do without them. They gain next to nothing, even recalibrated."
-        return "Do without them. Where they are higher, the event is hardly more frequent, even recalibrated."
+            return "Do without them. They gain next to nothing, even recalibrated by the maps tried here."
+        higher = "Where they are higher, the event is hardly more frequent"
+        return f"Do without them. {higher}, even recalibrated by the maps tried here."
     if e.grade == "use" and not c.rejected:
         clear = "clear " * (c.p_value <= _LIKELY)
         return f"Use them. {draws(e)} show no {clear}sign of miscalibration: {how_off(c)} ({p_range(c.p_value)})."
@@ -332,8 +342,8 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
         if e.constant:
             return "A constant says nothing about a single case that the event rate does not say."
         most = f"at most {share(max(e.skill.high, 0.0))} of what perfect foresight would gain over no forecast"
-        return f"Recalibrated, they gain {most} (upper end of a {level} interval)."
-    number = f"skill {e.skill.value:.2f} ({e.skill.low:.2f} to {e.skill.high:.2f}); 1 is perfect, 0 is none."
+        return f"Recalibrated by the maps tried, they gain {most} (upper end of a {level} interval)."
+    number = f"skill {e.skill.value:.2f} ({skill_span(e.skill)}); 1 is perfect, 0 is none."
     return f"S{number[1:]}" if e.useful else f"It is not clear whether they gain over no forecast: {number}"
 
 
@@ -570,9 +580,11 @@ def basis(e: Evidence, task: TaskResult | None, advised: Rule | None, voice: Voi
     drawn = f", taken as independent draws from the cases you will act on (rows that belong together: {voice.groups})"
     if e.base_rate is not None:
         drawn = ", taken as independent draws given their outcomes"
-    elif sizes := _sizes(e, voice):
+    elif e.groups is None and e.max_weight is None:
+        drawn += f"; {sizes}" if (sizes := _sizes(e, voice)) else ""
+    else:
         some = "" if e.groups is None else f" in {_count(e.groups, 'group', 'groups')}"
-        drawn = f"{some}, taken as independent; {sizes}"
+        drawn = f"{some}, taken as independent; {_sizes(e, voice)}"
     but = " (for your costs: as they are)" * (e.grade == "recalibrate" and advised is Rule.AS_IS)
     said = f"Grade: {e.grade}{but}. {rows(e.n)}{drawn}."
     shown = ["costs"] * bool(task is not None and task.costs)
@@ -594,12 +606,13 @@ def basis(e: Evidence, task: TaskResult | None, advised: Rule | None, voice: Voi
 
 
 def _sizes(e: Evidence, voice: Voice) -> str:
-    """What is assumed of the sizes of groups, or of weights whose largest possible value is stated; else nothing."""
+    """What is assumed of the sizes of groups, or of weights; nothing if there are none."""
     if e.max_weight is not None:
         return f"{no_heavier(e.groups, e.max_weight)}, as stated"
-    return (
-        "" if e.groups is None else f"sizes must not depend on predictions or outcomes, else state {voice.max_weight}"
-    )
+    if e.base_rate is not None or (e.groups is None and not e.guarantee._weighted):
+        return ""
+    what = "weights, such as survey or cost weights," if e.groups is None else "sizes"
+    return f"{what} must not depend on predictions or outcomes, else state {voice.max_weight}"
 
 
 def _where(e: Evidence, task: TaskResult | None) -> str:
@@ -637,7 +650,7 @@ def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator
     value, meaning = "not defined", _no_skill(e)
     if e.skill is not None:
         value = f"{e.skill.value:.2f}"
-        meaning = f"recalibrated ({e.skill.low:.2f} to {e.skill.high:.2f}), {_where(e, task)}; 1 is perfect, 0 is none."
+        meaning = f"recalibrated ({skill_span(e.skill)}), {_where(e, task)}; 1 is perfect, 0 is none."
     yield KeyFigure(about="skill", question="Skill", value=value, meaning=meaning)
     if task is not None and task.cost is not None:
         before, now = task.cost.value, task.costs.get(rule or Rule.AS_IS, task.cost).value
@@ -684,7 +697,7 @@ def _skill(e: Evidence, task: TaskResult | None) -> str:
     area = "" if e.auroc is None else f" AUROC {e.auroc:.3f}."
     simple = "always" if task is None or task.capacity is None else "acting at random"
     return (
-        f"Skill {e.skill.value:.2f} ({e.skill.low:.2f} to {e.skill.high:.2f}), recalibrated{raw}: what acting on them "
+        f"Skill {e.skill.value:.2f} ({skill_span(e.skill)}), recalibrated{raw}: what acting on them "
         f"gains over no forecast (the better of {simple} and never acting), as a share of what perfect foresight would "
         f"gain, {_where(e, task)}. Maps are judged on rows that they were not fitted to.{area}"
     )
@@ -846,6 +859,20 @@ def segment_lines(found: SegmentTable, most: int = 20) -> list[list[str]]:
 
 
 # Advice.
+
+
+def advice_limits(e: Evidence) -> str:
+    """What is proven of the advice for all thresholds, and what that rests on."""
+    drawn = if_drawn(e.groups, "the forecast", e.base_rate, e.max_weight)
+    if e.max_weight is None and e.groups is not None:
+        others = "the size of its group, and on the other rows,"
+        drawn = f"the {e.groups:,} groups of rows were drawn independently, and {_ALONE.format(others)}"
+    elif e.max_weight is None and e.base_rate is None and e.guarantee._weighted:
+        drawn += f", and {_ALONE.format('its weight')}"
+    return (
+        f"The better action is proven for all thresholds at once with {percent(e.confidence_level)} confidence, on "
+        f"average over each outlined range, if {drawn}."
+    )
 
 
 def advice(found: ThresholdAdvice) -> str:

@@ -33,6 +33,27 @@ def no_heavier(groups: int | None, max_weight: float) -> str:
     return f"no {'row' if groups is None else 'group'} can weigh more than {max_weight:,.12g}"
 
 
+def if_drawn(
+    groups: int | None,
+    used: str,
+    base_rate: float | tuple[float, float] | None = None,
+    max_weight: float | None = None,
+    *,
+    weighted: bool = False,
+) -> str:
+    """What a proof rests on, after "if", and which population it is about."""
+    one, many = ("row", "rows") if groups is None else ("group", f"{groups:,} groups of rows")
+    drawn = f"the {many} were drawn independently"
+    if base_rate is not None:
+        about = f"{population(base_rate)}, and assumes that {SAME_GIVEN_OUTCOME}"
+        return f"{drawn} given their outcomes. All of this is about {about}"
+    if max_weight is not None:
+        about = f"the population in which each {one} counts with its weight"
+        return f"{drawn}, and {no_heavier(groups, max_weight)}. All of this is about {about}"
+    given = "given fixed weights, " * (weighted and groups is None)
+    return f"{given}{drawn} from the population in which {used} will be used{SIZES * (groups is not None)}"
+
+
 def at_most(share: float) -> str:
     """Format an upper bound in percent to three digits, rounded up so that it stays a bound."""
     return _percent(share, ROUND_CEILING)

@@ -12,7 +12,7 @@ from rainproof.core.arrays import Floats
 from rainproof.core.classes import ClassSample, as_classes
 from rainproof.core.curve import SwitchCurve
 from rainproof.core.result import Result
-from rainproof.core.text import KEEPS_RANKING, SIZES, at_most, percent
+from rainproof.core.text import KEEPS_RANKING, at_most, if_drawn, percent
 from rainproof.errors import InputError
 from rainproof.inference import bounds
 from rainproof.inference.options import check_share
@@ -50,15 +50,13 @@ class ClassGuarantee(Result):
     groups: int | None
 
     def __str__(self) -> str:
-        drawn = "rows" if self.groups is None else f"{self.groups:,} groups of rows"
         return (
             f"With {percent(self.confidence_level)} confidence, every decision about any one class that acts on its "
             f"probability as it is loses at most {at_most(self.bound)} of what is at stake, in expectation, "
             f"{KEEPS_RANKING}. This holds for every class and every decision about it at once. On the {self.n:,} rows "
             f"the largest loss is {self.plug_in:.2%}, for {str(self.worst_class)!r}.\n"
-            f"It assumes that the {drawn} were drawn independently from the population in which the predictions will "
-            f"be used{SIZES * (self.groups is not None)}. It is not about decisions that weigh several classes against "
-            "each other."
+            f"It assumes that {if_drawn(self.groups, 'the predictions')}. It is not about decisions that weigh several "
+            "classes against each other."
         )
 
 

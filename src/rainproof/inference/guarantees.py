@@ -98,6 +98,10 @@ class Guarantee(Result):
         """The allowance for chance: ``bound - plug_in``."""
         return self.bound - self.plug_in
 
+    @property
+    def _weighted(self) -> bool:
+        return self.effective_n < self.n * (1 - 1e-12)
+
     def __str__(self) -> str:
         return "\n".join([*self._said(), self._assumption(), *self.warnings])
 
@@ -148,7 +152,7 @@ class Guarantee(Result):
                 f"{self._all(needs)}. Weights may depend on predictions and outcomes. {fails}"
             )
         drawn = f"the {what} were drawn independently from the population in which the predictions will be used"
-        if self.groups is None and self.effective_n >= self.n * (1 - 1e-12):
+        if self.groups is None and not self._weighted:
             return f"It assumes {self._all([drawn])}. {fails}"
         given, void = (
             ("weights, such as survey or cost weights", "weights that depend on the predictions (importance weights)")
@@ -355,7 +359,8 @@ def guarantee(
     if bounds[best] >= 1:
         what = "row" if sample.groups is None else "group"
         many = f"1 {what} is" if n == 1 else f"{n:,} {what}s are"
-        notes.append(f"{many} too few for a guarantee at this confidence: the bound is 100%")
+        at = "" if max_weight is None else f" with max_weight {max_weight:,.12g}"
+        notes.append(f"{many} too few for a guarantee at this confidence{at}: the bound is 100%")
         warnings.warn(FewRowsWarning(notes[0]), stacklevel=2)
     return Guarantee(
         response=response,

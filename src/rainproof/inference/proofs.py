@@ -16,10 +16,10 @@ from rainproof.core._switch import sum_cells
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.curve import Chord, SwitchCurve, isotonic
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import ThresholdRange, check_range
+from rainproof.core.door import BaseRate, ThresholdRange, check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import percent
+from rainproof.core.text import if_drawn, percent
 from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
@@ -77,6 +77,10 @@ class LossAtLeast(Result):
         The number of groups, if rows were drawn in groups.
     seed : int or None
         The seed of the orders of the rows; None if a generator was given.
+    base_rate : float or None
+        The event rate of the population, if it was stated.
+    max_weight : float or None
+        The largest weight that a row (with groups, a group) can have, if it was stated.
     """
 
     _kind = "loss_at_least"
@@ -88,6 +92,8 @@ class LossAtLeast(Result):
     n: int
     groups: int | None
     seed: int | None
+    base_rate: BaseRate | None = None
+    max_weight: float | None = None
 
     def __str__(self) -> str:
         which = "" if self.threshold_range is None else f" {self.threshold_range}"
@@ -96,7 +102,8 @@ class LossAtLeast(Result):
         found = (
             f"With {percent(self.confidence_level)} confidence, there is a decision{which} that acts on these "
             f"predictions as they are and loses at least {100 * self.bound:.3g}% of what is at stake, in expectation, "
-            "against a fixed change of actions."
+            "against a fixed change of actions, if "
+            f"{if_drawn(self.groups, 'the predictions', self.base_rate, self.max_weight)}."
         )
         if self.task is None:
             return found
@@ -141,7 +148,7 @@ def loss_at_least(
         The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
         The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
-        independent.
+        independent. Their sizes must not depend on predictions or outcomes, unless `max_weight` is stated.
     base_rate : float, optional
         The event rate of the population, if these rows have another one (see `Sample`). Rows of either outcome are then
         matched at random, and a draw is one row of the rarer outcome with its share of the others.
@@ -217,6 +224,8 @@ def loss_at_least(
         n=sample.n,
         groups=sample.groups,
         seed=seed,
+        base_rate=sample.base_rate,
+        max_weight=None if max_weight is None else float(max_weight),
     )
 
 

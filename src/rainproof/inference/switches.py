@@ -13,7 +13,7 @@ from rainproof.core.curve import SwitchCurve
 from rainproof.core.door import BaseRate, ThresholdRange, check_range
 from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample, as_paired
-from rainproof.core.text import SAME_GIVEN_OUTCOME, at_least, at_most, percent, population, rows
+from rainproof.core.text import at_least, at_most, if_drawn, percent, rows
 from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask, decision_with
 from rainproof.errors import InputError
@@ -113,15 +113,18 @@ class SwitchGuarantee(Result):
         who = "" if self.threshold_range is None else f" {self.threshold_range}"
         if self.grid is not None:
             who += f"{' and' * bool(who)} whose thresholds are multiples of 1/{self.grid}"
+        drawn = if_drawn(
+            *(self.groups, "the new forecast", self.base_rate, self.max_weight),
+            weighted=self.effective_n < self.n * (1 - 1e-12),
+        )
         lines = [
             f"With {level} confidence, no decision{who} loses more than {at_most(self.harm_bound)} of what is at stake "
             "(its best minus its worst payoff) by switching to the new forecast, in expectation.",
             self._proven_gain(level, who),
             f"On {'this' if self.n == 1 else 'these'} {rows(self.n)} the largest loss is {at_most(self.harm)}"
             f"{_by(self.worst_task)}; the largest gain is {at_least(self.gain)}{_by(self.best_task)}.",
+            f"Bounds hold if {drawn}.",
         ]
-        if self.base_rate is not None:
-            lines.append(f"All of this is about {population(self.base_rate)}, and assumes that {SAME_GIVEN_OUTCOME}.")
         return "\n".join(lines)
 
     def _proven_gain(self, level: str, who: str) -> str:

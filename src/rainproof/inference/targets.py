@@ -19,7 +19,7 @@ from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import BaseRate
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import percent, rows, these_rows
+from rainproof.core.text import if_drawn, percent, rows, these_rows
 from rainproof.errors import InputError
 from rainproof.inference.options import Seed, as_seed, check_share
 from rainproof.inference.proofs import _logistic
@@ -109,7 +109,8 @@ class ProvenThreshold(Result):
         flags = f"it flags {100 * (self.flagged or 0):.3g}% of the cases{at}"
         return (
             f"Flag cases from {self.threshold:.10g} on: proven with {level} confidence to have {asked}{at}.\n"
-            f"On {these_rows(self.n)} {flags}; measured there: {measured}."
+            f"On {these_rows(self.n)} {flags}; measured there: {measured}.\n"
+            f"The proof holds if {if_drawn(self.groups, 'the threshold', self.base_rate)}."
         )
 
 
@@ -157,7 +158,7 @@ def find_threshold(
         The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
         The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
-        independent, and their sizes must not depend on outcomes.
+        independent, and their sizes must not depend on predictions or outcomes.
     base_rate : float or pair of float, optional
         The event rate of the population, if these rows have another one (see `Sample`); of a range the lower end
         counts, where precision is smallest. Recall and false positive rate do not depend on it.
@@ -217,6 +218,7 @@ def find_threshold(
     Flag cases from 0.6479 on: proven with 95% confidence to have a precision of at least 80%.
     On these 4,000 rows it flags 35.1% of the cases; measured there: precision 82.4%, recall 57.3%, false positive
     rate 12.5%.
+    The proof holds if the rows were drawn independently from the population in which the threshold will be used.
     """
     generator, seed = as_seed(rng)
     targets = _check_targets({"precision": precision, "recall": recall, "false_positive_rate": false_positive_rate})

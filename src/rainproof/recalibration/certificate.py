@@ -16,13 +16,10 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.core.text import (
     KEEPS_RANKING,
-    SAME_GIVEN_OUTCOME,
-    SIZES,
     at_least,
     at_most,
-    no_heavier,
+    if_drawn,
     percent,
-    population,
     rows,
 )
 from rainproof.inference.guarantees import guarantee
@@ -101,23 +98,13 @@ class Certificate(Result):
                 f"probabilities instead of the original ones. {gains}"
             )
         rounded = f", for probabilities rounded down to multiples of 1/{self.grid} before the map" if self.grid else ""
-        drawn = "rows" if self.groups is None else f"{self.groups:,} groups of rows"
-        where = f"independently from the population in which the map will be used{rounded}"
-        if self.base_rate is not None:
-            where = (
-                f"independently given their outcomes{rounded}. They are about {population(self.base_rate)}, if "
-                f"{SAME_GIVEN_OUTCOME}"
-            )
-        elif self.max_weight is not None:
-            where += f", and {no_heavier(self.groups, self.max_weight)}"
-        elif self.groups is not None:
-            where += SIZES
+        drawn = if_drawn(self.groups, "the map", self.base_rate, self.max_weight)
         return (
             f"From {rows(self.n)} that the map was not fitted to, in expectation, in shares of what is at stake:\n"
             f"{switched}\n"
             "Acting on the recalibrated probabilities as they are loses at most "
             f"{at_most(self.loss_bound)} in any decision{which}, {KEEPS_RANKING}.\n"
-            f"Each statement holds with {percent(self.confidence_level)} confidence, if the {drawn} were drawn {where}."
+            f"Each statement holds with {percent(self.confidence_level)} confidence{rounded}, if {drawn}."
         )
 
 

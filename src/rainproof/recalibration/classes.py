@@ -16,7 +16,7 @@ from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import _TOLERANCE
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
-from rainproof.core.text import KEEPS_RANKING, SIZES, at_least, at_most, percent, rows
+from rainproof.core.text import KEEPS_RANKING, at_least, at_most, if_drawn, percent, rows
 from rainproof.decisions.classes import ClassTask
 from rainproof.errors import InputError
 from rainproof.inference.classes import harm_bound, loss_bound, mean_at_least, switch_curves
@@ -401,7 +401,6 @@ class ClassCertificate(Result):
     groups: int | None
 
     def __str__(self) -> str:
-        drawn = "rows" if self.groups is None else f"{self.groups:,} groups of rows"
         gains = (
             f"There is a decision about {str(self.gain_class)!r} that gains at least {at_least(self.gain_at_least)}."
             if self.gain_at_least > 0
@@ -421,8 +420,7 @@ class ClassCertificate(Result):
             [
                 *lines,
                 f"Each statement holds with {percent(self.confidence_level)} confidence, for all classes and decisions "
-                f"at once, if the {drawn} were drawn independently from the population in which the map will be used"
-                f"{SIZES * (self.groups is not None)}.",
+                f"at once, if {if_drawn(self.groups, 'the map')}.",
             ]
         )
 

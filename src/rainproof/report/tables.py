@@ -196,10 +196,7 @@ def advice(a: Assessment) -> str:
         Column("By chance up to", attrgetter("null_high"), number),
         Column("Advice", str),
     ]
-    scope = (
-        f"The better action is proven for all thresholds at once with {exact_percent(a.confidence_level)} confidence, "
-        "on average over each outlined range."
-    )
+    scope = escape(words.advice_limits(a.evidence))
     return folded(
         "Advice for every threshold", f"<p>{scope}</p>{table('Advice by threshold', 'advice', columns, a.advice)}"
     )
