@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import re
 import shlex
 from typing import Any
@@ -68,9 +67,16 @@ def _values(column: pa.Array) -> Any:
     if is_text(column.type):
         column = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
         column = pc.if_else(pc.is_in(column, _NULLS), None, column)
-    values = column.drop_null().to_pylist()
-    numbers = [_number(value) for value in values]
-    return values if None in numbers else np.array([x for x in numbers if not math.isnan(x or 0)], np.float64)
+    column = column.drop_null()
+    try:
+        known = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowException:  # decimal commas, percent signs, words
+        values = column.to_pylist()
+        numbers = [_number(value) for value in values]
+        if None in numbers:
+            return values
+        known = np.array(numbers, np.float64)
+    return known[~np.isnan(known)]
 
 
 def _number(value: Any) -> float | None:
