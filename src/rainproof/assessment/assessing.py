@@ -442,9 +442,7 @@ def _assess_classes(
     if task is not None and not isinstance(task, ClassTask):
         raise InputError(f"task must have a payoff for each of {len(sample)} classes; it is {task!r}")
     options = check_options(None, confidence_level, tolerance, n_resamples, [])
-    options = {
-        name: value for name, value in options.items() if name not in ("task", "measures", "within", "max_weight")
-    }
+    options = {name: options[name] for name in ("confidence_level", "tolerance", "n_resamples")}
     with collect_warnings() as notes:
         step = counter(progress, STEPS)
         found = compute_classes(sample, rng, step, task=task, seed=seed, **options)

@@ -445,7 +445,7 @@ class RoundingPolicy(Saved, Result):
             For a quadratic task, the rounded probabilities themselves.
         """
         if capacity is not None or isinstance(self.task, CaseTask):
-            self.task._check_aligned(("p", p), ("ids", ids))
+            self.task._check_aligned(("p", p))  # of which the rounded ones have no labels
             return decide(self.round(p, ids), self.task, ids, capacity=capacity, seed=self.seed).action
         return self.task._decode(self._apply(p, ids, self._choices))
 

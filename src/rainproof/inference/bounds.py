@@ -187,7 +187,7 @@ class BoundInputs(Frozen):
         effective_n = min(sample.effective_n if effective_n is None else effective_n, float(n))
         shares = np.stack([table.negative, table.positive]) / total
         classes, square = Classes.of(sample), shares
-        if classes is None and not _even(n, effective_n):
+        if classes is None and not even(n, effective_n):
             square = _pooled_squares(sample, table) / total**2
         plug_in = curve.restricted(within).chord.loss
         return cls(table.prob, n, effective_n, shares, square, plug_in, monotone=True, within=within, classes=classes)
@@ -263,7 +263,7 @@ def tilts(effective_n: float, delta: float) -> Floats:
 
 def charge_rate(n: float, effective_n: float, tilt: float) -> tuple[float, bool]:
     """The charge per unit of share; or, if weights are unequal, per unit of squared share, and at most the share."""
-    if _even(n, effective_n):
+    if even(n, effective_n):
         x = tilt / n
         return float(log_cosh(x)) / x, False
     return tilt / 2, True  # ln cosh x <= min(x^2 / 2, x)
@@ -350,7 +350,7 @@ def rate_slack(draws: Floats, doubt: float) -> Floats:
 
 def check_equal(n: float, effective_n: float) -> None:
     """Refuse unequal weights without a stated largest one, for which no bound at any time is proven."""
-    if not _even(n, effective_n):
+    if not even(n, effective_n):
         raise InputError(
             "anytime must be False where weights or sizes of groups differ (guarantee takes them with max_weight): "
             f"{n:,} draws count as {effective_n:,.1f} of equal weight"
@@ -371,12 +371,12 @@ def extremes(n: int, plug_in: float, delta: float) -> tuple[float, float]:
 
 def pulls(tilt: Floats, n: float, effective_n: float) -> Floats:
     """``sum_i tanh(tilt v_i)`` for equal weights, else a bound from below."""
-    if _even(n, effective_n):
+    if even(n, effective_n):
         return np.asarray(n * np.tanh(tilt / n))
     return np.asarray(np.maximum(tilt - _CUBIC * tilt**2 / effective_n, 0.0))
 
 
-def _even(n: float, effective_n: float) -> bool:
+def even(n: float, effective_n: float) -> bool:
     """Whether all rows have the same weight, up to rounding."""
     return effective_n > n * (1 - 1e-12)
 

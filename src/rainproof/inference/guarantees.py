@@ -17,7 +17,15 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import SAME_GIVEN_OUTCOME, at_most, html_rows, html_text, no_heavier, percent, population
 from rainproof.errors import FewRowsWarning, InputError
-from rainproof.inference.bounds import BoundInputs, check_equal, draw_table, hoeffding, largest_draws, loss_at_most
+from rainproof.inference.bounds import (
+    BoundInputs,
+    check_equal,
+    draw_table,
+    even,
+    hoeffding,
+    largest_draws,
+    loss_at_most,
+)
 from rainproof.inference.options import check_share
 
 Method = Literal["adaptive", "hoeffding"]
@@ -100,7 +108,7 @@ class Guarantee(Result):
 
     @property
     def _weighted(self) -> bool:
-        return self.effective_n < self.n * (1 - 1e-12)
+        return not even(self.n, self.effective_n)
 
     def __str__(self) -> str:
         return "\n".join([*self._said(), self._assumption(), *self.warnings])

@@ -115,7 +115,7 @@ class SwitchGuarantee(Result):
             who += f"{' and' * bool(who)} whose thresholds are multiples of 1/{self.grid}"
         drawn = if_drawn(
             *(self.groups, "the new forecast", self.base_rate, self.max_weight),
-            weighted=self.effective_n < self.n * (1 - 1e-12),
+            weighted=not bounds.even(self.n, self.effective_n),
         )
         lines = [
             f"With {level} confidence, no decision{who} loses more than {at_most(self.harm_bound)} of what is at stake "

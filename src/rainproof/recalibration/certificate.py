@@ -14,14 +14,7 @@ from rainproof.core.door import BaseRate, ThresholdRange
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
-from rainproof.core.text import (
-    KEEPS_RANKING,
-    at_least,
-    at_most,
-    if_drawn,
-    percent,
-    rows,
-)
+from rainproof.core.text import KEEPS_RANKING, at_least, at_most, if_drawn, percent, rows
 from rainproof.inference.guarantees import guarantee
 from rainproof.inference.proofs import gain_of_choice
 from rainproof.inference.resampling import by_outcome
@@ -127,14 +120,12 @@ def certify(
     promise = guarantee(joined, response="as_is", max_weight=max_weight, **level)
     pair = Sample._join([part._pair(part.prob, new) for (part, _), new in zip(held, value, strict=True)])
     ends = pair._ends()  # of a range of base rates
-    curves, proven = [end.curve("old", "new").restricted(within) for end in ends], (0.0, 0.0)
+    curves, proven, harm = [end.curve("old", "new").restricted(within) for end in ends], (0.0, 0.0), 0.0
     if chooser is not None:
+        harm = max(harm_bound(*both, doubt, max_weight=max_weight) for both in zip(curves, ends, strict=True))
         proven = gain_of_choice(chooser, pair, doubt, within=within, max_weight=max_weight)
     return Certificate(
-        harm_bound=max(
-            0.0 if chooser is None else harm_bound(*both, doubt, max_weight=max_weight)
-            for both in zip(curves, ends, strict=True)
-        ),
+        harm_bound=harm,
         gain_at_least=proven[1],
         gain_estimate=proven[0],
         harm=max(curve.chord().loss for curve in curves),
