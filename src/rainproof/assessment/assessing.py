@@ -17,7 +17,7 @@ from rainproof.assessment.classes import STEPS, ClassAssessment, compute_classes
 from rainproof.assessment.clinical import is_reversed
 from rainproof.assessment.costs import Rule, TaskResult
 from rainproof.assessment.evidence import RARE, Crossed, Evidence, gain_by_recalibration, skill
-from rainproof.assessment.result import BAND_DRAWS, Assessment, Parts
+from rainproof.assessment.result import BAND_DRAWS, Assessment
 from rainproof.assessment.segments import judge_segments
 from rainproof.assessment.summaries import GRIDS, DataSummary, shown_grid
 from rainproof.core.arrays import Floats
@@ -136,7 +136,6 @@ def compute(
     p_value = grouped_test(sample) if test is None else test.p_value
     step()
     streams = spawned(rng, BAND_DRAWS)
-    parts = Parts(sample, measures, task, curve, recalibrator, level, streams, max_weight)
     profile, table = soft_binned_profile(sample), None
     if segments is not None:
         fdr = round(1 - level, 12)
@@ -187,7 +186,9 @@ def compute(
         n_resamples=n_resamples,
         seed=seed,
         warnings=(),
-        _parts=parts,
+        _sample=sample,
+        _measures=measures,
+        _streams=streams,
     )
 
 

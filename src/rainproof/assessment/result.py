@@ -6,7 +6,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
-from functools import cached_property
+from dataclasses import field
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
@@ -23,12 +23,12 @@ from rainproof.assessment.summaries import DataSummary, Estimate, Histogram, Rel
 from rainproof.assessment.verdict import Verdict, judge
 from rainproof.assessment.words import ADVICE_METHOD, PYTHON, Voice
 from rainproof.core import VERSION
+from rainproof.core.arrays import Floats
 from rainproof.core.curve import FlaggedCases
 from rainproof.core.files import check_replaced, check_suffix, write_atomic
-from rainproof.core.result import Result, plain
+from rainproof.core.result import Result, once, plain
 from rainproof.core.sample import Sample
 from rainproof.decisions.swaps import RegretCurve
-from rainproof.decisions.tasks import DecisionTask
 from rainproof.decisions.values import ForecastValue, forecast_value
 from rainproof.errors import RainproofWarning
 from rainproof.inference.bands import NullBand, band_of_chance, soft_bins
@@ -44,98 +44,11 @@ BAND_DRAWS = 199  # enough for a band that is drawn, not tested
 _POINTS = 801  # of a curve in JSON
 
 
-class Parts:
-    """What an assessment has beside its verdict, computed from the rows when it is first asked for.
-
-    A pickle has all of them, and no rows.
-    """
-
-    def __init__(
-        self,
-        sample: Sample,
-        measures: Sequence[Measure],
-        task: DecisionTask | None,
-        curve: RegretCurve,
-        recalibrator: Recalibrator | None,
-        confidence_level: float,
-        streams: list[np.random.Generator],
-        max_weight: float | None,
-    ) -> None:
-        self._sample, self._measures, self._curve, self._recalibrator = sample, measures, curve, recalibrator
-        self._within = curve.threshold_range
-        self._thresholds = thresholds(task.thresholds if task else (), sample.event_rate, self._within)
-        self._level, self._streams, self._max_weight = confidence_level, streams, max_weight
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _PARTS} | {"value": self.value.thinned(_POINTS)}
-
-    @cached_property
-    def measures(self) -> tuple[Estimate, ...]:
-        """All measures; values that need care are not warned of again."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RainproofWarning)
-            return tuple(Estimate.of(measure, measure(self._sample)) for measure in self._measures)
-
-    @cached_property
-    def null_band(self) -> NullBand:
-        """What chance shows, for rows that are drawn one by one."""
-        grid = self._curve.grid
-        assert grid is not None
-        alone = for_resampling(self._sample.ungrouped())
-        return band_of_chance(alone, self._thresholds, grid, grid, self._level, BAND_DRAWS, self._streams)
-
-    @cached_property
-    def reliability(self) -> Reliability:
-        """The bins, beside what chance shows."""
-        assert self._curve.grid is not None
-        bins = soft_bins(self._sample.ungrouped(), self._curve.grid, confidence_level=self._level)
-        return Reliability.of(bins, self.null_band)
-
-    @cached_property
-    def advice(self) -> tuple[ThresholdAdvice, ...]:
-        """For each threshold."""
-        at = self._thresholds
-        rates = rate_intervals(self._sample, confidence_level=self._level, max_weight=self._max_weight)
-        benefit = FlaggedCases.at(self._sample.distinct(), at, ties=True).net_benefit(at)
-        columns = (at, self._curve(at), benefit, self.null_band.regret_high)
-        return tuple(
-            advise(rates, mu, regret=regret, net_benefit=benefit, null_high=high)
-            for mu, regret, benefit, high in zip(*(column.tolist() for column in columns), strict=True)
-        )
-
-    @cached_property
-    def value(self) -> ForecastValue:
-        """What the forecast is worth on these rows, as it is and recalibrated by the map."""
-        sample, map_ = self._sample, self._recalibrator
-        if map_ is None or sample.grid is not None:
-            return forecast_value(sample, threshold_range=self._within)
-        return forecast_value(sample, recalibrated=map_.predict(sample.y_prob), threshold_range=self._within)
-
-    @cached_property
-    def worth(self) -> ProvenGain | None:
-        """What the forecast is proven to gain over no forecast; None where draws cannot be told apart."""
-        if not self._sample._divisible:
-            return None
-        stream = deepcopy(self._streams[0]).spawn(1)[0]
-        return worth(self._sample._floor(), self._level, stream, self._within, self._max_weight)
-
-    @cached_property
-    def histogram(self) -> Histogram:
-        """The distribution of the predictions."""
-        return Histogram.of(self._sample)
-
-    @cached_property
-    def clinical(self) -> ClinicalPerformance:
-        """The core set for clinical prediction models."""
-        return core_set(self._sample, self._thresholds, self._level, self.reliability)
-
-
 _WRITTEN = (  # as they are
     *("name", "confidence_level", "tolerance", "n_resamples", "seed", "warnings", "verdict", "measures", "reliability"),
     *("histogram", "guarantee", "rounded_guarantee", "task", "segments", "worth"),
 )
 _ESTIMATES = ("calibration", "skill", "skill_as_is", "auroc", "gain")  # of the evidence
-_PARTS = ("measures", "worth", "null_band", "reliability", "advice", "value", "histogram", "clinical")
 
 
 class Reported(Result):
@@ -233,6 +146,8 @@ class Assessment(Reported):
         Reasons to read the result with care.
     """
 
+    _later = ("measures", "worth", "null_band", "reliability", "advice", "value", "histogram", "clinical")
+    _from = ("_sample", "_measures", "_streams")
     name: str | None
     summary: DataSummary
     evidence: Evidence
@@ -249,8 +164,16 @@ class Assessment(Reported):
     n_resamples: int
     seed: int | None
     warnings: tuple[str, ...]
-    _parts: Parts
+    _sample: Sample = field(compare=False)
+    _measures: Sequence[Measure] = field(compare=False)
+    _streams: list[np.random.Generator] = field(compare=False)
+    _found: dict[str, Any] = field(default_factory=dict, compare=False)
     _voice: Voice = PYTHON
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rebuild, (kind, values) = Reported.__reduce__(self)
+        values["_found"]["value"] = self.value.thinned(_POINTS)
+        return rebuild, (kind, values)
 
     @property
     def verdict(self) -> Verdict:
@@ -258,9 +181,12 @@ class Assessment(Reported):
         return judge(self.evidence, self.task, self.segments, self.warnings, self._voice)
 
     @property
+    @once
     def measures(self) -> tuple[Estimate, ...]:
-        """Every measure, on these rows."""
-        return self._parts.measures
+        """Every measure, on these rows; values that need care are not warned of again."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RainproofWarning)
+            return tuple(Estimate.of(measure, measure(self._sample)) for measure in self._measures)
 
     @property
     def calibration(self) -> Calibration:
@@ -268,39 +194,67 @@ class Assessment(Reported):
         return self.evidence.calibration
 
     @property
+    @once
     def worth(self) -> ProvenGain | None:
-        """What the forecast as it is provably gains over no forecast at some threshold."""
-        return self._parts.worth
+        """What the forecast as it is provably gains over no forecast; None where draws cannot be told apart."""
+        if not self._sample._divisible:
+            return None
+        stream, max_weight = deepcopy(self._streams[0]).spawn(1)[0], self.guarantee.max_weight
+        return worth(self._sample._floor(), self.confidence_level, stream, self.regret.threshold_range, max_weight)
 
     @property
+    @once
     def clinical(self) -> ClinicalPerformance:
         """What reports on clinical prediction models give (see `clinical_performance`)."""
-        return self._parts.clinical
+        return core_set(self._sample, self._thresholds, self.confidence_level, self.reliability)
 
     @property
+    @once
     def reliability(self) -> Reliability:
         """The reliability diagram on `shown_grid`."""
-        return self._parts.reliability
+        bins = soft_bins(self._sample.ungrouped(), self.shown_grid, confidence_level=self.confidence_level)
+        return Reliability.of(bins, self.null_band)
 
     @property
+    @once
     def histogram(self) -> Histogram:
         """The distribution of the predictions."""
-        return self._parts.histogram
+        return Histogram.of(self._sample)
 
     @property
+    @once
     def value(self) -> ForecastValue:
-        """What the forecast is worth at each threshold on these rows, as it is and recalibrated."""
-        return self._parts.value
+        """What the forecast is worth at each threshold on these rows, as it is and recalibrated by the map."""
+        sample, within = self._sample, self.regret.threshold_range
+        if self.recalibrator is None or sample.grid is not None:
+            return forecast_value(sample, threshold_range=within)
+        return forecast_value(sample, recalibrated=self.recalibrator.predict(sample.y_prob), threshold_range=within)
 
     @property
+    @once
     def null_band(self) -> NullBand:
-        """What a perfectly calibrated forecast with these predictions shows by chance."""
-        return self._parts.null_band
+        """What a perfectly calibrated forecast with these predictions shows by chance, for rows drawn one by one."""
+        alone, grid = for_resampling(self._sample.ungrouped()), self.shown_grid
+        return band_of_chance(alone, self._thresholds, grid, grid, self.confidence_level, BAND_DRAWS, self._streams)
 
     @property
+    @once
     def advice(self) -> tuple[ThresholdAdvice, ...]:
         """What to do differently, for about two hundred thresholds."""
-        return self._parts.advice
+        at, max_weight = self._thresholds, self.guarantee.max_weight
+        rates = rate_intervals(self._sample, confidence_level=self.confidence_level, max_weight=max_weight)
+        benefit = FlaggedCases.at(self._sample.distinct(), at, ties=True).net_benefit(at)
+        columns = (at, self.regret(at), benefit, self.null_band.regret_high)
+        return tuple(
+            advise(rates, mu, regret=regret, net_benefit=benefit, null_high=high)
+            for mu, regret, benefit, high in zip(*(column.tolist() for column in columns), strict=True)
+        )
+
+    @property
+    def _thresholds(self) -> Floats:
+        """Those that there is advice for."""
+        own = self.task.task.thresholds if self.task else ()
+        return thresholds(own, self._sample.event_rate, self.regret.threshold_range)
 
     @property
     def shown_grid(self) -> int:

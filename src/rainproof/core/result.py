@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields, is_dataclass, replace
 from enum import Enum
+from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -17,6 +18,24 @@ from rainproof.core.text import html_fields, html_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+T = TypeVar("T")
+
+
+def once(compute: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Compute a property of a result when it is first asked for, and keep it in `_found`, which copies share."""
+    name = compute.__name__
+
+    @wraps(compute)
+    def found(result: Any) -> T:
+        if name not in result._found:
+            result._found[name] = compute(result)
+        value: T = result._found[name]
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        return value
+
+    return found
+
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(field,))
 class Result(Frozen):
@@ -24,13 +43,16 @@ class Result(Frozen):
 
     A class states in `_kind` which function made it, in `_also` the properties that JSON has beside the fields, in
     `_shown` what its representation has (default: all single values), and has ``__str__`` where a sentence says it
-    better. Fields with a leading underscore are private: nothing shows them.
+    better. Fields with a leading underscore are private: nothing shows them. In `_later` it states which properties are
+    computed `once`, from private fields such as rows: a pickle has those properties, and none of the fields in `_from`.
     """
 
     __slots__ = ()
     _kind: ClassVar[str] = ""
     _also: ClassVar[tuple[str, ...]] = ()
     _shown: ClassVar[tuple[str, ...]] = ()
+    _later: ClassVar[tuple[str, ...]] = ()
+    _from: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, *, kw_only: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -53,6 +75,13 @@ class Result(Frozen):
 
     def __delattr__(self, name: str) -> None:
         raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rebuild, (kind, values) = Frozen.__reduce__(self)
+        if self._later:
+            found = {name: getattr(self, name) for name in self._later}
+            values |= dict.fromkeys(self._from) | {"_found": found}
+        return rebuild, (kind, values)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON; a number that is not finite is None."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rainproof.core.arrays import Floats, Ints, freeze, run_in_threads
+from rainproof.core.arrays import Floats, Ints, run_in_threads
 from rainproof.core.cells import CellTable, mean_prediction
 from rainproof.core.sample import REFUSED, Sample, with_rate
 from rainproof.errors import InputError
@@ -72,27 +72,6 @@ def draw_batches(
     if progress is not None:
         progress(size, size)
     return found
-
-
-class DrawnLater:
-    """Values that are drawn when they are first asked for."""
-
-    def __init__(self, draw: Callable[[], Floats]) -> None:
-        self._draw = draw
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"values": self.values}  # not the rows
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ |= state
-        freeze(self.values)
-
-    @cached_property
-    def values(self) -> Floats:
-        """All of them."""
-        values = self._draw()
-        freeze(values)
-        return values
 
 
 def quantile(sorted_draws: Floats, share: float) -> float:

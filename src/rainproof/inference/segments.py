@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from functools import partial
 from typing import Any, Literal
 
@@ -12,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.result import Result, plain
+from rainproof.core.result import Result, once, plain
 from rainproof.core.sample import Sample
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned, json_key, short
 from rainproof.errors import InputError, RainproofWarning, ResolutionWarning
 from rainproof.inference.intervals import confidence_interval
 from rainproof.inference.options import BLOCK, Progress, Rng, Seed, as_seed, check_resamples, check_share, spawned
-from rainproof.inference.resampling import DrawnLater, as_resampler
+from rainproof.inference.resampling import as_resampler
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic, sequential_p_value, with_fewer_cells
 from rainproof.inference.tests import redrawn, too_coarse
 
@@ -72,6 +73,7 @@ class SegmentTests(Result):
     _kind = "segment_tests"
     _also = ("warnings",)
     _shown = ("fdr", "method", "min_rows", "measure")
+    _later, _from = ("null_mean",), ("_draw",)
     by: tuple[str, ...]
     segments: tuple[Any, ...]
     n: NDArray[np.int64]
@@ -87,14 +89,16 @@ class SegmentTests(Result):
     measure: str
     n_resamples: int
     seed: int | None
-    _null_mean: DrawnLater
     _cells: Ints  # the grids of compressed samples, if the measure can be too small for it; or 0
     _notes: tuple[str, ...]
+    _draw: Callable[[], Floats] = field(compare=False)
+    _found: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @property
+    @once
     def null_mean(self) -> Floats:
         """The mean of the measure for a calibrated forecaster with the predictions of each segment."""
-        return self._null_mean.values
+        return self._draw()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -282,9 +286,9 @@ def segment_tests(
         measure=statistic.name,
         n_resamples=size,
         seed=seed,
-        _null_mean=DrawnLater(partial(_null_means, held, own, statistic, cells, p_value, draws, generator.spawn(1)[0])),
         _cells=cells,
         _notes=tuple(notes),
+        _draw=partial(_null_means, held, own, statistic, cells, p_value, draws, generator.spawn(1)[0]),
     )
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import field, replace
 from typing import Any, ClassVar, overload
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logit
 
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Result
+from rainproof.core.result import Result, once
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
 from rainproof.errors import InputError, ResolutionWarning
@@ -28,7 +27,7 @@ from rainproof.inference.options import (
     interval_resamples,
     spawned,
 )
-from rainproof.inference.resampling import Draw, DrawnLater, as_resampler, by_outcome, draw_batches, quantile
+from rainproof.inference.resampling import Draw, as_resampler, by_outcome, draw_batches, quantile
 from rainproof.inference.statistics import (
     STATISTICS,
     Evaluate,
@@ -76,6 +75,7 @@ class CalibrationTest(Result):
 
     _kind = "calibration_test"
     _also = ("null_mean", "null_band", "confidence_level", "method", "warnings")
+    _later, _from = ("null",), ("_draw",)
     confidence_level: ClassVar[float] = 0.95  # of `null_band`
     method: ClassVar[str] = "exact Monte Carlo test: predictions kept, outcomes redrawn"
     p_value: float
@@ -85,13 +85,15 @@ class CalibrationTest(Result):
     n_resamples: int
     n: int
     seed: int | None
-    _null: DrawnLater
     _cells: int | None  # the grid of a compressed sample, if the measure can be too small for it
+    _draw: Callable[[], Floats] = field(compare=False)
+    _found: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @property
+    @once
     def null(self) -> Floats:
         """All values of the measure that were drawn, increasing."""
-        return self._null.values
+        return np.sort(self._draw())
 
     @property
     def null_mean(self) -> float:
@@ -291,8 +293,8 @@ def calibration_test(
     for one, beside in zip(tested, shown, strict=True):
         at = column[_identity(one)]
         p_value = _p_value(observed[at], draws[:, at])
-        null = DrawnLater(partial(np.sort, draws[:, column[_identity(beside)]]))
-        found[one.name] = _result(sample, p_value, one, beside, null, size, seed)
+        about = {"p_value": p_value, "n_resamples": size, "seed": seed}
+        found[one.name] = _result(sample, one, beside, **about, _draw=draws[:, column[_identity(beside)]].copy)
         for note in found[one.name].warnings:
             warnings.warn(ResolutionWarning(note), stacklevel=2)
     return found[tested[0].name] if alone else found
@@ -309,25 +311,21 @@ def quick_test(sample: Sample, n_resamples: int, rng: Rng, confidence_level: flo
 
     def null() -> Floats:
         again = [np.random.Generator(type(source)(source.seed_seq)) for source in sources]
-        return np.sort(redrawn(sample, [beside], few, again)[1][:, 0])
+        return redrawn(sample, [beside], few, again)[1][:, 0]
 
     observed, draws = redrawn(sample, [tested], size, streams)
-    return _result(sample, _p_value(observed[0], draws[:, 0]), tested, beside, DrawnLater(null), size, None)
+    p_value = _p_value(observed[0], draws[:, 0])
+    return _result(sample, tested, beside, p_value=p_value, n_resamples=size, seed=None, _draw=null)
 
 
-def _result(
-    sample: Sample, p_value: float, tested: Statistic, beside: Statistic, null: DrawnLater, size: int, seed: int | None
-) -> CalibrationTest:
+def _result(sample: Sample, tested: Statistic, beside: Statistic, **about: Any) -> CalibrationTest:
     return CalibrationTest(
-        p_value=p_value,
         statistic=tested.name,
         measure=beside.name,
         value=float(beside.function(sample)),
-        n_resamples=size,
         n=sample.n,
-        seed=seed,
-        _null=null,
         _cells=sample.grid if beside.soft_binned else None,
+        **about,
     )
 
 
