@@ -23,7 +23,7 @@ def wager(stake, gain, per=None, *, number=None, threshold=0.0):
     gain = np.atleast_2d(gain)
     stake = np.broadcast_to(np.asarray(stake, float), gain.shape[1:])
     per = np.ones_like(gain) if per is None else per
-    return module.Wager(stake, np.ones_like(stake) if number is None else number, gain, per, threshold)
+    return stake, np.ones_like(stake) if number is None else number, gain, per, threshold
 
 
 def wealth(chains, share, bets, rate):
@@ -31,11 +31,11 @@ def wealth(chains, share, bets, rate):
     found = []
     for chain, bet in itertools.product(chains, bets):
         product = 1.0
-        for block in chain:
-            a = int(len(block.gain) > 1 and block.threshold <= rate)  # always acting is the better one
-            for k in range(len(block.stake)):
-                factor = 1 + bet * block.stake[k] * (block.gain[a, k] - share * block.per[a, k])
-                product *= factor ** block.number[k]
+        for stake, number, gain, per, threshold in chain:
+            a = int(len(gain) > 1 and threshold <= rate)  # always acting is the better one
+            for k in range(len(stake)):
+                factor = 1 + bet * stake[k] * (gain[a, k] - share * per[a, k])
+                product *= factor ** number[k]
         found.append(product)
     return np.mean(found)
 
@@ -101,10 +101,10 @@ def test_pooled_stakes_prove_a_little_less():
     rows, at = module._Rows.read(sample, np.random.default_rng(0)), np.arange(n)
     gain = np.array([[-0.4, 0.1, 0.6]])
     kind = rng.integers(0, 3, n)
-    found = rows.wager(at, np.ones(n), lambda at: (kind[at], gain, np.ones((1, 3)), 0.0))
-    assert len(found.stake) < n / 5
+    stake, number, gains, *_ = rows.wager(at, np.ones(n), lambda at: (kind[at], gain, np.ones((1, 3)), 0.0))
+    assert len(stake) < n / 5
     for bet, share in itertools.product((0.5, 0.03), (0.0, 0.05)):
-        pooled = found.number @ np.log1p(bet * found.stake * (found.gain[0] - share))
+        pooled = number @ np.log1p(bet * stake * (gains[0] - share))
         net = bet * rows.stake * (gain[0, kind] - share)
         exact = np.log1p(net).sum()
         assert exact - 0.01 * net @ net < pooled < exact
@@ -248,13 +248,14 @@ def test_draws_that_are_alike_are_one_bet():
     draws[0] = rng.choice([0.5, 1.0], 4000)
     draws[1:] += rng.normal(0, 1e-16, (4, 4000))  # as sums in another order have it
     pooled = module._pooled(draws, 0.4)
-    assert pooled.number.sum() == 4000
-    assert len(pooled.number) == 2 * 3**4
+    number = pooled[1]
+    assert number.sum() == 4000
+    assert len(number) == 2 * 3**4
     bets = np.array([0.5, 0.25])
-    plain = module.Wager(draws[0], np.ones(4000), draws[1:3], draws[3:], 0.4)
+    plain = (draws[0], np.ones(4000), draws[1:3], draws[3:], 0.4)
     assert module.at_least([[pooled]], 0.05, bets) == pytest.approx(module.at_least([[plain]], 0.05, bets), abs=1e-11)
 
 
 def test_draws_that_mix_to_the_same_number_are_not_one_bet():
     draws = np.array([[1.0, 1.0], [np.sqrt(5), 0.0], [0.0, np.sqrt(3)]]) / 4
-    assert np.array_equal(module._pooled(draws, 0.0).gain, draws[1:2])
+    assert np.array_equal(module._pooled(draws, 0.0)[2], draws[1:2])

@@ -16,7 +16,7 @@ from rainproof.core.text import KEEPS_RANKING, at_most, if_drawn, percent
 from rainproof.errors import InputError
 from rainproof.inference import bounds
 from rainproof.inference.options import check_share
-from rainproof.inference.proofs import Wager, at_least
+from rainproof.inference.proofs import at_least
 
 
 class ClassGuarantee(Result):
@@ -180,4 +180,4 @@ def mean_at_least(gain: Floats, sample: ClassSample, delta: float) -> float:
     least = np.sqrt(2 * np.log(1 / delta) / len(gain))
     bets = 2.0 ** -np.arange(1.0, 21.0)
     bets = bets[: max(1, int(np.sum(bets >= least)))]
-    return at_least([[Wager(stake, np.ones(len(gain)), gain[None], np.ones((1, len(gain))))]], delta, bets)
+    return at_least([[(stake, np.ones(len(gain)), gain[None], np.ones((1, len(gain))), 0.0)]], delta, bets)

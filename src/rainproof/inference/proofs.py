@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -229,26 +229,13 @@ def loss_at_least(
     )
 
 
-class Wager(NamedTuple):
-    """Bets on the draws of one block, each with its own stake; draws that are alike are one entry.
+Wager = tuple[Floats, Floats, Floats, Floats, float]
+"""Bets on the draws of one block; draws that are alike are one entry.
 
-    Attributes
-    ----------
-    stake : ndarray of shape (k,)
-        The weight of the draw over the largest possible one.
-    number : ndarray of shape (k,)
-        How many draws are alike.
-    gain, per : ndarray of shape (a, k)
-        What each gains over each of `a` alternatives, and what the bound is a multiple of.
-    threshold : float
-        Of two alternatives, never and always acting, the second is the better one if the event rate is at least this.
-    """
-
-    stake: Floats
-    number: Floats
-    gain: Floats
-    per: Floats
-    threshold: float = 0.0
+They are the stake of each, its weight over the largest possible one; how many draws are alike; what each gains over
+each alternative, and what the bound is a multiple of (arrays of alternatives and entries); and a threshold: of two
+alternatives, never and always acting, the second is the better one if the event rate is at least this.
+"""
 
 
 def at_least(chains: Sequence[Sequence[Wager]], delta: float, bets: Floats) -> float:
@@ -261,15 +248,11 @@ def at_least(chains: Sequence[Sequence[Wager]], delta: float, bets: Floats) -> f
     """
     if not any(chains):
         return 0.0
-    blocks = [(k, block) for k, chain in enumerate(chains) for block in chain]
-    stake = np.concatenate([block.stake for _, block in blocks])
-    number = np.concatenate([block.number for _, block in blocks])
-    gain = np.concatenate([block.gain for _, block in blocks], axis=1)
-    per = np.concatenate([block.per for _, block in blocks], axis=1)
-    start = np.cumsum([0, *(len(block.stake) for _, block in blocks[:-1])])
-    of_chain = np.zeros((len(chains), len(blocks)))
-    of_chain[[chain for chain, _ in blocks], np.arange(len(blocks))] = 1.0
-    threshold = np.array([block.threshold for _, block in blocks])
+    stakes, numbers, gains, shares, thresholds = zip(*(block for chain in chains for block in chain), strict=True)
+    stake, number, threshold = np.concatenate(stakes), np.concatenate(numbers), np.array(thresholds)
+    gain, per = np.concatenate(gains, axis=1), np.concatenate(shares, axis=1)
+    start = np.cumsum([0, *map(len, stakes[:-1])])
+    of_chain = np.repeat(np.eye(len(chains)), [len(chain) for chain in chains], axis=1)
 
     def excess(share: float) -> float:
         """The logarithm of the mean wealth times delta: against the better alternative, whichever that is."""
@@ -450,7 +433,7 @@ class _Rows:
             return _pooled(np.array([total[some], *mean]), threshold)
         if (stake != stake[0]).any():
             if len(stake) <= _FEW:
-                return Wager(stake, count, gain[:, kind], per[:, kind], threshold)
+                return stake, count, gain[:, kind], per[:, kind], threshold
             # A stake between two nodes counts as the one or the other, in parts. That proves a little less, as
             # logarithms are concave.
             node = np.minimum(np.floor(-4 * np.log2(stake)), len(_NODES) - 2).astype(np.int64)
@@ -459,7 +442,7 @@ class _Rows:
         number = np.bincount(np.ravel(kind), np.ravel(count)).astype(np.float64)
         node, some = np.divmod(np.arange(len(number)), gain.shape[1])
         stake = _NODES[node] if np.ndim(kind) > 1 else np.full(len(number), stake[0])
-        return Wager(stake, number, gain[:, some], per[:, some], threshold)
+        return stake, number, gain[:, some], per[:, some], threshold
 
 
 def _pooled(draws: Floats, threshold: float) -> Wager:
@@ -470,7 +453,7 @@ def _pooled(draws: Floats, threshold: float) -> Wager:
         first = which = np.arange(draws.shape[1])
     stake, *shares = draws[:, first]
     gain, per = np.split(np.array(shares), 2)
-    return Wager(stake, np.bincount(which).astype(np.float64), gain, per, threshold)
+    return stake, np.bincount(which).astype(np.float64), gain, per, threshold
 
 
 def _reached(sample: Sample, edges: Floats) -> tuple[Cells, ...]:
