@@ -77,10 +77,10 @@ def test_the_gain_is_that_of_decisions_chosen_on_other_folds():
 
     each, everywhere = np.zeros(400), np.zeros(4)
     for deal in crossed.deals:
-        fold, cross = deal.fold, deal.cross
+        fold = deal.fold
         for f in range(5):
             totals = [
-                sum(gain(cross.inner[f, g][cross.entry], fold == g, mu).sum() for g in set(range(5)) - {f}) for mu in at
+                sum(gain(deal.inner[f, g][deal.entry], fold == g, mu).sum() for g in set(range(5)) - {f}) for mu in at
             ]
             each[fold == f] += gain(deal.better, fold == f, at[int(np.argmax(totals))]) / 3
         everywhere += [gain(deal.better, np.ones(400, bool), mu).sum() for mu in at]

@@ -21,30 +21,21 @@ from rainproof.inference.bounds import draw_table, rate_slack
 _FINEST = 1 << 16
 
 
-class RateIntervals(Result):
-    """Occupied cells of predictions, and limits of the event rate in every run of neighbouring cells.
+Rates = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
 
-    Attributes
-    ----------
+
+def rate_intervals(sample: Sample, *, confidence_level: float, max_weight: float | None = None) -> Rates:
+    r"""Bound the event rate in every range of predictions that a fixed set of cells can form.
+
+    Returns
+    -------
     low, high : ndarray of shape (k,)
-        The ends of each cell: it holds predictions from `low` to below `high` (the last one also 1).
+        The ends of each occupied cell: it holds predictions from `low` to below `high` (the last one also 1).
     share, events : ndarray of shape (k,)
         Its share of the weight of all rows, and the part of that with the event.
     at_least, at_most : ndarray of shape (k, k)
         Entry ``[i, j]``, for ``i <= j``: the population's event rate in the cells from i to j lies between these, for
         all i and j at once with the confidence asked for.
-    """
-
-    low: Floats
-    high: Floats
-    share: Floats
-    events: Floats
-    at_least: Floats
-    at_most: Floats
-
-
-def rate_intervals(sample: Sample, *, confidence_level: float, max_weight: float | None = None) -> RateIntervals:
-    r"""Bound the event rate in every range of predictions that a fixed set of cells can form.
 
     Notes
     -----
@@ -93,14 +84,7 @@ def rate_intervals(sample: Sample, *, confidence_level: float, max_weight: float
     at_least, at_most = np.zeros((len(some),) * 2), np.ones((len(some),) * 2)
     at_least[pairs], at_most[pairs] = ends
     total = sample.total_weight
-    return RateIntervals(
-        low=cuts[some],
-        high=cuts[some + 1],
-        share=weight[some] / total,
-        events=events[some] / total,
-        at_least=at_least,
-        at_most=at_most,
-    )
+    return cuts[some], cuts[some + 1], weight[some] / total, events[some] / total, at_least, at_most
 
 
 def _given_outcomes(sample: Sample, events: Floats, others: Floats, doubt: float) -> tuple[Floats, Floats]:
@@ -219,9 +203,7 @@ def thresholds(own: Iterable[float] = (), event_rate: float = 0.5, within: Thres
     return found[(found > 0) & (found < 1) & (found >= low) & (found <= high)]  # a share next to 1 may round to it
 
 
-def advise(
-    rates: RateIntervals, threshold: float, *, regret: float, net_benefit: float, null_high: float
-) -> ThresholdAdvice:
+def advise(rates: Rates, threshold: float, *, regret: float, net_benefit: float, null_high: float) -> ThresholdAdvice:
     """Find where the other action is better, given intervals that hold for every range of predictions at once.
 
     Below the threshold the forecast says to wait: acting is better where the event rate is above the threshold. Above
@@ -231,23 +213,24 @@ def advise(
     Where the intervals hold, which they do with the assessment's confidence, every such range is right, at every
     threshold: nothing else here is random. For a calibrated forecast no range can be right.
     """
-    gain = rates.events - rates.share * threshold  # of acting, by cell
+    low, high, share, events, at_least, at_most = rates
+    gain = events - share * threshold  # of acting, by cell
     total = np.concatenate([[0.0], np.cumsum(gain)])
     saved = total[None, 1:] - total[:-1, None]  # of acting, from cell i to cell j
-    below, above = np.searchsorted(rates.high, threshold, "right"), np.searchsorted(rates.low, threshold, "left")
-    act = np.where(rates.at_least > threshold, saved, 0.0)
-    wait = np.where(rates.at_most < threshold, -saved, 0.0)
+    below, above = np.searchsorted(high, threshold, "right"), np.searchsorted(low, threshold, "left")
+    act = np.where(at_least > threshold, saved, 0.0)
+    wait = np.where(at_most < threshold, -saved, 0.0)
     sides: tuple[tuple[Action, Action, Floats, int, int], ...] = (
         ("act", "wait", act, 0, int(below)),
         ("wait", "act", wait, int(above), len(gain)),
     )
     swaps = [
         PredictionSwap(
-            low=float(rates.low[i]),
-            high=float(rates.high[j]),
+            low=float(low[i]),
+            high=float(high[j]),
             says=says,
             do=do,
-            share=float(rates.share[i : j + 1].sum()),
+            share=float(share[i : j + 1].sum()),
             saves=float(saves[i, j]),
         )
         for do, says, saves, start, stop in sides

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rainproof.assessment.evidence import Crossed, Deal
+from rainproof.assessment.evidence import Crossed
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
@@ -20,6 +20,7 @@ from rainproof.core.text import rows as count_rows
 from rainproof.decisions.swaps import SwapRegret, swap_regret
 from rainproof.decisions.tasks import CaseTask, DecisionTask, FiniteTask, expected_gain
 from rainproof.inference.estimates import Influence
+from rainproof.recalibration.selection import CrossFit
 
 
 class Rule(StrEnum):
@@ -144,7 +145,7 @@ class TaskResult(Result):
             cost, acted, one_more = _limited(task, rows, crossed, capacity)
         elif crossed is not None and two:
             first = crossed.deals[0]
-            cutoff = _best_cutoff(first.cross.prob, _gains(task, first, rows).sum(axis=0))
+            cutoff = _best_cutoff(first.prob, _gains(task, first, rows).sum(axis=0))
             cost[Rule.CUTOFF] = crossed.mean(lambda deal: paid(task, _from_cutoffs(task, deal, rows), rows))
             acted[Rule.CUTOFF] = crossed.mean(lambda deal: _from_cutoffs(task, deal, rows) == task.order[-1])
             acted[Rule.RECALIBRATED] = crossed.mean(lambda deal: task.best_index(deal.better) == task.order[-1])
@@ -361,21 +362,21 @@ def _best_cutoff(prob: Floats, gain: Floats) -> float:
     return float(np.append(prob, 2.0)[int(np.argmax(total))])
 
 
-def _gains(task: ActionTask, deal: Deal, rows: Sample) -> Floats:
+def _gains(task: ActionTask, deal: CrossFit, rows: Sample) -> Floats:
     """What acting gains over not acting, summed by fold and prediction."""
     if isinstance(task, CaseTask):
         gain = rows.mass * (paid(task, 0, rows) - paid(task, 1, rows))
-        folds, size = deal.cross.weight.shape[0], len(deal.cross.prob)
-        found: Floats = np.bincount(deal.fold * size + deal.cross.entry, gain, folds * size).astype(np.float64)
+        folds, size = deal.weight.shape[0], len(deal.prob)
+        found: Floats = np.bincount(deal.fold * size + deal.entry, gain, folds * size).astype(np.float64)
         return found.reshape(folds, size)
     low, high = task.matrix[list(task.order)]
-    return np.tensordot(deal.cross.weight, high - low, (1, 0)).astype(np.float64, copy=False)
+    return np.tensordot(deal.weight, high - low, (1, 0)).astype(np.float64, copy=False)
 
 
-def _from_cutoffs(task: ActionTask, deal: Deal, rows: Sample) -> Any:
+def _from_cutoffs(task: ActionTask, deal: CrossFit, rows: Sample) -> Any:
     """The action of each row from the cut-off on that is best on the other folds."""
     gains = _gains(task, deal, rows)
-    cuts = [_best_cutoff(deal.cross.prob, gains.sum(axis=0) - own) for own in gains]
+    cuts = [_best_cutoff(deal.prob, gains.sum(axis=0) - own) for own in gains]
     return np.where(rows.prob >= np.array(cuts)[deal.fold], task.order[-1], task.order[0])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.assessment.calibration import Calibration
-from rainproof.core.arrays import Floats, Ints
+from rainproof.core.arrays import Floats
 from rainproof.core.door import BaseRate, ColumnNames, Rows, ThresholdRange
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
@@ -101,14 +101,6 @@ class Gain(Result):
     brier_score: float
 
 
-class Deal(NamedTuple):
-    """One deal of the rows to folds: the fold of each row, its recalibrated prediction, and the folds as tables."""
-
-    fold: Ints
-    better: Floats
-    cross: CrossFit
-
-
 class Crossed(NamedTuple):
     """Rows with predictions by maps that were not fitted to them.
 
@@ -118,13 +110,13 @@ class Crossed(NamedTuple):
         The rows, or cells, before they are dealt.
     rows : Sample
         The rows; of a compressed sample, those of each cell, outcome and fold.
-    deals : list of Deal
-        Several for few rows, so that no estimate rests on one of them.
+    deals : list of CrossFit
+        Their folds and recalibrated predictions; several for few rows, so that no estimate rests on one of them.
     """
 
     whole: Sample
     rows: Sample
-    deals: list[Deal]
+    deals: list[CrossFit]
 
     @classmethod
     def of(cls, sample: Sample, rng: np.random.Generator, marks: Floats | None = None) -> Crossed:
@@ -133,8 +125,8 @@ class Crossed(NamedTuple):
         With `marks`, cells that the maps do not tell apart, and that lie between the same marks, are one in `rows`.
         """
         if sample.grid is None:
-            crosses = [cross_fit(sample, rng) for _ in range(_DEALS if sample.n_draws < _MANY else 1)]
-            return cls(sample, sample, [Deal(c.fold, c.value[c.fold, c.entry], c) for c in crosses])
+            deals = _DEALS if sample.n_draws < _MANY else 1
+            return cls(sample, sample, [cross_fit(sample, rng) for _ in range(deals)])
         cross, whole = cross_fit(sample, rng), sample._floor()
         numbers, first = cross.fold, np.arange(len(whole.prob))
         if marks is not None:
@@ -149,9 +141,9 @@ class Crossed(NamedTuple):
         found = Sample._of_known(rows, sample.n, float(sample.n))
         found.counts = counts
         found._keep_rates(sample)
-        return cls(whole, found, [Deal(fold, cross.value[fold, cross.entry[at]], cross)])
+        return cls(whole, found, [replace(cross, fold=fold, entry=cross.entry[at])])
 
-    def mean(self, column: Callable[[Deal], NDArray[Any]]) -> Floats:
+    def mean(self, column: Callable[[CrossFit], NDArray[Any]]) -> Floats:
         """The mean over deals of a column that each of them has."""
         found: Floats = np.mean([column(deal) for deal in self.deals], axis=0, dtype=np.float64)
         return found
@@ -166,10 +158,10 @@ class Crossed(NamedTuple):
             return self.mean(lambda deal: deal.better >= threshold)
         mass = self.rows.mass
 
-        def centred(deal: Deal) -> Floats:
-            acts = (deal.better > deal.cross.rate[deal.fold]) * 1.0
+        def centred(deal: CrossFit) -> Floats:
+            acts = (deal.better > deal.rate[deal.fold]) * 1.0
             total = np.maximum(np.bincount(deal.fold, mass), np.finfo(float).tiny)
-            n = self.rows.n / len(deal.cross.weight)
+            n = self.rows.n / len(deal.weight)
             return (acts - (np.bincount(deal.fold, mass * acts) / total)[deal.fold]) * (n / max(n - 1, 1.0))
 
         return self.mean(centred)
@@ -180,21 +172,21 @@ def gain_by_recalibration(crossed: Crossed, at: Floats, confidence_level: float)
     rows = Influence.of(crossed.rows, pool=False)
     stakes, everywhere = np.maximum(at, 1 - at), np.zeros(len(at))
 
-    def gained(deal: Deal) -> Floats:
+    def gained(deal: CrossFit) -> Floats:
         nonlocal everywhere
-        cross, chosen = deal.cross, np.empty(len(deal.cross.weight))
-        as_is = [_payoffs(cross.prob, weight, at) for weight in cross.weight]
-        for f, weight in enumerate(cross.weight):
-            others = [g for g in range(len(cross.weight)) if g != f]
-            gains = sum(_payoffs(cross.inner[f, g], cross.weight[g], at) - as_is[g] for g in others)
+        chosen = np.empty(len(deal.weight))
+        as_is = [_payoffs(deal.prob, weight, at) for weight in deal.weight]
+        for f, weight in enumerate(deal.weight):
+            others = [g for g in range(len(deal.weight)) if g != f]
+            gains = sum(_payoffs(deal.inner[f, g], deal.weight[g], at) - as_is[g] for g in others)
             chosen[f] = at[int(np.argmax(gains / stakes))]
-            everywhere = everywhere + _payoffs(cross.value[f], weight, at) - as_is[f]
+            everywhere = everywhere + _payoffs(deal.value[f], weight, at) - as_is[f]
         mu = chosen[deal.fold]
         changed = (deal.better >= mu) * 1.0 - (rows.prob >= mu)
         found: Floats = (rows.event - mu) * changed / np.maximum(mu, 1 - mu)
         return found
 
-    share = mean_over_folds(rows, crossed.mean(gained), len(crossed.deals[0].cross.weight), confidence_level)
+    share = mean_over_folds(rows, crossed.mean(gained), len(crossed.deals[0].weight), confidence_level)
     new = zip(*(_scores(crossed.rows, deal.better) for deal in crossed.deals), strict=True)
     log, brier = (sum(n) / len(n) - old for n, old in zip(new, _scores(crossed.whole, crossed.whole.prob), strict=True))
     return Gain(

@@ -251,6 +251,12 @@ class CrossFit(Frozen):
     entry: Ints
     fold: Ints
 
+    @property
+    def better(self) -> Floats:
+        """The recalibrated prediction of each row."""
+        found: Floats = self.value[self.fold, self.entry]
+        return found
+
 
 def cross_fit(sample: Sample, rng: np.random.Generator, *, methods: Sequence[str] = tuple(METHODS)) -> CrossFit:
     """Fit the mean of the maps without each fold, and without each two."""
