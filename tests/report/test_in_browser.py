@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import csv
 import io
 import json
@@ -268,10 +267,8 @@ def test_downloads_hold_the_numbers_at_full_precision(browser, report):
 
 
 def measured(a, *estimates):
-    """The parts of an assessment, computed already, with other measures."""
-    parts = copy.copy(a._parts)
-    parts.measures = estimates
-    return parts
+    """What was computed of an assessment already, with other measures."""
+    return {**a._found, "measures": estimates}
 
 
 def hostile(a, name):
@@ -284,7 +281,7 @@ def hostile(a, name):
         segments=replace(a.segments, rows=rows, by=(HOSTILE[1],)),
         warnings=tuple(HOSTILE),
         _voice=Voice(*HOSTILE[:3])._replace(recalibrate=tuple(HOSTILE)),
-        _parts=measured(a, replace(a.measures[0], reference=HOSTILE[1]), *a.measures[1:]),
+        _found=measured(a, replace(a.measures[0], reference=HOSTILE[1]), *a.measures[1:]),
     )
 
 
@@ -347,7 +344,7 @@ def test_what_was_not_computed_is_left_out(browser, tmp_path):
         segments=None,
         recalibrator=None,
         test=None,
-        _parts=measured(a, *measures),
+        _found=measured(a, *measures),
         evidence=evidence,
     )
     to_html(replace(less, profile=replace(a.profile, m_star=math.inf)), tmp_path / "less.html")
