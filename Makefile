@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+unexport PYTHONDONTWRITEBYTECODE  # what is imported is compiled once, not each time
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.build
 
 .PHONY: demo test coverage fuzz audit test-bare test-minimum test-sanitizers lint types imports pytest docs schemas bench race race-quick paper clean
@@ -179,7 +180,9 @@ $(VENV)/.made:
 		{ echo "rainproof needs Python 3.11 or newer: run make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
 		{ echo "rainproof compiles a few kernels and found no C compiler: install gcc or clang (Debian: apt install gcc python3-dev; macOS: xcode-select --install)" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv --without-pip $(VENV)
+	@$(PYTHON) -m pip --python $(BIN)/python install --quiet --no-compile pip 2>/dev/null || \
+		$(PYTHON) -m venv $(VENV)  # slower by five seconds, for a Python without pip
 	@touch $@
 
 clean:
