@@ -98,7 +98,7 @@ def results(case):
     found += [rainproof.results.ActionChange(low=0.0, high=0.5, action="a", replacement="b")]
     found += [rainproof.inference.Bet(slope=1.0, shift=0.2, low=0.0, high=0.5)]
     found += [rainproof.SequentialTest().update(y, p), rainproof.sample_size()]
-    found += [rainproof.regret_curve(sample), rainproof.regret_curve(sample, grid=4).decision_curve()]
+    found += [rainproof.regret_curve(sample), rainproof.regret_curve(sample, grid=4)]
     found += [rainproof.clinical_performance(sample, rng=0), rainproof.net_benefit(y, p, groups=by)]
     found += [rainproof.clinical.grade_table(y, p)]
     found += [rainproof.Interval(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95)]

@@ -50,7 +50,6 @@ def results():
     return {
         "reliability": rainproof.clinical.reliability_curve(y, p, rng=0),
         "regret": rainproof.regret_curve(y, p, grid=16),
-        "decision_curve": rainproof.regret_curve(y, p, grid=16).decision_curve(),
         "forecast_value": rainproof.forecast_value(y, p),
         "net_benefit": rainproof.net_benefit(y, {"one": p, "two": p**2}),
         "risk_coverage": rainproof.decisions.risk_coverage(y, p),
@@ -69,7 +68,7 @@ def results():
     }
 
 
-PANELS = ["reliability", "regret", "decision_curve", "profile", "grid_choice", "calibration_test", "comparison"]
+PANELS = ["reliability", "regret", "profile", "grid_choice", "calibration_test", "comparison"]
 PANELS += [
     "forecast_value",
     "net_benefit",
@@ -277,18 +276,6 @@ def test_the_clinical_figure_has_its_three_panels():
     titles = [ax.get_title() for ax in figure.axes]
     assert titles[1:] == ["Decision curve", "Risk distribution by outcome"]
     assert titles[0].startswith("Reliability diagram")
-
-
-def test_decision_curve_draws_the_forecast_and_what_it_competes_with():
-    found = results()["decision_curve"]
-    ax = found.plot()
-    for label, values in (
-        ("forecast", found.forecast),
-        ("best swap in hindsight", found.best),
-        ("always act", found.always),
-    ):
-        assert_array_equal(line(ax, label).get_xydata(), np.column_stack([found.threshold, values]))
-    assert_array_equal(line(ax, "never act").get_ydata(), [0, 0])
 
 
 def test_switch_draws_the_loss_its_band_and_who_loses_and_gains():

@@ -31,7 +31,6 @@ from rainproof.core._switch import heights, keys, merge, sum_cells
 from rainproof.core.arrays import Floats, Frozen, Ints, run_in_threads
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import ThresholdRange, as_numbers, check_probabilities
-from rainproof.core.result import Result
 from rainproof.errors import InputError
 
 _ABOVE_0 = np.nextafter(0.0, 1.0)
@@ -504,33 +503,3 @@ class FlaggedCases(NamedTuple):
         """True positives, less false positives at the odds of the threshold."""
         benefit: Floats = self.true_positive - self.false_positive * threshold / (1 - threshold)
         return benefit
-
-
-class DecisionCurve(Result):
-    """Net benefit against threshold, on these rows: true positives per row, less false positives at the odds.
-
-    Never acting has a net benefit of 0 at every threshold.
-
-    Attributes
-    ----------
-    threshold : ndarray
-        The thresholds mu, in [0, 1).
-    forecast : ndarray
-        The net benefit of acting if the prediction is at least mu.
-    best : ndarray
-        The net benefit after the best swap of predictions in hindsight: `forecast` plus the regret over 1 - mu.
-    always : ndarray
-        The net benefit of always acting.
-    grid : int or None
-        The grid that predictions are rounded to; None if they are not rounded.
-    n : int
-        The number of rows.
-    """
-
-    _kind = "decision_curve"
-    threshold: Floats
-    forecast: Floats
-    best: Floats
-    always: Floats
-    grid: int | None
-    n: int

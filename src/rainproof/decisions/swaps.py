@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import check_grid
 from rainproof.core.classes import as_classes
-from rainproof.core.curve import Chord, DecisionCurve, FlaggedCases, SwapCurve, Swaps
-from rainproof.core.door import ThresholdRange, check_probabilities, check_range
+from rainproof.core.curve import Chord, SwapCurve, Swaps
+from rainproof.core.door import ThresholdRange, check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
@@ -80,29 +80,6 @@ class RegretCurve(Result):
         ``mu / (1 - mu)``. At mu = 1 it is the limit from the left, infinite if the regret is not 0.
         """
         return in_true_positives(self.regret, self.threshold)
-
-    def decision_curve(self, threshold: ArrayLike | None = None) -> DecisionCurve:
-        """Return the decision curve at thresholds in [0, 1). Default: 0, 0.01, ..., 0.99, as far as in the range."""
-        low, high = self.threshold_range or (0.0, 1.0)
-        if threshold is None:
-            mu = np.unique([*np.arange(100) / 100, low, high])
-            mu = mu[(mu >= low) & (mu <= high) & (mu < 1)]
-        else:
-            mu = np.unique(np.asarray(threshold, np.float64))
-        if not mu.size or not ((mu >= 0) & (mu < 1)).all():
-            raise InputError("threshold must be some numbers in [0, 1)")
-        check_probabilities(mu, "threshold", self.threshold_range)
-        acted = FlaggedCases.at(self._curve.table, mu, ties=True)
-        every = FlaggedCases.at(self._curve.table, np.zeros(len(mu)), ties=True)
-        forecast = acted.net_benefit(mu)
-        return DecisionCurve(
-            threshold=mu,
-            forecast=forecast,
-            best=forecast + self._curve.points(mu)[1] / (1 - mu),
-            always=every.net_benefit(mu),
-            grid=self.grid,
-            n=self.n,
-        )
 
     def __str__(self) -> str:
         grid = "" if self.grid is None else f" rounded to 1/{self.grid}"

@@ -1,7 +1,6 @@
 import collections.abc
 import typing
 
-from rainproof.plots.curves import decision_curve as decision_curve
 from rainproof.plots.curves import forecast_value as forecast_value
 from rainproof.plots.curves import grid_choice as grid_choice
 from rainproof.plots.curves import profile as profile

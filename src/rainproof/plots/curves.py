@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rainproof.core.arrays import Floats
-from rainproof.core.curve import DecisionCurve
 from rainproof.decisions.policies import GridChoice
 from rainproof.decisions.swaps import RegretCurve
 from rainproof.decisions.tasks import show_threshold
@@ -63,31 +62,6 @@ def regret(
     ax.set_ylim(0, style.HEADROOM * max(ax.dataLim.ymax, style.LEAST))
     ax.set_title("Regret curve" if curve.grid is None else f"Regret curve, rounded to 1/{curve.grid}")
     style.legend(ax, "upper left", ncols=2)
-    return ax
-
-
-def decision_curve(curve: DecisionCurve, ax: Axes | None = None) -> Axes:
-    """Draw a decision curve: the net benefit of acting on the predictions, for each threshold.
-
-    Parameters
-    ----------
-    curve : DecisionCurve
-    ax : matplotlib Axes, optional
-        Where to draw. Default: new axes.
-
-    Returns
-    -------
-    matplotlib Axes
-    """
-    ax = style.as_axes(ax)
-    ax.plot(
-        curve.threshold, curve.best, color=style.GREEN, linestyle=":", linewidth=1.5, label="best swap in hindsight"
-    )
-    ax.plot(curve.threshold, curve.forecast, color=style.BLUE, linewidth=1.5, label="forecast")
-    ax.plot(curve.threshold, curve.always, color=style.ORANGE, linestyle="--", linewidth=1.5, label="always act")
-    ax.axhline(0, color=style.GREY, linestyle="-.", linewidth=1, label="never act")
-    rounded = "" if curve.grid is None else f", rounded to 1/{curve.grid}"
-    style.net_benefit_axes(ax, max(float(curve.best.max()), style.LEAST), f"Decision curve{rounded}")
     return ax
 
 

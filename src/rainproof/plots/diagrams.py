@@ -206,9 +206,10 @@ def net_benefit(found: NetBenefit, ax: Axes | None = None) -> Axes:
         colour, line = _COLOURS[k % len(_COLOURS)], _LINES[k % len(_LINES)]
         ax.fill_between(found.threshold, found.low[k], found.high[k], color=colour, alpha=0.15, linewidth=0)
         ax.plot(found.threshold, found.value[k], color=colour, linestyle=line, linewidth=1.5, label=style.plain(name))
-    style.net_benefit_axes(
-        ax, max(float(found.value.max()), float(found.treat_all.max()), style.LEAST), "Decision curve"
-    )
+    top = max(float(found.value.max()), float(found.treat_all.max()), style.LEAST)
+    ax.set(xlim=(0, 1), ylim=(-0.15 * top, 1.1 * top))  # far below 0 no curve is of interest
+    ax.set(xlabel="threshold", ylabel="net benefit per row", title="Decision curve")
+    style.legend(ax, "upper right")
     return ax
 
 

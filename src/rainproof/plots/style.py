@@ -73,12 +73,6 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def net_benefit_axes(ax: Axes, top: float, title: str) -> None:
-    """Label a decision curve, and limit it: far below 0 no curve is of interest."""
-    ax.set(xlim=(0, 1), ylim=(-0.15 * top, 1.1 * top), xlabel="threshold", ylabel="net benefit per row", title=title)
-    legend(ax, "upper right")
-
-
 Row = tuple[str, float | None, float | None, float | None, str]
 """Its name, a value, the ends of its interval, and the kind of its mark."""
 

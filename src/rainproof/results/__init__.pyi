@@ -23,7 +23,6 @@ from rainproof.assessment.summaries import Reliability as Reliability
 from rainproof.assessment.verdict import Verdict as Verdict
 from rainproof.assessment.words import KeyFigure as KeyFigure
 from rainproof.assessment.words import Statement as Statement
-from rainproof.core.curve import DecisionCurve as DecisionCurve
 from rainproof.core.curve import SwitchCurve as SwitchCurve
 from rainproof.core.door import ThresholdRange as ThresholdRange
 from rainproof.core.result import Interval as Interval
