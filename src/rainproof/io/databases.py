@@ -1,7 +1,11 @@
-"""Tables of databases, which run the statement of `rainproof.io.sql`. A new one is an entry of `SCHEMES`."""
+"""Tables of databases, and frames of Spark, which run the statement of `rainproof.io.sql`.
+
+A new database is an entry of `SCHEMES`.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -10,10 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from rainproof.core.door import no_outcome
 from rainproof.core.segments import as_columns
 from rainproof.errors import InputError, RainproofError
-from rainproof.io.files import as_batch, check_columns, first_line, hide_password, need
+from rainproof.io.files import as_batch, check_columns, first_line, hide_password, need, need_pyarrow
 from rainproof.io.queries import Dialect, find_dialect, statement, table_parts
+from rainproof.io.where import Condition
 
 if TYPE_CHECKING:
     from rainproof.io.reading import ColumnSpec
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
 _FETCHED = 1 << 16  # rows at a time
 _BOOLEAN = 16  # the number of a type in PostgreSQL
 _NUMBERS = {20, 21, 23, 700, 701, 1700}
+_SPARK_NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,45 @@ def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, An
             # DuckDB returns columns many times as fast as rows, but dates in columns have another type.
             numbers = not spec.by and spec.pos_label is None
             return as_columns(cursor.fetchnumpy() if numbers and hasattr(cursor, "fetchnumpy") else cursor)
+
+
+def read_spark(frame: Any, spec: ColumnSpec, m: int) -> dict[str, Any]:
+    """Return the groups of a frame of Spark, made by the same statement, which runs where the rows are."""
+    need_pyarrow()
+    name, view, session = "the frame of pyspark", f"rainproof_{os.urandom(8).hex()}", frame.sparkSession
+    check_columns(name, spec.all_columns(), frame.columns)
+    types = dict(frame.dtypes)
+    _check_spark(spec, types)
+    try:
+        spec = spec if spec.where is None else replace(spec, where=_with_numbers(spec.where, types))
+        frame.createTempView(view)
+        groups = session.sql(statement(view, spec, m, find_dialect("spark"))).toArrow()
+    except RainproofError:
+        raise
+    except Exception as error:
+        raise InputError(f"cannot read {name}: {first_line(error)}") from error
+    finally:
+        session.catalog.dropTempView(view)
+    return as_columns(groups)
+
+
+def _check_spark(spec: ColumnSpec, types: dict[str, str]) -> None:
+    """Refuse columns that are not numbers, of which Spark would convert some."""
+    for column in spec.value_columns():
+        kind, is_outcome = types[column], column == spec.outcome
+        if kind.partition("(")[0] in _SPARK_NUMBERS or (is_outcome and spec.pos_label is not None):
+            continue
+        words = "text" if kind == "string" else f"values of type {kind}"
+        raise no_outcome(column, words) if is_outcome else InputError(f"{column} must hold numbers; it holds {words}")
+
+
+def _with_numbers(where: Condition, types: dict[str, str]) -> Condition:
+    """Write text that doubles are compared with as numbers: only then NaN is left out."""
+    if where.op in ("and", "or"):
+        return replace(where, values=tuple(_with_numbers(part, types) for part in where.values))
+    if types[where.column] not in ("float", "double"):
+        return where
+    return replace(where, values=tuple(float(value) if isinstance(value, str) else value for value in where.values))
 
 
 def table_rows(source: str, columns: list[str] | None) -> Iterator[Any]:

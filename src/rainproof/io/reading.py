@@ -17,8 +17,8 @@ from rainproof.core.door import BaseRate, ColumnNames, plain
 from rainproof.core.sample import Sample, with_rate
 from rainproof.core.segments import OLD_CELL, Segments, from_grouped
 from rainproof.errors import InputError
-from rainproof.io.databases import Table, is_database, read_database
-from rainproof.io.files import need, need_pyarrow
+from rainproof.io.databases import Table, is_database, read_database, read_spark
+from rainproof.io.files import need_pyarrow
 from rainproof.io.queries import find_dialect, statement
 from rainproof.io.where import Condition, columns_of, parse
 
@@ -27,7 +27,7 @@ _Names = str | Sequence[str]
 _View = Literal["top-label", "one-vs-rest"] | None
 _PAIR_GRID = 1 << 10  # the default for two forecasts, of which a row has two cells
 GRID = 1 << 16
-_FRAMES = ("dask", "pyspark", "ibis", "sqlframe", "narwhals")  # packages whose frames are not in this process
+_FRAMES = ("dask", "pyspark")  # packages whose frames are not in this process
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -366,6 +366,8 @@ def scan(
     pair = not isinstance(prob, str) and len(prob) == 2 and not several
     spec = ColumnSpec.from_arguments(prob, outcome, by=by, pair=pair, **how)
     grid = check_grid((_PAIR_GRID if pair else GRID) if grid is None else grid)
+    if _package(source) == "narwhals":
+        source = source.to_native()
     if isinstance(source, list) and len(source) == 1:
         source = source[0]  # the address of a database may be in a list, as the names of files are
     here = several or not spec.is_plain
@@ -484,7 +486,7 @@ def aggregate(source: Any, spec: ColumnSpec, m: int, *, progress: Progress | Non
     Parameters
     ----------
     source : Table, str, or a lazy frame
-        A table of a database or its address, or a frame of PySpark, Dask or another engine that narwhals supports.
+        A table of a database or its address, or a frame of PySpark or Dask.
     spec : ColumnSpec
         The columns.
     m : int
@@ -508,22 +510,13 @@ def aggregate(source: Any, spec: ColumnSpec, m: int, *, progress: Progress | Non
 
         found = read_partitions(source, spec, m)
     else:
-        read = read_database if isinstance(source, Table) or is_database(source) else _read_lazy
-        groups = read(source, spec, m)
+        groups = (read_spark if _package(source) == "pyspark" else read_database)(source, spec, m)
         by = spec.group_columns()
         found = from_grouped(groups, by, spec.names, pos_label=spec.pos_label, forecasts=spec.forecasts)
     if progress is not None:
         rows = found.n if isinstance(found, Sample) else sum(found.counts.values())
         progress(rows, rows)
     return found
-
-
-def _read_lazy(source: Any, spec: ColumnSpec, m: int) -> dict[str, Any]:
-    name = f"frame of {_package(source)}"
-    need("narwhals.stable.v2", f"reading a {name}", "narwhals", "narwhals pyarrow")
-    from rainproof.io.frames import read_frame
-
-    return read_frame(source, spec, m, f"the {name}")
 
 
 def _package(source: object) -> str:
