@@ -12,7 +12,6 @@ import random
 import re
 import shlex
 import sys
-import webbrowser
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -150,8 +149,10 @@ def _finish(
         say_paragraphs([written("Report", path)])
     if arguments.open:
         replace_now()
-    if arguments.open and not webbrowser.open(path.resolve().as_uri()):
-        raise InputError(f"no browser was found to open {path}")
+        import webbrowser
+
+        if not webbrowser.open(path.resolve().as_uri()):
+            raise InputError(f"no browser was found to open {path}")
 
 
 def run_demo(arguments: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ import argparse
 import csv
 import gzip
 import math
+import os
 import re
 import shlex
 import shutil
@@ -73,14 +74,16 @@ def prepared(arguments: argparse.Namespace) -> Iterator[None]:
 def import_lightly() -> None:
     """Keep NumPy, SciPy and PyArrow from importing what no command needs, nearly half the time of a small assessment.
 
-    For a process that is nothing but this command: PyArrow asks once whether there is pandas, to tell its columns from
-    lists, and then takes none any more. SciPy asks NumPy for every name, also those of large modules. One compiled
+    For a process that is nothing but this command. It multiplies no large matrices: threads of OpenBLAS that wait for
+    one take as much of the processor as NumPy's import. PyArrow asks once whether there is pandas, to tell its columns
+    from lists, and then takes none any more. SciPy asks NumPy for every name, also those of large modules. One compiled
     module of `scipy.special` has all the functions that are needed, and `numpy.unique` asks `numpy.ma` whether an array
     is masked, which none is. Whoever asks these two for anything else gets the whole module.
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
     def find_spec(name: str, *_: object) -> None:
-        if name in ("pandas", "cloudpickle"):
+        if name in ("pandas", "cloudpickle", "cython"):
             raise ModuleNotFoundError(name)
 
     finder: Any = SimpleNamespace(find_spec=find_spec)
@@ -90,10 +93,10 @@ def import_lightly() -> None:
 
         pa.array([])
         _compute_lightly(pa)
-    sys.meta_path.remove(finder)
     import numpy as np
     import scipy
 
+    sys.meta_path.remove(finder)
     vars(np).update(dict.fromkeys(("f2py", "testing")))  # an import of one of them replaces it
     if "numpy.ma" not in sys.modules:
         vars(np)["ma"] = _stand_in(
@@ -110,7 +113,7 @@ def import_lightly() -> None:
 
 
 def _compute_lightly(pa: ModuleType) -> None:
-    """Let arrays of PyArrow be cast and taken from without `pyarrow.compute`, which writes 300 functions at import."""
+    """Let columns of PyArrow be read without `pyarrow.compute`, which writes 300 functions at import."""
     compiled = import_module("pyarrow._compute")
 
     def cast(array: Any, target_type: Any = None, safe: bool | None = None, options: Any = None, **_: Any) -> Any:
@@ -120,7 +123,14 @@ def _compute_lightly(pa: ModuleType) -> None:
     def take(array: Any, indices: Any, **_: Any) -> Any:
         return compiled.call_function("take", [array, indices], compiled.TakeOptions())
 
-    quick = {**vars(compiled), "cast": cast, "take": take}
+    def is_in(array: Any, value_set: Any) -> Any:
+        return compiled.call_function("is_in", [array], compiled.SetLookupOptions(value_set=value_set))
+
+    def plain(name: str) -> Callable[..., Any]:
+        return lambda *values: compiled.call_function(name, list(values))
+
+    quick = {**vars(compiled), "cast": cast, "take": take, "is_in": is_in}
+    quick |= {name: plain(name) for name in ("drop_null", "if_else", "utf8_trim_whitespace")}
     sys.modules.setdefault("pyarrow.compute", _stand_in("pyarrow.compute", quick.__getitem__))
 
 
