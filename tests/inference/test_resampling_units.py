@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import rainproof
 from rainproof.core.sample import as_sample
-from rainproof.inference._draws import binomials, multinomial, repeats, tosses
+from rainproof.inference._draws import binomials, binomials_along, multinomial, repeats, tosses
 from rainproof.inference.resampling import Draw, _UnevenResampler, as_resampler, coins, whole
 
 
@@ -212,15 +212,30 @@ def test_any_sample_can_be_redrawn(sample, m):
 @pytest.mark.parametrize("n", [1, 7, 19, 40, 1500, 10**6])
 @pytest.mark.parametrize("p", [1e-12, 1e-4, 0.02, 0.3, 0.5, 0.7, 0.99, 1 - 1e-9])
 def test_binomial_numbers_follow_their_law(n, p):
+    size = 20_000
+    source = np.random.default_rng(n).bit_generator
+    check_binomial(binomials(source.capsule, np.full(size, n), np.full(size, p), 1)[0], n, p)
+
+
+def check_binomial(drawn, n, p):
     """The largest gap between the distribution functions, which Massart bounds for any law."""
     from scipy.stats import binom
 
-    size = 20_000
-    capsule = np.random.default_rng(n).bit_generator
-    drawn = binomials(capsule.capsule, np.full(size, n), np.full(size, p), 1)[0]
     at = np.unique(drawn)
-    below = np.searchsorted(np.sort(drawn), at, "right") / size
-    assert np.abs(below - binom.cdf(at, n, p)).max() < np.sqrt(np.log(2 / 1e-6) / (2 * size))
+    below = np.searchsorted(np.sort(drawn), at, "right") / len(drawn)
+    assert np.abs(below - binom.cdf(at, n, p)).max() < np.sqrt(np.log(2 / 1e-6) / (2 * len(drawn)))
+
+
+@pytest.mark.parametrize("n", [1, 19, 1500])
+def test_binomial_numbers_of_several_chances_differ_by_the_tosses_between(n):
+    """Each row has its own law; the heads that are won or lost from one row to the next have one too."""
+    chances, size = np.array([0.3, 0.3, 0.31, 0.9, 0.2, 0.0, 1.0, 0.999]), 20_000
+    source = np.random.default_rng(n).bit_generator
+    drawn = binomials_along(source.capsule, np.full(size, n), np.repeat(chances[:, None], size, axis=1))
+    for row, chance in zip(drawn, chances, strict=True):
+        check_binomial(row, n, chance)
+    for change, moved in zip(np.diff(drawn, axis=0), np.diff(chances), strict=True):
+        check_binomial(change * (1 if moved > 0 else -1), n, abs(moved))
 
 
 def test_binomial_numbers_at_the_ends():

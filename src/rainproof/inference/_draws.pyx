@@ -241,9 +241,12 @@ cdef double tail(double k) noexcept nogil:
 
 cdef double inverted(bitgen_t* source, double n, double p) noexcept nogil:
     """Binomial variable by inversion from 0 on: for few expected heads."""
-    cdef double first = exp(n * log1p(-p)), odds = p / (1 - p), chance, u, k
+    cdef double odds = p / (1 - p), chance, u, k
     while True:
-        u, chance, k = source.next_double(source.state), first, 0.0
+        u, k = source.next_double(source.state), 0.0
+        if u <= 1 - n * p:  # which is less than the chance of no head, and known sooner
+            return k
+        chance = exp(n * log1p(-p))
         while u > chance and k < n:
             u -= chance
             k += 1
@@ -297,8 +300,10 @@ cdef void binomial(bitgen_t* source, int64_t n, double p, int64_t* out, Py_ssize
     """Write `times` binomial variables, `step` apart."""
     cdef double small = min(p, 1 - p), k
     cdef bint sure = n <= 0 or small <= 0, few = n * small < 10
-    cdef Law law = btrs(<double>n, small)
+    cdef Law law
     cdef Py_ssize_t i
+    if not (sure or few):
+        law = btrs(<double>n, small)
     for i in range(times):
         if sure:
             out[i * step] = n if p >= 1 and n > 0 else 0
@@ -316,6 +321,33 @@ def binomials(capsule, const int64_t[::1] count, const double[::1] chance, Py_ss
     with nogil:
         for r in range(size):
             binomial(source, count[r], chance[r], &out[0, r], times, size)
+    return result
+
+
+def binomials_along(capsule, const int64_t[::1] count, const double[:, ::1] chance):
+    """Number of heads in repeated tosses of each coin, one row for each row of its chances.
+
+    From one row to the next only those tosses change that must: close chances give close numbers.
+    """
+    cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
+    cdef Py_ssize_t rows = chance.shape[0], size = count.shape[0], i, r
+    cdef int64_t heads, changed
+    cdef double before, now
+    result = np.empty((rows, size), np.int64)
+    cdef int64_t[:, ::1] out = result
+    with nogil:
+        for r in range(size):
+            heads, before = 0, 0.0
+            for i in range(rows):
+                now = chance[i, r]
+                if now > before:
+                    binomial(source, count[r] - heads, (now - before) / (1 - before), &changed, 1, 1)
+                    heads += changed
+                elif now < before:
+                    binomial(source, heads, (before - now) / before, &changed, 1, 1)
+                    heads -= changed
+                before = now
+                out[i, r] = heads
     return result
 
 

@@ -15,7 +15,7 @@ from rainproof.core.arrays import Floats, Ints, run_in_threads
 from rainproof.core.cells import CellTable, mean_prediction
 from rainproof.core.sample import REFUSED, Sample, with_rate
 from rainproof.errors import InputError
-from rainproof.inference._draws import added_up, binomials, compared, multinomial, repeats, tosses
+from rainproof.inference._draws import added_up, binomials, binomials_along, compared, multinomial, repeats, tosses
 from rainproof.inference._soft_sums import run_sums
 from rainproof.inference.options import BLOCK, Progress, Rng, spawned
 
@@ -216,6 +216,7 @@ class Resampler:
         `rates` has the event probabilities of each. Close probabilities give close outcomes. Two rows of a cluster
         share one random number with the probability `correlation`.
         """
+        chance = np.array(rates)
         bar, ends = whole(rates), whole([reduce(np.minimum, rates), reduce(np.maximum, rates)])
         member = None if self.group is None else np.empty(self.units, np.int64)  # a row of each cluster
         if member is not None:
@@ -224,7 +225,8 @@ class Resampler:
 
         def draw(rng: Rng, repeated: NDArray[Any]) -> list[Draw]:
             if self.single is None and int(repeated.sum()) > _EXPANDED * len(repeated):
-                return _alike(rng, rates, lambda rate: self._binomial(rng, repeated, rate))
+                events = binomials_along(rng.bit_generator.capsule, repeated, chance)
+                return [Draw(self._pooled(repeated), self._pooled(events))]
             clusters: tuple[Any, ...] = ()
             if member is not None:
                 last = np.cumsum(repeated[member], dtype=np.int64)
@@ -239,11 +241,6 @@ class Resampler:
             return [Draw(self._pooled(repeated), self._pooled(events), row, outcome)]
 
         return draw
-
-    def _binomial(self, rng: Rng, repeated: NDArray[Any], rate: Floats) -> Draw:
-        """Draw the events of repeated predictions as one number for each atom."""
-        events = binomials(rng.bit_generator.capsule, repeated, rate, 1)
-        return Draw(self._pooled(repeated), self._pooled(events))
 
     def resample(self, rng: Rng) -> Draw:
         """Draw rows (or whole clusters) with replacement, as many as there are: the bootstrap."""
