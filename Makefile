@@ -142,14 +142,15 @@ $(VENV)/.files: pyproject.toml | $(VENV)/.builder
 
 $(VENV)/.packages: pyproject.toml tests/requirements.txt .github/requirements.txt | $(VENV)/.builder
 	@$(BIN)/python tools/requirements.py test > $(VENV)/packages.txt
-	$(PIP) install --quiet --upgrade pip
 	$(PIP) install --quiet --no-compile -r $(VENV)/packages.txt -r tests/requirements.txt -r .github/requirements.txt
 	@touch $@
 
-# What compiles the kernels, beside the packages that they need: NumPy is fetched once.
+# What compiles the kernels, beside the packages that they need: NumPy is fetched once. The pip that is there puts pip into
+# the environment with them; Python's own way is slower by five seconds, and left for a Python without pip.
 $(VENV)/.builder: pyproject.toml | $(VENV)/.made
-	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("$<", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/builder.txt
-	$(PIP) install --quiet --no-compile -r $(VENV)/builder.txt ninja
+	@$(BIN)/python -c 'import tomllib; print("ninja", "pip", *tomllib.load(open("$<", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/builder.txt
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet --no-compile -r $(VENV)/builder.txt 2>/dev/null || \
+		{ $(PYTHON) -m venv $(VENV) && $(PIP) install --quiet --no-compile -r $(VENV)/builder.txt; }
 	@touch $@
 
 $(VENV)/.benched: $(VENV)/.tested benchmarks/requirements.txt
@@ -171,7 +172,7 @@ $(VENV)/.system: | $(VENV)/.made
 	fi
 	@touch $@
 
-$(VENV)/.papered: $(SOURCES) | $(VENV)/.made
+$(VENV)/.papered: $(SOURCES) | $(VENV)/.builder
 	$(BIN)/python -m pip install --quiet '.[paper]'
 	@touch $@ $(VENV)/.installed
 
@@ -181,8 +182,6 @@ $(VENV)/.made:
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
 		{ echo "rainproof compiles a few kernels and found no C compiler: install gcc or clang (Debian: apt install gcc python3-dev; macOS: xcode-select --install)" >&2; exit 1; }
 	$(PYTHON) -m venv --without-pip $(VENV)
-	@$(PYTHON) -m pip --python $(BIN)/python install --quiet --no-compile pip 2>/dev/null || \
-		$(PYTHON) -m venv $(VENV)  # slower by five seconds, for a Python without pip
 	@touch $@
 
 clean:
