@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.assessment.advice import thresholds
 from rainproof.assessment.calibration import grouped_test, how_calibrated
-from rainproof.assessment.classes import STEPS, ClassAssessment, compute_classes
+from rainproof.assessment.classes import STEPS, compute_classes
 from rainproof.assessment.clinical import is_reversed
 from rainproof.assessment.costs import Rule, TaskResult
 from rainproof.assessment.evidence import RARE, Crossed, Evidence, gain_by_recalibration, skill
@@ -21,7 +22,7 @@ from rainproof.assessment.result import BAND_DRAWS, Assessment
 from rainproof.assessment.segments import judge_segments
 from rainproof.assessment.summaries import GRIDS, DataSummary, shown_grid
 from rainproof.core.arrays import Floats
-from rainproof.core.classes import ClassSample, as_classes
+from rainproof.core.classes import as_classes
 from rainproof.core.door import BaseRate, ThresholdRange, check_capacity, check_range
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
@@ -377,32 +378,34 @@ def assess(
     if not isinstance(y_true, Sample | Segments):
         columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by, "labels": labels}
         several = as_classes(y_true, y_prob, **columns, base_rate=base_rate)
+    run: partial[Any]
     if several is not None:
         if capacity is not None:
             raise InputError("capacity is for one event: assess the sample of one class with it")
-        if check_range(threshold_range) is not None:
-            raise InputError("threshold_range is for one event: not for several classes")
-        if max_weight is not None:
-            raise InputError("max_weight is for one event: not for several classes")
+        for name, given in {"threshold_range": check_range(threshold_range), "max_weight": max_weight}.items():
+            if given is not None:
+                raise InputError(f"{name} is for one event: not for several classes")
         if measures is not None:
-            raise InputError(
-                "measures are for one event: rainproof.measures.measure_classes has those of several classes"
-            )
-        return cast(
-            "Assessment",
-            _assess_classes(several, task, confidence_level, tolerance, generator, seed, n_resamples, progress),
-        )
-    if labels is not None:
-        y_true, y_prob, sample_weight = Sample(y_true, y_prob, sample_weight=sample_weight, labels=labels), None, None  # type: ignore[arg-type]
-    about = (measures, capacity, threshold_range, max_weight)
-    options = check_options(task, confidence_level, tolerance, n_resamples, *about)
-    sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups, task, base_rate)
-    sample = compressed_if_many(sample)
+            has = "rainproof.measures.measure_classes has those of several classes"
+            raise InputError(f"measures are for one event: {has}")
+        if not isinstance(cast("Any", task), ClassTask | None):
+            raise InputError(f"task must have a payoff for each of {len(several)} classes; it is {task!r}")
+        options = check_options(None, confidence_level, tolerance, n_resamples, [])
+        options = {name: options[name] for name in ("confidence_level", "tolerance", "n_resamples")} | {"task": task}
+        run = partial(compute_classes, several, generator, counter(progress, STEPS))
+    else:
+        if labels is not None:
+            y_true = Sample(y_true, y_prob, sample_weight=sample_weight, labels=labels)  # type: ignore[arg-type]
+            y_prob = sample_weight = None
+        about = (measures, capacity, threshold_range, max_weight)
+        options = check_options(task, confidence_level, tolerance, n_resamples, *about)
+        sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups, task, base_rate)
+        run = partial(compute, compressed_if_many(sample), segments, generator, counter(progress, steps(segments)))
     with collect_warnings() as notes:
-        found = compute(sample, segments, generator, counter(progress, steps(segments)), seed=seed, **options)
+        found = run(seed=seed, **options)
     for note in notes.values():
         warnings.warn(note, stacklevel=2)
-    return replace(found, warnings=tuple(notes))
+    return cast("Assessment", replace(found, warnings=tuple(notes)))
 
 
 def _chosen(sample: Sample, task: DecisionTask | None) -> bool:
@@ -427,29 +430,6 @@ def _chosen(sample: Sample, task: DecisionTask | None) -> bool:
         or apart(sample.mean_prediction, _OTHER_PREDICTIONS)
         or (len(own) == 1 and apart(own[0], _OTHER_COSTS))
     )
-
-
-def _assess_classes(
-    sample: ClassSample,
-    task: Any,
-    confidence_level: float,
-    tolerance: float,
-    rng: np.random.Generator,
-    seed: int | None,
-    n_resamples: int,
-    progress: Progress | None,
-) -> ClassAssessment:
-    """Assess a forecast for several classes."""
-    if task is not None and not isinstance(task, ClassTask):
-        raise InputError(f"task must have a payoff for each of {len(sample)} classes; it is {task!r}")
-    options = check_options(None, confidence_level, tolerance, n_resamples, [])
-    options = {name: options[name] for name in ("confidence_level", "tolerance", "n_resamples")}
-    with collect_warnings() as notes:
-        step = counter(progress, STEPS)
-        found = compute_classes(sample, rng, step, task=task, seed=seed, **options)
-    for note in notes.values():
-        warnings.warn(note, stacklevel=3)
-    return replace(found, warnings=tuple(notes))
 
 
 def read(

@@ -461,14 +461,11 @@ def _headline(a: ClassAssessment) -> str:
     if grade == "use" and not a.rejected:
         return f"Use them. {rows(a.n)} show no clear sign of miscalibration in any of {len(a.classes)} classes."
     if grade == "use":
-        return f"Use them. {_off(a)}, but correcting that {_rather(a)}."
+        rather = "does not lower your cost" if a._costs_more else "gains next to nothing"
+        return f"Use them. {_off(a)}, but correcting that {rather}."
     if a.rejected:
         return f"{_off(a)}, but {_drawn(a)} are too few to find a correction that helps."
     return f"Too few {_unit(a)} to be sure ({a.groups or a.n:,}): no class is clearly off, and no skill is shown."
-
-
-def _rather(a: ClassAssessment) -> str:
-    return "does not lower your cost" if a._costs_more else "gains next to nothing"
 
 
 def _unit(a: ClassAssessment) -> str:
@@ -481,7 +478,6 @@ def _drawn(a: ClassAssessment) -> str:
 
 def _reason(a: ClassAssessment, rule: Rule | None) -> str:
     """The money, if there are costs; else the size of the effect in one number."""
-    level = percent(a.confidence_level)
     if a.skill is None:
         return f"All outcomes on {these_rows(a.n)} are the same."
     if a.task is not None and rule is not None and rule in a.task.costs:
@@ -494,14 +490,12 @@ def _reason(a: ClassAssessment, rule: Rule | None) -> str:
         if a.guarantee.bound >= 1:
             return f"{_drawn(a)} guarantee nothing: the expected loss may be all that is at stake."
         most = f"at most {at_most(a.guarantee.bound)} of what is at stake in any decision about one class"
-        return f"Acting on them loses {most} ({level} confidence)."
+        return f"Acting on them loses {most} ({percent(a.confidence_level)} confidence)."
     if a.grade == "avoid" and a.constant:
         return "A constant says nothing about a single case that the class frequencies do not say."
     if a.grade == "avoid":
-        most = f"at most {words.share(max(a.skill.high, 0.0))} of what perfect foresight would gain over no forecast"
-        return f"Recalibrated by the maps tried, they gain {most} (upper end of a {level} interval)."
-    number = f"skill {a.skill.value:.2f} ({words.skill_span(a.skill)}); 1 is perfect, 0 is none."
-    return f"S{number[1:]}" if a.skill.low > 0 else f"It is not clear whether they gain over no forecast: {number}"
+        return words.little_skill(a.skill)
+    return words.skill_found(a.skill)
 
 
 def _swaps(a: ClassAssessment, task: ClassTaskResult, rule: Rule) -> str:

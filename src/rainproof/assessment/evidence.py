@@ -68,11 +68,7 @@ def skill(
         value = float(share @ (stake * (rows.event - threshold) * taken)) / best
         each = [(stake * (y - threshold) * taken - value * foresight[y]) / best for y in (0, 1)]
     relative, ends = rows.of_outcomes(each[0] / stake, each[1] / stake)
-    influence, unseen = relative * stake, (ends[0] * rows.size(stake), ends[1] * rows.size(stake))
-    for outcome in (False, True):  # deviations from the mean of few rows are too small
-        some = rows.event == outcome
-        mean, n = float(share[some] @ influence[some] / share[some].sum()), max(rows.effective(outcome), 2.0)
-        influence[some] = mean + (influence[some] - mean) * math.sqrt(n / (n - 1))
+    influence, unseen = rows.inflated_by_outcome(relative * stake), tuple(end * rows.size(stake) for end in ends)
     varies = bool(np.ptp(stake))
     return rows.interval(value, influence, unseen, confidence_level, symmetric=varies).within(-math.inf, 1.0)
 

@@ -283,7 +283,8 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
         return f"Do without them. They say {said} for every case; it happens in {happened}."
     if e.grade == "avoid":
         if task is not None and len(task.task.thresholds) == 1:
-            return f"You can do without them: at your threshold ({_threshold(task)}) they gain next to nothing."
+            at = share(task.task.thresholds[0])
+            return f"You can do without them: at your threshold ({at}) they gain next to nothing."
         if task is not None and isinstance(task.task, CaseTask):
             return "You can do without them: at the threshold of each case they gain next to nothing."
         if e.within is not None:
@@ -308,10 +309,6 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
     return f"Too few {_rarer(e)[1]} to be sure ({e.events:,} in {draws(e)}). {seen}"
 
 
-def _threshold(task: TaskResult) -> str:
-    return share(task.task.thresholds[0])
-
-
 def _rarer(e: Evidence) -> tuple[str, str]:
     """What rows with the rarer outcome are called, one and many."""
     if e.calibration.event_rate < 0.5:
@@ -331,7 +328,6 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     if task is not None and rule is not None and rule in task.costs:
         doing = {one: _doing(task, one) for one in DOING}
         return your_cost(task.costs, task.saved, rule, task.simplest, doing) + _cutoff(task)
-    level = percent(e.confidence_level)
     if e.grade == "recalibrate" and e.gain is not None:
         gain = e.gain.share
         example = "" if _one_threshold(e) or gain.low <= 0 else f" (such as: act from {share(e.gain.threshold)} on)"
@@ -341,10 +337,21 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     if e.grade == "avoid":
         if e.constant:
             return "A constant says nothing about a single case that the event rate does not say."
-        most = f"at most {share(max(e.skill.high, 0.0))} of what perfect foresight would gain over no forecast"
-        return f"Recalibrated by the maps tried, they gain {most} (upper end of a {level} interval)."
-    number = f"skill {e.skill.value:.2f} ({skill_span(e.skill)}); 1 is perfect, 0 is none."
-    return f"S{number[1:]}" if e.useful else f"It is not clear whether they gain over no forecast: {number}"
+        return little_skill(e.skill)
+    return skill_found(e.skill)
+
+
+def little_skill(skill: Interval) -> str:
+    """How little the recalibrated forecast gains."""
+    most = f"at most {share(max(skill.high, 0.0))} of what perfect foresight would gain over no forecast"
+    level = percent(skill.confidence_level)
+    return f"Recalibrated by the maps tried, they gain {most} (upper end of a {level} interval)."
+
+
+def skill_found(skill: Interval) -> str:
+    """The skill, and whether it is shown."""
+    number = f"skill {skill.value:.2f} ({skill_span(skill)}); 1 is perfect, 0 is none."
+    return f"S{number[1:]}" if skill.low > 0 else f"It is not clear whether they gain over no forecast: {number}"
 
 
 def gains(gain: Interval) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from rainproof.core._regret import limits
 from rainproof.core.arrays import Floats, Frozen
 from rainproof.core.cells import CellTable, split, sum_on_grid
-from rainproof.core.curve import RoundedSample, SwapCurve, corners, cut, envelope, isotonic
+from rainproof.core.curve import RoundedSample, SwapCurve, SwitchCurve, corners, cut, envelope, isotonic
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import ThresholdRange
 from rainproof.core.sample import Sample
@@ -267,6 +267,12 @@ def charge_rate(n: float, effective_n: float, tilt: float) -> tuple[float, bool]
         x = tilt / n
         return float(log_cosh(x)) / x, False
     return tilt / 2, True  # ln cosh x <= min(x^2 / 2, x)
+
+
+def charged_switch(curve: SwitchCurve, n: float, effective_n: float, tilt: float) -> float:
+    """The largest loss by a switch, with the charge for chance."""
+    rate, by_square = charge_rate(n, effective_n, tilt)
+    return 2 * curve.chord(rate, by_square=by_square).value
 
 
 def log_cosh(x: ArrayLike) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from rainproof.core.text import KEEPS_RANKING, at_most, if_drawn, percent
 from rainproof.errors import InputError
 from rainproof.inference import bounds
 from rainproof.inference.options import check_share
-from rainproof.inference.proofs import at_least
+from rainproof.inference.proofs import at_least, bets_on
 
 
 class ClassGuarantee(Result):
@@ -150,12 +151,7 @@ def harm_bound(sample: ClassSample, new: Floats, delta: float) -> tuple[float, f
     def charges() -> Iterator[Callable[[float], float]]:
         for curve in switch_curves(sample, new):
             losses.append(curve.chord().loss)
-
-            def charged(tilt: float, curve: SwitchCurve = curve) -> float:
-                rate, by_square = bounds.charge_rate(draws, effective_n, tilt)
-                return 2 * curve.chord(rate, by_square=by_square).value
-
-            yield charged
+            yield partial(bounds.charged_switch, curve, draws, effective_n)
 
     return _of_all(charges(), sample, delta), max(losses)
 
@@ -177,7 +173,5 @@ def mean_at_least(gain: Floats, sample: ClassSample, delta: float) -> float:
         mass = total
     some = mass > 0
     gain, stake = gain[some], mass[some] / mass.max()
-    least = np.sqrt(2 * np.log(1 / delta) / len(gain))
-    bets = 2.0 ** -np.arange(1.0, 21.0)
-    bets = bets[: max(1, int(np.sum(bets >= least)))]
-    return at_least([[(stake, np.ones(len(gain)), gain[None], np.ones((1, len(gain))), 0.0)]], delta, bets)
+    wager = stake, np.ones(len(gain)), gain[None], np.ones((1, len(gain))), 0.0
+    return at_least([[wager]], delta, bets_on(len(gain), delta))

@@ -123,6 +123,15 @@ class Influence:
         left = squares - 2 * cubes + squares**2
         return second * squares / left if left > 1e-12 * squares else math.inf
 
+    def inflated_by_outcome(self, influence: Floats) -> Floats:
+        """What rows add, with deviations from the mean of each outcome as large as those of more rows would be."""
+        found = influence.copy()
+        for outcome in (False, True):
+            some = self.event == outcome
+            mean = float(self.share[some] @ influence[some] / self.share[some].sum())
+            found[some] = mean + (influence[some] - mean) * math.sqrt(_few(self.effective(outcome)))
+        return found
+
     def moments(self, influence: Floats, unseen: tuple[float, ...] = ()) -> tuple[float, float]:
         """The variance and third moment of an estimate, from what each row adds to it (of mean about 0).
 
@@ -244,10 +253,7 @@ def brier(rows: Influence, confidence_level: float) -> tuple[Interval, Interval 
         for y in (0, 1)
     ]
     influence, unseen = rows.of_outcomes(*both)
-    for outcome in (False, True):
-        some = rows.event == outcome
-        mean = float(rows.share[some] @ influence[some] / rows.share[some].sum())
-        influence[some] = mean + (influence[some] - mean) * math.sqrt(_few(rows.effective(outcome)))
+    influence = rows.inflated_by_outcome(influence)
     skill = rows.interval(1 - score.value / spread, influence, unseen, confidence_level, symmetric=True)
     return score, skill.within(-math.inf, 1.0)
 

@@ -42,24 +42,15 @@ Draws = Callable[..., Floats]
 """A function that calls another for each draw: one row for each call."""
 
 
-def _percentile(_: Sample, atoms: Resampler, statistic: Statistic, __: Rng, draw: Draws) -> tuple[float, Ends]:
-    """The quantiles of the bootstrap."""
-    estimate, draws = _bootstrap(atoms, statistic, draw)
-    return 2 * estimate - float(draws.mean()), partial(percentile_ends, draws)
-
-
-def _basic(_: Sample, atoms: Resampler, statistic: Statistic, __: Rng, draw: Draws) -> tuple[float, Ends]:
-    """The basic (reflected) bootstrap."""
-    estimate, draws = _bootstrap(atoms, statistic, draw)
-    return 2 * estimate - float(draws.mean()), partial(basic_ends, estimate, draws, 1.0)
-
-
-def _bootstrap(atoms: Resampler, statistic: Statistic, draw: Draws) -> tuple[float, Floats]:
-    """Draw rows (or clusters) with replacement; return the estimate, and the values of the draws, increasing."""
+def _bootstrap(
+    method: str, _: Sample, atoms: Resampler, statistic: Statistic, __: Rng, draw: Draws
+) -> tuple[float, Ends]:
+    """Draw rows (or clusters) with replacement: the quantiles, or those reflected at the estimate ("basic")."""
     evaluate = statistic.on(atoms)
-    one = bootstrapped(evaluate, atoms)
-    draws = draw(lambda stream: [one(stream)])
-    return evaluate(atoms.observed()), np.sort(draws[:, 0])
+    one, estimate = bootstrapped(evaluate, atoms), evaluate(atoms.observed())
+    draws = np.sort(draw(lambda stream: [one(stream)])[:, 0])
+    ends = partial(basic_ends, estimate, draws, 1.0) if method == "basic" else partial(percentile_ends, draws)
+    return 2 * estimate - float(draws.mean()), ends
 
 
 def percentile_ends(draws: Floats, confidence_level: float) -> tuple[float, float]:
@@ -123,7 +114,10 @@ def no_ends(_: float) -> tuple[float, float]:
     return -math.inf, math.inf
 
 
-METHODS = {"inversion": _inversion, "percentile": _percentile, "basic": _basic}
+METHODS: dict[str, Callable[..., tuple[float, Ends]]] = {
+    "inversion": _inversion,
+    **{method: partial(_bootstrap, method) for method in ("percentile", "basic")},
+}
 """How each method makes of draws the estimate without the part that chance adds, and the ends of an interval."""
 
 

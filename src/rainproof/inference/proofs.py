@@ -275,16 +275,21 @@ def at_least(chains: Sequence[Sequence[Wager]], delta: float, bets: Floats) -> f
     return bisected(lambda share: excess(share) > 0, most, 0.0, _HALVINGS)
 
 
-def _costs(rows: _Rows, delta: float) -> tuple[Floats, float]:
-    """The bets, as shares of the stake, and what a proof costs a choice: its gain, less this over the bet.
+def bets_on(draws: int, delta: float) -> Floats:
+    """The bets on so many draws, as shares of the stake.
 
-    Bets are at most 1/2, so that no factor is negative, and not below what can be best for so many draws. They depend
+    They are at most 1/2, so that no factor is negative, and not below what can be best for so many draws. They depend
     on nothing but their number.
     """
-    sample, bets = rows.sample, 2.0 ** -np.arange(1.0, 21.0)
-    least = math.sqrt(2 * math.log(1 / delta) / max(sample.n_draws, 1))
+    bets, least = 2.0 ** -np.arange(1.0, 21.0), math.sqrt(2 * math.log(1 / delta) / max(draws, 1))
+    return bets[: max(1, int(np.sum(bets >= least)))]
+
+
+def _costs(rows: _Rows, delta: float) -> tuple[Floats, float]:
+    """The bets, and what a proof costs a choice: its gain, less this over the bet."""
+    sample = rows.sample
     size = 1.0 if not sample.n else sample.n_draws if rows.stated else min(sample.effective_n, sample.n_draws)
-    return bets[: max(1, int(np.sum(bets >= least)))], math.log(1 / delta) / size
+    return bets_on(sample.n_draws, delta), math.log(1 / delta) / size
 
 
 _FINEST = 1 << 16  # of which all thresholds are multiples

@@ -293,7 +293,6 @@ def harm_bound(
     def charged_loss(tilt: float) -> float:
         if classes is not None:
             return 2 * curve.chord(classes.charge(tilt)).value
-        rate, by_square = bounds.charge_rate(draws, effective_n, tilt)
-        return 2 * curve.chord(rate, by_square=by_square).value
+        return bounds.charged_switch(curve, draws, effective_n, tilt)
 
     return bounds.at_most(charged_loss, draws, effective_n, delta, anytime=anytime, classes=classes)

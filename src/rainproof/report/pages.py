@@ -49,7 +49,7 @@ _GAIN_LINES = (("none", "no forecast"), ("perfect", "perfect"), ("band", "chance
 def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) -> dict[str, str]:
     """Return what goes into the places of article.html and overview.html."""
     found, name, m_star = a.verdict, a.name or "The forecast", a.profile.m_star
-    icon, badge = _badge(a)
+    icon, verdict = ("!", "Check the event") if a.evidence.is_reversed else badge(a.verdict)
     said = {about: [s.text for s in found.sentences if s.about == about] for about in ("segments", "note")}
     asides = "".join(f"<p>{escape(text)}</p>" for about in said for text in said[about])
     line = " ".join(said["segments"])
@@ -59,7 +59,7 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "heading": "" if alone else f'<h2 class="model">{escape(name)}</h2>',
         "grade": found.grade,
         "icon": icon,
-        "badge": escape(badge),
+        "badge": escape(verdict),
         "headline": escape(found.headline),
         "reason": escape(found.reason),
         "next_step": escape(found.next_step),
@@ -92,15 +92,8 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
     }
 
 
-def _badge(a: Assessment) -> tuple[str, str]:
-    """The symbol and the word for the verdict, which say no more than its next step."""
-    if a.evidence.is_reversed:
-        return "!", "Check the event"
-    return badge(a.verdict)
-
-
 def badge(verdict: Verdict) -> tuple[str, str]:
-    """The same, whatever the event."""
+    """The symbol and the word for the verdict, which say no more than its next step."""
     if verdict.grade == "recalibrate" and verdict.rule is not Rule.RECALIBRATED:
         return "!", "Miscalibrated"
     return _GRADES[verdict.grade]
