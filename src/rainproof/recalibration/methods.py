@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -123,38 +122,30 @@ def _newton(x: Floats, weight: Floats, centre: Floats, beta: Floats, prior: floa
     return beta
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Lines:
-    """Straight lines between points, and level beyond them."""
-
-    at: Floats
-    value: Floats
-
-    def apply(self, prob: Floats) -> Floats:
-        return np.interp(prob, self.at, self.value)
-
-    def pieces(self) -> PiecewiseMap:
-        start, end = np.append(self.value[:1], self.value), np.append(self.value, self.value[-1:])
-        return PiecewiseMap.from_ends(np.concatenate([[0.0], self.at, [1.0]]), start, end)
+Shape = tuple[Floats, Floats]
+"""Places in increasing order, and values: straight lines between as many values, level beyond them; or steps, if there
+is one value more: the first below the first place, the next from there on, and so on."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Steps:
-    """One value below the first cut, the next from there on, and so on."""
-
-    cuts: Floats
-    value: Floats
-
-    def apply(self, prob: Floats) -> Floats:
-        """Return the values at predictions in increasing order."""
-        ends = np.concatenate([[0], prob.searchsorted(self.cuts), [len(prob)]])
-        return np.repeat(self.value, ends[1:] - ends[:-1])
-
-    def pieces(self) -> PiecewiseMap:
-        return PiecewiseMap.steps(self.cuts, self.value)
+def _values(shape: Shape, prob: Floats) -> Floats:
+    """Return the values at predictions in increasing order."""
+    at, value = shape
+    if len(value) == len(at):
+        return np.interp(prob, at, value)
+    ends = np.concatenate([[0], prob.searchsorted(at), [len(prob)]])
+    return np.repeat(value, ends[1:] - ends[:-1])
 
 
-def _isotonic(table: DistinctTable) -> _Lines:
+def _pieces(shape: Shape) -> PiecewiseMap:
+    """Draw it as a map."""
+    at, value = shape
+    if len(value) > len(at):
+        return PiecewiseMap.steps(at, value)
+    start, end = np.append(value[:1], value), np.append(value, value[-1:])
+    return PiecewiseMap.from_ends(np.concatenate([[0.0], at, [1.0]]), start, end)
+
+
+def _isotonic(table: DistinctTable) -> Shape:
     """Isotonic regression, with straight lines between the mean predictions of its blocks: no ties where it rises."""
     size, negative, positive = pool_violators(table.negative, table.positive)
     first = np.concatenate([[0], np.cumsum(size)[:-1]])
@@ -164,10 +155,10 @@ def _isotonic(table: DistinctTable) -> _Lines:
     # Blocks without events, or of events alone, exist only at the ends; half a row keeps their values off 0 and 1.
     low, high = 0.5 / (total[0] + 1), 1 - 0.5 / (total[-1] + 1)
     inner = value[(value > 0) & (value < 1)]
-    return _Lines(centre, np.clip(value, min(low, inner.min(initial=low)), max(high, inner.max(initial=high))))
+    return centre, np.clip(value, min(low, inner.min(initial=low)), max(high, inner.max(initial=high)))
 
 
-def _bins(table: DistinctTable, n_bins: int) -> _Steps:
+def _bins(table: DistinctTable, n_bins: int) -> Shape:
     """The event rate in bins of equal weight, with one row of the overall rate added to each."""
     total = table.negative + table.positive
     middle = np.cumsum(total) - total / 2
@@ -175,27 +166,26 @@ def _bins(table: DistinctTable, n_bins: int) -> _Steps:
     first = first[first < len(total)]
     positive, weight = np.add.reduceat(table.positive, first), np.add.reduceat(total, first)
     cuts = (table.prob[first[1:] - 1] + table.prob[first[1:]]) / 2
-    return _Steps(cuts, (positive + _rate(table)) / (weight + 1))
+    return cuts, (positive + _rate(table)) / (weight + 1)
 
 
-_SHAPES: dict[str, Callable[[DistinctTable], PiecewiseMap | _Lines | _Steps]] = {
-    "none": lambda _: IDENTITY,
+_SHAPES: dict[str, Callable[[DistinctTable], Shape]] = {
     "isotonic": _isotonic,
     "bins_8": partial(_bins, n_bins=8),
     "bins_32": partial(_bins, n_bins=32),
     "bins_128": partial(_bins, n_bins=128),
-    "constant": lambda table: _Steps(np.zeros(0), np.array([_rate(table)])),
+    "constant": lambda table: (np.zeros(0), np.array([_rate(table)])),
 }
 
 
-def _fitted(table: DistinctTable, name: str) -> PiecewiseMap:
-    shape = _SHAPES[name](table)
-    return shape if isinstance(shape, PiecewiseMap) else shape.pieces()
+def _drawn(table: DistinctTable, name: str) -> PiecewiseMap:
+    return _pieces(_SHAPES[name](table))
 
 
 METHODS: dict[str, Method] = {
     **{name: partial(_logistic, name=name) for name in LOGISTIC},
-    **{name: partial(_fitted, name=name) for name in _SHAPES},
+    "none": lambda _: IDENTITY,
+    **{name: partial(_drawn, name=name) for name in _SHAPES},
 }
 """Every method by name."""
 
@@ -212,8 +202,10 @@ def fitted_values(methods: Sequence[str], prob: Floats, weight: Floats) -> Float
     for value, name in zip(found, methods, strict=True):
         if name in LOGISTIC:
             value[:] = expit(_coefficients(prob, weight, LOGISTIC[name]) @ x)
+        elif name == "none":
+            value[:] = prob
         else:
-            value[:] = [_SHAPES[name](table).apply(prob) for table in tables]
+            value[:] = [_values(_SHAPES[name](table), prob) for table in tables]
     return found
 
 
