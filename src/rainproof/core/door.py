@@ -115,6 +115,8 @@ def number_segments(known: dict[Key, int], keys: Iterable[Key]) -> Ints:
 
 def number_rows(known: dict[Key, int], columns: Sequence[Codes], rows: int) -> Ints:
     """Return the number of each row's segment; without columns all rows are one segment, ``()``."""
+    if not columns:
+        return np.repeat(number_segments(known, [()] * min(rows, 1)), rows)
     combinations = math.prod(len(labels) for _, labels in columns)
     if combinations > np.iinfo(np.int64).max:
         raise InputError("by has more combinations of labels than can be numbered: name fewer columns")
@@ -132,8 +134,7 @@ def number_rows(known: dict[Key, int], columns: Sequence[Codes], rows: int) -> I
     for _, labels in reversed(columns):
         used, code = np.divmod(used, len(labels))
         keys.append([labels[k] for k in code.tolist()])
-    numbers = number_segments(known, zip(*reversed(keys), strict=True) if columns else [()] * len(used))
-    found: Ints = numbers[at.reshape(-1)]
+    found: Ints = number_segments(known, zip(*reversed(keys), strict=True))[at.reshape(-1)]
     return found
 
 

@@ -16,7 +16,7 @@ from rainproof.core._scan import collect, locate
 from rainproof.core.arrays import Floats, Ints, available_threads, run_in_threads
 from rainproof.core.cells import CellTable, check_grid, slot_count
 from rainproof.core.files import save_table
-from rainproof.core.sample import Sample
+from rainproof.core.sample import Accumulator, Sample
 from rainproof.errors import InputError
 
 _START = 1 << 12  # entries of a new table
@@ -33,11 +33,12 @@ class SegmentSums:
     While rows are added, an occupied (segment, cell, outcome) takes 24 bytes, with weights 56, in a hash table that
     is between 40% and 80% full. Thread k of n has the segments whose number is k modulo n. The first question about the
     sums sorts them, after which no more rows can be added. Unweighted sums are exact, so they equal those of a
-    `Accumulator` for each segment.
+    `Accumulator` for each segment; where there is but `one`, it is an `Accumulator`.
     """
 
-    def __init__(self, m: int, *, weighted: bool) -> None:
+    def __init__(self, m: int, *, weighted: bool, one: bool = False) -> None:
         self.m = m
+        self._one = Accumulator(m) if one else None
         self.rows = 0
         self._fields = 7 if weighted else 3
         threads = available_threads()
@@ -49,13 +50,17 @@ class SegmentSums:
     def from_table(cls, table: CellTable) -> SegmentSums:
         """Make them from one table, whose slots are ``segment * slot_count(m) + slot``."""
         self = object.__new__(cls)
-        self.m = table.m
+        self.m, self._one = table.m, None
         self._tables, self._sorted = [], [(table.slot, table)]
         return self
 
-    def add(self, rows: door.Rows, segment: Ints) -> None:
+    def add(self, rows: door.Rows, segment: Ints | None = None) -> None:
         """Check the rows and add each to the segment of that number, or raise and change nothing."""
         assert self._tables, "the sums are sorted already"
+        if self._one is not None:
+            self._one._add(rows)
+            return
+        assert segment is not None
         if self.rows + len(rows) > _FULL:
             raise InputError(f"segments take up to {_FULL:,} rows in one pass: split the data, or do without by")
         slot, offset = np.empty(len(rows), np.int32), np.empty(len(rows), np.uint64)
@@ -89,6 +94,9 @@ class SegmentSums:
     @property
     def _parts(self) -> list[tuple[Ints, CellTable | NDArray[Any]]]:
         """Of each thread the keys ``segment * slot_count(m) + slot`` in order, and the sums as the kernel has them."""
+        if self._one is not None:
+            cells, self._one, self._tables = self._one._sums(), None, []
+            self._sorted = [(cells.slot, cells)]
         while self._tables:  # dropped one by one, to save memory
             table = self._tables.pop(0)
             table = table[table[:, 0] != 0]

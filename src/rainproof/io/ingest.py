@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from rainproof.core import door
 from rainproof.core.arrays import Ints
+from rainproof.core.classes import ClassSample
 from rainproof.core.door import Codes, ColumnNames, Key, Rows
-from rainproof.core.sample import Accumulator, Sample
+from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments, SegmentSums, from_sums
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError, RainproofWarning
@@ -69,49 +70,6 @@ def feed(
         filtered = " that meet where" if read or spec.native is not None else ""
         raise InputError(f"{names} has columns but no rows{filtered}")
     ingest.finish()
-
-
-class Sums:
-    """The sums of rows on the grid ``1/m``, of each segment where there are segments.
-
-    Parameters
-    ----------
-    by : sequence of str
-        The columns of segments.
-    m : int
-        The grid.
-    weighted : bool
-        Whether rows have weights.
-    many : bool
-        Whether rows are also numbered by the caller, by class or by the cell of another forecast.
-    """
-
-    def __init__(self, by: Sequence[str], m: int, *, weighted: bool, many: bool = False) -> None:
-        self._by, self._known = by, dict[Key, int]()
-        several = bool(by) or many
-        self._cells: SegmentSums | Accumulator = SegmentSums(m, weighted=weighted) if several else Accumulator(m)
-
-    def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
-        """Check the rows of a batch, whose columns of values were read already, and add them."""
-        if isinstance(self._cells, Accumulator):
-            self._cells._add(rows)
-        else:
-            self._cells.add(rows, self.segments(batch))
-
-    def add_numbered(self, rows: Rows, number: Ints) -> None:
-        """Check the rows and add each to the sums of that number."""
-        assert isinstance(self._cells, SegmentSums)
-        self._cells.add(rows, number)
-
-    def segments(self, batch: pa.RecordBatch) -> Ints:
-        """Return the number of the segment of each row."""
-        return number_batch(self._known, self._by, batch)
-
-    def found(self) -> tuple[list[Key], SegmentSums]:
-        """Return the labels of the segments, and the sums of all rows by segment."""
-        if isinstance(self._cells, Accumulator):
-            return [()], SegmentSums.from_table(self._cells._sums())
-        return [*self._known], self._cells
 
 
 def number_batch(known: dict[Key, int], columns: Sequence[str], batch: pa.RecordBatch) -> Ints:
@@ -212,7 +170,8 @@ class BinaryIngest(BatchIngest):
     def __init__(self, spec: ColumnSpec, m: int, *, parse: bool) -> None:
         super().__init__(spec.names)
         self._spec, self._m = spec, m
-        self._sums = Sums(spec.by, m, weighted=spec.weight is not None, many=bool(spec.others))
+        self._sums = SegmentSums(m, weighted=spec.weight is not None, one=not spec.by and not spec.others)
+        self._segments = dict[Key, int]()
         columns = (str(spec.prob), *spec.others)
         self._prob, *self._others = (NumberColumn(name, "probabilities", spec, parse=parse) for name in columns)
         self._outcome: NumberColumn | EventColumn = NumberColumn(spec.outcome, "outcomes", spec, parse=parse)
@@ -226,8 +185,9 @@ class BinaryIngest(BatchIngest):
 
     def sums(self) -> tuple[list[Key], SegmentSums]:
         """Return the labels of the segments, and the sums of all rows by segment."""
-        keys, sums = self._sums.found()
-        return ([(cell,) for cell in range(self._m + 1)] if self._others else keys), sums
+        if self._others:
+            return [(cell,) for cell in range(self._m + 1)], self._sums
+        return [*self._segments] if self._spec.by else [()], self._sums
 
     def result(self) -> Sample | Segments:
         """Return the compressed rows."""
@@ -271,10 +231,8 @@ class BinaryIngest(BatchIngest):
 
     def _add(self, rows: Rows, others: list[Array], batch: pa.RecordBatch) -> None:
         """Check the rows and add them up; with another forecast by its cell, as if each were a segment."""
-        if others:
-            self._sums.add_numbered(rows, (self._m * others[0].astype(np.float64)).astype(np.int64))
-        else:
-            self._sums.add(rows, batch)
+        segment = number_batch(self._segments, self._spec.by, batch) if self._spec.by else None
+        self._sums.add(rows, (self._m * others[0].astype(np.float64)).astype(np.int64) if others else segment)
 
     def _miscounted(self, events: Array, trials: Array, names: ColumnNames) -> Iterator[InputError]:
         """Yield the error for numbers of events that are not whole numbers from 0 to the number of trials."""
@@ -388,7 +346,7 @@ def _rule_broken(label: Array, prob: Array, weight: Array | None, names: ColumnN
 
 
 class MulticlassIngest(BatchIngest):
-    """Rows with a column of predictions for each class, added up: each class against the rest, or the top label.
+    """Rows with a column of predictions for each class: kept, or added up by class or for the top label.
 
     Parameters
     ----------
@@ -397,7 +355,7 @@ class MulticlassIngest(BatchIngest):
     m : int
         The grid of the sums.
     view : str or None
-        As in `scan`.
+        As in `scan`; or "rows" to keep them, with the columns `by` as groups.
     labels : sequence or None
         The labels of the classes in the outcome column; None for the names of the columns, or 0, 1, ...
     parse : bool
@@ -412,48 +370,70 @@ class MulticlassIngest(BatchIngest):
             raise InputError(f"prob must name a column for each class with view and labels; it is {spec.prob!r}")
         if spec.trials is not None:
             raise InputError("trials are for one event, not for several classes")
-        if view not in ("top-label", "one-vs-rest"):
+        if view not in ("top-label", "one-vs-rest", "rows"):
             rule = "view must be 'top-label' or 'one-vs-rest' with several columns of predictions"
             raise InputError(f"{rule}; it is {view!r}")
         if spec.pos_label is not None:
             raise InputError("pos_label is for two classes; give the labels of several with labels")
         self._labels = None if labels is None else door.check_labels(labels, len(spec.prob))
-        self._each = view == "one-vs-rest"
-        self._sums = Sums(spec.by, m, weighted=spec.weight is not None, many=self._each)
+        self._each, self._kept = view == "one-vs-rest", view == "rows"
+        self._sums = SegmentSums(m, weighted=spec.weight is not None, one=not spec.by and not self._each)
+        self._segments, self._parts = dict[Key, int](), list[tuple[Array, ...]]()
         self._by, self._outcome, self._parse = spec.by, spec.outcome, parse
         self._columns = [NumberColumn(name, "probabilities", spec, parse=parse) for name in spec.prob]
         self._weight = None if spec.weight is None else NumberColumn(spec.weight, "amounts", spec, parse=parse)
 
+    @property
+    def _called(self) -> list[Any]:
+        """The labels of the classes."""
+        return self._labels or [column.name for column in self._columns]
+
     def result(self) -> Sample | Segments:
         """Return the compressed rows; a class is the last label of a segment."""
-        keys, sums = self._sums.found()
+        keys, weight = [*self._segments], self._names.weight
         if not self._each:
-            return from_sums(self._by, keys, sums, self._names.weight)
-        labels = self._labels or [column.name for column in self._columns]
-        return from_sums((*self._by, "class"), [(*key, k) for key in keys for k in labels], sums, self._names.weight)
+            return from_sums(self._by, keys, self._sums, weight)
+        return from_sums((*self._by, "class"), [(*key, k) for key in keys for k in self._called], self._sums, weight)
 
-    def _read(self, batch: pa.RecordBatch, names: ColumnNames) -> tuple[Ints, Array, Array | None]:
-        """Return the class of each row, the predictions and the weights, or raise what is wrong with them."""
-        prob = read_classes(self._columns, batch, names)
-        which, errors = self._which(batch, names)
-        for error in errors:
-            raise error
-        return which, prob, None if self._weight is None else read_column(self._weight, batch, names)
+    def kept(self) -> ClassSample:
+        """Return all rows."""
+        which, prob, weight, group = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        return ClassSample(
+            np.array(self._called, object)[which],
+            prob,
+            sample_weight=None if self._weight is None else weight,
+            groups=group if self._by else None,
+            labels=self._called,
+        )
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
-        which, prob, weight = self._read(batch, names)
-        if not self._each:
-            self._sums.add(door.as_rows(*door.top_label(which, prob), weight, names=names), batch)
+        prob = read_classes(self._columns, batch, names)
+        which, errors = self._which(batch, names)
+        for error in (*errors, *self._ungrouped(batch, names)):
+            raise error
+        weight = None if self._weight is None else read_column(self._weight, batch, names)
+        segment = number_batch(self._segments, self._by, batch)
+        if self._each:
+            for k in range(len(self._columns)):
+                rows = door.as_rows(which == k, prob[:, k], weight, names=names)
+                self._sums.add(rows, segment * len(self._columns) + k)
             return
-        classes = len(self._columns)
-        segment = self._sums.segments(batch) * classes
-        for k in range(classes):
-            self._sums.add_numbered(door.as_rows(which == k, prob[:, k], weight, names=names), segment + k)
+        top = door.as_rows(*door.top_label(which, prob), weight, names=names)
+        if not self._kept:
+            self._sums.add(top, segment)
+            return
+        top.check()
+        self._parts.append((which, prob, np.ones(len(which)) if weight is None else weight, segment))
 
     def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
         yield from class_violations(self._columns, batch, names)
         yield from self._which(batch, names)[1]
+        yield from self._ungrouped(batch, names)
         yield from weight_violations(self._weight, batch, names)
+
+    def _ungrouped(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
+        """Yield the error for each column of groups in which a value is missing."""
+        return missing_groups(self._by if self._kept else (), batch, names)
 
     def _which(self, batch: pa.RecordBatch, names: ColumnNames) -> tuple[Ints, list[InputError]]:
         """Return the class of each row, and what is wrong with the rows that have none."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,15 +26,9 @@ if TYPE_CHECKING:
 _MERGED = 8  # partial sums that one task merges
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PartialSums:
-    """The sums of one or several partitions: small enough to be sent between processes."""
-
-    keys: list[Key]
-    table: CellTable  # its slots are those of `SegmentSums.from_table`
-    rows: int = 0
-    violations: Counter[str] = field(default_factory=Counter)  # by rule
-    other_labels: frozenset[Any] = frozenset()  # besides pos_label
+PartialSums = tuple[list[Key], CellTable, int, Counter[str], frozenset[Any]]
+"""Of one or several partitions: the segments, the table of their sums (as `SegmentSums.from_table` takes it), the
+number of rows, how many break which rule, and the labels besides pos_label; small enough to be sent to others."""
 
 
 def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
@@ -49,14 +42,13 @@ def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
     parts = [compress(part, spec, m) for part in frame[spec.all_columns()].to_delayed()]
     while len(parts) > 1:
         parts = [merge(parts[at : at + _MERGED]) for at in range(0, len(parts), _MERGED)]
-    (part,) = compute(*parts)  # type: ignore[no-untyped-call]
-    raise_violation(part.violations, spec.names)
-    occurs = bool((part.table.slot & 1).any())
-    check_other_label(part.other_labels, spec.names, spec.pos_label, occurs=occurs)  # each partition may have another
-    if not part.rows:
+    ((keys, table, rows, violations, others),) = compute(*parts)  # type: ignore[no-untyped-call]
+    raise_violation(violations, spec.names)
+    occurs = bool((table.slot & 1).any())
+    check_other_label(others, spec.names, spec.pos_label, occurs=occurs)  # each partition may have another
+    if not rows:
         raise InputError(f"{name} has columns but no rows{'' if spec.where is None else ' that meet where'}")
-    sums = SegmentSums.from_table(part.table)
-    return from_sums(spec.group_columns(), part.keys, sums, spec.names.weight, spec.forecasts)
+    return from_sums(spec.group_columns(), keys, SegmentSums.from_table(table), spec.names.weight, spec.forecasts)
 
 
 def compress_partition(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
@@ -72,27 +64,22 @@ def compress_partition(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
         counts: Counter[str] = Counter()
         for batch in _batches(frame, spec):
             counts.update({e.rule or "": e.count for e in ingest._violations(batch, spec.names)})
-        return PartialSums(keys=[], table=CellTable.empty(m), violations=counts, other_labels=ingest.other_labels())
+        return [], CellTable.empty(m), 0, counts, ingest.other_labels()
     keys, sums = ingest.sums()
-    table = sums.joined(range(len(keys)))
-    return PartialSums(keys=[*keys], table=table, rows=ingest.rows, other_labels=ingest.other_labels())
+    return keys, sums.joined(range(len(keys))), ingest.rows, Counter(), ingest.other_labels()
 
 
 def merge_partial_sums(parts: list[PartialSums]) -> PartialSums:
     """Add up several parts; a segment may be in any of them."""
     known: dict[Key, int] = {}
-    slots, m = [], parts[0].table.m
-    for part in parts:
-        number = number_segments(known, part.keys)
-        segment, slot = np.divmod(part.table.slot, slot_count(m))
+    slots, m = [], parts[0][1].m
+    for keys, table, *_ in parts:
+        number = number_segments(known, keys)
+        segment, slot = np.divmod(table.slot, slot_count(m))
         slots.append(slot_count(m) * number[segment] + slot)
-    return PartialSums(
-        keys=[*known],
-        table=CellTable.join(m, [part.table for part in parts], slots),
-        rows=sum(part.rows for part in parts),
-        violations=sum((part.violations for part in parts), Counter()),
-        other_labels=frozenset().union(*(part.other_labels for part in parts)),
-    )
+    _, tables, rows, violations, others = zip(*parts, strict=True)
+    joined = CellTable.join(m, tables, slots)
+    return [*known], joined, sum(rows), sum(violations, Counter()), frozenset().union(*others)
 
 
 def _batches(frame: Any, spec: ColumnSpec) -> Iterator[pa.RecordBatch]:

@@ -115,7 +115,7 @@ class _Keeper(ingest.BinaryIngest):
 
     def _add(self, rows: Rows, others: list[Array], batch: pa.RecordBatch) -> None:
         if self._compressed:
-            self._sums.add(rows, batch)
+            super()._add(rows, others, batch)
             return
         shares = door.explain_shares(rows.label, rows.names) if self._fractional else None
         if shares is not None:
@@ -138,7 +138,7 @@ class _Keeper(ingest.BinaryIngest):
             raise _TooManyError
         self._compressed = True
         for rows, batch in zip(self._parts, self._replayed, strict=True):
-            self._sums.add(rows, batch)
+            super()._add(rows, [], batch)
         self._parts, self._replayed = [], []
 
     def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
@@ -197,35 +197,10 @@ def keep_classes(
         raise InputError("base_rate is for one event, not for several classes")
     spec = ColumnSpec.from_arguments(list(classes), outcome, by=list(groups) or None, **reading)
     sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
-    keeper = _ClassKeeper(spec, groups, labels, parse=sources[0].parse)
+    keeper = ingest.MulticlassIngest(spec, GRID, "rows", labels, parse=sources[0].parse)
     ingest.feed(sources, spec, keeper, progress)
     found = keeper.kept()
     return found if len(found) > 2 else found._of(1)
-
-
-class _ClassKeeper(ingest.MulticlassIngest):
-    """The rows of all batches, of several classes."""
-
-    def __init__(self, spec: ColumnSpec, groups: Sequence[str], labels: Sequence[Any] | None, *, parse: bool) -> None:
-        super().__init__(spec, 2, "top-label", labels, parse=parse)
-        self._groups, self._group_numbers = list(groups), dict[door.Key, int]()
-        self._parts: list[tuple[Array, ...]] = []
-
-    def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
-        which, prob, weight = self._read(batch, names)
-        for error in ingest.missing_groups(self._groups, batch, names):
-            raise error
-        door.as_rows(*door.top_label(which, prob), weight, names=names).check()
-        one = np.ones(len(which)) if weight is None else weight
-        self._parts.append((which, prob, one, ingest.number_batch(self._group_numbers, self._groups, batch)))
-
-    def kept(self) -> ClassSample:
-        """All rows."""
-        which, prob, weight, group = (np.concatenate(column) for column in zip(*self._parts, strict=True))
-        columns: dict[str, Any] = {"sample_weight": None if self._weight is None else weight}
-        columns["groups"] = group if self._groups else None
-        labels = self._labels or [column.name for column in self._columns]
-        return ClassSample(np.array(labels, object)[which], prob, labels=labels, **columns)
 
 
 NewColumn = Callable[..., Array]
