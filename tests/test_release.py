@@ -207,6 +207,23 @@ def test_the_conda_recipe_needs_what_the_package_needs():
     assert recipe["context"]["version"] == cited["version"]
     assert recipe["about"]["license"] == cited["license"] == PROJECT["license"]
     assert recipe["about"]["summary"] == PROJECT["description"]
+    assert recipe["about"]["homepage"] == PROJECT["urls"]["Homepage"]
+    assert recipe["about"]["repository"] == PROJECT["urls"]["Repository"]
+
+
+def test_the_conda_recipe_is_one():
+    """rattler-build reads and renders it; conda-forge's linter asks for these sections in order, and these entries."""
+    from rattler_build import Stage0Recipe, VariantConfig
+
+    path = ROOT / "conda" / "recipe.yaml"
+    variants = VariantConfig({"python": ["3.11"], "c_compiler": ["gcc"], "c_stdlib": ["sysroot"]})
+    [rendered] = Stage0Recipe.from_file(path).render(variants)
+    recipe = yaml.safe_load(path.read_text())
+    assert str(rendered.recipe.package.version) == recipe["context"]["version"]
+    order = ["schema_version", "context", "package", "source", "build", "requirements", "tests", "about", "extra"]
+    assert list(recipe) == order
+    assert {"homepage", "license", "license_file", "summary"} <= recipe["about"].keys()
+    assert isinstance(recipe["extra"]["recipe-maintainers"], list)
 
 
 def test_zenodo_is_told_what_is_cited():
