@@ -61,20 +61,24 @@ cdef bint settle(uint64_t[::1] out) noexcept nogil:
     return out[n - 1] >> 1 <= ONE
 
 
-def sorted_keys(const real[:] prob, const uint8_t[::1] event):
+cdef bint filled(const real[:] prob, const uint8_t[::1] event, uint64_t[::1] out, int32_t[::1] at):
+    with nogil:
+        return fill(prob, event, out, at)
+
+
+def sorted_keys(prob, const uint8_t[::1] event):
     """Return the keys of fewer than 2^31 rows in increasing order.
 
     Each key goes to one of n + 1 buckets of equal width, which takes two passes over the rows; then it has only a few
     keys to pass. A bucket of many, where predictions are close or equal, is sorted on its own. Return None if
     predictions are not in [0, 1], or changed between the passes: the rows belong to the caller.
     """
-    cdef Py_ssize_t n = prob.shape[0], k, begin = 0
+    cdef Py_ssize_t n = event.shape[0], k, begin = 0
     result = np.empty(n, np.uint64)
     cdef uint64_t[::1] out = result
     cdef int32_t[::1] at = np.zeros(n + 3, np.int32)
-    cdef bint same
+    cdef bint same = filled[float](prob, event, out, at) if prob.itemsize == 4 else filled[double](prob, event, out, at)
     with nogil:
-        same = fill(prob, event, out, at)
         if same:
             for k in range(1, n + 2):
                 if at[k] - begin > FEW:

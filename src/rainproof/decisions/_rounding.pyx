@@ -91,12 +91,8 @@ cdef inline bint within(const double* p, Py_ssize_t n) noexcept nogil:
     return bad >> 63 == 0
 
 
-def choose(const double[::1] p, const uint64_t[::1] x, uint64_t key, Py_ssize_t m, bint soft,
-           const choice[::1] table, choice[::1] out):
-    """Round each p to k/m (soft rounding: by its x), and look k up in the table of m + 1 choices.
-
-    Returns False if a p is outside [0, 1] or NaN; then `out` is undefined.
-    """
+cdef bint chosen(const double[::1] p, const uint64_t[::1] x, uint64_t key, Py_ssize_t m, bint soft,
+                 const choice[::1] table, choice[::1] out):
     cdef Py_ssize_t r, start = 0, stop, n = p.shape[0]
     cdef double scaled, scale = <double>m
     cdef int64_t k
@@ -114,6 +110,19 @@ def choose(const double[::1] p, const uint64_t[::1] x, uint64_t key, Py_ssize_t 
                 out[r] = table[k]
             start = stop
     return good
+
+
+def choose(const double[::1] p, const uint64_t[::1] x, uint64_t key, Py_ssize_t m, bint soft, table, out):
+    """Round each p to k/m (soft rounding: by its x), and look k up in the table of m + 1 choices.
+
+    Returns False if a p is outside [0, 1] or NaN; then `out` is undefined.
+    """
+    kind = table.dtype.kind
+    if kind == "u":
+        return chosen[uint8_t](p, x, key, m, soft, table, out)
+    if kind == "i":
+        return chosen[Py_ssize_t](p, x, key, m, soft, table, out)
+    return chosen[double](p, x, key, m, soft, table, out)
 
 
 cdef bint as_integer(const uint8_t* s, Py_ssize_t n, uint64_t* x) noexcept nogil:

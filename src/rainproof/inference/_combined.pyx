@@ -161,9 +161,8 @@ cdef double norm(const double* vector, Py_ssize_t size) noexcept nogil:
     return sqrt((a + b) + (c + d))
 
 
-def evidence(const int64_t[::1] start, const number[:, ::1] amount, const double[::1] expected,
-             const double[:, :] along, const int64_t[::1] certain, const double[::1] due):
-    """log10 of the mean of 1/p over the tests, for each row of amounts; infinite where a certain amount is not due."""
+cdef object evidence_of(const int64_t[::1] start, const number[:, ::1] amount, const double[::1] expected,
+                        const double[:, :] along, const int64_t[::1] certain, const double[::1] due):
     cdef Py_ssize_t samples = amount.shape[0], i, k
     cdef const number* row
     cdef double[FUNCTIONS] mean
@@ -178,6 +177,17 @@ def evidence(const int64_t[::1] start, const number[:, ::1] amount, const double
                 if row[certain[k]] != due[k]:
                     out[i] = INFINITY
     return result
+
+
+def evidence(const int64_t[::1] start, amount, const double[::1] expected, const double[:, :] along,
+             const int64_t[::1] certain, const double[::1] due):
+    """log10 of the mean of 1/p over the tests, for each row of amounts; infinite where a certain amount is not due."""
+    kind = amount.dtype.kind
+    if kind == "u":
+        return evidence_of[uint8_t](start, amount, expected, along, certain, due)
+    if kind == "i":
+        return evidence_of[int64_t](start, amount, expected, along, certain, due)
+    return evidence_of[double](start, amount, expected, along, certain, due)
 
 
 def until(capsule, const double[::1] prob, const int64_t[::1] count, const int64_t[::1] events,

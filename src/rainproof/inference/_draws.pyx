@@ -109,18 +109,9 @@ def repeats(capsule, int64_t n):
     return result
 
 
-def tosses(capsule, const whole[::1] repeated, const uint32_t[:, ::1] bar, const uint32_t[:, ::1] ends,
-           const int64_t[::1] cluster=None, const int64_t[::1] first=None, const uint32_t[::1] shared=None,
-           uint64_t alike=0):
-    """Outcomes of repeated rows under several event probabilities, all from the same random numbers.
-
-    Return the number of events of each row under all probabilities, and those repetitions whose outcome depends on the
-    probability: rows, and a row of outcomes for each. bar holds the probabilities of each row in units of 2^-31, ends
-    the smallest and the largest of them. A repetition takes the next 32 random bits and uses 31: close probabilities
-    give close results. With clusters, rows of one are repeated equally often, 255 times at most. The k-th repetition of
-    each takes the bits shared[first[cluster] + k] in place of its own with the probability alike / 2^32.
-    """
-    cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
+cdef object tosses_of(bitgen_t* source, const whole[::1] repeated, const uint32_t[:, ::1] bar,
+                      const uint32_t[:, ::1] ends, const int64_t[::1] cluster, const int64_t[::1] first,
+                      const uint32_t[::1] shared, uint64_t alike):
     cdef Py_ssize_t n = repeated.shape[0], populations = bar.shape[1], r = 0, k, s, size, hits = 0, seen
     cdef int64_t total = 0, left = 0, j
     for r in range(n):
@@ -182,6 +173,23 @@ def tosses(capsule, const whole[::1] repeated, const uint32_t[:, ::1] bar, const
                     found[s] = toss < level[s]
             hits += seen
     return events, rows[:hits], outcomes[:hits]
+
+
+def tosses(capsule, repeated, const uint32_t[:, ::1] bar, const uint32_t[:, ::1] ends,
+           const int64_t[::1] cluster=None, const int64_t[::1] first=None, const uint32_t[::1] shared=None,
+           uint64_t alike=0):
+    """Outcomes of repeated rows under several event probabilities, all from the same random numbers.
+
+    Return the number of events of each row under all probabilities, and those repetitions whose outcome depends on the
+    probability: rows, and a row of outcomes for each. bar holds the probabilities of each row in units of 2^-31, ends
+    the smallest and the largest of them. A repetition takes the next 32 random bits and uses 31: close probabilities
+    give close results. With clusters, rows of one are repeated equally often, 255 times at most. The k-th repetition of
+    each takes the bits shared[first[cluster] + k] in place of its own with the probability alike / 2^32.
+    """
+    cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
+    if repeated.dtype.kind == "u":
+        return tosses_of[uint8_t](source, repeated, bar, ends, cluster, first, shared, alike)
+    return tosses_of[int64_t](source, repeated, bar, ends, cluster, first, shared, alike)
 
 
 def compared(capsule, const uint16_t[::1] first, const double[::1] rest, Py_ssize_t times):

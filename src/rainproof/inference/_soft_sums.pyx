@@ -119,12 +119,22 @@ cdef void share_out(const int64_t[::1] start, const double[::1] rise, const numb
             r += 1
 
 
-def soft_sums(const int64_t[::1] start, const double[::1] rise, const number[:, ::1] amount, double[:, ::1] out):
-    """Share out each row of amounts among the points of the grid (see `placed`)."""
+cdef object soft_sums_of(const int64_t[::1] start, const double[::1] rise, const number[:, ::1] amount,
+                         double[:, ::1] out):
     cdef Py_ssize_t i
     with nogil:
         for i in range(amount.shape[0]):
             share_out(start, rise, &amount[i, 0], &out[i, 0])
+
+
+def soft_sums(const int64_t[::1] start, const double[::1] rise, amount, double[:, ::1] out):
+    """Share out each row of amounts among the points of the grid (see `placed`)."""
+    kind = amount.dtype.kind
+    if kind == "u":
+        return soft_sums_of[uint8_t](start, rise, amount, out)
+    if kind == "i":
+        return soft_sums_of[int64_t](start, rise, amount, out)
+    return soft_sums_of[double](start, rise, amount, out)
 
 
 def soft_sums_with(const int64_t[::1] cell, const double[::1] rise, const double[::1] shared,
@@ -159,8 +169,7 @@ def soft_sums_with(const int64_t[::1] cell, const double[::1] rise, const double
     return result
 
 
-def run_sums(const number[:, ::1] amount, const int64_t[::1] start):
-    """The sums of the amounts from start[k] up to start[k + 1], for each row of amounts."""
+cdef object run_sums_of(const number[:, ::1] amount, const int64_t[::1] start):
     cdef Py_ssize_t n = amount.shape[1], runs = start.shape[0], i, k, r, stop
     cdef double total
     result = np.empty((amount.shape[0], runs))
@@ -176,8 +185,17 @@ def run_sums(const number[:, ::1] amount, const int64_t[::1] start):
     return result
 
 
-def weighted_sums(const number[:, ::1] amount, const double[::1] each):
-    """The sum of amount_ir each_r for each row i of amounts."""
+def run_sums(amount, const int64_t[::1] start):
+    """The sums of the amounts from start[k] up to start[k + 1], for each row of amounts."""
+    kind = amount.dtype.kind
+    if kind == "u":
+        return run_sums_of[uint8_t](amount, start)
+    if kind == "i":
+        return run_sums_of[int64_t](amount, start)
+    return run_sums_of[double](amount, start)
+
+
+cdef object weighted_sums_of(const number[:, ::1] amount, const double[::1] each):
     cdef Py_ssize_t i
     result = np.empty(amount.shape[0])
     cdef double[::1] out = result
@@ -185,6 +203,16 @@ def weighted_sums(const number[:, ::1] amount, const double[::1] each):
         for i in range(amount.shape[0]):
             out[i] = dot(&amount[i, 0], &each[0], each.shape[0])
     return result
+
+
+def weighted_sums(amount, const double[::1] each):
+    """The sum of amount_ir each_r for each row i of amounts."""
+    kind = amount.dtype.kind
+    if kind == "u":
+        return weighted_sums_of[uint8_t](amount, each)
+    if kind == "i":
+        return weighted_sums_of[int64_t](amount, each)
+    return weighted_sums_of[double](amount, each)
 
 
 # Sums on the grids 2, 4, ..., 2^finest, the coarsest first, and room for the search of the worst threshold.
