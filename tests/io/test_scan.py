@@ -349,7 +349,7 @@ def test_rules_for_several_classes(monkeypatch):
     refuse(
         classes_with(w=(3, -1.0)), r"w must be finite and not negative; 1 value does not, the first is w\[3\] = -1.0"
     )
-    for view in ("all", None):
+    for view in ("all", "rows", None):
         rule = "view must be 'top-label' or 'one-vs-rest' with several columns of predictions"
         refuse(classes_with(), f"{rule}; it is {view!r}", view=view)
     refuse(classes_with(), "pos_label is for two classes; give the labels of several with labels", pos_label=1)

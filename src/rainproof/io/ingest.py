@@ -355,28 +355,37 @@ class MulticlassIngest(BatchIngest):
     m : int
         The grid of the sums.
     view : str or None
-        As in `scan`; or "rows" to keep them, with the columns `by` as groups.
+        As in `scan`.
     labels : sequence or None
         The labels of the classes in the outcome column; None for the names of the columns, or 0, 1, ...
     parse : bool
         Whether text is read as numbers, as in a CSV file.
+    keep : bool
+        Whether rows are kept, whatever `view`, with the columns `by` as groups.
     """
 
     def __init__(
-        self, spec: ColumnSpec, m: int, view: str | None, labels: Sequence[Any] | None, *, parse: bool
+        self,
+        spec: ColumnSpec,
+        m: int,
+        view: str | None,
+        labels: Sequence[Any] | None,
+        *,
+        parse: bool,
+        keep: bool = False,
     ) -> None:
         super().__init__(spec.names)
         if isinstance(spec.prob, str) or len(spec.prob) < 2:
             raise InputError(f"prob must name a column for each class with view and labels; it is {spec.prob!r}")
         if spec.trials is not None:
             raise InputError("trials are for one event, not for several classes")
-        if view not in ("top-label", "one-vs-rest", "rows"):
+        if not keep and view not in ("top-label", "one-vs-rest"):
             rule = "view must be 'top-label' or 'one-vs-rest' with several columns of predictions"
             raise InputError(f"{rule}; it is {view!r}")
         if spec.pos_label is not None:
             raise InputError("pos_label is for two classes; give the labels of several with labels")
         self._labels = None if labels is None else door.check_labels(labels, len(spec.prob))
-        self._each, self._kept = view == "one-vs-rest", view == "rows"
+        self._each, self._kept = view == "one-vs-rest", keep
         self._sums = SegmentSums(m, weighted=spec.weight is not None, one=not spec.by and not self._each)
         self._segments, self._parts = dict[Key, int](), list[tuple[Array, ...]]()
         self._by, self._outcome, self._parse = spec.by, spec.outcome, parse

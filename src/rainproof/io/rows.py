@@ -197,7 +197,7 @@ def keep_classes(
         raise InputError("base_rate is for one event, not for several classes")
     spec = ColumnSpec.from_arguments(list(classes), outcome, by=list(groups) or None, **reading)
     sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
-    keeper = ingest.MulticlassIngest(spec, GRID, "rows", labels, parse=sources[0].parse)
+    keeper = ingest.MulticlassIngest(spec, GRID, None, labels, parse=sources[0].parse, keep=True)
     ingest.feed(sources, spec, keeper, progress)
     found = keeper.kept()
     return found if len(found) > 2 else found._of(1)
