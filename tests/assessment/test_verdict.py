@@ -13,14 +13,14 @@ import pytest
 import rainproof
 from rainproof.assessment import words
 from rainproof.assessment.assessing import _chosen
-from rainproof.assessment.calibration import Calibration, PredictionRange
+from rainproof.assessment.calibration import Calibration
 from rainproof.assessment.costs import Rule, TaskResult
 from rainproof.assessment.evidence import Evidence, Gain
 from rainproof.assessment.segments import Segment, SegmentTable
 from rainproof.assessment.verdict import advised, judge
 from rainproof.assessment.words import PYTHON
 from rainproof.core.door import ThresholdRange
-from rainproof.core.result import Interval
+from rainproof.core.result import Interval, PredictionRange
 
 PLAIN = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
 

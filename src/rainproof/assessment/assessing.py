@@ -375,9 +375,9 @@ def assess(
     """
     generator, seed = as_seed(rng)
     several = None
+    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
     if not isinstance(y_true, Sample | Segments):
-        columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by, "labels": labels}
-        several = as_classes(y_true, y_prob, **columns, base_rate=base_rate)
+        several = as_classes(y_true, y_prob, **columns, labels=labels, base_rate=base_rate)
     run: partial[Any]
     if several is not None:
         if capacity is not None:
@@ -396,10 +396,10 @@ def assess(
     else:
         if labels is not None:
             y_true = Sample(y_true, y_prob, sample_weight=sample_weight, labels=labels)  # type: ignore[arg-type]
-            y_prob = sample_weight = None
+            y_prob = columns["sample_weight"] = None
         about = (measures, capacity, threshold_range, max_weight)
         options = check_options(task, confidence_level, tolerance, n_resamples, *about)
-        sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups, task, base_rate)
+        sample, segments = read(y_true, y_prob, columns, task, base_rate)
         run = partial(compute, compressed_if_many(sample), segments, generator, counter(progress, steps(segments)))
     with collect_warnings() as notes:
         found = run(seed=seed, **options)
@@ -433,25 +433,17 @@ def _chosen(sample: Sample, task: DecisionTask | None) -> bool:
 
 
 def read(
-    y_true: ArrayLike | Sample | Segments,
-    y_prob: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    pos_label: Any,
-    by: ArrayLike | Mapping[str, ArrayLike] | None,
-    groups: ArrayLike | None,
-    task: DecisionTask | None,
-    base_rate: BaseRate | None,
+    y_true: Any, y_prob: Any, columns: Mapping[str, Any], task: DecisionTask | None, base_rate: BaseRate | None
 ) -> tuple[Sample, Segments | None]:
     """Return the sample of all rows, with the costs of each if the task has them, and the segments if there are any."""
     if isinstance(y_true, Segments):
         if isinstance(task, CaseTask):
             raise InputError("costs of each case go with rows: pass y_true, y_prob and by, not Segments")
-        if any(given is not None for given in (y_prob, sample_weight, pos_label, by)):
+        if y_prob is not None or any(columns[name] is not None for name in ("sample_weight", "pos_label", "by")):
             raise InputError("Segments hold predictions, weights, labels and names: pass nothing else with them")
         if base_rate is not None:
             raise InputError("base_rate cannot be combined with segments: that of a segment is not that of all rows")
-        return ordered(as_sample(y_true.pooled, groups=groups)), y_true
-    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
+        return ordered(as_sample(y_true.pooled, groups=columns["groups"])), y_true
     sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate, rates=True)
     if task is not None:
         sample = task._beside(sample, ("y_true", y_true), ("y_prob", y_prob))

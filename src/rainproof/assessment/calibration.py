@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.result import Interval, Result
+from rainproof.core.result import Interval, PredictionRange, Result
 from rainproof.core.sample import Sample
 from rainproof.inference.estimates import Influence, calibration_intercept, calibration_slope, log_score_gains
 
@@ -21,27 +21,6 @@ _LEAST_FREEDOM = 0.1
 _BINS = 10  # of equal weight; ranges of predictions are runs of them
 _NEAREST = 1e-6  # predictions nearer to 0 or 1 have log odds like this one
 _A_UNIT = 64  # bins of log odds, in which rows that are alike otherwise are pooled
-
-
-class PredictionRange(Result):
-    """What was said and what happened in a range of predictions, on these rows.
-
-    Attributes
-    ----------
-    low, high : float
-        The smallest and the largest prediction of the range.
-    mean_prediction, event_rate : float
-        What they say on average, and how often the event happened.
-    n, events : float
-        The number of rows, and of those with the event (sums of weights, scaled to the number of rows).
-    """
-
-    low: float
-    high: float
-    mean_prediction: float
-    event_rate: float
-    n: float
-    events: float
 
 
 class Calibration(Result):

@@ -485,7 +485,7 @@ def _read(
         rows = {str(name): _rows(str(name), forecast) for name, forecast in forecasts.items()}
         first = next(iter(rows.values()))[0]
         if any(prob is None or outcomes is not first for outcomes, prob in rows.values()):
-            read_ = {name: read(*row, **columns, task=task, base_rate=base_rate) for name, row in rows.items()}
+            read_ = {name: read(*row, columns, task, base_rate) for name, row in rows.items()}
             found = {name: sample for name, (sample, _) in read_.items()}
             return found, {name: own for name, (_, own) in read_.items() if own is not None}, len(rows) == 1
         forecasts, y_prob = first, {name: prob for name, (_, prob) in rows.items()}

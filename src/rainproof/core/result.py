@@ -1,4 +1,4 @@
-"""What a function returns: fields that print, write and draw themselves; and an estimate with its interval."""
+"""What a function returns: fields that print, write and draw themselves; an estimate, and what predictions said."""
 
 from __future__ import annotations
 
@@ -138,6 +138,27 @@ class Interval(Result):
 
     def __str__(self) -> str:
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
+
+
+class PredictionRange(Result):
+    """What was said and what happened in a range of predictions, on these rows.
+
+    Attributes
+    ----------
+    low, high : float
+        The ends of the range.
+    mean_prediction, event_rate : float
+        What they say on average, and how often the event happened.
+    n, events : float
+        The number of rows, and of those with the event (sums of weights, scaled to the number of rows).
+    """
+
+    low: float
+    high: float
+    mean_prediction: float
+    event_rate: float
+    n: float
+    events: float
 
 
 def field_names(result: Any) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rainproof.core.result import Result
+from rainproof.core.result import PredictionRange, Result
 from rainproof.core.sample import REFUSED, Sample, with_rate
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, at_most, percent, rows
@@ -77,26 +77,6 @@ class MonitoringWindow(Result):
     in_alarm: bool
 
 
-class RangeRates(Result):
-    """What a forecast says and what happens, where its predictions are in a range.
-
-    Attributes
-    ----------
-    low, high : float
-        The range.
-    n : int
-        The number of rows in it.
-    mean_prediction, event_rate : float
-        The mean prediction and the share of rows with the event.
-    """
-
-    low: float
-    high: float
-    n: int
-    mean_prediction: float
-    event_rate: float
-
-
 class DetectedChange(Result):
     """A time in which the forecast was not calibrated.
 
@@ -116,7 +96,7 @@ class DetectedChange(Result):
     bet : Bet
         Of all bets the one whose recalibration fits the rows from the beginning to the alarm best: what it says is
         wrong with the forecast.
-    rates : tuple of RangeRates
+    rates : tuple of PredictionRange
         What the forecast said and what happened from the beginning to the end: for all predictions, and where the bet
         says that they are too low or too high, if those are ranges.
     """
@@ -131,7 +111,7 @@ class DetectedChange(Result):
     recovered_index: int | None = None
     evidence: float
     bet: Bet
-    rates: tuple[RangeRates, ...] = ()
+    rates: tuple[PredictionRange, ...] = ()
 
     def __str__(self) -> str:
         now = self.recovered is None
@@ -140,7 +120,7 @@ class DetectedChange(Result):
         for part in self.rates:
             where = "" if (part.low, part.high) == (0, 1) else f"between {part.low:.3g} and {part.high:.3g} "
             said, rate = (f"{100 * share:.3g}%" for share in (part.mean_prediction, part.event_rate))
-            parts.append(f"{where}it {says} {said} and {happen} {rate} ({rows(part.n)})")
+            parts.append(f"{where}it {says} {said} and {happen} {rate} ({rows(round(part.n))})")
         when = f"since about {self.label}" if now else f"from about {self.label} to {self.ended}"
         return f"{when} {'; '.join(parts)}"
 
@@ -491,7 +471,7 @@ def _line(label: str, sample: Sample, state: _State, task: FiniteTask | None, le
     )
 
 
-def _rates(won: Bet, sample: Sample) -> tuple[RangeRates, ...]:
+def _rates(won: Bet, sample: Sample) -> tuple[PredictionRange, ...]:
     """What is said and what happens: in all, and in the range of the bet, or on each side of where it turns."""
     edges = [won.low, won.high]
     if won.slope != 1:
@@ -507,7 +487,8 @@ def _rates(won: Bet, sample: Sample) -> tuple[RangeRates, ...]:
         if won.slope == 1 or share == 1 or _FEW <= share <= 1 - _FEW:
             said, happened = (float(mass @ each / mass.sum()) for each in (prob, event))
             many = int(count @ inside)
-            found.append(RangeRates(low=low, high=high, n=many, mean_prediction=said, event_rate=happened))
+            each = {"mean_prediction": said, "event_rate": happened, "n": many, "events": many * happened}
+            found.append(PredictionRange(low=low, high=high, **each))
     return tuple(found)
 
 

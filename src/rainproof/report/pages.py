@@ -300,7 +300,7 @@ def clinical_fields(a: Assessment, index: int) -> dict[str, str]:
         "risks_table": folded("As a table", _risks(found)),
         "core_table": folded("As a table", core_table(["Model"], [found])),
         "units": "" if found.groups is None else f", of {count(found.groups)} independent groups of rows",
-        "tripod_table": _tripod(a, found),
+        "tripod_table": table("Items of TRIPOD+AI", "tripod", _TRIPOD, _items(a, found)),
     }
 
 
@@ -346,30 +346,30 @@ def _about_calibration(found: ClinicalPerformance, level: str) -> str:
 
 def _net_benefit(found: ClinicalPerformance) -> str:
     curve = found.net_benefit
-    heads = ("Threshold", "Net benefit", "Low", "High", "Treat all", "Low (treat all)", "High (treat all)")
-    arrays = (curve.threshold, curve.value[0], curve.low[0], curve.high[0])
-    treat_all = (curve.treat_all, curve.treat_all_low, curve.treat_all_high)
-    rows = list(zip(*(array.tolist() for array in (*arrays, *treat_all)), strict=True))
-    columns = tables.numbered(*((head, number) for head in heads))
-    return table("Net benefit per patient (treating none has 0)", "net-benefit", columns, rows)
+    columns = {
+        "Threshold": curve.threshold,
+        "Net benefit": curve.value[0],
+        "Low": curve.low[0],
+        "High": curve.high[0],
+        "Treat all": curve.treat_all,
+        "Low (treat all)": curve.treat_all_low,
+        "High (treat all)": curve.treat_all_high,
+    }
+    return tables.table_of("Net benefit per patient (treating none has 0)", "net-benefit", columns)
 
 
 def _risks(found: ClinicalPerformance) -> str:
     bars = found.risk_distribution
-    arrays = (bars.edges[:-1], bars.edges[1:], bars.share_events, bars.share - bars.share_events)
-    rows = list(zip(*(array.tolist() for array in arrays), strict=True))
-    heads = ("Risk from", "to", "Share of rows: with the event", "without")
-    return table("Risk distribution", "risks", tables.numbered(*((head, number) for head in heads)), rows)
+    ends = {"Risk from": bars.edges[:-1], "to": bars.edges[1:]}
+    share = {"Share of rows: with the event": bars.share_events, "without": bars.share - bars.share_events}
+    return tables.table_of("Risk distribution", "risks", ends | share)
 
 
-def _tripod(a: Assessment, found: ClinicalPerformance) -> str:
-    """The items of TRIPOD+AI that the page serves, in our words, and what it has for them."""
-    heads = ("Item", "Asks for", "On this page")
-    columns = [Column(head, itemgetter(k)) for k, head in enumerate(heads)]
-    return table("Items of TRIPOD+AI", "tripod", columns, _items(a, found))
+_TRIPOD = [Column(head, itemgetter(k)) for k, head in enumerate(("Item", "Asks for", "On this page"))]
 
 
 def _items(a: Assessment, found: ClinicalPerformance) -> list[tuple[str, str, str]]:
+    """The items of TRIPOD+AI that the page serves, in our words, and what it has for them."""
     events, level = a.summary.events, exact_percent(a.confidence_level)
     total = a.summary.total_weight
     weighted = " (sums of weights)" if a.summary.weighted else ""

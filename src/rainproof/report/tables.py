@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
@@ -119,9 +119,11 @@ MAX_SEGMENTS = 500  # on one page: more would not be read, and would make it hea
 DRAWN_SEGMENTS = 40  # in the chart, as page.js has it
 
 
-def numbered(*columns: tuple[str, Callable[[float], str]], start: int = 0) -> list[Column]:
-    """Columns of rows that are tuples, by position."""
-    return [Column(head, itemgetter(i), shown) for i, (head, shown) in enumerate(columns, start)]
+def table_of(caption: str, name: str, columns: Mapping[str, Any]) -> str:
+    """A table of numbers, from columns by their heads; "m" and "Rows" are counts."""
+    heads = [Column(head, itemgetter(k), count if head in ("m", "Rows") else number) for k, head in enumerate(columns)]
+    rows = list(zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True))
+    return table(caption, name, heads, rows)
 
 
 def values_at_thresholds(a: Assessment) -> dict[str, list[float]]:
@@ -157,20 +159,17 @@ def value(a: Assessment) -> str:
     heads = ["Threshold", "As they are", "Recalibrated", "Perfect foresight", "Cost: always acting"]
     heads += ["Cost: never acting", "Calibrated: low", "Calibrated: high"]
     heads += ["Net benefit: as they are", "Net benefit: always acting"]
-    columns = numbered(*((head, number) for head in heads))
-    rows = list(zip(*values_at_thresholds(a).values(), strict=True))
-    return table("Decision curve: gain per case over no forecast", "value", columns, rows)
+    columns = dict(zip(heads, values_at_thresholds(a).values(), strict=True))
+    return table_of("Decision curve: gain per case over no forecast", "value", columns)
 
 
 def reliability(a: Assessment) -> str:
     """The reliability diagram."""
-    heads = ("Event rate", "Low", "High", "Calibrated: low", "Calibrated: high")
-    first = [("Prediction (grid)", number), ("Mean prediction", number), ("Rows", count)]
-    columns = numbered(*first, *((head, number) for head in heads))
     bins, null = a.reliability.bins, a.reliability
-    arrays = (bins.prediction, bins.mean_prediction, bins.share * bins.n, bins.event_rate, bins.low, bins.high)
-    rows = list(zip(*(array.tolist() for array in (*arrays, null.null_low, null.null_high)), strict=True))
-    return table("Event rate by prediction", "reliability", columns, rows)
+    said = {"Prediction (grid)": bins.prediction, "Mean prediction": bins.mean_prediction, "Rows": bins.share * bins.n}
+    happened = {"Event rate": bins.event_rate, "Low": bins.low, "High": bins.high}
+    chance = {"Calibrated: low": null.null_low, "Calibrated: high": null.null_high}
+    return table_of("Event rate by prediction", "reliability", {**said, **happened, **chance})
 
 
 def costs(found: TaskResult, confidence_level: float) -> str:
@@ -204,10 +203,8 @@ def advice(a: Assessment) -> str:
 
 def profile(a: Assessment) -> str:
     """SCDL by grid."""
-    columns = numbered(("m", count), ("SCDL on the grid 1/m", number), ("1/m", number))
-    arrays = (a.profile.grids, a.profile.losses, 1 / a.profile.grids)
-    rows = list(zip(*(array.tolist() for array in arrays), strict=True))
-    return table("SCDL by grid", "profile", columns, rows)
+    m = a.profile.grids
+    return table_of("SCDL by grid", "profile", {"m": m, "SCDL on the grid 1/m": a.profile.losses, "1/m": 1 / m})
 
 
 def measures(a: Assessment) -> str:

@@ -1,7 +1,6 @@
 from rainproof.assessment.advice import PredictionSwap as PredictionSwap
 from rainproof.assessment.advice import ThresholdAdvice as ThresholdAdvice
 from rainproof.assessment.calibration import Calibration as Calibration
-from rainproof.assessment.calibration import PredictionRange as PredictionRange
 from rainproof.assessment.classes import ClassAssessment as ClassAssessment
 from rainproof.assessment.classes import ClassCalibration as ClassCalibration
 from rainproof.assessment.classes import ClassTaskResult as ClassTaskResult
@@ -26,6 +25,7 @@ from rainproof.assessment.words import Statement as Statement
 from rainproof.core.curve import SwitchCurve as SwitchCurve
 from rainproof.core.door import ThresholdRange as ThresholdRange
 from rainproof.core.result import Interval as Interval
+from rainproof.core.result import PredictionRange as PredictionRange
 from rainproof.decisions.policies import GridChoice as GridChoice
 from rainproof.decisions.policies import Selection as Selection
 from rainproof.decisions.swaps import RegretCurve as RegretCurve
@@ -44,7 +44,6 @@ from rainproof.inference.intervals import ConfidenceInterval as ConfidenceInterv
 from rainproof.inference.monitoring import DetectedChange as DetectedChange
 from rainproof.inference.monitoring import MonitoringResult as MonitoringResult
 from rainproof.inference.monitoring import MonitoringWindow as MonitoringWindow
-from rainproof.inference.monitoring import RangeRates as RangeRates
 from rainproof.inference.performance import NetBenefit as NetBenefit
 from rainproof.inference.power import MinimumDetectable as MinimumDetectable
 from rainproof.inference.power import SampleSize as SampleSize
