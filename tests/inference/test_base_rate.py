@@ -12,7 +12,7 @@ import pytest
 
 import rainproof
 from rainproof import InputError, Sample
-from rainproof.inference.bounds import PRIORS, BoundInputs, Classes, log_cosh, loss_at_most, tilts
+from rainproof.inference.bounds import PRIORS, BoundInputs, _at_most_given, log_cosh, loss_at_most, tilts
 from rainproof.inference.estimates import Influence, calibration_slope
 from rainproof.inference.resampling import by_outcome
 from studies.base_rate import Shifted
@@ -113,7 +113,7 @@ def test_a_switch_is_charged_by_outcome() -> None:
     y, p = _rows(120, 40)
     q, rate, delta = np.round(p**1.6, 3), 0.05, 0.05
     found = rainproof.switch_guarantee(y, p, q, base_rate=rate, confidence_level=1 - delta)
-    classes = Classes(np.array([120.0, 40.0]), rate)
+    outcomes = np.array([120.0, 40.0]), rate
     tilt, v = tilts(1 / ((1 - rate) ** 2 / 120 + rate**2 / 40), delta), np.where(y == 1, rate / 40, (1 - rate) / 120)
     mus, paid = np.unique(np.concatenate([[0.0, 1.0], p, q])), []
     for a in tilt:
@@ -136,7 +136,7 @@ def test_a_switch_is_charged_by_outcome() -> None:
             if a_ < 0.5 < b
         ]
         paid.append(a * 2 * max(line))
-    assert found.harm_bound == pytest.approx(classes.at_most(np.array(paid), tilt, delta), abs=1e-9)
+    assert found.harm_bound == pytest.approx(_at_most_given(outcomes, np.array(paid), tilt, delta), abs=1e-9)
 
 
 def test_matched_draws_have_the_mean_of_the_population() -> None:

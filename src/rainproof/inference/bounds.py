@@ -53,77 +53,75 @@ _FINE, _HALVINGS = 1e-12, 40
 _STEPS, _MUCH = 100, 30.0  # of the search for the mean gain on events; evidence that is counted as so much
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Classes:
-    """The rows of a sample with a base rate: how many have each outcome (no event, event), and the rate.
+Outcomes = tuple[Floats, float]
+
+
+def given_outcomes(sample: Sample) -> Outcomes | None:
+    """How many rows have each outcome (no event, event), and the base rate; None without one.
 
     Given the outcomes the rows are independent. With ``G_y`` the mean of g for outcome y in the population, its loss is
     ``r G_1 + (1 - r) G_0``, and the mean of ``exp(-tilt C)``, C the charged loss, is at most the product over outcomes
     of ``(1 - G_y tanh(tilt v_y))^(n_y)``, v_y the share of a row.
     """
+    if sample._rates is None:
+        return None
+    return np.array([sample.n - sample._events, sample._events], np.float64), sample.event_rate
 
-    n: Floats
-    rate: float
 
-    @classmethod
-    def of(cls, sample: Sample) -> Classes | None:
-        """The rows by outcome; None without a base rate."""
-        if sample._rates is None:
-            return None
-        return cls(np.array([sample.n - sample._events, sample._events], np.float64), sample.event_rate)
+def _row_shares(outcomes: Outcomes) -> Floats:
+    """The share of a row of each outcome."""
+    n, rate = outcomes
+    return np.array([1 - rate, rate]) / n
 
-    @property
-    def share(self) -> Floats:
-        """The share of a row of each outcome."""
-        return np.array([1 - self.rate, self.rate]) / self.n
 
-    def charge(self, tilt: float) -> Floats:
-        """The charge for chance per unit of share, by outcome."""
-        x = tilt * self.share
-        return log_cosh(x) / x
+def outcome_charges(outcomes: Outcomes, tilt: float) -> Floats:
+    """The charge for chance per unit of share, by outcome."""
+    x = tilt * _row_shares(outcomes)
+    return log_cosh(x) / x
 
-    def at_most(self, paid: Floats, tilt: Floats, delta: float) -> float:
-        """The largest loss of all means ``G_0``, ``G_1`` in [-1, 1] for which the mixture does not exceed 1/delta.
 
-        The mixture is convex in both, and at most 1 where both are 0, so of each loss the smallest mixture counts.
-        """
-        rate, pull = self.rate, np.tanh(tilt * self.share[:, None])  # by outcome and tilt
-        odds, start = rate / (1 - rate), np.log(PRIORS) - paid
+def _at_most_given(outcomes: Outcomes, paid: Floats, tilt: Floats, delta: float) -> float:
+    """The largest loss of all means ``G_0``, ``G_1`` in [-1, 1] for which the mixture does not exceed 1/delta.
 
-        def excess(loss: float) -> float:
-            last = min(1.0, (loss + (1 - rate)) / rate)
-            first = min(max(-1.0, (loss - (1 - rate)) / rate), last)
-            low, high, events, untried = first, last, min(max(loss, first), last), {first, last}
-            for _ in range(_STEPS):  # Newton's, an end that it points beyond, or half of the range that is left
-                left = 1 - np.array([[min((loss - rate * events) / (1 - rate), 1.0)], [events]]) * pull
-                with np.errstate(divide="ignore"):
-                    power = start - self.n @ np.log(left)
-                    top = float(power.max())
-                    if top == math.inf:
-                        if events not in (first, last) or high - low <= _FINE:
-                            return top
-                        events = (low + high) / 2
-                        continue
-                    share, each = np.exp(power - top), (self.n[:, None] * pull / left) * [[-odds], [1.0]]
-                    share /= share.sum()
-                    slope = float(share @ each.sum(axis=0))
-                    bend = float(share @ (each.sum(axis=0) ** 2 + (each**2 / self.n[:, None]).sum(axis=0))) - slope**2
-                beyond = (events == first and slope > 0) or (events == last and slope < 0)
-                if beyond or slope**2 <= _FINE * bend or high - low <= _FINE:
-                    break
-                low, high = (low, events) if slope > 0 else (events, high)
-                events -= slope / bend
-                if not low < events < high:
-                    end = low if events <= low else high
-                    events = end if end in untried else (low + high) / 2
-                    untried.discard(end)
-            return top + math.log(float(np.exp(power - top).sum())) + math.log(delta)
+    The mixture is convex in both, and at most 1 where both are 0, so of each loss the smallest mixture counts.
+    """
+    (n, rate), pull = outcomes, np.tanh(tilt * _row_shares(outcomes)[:, None])  # by outcome and tilt
+    odds, start = rate / (1 - rate), np.log(PRIORS) - paid
 
-        if excess(1.0) <= 0:
-            return 1.0
-        from scipy.optimize import brentq  # which takes as long to import as a small assessment
+    def excess(loss: float) -> float:
+        last = min(1.0, (loss + (1 - rate)) / rate)
+        first = min(max(-1.0, (loss - (1 - rate)) / rate), last)
+        low, high, events, untried = first, last, min(max(loss, first), last), {first, last}
+        for _ in range(_STEPS):  # Newton's, an end that it points beyond, or half of the range that is left
+            left = 1 - np.array([[min((loss - rate * events) / (1 - rate), 1.0)], [events]]) * pull
+            with np.errstate(divide="ignore"):
+                power = start - n @ np.log(left)
+                top = float(power.max())
+                if top == math.inf:
+                    if events not in (first, last) or high - low <= _FINE:
+                        return top
+                    events = (low + high) / 2
+                    continue
+                share, each = np.exp(power - top), (n[:, None] * pull / left) * [[-odds], [1.0]]
+                share /= share.sum()
+                slope = float(share @ each.sum(axis=0))
+                bend = float(share @ (each.sum(axis=0) ** 2 + (each**2 / n[:, None]).sum(axis=0))) - slope**2
+            beyond = (events == first and slope > 0) or (events == last and slope < 0)
+            if beyond or slope**2 <= _FINE * bend or high - low <= _FINE:
+                break
+            low, high = (low, events) if slope > 0 else (events, high)
+            events -= slope / bend
+            if not low < events < high:
+                end = low if events <= low else high
+                events = end if end in untried else (low + high) / 2
+                untried.discard(end)
+        return top + math.log(float(np.exp(power - top).sum())) + math.log(delta)
 
-        return min(float(brentq(lambda loss: min(excess(loss), _MUCH), 0.0, 1.0, xtol=_FINE)) + _FINE, 1.0)
+    if excess(1.0) <= 0:
+        return 1.0
+    from scipy.optimize import brentq  # which takes as long to import as a small assessment
+
+    return min(float(brentq(lambda loss: min(excess(loss), _MUCH), 0.0, 1.0, xtol=_FINE)) + _FINE, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,18 +143,18 @@ class BoundInputs(Frozen):
     plug_in: float
     monotone: bool
     within: ThresholdRange | None = None
-    classes: Classes | None = None
+    outcomes: Outcomes | None = None
 
     @classmethod
     def rounded(
         cls, sample: Sample, m: int, cells: CellTable | None = None, within: ThresholdRange | None = None
     ) -> BoundInputs:
         """Round the sample to ``1/m``; `cells` are its `draw_table` on a grid at least that fine, if known."""
-        rounded, total, n, classes = sample.on_grid(m), sample.total_weight, sample.n_draws, Classes.of(sample)
+        rounded, total, n, outcomes = sample.on_grid(m), sample.total_weight, sample.n_draws, given_outcomes(sample)
         positive = np.minimum(rounded.positive, rounded.weight)
         square = shares = np.stack([rounded.weight - positive, positive]) / total
         effective_n = sample.effective_n
-        if classes is None:
+        if outcomes is None:
             cells = draw_table(sample, m) if cells is None else cells
             square, effective_n = _soft_squares(cells, rounded) / total**2, total**2 / float(cells.squares.sum())
         return cls(
@@ -168,7 +166,7 @@ class BoundInputs(Frozen):
             plug_in=rounded.curve().restricted(within).chord.loss,
             monotone=False,
             within=within,
-            classes=classes,
+            outcomes=outcomes,
         )
 
     @classmethod
@@ -186,16 +184,16 @@ class BoundInputs(Frozen):
         table, total, n = curve.table, sample.total_weight, sample.n_draws
         effective_n = min(sample.effective_n if effective_n is None else effective_n, float(n))
         shares = np.stack([table.negative, table.positive]) / total
-        classes, square = Classes.of(sample), shares
-        if classes is None and not even(n, effective_n):
+        outcomes, square = given_outcomes(sample), shares
+        if outcomes is None and not even(n, effective_n):
             square = _pooled_squares(sample, table) / total**2
         plug_in = curve.restricted(within).chord.loss
-        return cls(table.prob, n, effective_n, shares, square, plug_in, monotone=True, within=within, classes=classes)
+        return cls(table.prob, n, effective_n, shares, square, plug_in, monotone=True, within=within, outcomes=outcomes)
 
     def charge(self, tilt: float) -> Floats:
         """The charge for chance per unit of gain or loss, by entry: at least ``sum_i ln cosh(tilt v_i) / tilt``."""
-        if self.classes is not None:
-            return self.classes.charge(tilt)[:, None] * self.shares
+        if self.outcomes is not None:
+            return outcome_charges(self.outcomes, tilt)[:, None] * self.shares
         rate, by_square = charge_rate(self.n, self.effective_n, tilt)
         return np.minimum(rate * self.square, self.shares) if by_square else rate * self.shares
 
@@ -297,7 +295,7 @@ def at_most(
     delta: float,
     *,
     anytime: bool = False,
-    classes: Classes | None = None,
+    outcomes: Outcomes | None = None,
 ) -> float:
     """Return the smallest L such that a population with a larger loss gives such rows with probability at most delta.
 
@@ -306,7 +304,7 @@ def at_most(
     exceeds 1/delta with chance at most delta. Every upper bound of rainproof is this one.
 
     With `anytime`, for n equal draws, the tilt per draw does not depend on n, so that each factor of the mixture is a
-    supermartingale in n, and the bound holds for every n at once. With `classes`, of a sample with a base rate, the
+    supermartingale in n, and the bound holds for every n at once. With `outcomes`, of a sample with a base rate, the
     tilts depend on the outcomes alone, which are given.
     """
     if anytime:
@@ -315,8 +313,8 @@ def at_most(
         tilt = tilts(effective_n, delta)
         pull, priors = pulls(tilt, n, effective_n), PRIORS
     losses = np.array([charged(float(a)) for a in tilt])
-    if classes is not None:
-        return classes.at_most(tilt * losses, np.asarray(tilt, np.float64), delta)
+    if outcomes is not None:
+        return _at_most_given(outcomes, tilt * losses, np.asarray(tilt, np.float64), delta)
     return _invert(tilt * losses, pull, n, delta, priors)
 
 
@@ -327,7 +325,7 @@ def loss_at_most(evidence: BoundInputs, delta: float, equal_draws: float | None 
     largest possible value: a row then counts as the share ``w / max_weight`` of a draw.
     """
     if equal_draws is None:
-        return at_most(evidence.charged_loss, evidence.n, evidence.effective_n, delta, classes=evidence.classes)
+        return at_most(evidence.charged_loss, evidence.n, evidence.effective_n, delta, outcomes=evidence.outcomes)
     even = replace(evidence, n=equal_draws, effective_n=equal_draws)
     return at_most(even.charged_loss, equal_draws, equal_draws, delta, anytime=True)
 

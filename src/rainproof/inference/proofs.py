@@ -229,13 +229,11 @@ def loss_at_least(
     )
 
 
+# Bets on the draws of one block; draws that are alike are one entry. They are the stake of each, its weight over the
+# largest possible one; how many draws are alike; what each gains over each alternative, and what the bound is a
+# multiple of (arrays of alternatives and entries); and a threshold: of two alternatives, never and always acting, the
+# second is the better one if the event rate is at least this.
 Wager = tuple[Floats, Floats, Floats, Floats, float]
-"""Bets on the draws of one block; draws that are alike are one entry.
-
-They are the stake of each, its weight over the largest possible one; how many draws are alike; what each gains over
-each alternative, and what the bound is a multiple of (arrays of alternatives and entries); and a threshold: of two
-alternatives, never and always acting, the second is the better one if the event rate is at least this.
-"""
 
 
 def at_least(chains: Sequence[Sequence[Wager]], delta: float, bets: Floats) -> float:

@@ -281,8 +281,8 @@ def harm_bound(
     if not isinstance(anytime, bool):
         raise InputError(f"anytime must be True or False; it is {anytime!r}")
     draws, effective_n = float(sample.n_draws), min(sample.effective_n, float(sample.n_draws))
-    classes = bounds.Classes.of(sample)
-    if anytime and classes is not None:
+    outcomes = bounds.given_outcomes(sample)
+    if anytime and outcomes is not None:
         raise InputError("base_rate cannot be combined with anytime: the bound is for given outcomes")
     if max_weight is not None:
         draws = effective_n = bounds.largest_draws(sample, max_weight)
@@ -291,8 +291,8 @@ def harm_bound(
         bounds.check_equal(draws, effective_n)
 
     def charged_loss(tilt: float) -> float:
-        if classes is not None:
-            return 2 * curve.chord(classes.charge(tilt)).value
+        if outcomes is not None:
+            return 2 * curve.chord(bounds.outcome_charges(outcomes, tilt)).value
         return bounds.charged_switch(curve, draws, effective_n, tilt)
 
-    return bounds.at_most(charged_loss, draws, effective_n, delta, anytime=anytime, classes=classes)
+    return bounds.at_most(charged_loss, draws, effective_n, delta, anytime=anytime, outcomes=outcomes)
