@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,8 +45,8 @@ def run_policy(arguments: argparse.Namespace) -> int:
     task = _task(arguments)
     recalibration = _map(arguments)
     rows: Sample = read_rows(arguments)
-    made = _made(arguments, task, rows, recalibration)
-    made.policy.save(arguments.output, overwrite=arguments.force)
+    policy, cost, loss, finer = _made(arguments, task, rows, recalibration)
+    policy.save(arguments.output, overwrite=arguments.force)
     if arguments.quiet and not arguments.json:
         return 0
     found = None
@@ -56,12 +55,15 @@ def run_policy(arguments: argparse.Namespace) -> int:
             found = assess(rows, measures=[], n_resamples=99, rng=arguments.seed)
     grade = None if found is None else found.verdict.grade
     if arguments.json:
-        say(sys.stdout, output.write_json({"rainproof": VERSION, "n": rows.n, "grade": grade, **made.to_dict()}, None))
+        document = {"rainproof": VERSION, "n": rows.n, "grade": grade, "grid": policy.grid, "loss": loss}
+        document |= {"random_between": _between(policy), "cost": cost.to_dict(), "finer": finer}
+        say(sys.stdout, output.write_json({**document, "policy": policy.to_dict()}, None))
     else:
         first = [output.rows_read(files_read(arguments), rows, arguments.weight), one_line(str(task))]
-        say_paragraphs([*first, made.guarantee(), made.randomness(weighted=arguments.weight is not None)])
-        say(sys.stdout, made.cost_table())
-        say_paragraphs([*made.price(grade), written("Policy", arguments.output)])
+        random = _acts_at_random(policy, cost, weighted=arguments.weight is not None)
+        say_paragraphs([*first, _guaranteed(policy, loss, rows.grid), random])
+        say(sys.stdout, _cost_table(task, cost, rows.grid))
+        say_paragraphs([*_price(task, cost, loss, finer, grade), written("Policy", arguments.output)])
     if found is not None and not arguments.quiet:
         _warn(found)
     return 0
@@ -69,8 +71,8 @@ def run_policy(arguments: argparse.Namespace) -> int:
 
 def _made(
     arguments: argparse.Namespace, task: FiniteTask, rows: Sample, recalibration: PiecewiseMap | None
-) -> MadePolicy:
-    """Choose the grid, unless it is given, and compute what the policy costs on it and on the next finer one."""
+) -> tuple[RoundingPolicy, PolicyCost, float, dict[str, Any] | None]:
+    """Choose the grid, unless it is given: the policy, what it costs and loses on these rows, and on the next grid."""
     acted_on = rows if recalibration is None else rows.map(recalibration)
     choice = policies.choose_grid(acted_on, max_grid=arguments.grid)
     losses = dict(zip(choice.grids.tolist(), choice.losses.tolist(), strict=True))
@@ -82,8 +84,7 @@ def _made(
     grid: int = arguments.grid or choice.grid
     next_one = 2 * grid
     finer = {"grid": next_one, "loss": losses[next_one], "cost": on(next_one)[1].policy} if next_one in losses else None
-    policy, cost = on(grid)
-    return MadePolicy(policy=policy, task=task, pooled=rows.grid, loss=losses[grid], cost=cost, finer=finer)
+    return *on(grid), losses[grid], finer
 
 
 def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:
@@ -124,107 +125,87 @@ def _task(arguments: argparse.Namespace) -> FiniteTask:
 _ROUNDING = 1e-9  # costs within this share of what is at stake count as equal
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MadePolicy:
-    """A policy between two actions, with its loss and its costs on the rows that it was made from."""
+def _between(policy: RoundingPolicy) -> list[float] | None:
+    """The multiples of 1/grid around the threshold: the rounding decides what is done between them."""
+    above = int(policy._choices.searchsorted(1))  # the first point where the second action is best
+    # A threshold that is 0 in double precision has no point below it.
+    return [(above - 1) / policy.grid, above / policy.grid] if above else None
 
-    policy: RoundingPolicy
-    task: FiniteTask
-    pooled: int | None  # the grid that the rows were compressed to, if they are many
-    loss: float
-    cost: PolicyCost
-    finer: dict[str, Any] | None  # the next finer grid, its loss on these rows, and what the policy would cost on it
 
-    @property
-    def between(self) -> tuple[float, float] | None:
-        """The multiples of 1/grid around the threshold: the rounding decides what is done between them."""
-        above = int(self.policy._choices.searchsorted(1))  # the first point where the second action is best
-        # A threshold that is 0 in double precision has no point below it.
-        return ((above - 1) / self.policy.grid, above / self.policy.grid) if above else None
+def _guaranteed(policy: RoundingPolicy, loss: float, pooled: int | None) -> str:
+    """What the policy promises, on these rows, which may be `pooled` to a grid: what rounding buys."""
+    # Pooling to a finer grid changes no loss on this one, unless a map is applied in between.
+    on = "" if pooled is None or policy.recalibration is None else f", pooled to 1/{pooled},"
+    whose = "probabilities" if policy.recalibration is None else "the recalibrated probabilities"
+    return (
+        f"Grid 1/{policy.grid}: on these rows{on} no decision that rests on {whose} rounded to it, whatever its costs, "
+        f"loses more than {at_most(loss)} of what is at stake per case (best minus worst outcome), compared with the "
+        "best change of actions in hindsight."
+    )
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "grid": self.policy.grid,
-            "loss": self.loss,
-            "random_between": None if self.between is None else list(self.between),
-            "cost": self.cost.to_dict(),
-            "finer": self.finer,
-            "policy": self.policy.to_dict(),
-        }
 
-    def guarantee(self) -> str:
-        """What the policy promises, on these rows: what rounding buys."""
-        # Pooling to a finer grid changes no loss on this one, unless a map is applied in between.
-        pooled = "" if self.pooled is None or self.policy.recalibration is None else f", pooled to 1/{self.pooled},"
-        return (
-            f"Grid 1/{self.policy.grid}: on these rows{pooled} no decision that rests on {self._probabilities} rounded "
-            f"to it, whatever its costs, loses more than {at_most(self.loss)} of what is at stake per case "
-            "(best minus worst outcome), compared with the best change of actions in hindsight."
+def _acts_at_random(policy: RoundingPolicy, cost: PolicyCost, *, weighted: bool) -> str:
+    """Where the action is random, and for how many of these rows."""
+    between = _between(policy)
+    if between is None:
+        return "The rounding is random, but it changes no action at this threshold."
+    low, high = between
+    whose = "recalibrated probability" if policy.recalibration is not None else "probability"
+    share = f"{100 * cost.random_share:.3g}% of these rows{' by weight' * weighted}"
+    return (
+        f"The rounding is random: a row with a {whose} between {low:.6g} and {high:.6g} may get either action, "
+        f"depending on its id. That is {share}. All others get the action that the threshold says."
+    )
+
+
+def _cost_table(task: FiniteTask, cost: PolicyCost, pooled: int | None) -> str:
+    """The expected cost per case of the policy, without rounding, and of always doing the same."""
+    miss, alarm = (task.matrix.max(axis=0) - task.matrix)[[0, 1], [1, 0]].tolist()
+    named = {
+        "this policy, on average over its rounding": cost.policy,
+        f"{_second_from(task)} on, without rounding": cost.unrounded,
+        **{f"always {_quoted(name)}": each for name, each in reversed(cost.always.items())},
+    }
+    lines = aligned([[f"  {name}", f"{each:.4g}"] for name, each in named.items()], left=1)
+    on = "" if pooled is None else f" pooled to 1/{pooled}"
+    units = f"a false alarm costs {alarm:g}, a miss {miss:g}"
+    head = f"Cost per case on these rows{on}, an estimate for new ones ({units}):"
+    return "\n".join([wrapped(head), *lines, ""])
+
+
+def _price(
+    task: FiniteTask, cost: PolicyCost, loss: float, finer: dict[str, Any] | None, grade: str | None
+) -> list[str]:
+    """What rounding costs and buys, the way to round less, and what costs less."""
+    extra, least = cost.policy - cost.unrounded, _ROUNDING * task.scale
+    said = ["On these rows rounding costs nothing."]
+    if extra < -least:
+        chance = "If the probabilities are calibrated this is chance, as rounding cannot save on average."
+        said = [f"On these rows rounding costs {-extra:.4g} per case less than no rounding. {chance}"]
+    elif extra > least:
+        said = [
+            f"Rounding costs {extra:.4g} per case here. It buys the guarantee above, for every decision and "
+            "against every change of actions; without rounding, 'rainproof assess' has one that covers corrections "
+            "that keep the ranking only."
+        ]
+    if extra > least and finer is not None:
+        said.append(
+            f"A finer grid rounds less, but its guarantee is no better: --grid {finer['grid']} costs "
+            f"{finer['cost']:.4g} per case, with {at_most(finer['loss'])} instead of {at_most(loss)}."
         )
-
-    def randomness(self, *, weighted: bool) -> str:
-        """Where the action is random, and for how many of these rows."""
-        if self.between is None:
-            return "The rounding is random, but it changes no action at this threshold."
-        low, high = self.between
-        whose = "recalibrated probability" if self.policy.recalibration is not None else "probability"
-        share = f"{100 * self.cost.random_share:.3g}% of these rows{' by weight' * weighted}"
-        return (
-            f"The rounding is random: a row with a {whose} between {low:.6g} and {high:.6g} may get either action, "
-            f"depending on its id. That is {share}. All others get the action that the threshold says."
+    name, alike = min(cost.always.items(), key=lambda item: item[1])
+    if alike <= min(cost.policy, cost.unrounded) + least:
+        said.append(f"Always {_quoted(name)} costs no more than either on these rows.")
+    elif extra > least and grade == "use":
+        said.append(
+            f"'rainproof assess' grades these probabilities \"use\" and recommends {_second_from(task)} on, "
+            "which needs no policy. Use this policy if you need its guarantee."
         )
+    return said
 
-    def cost_table(self) -> str:
-        """The expected cost per case of the policy, without rounding, and of always doing the same."""
-        miss, alarm = (self.task.matrix.max(axis=0) - self.task.matrix)[[0, 1], [1, 0]].tolist()
-        named = {
-            "this policy, on average over its rounding": self.cost.policy,
-            f"{self._second} from {show_threshold(self.task.thresholds[0])} on, without rounding": self.cost.unrounded,
-            **{f"always {_quoted(name)}": cost for name, cost in reversed(self.cost.always.items())},
-        }
-        lines = aligned([[f"  {name}", f"{cost:.4g}"] for name, cost in named.items()], left=1)
-        pooled = "" if self.pooled is None else f" pooled to 1/{self.pooled}"
-        units = f"a false alarm costs {alarm:g}, a miss {miss:g}"
-        head = f"Cost per case on these rows{pooled}, an estimate for new ones ({units}):"
-        return "\n".join([wrapped(head), *lines, ""])
 
-    def price(self, grade: str | None) -> list[str]:
-        """What rounding costs and buys, the way to round less, and what costs less."""
-        extra, least = self.cost.policy - self.cost.unrounded, _ROUNDING * self.task.scale
-        said = ["On these rows rounding costs nothing."]
-        if extra < -least:
-            chance = "If the probabilities are calibrated this is chance, as rounding cannot save on average."
-            said = [f"On these rows rounding costs {-extra:.4g} per case less than no rounding. {chance}"]
-        elif extra > least:
-            said = [
-                f"Rounding costs {extra:.4g} per case here. It buys the guarantee above, for every decision and "
-                "against every change of actions; without rounding, 'rainproof assess' has one that covers corrections "
-                "that keep the ranking only."
-            ]
-        if extra > least and self.finer is not None:
-            grid, loss, cost = self.finer.values()
-            said.append(
-                f"A finer grid rounds less, but its guarantee is no better: --grid {grid} costs {cost:.4g} per case, "
-                f"with {at_most(loss)} instead of {at_most(self.loss)}."
-            )
-        name, alike = min(self.cost.always.items(), key=lambda item: item[1])
-        if alike <= min(self.cost.policy, self.cost.unrounded) + least:
-            said.append(f"Always {_quoted(name)} costs no more than either on these rows.")
-        elif extra > least and grade == "use":
-            start = show_threshold(self.task.thresholds[0])
-            said.append(
-                f"'rainproof assess' grades these probabilities \"use\" and recommends {self._second} from {start} on, "
-                "which needs no policy. Use this policy if you need its guarantee."
-            )
-        return said
-
-    @property
-    def _second(self) -> str:
-        return _quoted(self.task.actions[1])
-
-    @property
-    def _probabilities(self) -> str:
-        return "probabilities" if self.policy.recalibration is None else "the recalibrated probabilities"
+def _second_from(task: FiniteTask) -> str:
+    return f"{_quoted(task.actions[1])} from {show_threshold(task.thresholds[0])}"
 
 
 def _quoted(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -13,7 +12,7 @@ from rainproof.core import door
 from rainproof.core.arrays import Floats, Ints, read_only
 from rainproof.core.classes import ClassSample
 from rainproof.core.result import Result
-from rainproof.decisions.tasks import _BLOCK, _ROUNDING, ActionSwap, check_matrix, check_names
+from rainproof.decisions.tasks import _BLOCK, ActionSwap, action_index, best_swaps, check_matrix, check_names
 from rainproof.errors import InputError
 
 
@@ -87,13 +86,9 @@ class ClassTask(Result):
 
     def payoff(self, action: Any, y: ArrayLike) -> Any:
         """Return the payoff of an action, by name, where the class with the number `y` occurs; arrays are broadcast."""
-        names, which = np.asarray(action, dtype=object), np.asarray(y)
-        unknown = [name for name in names.ravel() if name not in self.actions]
-        if unknown:
-            raise InputError(f"action must be one of {', '.join(map(repr, self.actions))}; it is {unknown[0]!r}")
+        index, which = action_index(self.actions, action), np.asarray(y)
         if not np.isin(which, np.arange(len(self.payoffs[0]))).all():
             raise InputError(f"y must be the number of a class, from 0 to {len(self.payoffs[0]) - 1}; it is {y!r}")
-        index = np.array([self.actions.index(name) for name in names.ravel()], np.intp).reshape(names.shape)
         return self.matrix[index, which.astype(np.intp)]
 
     @classmethod
@@ -112,23 +107,7 @@ class ClassTask(Result):
         self._check(sample)
         mass = np.zeros_like(self.matrix)
         np.add.at(mass, (self._best(sample.prob), sample.which), sample.mass)
-        found = []
-        for a, share in enumerate(mass / sample.total_weight):
-            terms = share * (self.matrix - self.matrix[a])
-            gain = terms.sum(axis=1)
-            b = int(gain.argmax())
-            if gain[b] > _ROUNDING * np.abs(terms[b]).sum():
-                swap = ActionSwap(
-                    action=self.actions[a],
-                    replacement=self.actions[b],
-                    saves=float(gain[b]) / self.scale,
-                    in_units=float(gain[b]),
-                    weight=float(mass[a].sum()),
-                    share=float(share.sum()),
-                )
-                found.append(swap)
-        swaps = tuple(sorted(found, key=lambda swap: -swap.saves))
-        return math.fsum(swap.saves for swap in swaps), swaps
+        return best_swaps(self, self.matrix, mass[:, None], mass[:, None], sample.total_weight, "action")
 
     def __repr__(self) -> str:
         return f"DecisionTask(actions={self.actions!r}, classes={len(self.payoffs[0])}, scale={self.scale:.6g})"

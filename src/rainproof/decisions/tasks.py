@@ -21,6 +21,9 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 
+if TYPE_CHECKING:
+    from rainproof.decisions.classes import ClassTask
+
 
 def decision_with(thresholds: Sequence[float]) -> str:
     """Describe a decision by its thresholds: "a decision with threshold 0.2 (a miss costs 4 times a false alarm)"."""
@@ -530,12 +533,7 @@ class FiniteTask(DecisionTask):
 
     def payoff(self, action: Any, y: ArrayLike) -> Any:
         """Return the payoff of an action, by name, when the outcome is `y`; arrays of both are broadcast."""
-        names = np.asarray(action, dtype=object)
-        outcome = match_outcomes(names, y)
-        for name in names.ravel():
-            if name not in self.actions:
-                raise InputError(f"action must be one of {', '.join(map(repr, self.actions))}; it is {name!r}")
-        index = np.array([self.actions.index(name) for name in names.ravel()], np.intp).reshape(names.shape)
+        outcome, index = match_outcomes(np.asarray(action, dtype=object), y), action_index(self.actions, action)
         return self.matrix[index, outcome.astype(np.intp)]
 
     @classmethod
@@ -560,7 +558,7 @@ class FiniteTask(DecisionTask):
     def _swaps(self, sample: Sample, per: Per, response: Any) -> tuple[float, tuple[ActionSwap, ...]]:
         """Find the best replacement of each action taken, or of each group: those that save anything."""
         mass = self._masses(sample.distinct(), response, per)
-        return _best_swaps(self, self.matrix, mass, mass, sample.total_weight, per)
+        return best_swaps(self, self.matrix, mass, mass, sample.total_weight, per)
 
     def _masses(self, table: DistinctTable, response: Any, per: Per) -> Floats:
         """Sum the weight without and with the event by action taken (per prediction, also by the action best there)."""
@@ -592,8 +590,17 @@ class FiniteTask(DecisionTask):
         return f"{len(self.actions)} actions, {self.scale:.6g} at stake: {', '.join(parts)}{never}."
 
 
-def _best_swaps(
-    task: FiniteTask | CaseTask, payoffs: Floats, mass: Floats, weight: Floats, total: float, per: Per
+def action_index(actions: tuple[str, ...], action: Any) -> NDArray[np.intp]:
+    """Return the index of each of these actions, which are given by name."""
+    names = np.asarray(action, dtype=object)
+    for name in names.ravel():
+        if name not in actions:
+            raise InputError(f"action must be one of {', '.join(map(repr, actions))}; it is {name!r}")
+    return np.array([actions.index(name) for name in names.ravel()], np.intp).reshape(names.shape)
+
+
+def best_swaps(
+    task: FiniteTask | CaseTask | ClassTask, payoffs: Floats, mass: Floats, weight: Floats, total: float, per: Per
 ) -> tuple[float, tuple[ActionSwap, ...]]:
     """Find the best replacement of each action, or of each group: those that save anything, and what they save.
 
@@ -805,7 +812,7 @@ class CaseTask(DecisionTask):
         if per == "prediction":
             best = np.stack([mass[:, :, 1] < mass[:, :, 0], mass[:, :, 1] >= mass[:, :, 0]], axis=1)
             mass, weight = best @ mass, best @ weight
-        return _best_swaps(self, _UNIT, mass, weight, sample.total_weight, per)
+        return best_swaps(self, _UNIT, mass, weight, sample.total_weight, per)
 
     def __repr__(self) -> str:
         return f"DecisionTask(actions={self.actions!r}, costs of {len(self._costs):,} cases, scale={self.scale:.6g})"
