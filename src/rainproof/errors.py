@@ -59,6 +59,8 @@ class InputError(RainproofError, ValueError):
         What may have happened, with its punctuation.
     remedy : str
         What to do about it in Python.
+    parameter : str
+        What `problem` begins with, where it is a parameter that a program with options calls otherwise.
     option : tuple of str and (str or None), or None
         The parameter that is the way out, and the value to pass: ``("pos_label", "2")``, ``("percent", "")`` for a
         switch, ``("pos_label", None)`` where the value is not known.
@@ -77,6 +79,7 @@ class InputError(RainproofError, ValueError):
         hint: str = "",
         remedy: str = "",
         option: tuple[str, str | None] | None = None,
+        parameter: str = "",
     ) -> None:
         super().__init__(f"{problem}{hint}{remedy}")
         self.problem = problem
@@ -89,6 +92,7 @@ class InputError(RainproofError, ValueError):
         self.hint = hint
         self.remedy = remedy
         self.option = option
+        self.parameter = parameter
 
     @classmethod
     def from_offenders(

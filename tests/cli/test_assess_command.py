@@ -197,7 +197,7 @@ def test_a_largest_weight(rain, capsys):
     assert found["worth"] == rainproof.assess(y, p, **stated).to_dict()["worth"]
     assert main(["recalibrate", *COLUMNS, *given, "-o", "map.json"]) == 0
     assert main(["assess", *COLUMNS, "--groups", "city", "--max-weight", "100"]) == 2
-    assert "max_weight must be finite, and at least the largest weight 134; it is 100" in capsys.readouterr().err
+    assert "--max-weight must be finite, and at least the largest weight 134; it is 100" in capsys.readouterr().err
 
 
 def test_shares_of_the_event_by_segment(rain, capsys):

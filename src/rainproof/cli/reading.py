@@ -318,7 +318,15 @@ def said(error: InputError, arguments: argparse.Namespace) -> str:
     """Say an error in the rows of files: on which line it is, and which option is the way out."""
     line = _line(error, arguments)
     place = "" if line is None else f" (line {line:,})"
-    return f"{error.problem}{place}{error.hint}{_remedy(error, arguments)}"
+    problem = error.problem
+    if error.parameter:
+        problem = f"{_flag(error.parameter)}{problem.removeprefix(error.parameter)}"
+    return f"{problem}{place}{error.hint}{_remedy(error, arguments)}"
+
+
+def _flag(parameter: str) -> str:
+    """Return the option that stands for a parameter."""
+    return f"--{parameter.replace('_', '-')}"
 
 
 def _remedy(error: InputError, arguments: argparse.Namespace) -> str:
@@ -333,7 +341,7 @@ def _remedy(error: InputError, arguments: argparse.Namespace) -> str:
         return meant_label(pos_label, error.labels)
     if not hasattr(arguments, option):
         return error.remedy
-    flag = f"--{option.replace('_', '-')}"
+    flag = _flag(option)
     if value is None:
         return f"name the event with {flag}"
     return f"add {flag} {shlex.quote(value)}" if value else f"add {flag}"

@@ -81,7 +81,6 @@ def check_max_weight(max_weight: float | None, largest: float) -> float:
     if max_weight is None:
         return largest
     if not is_number(max_weight) or not largest * (1 - 1e-12) <= max_weight < math.inf:
-        raise InputError(
-            f"max_weight must be finite, and at least the largest weight {largest:.6g}; it is {max_weight!r}"
-        )
+        rule = f"max_weight must be finite, and at least the largest weight {largest:.6g}"
+        raise InputError(f"{rule}; it is {max_weight!r}", parameter="max_weight")
     return float(max_weight)
