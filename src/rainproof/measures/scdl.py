@@ -216,59 +216,52 @@ def u_calibration_error(
     return calibration_decision_loss(y_true, y_prob, **data, swaps="constant")
 
 
-class GridSearch:
-    """The search for m*, the smallest m = 2, 4, ... with SCDL_{2m} >= 1/m (Definition 3.2)."""
+def _on_grid(sample: Sample, m: int, soft: bool) -> tuple[float, int]:
+    """Return SCDL_m and its threshold i, computed once."""
+    loss, i = sample._worst(m, soft)
+    return loss / sample.total_weight, i
 
-    def __init__(self, sample: Sample, rounding: Rounding) -> None:
-        self._sample, self._soft = sample, check_rounding(rounding)
-        self.tried: dict[int, tuple[float, int]] = {}  # by grid m: SCDL_m and its threshold i
-        self.m_star = self._find()
 
-    @property
-    def value(self) -> float:
-        """SCDL."""
-        return 0.0 if isinstance(self.m_star, float) else max(self.loss(self.m_star), 1 / self.m_star)
+def _search(sample: Sample, soft: bool) -> tuple[int | float, list[int]]:
+    """Find m*, the smallest m = 2, 4, ... with SCDL_{2m} >= 1/m (Definition 3.2), and return it with the grids tried.
 
-    def first_crossing(self) -> float:
-        """Return SCDL_m on the first grid with SCDL_m >= 1/m: m*, or 2 m* if m* does not reach it."""
-        if isinstance(self.m_star, float):
-            return 0.0
-        m, finest = self.m_star, self._sample.grid
-        m *= 2 if self.loss(m) < (1 - TIE) / m else 1
-        if finest is not None and m > finest:
-            raise InputError(f"rule='first_crossing' needs a sample compressed to a finer grid than {finest:,}")
-        return self.loss(m)
+    The cheapest grids come first, as SCDL_m never decreases with m (Lemma 3.2). With ``e = _needed(SCDL_2m)``,
+    ``m = 2^guess`` is fine enough if ``e <= guess``. Then no coarser grid than 2^e is, as SCDL is no larger there;
+    otherwise 2^e is, as SCDL is no smaller there.
+    """
+    low, tried, total = 0, [], sample.total_weight  # exponents: 2^low is too coarse
+    for grid in sample._grids():
+        high = grid.bit_length() - 2  # the finest that this grid can check
+        found = high + 1  # the coarsest that is known to be fine enough, if any
+        guess = min((low + high + 5) // 2, high)
+        while low < min(found - 1, high):
+            tried.append(2 << guess)
+            needed = _needed(sample._worst(2 << guess, soft)[0] / total)
+            if needed <= guess:
+                low, found = max(low, needed - 1), guess
+                guess = low + 1
+            else:
+                low, found = guess, min(found, needed)
+                guess = max(found - 1, low + 1)
+        if found <= high:
+            return 1 << found, tried
+    # Of a compressed sample nothing finer is known: its own grid gives the best bound.
+    return sample.grid or math.inf, tried
 
-    def loss(self, m: int) -> float:
-        """Return SCDL_m, computed once."""
-        if m not in self.tried:
-            loss, i = self._sample._worst(m, self._soft)
-            self.tried[m] = loss / self._sample.total_weight, i
-        return self.tried[m][0]
 
-    def _find(self) -> int | float:
-        """Find m* on the cheapest grids first, as SCDL_m never decreases with m (Lemma 3.2).
+def _balanced(sample: Sample, m_star: int | float, soft: bool) -> float:
+    """Return SCDL, given m*."""
+    return 0.0 if isinstance(m_star, float) else max(_on_grid(sample, m_star, soft)[0], 1 / m_star)
 
-        With ``e = _needed(SCDL_2m)``, ``m = 2^guess`` is fine enough if ``e <= guess``. Then no coarser grid than
-        2^e is, as SCDL is no larger there; otherwise 2^e is, as SCDL is no smaller there.
-        """
-        low = 0  # exponents: 2^low is too coarse
-        for grid in self._sample._grids():
-            high = grid.bit_length() - 2  # the finest that this grid can check
-            found = high + 1  # the coarsest that is known to be fine enough, if any
-            guess = min((low + high + 5) // 2, high)
-            while low < min(found - 1, high):
-                needed = _needed(self.loss(2 << guess))
-                if needed <= guess:
-                    low, found = max(low, needed - 1), guess
-                    guess = low + 1
-                else:
-                    low, found = guess, min(found, needed)
-                    guess = max(found - 1, low + 1)
-            if found <= high:
-                return 1 << found
-        # Of a compressed sample nothing finer is known: its own grid gives the best bound.
-        return self._sample.grid or math.inf
+
+def _first_crossing(sample: Sample, m_star: int | float, soft: bool) -> float:
+    """Return SCDL_m on the first grid with SCDL_m >= 1/m: m*, or 2 m* if m* does not reach it."""
+    if isinstance(m_star, float):
+        return 0.0
+    m = m_star * (2 if _on_grid(sample, m_star, soft)[0] < (1 - TIE) / m_star else 1)
+    if sample.grid is not None and m > sample.grid:
+        raise InputError(f"rule='first_crossing' needs a sample compressed to a finer grid than {sample.grid:,}")
+    return _on_grid(sample, m, soft)[0]
 
 
 def balancing_loss(exponent: int | NDArray[np.int64]) -> Any:
@@ -423,7 +416,8 @@ def soft_binned_cdl(
     0.125
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
-    return GridSearch(sample, rounding).value
+    soft = check_rounding(rounding)
+    return _balanced(sample, _search(sample, soft)[0], soft)
 
 
 def soft_binned_profile(
@@ -491,19 +485,20 @@ def soft_binned_profile(
     if rule not in get_args(Rule):
         raise InputError(f"rule must be 'balance' or 'first_crossing'; it is {rule!r}")
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
-    search = GridSearch(sample, rounding)
-    finest = min(2 * search.m_star, sample.grid or math.inf)
-    for m in (1 << k for k in range(1, FINEST_GRID.bit_length())):
-        if m <= finest and (m <= _SHOWN_GRID or m >= search.m_star):
-            search.loss(m)
-    notes = _notes(sample, search.m_star)
+    soft = check_rounding(rounding)
+    m_star, tried = _search(sample, soft)
+    finest = min(2 * m_star, sample.grid or math.inf)
+    every = (1 << k for k in range(1, FINEST_GRID.bit_length()) if 1 << k <= finest)
+    tried += [m for m in every if m <= _SHOWN_GRID or m >= m_star]
+    notes = _notes(sample, m_star)
     for note in notes:
         warnings.warn(note, stacklevel=2)
-    grids = sorted(m for m in search.tried if m <= 2 * search.m_star)
-    losses, thresholds = zip(*(search.tried[m] for m in grids), strict=True)
+    grids = sorted({m for m in tried if m <= 2 * m_star})
+    losses, thresholds = zip(*(_on_grid(sample, m, soft) for m in grids), strict=True)
+    value = _balanced if rule == "balance" else _first_crossing
     return SoftBinnedProfile(
-        value=search.value if rule == "balance" else search.first_crossing(),
-        m_star=search.m_star,
+        value=value(sample, m_star, soft),
+        m_star=m_star,
         grids=np.array(grids, np.int64),
         losses=np.array(losses),
         thresholds=np.array(thresholds) / np.array(grids),
