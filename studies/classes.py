@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 import rainproof
 from rainproof.inference.classes import loss_bound
-from rainproof.recalibration.classes import CLASS_METHODS, ClassMap, CrossFitted, _fit, _logs
+from rainproof.recalibration.classes import CLASS_METHODS, ClassMap, _fit, _logs, mean_of_maps
 from studies.tables import write
 
 Floats = NDArray[np.float64]
@@ -133,7 +133,7 @@ def ours(p: Floats, y: Any) -> Callable[[Floats], Floats]:
 def chosen(p: Floats, y: Any) -> Callable[[Floats], Floats]:
     """The one map with the smallest log loss in cross-validation, fitted to all rows."""
     sample = rainproof.Sample(y, p)
-    _, candidates = CrossFitted(sample, CLASS_METHODS, np.arange(len(y)) % 5).mean()  # type: ignore[arg-type]
+    _, candidates = mean_of_maps(sample, CLASS_METHODS, np.arange(len(y)) % 5)  # type: ignore[arg-type]
     return fitted(min(candidates, key=lambda c: c.log_loss).method, p, y)
 
 

@@ -30,7 +30,7 @@ from rainproof.inference.estimates import Influence
 from rainproof.inference.options import check_resamples
 from rainproof.inference.tests import quick_test
 from rainproof.recalibration.certificate import HeldOutRates, held_out_rates
-from rainproof.recalibration.classes import CLASS_METHODS, ClassCertificate, CrossFitted, folds_of
+from rainproof.recalibration.classes import ClassCertificate, cross_fitted_values, folds_of
 from rainproof.recalibration.recalibrator import Recalibrator
 from rainproof.recalibration.selection import cannot_fit
 
@@ -282,7 +282,7 @@ def compute_classes(
     new, fold = None, None
     if cannot_fit(sample) is None:
         fold = sample._parts(folds_of(sample), (), rng)
-        new = CrossFitted(sample, CLASS_METHODS, fold).values()
+        new = cross_fitted_values(sample, fold)
     step()
     # Enough resamples for p-values that Holm's method can reject.
     enough = (check_resamples(n_resamples) + 1) * (1 - level) >= len(sample) * (1 - 1e-9)

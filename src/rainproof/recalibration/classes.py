@@ -286,65 +286,65 @@ CLASS_METHODS = ("temperature", "vector", "matrix", "none", "isotonic", "constan
 """The methods for several classes."""
 
 
-class CrossFitted:
-    """Maps that were fitted without each fold, and how they did there.
+def _even(sample: ClassSample) -> Floats:
+    """The weight of each row; where weights differ, rows count as many as they are worth."""
+    found: Floats = sample.mass * (sample.total_weight / float((sample.mass**2).sum()))
+    return found
 
-    Attributes
-    ----------
-    methods : list of str
-        The methods that can be fitted to so many classes.
-    parts : list of lists of ClassPart
-        The maps fitted without each fold, by method.
-    log_loss, brier : ndarray of shape (methods, folds)
-        Sums over the rows of a fold, which count as many as they are worth where weights differ. For the log loss,
-        values nearer to 0 than half a row is to all rows count like this.
+
+def _cross_fitted(
+    sample: ClassSample, methods: Sequence[str], fold: Ints
+) -> tuple[list[str], list[list[ClassPart]], Floats, Floats]:
+    """Fit maps without each fold, by the methods that can be fitted to so many classes.
+
+    Returns these methods, the maps by fold and method, and by method and fold the sums over its rows of their log
+    losses and Brier scores there. For the log loss, values nearer to 0 than half a row is to all rows count like this.
     """
+    k, folds, x, weights = len(sample), int(fold.max()) + 1, _logs(sample.prob), _even(sample)
+    methods = [method for method in methods if k <= _MOST.get(method, k)]
+    parts: list[list[ClassPart]] = []
+    log_loss, brier = np.zeros((2, len(methods), folds))
+    size, nearest = max(1, _BLOCK // k), 0.5 / (weights.sum() + 1)
+    for f in range(folds):
+        own, rest = np.flatnonzero(fold == f), np.flatnonzero(fold != f)
+        known = sample.prob[rest], x[rest], sample.which[rest], weights[rest]
+        parts.append([_fit(method, *known) for method in methods])
+        for start in range(0, len(own), size):
+            at = own[start : start + size]
+            prob, which, weight = np.asarray(sample.prob[at], np.float64), sample.which[at], weights[at]
+            for m, part in enumerate(parts[f]):
+                value = part.apply(prob, x[at])
+                right = value[np.arange(len(at)), which]
+                log_loss[m, f] -= float(weight @ np.log(np.maximum(right, nearest)))
+                brier[m, f] += float(weight @ ((value**2).sum(axis=1) - 2 * right + 1))
+    return methods, parts, log_loss, brier
 
-    def __init__(self, sample: ClassSample, methods: Sequence[str], fold: Ints) -> None:
-        k, folds = len(sample), int(fold.max()) + 1
-        self.sample, self.fold, self.x = sample, fold, _logs(sample.prob)
-        self.weight = sample.mass * (sample.total_weight / float((sample.mass**2).sum()))
-        self.methods = [method for method in methods if k <= _MOST.get(method, k)]
-        self.parts: list[list[ClassPart]] = []
-        self.log_loss, self.brier = np.zeros((len(self.methods), folds)), np.zeros((len(self.methods), folds))
-        size, nearest = max(1, _BLOCK // k), 0.5 / (self.weight.sum() + 1)
-        for f in range(folds):
-            own, rest = np.flatnonzero(fold == f), np.flatnonzero(fold != f)
-            self.parts.append([self._fit(method, rest) for method in self.methods])
-            for start in range(0, len(own), size):
-                at = own[start : start + size]
-                prob, which, weight = np.asarray(sample.prob[at], np.float64), sample.which[at], self.weight[at]
-                for m, part in enumerate(self.parts[f]):
-                    value = part.apply(prob, self.x[at])
-                    right = value[np.arange(len(at)), which]
-                    self.log_loss[m, f] -= float(weight @ np.log(np.maximum(right, nearest)))
-                    self.brier[m, f] += float(weight @ ((value**2).sum(axis=1) - 2 * right + 1))
 
-    def _fit(self, method: str, at: Ints) -> ClassPart:
-        return _fit(method, self.sample.prob[at], self.x[at], self.sample.which[at], self.weight[at])
+def mean_of_maps(sample: ClassSample, methods: Sequence[str], fold: Ints) -> tuple[ClassMap, tuple[Candidate, ...]]:
+    """The weighted mean of the maps that are fitted to all rows, and how each method did."""
+    used, _, log_loss, brier = _cross_fitted(sample, methods, fold)
+    weights, loss = _even(sample), log_loss.sum(axis=1)
+    columns = (mean_weights(loss), loss / weights.sum(), brier.sum(axis=1) / weights.sum())
+    candidates = tuple(
+        Candidate(method=method, weight=weight, log_loss=log, brier_score=square)
+        for method, weight, log, square in zip(used, *(c.tolist() for c in columns), strict=True)
+    )
+    rows = sample.prob, _logs(sample.prob), sample.which, weights
+    parts = [_weighted(_fit(one.method, *rows), one.weight) for one in candidates if one.weight > 0]
+    return ClassMap(classes=sample.classes, parts=tuple(parts)), candidates
 
-    def mean(self) -> tuple[ClassMap, tuple[Candidate, ...]]:
-        """The weighted mean of the maps that are fitted to all rows, and how each method did."""
-        share, total = mean_weights(self.log_loss.sum(axis=1)), self.weight.sum()
-        columns = (share, self.log_loss.sum(axis=1) / total, self.brier.sum(axis=1) / total)
-        candidates = tuple(
-            Candidate(method=method, weight=weight, log_loss=log, brier_score=square)
-            for method, weight, log, square in zip(self.methods, *(c.tolist() for c in columns), strict=True)
-        )
-        every = np.arange(len(self.weight))
-        parts = [_weighted(self._fit(one.method, every), one.weight) for one in candidates if one.weight > 0]
-        return ClassMap(classes=self.sample.classes, parts=tuple(parts)), candidates
 
-    def values(self) -> Floats:
-        """The predictions of each row by the mean of the maps fitted without its fold, weighted by the other folds."""
-        value = np.empty(self.sample.prob.shape)
-        for f, parts in enumerate(self.parts):
-            others = [g for g in range(len(self.parts)) if g != f]
-            share = mean_weights(self.log_loss[:, others].sum(axis=1)).tolist()
-            used = tuple(_weighted(part, weight) for part, weight in zip(parts, share, strict=True) if weight > 0)
-            own = self.fold == f
-            value[own] = ClassMap(classes=self.sample.classes, parts=used).apply(self.sample.prob[own])
-        return value
+def cross_fitted_values(sample: ClassSample, fold: Ints) -> Floats:
+    """The predictions of each row by the mean of the maps fitted without its fold, weighted by the other folds."""
+    _, every, log_loss, _ = _cross_fitted(sample, CLASS_METHODS, fold)
+    value = np.empty(sample.prob.shape)
+    for f, parts in enumerate(every):
+        others = [g for g in range(len(every)) if g != f]
+        share = mean_weights(log_loss[:, others].sum(axis=1)).tolist()
+        used = tuple(_weighted(part, weight) for part, weight in zip(parts, share, strict=True) if weight > 0)
+        own = fold == f
+        value[own] = ClassMap(classes=sample.classes, parts=used).apply(sample.prob[own])
+    return value
 
 
 def _weighted(part: ClassPart, weight: float) -> ClassPart:

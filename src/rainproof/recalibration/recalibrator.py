@@ -365,7 +365,7 @@ class Recalibrator(Saved):
             candidates: tuple[Candidate, ...] = ()
         else:
             fitted, fold, held = classes.divide_classes(sample, rng, hold_out=sample.n_draws >= selection.CERTIFIED)
-            found, candidates = classes.CrossFitted(fitted, methods, fold).mean()
+            found, candidates = classes.mean_of_maps(fitted, methods, fold)
         certificate = None if held is None else classes.certify_classes(held, fitted, found, level, task)
         self.certificate_, self._rates, self.map_, self.candidates_ = certificate, None, found, candidates
         self.method_ = "none" if not candidates else MEAN if len(candidates) > 1 else candidates[0].method
