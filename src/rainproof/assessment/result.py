@@ -24,7 +24,7 @@ from rainproof.assessment.verdict import Verdict, judge
 from rainproof.assessment.words import ADVICE_METHOD, PYTHON, Voice
 from rainproof.core import VERSION
 from rainproof.core.arrays import Floats
-from rainproof.core.curve import FlaggedCases
+from rainproof.core.curve import flagged
 from rainproof.core.files import check_replaced, check_suffix, write_atomic
 from rainproof.core.result import Result, once, plain
 from rainproof.core.sample import Sample
@@ -243,7 +243,8 @@ class Assessment(Reported):
         """What to do differently, for about two hundred thresholds."""
         at, max_weight = self._thresholds, self.guarantee.max_weight
         rates = rate_intervals(self._sample, confidence_level=self.confidence_level, max_weight=max_weight)
-        benefit = FlaggedCases.at(self._sample.distinct(), at, ties=True).net_benefit(at)
+        hits, alarms, *_ = flagged(self._sample.distinct(), at)
+        benefit = hits - alarms * at / (1 - at)
         columns = (at, self.regret(at), benefit, self.null_band.regret_high)
         return tuple(
             advise(rates, mu, regret=regret, net_benefit=benefit, null_high=high)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -482,24 +482,13 @@ def _line(only: Floats, mu: Any) -> Floats:
     return loss
 
 
-class FlaggedCases(NamedTuple):
-    """The share of the weight on both sides of each threshold: what is acted on, and what is not."""
+def flagged(table: DistinctTable, threshold: Floats, *, ties: bool = True) -> tuple[Floats, Floats, Floats, Floats]:
+    """Act on predictions above thresholds, and with `ties` on those equal to them.
 
-    true_positive: Floats
-    false_positive: Floats
-    false_negative: Floats
-    true_negative: Floats
-
-    @classmethod
-    def at(cls, table: DistinctTable, threshold: Floats, *, ties: bool) -> FlaggedCases:
-        """Act on predictions above the thresholds, and with `ties` on those equal to them."""
-        total = float(table.negative.sum()) + float(table.positive.sum())
-        first = np.searchsorted(table.prob, threshold, "left" if ties else "right")  # that is acted on
-        above = [np.append(np.cumsum(mass[::-1])[::-1], 0.0) / total for mass in (table.positive, table.negative)]
-        below = [np.insert(np.cumsum(mass), 0, 0.0) / total for mass in (table.positive, table.negative)]
-        return cls(*(share[first] for share in (*above, *below)))
-
-    def net_benefit(self, threshold: Floats) -> Floats:
-        """True positives, less false positives at the odds of the threshold."""
-        benefit: Floats = self.true_positive - self.false_positive * threshold / (1 - threshold)
-        return benefit
+    Returns shares of the weight: true positives, false positives, false negatives and true negatives.
+    """
+    total = float(table.negative.sum()) + float(table.positive.sum())
+    first = np.searchsorted(table.prob, threshold, "left" if ties else "right")  # that is acted on
+    hits, alarms = (np.append(np.cumsum(mass[::-1])[::-1], 0.0) / total for mass in (table.positive, table.negative))
+    misses, rest = (np.insert(np.cumsum(mass), 0, 0.0) / total for mass in (table.positive, table.negative))
+    return hits[first], alarms[first], misses[first], rest[first]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats, read_only
 from rainproof.core.cells import sum_cells
-from rainproof.core.curve import FlaggedCases
+from rainproof.core.curve import flagged
 from rainproof.core.curve import recalibrated as isotonic_blocks
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import ColumnNames, ThresholdRange, as_rows, check_aligned, check_probabilities, check_range
@@ -262,9 +262,9 @@ def forecast_value(
 
 def value_at(table: DistinctTable, threshold: Floats) -> Floats:
     """Return the value at some thresholds, of acting from them on, without the whole curve."""
-    acted = FlaggedCases.at(table, threshold, ties=True)
-    always = np.maximum(acted.true_positive + acted.false_negative - threshold, 0.0)
-    value: Floats = acted.true_positive * (1 - threshold) - acted.false_positive * threshold - always
+    hits, alarms, misses, _ = flagged(table, threshold)
+    always = np.maximum(hits + misses - threshold, 0.0)
+    value: Floats = hits * (1 - threshold) - alarms * threshold - always
     return value
 
 
@@ -287,12 +287,11 @@ def _values(table: DistinctTable, edges: Floats, rate: float) -> tuple[Floats, F
     found = []
     low = edges[1:] <= rate
     for ties, mu in ((False, edges[:-1]), (True, edges[1:])):
-        acted = FlaggedCases.at(table, mu, ties=ties)
-        saved = np.where(low, acted.true_negative, acted.true_positive)
-        lost = np.where(low, acted.false_negative, acted.false_positive)
+        hits, alarms, misses, rest = flagged(table, mu, ties=ties)
+        saved, lost = np.where(low, rest, hits), np.where(low, misses, alarms)
         price, other = np.where(low, mu, 1 - mu), np.where(low, 1 - mu, mu)
         # All rows of the same outcome; 1 - rate would lose digits where almost every row is an event.
-        whole = saved + np.where(low, acted.false_positive, acted.false_negative)
+        whole = saved + np.where(low, alarms, misses)
         whole = whole if 0 < rate < 1 else np.full(len(mu), np.nan)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             relative = (saved - np.where(lost > 0, lost * (other / price), 0.0)) / whole

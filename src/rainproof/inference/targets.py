@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtrik, betainc, betaincinv, ndtri
 
 from rainproof.core.arrays import Floats
-from rainproof.core.curve import FlaggedCases
+from rainproof.core.curve import flagged
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import BaseRate
 from rainproof.core.result import Result
@@ -282,11 +282,9 @@ def _said(name: str, share: float) -> str:
 
 def _measures(table: DistinctTable, thresholds: Floats) -> Floats:
     """Precision, recall, false positive rate and the share of the rows, of what is flagged from thresholds on."""
-    flagged = FlaggedCases.at(table, thresholds, ties=True)
-    hits, alarms = flagged.true_positive, flagged.false_positive
+    hits, alarms, misses, rest = flagged(table, thresholds)
     with np.errstate(invalid="ignore"):
-        return np.stack([hits / (hits + alarms), hits / (hits + flagged.false_negative),
-                         alarms / (alarms + flagged.true_negative), hits + alarms])  # fmt: skip
+        return np.stack([hits / (hits + alarms), hits / (hits + misses), alarms / (alarms + rest), hits + alarms])
 
 
 _Numbers = tuple[Any, Any, Any, Any]  # flagged events, flagged others, all events, all others
