@@ -212,7 +212,8 @@ class AssessmentSet(Reported, Mapping[str, Assessment]):
     references : dict of Rule to Interval
         What acting "always", acting "never" and "perfect" foresight cost, if all forecasts are of the same rows.
     pairs : tuple of PairwiseComparison
-        Every two forecasts compared: the difference in cost, and what any decision gains and loses by switching.
+        Every two forecasts compared: the difference in cost, and what any decision gains and loses by switching. None
+        where neither rows nor a task are shared.
     confidence_level : float
         Of each assessment; of all differences in cost together; and of all bounds on switches together.
     """
@@ -429,13 +430,13 @@ def assess_many(
     chosen = check_options(task, confidence_level, tolerance, n_resamples, measures, **about)
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
     whole, segmented, paired = _read(forecasts, y_prob, columns, task, base_rate)
-    couples = list(combinations(whole, 2))
-    step = counter(progress, len(couples) + sum(steps(segmented.get(name)) for name in whole))
-    assessments, notes = [], dict[str, RainproofWarning]()
     # Compressed rows of unequal weight have no costs: the spread of their weights within cells is not known.
     even = all(sample._divisible for sample in whole.values())
     everything = {name: sample._floor() if even else sample for name, sample in whole.items()}
     own_task = task if even else None
+    couples = list(combinations(whole, 2)) if paired or own_task is not None else []  # else nothing compares them
+    step = counter(progress, len(couples) + sum(steps(segmented.get(name)) for name in whole))
+    assessments, notes = [], dict[str, RainproofWarning]()
     for name, sample in whole.items():
         with collect_warnings() as own:
             rows = compressed_if_many(sample)

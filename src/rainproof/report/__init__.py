@@ -233,7 +233,7 @@ def _comparison(found: AssessmentSet, preset: str | None) -> str:
         curve=Template(_read("curve.html")).substitute(pages.curve_fields("all", several=True)),
         measures=folded("All measures of all forecasts", _measures_table(found)),
         about="".join(f'<p class="small">{escape(text)}</p>' for text in words.about_standings(found)),
-        pairs=folded("Pairs of forecasts", f"<p>{escape(words.pair_limits(found))}</p>{_pairs_table(found)}"),
+        pairs=_pairs(found) if found.pairs else "",
         options="".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(found)),
     )
 
@@ -257,7 +257,7 @@ def _measures_table(found: AssessmentSet) -> str:
     return table("All measures", "forecasts", columns, rows)
 
 
-def _pairs_table(found: AssessmentSet) -> str:
+def _pairs(found: AssessmentSet) -> str:
     columns = [
         Column("a", attrgetter("a")),
         Column("b", attrgetter("b")),
@@ -267,4 +267,6 @@ def _pairs_table(found: AssessmentSet) -> str:
         Column("From b to a: gain at least", lambda pair: pair.to_a and pair.to_a.gain_at_least, percent),
         Column("loss at most ", lambda pair: pair.to_a and pair.to_a.harm_bound, percent),
     ]
-    return table("Pairs of forecasts (gains and losses as shares of what is at stake)", "pairs", columns, found.pairs)
+    title = "Pairs of forecasts (gains and losses as shares of what is at stake)"
+    limits = f"<p>{escape(words.pair_limits(found))}</p>"
+    return folded("Pairs of forecasts", limits + table(title, "pairs", columns, found.pairs))
