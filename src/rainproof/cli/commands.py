@@ -480,6 +480,7 @@ def add_stream(commands: Commands) -> None:
 
 
 _GRIDS = [2**k for k in range(1, 17)]  # up to that of rows that were compressed
+_GRID = f"a power of two from 2 to {_GRIDS[-1]:,}"
 
 
 def add_policy(commands: Commands) -> None:
@@ -521,19 +522,13 @@ def add_policy(commands: Commands) -> None:
     parser.add_argument(
         "--grid",
         metavar="M",
-        type=_grid,
+        type=options.typed(_GRID, lambda text: options.whole(text, _GRIDS)),
         help="round to multiples of 1/M, a power of two (default: that with the smallest loss for any decision); "
         "a finer grid acts at random less often, with a weaker guarantee",
     )
     add_shared(parser, "--seed", "--json", json="print the policy and its costs as JSON instead of text")
     add_output(parser, "the policy to write, as JSON", "policy", ".json")
     add_shared(parser, "--quiet")
-
-
-def _grid(text: str) -> int:
-    if not text.isdecimal() or int(text) not in _GRIDS:
-        raise argparse.ArgumentTypeError(f"must be a power of two from 2 to {_GRIDS[-1]:,}; it is {text!r}")
-    return int(text)
 
 
 def add_decide(commands: Commands) -> None:

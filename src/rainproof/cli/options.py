@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
@@ -26,95 +26,83 @@ if TYPE_CHECKING:
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 
 
-def probability(text: str) -> float:
-    """Read a number strictly between 0 and 1; errors then name the option, not the library's parameter."""
-    return _number(text, 0.0, 1.0, "a number above 0 and below 1")
+def typed(rule: str, read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return the type of an option: its errors name the option and the rule, not the library's parameter."""
+
+    def checked(text: str) -> Any:
+        try:
+            return read(text)
+        except (ArithmeticError, ValueError):  # also an `InputError`
+            raise argparse.ArgumentTypeError(f"must be {rule}; it is {text!r}") from None
+
+    return checked
 
 
-def share(text: str) -> float:
-    """Read a share strictly between 0 and 1, also in percent: 0.9, 90%."""
-    bare = text.strip()
-    try:
-        return probability(f"{bare[:-1].strip()}e-2" if bare.endswith("%") else bare)
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(f"must be a share such as 0.9 or 90%; it is {text!r}") from None
-
-
-def _cost(text: str) -> float | str:
-    """Read a number, or the name of a column."""
-    try:
-        float(text)
-    except ValueError:
-        return text
-    return _number(text, 0.0, math.inf, "a positive, finite number, or the name of a column")
-
-
-def _weight(text: str) -> float:
-    return _number(text, 0.0, math.inf, "a positive, finite number")
-
-
-def _number(text: str, low: float, high: float, rule: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not low < number < high:
-        raise argparse.ArgumentTypeError(f"must be {rule}; it is {text!r}")
+def _inside(number: float, high: float) -> float:
+    """Return a number above 0 and below a limit."""
+    if not 0 < number < high:
+        raise ValueError
     return number
 
 
 def _shares(text: str) -> list[float]:
-    """Read one share, such as 0.005 or 0.5%, or several with commas between them; raises ArithmeticError."""
+    """Read one share, such as 0.005 or 0.5%, or several with commas between them."""
     return [float(Decimal(part.strip().removesuffix("%")) / (100 if "%" in part else 1)) for part in text.split(",")]
+
+
+def _share(text: str) -> float:
+    bare = text.strip()
+    return _inside(float(f"{bare[:-1].strip()}e-2" if bare.endswith("%") else bare), 1.0)
+
+
+def _cost(text: str) -> float | str:
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return _inside(number, math.inf)
 
 
 def _threshold_range(text: str) -> Any:
     from rainproof.core.door import check_range
 
-    try:
-        ends = _shares(text)
-        return check_range(ends[0] if len(ends) == 1 else ends)
-    except (ArithmeticError, InputError):
-        rule = "a number above 0 and below 1, or two from 0 to 1, the smaller one first, such as 5%,20%"
-        raise argparse.ArgumentTypeError(f"must be {rule}; it is {text!r}") from None
+    ends = _shares(text)
+    return check_range(ends[0] if len(ends) == 1 else ends)
 
 
 def _base_rate(text: str) -> Any:
     from rainproof.core.door import check_base_rate
 
-    try:
-        low, high = check_base_rate(_shares(text))
-    except (ArithmeticError, InputError):
-        rule = "a number above 0 and below 1, such as 0.5%, or two, the smaller one first, such as 0.3%,1%"
-        raise argparse.ArgumentTypeError(f"must be {rule}; it is {text!r}") from None
+    low, high = check_base_rate(_shares(text))
     return low if low == high else (low, high)
 
 
 def _capacity(text: str) -> float:
     from rainproof.core.door import check_capacity
 
-    try:
-        (number,) = _shares(text)
-        if "%" not in text or number < 1:
-            return check_capacity(number)
-    except (ArithmeticError, ValueError):
-        pass
-    rule = "a share of the cases below 1, such as 2% or 0.02, or a whole number of them, such as 200"
-    raise argparse.ArgumentTypeError(f"must be {rule}; it is {text!r}")
+    (number,) = _shares(text)
+    return _inside(number, 1.0) if "%" in text else check_capacity(number)
 
 
 def _separator(text: str) -> str:
     character = {"\\t": "\t", "tab": "\t"}.get(text, text)
     if len(character) != 1 or not character.isascii() or character in '"\r\n':
-        raise argparse.ArgumentTypeError(f"must be one character, such as ';' or tab; it is {text!r}")
+        raise ValueError
     return character
 
 
-def _seed(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 1 << 64:
-        raise argparse.ArgumentTypeError(f"must be an integer from 0 to 2**64 - 1; it is {text!r}")
+def whole(text: str, known: Container[int]) -> int:
+    """Read a whole number that is one of those that are known."""
+    if not text.isdecimal() or int(text) not in known:
+        raise ValueError
     return int(text)
 
+
+probability = typed("a number above 0 and below 1", lambda text: _inside(float(text), 1.0))
+share = typed("a share such as 0.9 or 90%", _share)
+_RANGE = "a number above 0 and below 1, or two from 0 to 1, the smaller one first, such as 5%,20%"
+_RATE = "a number above 0 and below 1, such as 0.5%, or two, the smaller one first, such as 0.3%,1%"
+_CASES = "a share of the cases below 1, such as 2% or 0.02, or a whole number of them, such as 200"
 
 _ROW_OPTIONS: dict[str, dict[str, Any]] = {
     "--weight": {"metavar": "COL", "help": "column of row weights"},
@@ -125,7 +113,7 @@ _ROW_OPTIONS: dict[str, dict[str, Any]] = {
     "--pos-label": {"metavar": "LABEL", "help": "the outcome that is the event, where it is not 1"},
     "--base-rate": {
         "metavar": "RATE",
-        "type": _base_rate,
+        "type": typed(_RATE, _base_rate),
         "help": "event rate where the forecast will be used, such as 0.5%% (or a range, 0.3%%,1%%), if these rows have "
         "another one: everything is then about that population, if predictions, given the outcome, are distributed as "
         "in these rows",
@@ -144,7 +132,7 @@ _ROW_OPTIONS: dict[str, dict[str, Any]] = {
 _VALUE_OPTIONS: dict[str, dict[str, Any]] = {
     "--sep": {
         "metavar": "CHAR",
-        "type": _separator,
+        "type": typed("one character, such as ';' or tab", _separator),
         "help": "what separates columns of text files (default: recognised)",
     },
     "--percent": {"action": "store_true", "help": "probabilities are in percent, from 0 to 100"},
@@ -155,7 +143,7 @@ _VALUE_OPTIONS: dict[str, dict[str, Any]] = {
 }
 """How values of any file are read."""
 
-_COST = {"metavar": "COST", "type": _cost}
+_COST = {"metavar": "COST", "type": typed("a positive, finite number, or the name of a column", _cost)}
 
 SHARED: dict[str, dict[str, Any]] = {
     "file": {
@@ -196,7 +184,7 @@ SHARED: dict[str, dict[str, Any]] = {
     },
     "--max-weight": {
         "metavar": "W",
-        "type": _weight,
+        "type": typed("a positive, finite number", lambda text: _inside(float(text), math.inf)),
         "help": "largest weight that a group (else a row) can have, known beforehand; without weights, its number of "
         "rows: what is proven then holds whatever the sizes of groups depend on",
     },
@@ -209,13 +197,13 @@ SHARED: dict[str, dict[str, Any]] = {
     "--cost-fn": {**_COST, "help": "cost of a miss (wait, but the event happens): a number or a column"},
     "--capacity": {
         "metavar": "N",
-        "type": _capacity,
+        "type": typed(_CASES, _capacity),
         "help": "the most cases that can be acted on, with costs, where it gains most: a share, such as 2%%, or "
         "a number, such as 200",
     },
     "--threshold-range": {
         "metavar": "LOW,HIGH",
-        "type": _threshold_range,
+        "type": typed(_RANGE, _threshold_range),
         "help": "speak of decisions with these thresholds alone: two numbers, such as 5%%,20%%, or one, such as 10%%",
     },
     "--confidence-level": {
@@ -224,7 +212,12 @@ SHARED: dict[str, dict[str, Any]] = {
         "default": 0.95,
         "help": "confidence level of the guarantee, the intervals and the test (default: 0.95)",
     },
-    "--seed": {"metavar": "N", "type": _seed, "default": 0, "help": "seed of the random numbers (default: 0)"},
+    "--seed": {
+        "metavar": "N",
+        "type": typed("an integer from 0 to 2**64 - 1", lambda text: whole(text, range(1 << 64))),
+        "default": 0,
+        "help": "seed of the random numbers (default: 0)",
+    },
     "--plot": {"metavar": "FILE", "type": Path, "help": "also draw the result: .png, .svg or .pdf"},
     "--json": {"action": "store_true", "help": "print the result as JSON instead of text"},
     "--output": {"metavar": "FILE", "type": Path, "help": "also write the result as JSON to this file"},
