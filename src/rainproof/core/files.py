@@ -28,7 +28,7 @@ def locked(path: Path) -> BinaryIO:
     InputError
         If another process holds it, or it cannot be made.
     """
-    with write_errors(path):
+    with file_errors(path):
         file = path.open("ab")
     try:
         unix = _unix_locks()
@@ -56,7 +56,7 @@ _unfinished: dict[Path, Callable[[Path], object]] = {}  # how each is removed
 
 def check_output(path: Path, *sources: Path) -> None:
     """Refuse a path that cannot be written, before the result is computed."""
-    with write_errors(path):
+    with file_errors(path):
         if path.exists():
             if any(source.exists() and path.samefile(source) for source in sources):
                 raise InputError(f"{path} is the file to read: the result would overwrite it")
@@ -72,7 +72,7 @@ def check_output(path: Path, *sources: Path) -> None:
 
 def write_atomic(path: Path, text: str, *, now: bool = False) -> None:
     """Write a text file; readers see all of it or what was there before."""
-    with atomic_output(path, now=now) as temporary, write_errors(path):
+    with atomic_output(path, now=now) as temporary, file_errors(path):
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -89,18 +89,18 @@ def atomic_output(path: Path, *, now: bool = False) -> Iterator[Path]:
     now : bool
         Whether to replace it here, even `together` with others.
     """
-    with write_errors(path):
+    with file_errors(path):
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
         _sweep(path.resolve().parent)
         temporary, held = _beside(path)
     with ExitStack() as stack:
         stack.callback(_remove, temporary)
         stack.enter_context(held)
-        with write_errors(path):
+        with file_errors(path):
             if mode is not None:  # the new file must not be readable by more people than the old one
                 temporary.chmod(mode | stat.S_IRUSR | stat.S_IWUSR)
         yield temporary
-        with write_errors(path):
+        with file_errors(path):
             with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
             if mode is not None:
@@ -133,7 +133,7 @@ def replace_now() -> None:
 
 
 def _replace(path: Path, temporary: Path, held: BinaryIO) -> None:
-    with write_errors(path):
+    with file_errors(path):
         if _unix_locks() is None:  # Windows does not rename a file that is open
             held.close()
         temporary.replace(path.resolve())
@@ -151,7 +151,7 @@ def remove_unfinished() -> None:
 
 def make_folder(path: Path) -> None:
     """Make a folder and those above it, which are removed if the process is told to end while they are empty."""
-    with write_errors(path), beginning:
+    with file_errors(path), beginning:
         for folder in reversed([one for one in (path, *path.parents) if not one.exists()]):
             _unfinished[folder] = Path.rmdir
             folder.mkdir(exist_ok=True)
@@ -175,14 +175,15 @@ def temporary_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def write_errors(path: Path) -> Iterator[None]:
+def file_errors(path: str | os.PathLike[str], doing: str = "write") -> Iterator[None]:
     """Raise what goes wrong inside as an `InputError` of one line that names the file."""
     try:
         yield
     except (OSError, ValueError) as error:  # a NUL in the name is a ValueError
-        if isinstance(error, InputError | UnicodeError):  # the file is not the cause
+        of_content = isinstance(error, UnicodeError) and doing == "write"
+        if isinstance(error, InputError) or of_content:  # the file is not the cause
             raise
-        raise InputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
+        raise InputError(f"cannot {doing} {os.fspath(path)}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _beside(path: Path) -> tuple[Path, BinaryIO]:
@@ -367,7 +368,7 @@ def check_suffix(path: Path, name: str, *suffixes: str) -> None:
 
 def _first_bytes(path: Path) -> bytes:
     """The beginning of a file; of a long one also its end, where a PDF says who wrote it."""
-    with read_errors(path), path.open("rb") as file:
+    with file_errors(path, "read"), path.open("rb") as file:
         first = file.read(_LONGEST)
         file.seek(max(_LONGEST, file.seek(0, os.SEEK_END) - _LONGEST))
         return first + file.read()
@@ -401,22 +402,13 @@ def as_text(document: Mapping[str, Any]) -> str:
 Read = TypeVar("Read")
 
 
-@contextmanager
-def read_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Raise what goes wrong in reading a file as an `InputError` of one line that names it."""
-    try:
-        yield
-    except (OSError, ValueError) as error:  # a ValueError for a NUL in the name
-        raise InputError(f"cannot read {os.fspath(path)}: {getattr(error, 'strerror', None) or error}") from error
-
-
 def read_json(path: str | os.PathLike[str], what: str, read: Callable[[Any], Read], *, saved: bool = False) -> Read:
     """Read a JSON file; `read` makes what it holds from the data, and its errors name the file.
 
     A file that was `saved` by `as_text` must be as that would write it.
     """
     path = os.fspath(path)
-    with read_errors(path):
+    with file_errors(path, "read"):
         raw = Path(path).read_bytes()
     try:
         data = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_constant)

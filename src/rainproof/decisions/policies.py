@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core import door
-from rainproof.core.arrays import Floats, available_threads, freeze, run_in_threads
+from rainproof.core.arrays import Floats, Ints, available_threads, freeze, run_in_threads
 from rainproof.core.cells import LARGEST_GRID, Rounding, check_grid, check_rounding, split
 from rainproof.core.door import ColumnNames
 from rainproof.core.files import Saved, check_document, document
@@ -484,14 +484,17 @@ class RoundingPolicy(Saved, Result):
         """
         task = self.task if isinstance(self.task, CaseTask) else as_finite(self.task, "probabilities")
         task._check_aligned(("p", p))
-        prob = checked_probabilities(p).astype(np.float64)
-        prob = prob if self.recalibration is None else self.recalibration.apply(prob)
-        cell, up = split(prob, self.grid, soft=self.rounding == "soft")
+        prob, cell, up = self._rounded(checked_probabilities(p))
         shares = np.zeros((len(prob), len(task.actions)))
         rows = np.arange(len(prob))
         shares[rows, task.best_index(self._points[cell])] = 1 - up
         shares[rows, task.best_index(self._points[np.minimum(cell + 1, self.grid)])] += up
         return shares
+
+    def _rounded(self, p: NDArray[Any]) -> tuple[Floats, Ints, Floats]:
+        """The probabilities that are rounded, the cell of each, and the share of it that is rounded up."""
+        prob: Floats = p.astype(np.float64) if self.recalibration is None else self.recalibration.apply(p)
+        return prob, *split(prob, self.grid, soft=self.rounding == "soft")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy in built-in types, ready for JSON; `from_dict` reads it."""
@@ -631,7 +634,6 @@ def policy_cost(policy: RoundingPolicy, sample: Sample) -> PolicyCost:
 def without_rounding(policy: RoundingPolicy, p: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return the best action at each probability as it is, and whether the rounding decides between two actions."""
     task = as_finite(policy.task, "without_rounding")
-    prob: Floats = p.astype(np.float64) if policy.recalibration is None else policy.recalibration.apply(p)
-    cell, up = split(prob, policy.grid, soft=policy.rounding == "soft")
+    prob, cell, up = policy._rounded(p)
     below, above = policy._choices[cell], policy._choices[np.minimum(cell + 1, policy.grid)]
     return task.best_index(prob), (up > 0) & (below != above)

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from rainproof.core.files import write_errors
+from rainproof.core.files import file_errors
 from rainproof.errors import InputError, MissingExtraError, RainproofError
 
 if TYPE_CHECKING:
@@ -398,14 +398,14 @@ def check_writable(target: Path) -> Callable[[IO[bytes]], AbstractContextManager
 def open_writer(path: Path, target: Path) -> Iterator[Write]:
     """Yield what appends batches to the file `path`, in the format that the name of `target` states."""
     stack = ExitStack()
-    with write_errors(target):
+    with file_errors(target):
         file: Any = stack.enter_context(path.open("wb"))
         if target.name.lower().endswith(".gz"):  # with neither name nor time, so that equal rows make equal files
             file = stack.enter_context(gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0))
         append = stack.enter_context(check_writable(target)(file))
 
     def write(batch: pa.RecordBatch) -> None:
-        with write_errors(target):
+        with file_errors(target):
             append(batch)
 
     try:
@@ -414,7 +414,7 @@ def open_writer(path: Path, target: Path) -> Iterator[Write]:
         with suppress(OSError):  # the first error is the one to report
             stack.close()
         raise
-    with write_errors(target):
+    with file_errors(target):
         stack.close()
 
 

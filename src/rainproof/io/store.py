@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rainproof.core.cells import CellTable, check_grid
 from rainproof.core.door import check_label
-from rainproof.core.files import atomic_output, check_replaced, write_errors
+from rainproof.core.files import atomic_output, check_replaced, file_errors
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.errors import InputError
@@ -48,7 +48,7 @@ def save_table(found: Sample | Segments, path: Path, grid: int, *, overwrite: bo
     about["digest"] = _digest(about, columns)
     stored = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(about)})
     check_replaced(path, "sample", overwrite=overwrite)
-    with atomic_output(path) as temporary, write_errors(path):
+    with atomic_output(path) as temporary, file_errors(path):
         parquet.write_table(stored, temporary, compression="zstd", write_page_checksum=True)
 
 

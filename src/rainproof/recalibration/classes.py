@@ -24,7 +24,7 @@ from rainproof.inference.proofs import gain_of_choice
 from rainproof.io.queries import find_dialect
 from rainproof.recalibration.export import Graph, checked_column, tree
 from rainproof.recalibration.methods import _NEAREST, _PRIOR, METHODS
-from rainproof.recalibration.selection import _HELD_OUT, FOLDS, Candidate, mean_weights
+from rainproof.recalibration.selection import _HELD_OUT, FOLDS, Candidate, mean_weights, weighed
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -323,12 +323,8 @@ def _cross_fitted(
 def mean_of_maps(sample: ClassSample, methods: Sequence[str], fold: Ints) -> tuple[ClassMap, tuple[Candidate, ...]]:
     """The weighted mean of the maps that are fitted to all rows, and how each method did."""
     used, _, log_loss, brier = _cross_fitted(sample, methods, fold)
-    weights, loss = _even(sample), log_loss.sum(axis=1)
-    columns = (mean_weights(loss), loss / weights.sum(), brier.sum(axis=1) / weights.sum())
-    candidates = tuple(
-        Candidate(method=method, weight=weight, log_loss=log, brier_score=square)
-        for method, weight, log, square in zip(used, *(c.tolist() for c in columns), strict=True)
-    )
+    weights = _even(sample)
+    candidates = weighed(used, log_loss.sum(axis=1), brier.sum(axis=1), weights.sum())
     rows = sample.prob, _logs(sample.prob), sample.which, weights
     parts = [_weighted(_fit(one.method, *rows), one.weight) for one in candidates if one.weight > 0]
     return ClassMap(classes=sample.classes, parts=tuple(parts)), candidates

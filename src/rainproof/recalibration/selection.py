@@ -332,17 +332,20 @@ class Candidate(Result):
     brier_score: float
 
 
+def weighed(methods: Sequence[str], loss: Floats, squares: Floats, total: float) -> tuple[Candidate, ...]:
+    """Weigh methods by their log losses and state how they did, given sums over rows of a total weight."""
+    columns = (mean_weights(loss), loss / total, squares / total)
+    return tuple(
+        Candidate(method=method, weight=weight, log_loss=log, brier_score=brier)
+        for method, weight, log, brier in zip(methods, *(column.tolist() for column in columns), strict=True)
+    )
+
+
 def mean_map(rows: Division, methods: Sequence[str]) -> tuple[PiecewiseMap, tuple[Candidate, ...]]:
     """Fit the weighted mean of the maps of all methods."""
     folds = np.arange(FOLDS)
     value, loss = _scored(rows.prob, rows.weight, methods, folds, folds)
     squares = sum(((value - y) ** 2 * rows.weight[:, y]).sum(axis=(1, 2)) for y in (0, 1))
-    losses, total = loss[:, folds, folds].sum(axis=1), rows.weight.sum()
-    weights = mean_weights(losses)
-    columns = (weights, losses / total, squares / total)
-    candidates = tuple(
-        Candidate(method=method, weight=weight, log_loss=log, brier_score=brier)
-        for method, weight, log, brier in zip(methods, *(column.tolist() for column in columns), strict=True)
-    )
+    candidates = weighed(methods, loss[:, folds, folds].sum(axis=1), squares, rows.weight.sum())
     used, table = [c for c in candidates if c.weight > 0], rows.table()
     return PiecewiseMap.mean([METHODS[c.method](table) for c in used], [c.weight for c in used]), candidates

@@ -89,7 +89,7 @@ class Stream:
     def _note(self, line: bytes) -> None:
         """Append a line to the journal. What a full disk leaves of it is overwritten by the next one, or cut off."""
         path = self._journal(self._number)
-        with files.write_errors(path):
+        with files.file_errors(path):
             if self._file is None:
                 self._file = path.open("r+b" if path.exists() else "xb", buffering=0)
             self._file.seek(self._size)
@@ -139,7 +139,7 @@ class Stream:
 
     def _turn(self) -> None:
         """Write the state file, and begin a new journal. The state names its journal: a kill in between is no harm."""
-        with files.write_errors(self._path):
+        with files.file_errors(self._path):
             self._journal(self._number + 1).unlink(missing_ok=True)  # of a state that was replaced
         self._snapshot(self._number + 1)
         self._end_journal()
