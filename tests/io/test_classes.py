@@ -11,6 +11,8 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
+from rainproof.io import sources
+from rainproof.io.rows import keep_classes
 
 ANIMALS = ["cat", "dog", "eel"]
 
@@ -245,3 +247,13 @@ def test_measure_and_report(photos, capsys):
     ):
         assert main([command, *line, *more]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_missing_groups_are_counted_over_all_batches(monkeypatch):
+    monkeypatch.setattr(sources, "_BATCH", 4)
+    rows = {"a": [0.5] * 12, "b": [0.3] * 12, "c": [0.2] * 12, "y": ["a", "b", "c"] * 4}
+    rows["g"] = ["x", None, "x", "y", "y", None, "x", "x", None, "x", "y", "y"]
+    with pytest.raises(rainproof.InputError, match=r"^g must not contain nulls .*; 3 values do, the first is g\[1\]$"):
+        keep_classes(rows, ["a", "b", "c"], "y", groups=["g"])
+    rows["g"] = ["x", "y", "z"] * 4
+    assert keep_classes(rows, ["a", "b", "c"], "y", groups=["g"]).groups == 3
