@@ -24,7 +24,6 @@ from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, at_most, wrapped
 from rainproof.core.text import rows as rows_text
 from rainproof.decisions import policies
-from rainproof.decisions.classes import ClassTask
 from rainproof.decisions.policies import PolicyCost, RoundingPolicy, Selection, decide, places
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite, show_threshold
 from rainproof.errors import InputError
@@ -232,7 +231,7 @@ def run_decide(arguments: argparse.Namespace) -> int:
     columns: dict[str, Any] = {}
     matrix = read_matrix(arguments)
     if matrix is not None:
-        columns["action"] = _taking(matrix, taken)
+        columns["action"] = lambda p, _: _counted(np.array(matrix.actions)[matrix._best(p)], taken)
     elif policy is not None and not costs_of(arguments) and arguments.capacity is None:
         columns["action"] = _counting(policy, taken, rounded)
     else:
@@ -290,22 +289,16 @@ def _selecting(
         acted_on = p if policy is None else policy.round(p, ids)
         seed = 0 if policy is None else policy.seed
         found = decide(acted_on, task, ids, capacity=arguments.capacity, seed=seed)
-        taken.update({None: len(p), **dict(zip(*np.unique(found.action, return_counts=True), strict=True))})
         chosen.append(found)
-        return found.action
+        return _counted(found.action, taken)
 
     return select
 
 
-def _taking(task: ClassTask, taken: Counter[str | None]) -> Any:
-    """The best action for the probabilities of several classes, counting the decisions (as None)."""
-
-    def take(p: NDArray[Any], _: None) -> NDArray[Any]:
-        action: NDArray[Any] = np.array(task.actions)[task._best(p)]
-        taken.update({None: len(p), **dict(zip(*np.unique(action, return_counts=True), strict=True))})
-        return action
-
-    return take
+def _counted(action: NDArray[Any], taken: Counter[str | None]) -> NDArray[Any]:
+    """Count actions by name, and all of them as None."""
+    taken.update({None: len(action), **dict(zip(*np.unique(action, return_counts=True), strict=True))})
+    return action
 
 
 def _randomness(policy: RoundingPolicy, rows: int, rounded: Counter[str]) -> str:

@@ -449,17 +449,13 @@ class RoundingPolicy(Saved, Result):
             return decide(self.round(p, ids), self.task, ids, capacity=capacity, seed=self.seed).action
         return self.task._decode(self._apply(p, ids, self._choices))
 
-    def decide_index(
-        self, p: ArrayLike, ids: ArrayLike | None = None, *, out: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
+    def decide_index(self, p: ArrayLike, ids: ArrayLike | None = None) -> NDArray[Any]:
         """Return the index in ``task.actions`` of each action, which takes far less memory than its name.
 
         Parameters
         ----------
         p, ids : array_like of shape (n,)
             As for `decide`.
-        out : ndarray of shape (n,), optional
-            The array to write to: contiguous, of the type below. After an error it may be partly written.
 
         Returns
         -------
@@ -467,7 +463,7 @@ class RoundingPolicy(Saved, Result):
             Of intp for tasks with more than 256 actions.
         """
         as_finite(self.task, "decide_index")
-        return self._apply(p, ids, self._choices, out)
+        return self._apply(p, ids, self._choices)
 
     def probabilities(self, p: ArrayLike) -> Floats:
         """Return the probability of each action over the random rounding, whatever the ids and the seed.
@@ -526,14 +522,12 @@ class RoundingPolicy(Saved, Result):
         how = "at random to a neighbouring" if self.rounding == "soft" else "down to a"
         return f"{self.task}\nProbabilities are {first}rounded {how} multiple of 1/{self.grid} first."
 
-    def _apply(
-        self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any], out: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
+    def _apply(self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any]) -> NDArray[Any]:
         """Look up in the table what each p is rounded to, block by block, on several threads."""
         door.check_aligned(("p", p), ("ids", ids))
         prob = door.as_probabilities(p, "p") if self.recalibration is None else self.recalibration(p)
         named = self._ids(ids, prob)
-        out = np.empty(len(prob), table.dtype) if out is None else _check_out(out, len(prob), table.dtype)
+        out = np.empty(len(prob), table.dtype)
         threads = max(1, min(available_threads(), len(prob) // _ROWS_PER_THREAD))
         edges = [len(prob) * part // threads for part in range(threads + 1)]
 
@@ -580,13 +574,6 @@ def _grid_size(grid: int | None, sample: Sample | None, rounding: Rounding, reca
     if rounding == "hard":
         raise InputError("grid is missing: it can be chosen for soft rounding only")
     return choose_grid(sample if recalibration is None else sample.map(recalibration)).grid
-
-
-def _check_out(out: NDArray[Any], n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    good = isinstance(out, np.ndarray) and out.shape == (n,) and out.dtype == dtype
-    if not good or not (out.flags.c_contiguous and out.flags.writeable):
-        raise InputError(f"out must be a contiguous, writeable array of {n:,} values of type {dtype}")
-    return out
 
 
 class PolicyCost(Result):
