@@ -310,16 +310,6 @@ def class_violations(
         yield from door.violations(prob, names)
 
 
-def read_classes(
-    columns: Sequence[NumberColumn], batch: pa.RecordBatch, names: ColumnNames, there: Any = slice(None)
-) -> Array:
-    """Return the predictions of several classes in the rows where they are, or raise the first thing that is wrong."""
-    for error in class_violations(columns, batch, names, there):
-        raise error
-    prob: Array = np.column_stack([read_column(column, batch, names) for column in columns]).astype(np.float64)[there]
-    return prob
-
-
 def read_values(
     column: NumberColumn | EventColumn, batch: pa.RecordBatch, names: ColumnNames
 ) -> tuple[Array, list[InputError]]:
@@ -416,7 +406,9 @@ class MulticlassIngest(BatchIngest):
         )
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
-        prob = read_classes(self._columns, batch, names)
+        for error in class_violations(self._columns, batch, names):
+            raise error
+        prob = np.column_stack([read_column(column, batch, names) for column in self._columns]).astype(np.float64)
         which, errors = self._which(batch, names)
         for error in (*errors, *self._ungrouped(batch, names)):
             raise error
