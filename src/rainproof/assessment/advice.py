@@ -67,8 +67,7 @@ def rate_intervals(sample: Sample, *, confidence_level: float, max_weight: float
 
     def runs(values: Floats) -> Floats:
         """The sums over the cells from i to j, for all pairs; no differences, in which small weights would vanish."""
-        sums: Floats = np.cumsum(np.triu(np.broadcast_to(values[some], (len(some),) * 2)), axis=1)[pairs]
-        return sums
+        return np.asarray(np.cumsum(np.triu(np.broadcast_to(values[some], (len(some),) * 2)), axis=1)[pairs])
 
     doubt = (1 - confidence_level) / (len(pairs[0]) if max_weight is None else cells * (cells + 1) / 2)
     rate = np.clip(runs(events) / runs(weight), 0.0, 1.0)
@@ -105,8 +104,7 @@ def _edges(grid: int | None) -> Floats:
     """Where cells begin, and 1: multiples of 1/grid, finer where events (or their absence) are rare."""
     near = np.ldexp(np.arange(8, 16) / 8, np.arange(-13, -4)[:, None]).ravel()  # from 2^-13 to 1/16
     cuts = np.unique(np.concatenate([np.arange(8, 121) / 128, near, 1 - near, [0.0, 1.0]]))
-    fitting: Floats = cuts[cuts * min(grid or _FINEST, _FINEST) % 1 == 0]
-    return fitting
+    return np.asarray(cuts[cuts * min(grid or _FINEST, _FINEST) % 1 == 0])
 
 
 Action = Literal["act", "wait"]

@@ -33,7 +33,7 @@ from rainproof.decisions.tasks import CaseTask, DecisionTask, as_two_actions
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.estimates import Influence, auroc
 from rainproof.inference.guarantees import Guarantee, guarantee
-from rainproof.inference.options import Progress, Seed, as_seed, spawned
+from rainproof.inference.options import Progress, Seed, as_seed, counter, spawned
 from rainproof.inference.tests import quick_test
 from rainproof.measures.catalogue import CATALOGUE, Measure
 from rainproof.measures.scdl import soft_binned_profile
@@ -483,24 +483,10 @@ def _too_many(sample: Sample) -> bool:
 def collect_warnings() -> Iterator[dict[str, RainproofWarning]]:
     """Collect the warnings of rainproof, each text once; other warnings are issued as usual."""
     notes: dict[str, RainproofWarning] = {}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", RainproofWarning)
+    with warnings.catch_warnings(record=True, action="always", category=RainproofWarning) as caught:
         yield notes
     for warning in caught:
         if isinstance(warning.message, RainproofWarning):
             notes.setdefault(str(warning.message), warning.message)
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-
-
-def counter(progress: Progress | None, total: int) -> Callable[[], None]:
-    """Return a function to call after each step."""
-    done = 0
-
-    def step() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, total)
-
-    return step

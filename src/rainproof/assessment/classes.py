@@ -341,8 +341,7 @@ def _calibrations(
 ) -> tuple[tuple[ClassCalibration, ...], tuple[Any, ...]]:
     """Test each class; p-values allow for all of them, by Holm's method."""
     alone = [sample._of(number) for number in range(len(sample))]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RainproofWarning)
+    with warnings.catch_warnings(action="ignore", category=RainproofWarning):
         raw = np.array([quick_test(one, n_resamples, rng).p_value if exact else grouped_test(one) for one in alone])
     order = np.argsort(raw, kind="stable")
     adjusted = np.empty(len(raw))

@@ -339,8 +339,7 @@ def acts_within(gain: Floats, mass: Floats, capacity: float) -> tuple[Floats, fl
 
 def _of_rows(by_outcome: NDArray[Any], rows: Sample) -> NDArray[Any]:
     """What each row has, of an array by outcome and, at the end, by case (or the same in all)."""
-    found: NDArray[Any] = np.where(rows.event, by_outcome[..., 1, :], by_outcome[..., 0, :])
-    return found
+    return np.asarray(np.where(rows.event, by_outcome[..., 1, :], by_outcome[..., 0, :]))
 
 
 def segment_costs(sample: Sample, task: ActionTask) -> dict[str, float]:
@@ -383,8 +382,7 @@ def _from_cutoffs(task: ActionTask, deal: CrossFit, rows: Sample) -> Any:
 def paid(task: ActionTask, action: Any, rows: Sample) -> Floats:
     """The cost of each row by its action."""
     payoffs = np.broadcast_to(task.by_case, (*task.by_case.shape[:2], len(rows.prob)))
-    cost: Floats = -payoffs[action, rows.event.astype(np.intp), np.arange(len(rows.prob))]
-    return cost
+    return np.asarray(-payoffs[action, rows.event.astype(np.intp), np.arange(len(rows.prob))])
 
 
 def mean_cost(cost: Floats, possible: Floats, rows: Sample, confidence_level: float) -> Interval | None:

@@ -141,8 +141,7 @@ class Crossed(NamedTuple):
 
     def mean(self, column: Callable[[CrossFit], NDArray[Any]]) -> Floats:
         """The mean over deals of a column that each of them has."""
-        found: Floats = np.mean([column(deal) for deal in self.deals], axis=0, dtype=np.float64)
-        return found
+        return np.asarray(np.mean([column(deal) for deal in self.deals], axis=0, dtype=np.float64))
 
     def acts(self, threshold: float | Floats | None) -> Floats:
         """How much each row is acted on, recalibrated.
@@ -179,8 +178,7 @@ def gain_by_recalibration(crossed: Crossed, at: Floats, confidence_level: float)
             everywhere = everywhere + _payoffs(deal.value[f], weight, at) - as_is[f]
         mu = chosen[deal.fold]
         changed = (deal.better >= mu) * 1.0 - (rows.prob >= mu)
-        found: Floats = (rows.event - mu) * changed / np.maximum(mu, 1 - mu)
-        return found
+        return np.asarray((rows.event - mu) * changed / np.maximum(mu, 1 - mu))
 
     share = mean_over_folds(rows, crossed.mean(gained), len(crossed.deals[0].weight), confidence_level)
     new = zip(*(_scores(crossed.rows, deal.better) for deal in crossed.deals), strict=True)
@@ -218,8 +216,7 @@ def _payoffs(value: Floats, weight: Floats, at: Floats) -> Floats:
     """The sum over rows of ``y - mu`` where the value is at least mu, for each threshold."""
     reached = np.searchsorted(at, value, "right")
     negative, positive = (np.bincount(reached, row, len(at) + 1)[::-1].cumsum()[-2::-1] for row in weight)
-    found: Floats = positive * (1 - at) - negative * at
-    return found
+    return np.asarray(positive * (1 - at) - negative * at)
 
 
 class Evidence(Result):

@@ -19,7 +19,6 @@ from rainproof.assessment.assessing import (
     collect_warnings,
     compressed_if_many,
     compute,
-    counter,
     ordered,
     read,
     segments_of,
@@ -37,7 +36,7 @@ from rainproof.core.text import aligned, html_rows, wrapped
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.estimates import auroc
-from rainproof.inference.options import Progress, Seed, as_seed
+from rainproof.inference.options import Progress, Seed, as_seed, counter
 from rainproof.inference.switches import SwitchGuarantee, switch_guarantee
 from rainproof.measures.scores import brier_score, log_score
 

@@ -184,8 +184,7 @@ class Assessment(Reported):
     @once
     def measures(self) -> tuple[Estimate, ...]:
         """Every measure, on these rows; values that need care are not warned of again."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RainproofWarning)
+        with warnings.catch_warnings(action="ignore", category=RainproofWarning):
             return tuple(Estimate.of(measure, measure(self._sample)) for measure in self._measures)
 
     @property

@@ -183,8 +183,7 @@ def judge_segments(
 def _tests_of_shares(segments: Segments, step: Callable[[], None]) -> dict[str, Floats]:
     """Bound the p-value of each segment: outcomes that are shares of the event cannot be redrawn as 0 or 1."""
     value, p_value = np.full((2, len(segments)), np.nan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RainproofWarning)  # about single segments
+    with warnings.catch_warnings(action="ignore", category=RainproofWarning):  # about single segments
         for k, sample in enumerate(segments.values()):
             value[k] = soft_binned_cdl(sample)
             p_value[k] = grouped_p_value(sample) if sample.n >= FEW_ROWS else np.nan
@@ -200,7 +199,6 @@ def _losses(
     options: dict[str, Any] = {"confidence_level": confidence_level, "threshold_range": within}
     for k in np.argsort(p_value)[:_BOUNDED].tolist():  # NaN, of those not tested, is last
         if np.isfinite(p_value[k]):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FewRowsWarning)
+            with warnings.catch_warnings(action="ignore", category=FewRowsWarning):
                 found[k] = guarantee(segments[keys[k]], response="as_is", **options)
     return found

@@ -168,8 +168,7 @@ class Reliability(Result):
     @property
     def off(self) -> NDArray[np.bool_]:
         """Which bins miss the band of calibrated forecasts, by intervals that hold for all bins at once."""
-        off: NDArray[np.bool_] = (self.bins.low_all > self.null_high) | (self.bins.high_all < self.null_low)
-        return off
+        return np.asarray((self.bins.low_all > self.null_high) | (self.bins.high_all < self.null_low))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagram in built-in types, ready for JSON."""

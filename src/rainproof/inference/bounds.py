@@ -255,8 +255,7 @@ def hoeffding(plug_in: float, effective_n: float, delta: float) -> float:
 
 def tilts(effective_n: float, delta: float) -> Floats:
     """Return the tilts of the adaptive bound: they depend on the number of rows only."""
-    chosen: Floats = FACTORS * np.sqrt(2 * np.log(1 / (PRIORS * delta)) * effective_n)
-    return chosen
+    return np.asarray(FACTORS * np.sqrt(2 * np.log(1 / (PRIORS * delta)) * effective_n))
 
 
 def charge_rate(n: float, effective_n: float, tilt: float) -> tuple[float, bool]:

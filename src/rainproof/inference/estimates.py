@@ -269,8 +269,7 @@ def _log_odds(rows: Influence) -> Floats | None:
     if rows.one_class or ((prob[some] <= 0) | (prob[some] >= 1)).any():
         return None
     prob = np.where(some, prob, 0.5)
-    found: Floats = np.log(prob) - np.log1p(-prob)
-    return found
+    return np.asarray(np.log(prob) - np.log1p(-prob))
 
 
 def calibration_intercept(rows: Influence, confidence_level: float) -> Interval | None:

@@ -23,7 +23,7 @@ from rainproof.core.text import aligned, at_most, percent, rows
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.guarantees import Guarantee, guarantee
-from rainproof.inference.options import Progress, check_share
+from rainproof.inference.options import Progress, check_share, counter
 from rainproof.inference.sequential import Bet, Detector, RangeSums, bet
 
 Every = Literal["hour", "day", "week", "month"]
@@ -378,19 +378,12 @@ def monitor(
     finite = None if task is None else as_finite(task, "monitor")
     periods, by_segment = as_periods(samples, every, dependent=dependent)
     labels, parts = list(periods), list(periods.values())
-    done, steps = 0, len(parts) + sum(map(len, by_segment.values()))
-
-    def step() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, steps)
+    step = counter(progress, len(parts) + sum(map(len, by_segment.values())))
 
     def watch(some: Mapping[str, Sample], share: float) -> tuple[tuple[DetectedChange, ...], list[_State]]:
         return _watch(some, [labels.index(label) for label in some], Detector(share, dependent=dependent), step)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RainproofWarning)  # single days often have few rows
+    with warnings.catch_warnings(action="ignore", category=RainproofWarning):  # single days often have few rows
         changes, states = watch(periods, alpha)
         lines = [
             _line(label, merged, state, finite, None if dependent else confidence_level)

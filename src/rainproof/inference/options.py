@@ -71,6 +71,19 @@ def bisected(holds: Callable[[float], bool], no: float, yes: float, steps: int) 
     return yes
 
 
+def counter(progress: Progress | None, total: int) -> Callable[[], None]:
+    """Return a function to call after each step."""
+    done = 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+    return step
+
+
 def shifted(progress: Progress, before: int, total: int, done: int, _: int) -> None:
     """Report the progress of one part of several."""
     progress(before + done, total)

@@ -100,8 +100,7 @@ class Draw(NamedTuple):
         if self.row is None or self.outcome is None:
             return self.positive
         every = [np.bincount(self.row, one, len(self.positive)) for one in self.outcome.T]
-        found: NDArray[Any] = self.positive + np.stack(every)
-        return found
+        return np.asarray(self.positive + np.stack(every))
 
 
 Tosses = Callable[[Rng, int], NDArray[Any]]
@@ -345,8 +344,7 @@ class _UnevenResampler(Resampler):
         rows = np.maximum(1.0, self.weight**2 / self.squares * (count / self.count))
         low = np.floor(rows)
         k = low + (rng.random(len(rows)) >= low * (low + 1) / rows - low)  # low or low + 1, so that E[1/k] = 1/rows
-        share: Floats = rng.binomial(k.astype(np.int64), chance) / k
-        return share
+        return np.asarray(rng.binomial(k.astype(np.int64), chance) / k)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -487,5 +485,4 @@ def _multinomial(rng: Rng, count: Ints) -> Ints:
     rows = repeats(rng.bit_generator.capsule, n)
     before = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)])
     ends = np.cumsum(count)
-    fallen: Ints = before[ends] - before[ends - count]
-    return fallen
+    return np.asarray(before[ends] - before[ends - count])

@@ -255,8 +255,7 @@ def segment_tests(
     segments[keys[0]]._refuse_draws("segment_tests")
     shown = min(intervals, tested)
     level = 1 - fdr * shown / max(1, tested)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RainproofWarning)  # about single segments
+    with warnings.catch_warnings(action="ignore", category=RainproofWarning):  # about single segments
         (value, p_value), cells, own = _tests(segments, statistic, rows >= min_rows, size, generator, progress)
         low, high = np.full((2, len(keys)), np.nan)
         chosen = np.argsort(p_value, kind="stable")[:shown].tolist()
@@ -330,8 +329,7 @@ def _null_means(
 ) -> Floats:
     """The mean of the measure for calibrated forecasters, of each segment that was tested."""
     found = np.full(len(cells), np.nan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RainproofWarning)
+    with warnings.catch_warnings(action="ignore", category=RainproofWarning):
         for at, key in enumerate(segments):
             if not np.isnan(p_value[at]):
                 sample = own[key] if key in own else segments[key]

@@ -162,8 +162,7 @@ class RangeSums(NamedTuple):
 def log_mean(each: Floats) -> Floats:
     """Return the logarithm of the mean wealth of the bets, from the logarithm of each, which are the last axis."""
     top = each.max(axis=-1)
-    found: Floats = top + np.log(np.exp(each - top[..., None]).mean(axis=-1))
-    return found
+    return np.asarray(top + np.log(np.exp(each - top[..., None]).mean(axis=-1)))
 
 
 def e_value(log_wealth: float) -> float:
@@ -371,8 +370,7 @@ class SequentialTest:
     @property
     def _each(self) -> Floats:
         """The logarithm of the wealth of each bet, as if all money had been on it."""
-        each: Floats = np.log(self._worth) + _STEP * self._scale
-        return each
+        return np.asarray(np.log(self._worth) + _STEP * self._scale)
 
     @property
     def log_wealth(self) -> Floats:

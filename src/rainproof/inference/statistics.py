@@ -317,8 +317,7 @@ class SoftBinned(Evaluate):
 
 def _bars(m: int, total: float) -> Floats:
     """What the loss on each grid 2, 4, ..., m must be, times the total weight, for half that grid to be fine enough."""
-    bars: Floats = total * balancing_loss(np.arange(m.bit_length() - 1))
-    return bars
+    return np.asarray(total * balancing_loss(np.arange(m.bit_length() - 1)))
 
 
 def on_grid(places: tuple[Ints, Floats], amount: NDArray[Any]) -> Floats:

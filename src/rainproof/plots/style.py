@@ -100,5 +100,4 @@ def draw_value(ax: Axes, y: int, value: float, low: float | None, high: float | 
 
 def logit_points(ends: float, points: int) -> Floats:
     """Return probabilities evenly spread over logits: on a logit axis, straight pieces are drawn through them."""
-    found: Floats = 1 / (1 + np.exp(np.linspace(ends, -ends, points)))
-    return found
+    return np.asarray(1 / (1 + np.exp(np.linspace(ends, -ends, points))))
