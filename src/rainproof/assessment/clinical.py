@@ -201,12 +201,7 @@ def clinical_performance(
     return core_set(sample, mu, level, plot)
 
 
-def core_set(
-    sample: Sample,
-    mu: Floats,
-    confidence_level: float,
-    reliability: Reliability,
-) -> ClinicalPerformance:
+def core_set(sample: Sample, mu: Floats, confidence_level: float, reliability: Reliability) -> ClinicalPerformance:
     """Compute the numbers of the core set, the decision curve and the risk distribution, beside a calibration plot."""
     entries = Influence.of(sample)
     intercept, slope = (found(entries, confidence_level) for found in (calibration_intercept, calibration_slope))

@@ -27,7 +27,7 @@ from rainproof.inference.options import Progress, check_share, counter
 from rainproof.inference.sequential import Bet, Detector, RangeSums, bet
 
 Every = Literal["hour", "day", "week", "month"]
-_State = tuple[float, float, bool]  # of a detector after a period: its evidence, its e-value, whether it is in alarm
+_State = dict[str, Any]  # of a detector after a period: the fields of a line that it fills
 Periods = Sample | Segments | Mapping[str, Sample | Segments] | Sequence[tuple[str, Sample | Segments]]
 _LENGTHS = {"hour": 13, "day": 10, "week": 10, "month": 7}  # characters of 2026-03-02 14:05
 _FEW = 0.05  # of the rows: such a side of a map says nothing, and the other side all
@@ -433,7 +433,8 @@ def _watch(
                 recovered=labels[at],
                 recovered_index=positions[at],
             )
-        states.append((detector.evidence, detector.e_value, detector.alarm is not None))
+        now = {"evidence": detector.evidence, "e_value": detector.e_value, "in_alarm": detector.alarm is not None}
+        states.append(now)
         step()
     found = [
         replace(change, rates=_rates(change.bet, reduce(add, samples[slice(*span)])))
@@ -445,7 +446,6 @@ def _watch(
 def _line(label: str, sample: Sample, state: _State, task: FiniteTask | None, level: float | None) -> MonitoringWindow:
     """One line of the table; without a level there is no bound."""
     found, cost = guarantee(sample, confidence_level=level or 0.5), None
-    evidence, e_value, in_alarm = state
     if task is not None:
         event, prob, weight, _ = sample._cells.rows()
         cost = -float(weight @ task.matrix[task.best_index(prob), event]) / sample.total_weight + 0.0  # no -0
@@ -458,9 +458,7 @@ def _line(label: str, sample: Sample, state: _State, task: FiniteTask | None, le
         bound=None if level is None else found.bound,
         grid=found.grid or 0,
         cost=cost,
-        evidence=evidence,
-        e_value=e_value,
-        in_alarm=in_alarm,
+        **state,
     )
 
 

@@ -349,10 +349,8 @@ def redrawn(
         atoms = replace(atoms, prob=rated.here(atoms.prob))
     if all(map(_is_built_in, statistics)):
         atoms = with_fewer_cells(atoms)
-    coin, evaluate = (
-        atoms.coin(atoms.prob),
-        [one.on(atoms if _is_built_in(one) else rated or atoms) for one in statistics],
-    )
+    coin = atoms.coin(atoms.prob)
+    evaluate = [one.on(atoms if _is_built_in(one) else rated or atoms) for one in statistics]
     pooled = [each for each in evaluate if type(each) is Evaluate]
 
     def values(draw: Draw) -> Floats:
