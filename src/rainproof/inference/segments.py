@@ -136,17 +136,16 @@ class SegmentTests(Result):
             f"{100 * self.fdr:g}%); {len(self.small):,} have too few rows to be tested."
         )
         order = np.lexsort((-self.value, np.where(np.isnan(self.q_value), np.inf, self.q_value)))[:_SHOWN]
-        table, notes = [[", ".join(self.by), "rows", self.measure, "p", "q"]], [""]
+        table = [[", ".join(self.by), "rows", self.measure, "p", "q", ""]]
         for i in order.tolist():
             judged = not np.isnan(self.p_value[i])
             shown = [f"{v:.3g}" if judged else "-" for v in (self.p_value[i], self.q_value[i])]
             key = self.segments[i]
             name = short(", ".join(map(str, key)) if isinstance(key, tuple) else str(key))
-            table.append([name, f"{self.n[i]:,}", f"{self.value[i]:.4g}", *shown])
-            notes.append("not calibrated" if self.q_value[i] <= self.fdr else "" if judged else "few rows")
-        lines = [f"{line}  {note}".rstrip() for line, note in zip(aligned(table, left=1), notes, strict=True)]
+            note = "not calibrated" if self.q_value[i] <= self.fdr else "" if judged else "few rows"
+            table.append([name, f"{self.n[i]:,}", f"{self.value[i]:.4g}", *shown, note])
         more = [f"and {len(self.segments) - _SHOWN:,} more"] if len(self.segments) > _SHOWN else []
-        return "\n".join([summary, *lines, *more])
+        return "\n".join([summary, *aligned(table, left=(0, 5)), *more])
 
 
 def segment_tests(
