@@ -151,6 +151,18 @@ def test_a_label_is_read_as_the_column(spark, label, kind):
     assert rainproof.scan(frame, pos_label=label, grid=256).event_rate == Y.mean()
 
 
+def test_a_label_that_spark_takes_for_null_is_refused(spark):
+    """Without ANSI rules it compares a number with such text to null, in every row."""
+    frame = spark.createDataFrame(pa.table({"p": P, "y": Y}))
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        with pytest.raises(InputError, match=r"^y could not be compared with pos_label; it is 'two'$"):
+            rainproof.scan(frame, pos_label="two", grid=256)
+        assert rainproof.scan(frame, pos_label="1", grid=256).event_rate == Y.mean()
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+
+
 def test_conditions_mean_the_same(spark):
     """Every kind of leaf, for nulls and NaN, in this process, on DuckDB and on Spark: the answer by hand."""
     x = [1.0, 2.0, None, NAN, 3.0]

@@ -427,7 +427,9 @@ def from_grouped(
             )
     rules = [f"{getattr(names, column)} {words}" for (column, _), words in VIOLATIONS.items()]
     raise_violation({rule: int(count[cell == -1 - k].sum()) for k, rule in enumerate(rules)}, names)
-    others = (label for name in OTHER_LABELS if name in columns for label in columns[name])
+    others = [label for name in OTHER_LABELS if name in columns for label in columns[name]]
+    if others and not outcome.any() and all(map(door.is_missing, others)):  # a row is neither the event nor another
+        raise InputError(f"{names.label} could not be compared with pos_label; it is {pos_label!r}")
     check_other_label(others, names, pos_label, occurs=bool(outcome.any()))
     keep = count > 0  # rows of weight zero do not count
     _check_sums(count[keep], *(column[keep] for column in sums.values()))
