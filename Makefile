@@ -10,20 +10,21 @@ SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.bui
 demo: $(VENV)/.installed
 	@$(BIN)/rainproof demo build/demo
 
-# What does not need both cores runs beside something else.
+# What does not need both cores runs beside something else: packages are fetched while kernels are compiled, and those
+# that only tests need while the checks run.
 test: $(VENV)/.made
-	@$(MAKE) --no-print-directory -j3 $(VENV)/.tested $(VENV)/.system
-	@$(MAKE) --no-print-directory -j2 types docs lint imports
+	@$(MAKE) --no-print-directory -j3 $(VENV)/.checked $(VENV)/.system
+	@$(MAKE) --no-print-directory -j3 $(VENV)/.tested $(VENV)/.compiled types docs lint imports
 	@$(MAKE) --no-print-directory pytest
 
-lint: $(VENV)/.tested
+lint: $(VENV)/.checked
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.tested
+types: $(VENV)/.checked
 	$(BIN)/mypy
 
-imports: $(VENV)/.tested
+imports: $(VENV)/.checked
 	$(BIN)/lint-imports
 
 pytest: $(VENV)/.tested $(VENV)/.system
@@ -81,8 +82,8 @@ audit: $(VENV)/.tested
 	$(BIN)/pip-audit --strict --no-deps --disable-pip -r build/installed.txt
 
 # The site: every warning is an error.
-docs: $(VENV)/.tested
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+docs: $(VENV)/.checked
+	NO_MKDOCS_2_WARNING=1 OMP_NUM_THREADS=1 $(BIN)/mkdocs build --quiet --strict
 
 # The JSON Schemas of results, from their fields.
 schemas: $(VENV)/.tested
@@ -122,10 +123,23 @@ $(VENV)/.installed: $(SOURCES)
 	$(PIP) install --quiet --no-compile --force-reinstall --no-deps build/wheel/*.whl
 	@touch $@
 
-$(VENV)/.tested: $(VENV)/.wheel $(VENV)/.packages
+$(VENV)/.checked: $(VENV)/.wheel $(VENV)/.packages
 	$(PIP) install --quiet --no-compile --force-reinstall --no-deps build/wheel/*.whl
-	$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib || true  # on all cores, where pip would use one
 	@touch $@ $(VENV)/.installed
+
+# What the tests need beside that. mypy follows none of it.
+$(VENV)/.tested: $(VENV)/.checked $(VENV)/.large
+	@touch $@
+
+$(VENV)/.large: pyproject.toml tests/requirements.txt .github/requirements.txt | $(VENV)/.checked
+	$(PIP) install --quiet --no-compile -r $(VENV)/packages.txt -r tests/requirements.txt -r .github/requirements.txt
+	@touch $@
+
+# One process compiles the tests and what they import, before each worker would.
+$(VENV)/.compiled: $(VENV)/.large
+	@$(BIN)/python -c 'import mlflow, torchmetrics'  # which tests import late
+	@$(BIN)/python -m pytest --collect-only --quiet > build/collected.txt || { cat build/collected.txt; exit 1; }
+	@touch $@
 
 # Without pip, which may be replaced meanwhile.
 $(VENV)/.wheel: $(SOURCES) | $(VENV)/.builder
@@ -140,9 +154,13 @@ $(VENV)/.files: pyproject.toml | $(VENV)/.builder
 	$(PIP) install --quiet --no-compile -r $(VENV)/files.txt
 	@touch $@
 
-$(VENV)/.packages: pyproject.toml tests/requirements.txt .github/requirements.txt | $(VENV)/.builder
+# All packages of the extra "test" but the largest that the checks do without. (MLflow is not among them: it holds versions
+# of others back, which must not change while the checks run.)
+LARGE := adbc|fairlearn|onnxruntime|pyright|pyspark|selenium|skore|zizmor
+$(VENV)/.packages: pyproject.toml | $(VENV)/.builder
 	@$(BIN)/python tools/requirements.py test > $(VENV)/packages.txt
-	$(PIP) install --quiet --no-compile -r $(VENV)/packages.txt -r tests/requirements.txt -r .github/requirements.txt
+	@grep -vE '^($(LARGE))' $(VENV)/packages.txt > $(VENV)/checks.txt
+	$(PIP) install --quiet --no-compile -r $(VENV)/checks.txt
 	@touch $@
 
 # What compiles the kernels, beside the packages that they need: NumPy is fetched once. The pip that is there puts pip into

@@ -44,6 +44,7 @@ UNMEASURED = {
     "test_verdict_studies.py",
 }
 ENGINES = {"io", "report"}  # folders whose tests share Spark, PostgreSQL or a browser: to start them takes long
+TORCH = {"test_class_study.py", "test_package.py", "test_torchmetrics.py"}  # to import it takes as long
 LONG = {"tests", "paper", *ENGINES}  # folders whose files take long for the number of their tests
 
 
@@ -54,6 +55,12 @@ def pytest_configure(config):
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_auto_num_workers():
+    """Run one worker more than there are cores: tests often wait for a browser, a database or another process."""
+    return os.cpu_count() + 1
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_make_scheduler(config, log):
     """Give whole files to workers, and all files that need the same engine to one of them."""
     from xdist.scheduler import LoadFileScheduling
@@ -61,8 +68,8 @@ def pytest_xdist_make_scheduler(config, log):
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid):
             file = super()._split_scope(nodeid)
-            folder = file.split("/")[-2]
-            return folder if folder in ENGINES else file
+            folder, name = file.split("/")[-2:]
+            return "torch" if name in TORCH else folder if folder in ENGINES else file
 
     return Scheduling(config, log) if config.option.dist == "loadfile" else None
 

@@ -11,6 +11,7 @@ import contextlib
 import io
 import os
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,19 @@ def run(code: str, names: dict[str, Any]) -> tuple[str, Any]:
     return printed.getvalue().rstrip(), value
 
 
+def _files() -> set[str]:
+    """Return what is in the root of the repository, but for what programs that run meanwhile keep there."""
+    return {file.name for file in ROOT.iterdir() if file.name != "build" and not file.name.startswith(".")}
+
+
 def write_page(notebook: Path, folder: Path) -> Path:
-    """Run a notebook in the root of the repository; write its page, and its pictures beside it."""
+    """Run a notebook in the root of the repository; write its page, and its pictures beside it.
+
+    A warning, or a file that it leaves there, is an error.
+    """
     parts, pictures, names = [], 0, {"__name__": "__main__"}
-    with contextlib.chdir(ROOT):
+    before = _files()
+    with contextlib.chdir(ROOT), warnings.catch_warnings(action="error"):
         for cell in re.split(r"^# %%", notebook.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
             kind, _, body = cell.partition("\n")
             if kind.strip() == "[markdown]":
@@ -46,6 +56,8 @@ def write_page(notebook: Path, folder: Path) -> Path:
                 name = f"{notebook.stem}-{pictures}.png"
                 figure.savefig(folder / name, dpi=100, bbox_inches="tight", metadata={"Software": None})
                 parts.append(f"![What the last line draws]({name})")
+    if left := _files() - before:
+        raise RuntimeError(f"{notebook.name} leaves {', '.join(sorted(left))} in the repository")
     parts.append(f"`examples/gallery/{notebook.name}` in the repository is this page as a notebook.")
     page = folder / f"{notebook.stem}.md"
     page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")

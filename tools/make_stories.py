@@ -70,7 +70,7 @@ def changed() -> float:
         *HERE.glob("*.py"),
         *(HERE.parent / "examples").rglob("*.py"),
     ]
-    return max(file.stat().st_mtime for file in code)
+    return max(file.stat().st_mtime for file in code if file.suffix != ".pyc")
 
 
 def write_reports(folder: Path) -> list[Path]:
