@@ -163,7 +163,7 @@ def test_a_measure_touches_the_listed_files_alone(tmp_path):
     changed = {path for path in after if before.get(path) != after[path]}
     assert changed == {path.replace("NEW", NEW) for path in files_of("a measure")}
     # -S: without what installs the package under test, so that the copy is imported.
-    command = [sys.executable, "-S", "-m", "pytest", "-q", "-p", "no:cacheprovider", *READERS]
+    command = [sys.executable, "-S", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--assert=plain", *READERS]
     command += ["-k", f"{FUNCTION} or test_catalogue or exported"]
     path = os.pathsep.join([str(folder / "src"), *filter(None, sys.path)])
     options = {"cwd": folder, "env": {**os.environ, "PYTHONPATH": path}, "capture_output": True, "text": True}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_right
 from collections import Counter
 
 import numpy as np
@@ -166,7 +167,7 @@ def test_cells_that_no_threshold_tells_apart_are_dealt_as_one():
     edges, _ = _thresholds(held.grid)
     expected = Counter()
     for y, old, count in zip(held.event, held.prob, held.counts, strict=True):
-        reached = (max(k for k, edge in enumerate(edges) if edge <= x) for x in (old, np.floor(old**2 * 300) / 300))
+        reached = (bisect_right(edges, x) - 1 for x in (old, np.floor(old**2 * 300) / 300))
         expected[(*reached, y)] += count
     found = dict(zip(zip(*rows.cells, rows.event, strict=True), rows.count, strict=True))
     assert len(found) == len(rows.count) < len(held.counts) / 2

@@ -7,6 +7,7 @@ import json
 import math
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,9 +47,16 @@ def folder(tmp_path_factory):
     ]
     for result in results:
         result.write(path)
+        if result.name == "table1":  # a picture of some measures shows what that of all would
+            result = replace(result, tables=(result.tables[0], some_measures(result.tables[1])))
         if result.name != "figure3":  # drawn as figure 2 is
             draw(result, path)
     return path
+
+
+def some_measures(table):
+    at = table.columns.index("measure")
+    return replace(table, rows=tuple(row for row in table.rows if row[at] in ("CDL", "SCDL", "distCal")))
 
 
 def test_table2_has_every_cell_in_every_reading(folder):

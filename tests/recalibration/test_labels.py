@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import chdir, closing
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import duckdb
@@ -226,33 +226,46 @@ def written(kind, name, p, y, labels):
     return f"{name}.parquet"
 
 
+@cache
+def one_fit():
+    p, y, _ = rows((1, 2))
+    return rainproof.Recalibrator("logistic", rng=0).fit(p, y, by=[1 + k % 2 for k in range(N)])
+
+
+@pytest.fixture(scope="module", params=["csv", "integers", "floats", "texts"])
+def recalibrated(request, tmp_path_factory):
+    """The map of a file whose labels have one type."""
+    folder = tmp_path_factory.mktemp("recalibrated")
+    p, y, _ = rows((1, 2))
+    with chdir(folder):
+        past = written(request.param, "past", p, y, [1 + k % 2 for k in range(N)])
+        fit = ["--outcome", "y", "--by", "s", "--methods", "logistic", "-o", "map.json"]
+        assert main(["recalibrate", past, "--prob", "p", "--quiet", *fit]) == 0
+    return folder / "map.json"
+
+
 @pytest.mark.parametrize("then", WRITTEN)
-@pytest.mark.parametrize("first", ["csv", "integers", "floats", "texts"])
-def test_files_of_every_type(tmp_path, monkeypatch, capsys, first, then):
+def test_files_of_every_type(tmp_path, monkeypatch, capsys, recalibrated, then):
     """Recalibrate a file whose labels have one type, apply the map to one whose labels have another."""
     monkeypatch.chdir(tmp_path)
     p, y, _ = rows((1, 2))
     labels = [1 + k % 2 for k in range(N)]
-    past, today = written(first, "past", p, y, labels), written(then, "today", p[:50], y[:50], labels[:50])
-    options = ["--prob", "p", "--quiet"]
-    fit = ["--outcome", "y", "--by", "s", "--methods", "logistic", "-o", "map.json"]
-    assert main(["recalibrate", past, *options, *fit]) == 0
-    assert main(["apply", today, *options, "--map", "map.json", "-o", "out.parquet"]) == 0
+    today = written(then, "today", p[:50], y[:50], labels[:50])
+    apply = ["--prob", "p", "--quiet", "--map", str(recalibrated), "-o", "out.parquet"]
+    assert main(["apply", today, *apply]) == 0
     assert capsys.readouterr() == ("", "")
-    r = rainproof.load("map.json")
-    expected = rainproof.Recalibrator("logistic", rng=0).fit(p, y, by=labels).predict(p[:50], by=labels[:50])
+    r = rainproof.load(recalibrated)
+    expected = one_fit().predict(p[:50], by=labels[:50])
     assert any(segment.corrected for segment in r.segments_)
     np.testing.assert_array_equal(r.predict(p[:50], by={"s": labels[:50]}), expected)
     np.testing.assert_array_equal(pq.read_table("out.parquet")["p_recalibrated"], expected)
     labels[3] = 7
     today = written(then, "today", p[:50], y[:50], labels[:50])
     before = Path("out.parquet").read_bytes()
-    assert main(["apply", today, *options, "--map", "map.json", "-o", "out.parquet", "--force"]) == 2
+    assert main(["apply", today, *apply, "--force"]) == 2
     assert "by has 1 row of segments that the map has not seen" in capsys.readouterr().err
     assert Path("out.parquet").read_bytes() == before
-    assert (
-        main(["apply", today, *options, "--map", "map.json", "-o", "out.parquet", "--force", "--unseen", "pooled"]) == 0
-    )
+    assert main(["apply", today, *apply, "--force", "--unseen", "pooled"]) == 0
     assert pq.read_table("out.parquet")["p_recalibrated"][3].as_py() == r.map_(p[3:4])[0]
 
 
