@@ -118,9 +118,12 @@ paper: $(VENV)/.papered
 # One stamp per set of packages, and one for the wheel, which is made anew when the sources change. The kernels are
 # compiled while packages are fetched.
 PIP = $(BIN)/python -m pip
+# The pip that is there already, if there is one: Python's own way to put one into the environment takes five seconds more.
+HAS_PIP = $(PYTHON) -c 'import pip' 2>/dev/null
+FIRST_PIP = $(shell $(HAS_PIP) && echo $(PYTHON) -m pip --python $(BIN)/python || echo $(PIP))
 $(VENV)/.installed: $(SOURCES)
 	@$(MAKE) --no-print-directory -j2 $(VENV)/.wheel $(VENV)/.files
-	$(PIP) install --quiet --no-compile --force-reinstall --no-deps build/wheel/*.whl
+	$(FIRST_PIP) install -qq --no-compile --force-reinstall --no-deps build/wheel/*.whl
 	@touch $@
 
 $(VENV)/.checked: $(VENV)/.wheel $(VENV)/.packages
@@ -148,10 +151,11 @@ $(VENV)/.wheel: $(SOURCES) | $(VENV)/.builder
 		{ cat build/wheel.log >&2; exit 1; }
 	@touch $@
 
-# Python files are not compiled before they are imported: of SciPy and PyArrow that is a small part.
-$(VENV)/.files: pyproject.toml | $(VENV)/.builder
-	@$(BIN)/python tools/requirements.py files > $(VENV)/files.txt
-	$(PIP) install --quiet --no-compile -r $(VENV)/files.txt
+# Python files are not compiled before they are imported: of SciPy and PyArrow that is a small part. NumPy comes with what
+# compiles the kernels, at the same time.
+$(VENV)/.files: pyproject.toml | $(VENV)/.made
+	@$(BIN)/python tools/requirements.py files | grep -v ^numpy > $(VENV)/files.txt
+	$(FIRST_PIP) install -qq --no-compile --no-deps -r $(VENV)/files.txt
 	@touch $@
 
 # All packages of the extra "test" but the largest that the checks do without. (MLflow is not among them: it holds versions
@@ -163,12 +167,10 @@ $(VENV)/.packages: pyproject.toml | $(VENV)/.builder
 	$(PIP) install --quiet --no-compile -r $(VENV)/checks.txt
 	@touch $@
 
-# What compiles the kernels, beside the packages that they need: NumPy is fetched once. The pip that is there puts pip into
-# the environment with them; Python's own way is slower by five seconds, and left for a Python without pip.
+# What compiles the kernels, beside the packages that they need: NumPy is fetched once.
 $(VENV)/.builder: pyproject.toml | $(VENV)/.made
 	@$(BIN)/python -c 'import tomllib; print("ninja", "pip", *tomllib.load(open("$<", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/builder.txt
-	$(PYTHON) -m pip --python $(BIN)/python install --quiet --no-compile -r $(VENV)/builder.txt 2>/dev/null || \
-		{ $(PYTHON) -m venv $(VENV) && $(PIP) install --quiet --no-compile -r $(VENV)/builder.txt; }
+	$(FIRST_PIP) install -qq --no-compile -r $(VENV)/builder.txt
 	@touch $@
 
 $(VENV)/.benched: $(VENV)/.tested benchmarks/requirements.txt
@@ -200,6 +202,7 @@ $(VENV)/.made:
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
 		{ echo "rainproof compiles a few kernels and found no C compiler: install gcc or clang (Debian: apt install gcc python3-dev; macOS: xcode-select --install)" >&2; exit 1; }
 	$(PYTHON) -m venv --without-pip $(VENV)
+	@$(HAS_PIP) || $(PYTHON) -m venv $(VENV)
 	@touch $@
 
 clean:
