@@ -215,7 +215,7 @@ class Resampler:
         `rates` has the event probabilities of each. Close probabilities give close outcomes. Two rows of a cluster
         share one random number with the probability `correlation`.
         """
-        chance = np.array(rates)
+        chance = np.array(rates if self.single is None else [])  # of cells
         bar, ends = whole(rates), whole([reduce(np.minimum, rates), reduce(np.maximum, rates)])
         member = None if self.group is None else np.empty(self.units, np.int64)  # a row of each cluster
         if member is not None:
