@@ -77,8 +77,8 @@ fuzz: $(VENV)/.tested
 # Known vulnerabilities of what the tests install; fails too where the database cannot be reached.
 audit: $(VENV)/.tested
 	@mkdir -p build
-	$(BIN)/python -m pip install --quiet pip-audit
-	$(BIN)/python -m pip freeze --exclude rainproof > build/installed.txt
+	$(PIP) install --quiet pip-audit
+	$(PIP) freeze --exclude rainproof > build/installed.txt
 	$(BIN)/pip-audit --strict --no-deps --disable-pip -r build/installed.txt
 
 # The site: every warning is an error.
@@ -176,7 +176,7 @@ $(VENV)/.builder: pyproject.toml | $(VENV)/.made
 	@touch $@
 
 $(VENV)/.benched: $(VENV)/.tested benchmarks/requirements.txt
-	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
+	$(PIP) install --quiet -r benchmarks/requirements.txt
 	@touch $@
 
 # What the tests run beside Python packages: PostgreSQL's server, Java (for Spark) and a browser (for the report).
@@ -195,7 +195,7 @@ $(VENV)/.system: | $(VENV)/.made
 	@touch $@
 
 $(VENV)/.papered: $(SOURCES) | $(VENV)/.builder
-	$(BIN)/python -m pip install --quiet '.[paper]'
+	$(PIP) install --quiet '.[paper]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.made:
