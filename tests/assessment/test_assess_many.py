@@ -9,6 +9,7 @@ import pytest
 from helpers.interval_oracle import slow_interval
 
 import rainproof
+from rainproof.core.text import rounded
 
 TASK = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=3)
 FAST = {"rng": 0, "measures": ["soft_binned_cdl"], "n_resamples": 199}
@@ -33,7 +34,7 @@ def test_the_best_by_cost():
     assert {one.name: one.cost.value for one in s.standings} == pytest.approx(cost)
     assert s.headline == f"For your costs, take plain: {cost['plain']:.3f} per case, the least of 2 forecasts."
     assert (s.taken.name, s.taken.rule) == ("plain", "as is")
-    assert str(pair).startswith(f"plain costs less per case than bold: by {cost['bold'] - cost['plain']:.3f} (")
+    assert str(pair).startswith(f"plain costs less per case than bold: by {rounded(cost['bold'] - cost['plain'], 3)} (")
     assert list(s) == ["plain", "bold"]
     assert len(s) == 2
     assert repr(s) == "AssessmentSet('plain', 'bold'; best='plain')"

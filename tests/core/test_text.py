@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from rainproof.core.text import at_least, at_most, finite, json_key, percent, population, rows, short
+from rainproof.core.text import at_least, at_most, finite, json_key, percent, population, rounded, rows, short
 
 
 def test_bounds_stay_bounds_when_rounded():
@@ -22,6 +22,20 @@ def test_bounds_stay_bounds_when_rounded():
 )
 def test_counts_of_rows(n, text):
     assert rows(n) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (32.5, 0, "33"),
+        (-2.5, 0, "-3"),
+        (math.nextafter(17.5, 0), 0, "18"),
+        (0.125, 2, "0.13"),
+        (1e30, 1, f"1{',000' * 10}.0"),
+    ],
+)
+def test_a_half_goes_up_whatever_the_last_bits_of_a_sum_are(value, decimals, text):
+    assert rounded(value, decimals) == text
 
 
 def test_shares_as_people_write_them():

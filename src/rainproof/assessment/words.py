@@ -19,6 +19,7 @@ from rainproof.core.text import (
     no_heavier,
     percent,
     population,
+    rounded,
     rows,
     short,
     these_rows,
@@ -146,8 +147,8 @@ def share(value: float, digits: int = 2) -> str:
     points = round(100 * value, 9)
     near = min(abs(points), abs(100 - points)) if points > 50 else abs(points)
     if not 0 < near < 10:
-        return f"{points:.{digits - 2}f}%"
-    return f"{points:.{digits - 1 - math.floor(math.log10(near))}f}%"
+        return f"{rounded(points, digits - 2)}%"
+    return f"{rounded(points, digits - 1 - math.floor(math.log10(near)))}%"
 
 
 def digits_apart(said: float, happened: float) -> int:
@@ -189,7 +190,7 @@ def p_range(value: float) -> str:
 def money(amount: float, difference: float = 0.0) -> str:
     """A cost with as many decimals as two digits of a difference need; two digits of its own without one."""
     scale = abs(difference) or abs(amount) or 1.0
-    return f"{amount:,.{min(max(0, 1 - math.floor(math.log10(scale))), 12)}f}"
+    return rounded(amount, min(max(0, 1 - math.floor(math.log10(scale))), 12))
 
 
 def interval(cost: Interval) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Container, Iterable, Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from html import escape
 from typing import Any
 
@@ -62,6 +62,12 @@ def at_most(share: float) -> str:
 def at_least(share: float) -> str:
     """Format a lower bound in percent to three digits, rounded down so that it stays a bound."""
     return _percent(share, ROUND_FLOOR)
+
+
+def rounded(value: float, decimals: int) -> str:
+    """Format a number with so many decimals; a half goes up, also where the last bits of a sum are below it."""
+    exact = Decimal(f"{value:.12g}")
+    return f"{exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP, Context(prec=400)):,f}"
 
 
 def percent(share: float) -> str:

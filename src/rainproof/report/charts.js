@@ -13,7 +13,7 @@ globalThis.rainproof = (() => {
   // With two significant digits of the size, as in the words of the verdict; those of a share near 100% are of its complement.
   function money(x, size = Math.abs(x) || 1) {
     const digits = Math.min(12, Math.max(0, 1 - Math.floor(Math.log10(size))));
-    return x.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode: "halfEven" });
+    return Number(x.toPrecision(12)).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode: "halfExpand" });
   }
   function percent(x) {
     if (x === null || x === undefined) return "unknown";
