@@ -13,11 +13,12 @@ import re
 import secrets
 import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import rainproof
@@ -278,10 +279,16 @@ class Runner:
         others = multiprocessing.active_children()
         size = min(self.jobs, len(chunks))
         with ProcessPoolExecutor(size, mp_context=context, initializer=_leave_stopping_to_the_parent) as pool:
-            waiting = {pool.submit(chunk.function, *chunk.arguments): chunk for chunk in chunks}
+            # Not wait(): an interrupt while it locks futures would leave some locked, and their pool without an end.
+            submitted, finished = dict[Future[Any], Chunk](), SimpleQueue[Future[Any]]()
             try:
-                while waiting:
-                    yield from _finished(waiting)
+                for chunk in chunks:
+                    future = pool.submit(chunk.function, *chunk.arguments)
+                    submitted[future] = chunk
+                    future.add_done_callback(finished.put)
+                for _ in chunks:
+                    future = finished.get()
+                    yield submitted[future], future.result()
             except BaseException:  # an interrupt must not wait for chunks that will not be stored
                 for worker in set(multiprocessing.active_children()).difference(others):
                     worker.terminate()
@@ -291,12 +298,6 @@ class Runner:
 
 def _leave_stopping_to_the_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal
-
-
-def _finished(waiting: dict[Future[Any], Chunk]) -> Iterator[tuple[Chunk, Any]]:
-    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-    for future in done:
-        yield waiting.pop(future), future.result()
 
 
 def _stored(folder: Path, key: str) -> Any:
