@@ -207,8 +207,10 @@ def test_the_second_sentence_is_the_money():
     found = judge(evidence(calibration=OFF, saved=SAVES), own(COSTS, (0.2, 0.32)))
     assert found.reason == "Your cost falls from 0.41 to 0.16 per case, recalibrated (saves 0.20 to 0.32)."
     assert found.next_step == "Next: apply the map, then act from 20% on. That flags 6.1% of the cases."
-    unclear = judge(evidence(calibration=OFF, saved=UNCLEAR), own(COSTS, (-0.1, 0.6)))
-    assert unclear.headline.endswith("For your costs it is not clear whether recalibrating pays.")
+    unclear = judge(evidence(calibration=OFF, saved=replace(UNCLEAR, value=0.01)), own(COSTS, (-0.1, 0.6)))
+    assert unclear.headline.endswith("Recalibrating mends that; whether it lowers your cost is not clear.")
+    costs_more = judge(evidence(calibration=OFF, saved=UNCLEAR), own(COSTS, (-0.1, 0.1)))
+    assert costs_more.headline.endswith("For your costs it is not clear whether recalibrating pays.")
     assert unclear.reason == (
         "Your cost is 0.41 per case as they are, 0.16 recalibrated; it is not clear which is less (saves -0.10 to "
         "0.60)."
@@ -595,6 +597,11 @@ def test_segments_that_are_all_on_one_side_are_said_to_be():
     mixed = replace(table, rows=(segments[0], replace(segments[1], mean_prediction=0.2)))
     assert words.segments(mixed) == "2 segments have too few rows to be tested."
     assert str(table).endswith("Those with the largest loss come first.")
+    alike = replace(segments[0], mean_prediction=0.31, small=False, p_value=0.001, q_value=0.001, flagged=True)
+    off = replace(alike, mean_prediction=0.5)
+    assert words.segment_order(replace(table, rows=(off,))) == "Those with the largest loss come first."
+    both = replace(table, rows=(alike, off))
+    assert words.segment_order(both).endswith("about the same, some probabilities are too high and others too low.")
 
 
 def test_a_skill_of_rows_that_are_all_treated_alike_has_no_interval():

@@ -138,7 +138,10 @@ WRONG = {
     ),
     "into a folder": ([*DECIDE, "-o", "."], "cannot write .: it is not a regular file"),
     "no such folder": ([*DECIDE, "-o", "no/a.csv"], "cannot write no/a.csv: No such file or directory"),
-    "text for probabilities": ([*DECIDE, "--prob", "sky"], "sky must hold numbers; it holds text such as 'dry', 'wet'"),
+    "text for probabilities": (
+        [*DECIDE, "--prob", "sky"],
+        "sky must hold numbers; it holds text such as 'dry', 'wet'; is it the outcome?",
+    ),
     "no probabilities": (
         [*DECIDE, "--prob", "w"],
         "w must lie in [0, 1]; 266 values do not, the first is w[1] = 2.0 (line 3)",

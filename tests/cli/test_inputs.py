@@ -244,7 +244,7 @@ def test_errors_name_the_way_out_and_the_line(tmp_path, monkeypatch, capsys):
     for file, message in {
         "a.csv": "p must not contain nulls (missing values); 1 value does, the first is p[1] (line 5); "
         "--drop-missing leaves such rows out",
-        "b.tsv": "y must be 0 or 1 (pos_label names the event among other labels); 1 value does not, the first is "
+        "b.tsv": "y must be 0 or 1 (--pos-label names the event among other labels); 1 value does not, the first is "
         "y[1] = 2.0 (line 3); the labels are 0 and 2: if 2 is the event, add --pos-label 2",
         "c.csv": "p must lie in [0, 1]; 1 value does not, the first is p[1] = 2.0 (line 3)",
         "d.csv": "p must lie in [0, 1]; 2 values do not, the first is p[0] = 50.0 (line 2); if it is in percent, "
@@ -292,6 +292,26 @@ def test_percent_and_separators(tmp_path, monkeypatch, capsys):
     Path("w.csv").write_text("p;y;w\n0,5;0;1,234\n0,5;1;2\n")
     assert main(["measure", "w.csv", *QUIET, "--weight", "w"]) == 2
     assert "w must hold numbers; 1 value does not, the first is w[0] = '1,234' (line 2)" in capsys.readouterr().err
+
+
+def test_numbers_that_hardly_are_in_percent(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_bytes(CSV)
+    rainproof.Recalibrator(rng=0).fit([0.2, 0.8] * 50, [0, 1] * 50).save("map.json")
+    apply = ["apply", "a.csv", "--map", "map.json", "--prob", "p", "-o", "out.csv"]
+    said = "p is read in percent, and its largest value is 0.8: if that means 80%, it is not in percent"
+    for command in (["measure", "a.csv", *QUIET], apply):
+        assert main([*command, "--percent"]) == 0
+        out, err = capsys.readouterr()
+        assert err == f"rainproof: note: {said}\n", command
+        assert ("The new column is not in percent: it is from 0 to 1\n" in out) == (command is apply)
+    with pytest.warns(rainproof.RainproofWarning, match=f"^{said}$"):
+        rainproof.scan("a.csv", "p", "y", percent=True)
+    Path("none.csv").write_text("p,y\n0,0\n0,1\n")
+    Path("both.csv").write_text("p,q,y\n0.5,20,0\n1.5,0.2,1\n")
+    for command in (["none.csv", *QUIET], ["both.csv", "--prob", "p", "--outcome", "y", "--json"]):
+        assert main(["measure", *command, "--percent"]) == 0
+        assert capsys.readouterr().err == "", command
 
 
 def test_classes_are_noticed(tmp_path, monkeypatch, capsys):
@@ -364,7 +384,8 @@ READING = {
 @pytest.mark.parametrize("option", list(map(dest, (*SELECTION, *VALUES))))
 def test_what_reads_rows_takes_every_reading_option(option, tmp_path):
     rows = tmp_path / "rows.csv"
-    rows.write_text("p;y;w;t\n0.1;0;1;1\n0.8;1;2;1\n0.6;1;1;1\n")
+    large = 10 if option == "percent" else 0.8
+    rows.write_text(f"p;y;w;t\n0.1;0;1;1\n{large};1;2;1\n0.6;1;1;1\n")
     reading = {"sep": ";", option: READING[option]}
     found = [read(str(rows), "p", "y", **reading) for read in (rainproof.scan, keep_rows)]
     assert found[0].n == found[1].n == (2 if option == "where" else 3)
@@ -373,4 +394,4 @@ def test_what_reads_rows_takes_every_reading_option(option, tmp_path):
     if option in map(dest, VALUES):
         copy = tmp_path / "copy.csv"
         assert append_columns(rows, copy, prob="p", new_columns={"twice": lambda p, _: 2 * p}, **reading) == 3
-        assert copy.read_text().splitlines()[2].endswith(",0.016" if option == "percent" else ",1.6")
+        assert copy.read_text().splitlines()[2].endswith(",0.2" if option == "percent" else ",1.6")

@@ -62,7 +62,7 @@ def test_from_past_outcomes_to_better_numbers(rain, capsys):
     value = column("out.csv", "p_recalibrated")
     np.testing.assert_array_equal(value, r.predict(p), strict=True)
     assert capsys.readouterr().out == (
-        f"rain.csv: 3,000 rows recalibrated, mean {p.mean():.4g} before and {value.mean():.4g} after\n"
+        f"rain.csv: 3,000 rows recalibrated; they said {p.mean():.0%} on average and now say {value.mean():.0%}\n"
         "Result written to out.csv\n"
     )
     assert {path.name for path in Path().iterdir()} == {"rain.csv", "map.json", "map.png", "out.csv"}

@@ -84,7 +84,10 @@ def test_it_draws(capsys, name):
             [*SWITCH[:4], "--new", "c", "--outcome", "y"],
             "rows.csv has no column 'c'; it has 'a', 'b', 'y', 'w', 'said'",
         ),
-        ([*SWITCH[:4], "--new", "said", "--outcome", "y"], "said must hold numbers; it holds text such as 'no', 'yes'"),
+        (
+            [*SWITCH[:4], "--new", "said", "--outcome", "y"],
+            "said must hold numbers; it holds text such as 'no', 'yes'; is it the outcome?",
+        ),
         ([*SWITCH, "--plot", "a.gif"], "--plot must name a .png, .svg or .pdf file; it is 'a.gif'"),
         (
             [*SWITCH, "--plot", "a.png", "-o", "./a.png"],

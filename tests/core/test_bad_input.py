@@ -60,6 +60,12 @@ CASES = {
         {},
         f"{LABEL}; 2 values do not, the first is y_true[0] = 0.3; were y_true and y_prob swapped?",
     ),
+    "swapped, in percent": (
+        ([30.0, 70.0, 1.0], [0, 0.01, 0]),
+        {},
+        f"{LABEL}; 2 values do not, the first is y_true[0] = 30.0; were y_true and y_prob swapped?",
+    ),
+    "NaN beside classes": (([0, NAN], [0, 1]), {}, f"{LABEL}; 1 value does not, the first is y_true[1] = nan"),
     "lengths": (([0, 1], [0.5]), {}, "y_true and y_prob must have the same length; they have 2 and 1"),
     "weight length": (
         ([0, 1], [0.5, 0.5]),

@@ -157,7 +157,7 @@ def test_text_among_numbers(tmp_path):
 def test_a_column_of_text(tmp_path):
     text = ["yes", "no"] * (N // 2)
     for file in (write_csv(tmp_path / "a.csv", p=text, y=Y), write_parquet(tmp_path / "a.parquet", p=text, y=Y)):
-        refuse(file, "p must hold numbers; it holds text such as 'yes', 'no'")
+        refuse(file, "p must hold numbers; it holds text such as 'yes', 'no'; is it the outcome?")
     for file in (write_csv(tmp_path / "b.csv", p=P, y=text), write_parquet(tmp_path / "b.parquet", p=P, y=text)):
         refuse(file, f"y must be 0 or 1; it holds text such as {TWO}")
     ones = write_parquet(tmp_path / "c.parquet", p=P, y=pa.array(["1", "0"] * (N // 2)).dictionary_encode())

@@ -448,7 +448,7 @@ def _headline(a: ClassAssessment) -> str:
     if a.skill is None:
         return "There is one outcome only: no verdict."
     if grade == "recalibrate" and a._saved is not None and a._saved.low <= 0:
-        return f"{_off(a)}. For your costs it is not clear whether recalibrating pays."
+        return f"{_off(a)}. {words.mends(a._saved)}"
     if grade == "recalibrate":
         return f"Recalibrate first. {_off(a)}."
     if grade == "avoid" and a.constant:

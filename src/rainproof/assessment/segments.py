@@ -14,7 +14,7 @@ from rainproof.core.arrays import Floats
 from rainproof.core.door import ThresholdRange
 from rainproof.core.result import Result
 from rainproof.core.segments import FEW_ROWS, Segments
-from rainproof.core.text import aligned
+from rainproof.core.text import aligned, wrapped
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import FewRowsWarning, RainproofWarning
 from rainproof.inference.guarantees import Guarantee, guarantee
@@ -124,7 +124,7 @@ class SegmentTable(Result):
         return tuple(sorted(kept, key=by_loss))
 
     def __str__(self) -> str:
-        return "\n".join([*aligned(words.segment_lines(self), left=1), "Those with the largest loss come first."])
+        return "\n".join([*aligned(words.segment_lines(self), left=1), wrapped(words.segment_order(self))])
 
     def __repr__(self) -> str:
         return f"SegmentTable({len(self.rows)} segments, {len(self.flagged)} flagged, {self.small} small)"

@@ -276,7 +276,7 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
         return f"Check which outcome is the event: the higher the probability, the rarer it is (AUROC {e.auroc:.2g})."
     off = f"{how_off(c)} (not chance: {p_range(c.p_value)})"
     if e.grade == "recalibrate" and e.saved is not None and e.saved.low <= 0:
-        return f"These probabilities are {off}. For your costs it is not clear whether recalibrating pays."
+        return f"These probabilities are {off}. {mends(e.saved)}"
     if e.grade == "recalibrate":
         return f"Recalibrate first. These probabilities are {off}."
     if e.grade == "avoid" and e.constant:
@@ -308,6 +308,13 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
     if e.events is None:
         return f"Too few {unit} to be sure ({e.n if unit == 'rows' else e.groups:,}). {seen}"
     return f"Too few {_rarer(e)[1]} to be sure ({e.events:,} in {draws(e)}). {seen}"
+
+
+def mends(saved: Interval) -> str:
+    """What recalibrating does where it is not shown to lower the user's cost."""
+    if saved.value < 0:
+        return "For your costs it is not clear whether recalibrating pays."
+    return "Recalibrating mends that; whether it lowers your cost is not clear."
 
 
 def _rarer(e: Evidence) -> tuple[str, str]:
@@ -838,7 +845,7 @@ def segments(found: SegmentTable, voice: Voice = PYTHON, *, groups: bool = False
     alone = ", for independent rows" if groups else ""
     return (
         f"{many} off beyond chance (false discovery rate {percent(found.fdr)}{alone}), most {short(worst.label)}: says "
-        f"{said}, happens {happened}.{few} A map for each: {voice.own_maps}."
+        f"{said}, happens {happened}.{few} A map for each that gains by one: {voice.own_maps}."
     )
 
 
@@ -866,6 +873,16 @@ def segment_lines(found: SegmentTable, most: int = 20) -> list[list[str]]:
     return lines
 
 
+def segment_order(found: SegmentTable) -> str:
+    """Which segments come first, and how one can be off that happens as often as it says."""
+    alike = [
+        (one.mean_prediction - one.event_rate) ** 2 * one.n < 4 * one.event_rate * (1 - one.event_rate)
+        for one in found.flagged
+    ]
+    how = " Where both shares are about the same, some probabilities are too high and others too low."
+    return f"Those with the largest loss come first.{how * any(alike)}"
+
+
 # Advice.
 
 
@@ -886,7 +903,7 @@ def advice_limits(e: Evidence) -> str:
 def advice(found: ThresholdAdvice) -> str:
     """What to do at a threshold."""
     if not found.swaps:
-        return "Follow the forecast: these rows do not prove another action better at this threshold."
+        return "These rows do not prove any action better, at this threshold, than the one that the forecast says."
     named = " ".join(_range(swap, found.threshold) for swap in found.swaps[:_NAMED])
     more = len(found.swaps) - _NAMED
     rest = f" And {more} more such range{'s' * (more > 1)}." if more > 0 else ""

@@ -187,7 +187,7 @@ def _complete(arguments: argparse.Namespace) -> None:
 
 @contextmanager
 def _progress(arguments: argparse.Namespace) -> Iterator[Progress]:
-    """Show progress on a terminal while rows are read, and then say how many were left out."""
+    """Show progress on a terminal while rows are read, and then say what there is to say about them."""
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", RainproofWarning)
         try:
@@ -219,7 +219,7 @@ def copy_with(new_columns: dict[Any, Any], arguments: argparse.Namespace, **opti
     if "://" in arguments.file and is_database(arguments.file):
         raise InputError("FILE must be a file: a table of a database is changed there (see Recalibrator.to_sql)")
     options |= {"prob": arguments.classes or arguments.prob, **_reading(arguments, (*VALUES, "--keep-missing"))}
-    with shown_progress(sys.stderr, quiet=arguments.quiet) as progress:
+    with _progress(arguments) as progress:
         return append_columns(arguments.file, arguments.output, new_columns=new_columns, progress=progress, **options)
 
 
@@ -318,7 +318,7 @@ def said(error: InputError, arguments: argparse.Namespace) -> str:
     """Say an error in the rows of files: on which line it is, and which option is the way out."""
     line = _line(error, arguments)
     place = "" if line is None else f" (line {line:,})"
-    problem = error.problem
+    problem = error.problem.replace("(pos_label names", "(--pos-label names")
     if error.parameter:
         problem = f"{_flag(error.parameter)}{problem.removeprefix(error.parameter)}"
     return f"{problem}{place}{error.hint}{_remedy(error, arguments)}"
@@ -398,7 +398,8 @@ def repeated_ids(arguments: argparse.Namespace) -> tuple[str, str] | None:
             if 1 < distinct < len(known):
                 return name, (
                     f"{name!r} has {distinct:,} values in {rows_text(len(known))}: if rows with the same value depend "
-                    f"on each other, bounds and intervals are too narrow; --groups {shlex.quote(name)} allows for that"
+                    "on each other, bounds and intervals can be too narrow; "
+                    f"--groups {shlex.quote(name)} allows for that"
                 )
     return None
 
@@ -410,7 +411,7 @@ def fitted_here(arguments: argparse.Namespace) -> str | None:
         return None
     return (
         f"{prob!r} is recalibrated: if its map was fitted to these rows, this verdict is too favourable; "
-        "judge it on other rows, or by the certificate that 'rainproof recalibrate' printed"
+        "judge it on other rows, or by the certificate of 'rainproof recalibrate', if it printed one"
     )
 
 

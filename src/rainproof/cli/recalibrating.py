@@ -130,11 +130,15 @@ def run_apply(arguments: argparse.Namespace) -> int:
     rows = copy_with({column: compute}, arguments, by=by)
     if not arguments.quiet:
         done, missing = sums["rows"], rows - sums["rows"]
-        means = f", mean {sums['before'] / done:.4g} before and {sums['after'] / done:.4g} after" if done else ""
-        means = f" in {len(classes)} classes" if classes else means
+        means = f" in {len(classes)} classes" if classes else ""
+        if done and not classes:
+            before, after = words.two_shares(sums["before"] / done, sums["after"] / done)
+            means = f"; they said {before} on average and now say {after}"
         said = [f"{one_line(files_read(arguments))}: {rows_text(done)} recalibrated{means}"]
         if missing:
             said.append(f"{rows_text(missing)} without a probability: copied, with nothing in the new column")
+        if arguments.percent:
+            said.append("The new column is not in percent: it is from 0 to 1")
         if sums["unknown"]:
             unseen = f"{rows_text(sums['unknown'])} of segments that the map has not seen"
             said.append(f"{unseen}: the map of all rows is used")

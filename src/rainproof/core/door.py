@@ -253,12 +253,15 @@ class Rows:
             return error
         # Labels and probabilities seem to be swapped, or labels to be shares, or there are two other labels.
         low, high = labels.min(), labels.max()  # of all rows: the first may be unlike the rest
-        if low >= 0 and high <= 1:
-            if _holds(self.prob, lambda p: (p == 0) | (p == 1)):
-                return error.revised(hint=f"; were {names.label} and {names.prob} swapped?")
+        shares, two = low >= 0 and high <= 1, _holds(labels, lambda y: (y == low) | (y == high))
+        if (shares or (low < high and not two)) and _holds(
+            self.prob, lambda p: (p == 0) | (p == 1) | (p == 0.01)
+        ):  # 1 in percent
+            return error.revised(hint=f"; were {names.label} and {names.prob} swapped?")
+        if shares:
             hint, remedy = "; if these are shares (a draw is half a win), ", "make a Sample with fractional=True"
             return error.revised(hint=hint, remedy=remedy, option=("fractional", ""))
-        if low < high < np.inf and low > -np.inf and _holds(labels, lambda y: (y == low) | (y == high)):
+        if two and low < high < np.inf and low > -np.inf:
             hint = f"; the labels are {low:g} and {high:g}: if {high:g} is the event, "
             return error.revised(hint=hint, remedy=f"pass pos_label={high:g}", option=("pos_label", f"{high:g}"))
         return error

@@ -65,9 +65,12 @@ def at_least(share: float) -> str:
 
 
 def rounded(value: float, decimals: int) -> str:
-    """Format a number with so many decimals; a half goes up, also where the last bits of a sum are below it."""
-    exact = Decimal(f"{value:.12g}")
-    return f"{exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP, Context(prec=400)):,f}"
+    """Format a number with so many decimals; a half goes up, also where the last bits of a sum are below it.
+
+    What is rounded to 0 has no sign.
+    """
+    found = Decimal(f"{value:.12g}").quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP, Context(prec=400))
+    return f"{found if found else abs(found):,f}"
 
 
 def percent(share: float) -> str:

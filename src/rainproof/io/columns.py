@@ -51,6 +51,11 @@ class NumberColumn:
     parse : bool
         Whether text is read as numbers, as in a CSV file.
 
+    Attributes
+    ----------
+    largest : float
+        The largest value that was read in percent; infinite where none is.
+
     Notes
     -----
     Text with a decimal comma or a percent sign is read too: ``59,2%`` is 0.592. Capitals and spaces around a word do
@@ -63,6 +68,7 @@ class NumberColumn:
         self.name, self._parse = name, parse
         self._outcome, self._unbounded = holds == "outcomes", holds == "amounts"
         self._percent = holds == "probabilities" and spec.percent
+        self.largest = 0.0 if self._percent else math.inf
         words = (spec.confidence_words or {}) if holds == "probabilities" else {}
         self._words = {word.strip().lower(): repr(float(number)) for word, number in words.items()}
 
@@ -72,7 +78,10 @@ class NumberColumn:
         Raises at once what later rows cannot change, such as a column of dates.
         """
         array, error = self._numbers(values, names)
-        return (array / 100 if self._percent else array), error
+        if not self._percent:
+            return array, error
+        self.largest = max(self.largest, array.max(initial=0.0))
+        return array / 100, error
 
     def _numbers(self, values: pa.Array, names: ColumnNames) -> ReadResult:
         kind = values.type
@@ -117,9 +126,11 @@ class NumberColumn:
         return _from_text(text.filter(matches)), error
 
     def _is_no_number(self, values: pa.Array) -> InputError:
-        examples = ", ".join(map(repr, values.unique().slice(0, _SHOWN).to_pylist()))
+        labels = values.unique().slice(0, _SHOWN).to_pylist()
+        examples = ", ".join(map(repr, labels))
         if not self._outcome:
-            return InputError(f"{self.name} must hold numbers; it holds text such as {examples}")
+            hint = "; is it the outcome?" * (not self._unbounded and len(labels) == 2)
+            return InputError(f"{self.name} must hold numbers; it holds text such as {examples}", hint=hint)
         return no_outcome(self.name, f"text such as {examples}")
 
 

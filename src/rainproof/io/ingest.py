@@ -17,6 +17,7 @@ from rainproof.core.classes import ClassSample
 from rainproof.core.door import Codes, ColumnNames, Key, Rows
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments, SegmentSums, from_sums
+from rainproof.core.text import percent
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.io.columns import (
@@ -119,6 +120,7 @@ class BatchIngest(ABC):
         self._start = 0
         self._error: InputError | None = None
         self._count = 0
+        self._probabilities: Sequence[NumberColumn] = ()
 
     def begin(self, source: str) -> None:
         """Start with the next of several sources: messages name it, and count its rows from 0."""
@@ -140,10 +142,15 @@ class BatchIngest(ABC):
             self._error, self._count = error, error.count
 
     def finish(self) -> None:
-        """Raise the error of all batches together, if there is one."""
+        """Raise the error of all batches together, if there is one; warn of what hardly is in percent."""
         error = self._error
         if error is not None:
             raise error.revised(count=self._count)
+        for one in self._probabilities:
+            if 0 < one.largest <= 1:
+                found = f"{one.name} is read in percent, and its largest value is {one.largest:.3g}"
+                meant = f"if that means {percent(one.largest)}, it is not in percent"
+                warnings.warn(f"{found}: {meant}", RainproofWarning, stacklevel=4)
 
     @abstractmethod
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
@@ -174,6 +181,7 @@ class BinaryIngest(BatchIngest):
         self._segments = dict[Key, int]()
         columns = (str(spec.prob), *spec.others)
         self._prob, *self._others = (NumberColumn(name, "probabilities", spec, parse=parse) for name in columns)
+        self._probabilities = [self._prob, *self._others]
         self._outcome: NumberColumn | EventColumn = NumberColumn(spec.outcome, "outcomes", spec, parse=parse)
         if spec.pos_label is not None:
             self._outcome = EventColumn(spec.outcome, pos_label=spec.pos_label, parse=parse)

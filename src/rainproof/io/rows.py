@@ -307,6 +307,7 @@ class _ColumnAppender(ingest.BatchIngest):
         self._file, self._ids, self._by, self._new_columns, self._write = file.name, ids, by, new_columns, write
         self._keep_missing, self._parse = keep_missing, format_of(file.path).is_text
         self._prob = [NumberColumn(name, "probabilities", spec, parse=self._parse) for name in spec.prob]
+        self._probabilities = self._prob if len(self._prob) == 1 else ()
         self._costs = [NumberColumn(name, "amounts", spec, parse=self._parse) for name in spec.costs]
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
