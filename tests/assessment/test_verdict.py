@@ -215,6 +215,8 @@ def test_the_second_sentence_is_the_money():
         "Your cost is 0.41 per case as they are, 0.16 recalibrated; it is not clear which is less (saves -0.10 to "
         "0.60)."
     )
+    worse = judge(evidence(calibration=OFF, saved=SAVES), own(COSTS | {Rule.NEVER: 0.17}, (0.2, 0.32)))
+    assert worse.reason.endswith("recalibrated (saves 0.20 to 0.32). Without them it is 0.17 (never acting).")
     used = judge(evidence(), own(COSTS))
     assert used.reason == "Your cost is 0.410 per case; without them it is 0.420 (never acting)."
     assert used.next_step == "Next: act from 20% on. That flags 6.1% of the cases."
@@ -317,6 +319,8 @@ def test_the_best_cut_off_is_named():
     assert "best cut-off 31%" in found.table[0]
     assert found.reason.endswith(" Without a map: acting from 31% on as they are costs least, 0.15 by the estimate.")
     assert found.rule is Rule.RECALIBRATED
+    none = judge(evidence(skill=interval(-0.03, -0.1, 0.05), saved=UNCLEAR), task)
+    assert (none.grade, "Without a map" in none.reason) == ("avoid", False)
     for cost, at in ((0.161, 0.31), (0.17, 0.31), (0.15, 2.0)):  # the same when rounded; more; never acting
         other = judge(
             evidence(calibration=OFF, saved=SAVES), replace(own(cut | {Rule.CUTOFF: cost}), best_threshold=at)
@@ -328,6 +332,8 @@ def test_the_best_cut_off_is_named():
 def test_the_screen_says_that_recalibrated_numbers_are_cross_validated():
     said = judge(evidence(calibration=OFF), own(COSTS)).basis
     assert "are estimates (recalibrated: cross-validated)." in said
+    said = judge(evidence(calibration=OFF), own(COSTS | {Rule.CUTOFF: 0.15})).basis
+    assert "are estimates (recalibrated, best cut-off: cross-validated)." in said
     assert "cross-validated" not in judge(evidence(calibration=OFF, gain=None)).basis
 
 
@@ -596,10 +602,10 @@ def test_segments_that_are_all_on_one_side_are_said_to_be():
     assert said == "2 segments have too few rows to be tested. In all 2 they say more than happened."
     mixed = replace(table, rows=(segments[0], replace(segments[1], mean_prediction=0.2)))
     assert words.segments(mixed) == "2 segments have too few rows to be tested."
-    assert str(table).endswith("Those with the largest loss come first.")
+    assert str(table).endswith("First come those where a decision can lose most.")
     alike = replace(segments[0], mean_prediction=0.31, small=False, p_value=0.001, q_value=0.001, flagged=True)
     off = replace(alike, mean_prediction=0.5)
-    assert words.segment_order(replace(table, rows=(off,))) == "Those with the largest loss come first."
+    assert words.segment_order(replace(table, rows=(off,))) == "First come those where a decision can lose most."
     both = replace(table, rows=(alike, off))
     assert words.segment_order(both).endswith("about the same, some probabilities are too high and others too low.")
 

@@ -84,6 +84,9 @@ def test_options_have_their_effect(rain, capsys):
     assert main([*APPLY, "--column", "better", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     assert Path("out.csv").read_text().startswith("p,y,side,w,better\n")
+    assert main([*APPLY, "--quiet"]) == 0
+    assert main(["apply", "out.csv", "--map", "map.json", "--prob", "p_recalibrated", "-o", "twice.csv"]) == 0
+    assert capsys.readouterr().err == "rainproof: note: 'p_recalibrated' is recalibrated already\n"
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "feather"])

@@ -212,27 +212,23 @@ def advise(rates: Rates, threshold: float, *, regret: float, net_benefit: float,
     threshold: nothing else here is random. For a calibrated forecast no range can be right.
     """
     low, high, share, events, at_least, at_most = rates
-    gain = events - share * threshold  # of acting, by cell
-    total = np.concatenate([[0.0], np.cumsum(gain)])
-    saved = total[None, 1:] - total[:-1, None]  # of acting, from cell i to cell j
-    below, above = np.searchsorted(high, threshold, "right"), np.searchsorted(low, threshold, "left")
-    act = np.where(at_least > threshold, saved, 0.0)
-    wait = np.where(at_most < threshold, -saved, 0.0)
-    sides: tuple[tuple[Action, Action, Floats, int, int], ...] = (
-        ("act", "wait", act, 0, int(below)),
-        ("wait", "act", wait, int(above), len(gain)),
+    total = np.concatenate([[0.0], np.cumsum(events - share * threshold)])  # of what acting gains, before each cell
+    below, above = (int(np.searchsorted(*side)) for side in ((high, threshold, "right"), (low, threshold, "left")))
+    sides: tuple[tuple[Action, Action, int, NDArray[np.bool_], Floats], ...] = (
+        ("act", "wait", 0, at_least[:below, :below] > threshold, total[: below + 1]),
+        ("wait", "act", above, at_most[above:, above:] < threshold, -total[above:]),
     )
     swaps = [
         PredictionSwap(
-            low=float(low[i]),
-            high=float(high[j]),
+            low=float(low[start + i]),
+            high=float(high[start + j]),
             says=says,
             do=do,
-            share=float(share[i : j + 1].sum()),
-            saves=float(saves[i, j]),
+            share=float(share[start + i : start + j + 1].sum()),
+            saves=saves,
         )
-        for do, says, saves, start, stop in sides
-        for i, j in _best_ranges(saves, start, stop)
+        for do, says, start, proven, gained in sides
+        for i, j, saves in _best_ranges(proven, gained)
     ]
     swaps.sort(key=lambda swap: swap.low)
     return ThresholdAdvice(
@@ -240,14 +236,20 @@ def advise(rates: Rates, threshold: float, *, regret: float, net_benefit: float,
     )
 
 
-def _best_ranges(saves: Floats, start: int, stop: int) -> list[tuple[int, int]]:
-    """First and last cells of disjoint ranges within ``start`` to ``stop``, the one that saves most first."""
-    found, parts = [], [(start, stop)]
+def _best_ranges(proven: NDArray[np.bool_], gained: Floats) -> list[tuple[int, int, float]]:
+    """First and last cells of disjoint ranges that are proven, and what each saves; the one that saves most first.
+
+    `gained` has what the other action gains in the cells before each, and in all.
+    """
+    if not proven.any():
+        return []
+    saves = np.where(proven, gained[None, 1:] - gained[:-1, None], 0.0)
+    found, parts = [], [(0, len(saves))]
     while parts:
         i, j = parts.pop()
         part = saves[i:j, i:j]
         if part.size and part.max() > 0:
             a, b = (i + int(k) for k in np.unravel_index(part.argmax(), part.shape))
-            found.append((a, b))
+            found.append((a, b, float(saves[a, b])))
             parts += [(i, a), (b + 1, j)]
     return found

@@ -335,7 +335,8 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
         )
     if task is not None and rule is not None and rule in task.costs:
         doing = {one: _doing(task, one) for one in DOING}
-        return your_cost(task.costs, task.saved, rule, task.simplest, doing) + _cutoff(task)
+        without = "" if e.grade == "avoid" else _cutoff(task)
+        return your_cost(task.costs, task.saved, rule, task.simplest, doing) + without
     if e.grade == "recalibrate" and e.gain is not None:
         gain = e.gain.share
         example = "" if _one_threshold(e) or gain.low <= 0 else f" (such as: act from {share(e.gain.threshold)} on)"
@@ -410,7 +411,10 @@ def your_cost(
     if saved.value == 0:
         return f"Your cost is {money(before)} per case, {doing[rule]} or as they are."
     if saved.low > 0:
-        return f"Your cost falls from {then} to {now} per case, {doing[rule]} (saves {low} to {high})."
+        falls = f"Your cost falls from {then} to {now} per case, {doing[rule]} (saves {low} to {high})."
+        if simplest in (None, rule) or known[simplest] > before:
+            return falls
+        return f"{falls} Without them it is {money(known[simplest], saved.value)} ({doing[simplest]})."
     clear = "it is not clear which is less" if saved.high > 0 else "that costs more"
     return f"Your cost is {then} per case as they are, {now} {doing[rule]}; {clear} (saves {low} to {high})."
 
@@ -607,7 +611,8 @@ def basis(e: Evidence, task: TaskResult | None, advised: Rule | None, voice: Voi
     if shown:
         of = " and ".join(shown)
         said += f" {of[0].upper()}{of[1:]} {'are estimates' if of.startswith('costs') else 'is an estimate'}"
-        said += f"{' (recalibrated: cross-validated)' * (e.gain is not None and not e.constant)}."
+        chosen = "recalibrated" + ", best cut-off" * (task is not None and Rule.CUTOFF in task.costs)
+        said += f"{f' ({chosen}: cross-validated)' * (e.gain is not None and not e.constant)}."
     said += _population(e)
     if e.constant:
         return said
@@ -842,7 +847,7 @@ def segments(found: SegmentTable, voice: Voice = PYTHON, *, groups: bool = False
     )
     worst = flagged[0]
     said, happened = two_shares(worst.mean_prediction, worst.event_rate)
-    alone = ", for independent rows" if groups else ""
+    alone = ", taking rows as independent" if groups else ""
     return (
         f"{many} off beyond chance (false discovery rate {percent(found.fdr)}{alone}), most {short(worst.label)}: says "
         f"{said}, happens {happened}.{few} A map for each that gains by one: {voice.own_maps}."
@@ -880,7 +885,7 @@ def segment_order(found: SegmentTable) -> str:
         for one in found.flagged
     ]
     how = " Where both shares are about the same, some probabilities are too high and others too low."
-    return f"Those with the largest loss come first.{how * any(alike)}"
+    return f"First come those where a decision can lose most.{how * any(alike)}"
 
 
 # Advice.

@@ -16,7 +16,15 @@ from rainproof.assessment.assessing import collect_warnings
 from rainproof.assessment.clinical import is_reversed
 from rainproof.cli.options import files_read, inference
 from rainproof.cli.output import draw, one_line, rows_read, say, say_paragraphs, written
-from rainproof.cli.reading import RECALIBRATED, copy_with, note_repeated_ids, read_classes, read_matrix, read_rows
+from rainproof.cli.reading import (
+    RECALIBRATED,
+    copy_with,
+    note,
+    note_repeated_ids,
+    read_classes,
+    read_matrix,
+    read_rows,
+)
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import ClassSample
 from rainproof.core.door import check_range
@@ -114,6 +122,9 @@ def run_apply(arguments: argparse.Namespace) -> int:
     classes = _class_columns(arguments.classes, recalibrator.map_)
     if classes:
         arguments.classes, column = classes, tuple(f"{name}{RECALIBRATED}" for name in classes)
+    for name in arguments.classes or [arguments.prob]:
+        if name.endswith(RECALIBRATED):
+            note(arguments, f"{name!r} is recalibrated already")
     sums: dict[str, float] = defaultdict(float)
 
     def compute(prob: NDArray[Any], places: Mapping[Any, Ints] | None) -> Floats:

@@ -17,7 +17,6 @@ from rainproof.core.classes import ClassSample
 from rainproof.core.door import Codes, ColumnNames, Key, Rows
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments, SegmentSums, from_sums
-from rainproof.core.text import percent
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.io.columns import (
@@ -149,7 +148,7 @@ class BatchIngest(ABC):
         for one in self._probabilities:
             if 0 < one.largest <= 1:
                 found = f"{one.name} is read in percent, and its largest value is {one.largest:.3g}"
-                meant = f"if that means {percent(one.largest)}, it is not in percent"
+                meant = f"if that means {100 * one.largest:.3g}%, it is not in percent"
                 warnings.warn(f"{found}: {meant}", RainproofWarning, stacklevel=4)
 
     @abstractmethod
