@@ -45,10 +45,11 @@ def test_the_intervals_are_clopper_and_pearsons_in_every_run_of_cells(sample):
     doubt = 0.1 / (k * (k + 1) / 2)
     for i in range(k):
         for j in range(i, k):
-            inside = [yt for yt, cell in zip(y, at, strict=True) if own[i] <= cell <= own[j]]
-            n, s = len(inside), int(sum(inside))
-            low = beta.ppf(doubt / 2, s, n - s + 1) if s else 0.0
-            high = beta.ppf(1 - doubt / 2, s + 1, n - s) if s < n else 1.0
+            there = [yt for yt, cell in zip(y, at, strict=True) if own[i] <= cell <= own[j]]
+            n, s = len(there), int(sum(there))
+            inside = own[i][0] <= s / n <= own[j][1]
+            low = beta.ppf(doubt / 2, s, n - s + 1) if s and not inside else 0.0
+            high = beta.ppf(1 - doubt / 2, s + 1, n - s) if s < n and not inside else 1.0
             assert at_least[i, j] == pytest.approx(low, abs=1e-9)
             assert at_most[i, j] == pytest.approx(high, abs=1e-9)
 
@@ -84,8 +85,8 @@ def test_weights_widen_the_intervals_and_equal_ones_do_not():
         rate_intervals(rainproof.Sample(y, p, sample_weight=w), confidence_level=LEVEL)[4:] for w in weights
     )
     np.testing.assert_allclose(same[0], plain[0], atol=1e-12)
-    upper = np.triu_indices(len(plain[0]))
-    assert np.mean((uneven[1] - uneven[0])[upper]) > np.mean((plain[1] - plain[0])[upper])
+    known = plain[1] - plain[0] < 1
+    assert np.mean((uneven[1] - uneven[0])[known]) > np.mean((plain[1] - plain[0])[known])
     w = np.array([3.0, 1.0])
     *_, low, high = rate_intervals(rainproof.Sample([1, 0], [0.5, 0.5], sample_weight=w), confidence_level=0.5)
     slack = np.sqrt(np.log(2 / 0.5) * (w**2).sum() / 2) / w.sum()  # Hoeffding, by hand

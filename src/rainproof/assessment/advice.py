@@ -35,7 +35,8 @@ def rate_intervals(sample: Sample, *, confidence_level: float, max_weight: float
         Its share of the weight of all rows, and the part of that with the event.
     at_least, at_most : ndarray of shape (k, k)
         Entry ``[i, j]``, for ``i <= j``: the population's event rate in the cells from i to j lies between these, for
-        all i and j at once with the confidence asked for.
+        all i and j at once with the confidence asked for. They are 0 and 1 where the rate of these rows lies in the
+        range itself: no interval around it proves an action wrong.
 
     Notes
     -----
@@ -74,7 +75,9 @@ def rate_intervals(sample: Sample, *, confidence_level: float, max_weight: float
     if sample._rates is not None:
         ends = _given_outcomes(sample, runs(by_cell(table.count * event)), runs(by_cell(table.count * ~event)), doubt)
     elif max_weight is None and table.has_equal_weights:
-        ends = clopper_pearson(rate, runs(count), doubt)
+        ends = np.zeros(len(rate)), np.ones(len(rate))
+        off = (rate < cuts[some][pairs[0]]) | (rate > cuts[some + 1][pairs[1]])
+        ends[0][off], ends[1][off] = clopper_pearson(rate[off], runs(count)[off], doubt)
     else:
         slack = np.sqrt(math.log(2 / doubt) * runs(by_cell(table.squares)) / 2) / runs(weight)
         if max_weight is not None:
