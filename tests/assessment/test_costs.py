@@ -173,3 +173,27 @@ def test_there_are_no_costs_without_actions_or_rows():
     found = result(sample, crossed, three)
     assert (found.best_threshold, found.cost_best_cutoff, found.acted) == (None, None, {})
     assert found.cost_recalibrated.value <= max(found.cost_always.value, found.cost_never.value)
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.35, 0.7, 0.95])
+@pytest.mark.parametrize("grid", [1024, 2**16])
+def test_round_predictions_act_from_a_threshold_on_that_they_equal_also_of_cells(threshold, grid):
+    rng = np.random.default_rng(9)
+    p = rng.choice(np.arange(1, 20) / 20, 4000)
+    y = rng.random(4000) < p**1.4
+    task = rainproof.DecisionTask.from_costs(false_positive=threshold, false_negative=1 - threshold)
+    sample = rainproof.Sample(y, p)
+    a = rainproof.assess(sample.compress(grid), task=task, n_resamples=19)
+    expected = np.where(p >= threshold, ~y * threshold, y * (1 - threshold)).mean()
+    assert a.task.cost.value == pytest.approx(expected, abs=1e-12)
+    assert a.task.acted[Rule.AS_IS] == pytest.approx(np.mean(p >= threshold), abs=1e-12)
+    without = min((~y * threshold).mean(), (y * (1 - threshold)).mean())
+    assert a.evidence.skill_as_is.value == pytest.approx(1 - expected / without, abs=1e-9)
+    cuts = np.append(np.arange(1, 20) / 20, 2.0)
+    costs = [np.where(p >= cut, ~y * threshold, y * (1 - threshold)).mean() for cut in cuts]
+    assert a.task.best_threshold == cuts[int(np.argmin(costs))]
+    # Rows are dealt three times, cells once.
+    found = rainproof.assess(sample, task=task, n_resamples=19)
+    assert a.task.cost_best_cutoff.value == pytest.approx(found.task.cost_best_cutoff.value, abs=0.003)
+    assert a.evidence.gain.share.value == pytest.approx(found.evidence.gain.share.value, abs=0.01)
+    assert a.verdict.grade == found.verdict.grade

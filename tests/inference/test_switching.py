@@ -239,3 +239,14 @@ def test_confidence_may_be_as_large_as_a_double_allows():
     found = rainproof.switch_guarantee([0, 1], [0.2, 0.7], [0.3, 0.4], confidence_level=1 - 2**-53, rng=0)
     assert found.harm_bound == 1
     json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_the_curve_of_cells_at_round_thresholds_is_that_of_round_predictions():
+    """Whoever acts from 0.35 on acts on a prediction of 0.35, which lies inside a cell."""
+    rng = np.random.default_rng(4)
+    old, new = rng.choice(np.arange(21) / 20, (2, 500))
+    y = rng.random(500) < old
+    cells = rainproof.scan({"a": old, "b": new, "y": y.astype(int)}, ["a", "b"], grid=64)
+    mu = np.arange(21) / 20
+    expected = rainproof.switch_guarantee(y, old, new, rng=0).curve(mu)
+    np.testing.assert_allclose(rainproof.switch_guarantee(cells, rng=0).curve(mu), expected, atol=1e-12)

@@ -208,7 +208,7 @@ def _estimates(
     if isinstance(task, CaseTask):
         task = task._on(sample)
         own, stake = task.case_thresholds, task.false_positive + task.false_negative
-    rows = Influence.of(sample._floor() if crossed is None else crossed.rows, pool=False)
+    rows = Influence.of(sample._as_said() if crossed is None else crossed.rows, pool=False)
     acts = (rows.prob >= (sample.event_rate if own is None else own)).astype(np.float64)
     found["skill_as_is"] = skill(rows, acts, own, level, stake)
     if crossed is None:

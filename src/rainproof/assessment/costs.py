@@ -134,7 +134,7 @@ class TaskResult(Result):
                 acts = task.best_index(sample.prob) == task.order[-1]
                 flagged[Rule.AS_IS] = float(sample.mass @ acts) / sample.total_weight
             return cls(task=task, regret=regret, grid=grid, acted=flagged)
-        rows = sample._floor() if crossed is None else crossed.rows
+        rows = sample._as_said() if crossed is None else crossed.rows
         actions, cutoff, two = simple_actions(task, rows), None, len(task.order) == 2
         cost = {rule: paid(task, action, rows) for rule, action in actions.items()}
         acted = {rule: action == task.order[-1] for rule, action in actions.items() if two}
@@ -145,7 +145,8 @@ class TaskResult(Result):
             cost, acted, one_more = _limited(task, rows, crossed, capacity)
         elif crossed is not None and two:
             first = crossed.deals[0]
-            cutoff = _best_cutoff(first.prob, _gains(task, first, rows).sum(axis=0))
+            flagged_from = first.entry >= _best_cutoff(_gains(task, first, rows).sum(axis=0))
+            cutoff = float(rows.prob[flagged_from & (rows.mass > 0)].min(initial=2.0))
             cost[Rule.CUTOFF] = crossed.mean(lambda deal: paid(task, _from_cutoffs(task, deal, rows), rows))
             acted[Rule.CUTOFF] = crossed.mean(lambda deal: _from_cutoffs(task, deal, rows) == task.order[-1])
             acted[Rule.RECALIBRATED] = crossed.mean(lambda deal: task.best_index(deal.better) == task.order[-1])
@@ -355,10 +356,9 @@ def segment_costs(sample: Sample, task: ActionTask) -> dict[str, float]:
     return {"cost": forecast + 0.0, "cost_without": min(rules) + 0.0}  # no -0
 
 
-def _best_cutoff(prob: Floats, gain: Floats) -> float:
-    """The prediction from which acting costs least, given what acting gains at each; 2 is never."""
-    total = np.append(np.cumsum(gain[::-1])[::-1], 0.0)
-    return float(np.append(prob, 2.0)[int(np.argmax(total))])
+def _best_cutoff(gain: Floats) -> int:
+    """The place of the prediction from which acting costs least, given what acting gains at each; the last is never."""
+    return int(np.argmax(np.append(np.cumsum(gain[::-1])[::-1], 0.0)))
 
 
 def _gains(task: ActionTask, deal: CrossFit, rows: Sample) -> Floats:
@@ -375,8 +375,8 @@ def _gains(task: ActionTask, deal: CrossFit, rows: Sample) -> Floats:
 def _from_cutoffs(task: ActionTask, deal: CrossFit, rows: Sample) -> Any:
     """The action of each row from the cut-off on that is best on the other folds."""
     gains = _gains(task, deal, rows)
-    cuts = [_best_cutoff(deal.prob, gains.sum(axis=0) - own) for own in gains]
-    return np.where(rows.prob >= np.array(cuts)[deal.fold], task.order[-1], task.order[0])
+    cuts = [_best_cutoff(gains.sum(axis=0) - own) for own in gains]
+    return np.where(deal.entry >= np.array(cuts)[deal.fold], task.order[-1], task.order[0])
 
 
 def paid(task: ActionTask, action: Any, rows: Sample) -> Floats:

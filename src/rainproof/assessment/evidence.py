@@ -123,7 +123,9 @@ class Crossed(NamedTuple):
         if sample.grid is None:
             deals = _DEALS if sample.n_draws < _MANY else 1
             return cls(sample, sample, [cross_fit(sample, rng) for _ in range(deals)])
-        cross, whole = cross_fit(sample, rng), sample._floor()
+        cross, whole = cross_fit(sample, rng), sample._as_said()
+        said = cross.prob.copy()
+        said[cross.entry] = whole.prob  # maps are fitted at the middle of cells, which round predictions miss
         numbers, first = cross.fold, np.arange(len(whole.prob))
         if marks is not None:
             place = sum(marks.searchsorted(whole.prob, side) for side in ("left", "right"))  # odd on a mark
@@ -137,7 +139,7 @@ class Crossed(NamedTuple):
         found = Sample._of_known(rows, sample.n, float(sample.n))
         found.counts = counts
         found._keep_rates(sample)
-        return cls(whole, found, [replace(cross, fold=fold, entry=cross.entry[at])])
+        return cls(whole, found, [replace(cross, prob=said, fold=fold, entry=cross.entry[at])])
 
     def mean(self, column: Callable[[CrossFit], NDArray[Any]]) -> Floats:
         """The mean over deals of a column that each of them has."""

@@ -431,7 +431,7 @@ def assess_many(
     whole, segmented, paired = _read(forecasts, y_prob, columns, task, base_rate)
     # Compressed rows of unequal weight have no costs: the spread of their weights within cells is not known.
     even = all(sample._divisible for sample in whole.values())
-    everything = {name: sample._floor() if even else sample for name, sample in whole.items()}
+    everything = {name: sample._as_said() if even else sample for name, sample in whole.items()}
     own_task = task if even else None
     couples = list(combinations(whole, 2)) if paired or own_task is not None else []  # else nothing compares them
     step = counter(progress, len(couples) + sum(steps(segmented.get(name)) for name in whole))

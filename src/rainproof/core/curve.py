@@ -341,7 +341,8 @@ class SwitchCurve(Frozen):
         of a row times that of its group).
     closed : bool
         Whether predictions are known by their cells alone. Then the curve is exact at the edges, for whoever acts from
-        the threshold on; between them it is that of predictions rounded down to an edge.
+        the threshold on. Between them whoever acts does so from the edge below on, as round predictions are often equal
+        to the threshold.
     within : ThresholdRange or None
         The decisions that it is of, if not of all: it is 0 elsewhere. If it is `closed`, the ends are edges.
     """
@@ -411,9 +412,10 @@ class SwitchCurve(Frozen):
     def __call__(self, threshold: ArrayLike) -> Any:
         """Return the loss by the switch at thresholds in its range, if whoever acts does so from the threshold on."""
         mu = check_probabilities(threshold, "threshold", self.within)
-        piece = np.maximum(np.searchsorted(self.edges, mu, "left") - 1, 0)
+        first = self.edges[np.searchsorted(self.edges, mu, "right") - 1] if self.closed else mu  # that is acted on
+        piece = np.maximum(np.searchsorted(self.edges, first, "left") - 1, 0)
         loss = _line(self.only[:, piece], mu)
-        return np.where(mu > 0, loss, 0.0)[()]  # at 0 both act on every row
+        return np.where(first > 0, loss, 0.0)[()]  # from 0 on both act on every row
 
     def limits(self) -> Floats:
         """Return the curve at the start and at the end of each piece."""
