@@ -11,8 +11,10 @@ from helpers.interval_oracle import slow_interval
 import rainproof
 from rainproof.assessment.costs import LABELS, Rule, TaskResult
 from rainproof.assessment.evidence import Crossed
+from rainproof.core.piecewise import PiecewiseMap
 
 TASK = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
+MAP = PiecewiseMap.from_ends(np.array([0, 0.5, 1]), np.array([0, 0.05]), np.array([0.05, 0.9]))  # any will do
 
 
 def split(n=400, seed=0):
@@ -31,7 +33,7 @@ def cost_of(act, y):
 
 
 def result(sample, crossed, task=TASK):
-    return TaskResult.of(sample, task, 8, crossed, 0.95)
+    return TaskResult.of(sample, task, 8, crossed, 0.95, deployed=MAP)
 
 
 def acts_of(sample, crossed):
@@ -65,11 +67,13 @@ def test_every_rule_costs_what_it_says_on_all_rows():
     assert (found.n, len(crossed.deals)) == (400, 3)
     assert list(found.costs) == list(Rule)
     limits = {Rule.ALWAYS: (0.0, 1.0), Rule.PERFECT: (0.0, 0.0)}
+    shown = {Rule.RECALIBRATED: MAP(sample.y_prob) >= 0.1, Rule.CUTOFF: sample.y_prob >= found.best_threshold}
+    assert 0 < shown[Rule.RECALIBRATED].mean() < 1
     for rule, act in acts_of(sample, crossed).items():
         expected = slow_interval(mean_cost_of(act, y), *limits.get(rule, (0.0, 9.0)))
         got = found.costs[rule]
         assert (got.value, got.low, got.high) == pytest.approx(expected, abs=1e-12), rule
-        assert found.acted[rule] == pytest.approx(np.mean(act))
+        assert found.acted[rule] == pytest.approx(np.mean(shown.get(rule, act)))
     told = found.to_dict()
     assert [told["costs"][rule] for rule in Rule] == [
         told[f"cost{rest}"] for rest in ("", "_recalibrated", "_best_cutoff", "_always", "_never", "_perfect")

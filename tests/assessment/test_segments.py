@@ -90,7 +90,8 @@ def test_one_bad_segment_among_forty_is_flagged_and_small_ones_are_not_judged():
     (said,) = [s.text for s in a.verdict.sentences if s.about == "segments"]
     assert said == (
         "1 of 40 segments (segment) is off beyond chance (false discovery rate 5%), most 7: says 49%, happens 46%. 1 "
-        "segment has too few rows to be tested. A map for each that gains by one: Recalibrator().fit(p, y, by=...)."
+        "segment has too few rows to be tested. To fit a map of its own to each that gains by it: "
+        "Recalibrator().fit(p, y, by=...)."
     )
     assert repr(a.segments) == "SegmentTable(41 segments, 1 flagged, 1 small)"
 

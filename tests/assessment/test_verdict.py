@@ -477,7 +477,7 @@ def test_segments_in_a_line_and_in_a_table():
         "None of 1 segment (season) is off beyond chance. 1 segment has too few rows to be tested."
     )
     assert words.segments(segment_table(small)) == "1 segment has too few rows to be tested."
-    assert "rainproof recalibrate --by" in words.segments(segment_table(off), words.SHELL)
+    assert "rainproof recalibrate with --by" in words.segments(segment_table(off), words.SHELL)
     lines = str(segment_table(off, small)).splitlines()
     assert lines[0].split() == ["season", "rows", "says", "happens", "p", "q"]
     assert lines[1].split() == ["2022", "100", "64%", "55%", "0.001", "0.0014"]

@@ -147,6 +147,13 @@ def test_a_compressed_file_stays_one(tmp_path):
     assert recalibrate_lines([str(path)], "a/b", "y", several=True)[0].endswith("-o x-a_b-map.json")
 
 
+def test_what_is_written_for_a_spreadsheet_is_text(tmp_path):
+    path = tmp_path / "x.XLSX"
+    path.write_bytes(b"")
+    applied = recalibrate_lines([str(path)], "p", "y")[1]
+    assert applied == "rainproof apply new.XLSX --map x-map.json --prob p -o new-recalibrated.csv"
+
+
 def test_verbose_prints_the_details(rain, capsys):
     assert main(["assess", *COLUMNS, "--verbose"]) == 0
     y, p = rain

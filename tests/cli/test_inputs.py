@@ -395,3 +395,10 @@ def test_what_reads_rows_takes_every_reading_option(option, tmp_path):
         copy = tmp_path / "copy.csv"
         assert append_columns(rows, copy, prob="p", new_columns={"twice": lambda p, _: 2 * p}, **reading) == 3
         assert copy.read_text().splitlines()[2].endswith(",0.2" if option == "percent" else ",1.6")
+
+
+def test_words_that_say_how_likely_it_is_are_told_of_their_option(tmp_path, capsys):
+    path = tmp_path / "answers.csv"
+    path.write_text("said,y\nlikely,1\nunlikely,0\nsure,1\n")
+    assert main(["assess", str(path), "--prob", "said", "--outcome", "y"]) == 2
+    assert capsys.readouterr().err.endswith("if these words say how likely it is, add --confidence-words FILE\n")

@@ -143,9 +143,8 @@ def test_it_says_what_is_off_and_what_to_do():
     assert whole.mean_prediction == pytest.approx(since.mean_prediction)
     assert whole.event_rate == pytest.approx(since.event_rate)
     text = " ".join(line.sentences(commands=["do this"]))
-    words = (
-        f"since about 2026-01-13 it says {100 * since.mean_prediction:.3g}% and happens {100 * since.event_rate:.3g}%"
-    )
+    says, happens = (f"{100 * share:.3g}%" for share in (since.mean_prediction, since.event_rate))
+    words = f"since about 2026-01-13 it says {says} and it happens {happens}"
     assert text.startswith(f"In alarm: {words} (1,600 rows)")
     assert "Next: recalibrate on the rows since then, and monitor the result:     do this" in text
     assert "Assumed: rows are drawn one after the other" in text

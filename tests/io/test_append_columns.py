@@ -154,7 +154,11 @@ WRONG = {
         {"p": put(P, row40=None, row41=None, row299=None)},
         "p must not contain nulls (missing values); 3 values do, the first is p[40]",
     ),
-    "words": ({"p": ["high"] * N}, "p must hold numbers; it holds text such as 'high'"),
+    "words": (
+        {"p": ["high"] * N},
+        "p must hold numbers; it holds text such as 'high'; if these words say how likely it is, pass "
+        "confidence_words={...}",
+    ),
     "there already": (
         {"action": [1] * N},
         "{} has a column 'action' already: rename it, as the new one is called so",

@@ -143,7 +143,8 @@ def compute(
         table = judge_segments(segments, sample.total_weight, fdr=fdr, task=task, within=within, rng=rng, step=step)
     if capacity is not None and capacity >= 1:
         capacity = min(capacity / sample.n, 1.0)
-    own = None if task is None else TaskResult.of(sample, task, rounded.grid, crossed, level, capacity)
+    deployed = None if recalibrator is None else recalibrator.map_
+    own = None if task is None else TaskResult.of(sample, task, rounded.grid, crossed, level, capacity, deployed)
     step()
     rare = min(summary.event_rate, 1 - summary.event_rate)
     evidence = Evidence(

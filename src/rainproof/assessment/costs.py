@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rainproof.assessment.evidence import Crossed
 from rainproof.core.arrays import Floats
+from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
 from rainproof.core.text import aligned
@@ -72,7 +73,8 @@ class TaskResult(Result):
         What "recalibrated", "always" and "never" save per case over acting on the forecast as it is; below 0 they cost
         more. Each interval holds by itself.
     acted : dict of Rule to float
-        The share of cases acted on by each rule, on these rows. Empty for tasks with more than two actions.
+        The share of cases acted on by each rule, on these rows: by the map that `Assessment.recalibrator` has, and from
+        `best_threshold` on. Empty for tasks with more than two actions.
     capacity : float or None
         The largest share of cases that can be acted on; None if all can. With a capacity the forecast, as it is or
         recalibrated, and perfect foresight act on the cases with the largest (expected) gain, on average over the
@@ -124,8 +126,12 @@ class TaskResult(Result):
         crossed: Crossed | None,
         confidence_level: float,
         capacity: float | None = None,
+        deployed: PiecewiseMap | None = None,
     ) -> TaskResult:
-        """Compute the regret of a sample, and the costs on its rows, which are in folds where a map can be fitted."""
+        """Compute the regret of a sample, and the costs on its rows, which are in folds where a map can be fitted.
+
+        Costs are judged on other rows; what is acted on is that by the map that is `deployed`, and by the cut-off.
+        """
         task = task._on(sample)
         regret = swap_regret(sample, task=task)
         if not isinstance(task, ActionTask) or not sample._divisible:
@@ -145,11 +151,11 @@ class TaskResult(Result):
             cost, acted, one_more = _limited(task, rows, crossed, capacity)
         elif crossed is not None and two:
             first = crossed.deals[0]
-            flagged_from = first.entry >= _best_cutoff(_gains(task, first, rows).sum(axis=0))
-            cutoff = float(rows.prob[flagged_from & (rows.mass > 0)].min(initial=2.0))
+            acted[Rule.CUTOFF] = first.entry >= _best_cutoff(_gains(task, first, rows).sum(axis=0))
+            cutoff = float(rows.prob[acted[Rule.CUTOFF] & (rows.mass > 0)].min(initial=2.0))
             cost[Rule.CUTOFF] = crossed.mean(lambda deal: paid(task, _from_cutoffs(task, deal, rows), rows))
-            acted[Rule.CUTOFF] = crossed.mean(lambda deal: _from_cutoffs(task, deal, rows) == task.order[-1])
-            acted[Rule.RECALIBRATED] = crossed.mean(lambda deal: task.best_index(deal.better) == task.order[-1])
+            if deployed is not None:
+                acted[Rule.RECALIBRATED] = task.best_index(deployed(rows.prob)) == task.order[-1]
         costs = {
             rule: rule_cost(task, rule, cost[rule], rows, confidence_level, limited=capacity is not None)
             for rule in Rule

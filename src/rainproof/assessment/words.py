@@ -103,7 +103,7 @@ class Voice(NamedTuple):
 
 PYTHON = Voice()
 SHELL = Voice(
-    *((), "--pos-label", "rainproof recalibrate --by", "--groups", "--cost-fp and --cost-fn"),
+    *((), "--pos-label", "rainproof recalibrate with --by", "--groups", "--cost-fp and --cost-fn"),
     *("--base-rate", "--max-weight", ((), ())),
 )
 
@@ -336,7 +336,9 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     if task is not None and rule is not None and rule in task.costs:
         doing = {one: _doing(task, one) for one in DOING}
         without = "" if e.grade == "avoid" else _cutoff(task)
-        return your_cost(task.costs, task.saved, rule, task.simplest, doing) + without
+        own_skill = e.skill if len(task.task.thresholds) == 1 else None  # of this very decision
+        shown = own_skill is None or own_skill.low > 0 or e.grade == "avoid"
+        return your_cost(task.costs, task.saved, rule, task.simplest, doing, shown=shown) + without
     if e.grade == "recalibrate" and e.gain is not None:
         gain = e.gain.share
         example = "" if _one_threshold(e) or gain.low <= 0 else f" (such as: act from {share(e.gain.threshold)} on)"
@@ -399,8 +401,10 @@ def your_cost(
     rule: Rule,
     simplest: Rule | None,
     doing: Mapping[Rule, str],
+    *,
+    shown: bool = True,
 ) -> str:
-    """What a way of acting costs beside the forecast as it is, or beside no forecast."""
+    """What a way of acting costs beside the forecast as it is, or beside none, if it is `shown` which is less."""
     known = {one: cost.value for one, cost in by_rule.items()}
     if rule is Rule.AS_IS:
         assert simplest is not None  # it has costs
@@ -412,16 +416,17 @@ def your_cost(
         return f"Your cost is {money(before)} per case, {doing[rule]} or as they are."
     if saved.low > 0:
         falls = f"Your cost falls from {then} to {now} per case, {doing[rule]} (saves {low} to {high})."
-        if simplest in (None, rule) or known[simplest] > before:
+        if simplest in (None, rule) or (shown and known[simplest] > before):
             return falls
-        return f"{falls} Without them it is {money(known[simplest], saved.value)} ({doing[simplest]})."
+        unclear = "" if shown or known[simplest] < known[rule] else "; it is not clear which is less"
+        return f"{falls} Without them it is {money(known[simplest], saved.value)} ({doing[simplest]}){unclear}."
     clear = "it is not clear which is less" if saved.high > 0 else "that costs more"
     return f"Your cost is {then} per case as they are, {now} {doing[rule]}; {clear} (saves {low} to {high})."
 
 
 def _cutoff(task: TaskResult) -> str:
     """The best cut-off, where it costs less than every other rule, by more than rounding."""
-    costs, shown, at = task.costs, costs_shown(task.costs), task.best_threshold
+    costs, shown, at = task.costs, _costs_shown(task), task.best_threshold
     if Rule.CUTOFF not in costs or at is None or at > 1:
         return ""
     others = [rule for rule in costs if rule not in (Rule.CUTOFF, Rule.PERFECT)]
@@ -430,11 +435,17 @@ def _cutoff(task: TaskResult) -> str:
     return f" Without a map: acting from {share(at)} on as they are costs least, {shown[Rule.CUTOFF]} by the estimate."
 
 
-def costs_shown(by_rule: Mapping[Rule, Interval]) -> dict[Rule, str]:
-    """The costs with as many digits as tell the smallest, or a hundredth of the largest."""
+def costs_shown(by_rule: Mapping[Rule, Interval], saved: Interval | None = None) -> dict[Rule, str]:
+    """The costs with as many digits as tell the smallest, a hundredth of the largest, or what is surely `saved`."""
     sizes = [abs(cost.value) for cost in by_rule.values() if cost.value] or [1.0]
     digits = max(min(sizes), max(sizes) / 100)
+    if saved is not None and saved.low > 0:
+        digits = min(digits, saved.value)
     return {rule: money(cost.value, digits) for rule, cost in by_rule.items()}
+
+
+def _costs_shown(task: TaskResult) -> dict[Rule, str]:
+    return costs_shown(task.costs, task.saved.get(Rule.RECALIBRATED))
 
 
 def next_step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice) -> str:
@@ -570,7 +581,7 @@ def _of_costs(e: Evidence, task: TaskResult | None) -> list[tuple[str, dict[Rule
     acted = {rule: share(acted) for rule, acted in task.acted.items()}
     totals = {rule: f"{total:,.0f}" for rule, total in task.totals.items()} if isinstance(task.task, CaseTask) else {}
     worth = {rule: money(gain) for rule, gain in _one_more(e, task).items()}
-    lines = {"cost per case": costs_shown(task.costs), "cost in total": totals, "cases acted on": acted}
+    lines = {"cost per case": _costs_shown(task), "cost in total": totals, "cases acted on": acted}
     return [*lines.items(), ("one more case gains", worth)]
 
 
@@ -850,7 +861,7 @@ def segments(found: SegmentTable, voice: Voice = PYTHON, *, groups: bool = False
     alone = ", taking rows as independent" if groups else ""
     return (
         f"{many} off beyond chance (false discovery rate {percent(found.fdr)}{alone}), most {short(worst.label)}: says "
-        f"{said}, happens {happened}.{few} A map for each that gains by one: {voice.own_maps}."
+        f"{said}, happens {happened}.{few} To fit a map of its own to each that gains by it: {voice.own_maps}."
     )
 
 

@@ -38,6 +38,7 @@ from rainproof.core.sample import Sample
 from rainproof.core.text import short, wrapped
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
+from rainproof.io.files import FORMATS
 
 if TYPE_CHECKING:
     from rainproof.assessment.rankings import AssessmentSet
@@ -226,12 +227,12 @@ def in_shell(found: Any, arguments: argparse.Namespace, prob: str | list[str], m
     voice = words.SHELL._replace(recalibrate=lines)
     if getattr(arguments, "capacity", None) is not None:
         suffix, limits = _suffix(arguments.shown[0]), given(arguments, (*COSTS, "--capacity"))
-        output = f"new-decided{suffix}"
+        output = f"new-decided{_written(suffix)}"
         copied = ["--keep-missing"] * arguments.drop_missing
         new, better = [str(prob), *given(arguments, VALUES)], [f"{prob}{RECALIBRATED}"]
         decided = (
-            ["rainproof", "decide", f"{file}{suffix}", "--prob", *reading, *copied, *limits, "--id", "ID", "-o", output]
-            for file, reading in (("new", new), ("new-recalibrated", better))
+            ["rainproof", "decide", file, "--prob", *reading, *copied, *limits, "--id", "ID", "-o", output]
+            for file, reading in ((f"new{suffix}", new), (f"new-recalibrated{_written(suffix)}", better))
         )
         as_is, mapped = (one_line(shlex.join(line)) for line in decided)
         voice = voice._replace(decide=((as_is,), (*lines, mapped)))
@@ -242,6 +243,11 @@ def _suffix(file: str) -> str:
     """How the name of a file ends that is like this one."""
     path = Path(file)
     return "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
+
+
+def _written(suffix: str) -> str:
+    """How the name of a file ends that is written for those: spreadsheets are read only."""
+    return ".csv" if any(one.write is None and suffix.lower() in one.suffixes for one in FORMATS) else suffix
 
 
 def recalibrate_lines(
@@ -267,5 +273,5 @@ def recalibrate_lines(
     lines = [["rainproof", "recalibrate", *files, *columns, "--outcome", outcome, *options, *reading, "-o", map_]]
     if len(files) == 1 and one:
         applied = ["--map", map_, *columns, *reading, *(["--keep-missing"] if missing else [])]
-        lines.append(["rainproof", "apply", f"new{suffix}", *applied, "-o", f"new-recalibrated{suffix}"])
+        lines.append(["rainproof", "apply", f"new{suffix}", *applied, "-o", f"new-recalibrated{_written(suffix)}"])
     return tuple(one_line(shlex.join(line)) for line in lines)

@@ -24,9 +24,9 @@ def add_assess(commands: Commands) -> None:
     what would recalibration gain, and what do they cost you?
 
     Prints the verdict (use, recalibrate, avoid, or unknown), the reason, the next
-    step and a table of the answers. Each statement about the population is proven at
-    the confidence level, by itself. 'rainproof report' writes the same as a page with
-    charts; 'rainproof measure' is a quick look at these rows only.
+    step and a table of the answers. What decisions can lose is proven at the confidence
+    level; costs, skill and gains are estimates. 'rainproof report' writes the same as a
+    page with charts; 'rainproof measure' is a quick look at these rows only.
 
     examples:
       rainproof assess rain.csv --prob probability --outcome rained

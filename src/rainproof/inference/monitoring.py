@@ -120,7 +120,7 @@ class DetectedChange(Result):
         for part in self.rates:
             where = "" if (part.low, part.high) == (0, 1) else f"between {part.low:.3g} and {part.high:.3g} "
             said, rate = (f"{100 * share:.3g}%" for share in (part.mean_prediction, part.event_rate))
-            parts.append(f"{where}it {says} {said} and {happen} {rate} ({rows(round(part.n))})")
+            parts.append(f"{where}it {says} {said} and it {happen} {rate} ({rows(round(part.n))})")
         when = f"since about {self.label}" if now else f"from about {self.label} to {self.ended}"
         return f"{when} {'; '.join(parts)}"
 
@@ -367,7 +367,7 @@ def monitor(
     >>> found
     MonitoringResult(in_alarm=True, since='7', length=1, confidence_level=0.95, alpha=0.01, dependent=False)
     >>> print(found.changes[0])
-    since about 7 it says 28.8% and happens 44.4% (1,600 rows)
+    since about 7 it says 28.8% and it happens 44.4% (1,600 rows)
     """
     if isinstance(window, bool) or not isinstance(window, int | np.integer) or window < 1:
         raise InputError(f"window must be a whole number of periods, at least 1; it is {window!r}")

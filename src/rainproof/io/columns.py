@@ -129,8 +129,12 @@ class NumberColumn:
         labels = values.unique().slice(0, _SHOWN).to_pylist()
         examples = ", ".join(map(repr, labels))
         if not self._outcome:
-            hint = "; is it the outcome?" * (not self._unbounded and len(labels) == 2)
-            return InputError(f"{self.name} must hold numbers; it holds text such as {examples}", hint=hint)
+            problem = f"{self.name} must hold numbers; it holds text such as {examples}"
+            if self._unbounded or len(labels) == 2:
+                return InputError(problem, hint="; is it the outcome?" * (not self._unbounded))
+            way_out = "pass confidence_words={...}"
+            hint = "; if these words say how likely it is, "
+            return InputError(problem, hint=hint, remedy=way_out, option=("confidence_words", "FILE"))
         return no_outcome(self.name, f"text such as {examples}")
 
 
