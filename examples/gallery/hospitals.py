@@ -23,5 +23,6 @@ a.segments.plot()
 
 # %% [markdown]
 # **So:** `q` allows for having looked at eight hospitals: of those with `q` below 5%, at most 5% are expected to be
-# false alarms. A map for each of them: `Recalibrator().fit(risk, infected, by={"hospital": hospital})`. The patients
-# of a new hospital are none of these, and nothing here is about them.
+# false alarms. `Recalibrator().fit(risk, infected, by={"hospital": hospital})` gives a map of its own to each hospital
+# that is proven to gain by one; these rows are too few to prove it of any. The patients of a new hospital are none of
+# these, and nothing here is about them.
