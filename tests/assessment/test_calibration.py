@@ -167,7 +167,7 @@ def test_a_forecast_that_is_plainly_off_in_few_groups_is_recalibrated():
     with pytest.warns(rainproof.FewRowsWarning, match="groups has 4 groups: nothing is fitted to fewer than 5"):
         nothing = rainproof.assess(y, expit(odds + 2), **few)
     assert nothing.verdict.grade == "unknown"
-    assert "4 groups are too few to find a correction" in nothing.verdict.headline
+    assert "4 groups are too few to be sure that a correction" in nothing.verdict.headline
     with pytest.warns(rainproof.FewRowsWarning):
         rare = rainproof.assess(y, expit(odds) / 3, **few)
     assert rare.verdict.grade == "unknown"

@@ -77,6 +77,7 @@ def evidence(**changed):
 
 
 OFF = calibration(0.001, "too high")
+NONE = {"skill_as_is": interval(0.0999, -0.1, 0.3)}
 SAVES, UNCLEAR, COSTLY = interval(0.25, 0.2, 0.32), interval(-0.01, -0.1, 0.1), interval(-0.1, -0.2, -0.05)
 
 
@@ -86,16 +87,17 @@ SAVES, UNCLEAR, COSTLY = interval(0.25, 0.2, 0.32), interval(-0.01, -0.1, 0.1), 
         ({}, "use"),
         ({"bound": 0.5}, "use"),  # a wide guarantee does not speak against a forecast that no test rejects
         ({"skill": interval(0.3, -0.01, 0.6)}, "unknown"),
-        ({"skill": interval(0.03, -0.01, 0.0999)}, "avoid"),
-        ({"skill": interval(0.03, -0.01, 0.1)}, "unknown"),
+        ({"skill": interval(0.03, -0.01, 0.0999)} | NONE, "avoid"),
+        ({"skill": interval(0.03, -0.01, 0.0999), "skill_as_is": interval(0.1, -0.8, 1.0)}, "unknown"),  # few events
+        ({"skill": interval(0.03, -0.01, 0.1)} | NONE, "unknown"),
         ({"skill": None}, "unknown"),
         ({"skill": interval(0.05, 0.01, 0.0999)}, "use"),  # shown, if small
         ({"skill": interval(0.03, -0.01, 0.05), "saved": UNCLEAR}, "unknown"),  # it may pay in the user's decision
-        ({"skill": interval(-0.03, -0.1, 0.05), "saved": UNCLEAR}, "avoid"),
+        ({"skill": interval(-0.03, -0.1, 0.05), "saved": UNCLEAR} | NONE, "avoid"),
         ({"constant": True}, "avoid"),
         ({"calibration": OFF}, "recalibrate"),
         ({"calibration": OFF, "constant": True}, "avoid"),
-        ({"calibration": OFF, "skill": interval(0.03, -0.01, 0.05)}, "avoid"),
+        ({"calibration": OFF, "skill": interval(0.03, -0.01, 0.05)} | NONE, "avoid"),
         ({"calibration": OFF, "skill": interval(0.3, -0.1, 0.7)}, "recalibrate"),
         ({"calibration": calibration(0.0501, "none")}, "use"),
         ({"calibration": OFF, "gain": gain(0.005, 0.017, log_score=0.0)}, "unknown"),  # no map helps
@@ -244,7 +246,7 @@ def test_a_forecast_to_do_without():
         "Next: use another forecast. Until then act always if you act from less than 20% (the event rate) on, else "
         "never."
     )
-    useless = evidence(skill=interval(0.02, -0.03, 0.08))
+    useless = evidence(skill=interval(0.02, -0.03, 0.08), **NONE)
     assert judge(useless).reason == (
         "Recalibrated by the maps tried, they gain at most 8.0% of what perfect foresight would gain over no forecast "
         "(upper end of a 95% interval)."
@@ -273,7 +275,7 @@ def test_too_few_rows():
     assert grouped.headline.startswith("Too few groups to be sure (8).")
     assert grouped.next_step.startswith("Next: until there are more groups, ")
     shown = judge(evidence(n=143, calibration=OFF, gain=gain(0.0, 0.02, log_score=-0.1)))
-    assert shown.headline.endswith("but 143 rows are too few to find a correction that helps.")
+    assert shown.headline.endswith("but 143 rows are too few to be sure that a correction helps.")
     assert shown.reason == "Skill 0.30 (0.20 to 0.40); 1 is perfect, 0 is none."
 
 
@@ -319,7 +321,7 @@ def test_the_best_cut_off_is_named():
     assert "best cut-off 31%" in found.table[0]
     assert found.reason.endswith(" Without a map: acting from 31% on as they are costs least, 0.15 by the estimate.")
     assert found.rule is Rule.RECALIBRATED
-    none = judge(evidence(skill=interval(-0.03, -0.1, 0.05), saved=UNCLEAR), task)
+    none = judge(evidence(skill=interval(-0.03, -0.1, 0.05), saved=UNCLEAR, **NONE), task)
     assert (none.grade, "Without a map" in none.reason) == ("avoid", False)
     for cost, at in ((0.161, 0.31), (0.17, 0.31), (0.15, 2.0)):  # the same when rounded; more; never acting
         other = judge(
@@ -610,11 +612,61 @@ def test_segments_that_are_all_on_one_side_are_said_to_be():
     assert words.segment_order(both).endswith("about the same, some probabilities are too high and others too low.")
 
 
-def test_a_skill_of_rows_that_are_all_treated_alike_has_no_interval():
+def test_rows_that_are_all_treated_alike_do_not_prove_that_there_is_no_skill():
     with pytest.warns(rainproof.FewRowsWarning):
         few = rainproof.assess([0, 1, 1], [0.8, 0.7, 0.9], measures=[])
-    assert "skill 0.00 (no interval: all rows are treated alike); 1 is perfect" in few.verdict.reason
+    assert "skill 0.00 (0.00 to 0.95); 1 is perfect" in few.verdict.reason
+    assert words.skill_span(interval(1.0, 1.0, 1.0)) == "no interval: no row is treated wrongly"
     assert words.skill_span(interval(0.5, 0.25, 0.75)) == "0.25 to 0.75"
+
+
+@pytest.mark.filterwarnings("ignore::rainproof.errors.FewRowsWarning")
+@pytest.mark.parametrize("costs", [None, (1, 1)])
+def test_a_forecast_that_finds_the_only_event_is_not_one_to_avoid(costs):
+    """No map that was fitted without this event finds it: its skill is 0 on these rows, not in the population."""
+    y, p = np.r_[1, np.zeros(99, int)], np.r_[0.9, np.linspace(0.001, 0.01, 99)]
+    task = None if costs is None else rainproof.DecisionTask.from_costs(false_positive=1, false_negative=1)
+    a = rainproof.assess(y, p, task=task, measures=[], n_resamples=19)
+    assert (a.verdict.grade, a.evidence.skill.value) == ("unknown", 0.0)
+    assert (a.evidence.skill.low, a.evidence.skill.high) == (0.0, pytest.approx(0.95))  # 0 of 1: at most 95%
+    for other in (p / 100, 1 - p):  # whoever acts on these finds nothing, and one event does not show that
+        assert rainproof.assess(y, other, task=task, measures=[], n_resamples=19).verdict.grade != "avoid"
+
+
+def test_costs_without_the_forecast_are_said_where_they_may_be_less():
+    e = evidence(calibration=OFF, saved=UNCLEAR, skill=interval(-0.06, -0.2, 0.1), skill_as_is=interval(0.1, -0.1, 0.3))
+    said = judge(e, own(COSTS | {Rule.RECALIBRATED: 0.4, Rule.NEVER: 0.3}, saved=(-0.1, 0.1))).reason
+    assert said.endswith("Without them it is 0.3000 (never acting), which is less by the estimates.")
+    unclear = judge(e, own(COSTS | {Rule.RECALIBRATED: 0.4}, saved=(0.005, 0.02))).reason
+    assert unclear.endswith("Without them it is 0.4200 (never acting); it is not clear which is less.")
+    sure = replace(e, skill=interval(0.3, 0.2, 0.4))
+    assert "Without them" not in judge(sure, own(COSTS | {Rule.RECALIBRATED: 0.4}, saved=(0.005, 0.02))).reason
+    as_is = judge(evidence(skill_as_is=interval(0.1, -0.1, 0.3)), own(COSTS)).reason
+    assert (
+        as_is == "Your cost is 0.410 per case; without them it is 0.420 (never acting); it is not clear which is less."
+    )
+
+
+def test_savings_of_rounding_alone_choose_no_rule():
+    y = np.tile([0, 0, 0, 1, 1], 20)
+    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
+    a = rainproof.assess(y, np.full(100, 0.3), task=task, capacity=0.9, measures=[], n_resamples=19)
+    assert a.task.saved[Rule.ALWAYS].value == 0.0
+    assert a.verdict.reason == "Your cost is 0.90 per case, acting at random or as they are."
+
+
+def test_compressed_rows_of_unequal_weight_have_no_grade():
+    rng = np.random.default_rng(0)
+    p, weight = rng.random(900), rng.choice([1.0, 2.0], 900)
+    sample = rainproof.Sample(rng.random(900) < p**2, p, sample_weight=weight).compress()
+    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
+    said = rainproof.assess(sample, task=task, measures=[], n_resamples=19).verdict
+    assert said.headline.endswith(
+        "No grade: of compressed rows of unequal weight, skill, costs and a map cannot be estimated."
+    )
+    assert "262,144, drawn at random, or fewer. Until then act from 20% on. That flags" in said.next_step
+    limited = rainproof.assess(sample, task=task, capacity=0.1, measures=[], n_resamples=19).verdict
+    assert limited.next_step.endswith("or fewer.")
 
 
 def test_doing_without_a_forecast_is_said_of_the_maps_tried():

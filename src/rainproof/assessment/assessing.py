@@ -17,6 +17,7 @@ from rainproof.assessment.calibration import grouped_test, how_calibrated
 from rainproof.assessment.classes import STEPS, compute_classes
 from rainproof.assessment.clinical import is_reversed
 from rainproof.assessment.costs import Rule, TaskResult
+from rainproof.assessment.evidence import MANY_ROWS as MANY_ROWS
 from rainproof.assessment.evidence import RARE, Crossed, Evidence, gain_by_recalibration, skill
 from rainproof.assessment.result import BAND_DRAWS, Assessment
 from rainproof.assessment.segments import judge_segments
@@ -227,9 +228,6 @@ def _rounded(sample: Sample, how: dict[str, Any]) -> Guarantee:
     found = guarantee(sample, grid=tried, **how)
     at = tried.index(grid)
     return replace(found, grid=grid, bound=float(found.bounds[at]), plug_in=float(found.plug_ins[at]))
-
-
-MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell nothing more
 
 
 def assess(

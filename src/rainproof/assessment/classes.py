@@ -463,7 +463,7 @@ def _headline(a: ClassAssessment) -> str:
         rather = "does not lower your cost" if a._costs_more else "gains next to nothing"
         return f"Use them. {_off(a)}, but correcting that {rather}."
     if a.rejected:
-        return f"{_off(a)}, but {_drawn(a)} are too few to find a correction that helps."
+        return f"{_off(a)}, but {_drawn(a)} are too few to be sure that a correction helps."
     return f"Too few {_unit(a)} to be sure ({a.groups or a.n:,}): no class is clearly off, and no skill is shown."
 
 

@@ -46,6 +46,7 @@ LABELS = {
 ActionTask = FiniteTask | CaseTask
 """A task with a list of actions."""
 _ROUNDING = 1e-9  # a chance nearer to 1 is 1
+_NOTHING = 1e-12  # of the largest difference in cost: less is saved by rounding alone
 _WITHOUT = (Rule.ALWAYS, Rule.NEVER)  # which need no forecast
 
 
@@ -139,7 +140,9 @@ class TaskResult(Result):
             if isinstance(task, ActionTask) and len(task.order) == 2:
                 acts = task.best_index(sample.prob) == task.order[-1]
                 flagged[Rule.AS_IS] = float(sample.mass @ acts) / sample.total_weight
-            return cls(task=task, regret=regret, grid=grid, acted=flagged)
+            return cls(
+                task=task, regret=regret, grid=grid, acted={} if capacity is not None else flagged, capacity=capacity
+            )
         rows = sample._as_said() if crossed is None else crossed.rows
         actions, cutoff, two = simple_actions(task, rows), None, len(task.order) == 2
         cost = {rule: paid(task, action, rows) for rule, action in actions.items()}
@@ -163,7 +166,7 @@ class TaskResult(Result):
         }
         other, most = (Rule.RECALIBRATED, *_WITHOUT), differences(task)
         saved = {rule: cost[Rule.AS_IS] - cost[rule] for rule in other if rule in cost}
-        less = {rule: mean_cost(x, most, rows, confidence_level) for rule, x in saved.items()}
+        less = {rule: _of_note(mean_cost(x, most, rows, confidence_level), most) for rule, x in saved.items()}
         mass = rows.mass / rows.mass.sum()
         return cls(
             task=task,
@@ -422,6 +425,13 @@ def rule_cost(
         value = float(rows.mass @ cost) / rows.total_weight + 0.0
         return Interval(value=value, low=value, high=value, confidence_level=confidence_level)
     return mean_cost(cost, -possible.get(rule, payoffs), rows, confidence_level)
+
+
+def _of_note(found: Interval | None, possible: Floats) -> Interval | None:
+    """The same where it is not 0 up to rounding, whose sign would choose a rule."""
+    if found is None or abs(found.value) > _NOTHING * float(np.abs(possible).max()):
+        return found
+    return replace(found, value=0.0, low=min(found.low, 0.0), high=max(found.high, 0.0))
 
 
 def _plain(found: Interval) -> Interval:

@@ -27,6 +27,8 @@ _USELESS = 0.1  # skill: a forecast that surely has less is not worth using
 _TINY = 1e-100  # an event rate, where weights differ by such a factor
 _DEALS = 3  # of few rows
 _MANY = 2000  # draws that one deal is enough for
+MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell nothing more
+_NOTHING = 1e-12  # skill of rounding alone
 _SLIGHT = 0.05  # of the tolerance: recalibration that surely gains no more can wait
 
 
@@ -49,6 +51,9 @@ def skill(
     Without a threshold it is the event rate :math:`\pi`, where the ratio is :math:`E[(y - \pi) A] / (\pi (1 - \pi))`:
     the share of events acted on less that of other rows. None if all outcomes are the same, or if foresight gains
     nothing.
+
+    Acting in no case, or in all, gains nothing. Whatever else does gains at most the share of the other outcome that it
+    finds, of which none was seen among k draws: so the upper end is that of Clopper and Pearson for 0 of k.
     """
     rate, share = float(rows.share @ rows.event), rows.share
     if rows.one_class or min(rate, 1 - rate) < _TINY:
@@ -67,6 +72,10 @@ def skill(
             return None
         value = float(share @ (stake * (rows.event - threshold) * taken)) / best
         each = [(stake * (y - threshold) * taken - value * foresight[y]) / best for y in (0, 1)]
+    if max(abs(value), *(float(np.abs(x * share).max()) for x in each)) < _NOTHING:  # all rows are treated alike
+        draws = rows.fewest if threshold is None else rows.effective(low)
+        high = 1 - (1 - confidence_level) ** (1 / draws)
+        return Interval(value=0.0, low=0.0, high=high, confidence_level=confidence_level)
     relative, ends = rows.of_outcomes(each[0] / stake, each[1] / stake)
     influence, unseen = rows.inflated_by_outcome(relative * stake), tuple(end * rows.size(stake) for end in ends)
     varies = bool(np.ptp(stake))
@@ -304,6 +313,11 @@ class Evidence(Result):
         return self.guarantee.max_weight
 
     @property
+    def indivisible(self) -> bool:
+        """Whether rows are compressed and of unequal weight, so that nothing but losses can be estimated."""
+        return self.gain is None and self.skill is None and not self.constant and self.rarer > 0
+
+    @property
     def useful(self) -> bool:
         """Whether skill is shown: its interval is above 0."""
         return self.skill is not None and self.skill.low > 0
@@ -312,11 +326,14 @@ class Evidence(Result):
     def useless(self) -> bool:
         """Whether the forecast is a constant, or no skill is shown and there can only be next to none.
 
-        With costs, the recalibrated forecast must also cost no less than always or never acting, by the estimate.
+        The forecast as it is must not seem to have more either. With costs, the recalibrated one must also cost no less
+        than always or never acting, by the estimate.
         """
         if self.constant or self.skill is None or self.gain is None:  # without a map there is no telling
             return self.constant
-        return not self.useful and self.skill.high < _USELESS and (self.saved is None or self.skill.value <= 0)
+        as_is = self.skill_as_is is not None and self.skill_as_is.value >= _USELESS
+        none = not self.useful and not as_is and self.skill.high < _USELESS
+        return none and (self.saved is None or self.skill.value <= 0)
 
     @property
     def negligible(self) -> bool:

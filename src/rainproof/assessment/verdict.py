@@ -108,7 +108,7 @@ def advised(e: Evidence, task: TaskResult | None) -> Rule | None:
         if not costs:
             return None
         return Rule.ALWAYS if costs[Rule.ALWAYS] < costs[Rule.NEVER] else Rule.NEVER
-    saves = costs[Rule.AS_IS] - costs[Rule.RECALIBRATED] if Rule.RECALIBRATED in costs else 0.0
+    saves = 0.0 if task is None or Rule.RECALIBRATED not in costs else task.saved[Rule.RECALIBRATED].value
     if (e.grade == "recalibrate" and saves >= 0) or (e.grade == "unknown" and saves > 0):
         return Rule.RECALIBRATED
     return Rule.AS_IS

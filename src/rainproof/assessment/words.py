@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rainproof.assessment.costs import LABELS, Rule
+from rainproof.assessment.evidence import MANY_ROWS
 from rainproof.core.result import Interval, Result
 from rainproof.core.text import (
     KEEPS_RANKING,
@@ -168,9 +169,9 @@ def span(found: Interval) -> str:
 
 
 def skill_span(found: Interval) -> str:
-    """The interval of a skill; it has no width where all cases, or none, are acted on."""
+    """The interval of a skill; it has no width where every row is treated as foresight would."""
     if found.high - found.low < 1e-12:
-        return "no interval: all rows are treated alike"
+        return "no interval: no row is treated wrongly"
     return f"{found.low:.2f} to {found.high:.2f}"
 
 
@@ -275,6 +276,9 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
     if e.is_reversed:
         return f"Check which outcome is the event: the higher the probability, the rarer it is (AUROC {e.auroc:.2g})."
     off = f"{how_off(c)} (not chance: {p_range(c.p_value)})"
+    if e.indivisible:
+        said = f"These probabilities are {off}." if c.rejected else looks(c)
+        return f"{said} No grade: of compressed rows of unequal weight, skill, costs and a map cannot be estimated."
     if e.grade == "recalibrate" and e.saved is not None and e.saved.low <= 0:
         return f"These probabilities are {off}. {mends(e.saved)}"
     if e.grade == "recalibrate":
@@ -303,7 +307,7 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
             rather = "is not shown to improve their order, which alone counts within your capacity"
         return f"Use them. They are {off}, but correcting that {rather}."
     if c.rejected and not e.by_rank:
-        return f"These probabilities are {off}, but {draws(e)} are too few to find a correction that helps."
+        return f"These probabilities are {off}, but {draws(e)} are too few to be sure that a correction helps."
     seen = f"They are {off}." if c.rejected else looks(c)
     if e.events is None:
         return f"Too few {unit} to be sure ({e.n if unit == 'rows' else e.groups:,}). {seen}"
@@ -336,7 +340,9 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     if task is not None and rule is not None and rule in task.costs:
         doing = {one: _doing(task, one) for one in DOING}
         without = "" if e.grade == "avoid" else _cutoff(task)
-        own_skill = e.skill if len(task.task.thresholds) == 1 else None  # of this very decision
+        own_skill = e.skill_as_is if rule is Rule.AS_IS else e.skill
+        if len(task.task.thresholds) > 1:  # skill is not that of this very decision
+            own_skill = None
         shown = own_skill is None or own_skill.low > 0 or e.grade == "avoid"
         return your_cost(task.costs, task.saved, rule, task.simplest, doing, shown=shown) + without
     if e.grade == "recalibrate" and e.gain is not None:
@@ -409,19 +415,27 @@ def your_cost(
     if rule is Rule.AS_IS:
         assert simplest is not None  # it has costs
         own, simple = (money(known[one], known[simplest] - known[rule]) for one in (rule, simplest))
-        return f"Your cost is {own} per case; without them it is {simple} ({doing[simplest]})."
+        less = _which_is_less(known[rule], known[simplest], shown)
+        return f"Your cost is {own} per case; without them it is {simple} ({doing[simplest]}){less}."
     saved, before = saving[rule], known[Rule.AS_IS]
     now, then, low, high = (money(x, saved.value) for x in (known[rule], before, saved.low, saved.high))
+    without = ""
+    if simplest not in (None, rule) and (known[simplest] <= max(before, known[rule]) or not shown):
+        less = _which_is_less(known[rule], known[simplest], shown)
+        without = f" Without them it is {money(known[simplest], saved.value)} ({doing[simplest]}){less}."
     if saved.value == 0:
-        return f"Your cost is {money(before)} per case, {doing[rule]} or as they are."
+        return f"Your cost is {money(before)} per case, {doing[rule]} or as they are.{without}"
     if saved.low > 0:
-        falls = f"Your cost falls from {then} to {now} per case, {doing[rule]} (saves {low} to {high})."
-        if simplest in (None, rule) or (shown and known[simplest] > before):
-            return falls
-        unclear = "" if shown or known[simplest] < known[rule] else "; it is not clear which is less"
-        return f"{falls} Without them it is {money(known[simplest], saved.value)} ({doing[simplest]}){unclear}."
+        return f"Your cost falls from {then} to {now} per case, {doing[rule]} (saves {low} to {high}).{without}"
     clear = "it is not clear which is less" if saved.high > 0 else "that costs more"
-    return f"Your cost is {then} per case as they are, {now} {doing[rule]}; {clear} (saves {low} to {high})."
+    return f"Your cost is {then} per case as they are, {now} {doing[rule]}; {clear} (saves {low} to {high}).{without}"
+
+
+def _which_is_less(own: float, simple: float, shown: bool) -> str:
+    """What to say where acting without the forecast costs less by the estimates, or may do so."""
+    if simple < own:
+        return ", which is less by the estimates"
+    return "" if shown else "; it is not clear which is less"
 
 
 def _cutoff(task: TaskResult) -> str:
@@ -458,6 +472,10 @@ def _step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice)
         return "get rows with both outcomes."
     if e.is_reversed:
         return other_event(voice)
+    if e.indivisible:
+        rows_instead = f"for a grade, assess rows that are not compressed: {MANY_ROWS:,}, drawn at random, or fewer."
+        limited = task is not None and task.capacity is not None
+        return rows_instead if limited else f"{rows_instead} Until then {_act(e, task, rule)}"
     first = "apply the map, then " * (rule is Rule.RECALIBRATED)
     if e.grade == "avoid":
         first = "use another forecast. Until then "
