@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 
 import numpy as np
@@ -178,7 +179,58 @@ def test_confidence_in_words(tmp_path, monkeypatch, capsys):
     assert json.loads(capsys.readouterr().out)["measures"]["brier_score"] == pytest.approx(
         rainproof.measures.brier_score(expected)
     )
+    (tmp_path / "twice.json").write_text('{"likely": 0.8, "Likely ": 0.7}')
+    assert main(["measure", "a.jsonl", *options, "twice.json"]) == 2
+    assert capsys.readouterr().err.startswith("rainproof: error: --confidence-words must have each word once")
     for text in ("[1]", "{}", '{"a": "b"}'):
         (tmp_path / "bad.json").write_text(text)
         assert main(["measure", "a.jsonl", *options, "bad.json"]) == 2
         assert "bad.json holds no table of words: it must be one object of words and numbers" in capsys.readouterr().err
+
+
+def test_words_stand_for_probabilities_beside_percentages(tmp_path, monkeypatch, capsys):
+    rows = {"p": ["likely", "80", "unlikely", "7%"], "y": [1, 1, 0, 0]}
+    words = {"likely": 0.8, "unlikely": np.float64(0.2)}
+    expected = rainproof.Sample(rows["y"], [0.8, 0.8, 0.2, 0.07])
+    assert_same(rainproof.scan(rows, confidence_words=words, percent=True), expected.compress())
+    monkeypatch.chdir(tmp_path)
+    write_csv(tmp_path / "a.csv", **rows)
+    (tmp_path / "words.json").write_text(json.dumps(words))
+    options = ["--prob", "p", "--outcome", "y", "--percent", "--confidence-words", "words.json", "--json"]
+    assert main(["measure", "a.csv", *options]) == 0
+    told = json.loads(capsys.readouterr().out)["measures"]
+    assert told["brier_score"] == pytest.approx(rainproof.measures.brier_score(expected), rel=1e-12)
+
+
+KEYS = "must have words for keys, no numbers and no blanks"
+VALUES = r"must map words to probabilities, numbers in \[0, 1\]"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (
+            {"likely": 0.8, "Likely ": 0.7},
+            "must have each word once, whatever its capitals and the spaces around it; "
+            r"1 value does not, the first is confidence_words\['Likely '\] = 0.7",
+        ),
+        ({"likely": 0.8, "0.5": 0.9}, rf"{KEYS}; 1 value does not, the first is confidence_words\['0.5'\] = 0.9"),
+        ({"50%": 0.9, " .5 % ": 0.9}, rf"{KEYS}; 2 values do not, the first is confidence_words\['50%'\] = 0.9"),
+        ({"0,5": 0.9}, KEYS),
+        ({"1e-3": 0.9}, KEYS),
+        ({1: 0.8}, rf"{KEYS}; 1 value does not, the first is confidence_words\[1\] = 0.8"),
+        ({" ": 0.8}, KEYS),
+        ({"likely": True}, rf"{VALUES}; 1 value does not, the first is confidence_words\['likely'\] = True"),
+        ({"likely": "80%"}, rf"{VALUES}; 1 value does not, the first is confidence_words\['likely'\] = '80%'"),
+        ({"likely": None}, VALUES),
+        ({"likely": 80}, VALUES),
+        ({"likely": 10**400}, VALUES),
+        ({"likely": math.nan}, VALUES),
+        (["likely"], rf"{VALUES}; it is of type list"),
+        ([], rf"{VALUES}; it is of type list"),
+    ],
+)
+def test_a_table_of_words_means_one_thing(words, problem):
+    for percent in (False, True):
+        with pytest.raises(rainproof.InputError, match=f"^confidence_words {problem}"):
+            rainproof.scan({"p": ["likely"], "y": [1]}, confidence_words=words, percent=percent)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import reprlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from functools import reduce
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -28,12 +30,44 @@ _DECIMAL_COMMA = r"^([+-]?\d*),(\d+\s*%?)$"
 _THOUSANDS = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # or a decimal comma: in a column of weights it cannot be known
 _PLAIN_NUMBER = r"^-?(0|[1-9]\d*)(\.\d+)?$"  # 01 is a label, not the number 1
 _WORDS = {"true": "1", "false": "0"}
+_NUMBERS = (int, float, np.integer, np.floating)  # in Python; a bool is none
 _SHOWN = 3  # examples in an error message
 
 _DTYPES = {"halffloat": "f2", "float": "f4", "double": "f8"}  # where the names of Arrow and NumPy differ
 
 Array = NDArray[Any]
 ReadResult = tuple[Array, InputError | None]
+
+
+def _words_as_text(words: Any, *, percent: bool) -> dict[str, str]:
+    """Check a table of words, and return the number of each as text: in percent where the other numbers are."""
+    rule = "confidence_words must map words to probabilities, numbers in [0, 1]"
+    if not isinstance(words, Mapping):
+        raise InputError(f"{rule}; it is of type {type(words).__name__}", parameter="confidence_words")
+    plain = [word.strip().lower() if isinstance(word, str) else "" for word in words]
+    points = [re.sub(_PERCENT, r"\1", re.sub(_DECIMAL_COMMA, r"\1.\2", word)) for word in plain]
+    bad: dict[str, list[bool]] = {
+        "confidence_words must have words for keys, no numbers and no blanks": [
+            not point or re.match(_NUMBER, point) is not None for point in points
+        ],
+        "confidence_words must have each word once, whatever its capitals and the spaces around it": [
+            word in plain[:at] for at, word in enumerate(plain)
+        ],
+        rule: [
+            isinstance(number, bool) or not isinstance(number, _NUMBERS) or not 0 <= number <= 1
+            for number in words.values()
+        ],
+    }
+    for broken, where in bad.items():
+        entries = list(compress(words.items(), where))
+        if entries:
+            word, number = entries[0]
+            place = f"confidence_words[{word!r}]"
+            raise InputError.from_offenders(
+                broken, len(entries), place, reprlib.repr(number), parameter="confidence_words"
+            )
+    scale = 100 if percent else 1
+    return {word: str(scale * Decimal(repr(float(x)))) for word, x in zip(plain, words.values(), strict=True)}
 
 
 class NumberColumn:
@@ -69,8 +103,8 @@ class NumberColumn:
         self._outcome, self._unbounded = holds == "outcomes", holds == "amounts"
         self._percent = holds == "probabilities" and spec.percent
         self.largest = 0.0 if self._percent else math.inf
-        words = (spec.confidence_words or {}) if holds == "probabilities" else {}
-        self._words = {word.strip().lower(): repr(float(number)) for word, number in words.items()}
+        said = holds == "probabilities" and spec.confidence_words is not None
+        self._words = _words_as_text(spec.confidence_words, percent=self._percent) if said else {}
 
     def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
         """Return the values that can be read, of an array without nulls, and what is wrong with the others.

@@ -297,7 +297,8 @@ def scan(
     percent : bool
         Whether the predictions are in percent, from 0 to 100.
     confidence_words : mapping of str to float, optional
-        The prediction that each word in `prob` stands for: ``{"almost certain": 0.95, "unlikely": 0.2}``.
+        The prediction that each word in `prob` stands for: ``{"almost certain": 0.95, "unlikely": 0.2}``. It is from 0
+        to 1, also where numbers are in percent.
     trials : str, optional
         The column of trials: a row is that many rows with the same prediction, and `outcome` is the number of them with
         the event. They count as independent; if the trials of a row can depend on each other, as the loans of
