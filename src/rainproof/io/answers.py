@@ -2,26 +2,72 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Sequence
-from os import PathLike
+import os
+import reprlib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
+from rainproof.io.files import Location, expand, json_objects, need_pyarrow
+
+_HASHES = ("doc_hash", "prompt_hash", "target_hash")  # which tell a question from those of other files
+_SLACK = 1e-6  # by which rounding may lift a log-probability above 0
+_PAIR = 'a log-probability, at most 0, and a flag, such as ["-1.5", "False"]'
 
 
-def _answer(record: dict[str, object]) -> tuple[float, float]:
-    """Return the confidence in the chosen answer, and whether it was right."""
-    choices = [float(choice[0]) for choice in record["filtered_resps"]]  # type: ignore[attr-defined]
-    top = max(choices)
-    if len(choices) < 2 or not math.isfinite(top) or "acc_mutual_info" in record:
-        raise ValueError
-    return 1 / math.fsum(math.exp(choice - top) for choice in choices), float(record["acc"])  # type: ignore[arg-type]
+def _logarithm(choice: Any) -> float:
+    """Return the log-probability of a choice; NaN if it is none."""
+    if isinstance(choice, list) and len(choice) == 2 and str(choice[1]) in ("True", "False"):
+        with suppress(TypeError, ValueError, OverflowError):
+            return math.nan if isinstance(choice[0], bool) else float(choice[0])
+    return math.nan
 
 
-def read_answers(source: str | PathLike[str] | Sequence[str | PathLike[str]]) -> Sample:
+def _answer(record: Mapping[str, Any], place: str) -> tuple[float, float]:
+    """Return whether the chosen answer was right, and the confidence in it."""
+
+    def refused(reason: str) -> InputError:
+        return InputError(f"{place} is no answer to a multiple-choice question: {reason}")
+
+    if "acc" not in record:
+        raise refused("it has no 'acc', which says whether the chosen answer was right (logs with a confidence: scan)")
+    right, choices = record["acc"], record.get("filtered_resps")
+    if right not in (0, 1):
+        raise refused(f"'acc' must be 0 or 1; it is {reprlib.repr(right)} (a share, as of truthfulqa_mc2, is no event)")
+    if "acc_mutual_info" in record:
+        raise refused("it has 'acc_mutual_info', for which the choices are logged twice")
+    if not isinstance(choices, list) or len(choices) < 2:
+        raise refused("it must have 'filtered_resps', a list of two choices or more")
+    logs = [_logarithm(choice) for choice in choices]
+    bad = [choice for choice, log in zip(choices, logs, strict=True) if not log <= _SLACK]
+    if bad:
+        rule = f"each of 'filtered_resps' must be {_PAIR}"
+        raise refused(f"{rule}; {len(bad):,} of {len(logs):,} are not, the first is {reprlib.repr(bad[0])}")
+    top = max(logs)
+    if top == -math.inf:
+        raise refused("no choice of 'filtered_resps' has a probability above 0")
+    return float(right), 1 / math.fsum(math.exp(log - top) for log in logs)
+
+
+def _files(source: Any) -> list[Location]:
+    """Return the files, each of which must be given once."""
+    several = isinstance(source, Iterable) and not isinstance(source, str | os.PathLike | bytes)
+    names = list(source) if several else [source]
+    bad = [at for at, name in enumerate(names) if not isinstance(name, str | os.PathLike)]
+    rule = "source must name one file or several"
+    if not names:
+        raise InputError(f"{rule}; it is empty")
+    if bad:
+        first = f"source[{bad[0]}]" if several else "source"
+        raise InputError.from_offenders(rule, len(bad), first, reprlib.repr(names[bad[0]]))
+    return [Location(path) for path in expand([os.fspath(name) for name in names])]
+
+
+def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Sample:
     """Read the answers to multiple-choice questions that lm-evaluation-harness logs: ``samples_*.jsonl``.
 
     The event is *the chosen answer is right*. Its predicted probability is that of the chosen answer among the choices:
@@ -33,12 +79,21 @@ def read_answers(source: str | PathLike[str] | Sequence[str | PathLike[str]]) ->
     ----------
     source : path, or sequence of paths
         Files that ``lm_eval --log_samples`` wrote. Each line is an answer with ``filtered_resps``, the log-probability
-        of each choice, and ``acc``, 1 if the most probable choice was right.
+        of each choice, and ``acc``, 1 if the most probable choice was right. Patterns (``samples_mmlu_*.jsonl``),
+        compressed files (``.gz``) and addresses are read as `scan` reads them.
 
     Returns
     -------
     Sample
         A row for each answer, in order.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, a line is no such answer, or a question comes twice: in the files of two runs, or in
+        a line for each filter.
+    MissingExtraError
+        If PyArrow is not installed.
 
     Examples
     --------
@@ -49,17 +104,29 @@ def read_answers(source: str | PathLike[str] | Sequence[str | PathLike[str]]) ->
     ...     rainproof.io.read_answers(log.name).y_prob.round(3)
     array([0.75])
     """
-    paths = [source] if isinstance(source, str | PathLike) else list(source)
-    answers = []
-    for path in paths:
-        with Path(path).open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    answers.append(_answer(json.loads(line)))
-                except (KeyError, TypeError, ValueError, IndexError):
-                    problem = f"line {number} of {path} is no answer to a multiple-choice question: it must have"
+    need_pyarrow()
+    answers: list[tuple[float, float]] = []
+    files: dict[Path, str] = {}  # what each is called
+    questions: dict[str, tuple[str, str]] = {}  # the file and the line of each
+    for file in _files(source):
+        inside, before = dict[str, str](), len(answers)
+        with file.errors(), file.stream() as stream:
+            path = Path(file.path).resolve()
+            if path in files:
+                raise InputError(f"source must name each file once; {file.name} is {files[path]}, which it names too")
+            files[path] = file.name
+            for record, place in json_objects(file, stream):
+                answers.append(_answer(record, place))
+                number, hashes = record.get("doc_id"), [record.get(name) for name in _HASHES]
+                first = place if number is None else inside.setdefault(repr((number, hashes[0])), place)
+                if None not in hashes:  # a dataset may have a question twice
+                    other, earlier = questions.setdefault(repr(hashes), (file.path, place))
+                    first = first if other == file.path else earlier
+                if first != place:
                     raise InputError(
-                        f"{problem} 'filtered_resps' with the log-probability of two choices or more, and 'acc' "
-                        "(logs with a confidence: scan)"
-                    ) from None
-    return Sample([right for _, right in answers], [sure for sure, _ in answers])
+                        f"each question must come once; {place} has that of {first} "
+                        "(of several runs, models or filters, give one)"
+                    )
+        if len(answers) == before:
+            raise InputError(f"{file.name} holds no answers")
+    return Sample([right for right, _ in answers], [sure for _, sure in answers])

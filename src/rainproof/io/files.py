@@ -11,6 +11,7 @@ import os
 import queue
 import re
 import threading
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
@@ -176,7 +177,7 @@ class Location(NamedTuple):
             yield
         except RainproofError:
             raise
-        except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
+        except (OSError, ValueError, pa.ArrowException) as error:  # a NUL in the name is a ValueError
             raise _error(self.path, error) from (error if hide_password(self.path) == self.path else None)
 
 
@@ -237,7 +238,7 @@ _JSON_BLOCK = 1 << 20  # bytes
 def _read_json(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
     """Yield the rows of JSON objects, one a line or all in one array; a key that one lacks is a missing value."""
     with file.stream() as stream:
-        records = _objects(file, stream)
+        records = (record for record, _ in json_objects(file, stream))
         names: list[str] | None = None
         while batch := list(islice(records, _BATCH)):
             if names is None:
@@ -247,19 +248,21 @@ def _read_json(file: Location, columns: list[str], others: bool) -> Iterator[pa.
             yield as_batch(names, [[one.get(name) for one in batch] for name in names])
 
 
-def _objects(file: Location, stream: Any) -> Iterator[Mapping[str, Any]]:
+def json_objects(file: Location, stream: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yield the JSON objects of a file, one a line or all in one array, and what messages call each."""
+
     def parsed(text: bytes, what: str) -> Any:
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{what} must be JSON: {error}") from None
 
-    def checked(record: Any, what: str) -> Mapping[str, Any]:
+    def checked(record: Any, what: str) -> tuple[Mapping[str, Any], str]:
         if not isinstance(record, dict):
             raise InputError(f'{what} must be a JSON object such as {{"p": 0.7, "y": 1}}')
-        return record
+        return record, what
 
-    rest = stream.read(_JSON_BLOCK)
+    rest = stream.read(_JSON_BLOCK).removeprefix(BOM_UTF8)
     if rest.lstrip().startswith(b"["):
         for number, record in enumerate(parsed(rest + stream.read(), file.name)):
             yield checked(record, f"entry {number:,} of {file.name}")
