@@ -113,6 +113,8 @@ def test_the_wheel_has_all_modules_and_no_sources_of_kernels(dist):
     wanted = {str(path.relative_to(source)) for path in source.rglob("*") if path.suffix in kept}
     kernels = {str(path.relative_to(source).with_suffix("")) for path in source.rglob("*.pyx")}
     assert wanted <= names
+    [home] = {name.partition("/")[0] for name in names if ".dist-info/" in name}
+    assert {f"{home}/licenses/{file}" for file in PROJECT["license-files"]} <= names
     kernels.add("rainproof/_cyutility")  # what they share
     assert kernels == {name.partition(".")[0] for name in names if name.endswith((".so", ".pyd"))}
     assert not [name for name in names if name.endswith((".pyx", ".c", ".build"))]
@@ -162,7 +164,7 @@ def test_the_badges_are_true():
         assert re.sub(r"\W+", "", address.replace("_", "")) == re.sub(r"\W+", "", text)
     assert [text for text, _ in badges] == [
         f"Python {PROJECT['requires-python'].removeprefix('>=')} or newer",
-        f"license: {PROJECT['license']}",
+        f"license: {PROJECT['license'].partition(' AND ')[0]}",  # of our files
         "types: mypy and pyright, strict",  # the test above
         f"status: {next(text for text in PROJECT['classifiers'] if 'Status' in text).split()[-1].lower()}",
     ]
@@ -205,10 +207,14 @@ def test_the_conda_recipe_needs_what_the_package_needs():
     assert recipe["build"]["skip"] == f'match(python, "<{PROJECT["requires-python"].removeprefix(">=")}")'
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert recipe["context"]["version"] == cited["version"]
-    assert recipe["about"]["license"] == cited["license"] == PROJECT["license"]
+    assert (
+        recipe["about"]["license"] == PROJECT["license"] == f"{cited['license']} AND ISC"
+    )  # of our files, and others'
+    assert recipe["about"]["license_file"] == PROJECT["license-files"]
     assert recipe["about"]["summary"] == PROJECT["description"]
     assert recipe["about"]["homepage"] == PROJECT["urls"]["Homepage"]
     assert recipe["about"]["repository"] == PROJECT["urls"]["Repository"]
+    assert recipe["about"]["documentation"] == PROJECT["urls"]["Documentation"]
 
 
 def test_the_conda_recipe_is_one():

@@ -114,6 +114,13 @@ def test_wheels_are_built_for_every_python_and_platform(platform, arch):
     assert set(done.stdout.split()) == {f"{python}-{kind}" for python in PYTHONS for kind in WHEELS[platform, arch]}
 
 
+def test_the_classifiers_are_the_pythons_of_the_wheels():
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    named = {f"cp3{minor}" for minor in re.findall(r":: 3\.(\d+)$", "\n".join(classifiers), re.MULTILINE)}
+    assert named == {python for python in PYTHONS if not python.endswith("t")}
+    assert "Programming Language :: Python :: Free Threading :: 2 - Beta" in classifiers  # cp314t
+
+
 def test_the_machines_that_build_wheels_are_those_of_the_platforms():
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text())
     machines = workflow["jobs"]["wheels"]["strategy"]["matrix"]["os"]
