@@ -32,6 +32,7 @@ class Rule(StrEnum):
     CUTOFF = "cut-off"
     ALWAYS = "always"
     NEVER = "never"
+    FIXED = "always the same"
     PERFECT = "perfect"
 
 
@@ -47,7 +48,7 @@ ActionTask = FiniteTask | CaseTask
 """A task with a list of actions."""
 _ROUNDING = 1e-9  # a chance nearer to 1 is 1
 _NOTHING = 1e-12  # of the largest difference in cost: less is saved by rounding alone
-_WITHOUT = (Rule.ALWAYS, Rule.NEVER)  # which need no forecast
+_WITHOUT = (Rule.ALWAYS, Rule.NEVER, Rule.FIXED)  # which need no forecast
 
 
 class TaskResult(Result):
@@ -68,11 +69,12 @@ class TaskResult(Result):
         The cost per case, in the units of the task, with an approximate interval: of acting on the forecast
         "as is", on the "recalibrated" forecast, from the best single "cut-off" on (one for all cases), "always" (the
         action for the highest probabilities), "never" (that for the lowest), and with "perfect" foresight. Empty for
-        tasks without a list of actions; without "recalibrated" and "cut-off" where no map can be fitted, and without
-        "cut-off" for tasks with more than two actions.
+        tasks without a list of actions; without "recalibrated" and "cut-off" where no map can be fitted. For tasks with
+        more than two actions without "cut-off", and with "always the same" action, `fixed_action`, in place of "always"
+        and "never".
     saved : dict of Rule to Interval
-        What "recalibrated", "always" and "never" save per case over acting on the forecast as it is; below 0 they cost
-        more. Each interval holds by itself.
+        What "recalibrated" and the rules without a forecast save per case over acting on the forecast as it is; below 0
+        they cost more. Each interval holds by itself.
     acted : dict of Rule to float
         The share of cases acted on by each rule, on these rows: by the map that `Assessment.recalibrator` has, and from
         `best_threshold` on. Empty for tasks with more than two actions.
@@ -85,9 +87,11 @@ class TaskResult(Result):
         first case that is left out; 0 if none is. Empty without a capacity.
     best_threshold : float or None
         The cut-off that costs least on all rows; 2 is never.
+    fixed_action : str or None
+        The action that costs least on these rows if it is always taken; None for tasks with two actions.
     n : int
         The number of rows.
-    cost, cost_recalibrated, cost_best_cutoff, cost_always, cost_never, cost_perfect : Interval or None
+    cost, cost_recalibrated, cost_best_cutoff, cost_always, cost_never, cost_fixed, cost_perfect : Interval or None
         The entries of `costs`; None where there is none.
     totals : dict of Rule to float
         The cost by each rule of as many cases as there are rows.
@@ -101,6 +105,7 @@ class TaskResult(Result):
         "cost_best_cutoff",
         "cost_always",
         "cost_never",
+        "cost_fixed",
         "cost_perfect",
         "totals",
     )
@@ -115,8 +120,9 @@ class TaskResult(Result):
     capacity: float | None = None
     one_more: Mapping[Rule, float] = field(default_factory=dict)
     best_threshold: float | None = None
+    fixed_action: str | None = None
     n: int = 0
-    _skill: Mapping[Rule, Interval] = field(default_factory=dict)  # within a capacity
+    _skill: Mapping[Rule, Interval] = field(default_factory=dict)  # within a capacity, or among more than two actions
 
     @classmethod
     def of(
@@ -178,8 +184,9 @@ class TaskResult(Result):
             capacity=capacity,
             one_more=one_more,
             best_threshold=cutoff,
+            fixed_action=task.actions[int(actions[Rule.FIXED][0])] if Rule.FIXED in actions else None,
             n=rows.n,
-            _skill={} if capacity is None else _skills(task, cost, rows, confidence_level),
+            _skill=_skills(task, cost, rows, confidence_level) if capacity is not None or Rule.FIXED in cost else {},
         )
 
     @property
@@ -206,6 +213,11 @@ class TaskResult(Result):
     def cost_never(self) -> Interval | None:
         """The cost per case of never acting."""
         return self.costs.get(Rule.NEVER)
+
+    @property
+    def cost_fixed(self) -> Interval | None:
+        """The cost per case of always taking `fixed_action`."""
+        return self.costs.get(Rule.FIXED)
 
     @property
     def cost_perfect(self) -> Interval | None:
@@ -245,12 +257,14 @@ class TaskResult(Result):
 
     @property
     def simplest(self) -> Rule | None:
-        """The cheaper of always and never acting; None if they have no cost."""
+        """The cheapest rule without a forecast; None if they have no cost."""
         known = [rule for rule in _WITHOUT if rule in self.costs]
         return min(known, key=lambda rule: self.costs[rule].value, default=None)
 
     def name(self, rule: Rule) -> str:
         """What a rule is called."""
+        if rule is Rule.FIXED:
+            return f"Always {self.fixed_action!r}"
         return "Act at random" if self.capacity is not None and rule is Rule.ALWAYS else LABELS[rule]
 
     def label(self, rule: Rule) -> str:
@@ -270,12 +284,18 @@ class TaskResult(Result):
         return "\n".join([self.text, f"Cost per case, from {count_rows(self.n)}:", *aligned(lines, left=(0, 2))])
 
 
+def _same_for_all(task: ActionTask, rows: Sample) -> dict[Rule, int]:
+    """The index of the action of each rule without a forecast: of more than two actions the best on these rows."""
+    if isinstance(task, FiniteTask) and len(task.order) > 2:
+        return {Rule.FIXED: int((task.matrix @ (1 - rows.event_rate, rows.event_rate)).argmax())}
+    return {Rule.ALWAYS: task.order[-1], Rule.NEVER: task.order[0]}
+
+
 def simple_actions(task: ActionTask, rows: Sample) -> dict[Rule, Any]:
     """The index of the action for each row, by rules that are not fitted."""
     return {
         Rule.AS_IS: task.best_index(rows.prob),
-        Rule.ALWAYS: np.full(len(rows.prob), task.order[-1]),
-        Rule.NEVER: np.full(len(rows.prob), task.order[0]),
+        **{rule: np.full(len(rows.prob), action) for rule, action in _same_for_all(task, rows).items()},
         Rule.PERFECT: _of_rows(task.by_case.argmax(axis=0), rows),
     }
 
@@ -307,7 +327,7 @@ def _limited(
         add(Rule.RECALIBRATED, *(gain(deal.better) for deal in crossed.deals))
     add(Rule.PERFECT, wait - act)
     acted[Rule.ALWAYS], acted[Rule.NEVER] = np.full(len(mass), capacity), np.zeros(len(mass))
-    for rule in _WITHOUT:
+    for rule in (Rule.ALWAYS, Rule.NEVER):
         cost[rule] = wait + acted[rule] * (act - wait)
     return cost, acted, one_more
 
@@ -315,14 +335,14 @@ def _limited(
 def _skills(
     task: ActionTask, cost: Mapping[Rule, Floats], rows: Sample, confidence_level: float
 ) -> dict[Rule, Interval]:
-    """What forecasts gain over the better simple rule, as a share of what foresight gains, all within a capacity.
+    """What forecasts gain over the best simple rule, as a share of what foresight gains, all within any capacity.
 
     As what a row adds to this share is bounded by its stake, a case that is not among the rows counts with that.
     """
     if rows.n_draws < 2:
         return {}
     each, found = Influence.of(rows, pool=False), dict[Rule, Interval]()
-    simple = min((cost[rule] for rule in _WITHOUT), key=lambda column: float(each.share @ column))
+    simple = min((cost[rule] for rule in _WITHOUT if rule in cost), key=lambda column: float(each.share @ column))
     best = float(each.share @ (simple - cost[Rule.PERFECT]))
     reach = each.size(np.ptp(task.by_case, axis=0).max(axis=0) * np.ones(len(simple)))
     for rule in (Rule.AS_IS, Rule.RECALIBRATED):
@@ -353,7 +373,7 @@ def _of_rows(by_outcome: NDArray[Any], rows: Sample) -> NDArray[Any]:
 
 
 def segment_costs(sample: Sample, task: ActionTask) -> dict[str, float]:
-    """What acting on the forecast costs per case on some rows, and the better of always and never acting."""
+    """What acting on the forecast costs per case on some rows, and the best fixed action there."""
     if isinstance(task, CaseTask):
         task, share = task._on(sample), sample.mass / sample.total_weight
         as_is, *without = (float(share @ paid(task, action, sample)) for action in (task.best_index(sample.prob), 0, 1))
@@ -361,7 +381,7 @@ def segment_costs(sample: Sample, task: ActionTask) -> dict[str, float]:
     table = sample.distinct()
     mass = np.stack([table.negative, table.positive], axis=1) / sample.total_weight
     forecast = -float((mass * task.matrix[task.best_index(table.prob)]).sum())
-    rules = [-float(mass.sum(axis=0) @ task.matrix[task.order[end]]) for end in (0, -1)]
+    rules = [-float(mass.sum(axis=0) @ task.matrix[action]) for action in task.order]
     return {"cost": forecast + 0.0, "cost_without": min(rules) + 0.0}  # no -0
 
 
@@ -420,7 +440,8 @@ def rule_cost(
     payoffs = task.by_case
     possible = {Rule.NEVER: payoffs[task.order[0]]}
     if not limited:
-        possible |= {Rule.ALWAYS: payoffs[task.order[-1]], Rule.PERFECT: payoffs.max(axis=0)}
+        possible |= {same: payoffs[action] for same, action in _same_for_all(task, rows).items()}
+        possible[Rule.PERFECT] = payoffs.max(axis=0)
     if rows._rates is not None and rule in possible and isinstance(task, FiniteTask):  # the stated rate alone sets it
         value = float(rows.mass @ cost) / rows.total_weight + 0.0
         return Interval(value=value, low=value, high=value, confidence_level=confidence_level)

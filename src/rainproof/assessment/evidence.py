@@ -245,8 +245,9 @@ class Evidence(Result):
         Is it honest, and how is it off.
     skill, skill_as_is : Interval or None
         Is it useful: the value of the recalibrated forecast, and of the forecast as it is, over no forecast, as a share
-        of what perfect foresight would gain, at the user's threshold, else at the event rate. The maps were fitted to
-        other rows. None if all outcomes are the same, or if rows of unequal weight are compressed.
+        of what perfect foresight would gain, at the user's threshold, among more than two actions in the user's task,
+        else at the event rate. The maps were fitted to other rows. None if all outcomes are the same, or if rows of
+        unequal weight are compressed.
     auroc : float or None
         The area under the ROC curve on these rows.
     gain : Gain or None

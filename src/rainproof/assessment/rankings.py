@@ -103,17 +103,16 @@ class RankedForecast(Result):
         return self.brier_score if better is None or self.rule is not Rule.RECALIBRATED else better
 
 
-_REFERENCES = (Rule.ALWAYS, Rule.NEVER, Rule.PERFECT)
-
-
 def references(task: DecisionTask | None, rows: Sample, confidence_level: float) -> dict[Rule, Interval]:
-    """What always and never acting, and perfect foresight, cost; nothing if the decision has no list of actions."""
+    """What rules without a forecast, and perfect foresight, cost; nothing if the decision has no list of actions."""
     if not isinstance(task, ActionTask):
         return {}
     task = task._on(rows)
     actions = simple_actions(task, rows)
     costs = {
-        rule: rule_cost(task, rule, paid(task, actions[rule], rows), rows, confidence_level) for rule in _REFERENCES
+        rule: rule_cost(task, rule, paid(task, action, rows), rows, confidence_level)
+        for rule, action in actions.items()
+        if rule is not Rule.AS_IS
     }
     return {rule: cost for rule, cost in costs.items() if cost is not None}
 
@@ -209,7 +208,8 @@ class AssessmentSet(Reported, Mapping[str, Assessment]):
     standings : tuple of RankedForecast
         The cost of the user's decision by each forecast, proper scores, discrimination and grade.
     references : dict of Rule to Interval
-        What acting "always", acting "never" and "perfect" foresight cost, if all forecasts are of the same rows.
+        What acting "always", acting "never" (of more than two actions: "always the same", the best), and "perfect"
+        foresight cost, if all forecasts are of the same rows.
     pairs : tuple of PairwiseComparison
         Every two forecasts compared: the difference in cost, and what any decision gains and loses by switching. None
         where neither rows nor a task are shared.
@@ -264,7 +264,7 @@ class AssessmentSet(Reported, Mapping[str, Assessment]):
         """The forecast to take: the one that costs least, acting as its own verdict advises, by the estimate.
 
         Without costs it is the one with the smallest Brier score; in a range of thresholds, `best` if there is one, to
-        be used as it is. None where each is to be avoided, or where always or never acting costs no more.
+        be used as it is. None where each is to be avoided, or where a rule without a forecast costs no more.
         """
         known = [one for one in self.standings if one.rule in (Rule.AS_IS, Rule.RECALIBRATED)]
         if any(one.advised_cost is None for one in known):

@@ -49,7 +49,8 @@ class Segment(Result):
         None for small segments. `segment_tests` also has intervals of SCDL.
     cost, cost_without : float or None
         The cost per case of the user's own decision on the segment's rows: acting on the forecast as it is, and
-        without a forecast (the better of always and never acting). None without a decision that has a list of actions.
+        without a forecast (by the action that is best for all of them). None without a decision that has a list of
+        actions.
     small : bool
         Whether the segment has too few rows to be tested.
     flagged : bool

@@ -107,6 +107,8 @@ def advised(e: Evidence, task: TaskResult | None) -> Rule | None:
     if e.grade == "avoid" or e.rarer == 0:
         if not costs:
             return None
+        if Rule.FIXED in costs:
+            return Rule.FIXED
         return Rule.ALWAYS if costs[Rule.ALWAYS] < costs[Rule.NEVER] else Rule.NEVER
     saves = 0.0 if task is None or Rule.RECALIBRATED not in costs else task.saved[Rule.RECALIBRATED].value
     if (e.grade == "recalibrate" and saves >= 0) or (e.grade == "unknown" and saves > 0):

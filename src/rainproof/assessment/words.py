@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from rainproof.assessment.costs import LABELS, Rule
+from rainproof.assessment.costs import Rule
 from rainproof.assessment.evidence import MANY_ROWS
 from rainproof.core.result import Interval, Result
 from rainproof.core.text import (
@@ -290,6 +290,8 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
         if task is not None and len(task.task.thresholds) == 1:
             at = share(task.task.thresholds[0])
             return f"You can do without them: at your threshold ({at}) they gain next to nothing."
+        if task is not None and Rule.FIXED in task.costs:
+            return "You can do without them: in your decision they gain next to nothing."
         if task is not None and isinstance(task.task, CaseTask):
             return "You can do without them: at the threshold of each case they gain next to nothing."
         if e.within is not None:
@@ -340,9 +342,7 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     if task is not None and rule is not None and rule in task.costs:
         doing = {one: _doing(task, one) for one in DOING}
         without = "" if e.grade == "avoid" else _cutoff(task)
-        own_skill = e.skill_as_is if rule is Rule.AS_IS else e.skill
-        if len(task.task.thresholds) > 1:  # skill is not that of this very decision
-            own_skill = None
+        own_skill = e.skill_as_is if rule is Rule.AS_IS else e.skill  # in this very decision
         shown = own_skill is None or own_skill.low > 0 or e.grade == "avoid"
         return your_cost(task.costs, task.saved, rule, task.simplest, doing, shown=shown) + without
     if e.grade == "recalibrate" and e.gain is not None:
@@ -397,8 +397,16 @@ def _loss(e: Evidence) -> str:
     return f"Acting on them loses {most} ({level} confidence)"
 
 
-def _doing(task: TaskResult, rule: Rule) -> str:
-    return "acting at random" if rule is Rule.ALWAYS and task.capacity is not None else DOING[rule]
+def _doing(task: TaskResult | None, rule: Rule) -> str:
+    if task is not None and rule is Rule.FIXED:
+        return _name(task, rule)
+    return "acting at random" if rule is Rule.ALWAYS and task is not None and task.capacity is not None else DOING[rule]
+
+
+def _name(task: TaskResult, rule: Rule) -> str:
+    """What a rule is called inside a sentence; actions keep their capitals."""
+    name = task.name(rule)
+    return f"{name[0].lower()}{name[1:]}"
 
 
 def your_cost(
@@ -496,6 +504,8 @@ def _chosen(e: Evidence, voice: Voice) -> str:
 def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     if rule is Rule.ALWAYS and task is not None and task.capacity is not None:
         return f"act on {share(task.capacity)} of the cases, whichever."
+    if rule is Rule.FIXED and task is not None:
+        return f"always take {task.fixed_action!r}."
     if rule in (Rule.ALWAYS, Rule.NEVER):
         return f"{rule.value} act."
     if rule is None and e.within is not None and not e.within.low <= e.calibration.event_rate <= e.within.high:
@@ -584,8 +594,9 @@ def table(e: Evidence, task: TaskResult | None) -> list[list[str]]:
         if task.best_threshold is not None and task.best_threshold <= 1:
             heads[Rule.CUTOFF] += f" {share(task.best_threshold)}"
         heads[Rule.ALWAYS] = "always" if task.capacity is None else "at random"
+        heads[Rule.FIXED] = _name(task, Rule.FIXED)
     if e.constant:  # whatever is done by it is one of the rules without it
-        rules = [rule for rule in rules if rule in (Rule.ALWAYS, Rule.NEVER, Rule.PERFECT)]
+        rules = [rule for rule in rules if rule in (Rule.ALWAYS, Rule.NEVER, Rule.FIXED, Rule.PERFECT)]
     else:
         body += _of_forecast(e)
     lines = [[name, *(cells.get(rule, "") for rule in rules)] for name, cells in body if cells]
@@ -667,6 +678,8 @@ def _sizes(e: Evidence, voice: Voice) -> str:
 def _where(e: Evidence, task: TaskResult | None) -> str:
     """The decision that skill is about."""
     own, rate = () if task is None else task.task.thresholds, e.calibration.event_rate
+    if task is not None and Rule.FIXED in task.costs:
+        return "in your task"
     if task is not None and isinstance(task.task, CaseTask):
         where = "at the threshold of each case"
     elif len(own) == 1:
@@ -744,10 +757,14 @@ def _skill(e: Evidence, task: TaskResult | None) -> str:
         return f"Skill is not defined: {_no_skill(e)}"
     raw = "" if e.skill_as_is is None else f"; as they are {e.skill_as_is.value:.2f}"
     area = "" if e.auroc is None else f" AUROC {e.auroc:.3f}."
-    simple = "always" if task is None or task.capacity is None else "acting at random"
+    simple = (
+        f"the better of {'always' if task is None or task.capacity is None else 'acting at random'} and never acting"
+    )
+    if task is not None and Rule.FIXED in task.costs:
+        simple = "the best fixed action"
     return (
         f"Skill {e.skill.value:.2f} ({skill_span(e.skill)}), recalibrated{raw}: what acting on them "
-        f"gains over no forecast (the better of {simple} and never acting), as a share of what perfect foresight would "
+        f"gains over no forecast ({simple}), as a share of what perfect foresight would "
         f"gain, {_where(e, task)}. Maps are judged on rows that they were not fitted to.{area}"
     )
 
@@ -796,7 +813,7 @@ def _recalibration(e: Evidence) -> str:
 
 
 def _all_costs(task: TaskResult) -> str:
-    shown = "; ".join(f"{task.name(rule).lower()} {interval(cost)}" for rule, cost in task.costs.items())
+    shown = "; ".join(f"{_name(task, rule)} {interval(cost)}" for rule, cost in task.costs.items())
     return (
         f"Your decision, cost per case on {rows(task.n)}, with approximate intervals: {shown}. Maps and cut-offs are "
         f"judged on rows that they were not fitted to.{_NOT_OF_CASES * isinstance(task.task, CaseTask)}"
@@ -1057,8 +1074,8 @@ def best_forecast(found: AssessmentSet) -> str:
     if one.evidence.is_reversed:
         return f"{one.name}: {one.verdict.headline}"
     if taken is None and (simple := _simplest(found)) is not None:
-        rule, cost = simple
-        return f"Do without them: none of {many} forecasts gains you anything over {DOING[rule]}, {_per_case(cost)}."
+        how, cost = simple
+        return f"Do without them: none of {many} forecasts gains you anything over {how}, {_per_case(cost)}."
     if taken is None:
         return f"Do without them: none of {many} forecasts tells cases with the event from others."
     name, how = taken.name, ", recalibrated" * (taken.rule is Rule.RECALIBRATED)
@@ -1097,7 +1114,7 @@ def _as_they_are(found: AssessmentSet) -> str:
     first, simple = found.first, _simplest(found)
     assert first.cost is not None  # the question is about costs
     if simple is not None and simple[1].value <= first.cost.value:
-        without = f"{DOING[simple[0]]} costs {_per_case(simple[1])}, the cheapest of them, {first.name}"
+        without = f"{simple[0]} costs {_per_case(simple[1])}, the cheapest of them, {first.name}"
         return f"As they are, none gains you anything: {without}, {_per_case(first.cost)}."
     clear = "" if found.best == first.name else " (not clear)"
     return f"As they are, {first.name} costs least{clear}, {_per_case(first.cost)}."
@@ -1107,9 +1124,10 @@ def _per_case(cost: Interval) -> str:
     return f"{interval(cost).partition(' ')[0]} per case"
 
 
-def _simplest(found: AssessmentSet) -> tuple[Rule, Interval] | None:
-    """The cheaper of always and never acting, and its cost, if there are costs of the same rows."""
-    simple = [(rule, found.references[rule]) for rule in (Rule.ALWAYS, Rule.NEVER) if rule in found.references]
+def _simplest(found: AssessmentSet) -> tuple[str, Interval] | None:
+    """The cheapest rule without a forecast, and its cost, if there are costs of the same rows."""
+    task, costs = found.assessments[0].task, found.references
+    simple = [(_doing(task, rule), costs[rule]) for rule in costs if rule is not Rule.PERFECT]
     return min(simple, key=lambda one: one[1].value, default=None)
 
 
@@ -1150,7 +1168,9 @@ def standings(found: AssessmentSet) -> list[list[str]]:
     }
     lines = [list(columns), *map(list, zip(*columns.values(), strict=True))]
     empty = [""] * (len(columns) - 2)
-    return lines + [[f"({LABELS[r].lower()})", interval(cost), *empty] for r, cost in found.references.items()]
+    task = found.assessments[0].task
+    rules = found.references.items()
+    return lines + [[f"({_name(task, r)})", interval(cost), *empty] for r, cost in rules if task is not None]
 
 
 def about_standings(found: AssessmentSet) -> Iterator[str]:

@@ -18,7 +18,7 @@ except ImportError as error:
     raise MissingExtraError("rainproof.integrations.mlflow", "MLflow", "mlflow") from error
 
 
-_COSTS = ("cost", "cost_recalibrated", "cost_best_cutoff", "cost_always", "cost_never", "cost_perfect")
+_COSTS = ("cost", "cost_recalibrated", "cost_best_cutoff", "cost_always", "cost_never", "cost_fixed", "cost_perfect")
 
 
 def log(assessment: Assessment | ClassAssessment, *, prefix: str = "rainproof") -> None:

@@ -299,7 +299,7 @@ globalThis.rainproof = (() => {
     perfect: "perfect foresight",
   };
   function costs(a, width) {
-    const data = Object.entries(a.task.costs).map(([rule, cost], key) => ({ ...cost, key, label: a.task.capacity !== null && rule === "always" ? "Act at random" : RULES[rule], colour: key < 2 ? colours.forecast : colours.quiet }));
+    const data = Object.entries(a.task.costs).map(([rule, cost], key) => ({ ...cost, key, label: a.task.capacity !== null && rule === "always" ? "Act at random" : RULES[rule] ?? `always '${a.task.fixed_action}'`, colour: key < 2 ? colours.forecast : colours.quiet }));
     return intervals("The cost per case by rule; the table below has the numbers.", data, width, { label: "cost per case" });
   }
 
