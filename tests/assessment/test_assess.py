@@ -322,3 +322,11 @@ def test_an_assessment_stays_what_it_was_when_the_arrays_are_used_again(weighted
     assert found.to_dict() == kept.to_dict()
     assert found.clinical.to_dict() == kept.clinical.to_dict()
     assert found.test.null.tolist() == kept.test.null.tolist()
+
+
+def test_the_names_of_groups_change_nothing():
+    rng = np.random.default_rng(1)
+    c = 0.3 + 0.1 * rng.random(500)
+    y, group = rng.random(500) < c, rng.integers(0, 120, 500)
+    one, other = (rainproof.assess(y, c, groups=names, measures=[]) for names in (group, group.astype(str)))
+    assert one.to_dict() == other.to_dict()

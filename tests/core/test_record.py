@@ -11,6 +11,7 @@ import pytest
 
 import rainproof
 from rainproof.core import cells, distinct, door
+from rainproof.core.arrays import places_of_groups
 from rainproof.core.sample import Sample
 
 RNG = np.random.default_rng(5)
@@ -318,7 +319,10 @@ def test_the_canonical_order_does_not_depend_on_how_rows_came(names: tuple[str, 
         given = several if kind == "several" else prob
         return Sample(columns["y_true"][at], given, fractional=kind == "shares", **rest).in_order()
 
-    one, another = ordered(np.arange(_ROWS)), ordered(np.random.default_rng(6).permutation(_ROWS))
+    one = ordered(np.arange(_ROWS))
+    if "groups" in columns:  # whatever their names and type
+        columns["groups"] = np.unique(columns["groups"], return_inverse=True)[1] * 7 % 5
+    another = ordered(np.random.default_rng(6).permutation(_ROWS))
     for name in (
         "y_true",
         "sample_weight",
@@ -334,6 +338,19 @@ def test_the_canonical_order_does_not_depend_on_how_rows_came(names: tuple[str, 
     if kind != "several":
         np.testing.assert_array_equal(one.y_prob, another.y_prob)
         assert one.effective_n == another.effective_n
+
+
+def test_groups_are_in_the_order_of_their_rows() -> None:
+    rng = np.random.default_rng(8)
+    for n, names in ((1, 1), (400, 300), (400, 60), (60, 3)):
+        group, kind = rng.integers(0, names, n), rng.integers(0, 3, n)
+        kind[group % 2 == 1] = 1  # many are alike
+        found = places_of_groups(group, kind)
+        rows = {g: sorted(kind[group == g].tolist()) for g in set(group.tolist())}
+        assert sorted(found[list(rows)]) == list(range(len(rows)))
+        other = rng.permutation(names)
+        renamed = places_of_groups(other[group], kind)
+        assert {found[g]: rows[g] for g in rows} == {renamed[other[g]]: rows[g] for g in rows}
 
 
 def test_the_canonical_order_keeps_every_row() -> None:

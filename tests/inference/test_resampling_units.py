@@ -360,3 +360,14 @@ def test_outcomes_of_a_cluster_have_the_correlation_that_is_asked_for(correlatio
     times = atoms.repeat(rng)[np.argsort(atoms.group, kind="stable")].reshape(200, 2)
     assert (times[:, 0] == times[:, 1]).all()
     assert times.sum() == 400
+
+
+def test_the_names_of_groups_change_nothing():
+    rng = np.random.default_rng(9)
+    p, q, group = rng.random((3, 300))
+    y, group = rng.random(300) < p, (40 * group).astype(int)
+    for found in (
+        lambda names: rainproof.confidence_interval(y, p, groups=names, n_resamples=99, rng=0),
+        lambda names: rainproof.compare(y, p, q, groups=names, measure="brier_score", n_resamples=99, rng=0),
+    ):
+        assert found(group) == found(group.astype(str)) == found(group * 7 % 41)

@@ -1,4 +1,4 @@
-"""Arrays that results share: read-only, added up exactly, and filled by several threads."""
+"""Arrays: those of results are read-only; adding up exactly, groups in order, and several threads."""
 
 from __future__ import annotations
 
@@ -76,6 +76,27 @@ def exact_units(bins: NDArray[np.uint64]) -> int:
         shifted = (low + (high << 32)) << max((at & 0x7FF) - 1, 0)
         total += -shifted if at >> 11 else shifted
     return total
+
+
+def places_of_groups(group: Ints, kind: Ints) -> Ints:
+    """Return the place of each group in an order of what its rows are, whatever number it has.
+
+    `kind` is the same for rows that are alike. Groups are told apart by size, then by their sorted rows: neighbours are
+    numbered in pairs, pairs in pairs, until each group is one number. Groups with the same rows are in any order.
+    """
+    order, size = np.argsort(group * (kind.max() + 1) + kind), np.bincount(group)
+    group, kind, found = group[order], kind[order] + 1, np.zeros(len(size), np.int64)
+    while len(group):
+        first = np.append(True, group[1:] != group[:-1])
+        last, place = np.append(first[1:], True), np.arange(len(group))
+        found[group[first & last]] = kind[first & last]
+        even = (place - np.maximum.accumulate(place * first)) % 2 == 0
+        left = np.flatnonzero(even & ~(first & last))
+        pair = kind[left] * (kind.max() + 1) + np.where(last[left], 0, np.roll(kind, -1)[left])
+        group, kind = group[left], np.unique(pair, return_inverse=True)[1] + 1
+    places = np.empty(len(size), np.int64)
+    places[np.lexsort([found, size])] = np.arange(len(size)) - np.count_nonzero(size == 0)
+    return places
 
 
 def available_threads() -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core import door
-from rainproof.core.arrays import Floats, Ints, read_only
+from rainproof.core.arrays import Floats, Ints, places_of_groups, read_only
 from rainproof.core.sample import _OF_DRAWS, Sample
 from rainproof.errors import InputError
 
@@ -138,12 +138,17 @@ class ClassSample(Mapping[Any, Sample]):
     def in_order(self) -> ClassSample:
         """Return the same rows in an order that does not depend on how they came, and so does nothing drawn from them.
 
-        Rows are sorted by group, class, weight and predictions.
+        Rows are sorted by class, weight and predictions; groups by their rows, as `Sample.in_order` does.
         """
-        group = self.top_label._group
-        first = np.zeros(len(self.which)) if group is None else group
-        keys = np.column_stack([first, self.which, self.mass, self.prob]) + 0.0  # no -0
-        return self._at(np.argsort(keys.view(np.dtype((np.void, keys.strides[0]))).ravel(), kind="stable"))
+        keys = np.column_stack([self.which, self.mass, self.prob]) + 0.0  # no -0
+        each, group = keys.view(np.dtype((np.void, keys.strides[0]))).ravel(), self.top_label._group
+        if group is None:
+            return self._at(np.argsort(each, kind="stable"))
+        kind = np.unique(each, return_inverse=True)[1]
+        group = places_of_groups(group, kind)[group]
+        found = self._at(order := np.lexsort([kind, group]))
+        found.top_label._group = group[order]
+        return found
 
     def _parts(self, folds: int, held_out: Sequence[float], rng: np.random.Generator) -> Ints:
         """Deal whole draws to folds, and hold out shares of them: the number of the part of each row."""

@@ -18,7 +18,7 @@ from rainproof.core import door
 from rainproof.core._cells import bins
 from rainproof.core._fixed_loss import worst_on_grid
 from rainproof.core._scan import absorb, scan
-from rainproof.core.arrays import Floats, Ints, read_only
+from rainproof.core.arrays import Floats, Ints, places_of_groups, read_only
 from rainproof.core.cells import (
     LARGEST_GRID,
     CellTable,
@@ -741,8 +741,9 @@ class Sample:
     def in_order(self) -> Sample:
         """Return the same rows in an order that does not depend on how they came, and so does nothing drawn from them.
 
-        Rows are sorted by group, prediction, outcome, weight, segment and costs; rows that are alike in all of that can
-        take each other's place. A compressed sample is in order already. The rows are copied.
+        Rows are sorted by prediction, outcome, weight, segment and costs; rows that are alike in all of that can take
+        each other's place. Groups, which stay together, are sorted by their rows, not by their names, and numbered in
+        this order. A compressed sample is in order already. The rows are copied.
         """
         if self._rows is None or self._ordered:
             return self
@@ -768,13 +769,16 @@ class Sample:
         keys += [segment[first], self.mass[first], self.event[first]]  # sorted by the last one first
         keys += [np.bincount(whole, self.mass)] * (second is not None)
         keys += [self._rows.prob[first]] if self._several is None else [p[first] for p in self._several.values()]
-        keys += [self._group[first]] if self._group is not None and self._has_groups else []
-        rank = np.empty(len(first), np.int64)
-        rank[np.lexsort(keys)] = np.arange(len(first))
+        rank, at, group = np.empty(len(first), np.int64), np.lexsort(keys), self._group
+        if group is not None and self._has_groups:
+            rank[at] = np.cumsum(np.append(False, np.any([key[at[1:]] != key[at[:-1]] for key in keys], axis=0)))
+            group = places_of_groups(group[first], rank)[group]  # rows that are alike have the same rank here
+            at = np.argsort(group[first] * len(first) + rank, kind="stable")
+        rank[at] = np.arange(len(first))
         order = np.argsort(rank[whole], kind="stable")
         found = self._at(order)
-        if second is not None and not self._has_groups:
-            found._group = rank[whole][order]
+        if group is not None:
+            found._group = (group if self._has_groups else rank[whole])[order]
         found._ordered = True
         if self.sample_weight is None:
             found._passes = dict(self._passes)

@@ -180,6 +180,8 @@ def compare(
             raise InputError("paired=False needs two Samples: compare(sample_a, sample_b, paired=False)")
         columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
         both = as_paired(y_true, {"y_prob_a": y_prob_a, "y_prob_b": y_prob_b}, **columns)
+        if both._group is not None:  # the same draws whatever groups are called
+            both = both._at(np.flatnonzero(both.mass > 0)).in_order()
         a, b = (both[name] for name in both.forecasts)
     value_a, value_b = float(statistic.function(a)), float(statistic.function(b))
     if statistic.bounded:

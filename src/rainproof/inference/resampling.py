@@ -412,6 +412,8 @@ def as_resampler(sample: Sample) -> Resampler:
         events = table.positive.astype(np.int64)
         single = events.astype(np.uint8) if len(events) == sample.n else None
         return Resampler(table.prob, events + table.negative.astype(np.int64), events, None, None, single=single)
+    if sample._group is not None:  # the same draws whatever groups are called
+        sample = sample._at(np.flatnonzero(sample.mass > 0)).in_order()
     weight = sample.sample_weight
     some = np.arange(sample.n) if weight is None else np.flatnonzero(weight)
     prob = sample.y_prob[some].astype(np.float64) + 0.0
