@@ -330,3 +330,26 @@ def test_the_names_of_groups_change_nothing():
     y, group = rng.random(500) < c, rng.integers(0, 120, 500)
     one, other = (rainproof.assess(y, c, groups=names, measures=[]) for names in (group, group.astype(str)))
     assert one.to_dict() == other.to_dict()
+
+
+@pytest.mark.filterwarnings("ignore::rainproof.ResolutionWarning")
+def test_a_compressed_constant_is_one():
+    rng = np.random.default_rng(2)
+    y = rng.random(1000) < 0.25
+    for p, grid, constant in (
+        (np.full(1000, 0.2), 2**16, True),
+        (np.full(1000, 0.2), 8, True),
+        (0.2 + 1e-6 * rng.random(1000), 2**16, True),
+        (0.13 + 0.1 * rng.random(1000), 8, False),  # in one cell, but outcomes have different means
+        (rng.choice([0.2, 0.3], 1000), 2**16, False),
+    ):
+        a = rainproof.assess(rainproof.Sample(y, p).compress(grid), measures=[])
+        assert a.evidence.constant == constant
+        assert ("for every case" in a.verdict.headline) == constant
+
+
+@pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
+def test_skill_is_in_its_interval():
+    y = np.tile([0, 0, 0, 1, 1], 5)
+    skill = rainproof.assess(y, y * 1.0, measures=[]).evidence.skill
+    assert (skill.value, skill.high) == (1.0, 1.0)

@@ -41,6 +41,7 @@ from rainproof.measures.scdl import soft_binned_profile
 from rainproof.recalibration.recalibrator import Recalibrator
 from rainproof.recalibration.selection import cannot_fit
 
+_FINE, _ROUNDING = 1 << 16, 1e-12  # a grid in one cell of which predictions are equal for all purposes; of their means
 _STEPS = 5  # of the computation beside segments
 _FEW_TO_BALANCE = 30  # rows that are as many of either outcome by chance, too often
 _NEARLY_HALF = 0.4  # event rate from which on rows may have been chosen to have both outcomes
@@ -160,7 +161,7 @@ def compute(
         certificate=None if recalibrator is None else recalibrator.certificate_,
         saved=None if own is None else own.saved.get(Rule.RECALIBRATED),
         # Where costs differ between cases, a constant tells the cases to act on from others.
-        constant=sample.grid is None and not isinstance(task, CaseTask) and bool(np.ptp(sample.y_prob) == 0),
+        constant=not isinstance(task, CaseTask) and _is_constant(sample),
         is_reversed=is_reversed(sample, area),
         events=None if summary.weighted or rare >= RARE else round(min(summary.events, summary.n - summary.events)),
         base_rate=summary.base_rate,
@@ -405,6 +406,14 @@ def assess(
     for note in notes.values():
         warnings.warn(note, stacklevel=2)
     return cast("Assessment", replace(found, warnings=tuple(notes)))
+
+
+def _is_constant(sample: Sample) -> bool:
+    """Whether all predictions are equal: for cells, whether there is one, fine or with the same mean by outcome."""
+    spread = np.ptp(sample.y_prob)
+    if sample.grid is None:
+        return bool(spread == 0)
+    return len(sample.distinct().prob) == 1 and bool(sample.grid >= _FINE or spread < _ROUNDING)
 
 
 def _chosen(sample: Sample, task: DecisionTask | None) -> bool:

@@ -133,8 +133,9 @@ class Interval(Result):
     confidence_level: float
 
     def within(self, least: float, most: float) -> Interval:
-        """Return the part of the interval where the quantity can lie."""
-        return replace(self, low=max(self.low, least), high=min(self.high, most))
+        """Return the part of the interval where the quantity can lie, and the nearest such estimate."""
+        value = min(max(self.value, least), most)
+        return replace(self, value=value, low=max(self.low, least), high=min(self.high, most))
 
     def __str__(self) -> str:
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
