@@ -353,3 +353,19 @@ def test_skill_is_in_its_interval():
     y = np.tile([0, 0, 0, 1, 1], 5)
     skill = rainproof.assess(y, y * 1.0, measures=[]).evidence.skill
     assert (skill.value, skill.high) == (1.0, 1.0)
+
+
+@pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
+def test_a_skill_of_one_group_has_no_interval():
+    rng = np.random.default_rng(3)
+    p = rng.random(100)
+    a = rainproof.assess(rng.random(100) < p, p, groups=np.zeros(100), measures=[])
+    assert "(no interval: all weight is on one group or row)" in a.verdict.reason
+    assert "inf" not in f"{a.verdict} {a.verdict.details} {a.verdict.answers}"
+
+
+@pytest.mark.filterwarnings("ignore::rainproof.OneClassWarning")
+def test_no_map_of_segments_is_named_where_there_is_one_outcome():
+    rng = np.random.default_rng(4)
+    a = rainproof.assess(np.zeros(400), rng.random(400), by=rng.integers(0, 2, 400), measures=[])
+    assert next(s.text for s in a.verdict.sentences if s.about == "segments").endswith("happens 0%.")

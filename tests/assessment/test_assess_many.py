@@ -87,6 +87,18 @@ def test_forecasts_that_are_all_noise_are_done_without():
     assert s.next_step.startswith("Next: use another forecast.")
 
 
+def test_the_next_step_follows_the_headline():
+    """By itself the first forecast is to be recalibrated; never acting costs no more."""
+    rng = np.random.default_rng(1)
+    n = int(rng.choice([100, 300]))
+    c = 1 / (1 + np.exp(-rng.normal(-3, 1, n)))
+    y = rng.random(n) < c
+    own = {"a": (y, np.round(np.clip(2 * c, 0, 1), 3)), "b": (y, np.round(c, 2))}
+    s = rainproof.assess_many(own, task=rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4), **FAST)
+    assert "gains you anything over never acting" in s.headline
+    assert s.next_step == "Next: use another forecast. Until then never act."
+
+
 @pytest.mark.filterwarnings("ignore::rainproof.ClassesWarning")  # one forecast is rounded to 0 and 1
 def test_the_interval_of_the_difference_is_that_of_the_rows():
     """The paired interval, from the definition, at the level that two of three pairs leave to each."""

@@ -667,6 +667,7 @@ def test_compressed_rows_of_unequal_weight_have_no_grade():
     assert "262,144, drawn at random, or fewer. Until then act from 20% on. That flags" in said.next_step
     limited = rainproof.assess(sample, task=task, capacity=0.1, measures=[], n_resamples=19).verdict
     assert limited.next_step.endswith("or fewer.")
+    assert limited.commands == ()
 
 
 def test_doing_without_a_forecast_is_said_of_the_maps_tried():
@@ -678,3 +679,10 @@ def test_doing_without_a_forecast_is_said_of_the_maps_tried():
     assert said.grade == "avoid"
     assert said.headline.endswith("even recalibrated by the maps tried here.")
     assert said.reason.startswith("Recalibrated by the maps tried, they gain at most")
+
+
+def test_what_is_not_chance_has_a_p_value_that_says_so():
+    found = [words.p_range(p, rejected=True) for p in (0.0001, 0.004, 0.03, 0.1234)]
+    assert found == ["p < 0.001", "p < 0.01", "p < 0.05", "p = 0.13"]
+    off = calibration(rejected=True, p_value=0.17)
+    assert "(not chance: p = 0.17)" in judge(evidence(calibration=off, confidence_level=0.8)).headline

@@ -440,7 +440,8 @@ def _off(a: ClassAssessment) -> str:
     are = "are" if len(a.rejected) > 1 else "is"
     many = f"{len(a.rejected)} of {len(a.classes)}" if len(a.rejected) < len(a.classes) else f"All {len(a.classes)}"
     many = f"{many} classes {are} off ({names}{more})"
-    return f"{many}. {str(a.rejected[0])!r} is {words.how_off(first)} (not chance: {words.p_range(first.p_value)})"
+    p = words.p_range(first.p_value, rejected=True)
+    return f"{many}. {str(a.rejected[0])!r} is {words.how_off(first)} (not chance: {p})"
 
 
 def _headline(a: ClassAssessment) -> str:

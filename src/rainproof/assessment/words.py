@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rainproof.assessment.advice import PredictionSwap, ThresholdAdvice
     from rainproof.assessment.calibration import Calibration
     from rainproof.assessment.costs import TaskResult
-    from rainproof.assessment.evidence import Evidence
+    from rainproof.assessment.evidence import Evidence, Grade
     from rainproof.assessment.rankings import AssessmentSet, PairwiseComparison, RankedForecast
     from rainproof.assessment.segments import Segment, SegmentTable
     from rainproof.inference.proofs import ProvenGain
@@ -169,7 +169,9 @@ def span(found: Interval) -> str:
 
 
 def skill_span(found: Interval) -> str:
-    """The interval of a skill; it has no width where every row is treated as foresight would."""
+    """The interval of a skill; it has no ends of one draw, no width where every row is treated as foresight would."""
+    if math.isinf(found.low):
+        return "no interval: all weight is on one group or row"
     if found.high - found.low < 1e-12:
         return "no interval: no row is treated wrongly"
     return f"{found.low:.2f} to {found.high:.2f}"
@@ -182,8 +184,10 @@ def p_value(value: float) -> str:
     return f"p = {Decimal(str(value)).normalize(Context(prec=2, rounding=ROUND_CEILING)):f}"
 
 
-def p_range(value: float) -> str:
+def p_range(value: float, *, rejected: bool = False) -> str:
     """A p-value as coarse as a reader needs it: another seed of the test hardly changes it."""
+    if rejected and value > 0.05:  # at a level below 95%
+        return p_value(value)
     steps = ((0.01, "p < 0.01"), (0.05, "p < 0.05"), (_LIKELY, "p > 0.05"))
     return p_value(value) if value < 0.001 else next((text for most, text in steps if value <= most), "p > 0.2")
 
@@ -275,7 +279,7 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
         return f"{'There' if e.auroc is None else 'By weight there'} is one outcome only: no verdict."
     if e.is_reversed:
         return f"Check which outcome is the event: the higher the probability, the rarer it is (AUROC {e.auroc:.2g})."
-    off = f"{how_off(c)} (not chance: {p_range(c.p_value)})"
+    off = f"{how_off(c)} (not chance: {p_range(c.p_value, rejected=True)})"
     if e.indivisible:
         said = f"These probabilities are {off}." if c.rejected else looks(c)
         return f"{said} No grade: of compressed rows of unequal weight, skill, costs and a map cannot be estimated."
@@ -472,10 +476,10 @@ def _costs_shown(task: TaskResult) -> dict[Rule, str]:
 
 def next_step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice) -> str:
     """What to do now, from which threshold on, and how many cases that flags."""
-    return f"Next: {_step(e, task, rule, voice)}"
+    return f"Next: {_step(e, task, rule, voice, e.grade)}"
 
 
-def _step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice) -> str:
+def _step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice, grade: Grade) -> str:
     if e.rarer == 0:
         return "get rows with both outcomes."
     if e.is_reversed:
@@ -485,9 +489,9 @@ def _step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice)
         limited = task is not None and task.capacity is not None
         return rows_instead if limited else f"{rows_instead} Until then {_act(e, task, rule)}"
     first = "apply the map, then " * (rule is Rule.RECALIBRATED)
-    if e.grade == "avoid":
+    if grade == "avoid":
         first = "use another forecast. Until then "
-    if e.grade == "unknown":
+    if grade == "unknown":
         first = f"until there are more {'groups' if e.groups not in (None, e.n) else 'rows'}, {first}"
     return f"{_chosen(e, voice)}{first}{_act(e, task, rule)}"
 
@@ -567,7 +571,7 @@ def _within_capacity(e: Evidence, task: TaskResult, rule: Rule, capacity: float)
 
 def commands(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice = PYTHON) -> tuple[str, ...]:
     """The code or command lines of the next step."""
-    if e.is_reversed or rule not in (Rule.AS_IS, Rule.RECALIBRATED):
+    if e.is_reversed or e.indivisible or rule not in (Rule.AS_IS, Rule.RECALIBRATED):
         return ()
     better = rule is Rule.RECALIBRATED
     if task is not None and task.capacity is not None:
@@ -894,9 +898,12 @@ def segments(found: SegmentTable, voice: Voice = PYTHON, *, groups: bool = False
     worst = flagged[0]
     said, happened = two_shares(worst.mean_prediction, worst.event_rate)
     alone = ", taking rows as independent" if groups else ""
+    own = f" To fit a map of its own to each that gains by it: {voice.own_maps}."
+    if {one.event_rate for one in found.rows} in ({0.0}, {1.0}):  # nothing can be fitted to one outcome
+        own = ""
     return (
         f"{many} off beyond chance (false discovery rate {percent(found.fdr)}{alone}), most {short(worst.label)}: says "
-        f"{said}, happens {happened}.{few} To fit a map of its own to each that gains by it: {voice.own_maps}."
+        f"{said}, happens {happened}.{few}{own}"
     )
 
 
@@ -1073,8 +1080,8 @@ def best_forecast(found: AssessmentSet) -> str:
         return one.verdict.headline
     if one.evidence.is_reversed:
         return f"{one.name}: {one.verdict.headline}"
-    if taken is None and (simple := _simplest(found)) is not None:
-        how, cost = simple
+    if taken is None and (simplest := _simplest(found)) is not None:
+        how, cost = _simply(found, simplest)
         return f"Do without them: none of {many} forecasts gains you anything over {how}, {_per_case(cost)}."
     if taken is None:
         return f"Do without them: none of {many} forecasts tells cases with the event from others."
@@ -1111,10 +1118,11 @@ def _as_good(found: AssessmentSet, taken: RankedForecast) -> str:
 
 def _as_they_are(found: AssessmentSet) -> str:
     """What costs least if nothing is recalibrated."""
-    first, simple = found.first, _simplest(found)
+    first, simplest = found.first, _simplest(found)
     assert first.cost is not None  # the question is about costs
-    if simple is not None and simple[1].value <= first.cost.value:
-        without = f"{simple[0]} costs {_per_case(simple[1])}, the cheapest of them, {first.name}"
+    if simplest is not None and found.references[simplest].value <= first.cost.value:
+        doing, cost = _simply(found, simplest)
+        without = f"{doing} costs {_per_case(cost)}, the cheapest of them, {first.name}"
         return f"As they are, none gains you anything: {without}, {_per_case(first.cost)}."
     clear = "" if found.best == first.name else " (not clear)"
     return f"As they are, {first.name} costs least{clear}, {_per_case(first.cost)}."
@@ -1124,19 +1132,24 @@ def _per_case(cost: Interval) -> str:
     return f"{interval(cost).partition(' ')[0]} per case"
 
 
-def _simplest(found: AssessmentSet) -> tuple[str, Interval] | None:
-    """The cheapest rule without a forecast, and its cost, if there are costs of the same rows."""
-    task, costs = found.assessments[0].task, found.references
-    simple = [(_doing(task, rule), costs[rule]) for rule in costs if rule is not Rule.PERFECT]
-    return min(simple, key=lambda one: one[1].value, default=None)
+def _simplest(found: AssessmentSet) -> Rule | None:
+    """The cheapest rule without a forecast, if there are costs of the same rows."""
+    costs = found.references
+    return min(set(costs) - {Rule.PERFECT}, key=lambda rule: (costs[rule].value, rule), default=None)
+
+
+def _simply(found: AssessmentSet, rule: Rule) -> tuple[str, Interval]:
+    """What such a rule does, and what that costs."""
+    return _doing(found.assessments[0].task, rule), found.references[rule]
 
 
 def first_step(found: AssessmentSet) -> str:
     """What to do now, with the forecast to take."""
-    name = found.ranking[0] if found.taken is None else found.taken.name
-    a, alone = found[name], found.taken is None
-    step = _step(a.evidence, a.task, a.verdict.rule, a._voice)
-    return f"Next: {step}" if alone else f"Next, with {name}: {step}"
+    if found.taken is None:  # each is to be avoided, or gains nothing over a rule without a forecast
+        a = found[found.ranking[0]]
+        return f"Next: {_step(a.evidence, a.task, _simplest(found), a._voice, 'avoid')}"
+    name, a = found.taken.name, found[found.taken.name]
+    return f"Next, with {name}: {_step(a.evidence, a.task, a.verdict.rule, a._voice, a.evidence.grade)}"
 
 
 def first_commands(found: AssessmentSet) -> tuple[str, ...]:
