@@ -225,6 +225,8 @@ def test_costs_draws_what_each_rule_costs():
     assert [t.get_text() for t in ax.get_yticklabels()][::5] == ["Forecast as it is", "Perfect foresight"]
     without = plots.costs(replace(found, costs={k: v for k, v in found.costs.items() if k is not Rule.CUTOFF}))
     assert "Best cut-off" not in [t.get_text() for t in without.get_yticklabels()]
+    assert found.costs[Rule.PERFECT].value == 0
+    assert ax.transData.transform((0, 0))[0] > ax.bbox.x0 + 2.5 * ax.figure.dpi / 72  # half of its mark
 
 
 def test_segments_draws_the_largest_loss_first_and_names_as_text():

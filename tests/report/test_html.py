@@ -402,6 +402,15 @@ def test_odd_forecasts_make_pages_without_a_complaint(browser, tmp_path, case):
     assert browser.complaints() == []
 
 
+def test_the_bar_of_actions_has_the_names_of_the_task(browser, tmp_path):
+    task = rainproof.DecisionTask.from_costs(false_positive=30, false_negative=70, actions=["keep", "rebook"])
+    to_html(assess([0, 1] * 100, [0.2, 0.6] * 100, task=task), tmp_path / "page.html")
+    browser.open(tmp_path / "page.html")
+    assert {"keep", "rebook"} <= set(browser.texts('[data-chart="strip"] svg text'))
+    label = browser.run("return document.querySelector('[data-chart=strip] svg').getAttribute('aria-label')")
+    assert label.startswith("The forecast says: keep below 30%, then rebook. ")
+
+
 def test_a_constant_has_no_table_of_what_it_says_and_says_what_that_rests_on():
     y = np.arange(400) % 5 == 0
     a = rainproof.assess(y, np.full(400, 0.25), measures=[], n_resamples=19)

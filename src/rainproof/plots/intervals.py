@@ -73,7 +73,6 @@ def costs(found: TaskResult, ax: Axes | None = None) -> Axes:
         for rule, c in found.costs.items()
     ]
     style.draw_rows(ax, rows, {forecast: (style.BLUE, "o"), other: (style.GREY, "s")}, "cost per case")
-    ax.set_xlim(left=min([0.0, *(cost.low for cost in found.costs.values())]))
     ax.set_title("Cost of your decision")
     return ax
 

@@ -84,7 +84,8 @@ def draw_rows(ax: Axes, rows: Sequence[Row], marks: Mapping[str, tuple[str, str]
             draw_value(ax, y, value, low, high, *marks[kind])
     ax.set_yticks(np.arange(len(rows))[::-1], [plain(name) for name, *_ in rows])
     ax.set(xlabel=xlabel, ylim=(-0.7 - 0.25 * len(rows), len(rows) - 0.3))
-    ax.set_xlim(left=0)
+    least = min([0.0, *(low for _, _, low, _, _ in rows if low is not None)])
+    ax.set_xlim(left=least - 0.01 * (ax.get_xlim()[1] - least))  # marks at 0 are whole
     ax.grid(axis="x", alpha=0.3)
     for label, (colour, marker) in marks.items():
         ax.plot([], [], color=colour, marker=marker, linestyle="none", markersize=5, label=label)

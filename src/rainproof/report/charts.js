@@ -234,6 +234,9 @@ globalThis.rainproof = (() => {
     const here = a.advice.thresholds[state.at];
     const on = axis([a.event_rate], [here.threshold]);
     const says = "forecast says", better = "better action";
+    const { actions, order, thresholds } = a.task?.task ?? {};
+    const [wait, act] = thresholds?.length === 1 ? order.map((i) => actions[i]) : ["wait", "act"];
+    const name = { wait, act };
     const bars = [
       { row: says, from: 0, to: here.threshold, do: "wait" }, { row: says, from: here.threshold, to: 1, do: "act" },
       { row: better, from: 0, to: here.threshold, do: "wait" }, { row: better, from: here.threshold, to: 1, do: "act" },
@@ -241,16 +244,16 @@ globalThis.rainproof = (() => {
     ];
     const scale = on.scale("predicted probability"), { domain } = scale;
     const ends = { x1: (d) => on.at(d.from), x2: (d) => on.at(d.to) };
-    const said = (d) => `${d.row}: ${d.do} from ${percent(d.from)} to ${percent(d.to)}`;
+    const said = (d) => `${d.row}: ${name[d.do]} from ${percent(d.from)} to ${percent(d.to)}`;
     const fill = (d) => (d.do === "act" ? colours.mark : colours.band);
-    const wide = bars.filter((d) => !d.swap && d.row === says && ((on.at(d.to) - on.at(d.from)) / (domain[1] - domain[0])) * width > 60);
-    const words = here.swaps.map((s) => `${s.do} from ${percent(s.low)} to ${percent(s.high)}`);
-    return plot(`The forecast says: wait below ${percent(here.threshold)}, then act. Proven better: ${words.join(", ") || "nothing else"}.`, width, {
+    const wide = bars.filter((d) => !d.swap && d.row === says && ((on.at(d.to) - on.at(d.from)) / (domain[1] - domain[0])) * width > 7 * name[d.do].length + 20);
+    const words = here.swaps.map((s) => `${name[s.do]} from ${percent(s.low)} to ${percent(s.high)}`);
+    return plot(`The forecast says: ${wait} below ${percent(here.threshold)}, then ${act}. Proven better: ${words.join(", ") || "nothing else"}.`, width, {
       height: 104, marginLeft: 100, marginTop: 4, marginBottom: 36, x: scale, y: { domain: [says, better], label: null, tickSize: 0 },
       marks: [
         Plot.barX(bars, { ...ends, y: "row", fill, insetTop: 2, insetBottom: 2, title: said }),
         Plot.barX(bars.filter((d) => d.swap), { ...ends, y: "row", fill: "none", stroke: colours.ink, strokeWidth: 1, insetTop: 2, insetBottom: 2, title: said }),
-        Plot.text(wide, { x: (d) => (on.at(d.from) + on.at(d.to)) / 2, y: "row", text: "do", fill: (d) => (d.do === "act" ? "var(--card)" : colours.ink), fontWeight: 600 }),
+        Plot.text(wide, { x: (d) => (on.at(d.from) + on.at(d.to)) / 2, y: "row", text: (d) => name[d.do], fill: (d) => (d.do === "act" ? "var(--card)" : colours.ink), fontWeight: 600 }),
       ],
     });
   }
