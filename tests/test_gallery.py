@@ -32,9 +32,10 @@ def test_a_notebook_runs_and_answers_its_question(name, gallery):
     statements = [line for line in code.splitlines() if line and not line.startswith(("import ", "from "))]
     assert len(statements) <= 15
     assert re.search(r"```text\n\S", text)
-    pictures = re.findall(r"\]\((.*\.png)\)", text)
+    pictures = re.findall(r"!\[(.*)\]\((.*\.png)\)", text)
     assert pictures
-    assert all((gallery / picture).stat().st_size > 5000 for picture in pictures)
+    assert all(len(seen) > 40 and (gallery / picture).stat().st_size > 5000 for seen, picture in pictures)
+    assert f"/blob/main/examples/gallery/{name}.py)" in rest[-1]
 
 
 def test_a_page_has_what_its_cells_print_and_draw(tmp_path):
@@ -74,7 +75,7 @@ def test_a_page_is_written_again_when_the_code_is_newer(tmp_path, monkeypatch):
         [first, page] = write_pages(tmp_path, changed)
     assert len(written) == 2
     assert (first.name, page.name) == ("index.md", "one.md")
-    assert "## [Why?](one.md)" in index([page])
+    assert "- [Why? ![](one-1.png)](one.md)\n" in index([page])
 
 
 def test_every_notebook_has_its_page_in_the_site():

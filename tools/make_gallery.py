@@ -1,7 +1,7 @@
 """Make the pages of the gallery: each file of examples/gallery, with what it prints and draws.
 
 MkDocs has them written on each build (tools/hooks.py), and they are not committed. A cell begins with ``# %%``, as
-editors and Jupytext know it; the value of its last line is drawn if it is a picture.
+editors and Jupytext know it; the value of its last line is drawn if it is a picture, which the cell's title describes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "examples" / "gallery"
+ADDRESS = "https://github.com/rainproof/rainproof/blob/main/examples/gallery"
 
 
 def run(code: str, names: dict[str, Any]) -> tuple[str, Any]:
@@ -55,10 +56,10 @@ def write_page(notebook: Path, folder: Path) -> Path:
                 pictures += 1
                 name = f"{notebook.stem}-{pictures}.png"
                 figure.savefig(folder / name, dpi=100, bbox_inches="tight", metadata={"Software": None})
-                parts.append(f"![What the last line draws]({name})")
+                parts.append(f"![{kind.strip()}]({name})")
     if left := _files() - before:
         raise RuntimeError(f"{notebook.name} leaves {', '.join(sorted(left))} in the repository")
-    parts.append(f"`examples/gallery/{notebook.name}` in the repository is this page as a notebook.")
+    parts.append(f"[`examples/gallery/{notebook.name}`]({ADDRESS}/{notebook.name}) is this page as a notebook.")
     page = folder / f"{notebook.stem}.md"
     page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return page
@@ -74,13 +75,8 @@ def index(pages: list[Path]) -> str:
     ]
     for page in pages:
         question = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-        lines += [
-            f"## [{question}]({page.name})",
-            "",
-            f"[![{question}]({page.stem}-1.png){{ width=420 }}]({page.name})",
-            "",
-        ]
-    return "\n".join(lines)
+        lines.append(f"- [{question} ![]({page.stem}-1.png)]({page.name})")
+    return "\n".join(lines) + "\n"
 
 
 def write_pages(folder: Path, changed: float) -> list[Path]:

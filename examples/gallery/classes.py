@@ -22,7 +22,7 @@ print(rainproof.swap_regret(sample, task=task))
 # %% [markdown]
 # The same decision with the recalibrated probabilities, and the class that is off most:
 
-# %%
+# %% How often it is an eight, far below what the classifier says
 better = rainproof.Recalibrator().fit(p, digit, labels=[3, 5, 8]).predict(p)
 print("asked as it is:", np.mean(task.best_response(p) == "abstain").round(3), end="; ")
 print("recalibrated:", np.mean(task.best_response(better) == "abstain").round(3))

@@ -21,7 +21,7 @@ print(a)
 # %% [markdown]
 # The scores rank the digits, but they are no probabilities yet. The map that comes with the verdict makes them so:
 
-# %%
+# %% How often it is a three, far below what the classifier says, and the map that mends it
 print(a.recalibrator.predict([0.01, 0.5, 1.0]).round(2))
 a.reliability.plot(recalibration=a.recalibrator.map_)
 

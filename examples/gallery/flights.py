@@ -16,7 +16,7 @@ stored = {day: rainproof.Sample(rows["late"], rows["probability"]).compress() fo
 line = rainproof.monitor(stored, window=14, dependent=True)
 print(*line.sentences(), sep="\n")
 
-# %%
+# %% What is said and what happens day by day from September to December, with two alarms
 line.plot()
 
 # %% [markdown]

@@ -18,7 +18,7 @@ task = rainproof.DecisionTask.from_costs(false_positive=5, false_negative=amount
 a = rainproof.assess(fraud, said, task=task)
 print(a)
 
-# %%
+# %% Cost per payment of six ways to decide: recalibrated costs least, but for foresight, and checking all most
 a.task.plot()
 
 # %% [markdown]

@@ -18,7 +18,7 @@ a = rainproof.assess(infected, risk, task=task, by={"hospital": hospital})
 print(a.verdict.headline)
 print(a.segments)
 
-# %%
+# %% Largest loss in each of eight hospitals, with its bound; hospitals 7 and 8 stand out
 a.segments.plot()
 
 # %% [markdown]

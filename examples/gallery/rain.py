@@ -20,7 +20,7 @@ print(a)
 # %% [markdown]
 # And for a friend who minds the rain more, or less? The forecast's worth at every threshold:
 
-# %%
+# %% Worth of the forecast at each threshold, as it is and recalibrated, below perfect foresight
 print(a.advice_at(0.3))
 a.value.plot()
 
