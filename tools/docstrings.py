@@ -19,13 +19,29 @@ _FORMULA = re.compile(r"(<p>)?:math:<code>(.*?)</code>(?(1)(</p>)?)", re.DOTALL)
 
 
 class Docstrings(Extension):
-    """Write ``.. math::`` as a paragraph with the role ``:math:``, and fence tables: Markdown leaves both alone."""
+    """Write ``.. math::`` as a paragraph with the role ``:math:``, and tables, as Markdown has them."""
 
     def on_instance(self, *, obj: Object, **_: Any) -> None:
         """Change the docstring before it is read."""
         if obj.docstring is not None:
             text = _BLOCK.sub(lambda m: f"{m[1]}:math:`{' '.join(m[2].split())}`\n", obj.docstring.value)
-            obj.docstring.value = _TABLE.sub(lambda m: f"{m[1]}```text\n{m[0]}\n{m[1]}```", text)
+            obj.docstring.value = _TABLE.sub(_table, text)
+
+
+def _table(found: re.Match[str]) -> str:
+    """Return a table as Markdown. A line whose first cell is empty goes on with the row above it."""
+    border, *lines = found[0].splitlines()
+    starts = [column.start() for column in re.finditer("=+", border)]
+    rows: list[list[str]] = []
+    for line in lines:
+        cells = [line[start:end].strip() for start, end in zip(starts, [*starts[1:], None], strict=True)]
+        if cells[0]:
+            rows.append(cells)
+        else:
+            rows[-1] = [" ".join(pair).strip() for pair in zip(rows[-1], cells, strict=True)]
+    rules = ["---"] * len(starts)
+    header, *rest = (row for row in rows if not row[0].startswith("="))
+    return "\n".join(f"{found[1]}| {' | '.join(row)} |" for row in (header, rules, *rest))
 
 
 def with_formulas(html: str) -> str:
@@ -33,7 +49,8 @@ def with_formulas(html: str) -> str:
 
     def formula(found: re.Match[str]) -> str:
         alone = found[1] is not None and found[3] is not None
-        drawn = convert(unescape(found[2]), display="block" if alone else "inline")
+        text = unescape(found[2]).replace("''", "\u2033").replace("'", "\u2032")  # as exponents primes would float
+        drawn = convert(text, display="block" if alone else "inline")
         return drawn if alone else f"{found[1] or ''}{drawn}{found[3] or ''}"
 
     return _FORMULA.sub(formula, html)

@@ -326,8 +326,10 @@ _ROWS_PER_THREAD = 1 << 16
 class SwitchCurve(Frozen):
     r"""The loss of switching from an old forecast to a new one, at each threshold. Call it with thresholds.
 
-    :math:`D(\mu) = E[(y - \mu)(1\{p_{old} > \mu\} - 1\{p_{new} > \mu\})]`. It is linear on each of the pieces
-    ``[edges[k], edges[k + 1])``, where the same rows are on different sides of the threshold.
+    .. math:: D(\mu) = E[(y - \mu)(1\{p_{old} > \mu\} - 1\{p_{new} > \mu\})]
+
+    It is linear on each of the pieces ``[edges[k], edges[k + 1])``, where the same rows are on different sides of
+    the threshold.
 
     Attributes
     ----------

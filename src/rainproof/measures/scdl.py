@@ -79,6 +79,8 @@ def calibration_decision_loss(
     Notes
     -----
     ===================== ==============================================================================
+    symbol                meaning
+    ===================== ==============================================================================
     P, q                  weight (share of the total) and event rate of a distinct prediction p
     h(p)                  the best replacement of p: q ("all"), the isotonic regression of the outcome on p
                           ("monotone"), the overall event rate ("constant")
