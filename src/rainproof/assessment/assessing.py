@@ -324,8 +324,9 @@ def assess(
     -----
     *The grade* is the first that applies:
 
-    - "avoid": the predictions are a constant, or no skill is shown and the upper end of its interval is below 0.1 (and
-      with a `task`, recalibrated probabilities cost no less than always or never acting);
+    - "avoid": the predictions are a constant, or no skill is shown and the upper end of its interval is below 0.1, as
+      is the skill of the forecast as it is (and with a `task`, recalibrated probabilities cost no less than the best
+      fixed action);
     - "recalibrate": the test rejects calibration (a calibrated forecast in at most 5% of samples), and recalibrated
       probabilities have a better log score; unless the upper end of the interval of what recalibration gains is
       negligible (a twentieth of the tolerance, times twice the share of the rarer outcome), or it surely costs more in
