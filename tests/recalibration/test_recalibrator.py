@@ -176,12 +176,12 @@ def test_groups_stay_together():
     p, y = draw(600)
     groups = np.arange(600) // 6
     whole, segments = divide(read(p, y, groups=groups, by=np.arange(600) % 2), np.random.default_rng(1))
-    fold_of = {}
+    fold_of, called, group_of = {}, {}, dict(zip(p, groups, strict=True))
     for held in whole.held_out:
         for q, g in zip(held.prob, held._group, strict=True):
-            assert q in p[groups == g]
-            fold_of.setdefault(g, id(held))
-            assert fold_of[g] == id(held)
+            assert called.setdefault((id(held), g), group_of[q]) == group_of[q]
+            fold_of.setdefault(group_of[q], id(held))
+            assert fold_of[group_of[q]] == id(held)
         assert held.n == 150
     fitted_groups = set(groups[np.isin(p, whole.prob)])
     assert len(fitted_groups) == 50
