@@ -328,7 +328,7 @@ class Evidence(Result):
         """Whether the forecast is a constant, or no skill is shown and there can only be next to none.
 
         The forecast as it is must not seem to have more either. With costs, the recalibrated one must also cost no less
-        than always or never acting, by the estimate.
+        than the best fixed action, by the estimate.
         """
         if self.constant or self.skill is None or self.gain is None:  # without a map there is no telling
             return self.constant

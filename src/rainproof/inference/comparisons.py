@@ -17,7 +17,7 @@ from rainproof.inference import intervals, options
 from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import weighted_sums
 from rainproof.inference.intervals import ConfidenceInterval, Ends
-from rainproof.inference.resampling import as_resampler, draw_batches, drawn_together, each_time
+from rainproof.inference.resampling import as_resampler, draw_batches, drawn_together, each_time, with_groups_in_order
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic
 from rainproof.measures.scores import LOSSES
 
@@ -179,9 +179,7 @@ def compare(
         if not paired:
             raise InputError("paired=False needs two Samples: compare(sample_a, sample_b, paired=False)")
         columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
-        both = as_paired(y_true, {"y_prob_a": y_prob_a, "y_prob_b": y_prob_b}, **columns)
-        if both._group is not None:  # the same draws whatever groups are called
-            both = both._at(np.flatnonzero(both.mass > 0)).in_order()
+        both = with_groups_in_order(as_paired(y_true, {"y_prob_a": y_prob_a, "y_prob_b": y_prob_b}, **columns))
         a, b = (both[name] for name in both.forecasts)
     value_a, value_b = float(statistic.function(a)), float(statistic.function(b))
     if statistic.bounded:

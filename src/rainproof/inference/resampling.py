@@ -412,8 +412,7 @@ def as_resampler(sample: Sample) -> Resampler:
         events = table.positive.astype(np.int64)
         single = events.astype(np.uint8) if len(events) == sample.n else None
         return Resampler(table.prob, events + table.negative.astype(np.int64), events, None, None, single=single)
-    if sample._group is not None:  # the same draws whatever groups are called
-        sample = sample._at(np.flatnonzero(sample.mass > 0)).in_order()
+    sample = with_groups_in_order(sample)
     weight = sample.sample_weight
     some = np.arange(sample.n) if weight is None else np.flatnonzero(weight)
     prob = sample.y_prob[some].astype(np.float64) + 0.0
@@ -430,6 +429,17 @@ def as_resampler(sample: Sample) -> Resampler:
         start=None if len(start) == len(prob) else start,
         group=None if sample._group is None else drawn_together(sample, some),
     )
+
+
+def with_groups_in_order(sample: Sample) -> Sample:
+    """Return the rows with weight in an order in which the draws of groups do not depend on what they are called.
+
+    Rows without groups stay as they are; rows in order are not copied where they have no weights.
+    """
+    if sample._group is None:
+        return sample
+    weight = sample.sample_weight
+    return (sample if weight is None else sample._at(np.flatnonzero(weight))).in_order()
 
 
 def drawn_together(sample: Sample, rows: Ints) -> Ints:
