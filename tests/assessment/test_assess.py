@@ -13,6 +13,7 @@ from numpy.testing import assert_array_equal
 
 import rainproof
 from rainproof.assessment.assessing import collect_warnings
+from rainproof.core.digests import stream_for
 
 FAST = {"rng": 0, "measures": ["soft_binned_cdl"], "n_resamples": 99}
 
@@ -148,7 +149,7 @@ def test_the_same_seed_gives_the_same_numbers():
     a, b = (rainproof.assess(y, p, **(FAST | {"rng": 3})).to_dict() for _ in range(2))
     assert a == b
     assert a["seed"] == 3
-    drawn = rainproof.assess(y, p, **(FAST | {"rng": np.random.default_rng(3)})).to_dict()
+    drawn = rainproof.assess(y, p, **(FAST | {"rng": stream_for(3, rainproof.Sample(y, p))})).to_dict()
     assert drawn["seed"] is None
     assert {**drawn, "seed": 3} == a
     assert rainproof.assess(y, p, **(FAST | {"rng": 4})).to_dict() != a

@@ -91,7 +91,7 @@ def test_assess_passes_it_to_all_that_it_proves(overconfident):
     found = rainproof.assess(**overconfident, max_weight=8, measures=[])
     assert found.guarantee == guarantee(**overconfident, max_weight=8, response="as_is")
     assert found.rounded_guarantee.max_weight == found.recalibrator.certificate_.max_weight == 8
-    by_itself = rainproof.Recalibrator(rng=np.random.default_rng(0)).fit(
+    by_itself = rainproof.Recalibrator().fit(
         overconfident["y_prob"], overconfident["y_true"], groups=overconfident["groups"], max_weight=8
     )
     assert found.recalibrator.certificate_.harm_bound == by_itself.certificate_.harm_bound

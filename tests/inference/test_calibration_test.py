@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import rainproof
+from rainproof.core.digests import stream_for
 from rainproof.inference.resampling import Resampler, as_resampler
 from rainproof.inference.statistics import Combined, as_test_statistic, with_fewer_cells
 from rainproof.inference.tests import quick_test
@@ -128,7 +129,7 @@ def test_one_seed_one_result():
     y, p = [0, 1, 1, 0, 1], [0.1, 0.4, 0.8, 0.6, 0.7]
     one, two = (rainproof.calibration_test(y, p, n_resamples=50, rng=7) for _ in range(2))
     np.testing.assert_array_equal(one.null, two.null)
-    made = rainproof.calibration_test(y, p, n_resamples=50, rng=np.random.default_rng(7))
+    made = rainproof.calibration_test(y, p, n_resamples=50, rng=stream_for(7, rainproof.Sample(y, p)))
     np.testing.assert_array_equal(one.null, made.null)
     assert made.seed is None
     assert rainproof.calibration_test(y, p, n_resamples=50).seed is None

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rainproof
+from rainproof.core.digests import stream_for
 from rainproof.inference._draws import repeats
 from rainproof.inference.comparisons import _p_value, _together
 from rainproof.inference.statistics import as_statistic
@@ -23,7 +24,7 @@ def rows(n=500, seed=0):
 def test_the_interval_is_that_of_both_intervals():
     y, p, _ = rows()
     found = rainproof.compare(y, p, p**2, confidence_level=0.9, n_resamples=99, rng=3)
-    generator = np.random.default_rng(3)
+    generator = stream_for(3, rainproof.Sample(y, {"a": p, "b": p**2}))
     a, b = (
         rainproof.confidence_interval(y, x, confidence_level=0.95, n_resamples=99, rng=generator) for x in (p, p**2)
     )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
 import rainproof
+from rainproof.core.digests import stream_for
 from rainproof.core.segments import Segments
 from rainproof.inference import segments as module
 from rainproof.inference.resampling import as_resampler
@@ -115,7 +116,7 @@ def test_p_values_are_those_of_the_sequential_test():
     y = (draw.random((40, 100)) < p).astype(int)
     segments = {k: rainproof.Sample(y[k], p[k]) for k in range(40)}
     found = rainproof.inference.segment_tests(segments, rng=5, n_resamples=1999)
-    streams = np.random.default_rng(5).spawn(2)
+    streams = stream_for(5, *segments.values()).spawn(2)
     expected = [sequential_p_value(as_resampler(segments[k]), 1999, streams[k // 32]) for k in range(40)]
     assert found.p_value.tolist() == expected
     assert len(set(expected)) > 20
@@ -134,9 +135,9 @@ def test_the_mean_of_calibrated_forecasters_is_drawn_when_it_is_asked_for():
     kept = {"a": rainproof.Sample(y.copy(), p.copy()), "b": SEGMENTS[1]}
     found = rainproof.inference.segment_tests(samples, rng=1)
     again = pickle.loads(pickle.dumps(rainproof.inference.segment_tests(samples, rng=1)))
+    stream = stream_for(1, *samples.values()).spawn(2)[1]
     p[:], y[:] = 0.5, 0
     samples["b"] = samples["few"]
-    stream = np.random.default_rng(1).spawn(2)[1]
     means = [redrawn(sample, [as_statistic("soft_binned_cdl")], 199, stream)[1].mean() for sample in kept.values()]
     np.testing.assert_array_equal(found.null_mean, [*means, np.nan])
     np.testing.assert_array_equal(again.null_mean, found.null_mean)

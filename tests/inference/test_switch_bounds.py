@@ -13,6 +13,7 @@ from scipy.optimize import brentq, linprog
 
 import rainproof
 from rainproof.core.curve import envelope
+from rainproof.core.digests import stream_for
 from rainproof.inference.proofs import _Rows, _thresholds, gain_of_choice
 from rainproof.inference.switches import harm_bound
 
@@ -123,15 +124,14 @@ def mean_wealth(chains, bets, share):
 def test_gain_at_least_is_its_definition(kind):
     """Rows in canonical order are dealt eight times to twelve parts; the mean wealth is 1/delta at the bound."""
     rng = np.random.default_rng(len(kind))
-    n, delta, seed = 240, 0.2, 3
+    n, delta, seed = 240, 0.2, 4
     a = rng.integers(0, 1025, n) / 1024
     y = (rng.random(n) < a).astype(int)
     b = np.where(rng.random(n) < 0.9, np.where(y, 0.875, 0.125), a)  # which knows much more
     w = rng.uniform(0.5, 2, n) if "weights" in kind else np.ones(n)
     group = np.unique(rng.integers(0, 90, n), return_inverse=True)[1] if "groups" in kind else None
-    found = rainproof.switch_guarantee(
-        y, a, b, sample_weight=w, groups=group, confidence_level=1 - delta, rng=seed
-    ).gain_at_least
+    sample = rainproof.Sample(y, {"a": a, "b": b}, sample_weight=w, groups=group)
+    found = rainproof.switch_guarantee(sample, confidence_level=1 - delta, rng=seed).gain_at_least
     if group is not None:  # groups are in order of what their rows are
         rows = [sorted(zip(*(x[group == g] for x in (b, a, y, w)), strict=True)) for g in range(group.max() + 1)]
         ranked = sorted(range(len(rows)), key=lambda g: (len(rows[g]), rows[g]))
@@ -139,7 +139,7 @@ def test_gain_at_least_is_its_definition(kind):
     order = np.lexsort((y, b, a) if kind == "equal" else (w, y, a, b))
     y, a, b, w = (x[order] for x in (y, a, b, w))
     draw = np.arange(n) if group is None else group[order]
-    (stream,) = np.random.default_rng(seed).spawn(1)
+    (stream,) = stream_for(seed, sample).spawn(1)
     parts = [(stream.permutation(draw.max() + 1) % 12)[draw] for _ in range(8)]
     draws = np.bincount(draw, w)
     bets = [bet for bet in 2.0 ** -np.arange(1, 21) if bet >= math.sqrt(2 * math.log(1 / delta) / len(draws))]

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import rainproof
+from rainproof.core.digests import stream_for
 from rainproof.core.distinct import DistinctTable
 from rainproof.errors import FewRowsWarning, InputError, OneClassWarning
 from rainproof.recalibration.methods import METHODS
@@ -46,8 +47,9 @@ def test_the_certificate_is_that_of_switch_guarantee_on_the_rows_held_out():
     p, y = draw(4000, power=2.0)
     weight, groups = 1 + np.arange(4000) % 3, np.arange(4000) // 2
     r = rainproof.Recalibrator(rng=1).fit(p, y, sample_weight=weight, groups=groups)
-    (rng,) = np.random.default_rng(1).spawn(1)
-    held = divide(read(p, y, sample_weight=weight, groups=groups), rng)[0].held_out[0]
+    sample = read(p, y, sample_weight=weight, groups=groups)
+    (rng,) = stream_for(1, sample).spawn(1)
+    held = divide(sample, rng)[0].held_out[0]
     found = rainproof.switch_guarantee(
         held.event, held.prob, r.predict(held.prob), sample_weight=held.sample_weight, groups=held._group
     )
@@ -63,7 +65,7 @@ def test_a_compressed_sample_gives_the_certificate_of_its_rows_rounded_down():
     p, y = draw(4000, power=2.0)
     sample = rainproof.Sample(y, p).compress(256)
     r = rainproof.Recalibrator("logistic", rng=1).fit(sample)
-    (rng,) = np.random.default_rng(1).spawn(1)
+    (rng,) = stream_for(1, sample).spawn(1)
     held = divide(read(sample, None), rng)[0].held_out[0]
     assert (held.prob * 256 % 1 == 0).all()
     each = np.repeat(np.arange(len(held.prob)), held.counts)
@@ -80,7 +82,7 @@ def test_the_map_is_the_mean_by_the_weights_of_the_table(fitted):
     np.testing.assert_allclose([c.weight for c in fitted.candidates_], mean_weights(loss), atol=1e-9)
     p, y = draw(700, seed=4)
     r = rainproof.Recalibrator(["none", "isotonic", "bins_8", "logistic"], rng=2).fit(p, y)
-    (rng,) = np.random.default_rng(2).spawn(1)
+    (rng,) = stream_for(2, read(p, y)).spawn(1)
     table = divide(read(p, y), rng, hold_out=False)[0].table()
     at = np.linspace(0, 1, 201)
     used = [c for c in r.candidates_ if c.weight]

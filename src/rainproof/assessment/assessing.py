@@ -374,7 +374,6 @@ def assess(
     >>> a.verdict.grade
     'recalibrate'
     """
-    generator, seed = as_seed(rng)
     several = None
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
     if not isinstance(y_true, Sample | Segments):
@@ -393,6 +392,7 @@ def assess(
             raise InputError(f"task must have a payoff for each of {len(several)} classes; it is {task!r}")
         options = check_options(None, confidence_level, tolerance, n_resamples, [])
         options = {name: options[name] for name in ("confidence_level", "tolerance", "n_resamples")} | {"task": task}
+        generator, seed = as_seed(rng, several)
         run = partial(compute_classes, several, generator, counter(progress, STEPS))
     else:
         if labels is not None:
@@ -401,7 +401,9 @@ def assess(
         about = (measures, capacity, threshold_range, max_weight)
         options = check_options(task, confidence_level, tolerance, n_resamples, *about)
         sample, segments = read(y_true, y_prob, columns, task, base_rate)
-        run = partial(compute, compressed_if_many(sample), segments, generator, counter(progress, steps(segments)))
+        sample = compressed_if_many(sample)
+        generator, seed = as_seed(rng, sample)
+        run = partial(compute, sample, segments, generator, counter(progress, steps(segments)))
     with collect_warnings() as notes:
         found = run(seed=seed, **options)
     for note in notes.values():

@@ -423,8 +423,9 @@ def assess_many(
     'calibrated'
     """
     generator, seed = as_seed(rng)
-    # The same numbers for all. A copy of the generator would not do: before NumPy 2 it forgets how to spawn.
-    start = int(generator.integers(2**63)) if seed is None else seed
+    # Without a seed the same numbers for all. A copy of the generator would not do: before NumPy 2 it forgets how to
+    # spawn. With one, each forecast and each pair has those of its own rows, whatever is beside it.
+    start = int(generator.integers(2**63)) if seed is None else 0
     about: dict[str, Any] = {"threshold_range": threshold_range, "max_weight": max_weight}
     chosen = check_options(task, confidence_level, tolerance, n_resamples, measures, **about)
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
@@ -439,14 +440,15 @@ def assess_many(
     for name, sample in whole.items():
         with collect_warnings() as own:
             rows = compressed_if_many(sample)
-            found = compute(rows, segmented.get(name), np.random.default_rng(start), step, seed=seed, **chosen)
+            own_generator = np.random.default_rng(start) if seed is None else as_seed(seed, rows)[0]
+            found = compute(rows, segmented.get(name), own_generator, step, seed=seed, **chosen)
         assessments.append(replace(found, warnings=tuple(own), name=name))
         notes |= own
     standings = [
         RankedForecast.of(a, whole[str(a.name)]._middle(), everything[str(a.name)], own_task) for a in assessments
     ]
     doubt = (1 - confidence_level) / max(1, len(couples))  # so that all statements hold at once
-    options: dict[str, Any] = {"confidence_level": 1 - doubt / 4, "rng": generator, **about}
+    options: dict[str, Any] = {"confidence_level": 1 - doubt / 4, "rng": generator if seed is None else seed, **about}
     pairs = []
     for a, b in couples:
         to_b = to_a = None

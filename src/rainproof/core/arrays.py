@@ -78,14 +78,24 @@ def exact_units(bins: NDArray[np.uint64]) -> int:
     return total
 
 
-def places_of_groups(group: Ints, kind: Ints) -> Ints:
+def places_of_groups(group: Ints, *kinds: Ints) -> Ints:
     """Return the place of each group in an order of what its rows are, whatever number it has.
 
-    `kind` is the same for rows that are alike. Groups are told apart by size, then by their sorted rows: neighbours are
-    numbered in pairs, pairs in pairs, until each group is one number. Groups with the same rows are in any order.
+    A kind is the same for rows that are alike; groups that one kind does not tell apart are in the order of the next.
+    They are told apart by size, then by their sorted rows: neighbours are numbered in pairs, pairs in pairs, until each
+    group is one number. Groups with the same rows are in any order.
     """
-    order, size = np.argsort(group * (kind.max() + 1) + kind), np.bincount(group)
-    group, kind, found = group[order], kind[order] + 1, np.zeros(len(size), np.int64)
+    size = np.bincount(group)
+    places = np.empty(len(size), np.int64)
+    order = np.lexsort([*(_numbered_groups(group, kind, len(size)) for kind in kinds[::-1]), size])
+    places[order] = np.arange(len(size)) - np.count_nonzero(size == 0)
+    return places
+
+
+def _numbered_groups(group: Ints, kind: Ints, size: int) -> Ints:
+    """Return a number for each group that tells what kinds of rows it has from those of others of its size."""
+    order, found = np.argsort(group * (kind.max() + 1) + kind), np.zeros(size, np.int64)
+    group, kind = group[order], kind[order] + 1
     while len(group):
         first = np.append(True, group[1:] != group[:-1])
         last, place = np.append(first[1:], True), np.arange(len(group))
@@ -94,9 +104,7 @@ def places_of_groups(group: Ints, kind: Ints) -> Ints:
         left = np.flatnonzero(even & ~(first & last))
         pair = kind[left] * (kind.max() + 1) + np.where(last[left], 0, np.roll(kind, -1)[left])
         group, kind = group[left], np.unique(pair, return_inverse=True)[1] + 1
-    places = np.empty(len(size), np.int64)
-    places[np.lexsort([found, size])] = np.arange(len(size)) - np.count_nonzero(size == 0)
-    return places
+    return found
 
 
 def available_threads() -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import door
+from rainproof.core import digests, door
 from rainproof.core.arrays import Floats, Ints, places_of_groups, read_only
 from rainproof.core.sample import _OF_DRAWS, Sample
 from rainproof.errors import InputError
@@ -40,7 +40,7 @@ class ClassSample(Mapping[Any, Sample]):
         The number of the class that occurred.
     prob : ndarray of shape (n, k)
         The predicted probabilities.
-    n, n_draws, groups, total_weight, effective_n, sample_weight, mass
+    n, n_draws, groups, total_weight, effective_n, sample_weight, mass, digest
         As for `Sample`.
     rates : ndarray of shape (k,)
         The weighted share of rows of each class.
@@ -135,18 +135,30 @@ class ClassSample(Mapping[Any, Sample]):
         found.which, found.prob = self.which[places], self.prob[places]
         return found
 
+    @cached_property
+    def digest(self) -> int:
+        """One number for the rows, in whatever order they come: as for `Sample`, of all columns; not of the labels."""
+        some, group = np.flatnonzero(self.mass), self.top_label._group
+        rows = self._hashes[some]
+        return digests.of_all(rows if group is None else digests.of_units(rows, group[some]))
+
+    @cached_property
+    def _hashes(self) -> digests.Codes:
+        """One number for each row, of its class, its predictions and its relative weight, which are rounded."""
+        return digests.of_rows(self.which, list(self.prob.T), self.top_label._relative_weight())
+
     def in_order(self) -> ClassSample:
         """Return the same rows in an order that does not depend on how they came, and so does nothing drawn from them.
 
-        Rows are sorted by class, weight and predictions; groups by their rows, as `Sample.in_order` does.
+        Rows are sorted by a number that is made of class, weight and predictions, first rounded to 25 binary digits,
+        then to the last bit; groups by their rows, as `Sample.in_order` does.
         """
-        keys = np.column_stack([self.which, self.mass, self.prob]) + 0.0  # no -0
-        each, group = keys.view(np.dtype((np.void, keys.strides[0]))).ravel(), self.top_label._group
+        exact, group = digests.of_rows(self.which, list(self.prob.T), self.mass, to_the_bit=True), self.top_label._group
         if group is None:
-            return self._at(np.argsort(each, kind="stable"))
-        kind = np.unique(each, return_inverse=True)[1]
-        group = places_of_groups(group, kind)[group]
-        found = self._at(order := np.lexsort([kind, group]))
+            return self._at(np.lexsort([exact, self._hashes]))
+        kinds = [np.unique(each, return_inverse=True)[1] for each in (self._hashes, exact)]
+        group = places_of_groups(group, *kinds)[group]
+        found = self._at(order := np.lexsort([*kinds[::-1], group]))
         found.top_label._group = group[order]
         return found
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import door
+from rainproof.core import digests, door
 from rainproof.core._cells import bins
 from rainproof.core._fixed_loss import worst_on_grid
 from rainproof.core._scan import absorb, scan
@@ -121,6 +121,8 @@ class Sample:
         The same as booleans, as doubles, and as weights that are 1 if there are none.
     mean_prediction : float
         The weighted mean of the predictions.
+    digest : int
+        One number for the rows, in whatever order they come, which decides how an integer seed deals them.
 
     Notes
     -----
@@ -425,6 +427,16 @@ class Sample:
         """The rows without a base rate."""
         return self._weighing(1.0, 1.0)
 
+    def _before_outcomes(self) -> Sample:
+        """The same predictions and weights without an event, for what must not depend on outcomes."""
+        if self._rows is None:
+            cells = self._cells
+            columns = cells.count, cells.weight, cells.rise, cells.squares
+            return Sample._from_cells(CellTable.pooled(cells.m, cells.slot & ~1, *columns))
+        weight = None if self._rates is not None else self._rows.weight
+        rows = replace(self._rows, label=np.zeros(len(self.y_true), np.uint8), weight=weight)
+        return Sample._of_known(rows, self.n, self.total_weight)
+
     def _ends(self) -> list[Sample]:
         """The sample at both ends of the range of base rates; alone if there is none."""
         rates = self._rates
@@ -539,6 +551,41 @@ class Sample:
         whole = np.add.reduceat(weights, np.flatnonzero(~self._second))
         return not np.allclose(whole, whole[0], rtol=1e-12)
 
+    @cached_property
+    def digest(self) -> int:
+        """One number for the rows, in whatever order they come, which decides how an integer seed deals them.
+
+        It is of predictions, outcomes and relative weights, each to 25 binary digits, and of which rows belong
+        together; not of names, segments, costs, a base rate, nor of how columns are stored. Of a compressed sample it
+        is of the sums.
+        """
+        weight, counts = self.sample_weight, self.counts
+        rows = digests.of_rows(self.event, self._all_predictions(), self._relative_weight())
+        some = slice(None) if weight is None else np.flatnonzero(weight)  # rows of weight zero are no draws
+        if self._group is None and self._second is None:
+            return digests.of_all(rows[some], 1 if counts is None else counts[some])
+        whole = np.arange(len(rows)) if self._second is None else np.cumsum(~self._second) - 1
+        units = digests.of_units(rows[some], whole[some])
+        if self._has_groups:
+            assert self._group is not None
+            units = digests.of_units(units, self._group[some][np.flatnonzero(np.diff(whole[some], prepend=-1))])
+        return digests.of_all(units)
+
+    def _relative_weight(self) -> Floats | None:
+        """The weight of a row of each entry over the mean weight of a row; None without weights but those of a rate."""
+        if self.sample_weight is None or self._rates is not None:
+            return None
+        each = self.mass if self.counts is None else self.mass / self.counts
+        return each * (self.n / self.total_weight)
+
+    def _all_predictions(self) -> list[Floats]:
+        """The predictions of each forecast; of compressed pairs, the lower edges of their cells."""
+        if self._several is not None:
+            return [self._predictions(name) for name in self.forecasts]
+        if self._rows is None and self.forecasts:
+            return [cell / self._cells.m for cell in self._pair_cells()]
+        return [self.prob]
+
     def __copy__(self) -> Self:
         found = object.__new__(type(self))
         vars(found).update(vars(self))
@@ -614,7 +661,8 @@ class Sample:
     def _pair(self, old: Floats, new: Floats) -> Self:
         """The same rows with two forecasts, "old" and "new"."""
         found = copy.copy(self)
-        vars(found).pop("y_prob", None)
+        for name in ("y_prob", "digest"):
+            vars(found).pop(name, None)
         found.grid, found.forecasts, found._several = None, ("old", "new"), {"old": old, "new": new}
         return found
 
@@ -658,7 +706,7 @@ class Sample:
     def _for_other_draws(self) -> Self:
         """A copy without what was counted over draws."""
         found = copy.copy(self)
-        for name in ("n_draws", "_draw_weight", "effective_n", "_ordered"):
+        for name in ("n_draws", "_draw_weight", "effective_n", "digest", "_ordered"):
             vars(found).pop(name, None)
         return found
 
@@ -742,16 +790,19 @@ class Sample:
         """Return the same rows in an order that does not depend on how they came, and so does nothing drawn from them.
 
         Rows are sorted by prediction, outcome, weight, segment and costs; rows that are alike in all of that can take
-        each other's place. Groups, which stay together, are sorted by their rows, not by their names, and numbered in
-        this order. A compressed sample is in order already. The rows are copied.
+        each other's place. Predictions and weights are first rounded to 25 binary digits, so that the last bit decides
+        only between rows that are alike in all else. Groups, which stay together, are sorted by their rows, not by
+        their names, and numbered in this order. A compressed sample is in order already. The rows are copied.
         """
         if self._rows is None or self._ordered:
             return self
-        weight = None if self._rates is not None else self.sample_weight  # alike for rows that are alike
+        weight = self._relative_weight()  # without those of a base rate: they are alike for rows that are alike
         special = (weight, self._group, self._segments, self._several, self._costs)
         if all(column is None for column in special):
-            key = np.sort((self.prob + 0.0).view(np.int64) << 1 | self.event)  # no prediction sets the highest bit
-            rows = door.Rows((key & 1).astype(np.uint8), (key >> 1).view(np.float64), None, self._rows.names)
+            key = digests.with_outcome(self.prob, self.event)
+            key.sort()
+            event, prob = digests.without_outcome(key)
+            rows = door.Rows(event, prob, None, self._rows.names)
             found = type(self)._of_known(rows, self.n, self.total_weight)
             found._ordered = True
             if self._rates is not None:
@@ -765,15 +816,22 @@ class Sample:
         labels, segment = sorted(places, key=door.label_order), np.zeros(n, np.int64)
         for number, label in enumerate(labels):
             segment[places[label]] = number
-        keys = [] if self._costs is None else [*self._costs[first].T]
-        keys += [segment[first], self.mass[first], self.event[first]]  # sorted by the last one first
-        keys += [np.bincount(whole, self.mass)] * (second is not None)
-        keys += [self._rows.prob[first]] if self._several is None else [p[first] for p in self._several.values()]
-        rank, at, group = np.empty(len(first), np.int64), np.lexsort(keys), self._group
+        several = [self._rows.prob] if self._several is None else list(self._several.values())
+        exact = [prob[first] for prob in several]  # keys are sorted by the last one first
+        alike = [] if self._costs is None else [*self._costs[first].T]
+        alike += [segment[first]] * bool(labels)
+        if weight is not None:
+            exact.append(self.mass[first])
+            alike.append(digests.rounded(weight[first]))
+        if second is not None:
+            exact.append(np.bincount(whole, self.mass))
+            alike.append(digests.rounded(np.bincount(whole, weight)))
+        alike += [self.event[first], *(digests.rounded(prob) for prob in exact[: len(several)])]
+        rank, at, group = np.empty(len(first), np.int64), np.lexsort([*exact, *alike]), self._group
         if group is not None and self._has_groups:
-            rank[at] = np.cumsum(np.append(False, np.any([key[at[1:]] != key[at[:-1]] for key in keys], axis=0)))
-            group = places_of_groups(group[first], rank)[group]  # rows that are alike have the same rank here
-            at = np.argsort(group[first] * len(first) + rank, kind="stable")
+            kinds = [_ranks(at, alike), _ranks(at, [*exact, *alike])]  # the same for rows that are alike
+            group = places_of_groups(group[first], *kinds)[group]
+            at = np.argsort(group[first] * len(first) + kinds[1], kind="stable")
         rank[at] = np.arange(len(first))
         order = np.argsort(rank[whole], kind="stable")
         found = self._at(order)
@@ -1027,6 +1085,13 @@ class Sample:
         groups = "" if self.groups is None else f", groups={self.groups}"
         forecasts = f", forecasts={self.forecasts}" if self.forecasts else ""
         return f"Sample(n={self.n}, {rate}{grid}{weighted}{groups}{forecasts})"
+
+
+def _ranks(order: Ints, keys: Sequence[NDArray[Any]]) -> Ints:
+    """The ranks of rows that these keys sort in this order, the same for rows with the same keys."""
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.cumsum(np.append(False, np.any([key[order[1:]] != key[order[:-1]] for key in keys], axis=0)))
+    return rank
 
 
 _OF_RATES = ("_rates", "_events", "event_rate", "effective_n")

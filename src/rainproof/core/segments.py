@@ -260,6 +260,11 @@ class Segments(Mapping[Any, Sample]):
             self._pooled = self._make_pooled()
         return self._pooled
 
+    @property
+    def digest(self) -> int:
+        """One number for all rows: that of `pooled`."""
+        return self.pooled.digest
+
     def small(self, min_rows: int = FEW_ROWS) -> list[Any]:
         """List the segments of fewer than `min_rows` rows: too few to judge them on their own."""
         return [key for key, n in self.counts.items() if n < min_rows]

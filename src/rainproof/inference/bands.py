@@ -269,7 +269,7 @@ def null_band(
     size, bins = check_resamples(n_resamples), check_grid(bins)
     check_swaps(swaps)
     grid = grid if grid is None else check_grid(grid)
-    generator, seed = as_seed(rng)
+    generator, seed = as_seed(rng, sample._before_outcomes())
     mu = np.unique(np.asarray(np.linspace(0, 1, 101) if thresholds is None else thresholds, np.float64))
     if mu.size == 0 or not ((mu >= 0) & (mu <= 1)).all():
         raise InputError("thresholds must be numbers in [0, 1], at least one")

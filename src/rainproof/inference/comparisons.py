@@ -163,7 +163,6 @@ def compare(
     ('b', 0.02)
     """
     statistic, confidence_level = as_statistic(measure), options.check_share(confidence_level, "confidence_level")
-    generator, seed = options.as_seed(rng)
     if isinstance(y_prob_a, Sample) or (isinstance(y_true, Sample) and not y_true.forecasts):
         if not isinstance(y_true, Sample) or not isinstance(y_prob_a, Sample) or y_prob_b is not None:
             raise InputError("pass either y_true and two arrays of predictions, or two Samples and nothing else")
@@ -175,12 +174,14 @@ def compare(
         if groups is not None or sample_weight is not None or pos_label is not None:
             raise InputError("groups, sample_weight and pos_label go with arrays: a Sample brings its own")
         a, b = (with_rate(sample, REFUSED) for sample in (y_true, y_prob_a))
+        generator, seed = options.as_seed(rng, a, b)
     else:
         if not paired:
             raise InputError("paired=False needs two Samples: compare(sample_a, sample_b, paired=False)")
         columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
         both = with_groups_in_order(as_paired(y_true, {"y_prob_a": y_prob_a, "y_prob_b": y_prob_b}, **columns))
         a, b = (both[name] for name in both.forecasts)
+        generator, seed = options.as_seed(rng, both)
     value_a, value_b = float(statistic.function(a)), float(statistic.function(b))
     if statistic.bounded:
         if statistic.pools and not all(intervals.repeats_often(sample, as_resampler(sample)) for sample in (a, b)):

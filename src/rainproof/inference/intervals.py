@@ -462,7 +462,7 @@ def confidence_interval(
     size = interval_resamples(n_resamples, (1 - confidence_level) / 2)
     if method not in ("auto", *METHODS):
         raise InputError(f"method must be one of auto, {', '.join(METHODS)}; it is {method!r}")
-    generator, seed = as_seed(rng)
+    generator, seed = as_seed(rng, sample)
     atoms = as_resampler(sample) if sample._rates is None else by_outcome(sample)
     notes = _doubts(sample, atoms, statistic)
     for note in notes:

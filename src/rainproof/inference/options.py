@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rainproof.core.digests import Digested, stream_for
 from rainproof.decisions.tasks import is_number
 from rainproof.errors import InputError
 
@@ -18,15 +19,18 @@ BLOCK = 32  # draws that share a stream of random numbers
 _INTERVAL_DRAWS = 199
 
 
-def as_seed(rng: Seed) -> tuple[Rng, int | None]:
-    """Return the generator, and the seed if `rng` is one."""
+def as_seed(rng: Seed, *rows: Digested) -> tuple[Rng, int | None]:
+    """Return the generator that deals or redraws these rows, and the seed if `rng` is one.
+
+    The random numbers of a seed are those of the seed and the rows (see `rainproof.core.digests`).
+    """
     if isinstance(rng, np.random.Generator):
         return rng, None
     if rng is None:
         return np.random.default_rng(), None
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
         raise InputError(f"rng must be None, a non-negative integer or a numpy.random.Generator; it is {rng!r}")
-    return np.random.default_rng(int(rng)), int(rng)
+    return stream_for(int(rng), *rows), int(rng)
 
 
 def check_resamples(n_resamples: int, minimum: int = 19) -> int:

@@ -167,7 +167,7 @@ def minimum_detectable(
     largest = math.floor(alpha * (size + 1) * (1 + 1e-12))
     if largest < 1:
         raise InputError(f"n_resamples must be at least {math.ceil(1 / alpha) - 1} for a test at alpha = {alpha:g}")
-    generator, seed = options.as_seed(rng)
+    generator, seed = options.as_seed(rng, sample._before_outcomes())
     atoms = as_resampler(sample)
     evaluate = tested.on(atoms)
     key, done = int(generator.integers(2**63)), 0

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
+from rainproof.core import digests
 from rainproof.core._switch import sum_cells
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.curve import Chord, SwitchCurve, isotonic
@@ -160,7 +161,7 @@ def loss_at_least(
         The probability, at least, that the bound holds for a sample drawn as stated.
     rng : numpy.random.Generator or int
         The source of randomness for the orders of the rows; the same rows and seed give the same answer, in whatever
-        order they come. Do not try several seeds and keep the best: the confidence is for one.
+        order they come. Do not try several seeds, or edited rows, and keep the best: the confidence is for one.
 
     Returns
     -------
@@ -198,15 +199,15 @@ def loss_at_least(
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
     sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate)
     confidence_level = check_share(confidence_level, "confidence_level")
-    generator, seed = as_seed(rng)
-    rows, delta = _Rows.read(sample, generator, check_range(threshold_range), max_weight), 1 - confidence_level
+    seed = as_seed(rng, sample)[1]
+    rows, delta = _Rows.read(sample, rng, check_range(threshold_range), max_weight), 1 - confidence_level
     bets, price = _costs(rows, delta)
 
     def choose(sums: Floats, total: float) -> Sequence[_Rule | None]:
         chosen = [_correction(rows, fit, sums, total, bets, price) for fit in _FITS]
         return [_switch_rule(rows, task, new[rows.cells[0]]) for task, new in chosen]
 
-    by_fit = _chains(rows, choose, delta, generator, rules=len(_FITS), orders=_ORDERS // 2)
+    by_fit = _chains(rows, choose, delta, rng, rules=len(_FITS), orders=_ORDERS // 2)
     bound = at_least([chain for chains in by_fit for chain in chains], delta, bets)
     task, changes = None, tuple[ActionChange, ...]()
     if bound > 0:
@@ -353,7 +354,7 @@ class _Rows:
     def read(
         cls,
         sample: Sample,
-        rng: np.random.Generator,
+        rng: Seed,
         threshold_range: ThresholdRange | None = None,
         max_weight: float | None = None,
     ) -> _Rows:
@@ -366,7 +367,7 @@ class _Rows:
         if max_weight is not None:
             largest_draws(sample, max_weight)  # which checks it
         if sample._rates is not None:
-            sample = sample._matched(rng.spawn(1)[0])
+            sample = sample._matched(as_seed(rng, sample)[0].spawn(1)[0])
         if not sample._divisible:
             raise InputError("unequal weights and groups need rows: a compressed sample cannot be split row by row")
         weight, counts = sample.sample_weight, sample.counts
@@ -396,6 +397,13 @@ class _Rows:
                 counts = np.bincount(which, counts).astype(np.int64)
             cells, event = tuple(part.astype(np.int32) for part in np.divmod(code >> 1, size)), code & 1 == 1
         return cls(sample, edges, cells, event, np.full(len(event), stake), counts, within, stated)
+
+    @property
+    def digest(self) -> int:
+        """One number for what is dealt (see `rainproof.core.digests`): the same for rows as for cells of them."""
+        if self.count is None:
+            return self.sample.digest
+        return digests.of_all(digests.of_rows(self.event, self.cells), self.count)
 
     @property
     def mass(self) -> Floats:
@@ -479,7 +487,7 @@ def _chains(
     rows: _Rows,
     choose: Callable[[Floats, float], Sequence[_Rule | None]],
     delta: float,
-    rng: np.random.Generator,
+    rng: Seed,
     known: _Sums | None = None,
     *,
     rules: int = 1,
@@ -494,7 +502,9 @@ def _chains(
     found: list[list[list[Wager]]] = [[[] for _ in range(orders)] for _ in range(rules)]
     if rows.sample.n_draws * math.log(1.5) <= -math.log(delta):
         return found  # no bet can win enough
-    (stream,) = rng.spawn(1)  # not `rng` itself: rows simulated with the same seed would decide their own order
+    (stream,) = as_seed(rng, rows)[0].spawn(
+        1
+    )  # not `rng` itself: rows simulated with the same seed would decide their own order
     parts, mass = _PARTS if known is None else _PARTS - _CHOOSING, rows.mass
     for order in range(orders):
         sums, total = (np.zeros(()), 0.0) if known is None else known
@@ -546,7 +556,7 @@ def _switch_rule(rows: _Rows, chord: Chord | None, new: Cells) -> _Rule | None:
 def gain_at_least(
     sample: Sample,
     delta: float,
-    rng: np.random.Generator,
+    rng: Seed,
     within: ThresholdRange | None = None,
     max_weight: float | None = None,
 ) -> float | None:
@@ -573,8 +583,7 @@ def gain_of_choice(
     """
     if not judge.n or not chooser.total_weight > 0:
         return 0.0, 0.0
-    generator = as_seed(rng)[0]
-    rows = _Rows.read(judge, generator, within, max_weight)
+    rows = _Rows.read(judge, rng, within, max_weight)
     old, new = _reached(chooser, rows.edges)
     known = sum_cells(old, new, chooser.event.view(np.uint8), chooser.mass, len(rows.edges) - 1), chooser.total_weight
     rule, estimate = _switch_rule(rows, _best_task(rows, *known, *_costs(rows, delta)), rows.cells[1]), 0.0
@@ -582,10 +591,10 @@ def gain_of_choice(
         kind, gain, *_ = rule(slice(None))
         estimate = float(np.average(gain[0, kind], weights=rows.mass))
     low, high = judge._rates or (0.0, 0.0)
-    return estimate, 0.0 if low < high else _switch_gain(rows, delta, generator, known)
+    return estimate, 0.0 if low < high else _switch_gain(rows, delta, rng, known)
 
 
-def _switch_gain(rows: _Rows, delta: float, rng: np.random.Generator, known: _Sums | None = None) -> float:
+def _switch_gain(rows: _Rows, delta: float, rng: Seed, known: _Sums | None = None) -> float:
     bets, price = _costs(rows, delta)
 
     def choose(sums: Floats, total: float) -> Sequence[_Rule | None]:
@@ -712,8 +721,7 @@ def worth(
     max_weight: float | None = None,
 ) -> ProvenGain:
     """Bound what acting on the forecast gains over no forecast, from all rows."""
-    generator = as_seed(rng)[0]
-    rows = _Rows.read(sample, generator, within, max_weight)
+    rows = _Rows.read(sample, rng, within, max_weight)
     delta = 1 - confidence_level
     bets, price = _costs(rows, delta)
 
@@ -724,7 +732,7 @@ def worth(
             for threshold, relative in zip(chosen, (True, False), strict=True)
         ]
 
-    bounds = [at_least(chains, delta, bets) for chains in _chains(rows, choose, delta, generator, rules=2)]
+    bounds = [at_least(chains, delta, bets) for chains in _chains(rows, choose, delta, rng, rules=2)]
     all_rows = rows.sums(slice(None), rows.mass)
     total = float(all_rows.sum())
     at = _best_thresholds(rows, all_rows / total, price) if total > 0 else (None, None)

@@ -245,13 +245,14 @@ def segment_tests(
     check_share(fdr, "fdr")
     if method not in _METHODS:
         raise InputError(f"method must be 'bh' or 'by'; it is {method!r}")
-    statistic, (generator, seed) = as_statistic(measure), as_seed(rng)
+    statistic = as_statistic(measure)
     keys, counts = tuple(segments), segments.counts if isinstance(segments, Segments) else None
     rows = np.array([segments[key].n if counts is None else counts[key] for key in keys], np.int64)
     tested = int((rows >= min_rows).sum())
     needed = tested * _price(tested, method) / fdr - 1  # draws to find one segment alone
     size = max(_FEWEST, min(_MOST, math.ceil(2 * needed))) if n_resamples is None else check_resamples(n_resamples)
     segments[keys[0]]._refuse_draws("segment_tests")
+    generator, seed = as_seed(rng, *([segments] if isinstance(segments, Segments) else segments.values()))
     shown = min(intervals, tested)
     level = 1 - fdr * shown / max(1, tested)
     with warnings.catch_warnings(action="ignore", category=RainproofWarning):  # about single segments

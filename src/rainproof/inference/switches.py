@@ -201,7 +201,8 @@ def switch_guarantee(
         itself.
     rng : numpy.random.Generator or int
         The source of randomness for the orders of the rows behind `gain_at_least`; the same rows and seed give the same
-        answer, in whatever order they come. Do not try several seeds and keep the best: the confidence is for one.
+        answer, in whatever order they come. Do not try several seeds, or edited rows, and keep the best: the confidence
+        is for one.
     anytime : bool
         Whether `harm_bound` must hold at every number of rows at once, as for `guarantee`: one may look as often as one
         likes. It needs rows (or groups) of equal weight, or `max_weight`. `gain_at_least` is then None: no such bound
@@ -243,9 +244,9 @@ def switch_guarantee(
     True
     """
     confidence_level = check_share(confidence_level, "confidence_level")
-    generator, seed = as_seed(rng)
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
     sample = as_paired(y_true, {"p_old": p_old, "p_new": p_new}, **columns, base_rate=base_rate, rates=True)
+    seed = as_seed(rng, sample)[1]
     curve = sample.curve(*sample.forecasts).restricted(within := check_range(threshold_range))
     ends = sample._ends()  # of a range of base rates
     curves = [curve] if len(ends) == 1 else [end.curve(*sample.forecasts).restricted(within) for end in ends]
@@ -257,7 +258,7 @@ def switch_guarantee(
         harm_bound=max(
             harm_bound(*pair, doubt, anytime=anytime, max_weight=max_weight) for pair in zip(curves, ends, strict=True)
         ),
-        gain_at_least=None if anytime or len(ends) > 1 else gain_at_least(sample, doubt, generator, within, max_weight),
+        gain_at_least=None if anytime or len(ends) > 1 else gain_at_least(sample, doubt, rng, within, max_weight),
         worst_task=worst_task(worst),
         best_task=worst_task(best),
         curve=curve,

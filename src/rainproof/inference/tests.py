@@ -285,7 +285,7 @@ def calibration_test(
     if len({one.name for one in tested}) < len({_identity(one) for one in tested}):
         raise InputError("statistic must have a different name for each; two functions share one: give them a __name__")
     size = check_resamples(n_resamples)
-    generator, seed = as_seed(rng)
+    generator, seed = as_seed(rng, sample)
     statistics = {_identity(one): one for one in (*tested, *shown)}
     observed, draws = redrawn(sample, list(statistics.values()), size, generator, progress)
     column = {identity: k for k, identity in enumerate(statistics)}

@@ -140,8 +140,8 @@ class Recalibrator(Saved):
         segment has a map of its own where such a decision gains. Default: every decision.
     rng : numpy.random.Generator, int or None
         The source of randomness for the parts that rows are divided into. The same rows, in any order, give the same
-        map with the same seed; None takes fresh entropy. Do not try several seeds and keep the best certificate: the
-        confidence is for one.
+        map with the same seed; None takes fresh entropy. Do not try several seeds, or edited rows, and keep
+        the best certificate: the confidence is for one.
 
     Attributes
     ----------
@@ -316,7 +316,7 @@ class Recalibrator(Saved):
         """
         methods = _check_methods(self.methods)
         level, within = check_share(self.confidence_level, "confidence_level"), door.check_range(self.threshold_range)
-        (rng,) = as_seed(self.rng)[0].spawn(1)  # not the generator itself: it may have drawn the rows
+        (rng,) = as_seed(self.rng, rows)[0].spawn(1)  # not the generator itself: it may have drawn the rows
         by = rows.by if isinstance(rows, Segments) else None
         sample = rows.pooled if isinstance(rows, Segments) else rows
         if max_weight is not None:
@@ -356,7 +356,7 @@ class Recalibrator(Saved):
         if door.check_range(self.threshold_range) is not None:
             raise InputError("threshold_range is for one event: not for several classes")
         level = check_share(self.confidence_level, "confidence_level")
-        (rng,) = as_seed(self.rng)[0].spawn(1)
+        (rng,) = as_seed(self.rng, sample)[0].spawn(1)
         if task is not None:
             task._check(sample)
         if (cannot := selection.cannot_fit(sample)) is not None:
