@@ -8,6 +8,7 @@ at random, and the same rows have the same deal.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -70,9 +71,15 @@ def mixed(numbers: Codes) -> Codes:
     return numbers
 
 
+@cache
+def _factors(columns: int) -> Codes:
+    """Return the factor of each column; the first columns have the same ones however many there are."""
+    return mixed(np.arange(1, columns + 1, dtype=np.uint64) * np.uint64(_STEP))
+
+
 def hashed(codes: Sequence[Codes]) -> Codes:
     """Return one number for each row of several columns of integers."""
-    factors = mixed(np.arange(1, len(codes) + 1, dtype=np.uint64) * np.uint64(_STEP))
+    factors = _factors(len(codes))
     total = codes[0] * factors[0]
     for column, factor in zip(codes[1:], factors[1:], strict=True):
         total += column * factor
@@ -86,13 +93,13 @@ def of_rows(
 
     Predictions and weights are rounded, unless `to_the_bit`. No weights are the same as weights of 1.
     """
-    read, one = (exact, exact(np.ones(1))) if to_the_bit else (rounded, rounded(np.ones(1)))
+    read = exact if to_the_bit else rounded
     found = np.empty(len(outcome), np.uint64)
     for start in range(0, len(outcome), _ROWS_AT_ONCE):
         at = slice(start, start + _ROWS_AT_ONCE)
         codes = [outcome[at].astype(np.uint64), *(read(column[at]) for column in columns)]
         if weight is not None:
-            codes.append(read(weight[at]) - one)
+            codes.append(read(weight[at]) - read(np.ones(1)))
         found[at] = hashed(codes)
     return found
 
