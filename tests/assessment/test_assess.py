@@ -95,7 +95,14 @@ def test_groups_are_one_draw_each():
         rainproof.assess(rainproof.Sample(y, p).compress(), groups=np.arange(2000) // 4, **FAST)
 
 
-def test_a_group_for_each_row_is_no_group():
+def of_rows(told):
+    """What an assessment told, without its words and without the number of groups."""
+    if isinstance(told, dict):
+        return {key: of_rows(value) for key, value in told.items() if key not in ("groups", "verdict", "text")}
+    return [of_rows(value) for value in told] if isinstance(told, list) else told
+
+
+def test_a_group_for_each_row_changes_no_number():
     rng = np.random.default_rng(5)
     p = rng.random(600)
     y, w, by = rng.random(600) < p**1.3, rng.choice([1.0, 3.0], 600), rng.integers(0, 2, 600)
@@ -104,10 +111,24 @@ def test_a_group_for_each_row_is_no_group():
     for columns in ({}, {"sample_weight": w}, {"by": by}):
         alone = rainproof.assess(y, p, task=task, **few, **columns)
         grouped = rainproof.assess(y, p, task=task, groups=rng.permutation(600), **few, **columns)
-        assert grouped.to_dict() == alone.to_dict()
+        assert of_rows(grouped.to_dict()) == of_rows(alone.to_dict())
+        assert "approximately, over" not in str(grouped.verdict.details)
     both = {"a": (y, p), "b": (y, p**2)}
     several = [rainproof.assess_many(both, task=task, groups=g, **few) for g in (None, np.arange(600))]
-    assert several[0].to_dict() == several[1].to_dict()
+    assert of_rows(several[0].to_dict()) == of_rows(several[1].to_dict())
+
+
+def test_a_group_for_each_row_is_said_to_assume_what_groups_do():
+    """Other samples may have larger groups: that none is in these rows does not prove that there are none."""
+    y, p = forecasts(600, overconfident)
+    needs = "must not depend on predictions or outcomes"
+    found = rainproof.assess(y, p, groups=np.arange(600), **FAST)
+    assert (
+        f"600 rows in 600 groups, taken as independent; sizes {needs}, else state max_weight=." in found.verdict.basis
+    )
+    assert "It does not hold for groups whose size or weight depends on predictions or" in str(found.guarantee)
+    weighted = rainproof.assess(y, p, groups=np.arange(600), sample_weight=1 + p, **FAST)
+    assert f"; sizes and weights {needs}, else state max_weight=." in weighted.verdict.basis
 
 
 def test_a_compressed_sample_says_the_same():

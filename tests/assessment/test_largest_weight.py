@@ -10,7 +10,7 @@ import rainproof
 from rainproof import Sample, guarantee, switch_guarantee
 from rainproof.assessment import words
 from rainproof.assessment.advice import rate_intervals
-from rainproof.inference.bounds import rate_slack
+from rainproof.inference.bounds import rate_slack, slack_of_groups
 from rainproof.inference.proofs import worth
 
 pytestmark = pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
@@ -65,6 +65,46 @@ def test_the_slack_of_rates_by_enumeration():
         below += seen * (rate - mean > slack)
     assert above + below <= doubt
     assert rate_slack(np.array([1e4]), 0.05)[0] < 1.5 * math.sqrt(math.log(2 / 0.05) / 2e4)  # as Hoeffding's, about
+
+
+def test_the_slack_of_groups_of_fixed_sizes_by_enumeration():
+    """Groups of 1 and of 4 rows; of each size some are all in the range, some a quarter, with rates of their own."""
+    share, outcome, doubt = np.array([0.0, 0.25, 1.0]), np.array([0.0, 0.9, 0.1]), 0.4
+    chances, sizes = np.array([0.4, 0.4, 0.2]), np.repeat([1.0, 4.0], [4, 5])
+    rate = float(chances * share @ outcome / (chances @ share))  # for both sizes, which tell nothing of the rows
+    missed = 0.0
+    for kinds in itertools.product(range(15), range(21)):
+        seen, inside, events = 1.0, 0.0, 0.0
+        products = 0.0
+        for kind, (size, n) in zip(kinds, ((1.0, 4), (4.0, 5)), strict=True):
+            every = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
+            count = np.array(every[kind])
+            ways = math.factorial(n) / math.prod(map(math.factorial, every[kind]))
+            seen *= ways * math.prod(chances**count)
+            inside += size * count @ share
+            events += size * count @ (share * outcome)
+            products += size * size * count @ share
+        if inside > 0:
+            (slack,) = slack_of_groups(np.array([inside]), np.array([products]), sizes, doubt)
+            missed += seen * (abs(events / inside - rate) > slack)
+    assert missed <= doubt
+    many = np.full(4000, 3.0)
+    (slack,) = slack_of_groups(np.array([12000.0]), np.array([36000.0]), many, 0.05)
+    assert slack < 1.3 * math.sqrt(math.log(2 / 0.05) / 8000)  # as Hoeffding's, about
+
+
+def test_rates_of_groups_hold_for_sizes_that_tell_nothing_of_their_rows():
+    """In one group in 20, of 1 or 12 rows, all rows are in one range, without the event; else 30% are, with it."""
+    truth, false = 0.95 * 0.3 / (0.95 * 0.3 + 0.05), 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        group = np.repeat(np.arange(300), rng.choice([1, 12], 300))
+        dense, some = (rng.random(300) < 0.05)[group], rng.random(len(group)) < 0.3
+        p = np.where(dense, 0.548, np.where(some, 0.552, 0.01))
+        low, *_, at_least, at_most = rate_intervals(Sample(some & ~dense, p, groups=group), confidence_level=0.9)
+        cell = int(np.searchsorted(low, 0.55)) - 1
+        false += not at_least[cell, cell] <= truth <= at_most[cell, cell]
+    assert false <= 6
 
 
 def test_groups_of_the_largest_weight_lose_little():
@@ -137,12 +177,12 @@ def test_what_is_assumed_of_sizes_is_said(overconfident):
 def test_what_advice_assumes_is_said(overconfident):
     """In the report, beside the table."""
     rows = {name: overconfident[name] for name in ("y_true", "y_prob")}
-    alone, few = "through its own prediction alone.", {"measures": [], "n_resamples": 19}
+    fixed, few = "do not depend on predictions or outcomes.", {"measures": [], "n_resamples": 19}
     weight = 1 + rows["y_prob"]
     for given, said in (
         ({}, "if the rows were drawn independently from the population in which the forecast will be used."),
-        ({"groups": overconfident["groups"]}, f"depends on the size of its group, and on the other rows, {alone}"),
-        ({"sample_weight": weight}, f"will be used, and an outcome depends on its weight {alone}"),
+        ({"groups": overconfident["groups"]}, f"will be used, and their sizes {fixed}"),
+        ({"sample_weight": weight}, f"will be used, and their weights {fixed}"),
         ({"sample_weight": weight, "max_weight": 3}, "and no row can weigh more than 3. All of this is about the"),
         ({"base_rate": 0.1}, "given their outcomes. All of this is about a population with a base rate of 10%, and"),
     ):
@@ -150,7 +190,7 @@ def test_what_advice_assumes_is_said(overconfident):
         text = words.advice_limits(found.evidence)
         assert text.startswith("The better action is proven for all thresholds at once with 95% confidence, on average")
         assert said in text
-        assert ("alone" in said) == ("alone" in text)
+        assert (fixed in said) == (fixed in text)
     assert f"<p>{text}</p>" in found.to_html()
 
 
@@ -160,8 +200,7 @@ def test_what_proofs_assume_is_printed(overconfident):
     def proofs(**given):
         yield switch_guarantee(y, p, 0.25 + p / 2, **given)
         yield rainproof.inference.loss_at_least(y, p, **given)
-        if "max_weight" not in given:
-            yield rainproof.find_threshold(y, p, recall=0.5, **given)
+        yield rainproof.find_threshold(y, p, recall=0.5, **given)
 
     grouped = {"groups": overconfident["groups"]}
     for given, said in (
@@ -174,7 +213,29 @@ def test_what_proofs_assume_is_printed(overconfident):
         for found in proofs(**given):
             assert said in str(found)
             assert ("sizes" in str(found)) == (given == grouped)
-    assert "Bounds hold if given fixed weights, the rows" in str(switch_guarantee(y, p, p, sample_weight=1 + p))
+
+
+def test_every_proof_from_unequal_weights_says_that_they_must_not_depend_on_predictions():
+    rng = np.random.default_rng(4)
+    y, p, weight = rng.random(4000) < 0.5, np.repeat([0.1, 0.9], 2000), np.tile([1.0, 3.0], 2000)
+    needs = "and their weights do not depend on predictions or outcomes."
+    classes = {"y_true": rng.integers(0, 3, 4000), "y_prob": np.tile([0.8, 0.1, 0.1], (4000, 1))}
+
+    def proofs(weight):
+        yield switch_guarantee(y, p, 1 - p, sample_weight=weight)
+        yield rainproof.inference.loss_at_least(y, p, sample_weight=weight)
+        yield rainproof.Recalibrator().fit(p, y, sample_weight=weight).certificate_
+        yield rainproof.inference.class_guarantee(**classes, sample_weight=weight)
+        yield rainproof.Recalibrator().fit(classes["y_prob"], classes["y_true"], sample_weight=weight).certificate_
+
+    for found in proofs(weight):
+        assert needs in str(found), found
+    for found in proofs(np.full(4000, 3.0)):
+        assert "weights" not in str(found)
+    needs = "does not hold for weights that depend on predictions (as importance weights do) or outcomes, unless"
+    assert needs in str(guarantee(y, p, sample_weight=weight))
+    basis = rainproof.assess(**classes, sample_weight=weight).verdict.basis
+    assert "; weights must not depend on predictions or outcomes. " in basis
 
 
 def test_a_guarantee_of_nothing_names_the_stated_weight():

@@ -67,7 +67,7 @@ def evidence(**changed):
             "auroc": 0.7,
             "gain": gain(0.005, 0.017),
             "guarantee": SimpleNamespace(
-                bound=bound, plug_in=bound / 2, threshold_range=None, max_weight=None, _weighted=False
+                bound=bound, plug_in=bound / 2, threshold_range=None, max_weight=None, weighted=False
             ),
             "rounded_guarantee": SimpleNamespace(bound=0.03, grid=32),
             "certificate": None,
@@ -557,7 +557,7 @@ def test_the_screen_says_which_decision_the_skill_is_about():
     ):
         assert f"kill ({where}) " in judge(evidence(**changed), task).basis
     within = SimpleNamespace(
-        bound=0.02, plug_in=0.01, threshold_range=ThresholdRange(0.1, 0.3), max_weight=None, _weighted=False
+        bound=0.02, plug_in=0.01, threshold_range=ThresholdRange(0.1, 0.3), max_weight=None, weighted=False
     )
     assert judge(evidence(guarantee=within, constant=True)).next_step.endswith("Until then always act.")
     assert (

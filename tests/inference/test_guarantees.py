@@ -211,7 +211,8 @@ def test_what_it_says():
     assert str(weighted).splitlines()[-1] == (
         "It assumes that, given fixed weights, such as survey or cost weights, the rows were drawn independently from "
         "the population in which the predictions will be used, and that the grid (1/4) did not depend on them. It does "
-        "not hold for weights that depend on the predictions (importance weights), unless max_weight is stated. "
+        "not hold for weights that depend on predictions (as importance weights do) or outcomes, unless max_weight is "
+        "stated. "
         "It fails for at most 5% of such samples."
     )
     html = g._repr_html_()

@@ -16,7 +16,7 @@ from rainproof.core.door import ThresholdRange
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.inference.bands import clopper_pearson
-from rainproof.inference.bounds import draw_table, rate_slack
+from rainproof.inference.bounds import draw_table, rate_slack, slack_of_groups
 
 _FINEST = 1 << 16
 
@@ -46,13 +46,16 @@ def rate_intervals(sample: Sample, *, confidence_level: float, max_weight: float
     occupied cells there are :math:`J = k (k + 1) / 2` runs; Clopper and Pearson's interval at error
     :math:`\delta / J` for each covers all of them at once with probability :math:`1 - \delta` (Bonferroni).
 
-    Where weights are unequal, Hoeffding's inequality takes the place of Clopper and Pearson's, given predictions and
-    weights: it bounds the weighted mean of the rates at the rows' own predictions, also for weights that depend on the
-    predictions. With a base rate, the interval is that of two binomial numbers, of events and of other rows, given
-    how many there are of each. Hoeffding's also for groups of rows, each of which is one draw, on the condition
-    that a row's outcome depends on the size of its group, and on the predictions of the other rows, through its own
-    prediction alone. That condition is not needed where the largest weight of a draw is stated: the interval is then
-    for the rate in the population in which rows count with their weight, and all runs of all cells share the error.
+    Where weights are unequal, Hoeffding's inequality takes the place of Clopper and Pearson's, given the weights and
+    how many rows of each weight fall into each cell. The weights must not depend on predictions or outcomes: else a
+    part of the run where few rows weigh much can be missing from the sample, and with it a part of its rate.
+
+    With a base rate, the interval is that of two binomial numbers, of events and of other rows, given how many there
+    are of each. For groups of rows, each of which is one draw, Hoeffding's inequality is applied to the sums of
+    :math:`w (y - q_I)` over the rows of a group that fall into the run (`slack_of_groups`): rows of a group may depend
+    on each other in any way, and sizes must not depend on predictions or outcomes. Nor is that needed where the
+    largest weight of a draw is stated: the interval is then for the rate in the population in which rows count with
+    their weight. In both cases all runs of all cells, occupied or not, share the error.
     """
     cuts = _edges(sample.grid)
     cells, table = len(cuts) - 1, draw_table(sample, _FINEST)
@@ -70,7 +73,10 @@ def rate_intervals(sample: Sample, *, confidence_level: float, max_weight: float
         """The sums over the cells from i to j, for all pairs; no differences, in which small weights would vanish."""
         return np.asarray(np.cumsum(np.triu(np.broadcast_to(values[some], (len(some),) * 2)), axis=1)[pairs])
 
-    doubt = (1 - confidence_level) / (len(pairs[0]) if max_weight is None else cells * (cells + 1) / 2)
+    grouped = sample._group is not None and sample._has_groups
+    # Which cells are occupied is not given where the weight in a run is random.
+    runs_tried = cells * (cells + 1) / 2 if grouped or max_weight is not None else len(pairs[0])
+    doubt = (1 - confidence_level) / runs_tried
     rate = np.clip(runs(events) / runs(weight), 0.0, 1.0)
     if sample._rates is not None:
         ends = _given_outcomes(sample, runs(by_cell(table.count * event)), runs(by_cell(table.count * ~event)), doubt)
@@ -79,9 +85,13 @@ def rate_intervals(sample: Sample, *, confidence_level: float, max_weight: float
         off = (rate < cuts[some][pairs[0]]) | (rate > cuts[some + 1][pairs[1]])
         ends[0][off], ends[1][off] = clopper_pearson(rate[off], runs(count)[off], doubt)
     else:
-        slack = np.sqrt(math.log(2 / doubt) * runs(by_cell(table.squares)) / 2) / runs(weight)
+        squares = by_cell(table.squares)
         if max_weight is not None:
             slack = rate_slack(runs(weight) / max_weight, doubt)
+        elif grouped:
+            slack = slack_of_groups(runs(weight), runs(squares), sample._draw_weight, doubt)
+        else:
+            slack = np.sqrt(math.log(2 / doubt) * runs(squares) / 2) / runs(weight)
         ends = np.maximum(rate - slack, 0.0), np.minimum(rate + slack, 1.0)
     at_least, at_most = np.zeros((len(some),) * 2), np.ones((len(some),) * 2)
     at_least[pairs], at_most[pairs] = ends
@@ -156,9 +166,8 @@ class ThresholdAdvice(Result):
         What the regret of a perfectly calibrated forecast stays below at this threshold.
     swaps : tuple of PredictionSwap
         The ranges where the other action is better on average, by increasing prediction. With the assessment's
-        confidence they are right at all thresholds at once. With groups, or weights, this needs that an outcome depends
-        on the size of its group and on the other rows, or on its weight, through its own prediction alone; unless
-        `max_weight` is stated.
+        confidence they are right at all thresholds at once. Weights, and sizes of groups, must not depend on
+        predictions or outcomes, unless `max_weight` is stated.
     """
 
     _also: ClassVar = ("cost_ratio", "share_of_stakes", "text")

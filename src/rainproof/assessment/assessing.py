@@ -465,11 +465,9 @@ def read(
 def ordered(sample: Sample) -> Sample:
     """The rows in an order that does not depend on how they came; those that will be compressed stay as they are.
 
-    Groups of one row each are no groups.
+    Groups of one row each are independent rows.
     """
-    group = sample._group
-    if group is not None and sample._second is None and len(np.unique(group)) == len(group):
-        sample = sample.ungrouped()
+    sample = sample._of_single_rows()
     return sample if _too_many(sample) else sample.in_order()
 
 

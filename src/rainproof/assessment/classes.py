@@ -21,7 +21,18 @@ from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import ClassSample
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
-from rainproof.core.text import KEEPS_RANKING, aligned, at_most, html_rows, percent, rows, short, these_rows
+from rainproof.core.text import (
+    INDEPENDENT,
+    KEEPS_RANKING,
+    aligned,
+    at_most,
+    html_rows,
+    percent,
+    rows,
+    short,
+    these_rows,
+    what_varies,
+)
 from rainproof.decisions.classes import ClassTask
 from rainproof.decisions.swaps import SwapRegret, swap_regret
 from rainproof.errors import RainproofWarning
@@ -207,7 +218,10 @@ class ClassAssessment(Reported):
         drawn = f" draws from the cases you will act on (rows that belong together: {self._voice.groups})"
         some = ""
         if self.groups is not None:
-            some, drawn = f" in {self.groups:,} groups", "; sizes must not depend on predictions or outcomes"
+            some = f" in {self.groups:,} groups"
+            drawn = ""
+        if fixed := what_varies(self.groups, weighted=self.guarantee.weighted):
+            drawn += f"; {fixed} must {INDEPENDENT}"
         kept = "" if self._certificate is None else f" (*: from {rows(self._certificate.n)} the map was not fitted to)"
         shown = "Log loss and skill" if self.task is None else "Costs, log loss and skill"
         return Verdict(

@@ -12,6 +12,7 @@ from rainproof.assessment.costs import Rule
 from rainproof.assessment.evidence import MANY_ROWS
 from rainproof.core.result import Interval, Result
 from rainproof.core.text import (
+    INDEPENDENT,
     KEEPS_RANKING,
     SAME_GIVEN_OUTCOME,
     at_least,
@@ -24,6 +25,7 @@ from rainproof.core.text import (
     rows,
     short,
     these_rows,
+    what_varies,
 )
 from rainproof.decisions.tasks import CaseTask
 
@@ -60,7 +62,6 @@ _CALIBRATED = (
 )
 _INDIVISIBLE = "compressed rows of unequal weight cannot be divided."
 _NOT_OF_CASES = " Guarantees are about decisions whose costs are the same in every case."
-_ALONE = "an outcome depends on {} through its own prediction alone"
 _LIKELY = 0.2  # p-values above this say nothing worth a look
 _TIMES = (1, 4, 9)  # as much as the other error an error may cost in an example; then ten times as much, and so on
 
@@ -673,10 +674,11 @@ def _sizes(e: Evidence, voice: Voice) -> str:
     """What is assumed of the sizes of groups, or of weights; nothing if there are none."""
     if e.max_weight is not None:
         return f"{no_heavier(e.groups, e.max_weight)}, as stated"
-    if e.base_rate is not None or (e.groups is None and not e.guarantee._weighted):
+    if e.base_rate is not None:
         return ""
-    what = "weights, such as survey or cost weights," if e.groups is None else "sizes"
-    return f"{what} must not depend on predictions or outcomes, else state {voice.max_weight}"
+    fixed = what_varies(e.groups, weighted=e.guarantee.weighted)
+    such = ", such as survey or cost weights," * (fixed == "weights")
+    return f"{fixed}{such} must {INDEPENDENT}, else state {voice.max_weight}" if fixed else ""
 
 
 def _where(e: Evidence, task: TaskResult | None) -> str:
@@ -737,7 +739,7 @@ def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator
 
 def _tested(e: Evidence) -> str:
     c = e.calibration
-    p, groups = p_value(c.p_value), "" if e.groups is None else ", over groups, approximately"
+    p, groups = p_value(c.p_value), "" if e.groups in (None, e.n) else ", over groups, approximately"
     if c.rejected:
         return (
             f"The test rejects perfect calibration ({p}{groups}): they are {how_off(c)}. If the probabilities were "
@@ -851,6 +853,7 @@ def limits(e: Evidence, voice: Voice) -> str:
         drawn = f"{rows(e.n)} were drawn independently"
     if e.groups is not None:
         drawn = f"{e.groups:,} groups of rows were drawn independently"
+    if e.groups not in (None, e.n):
         intervals += "; those, and the bands, of the charts treat rows as independent"
     if sizes := _sizes(e, voice):
         drawn += f" ({sizes})"
@@ -869,7 +872,7 @@ def details(
     yield Statement("loss", _as_is(e))
     yield Statement("rounded", _rounded(e))
     if found is not None:
-        yield Statement("segments", segments(found, voice, groups=e.groups is not None))
+        yield Statement("segments", segments(found, voice, groups=e.groups not in (None, e.n)))
     yield Statement("limits", limits(e, voice))
     for warning in notes:
         yield Statement("note", note(warning))
@@ -946,12 +949,7 @@ def segment_order(found: SegmentTable) -> str:
 
 def advice_limits(e: Evidence) -> str:
     """What is proven of the advice for all thresholds, and what that rests on."""
-    drawn = if_drawn(e.groups, "the forecast", e.base_rate, e.max_weight)
-    if e.max_weight is None and e.groups is not None:
-        others = "the size of its group, and on the other rows,"
-        drawn = f"the {e.groups:,} groups of rows were drawn independently, and {_ALONE.format(others)}"
-    elif e.max_weight is None and e.base_rate is None and e.guarantee._weighted:
-        drawn += f", and {_ALONE.format('its weight')}"
+    drawn = if_drawn(e.groups, "the forecast", e.base_rate, e.max_weight, weighted=e.guarantee.weighted)
     return (
         f"The better action is proven for all thresholds at once with {percent(e.confidence_level)} confidence, on "
         f"average over each outlined range, if {drawn}."

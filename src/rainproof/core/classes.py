@@ -69,6 +69,7 @@ class ClassSample(Mapping[Any, Sample]):
     effective_n: float
     sample_weight: NDArray[Any] | None
     mass: Floats
+    _weights_vary: bool
 
     def __init__(
         self,
@@ -172,7 +173,7 @@ class ClassSample(Mapping[Any, Sample]):
         return f"ClassSample(n={self.n}, classes={some}{more})"
 
 
-_OF_TOP_LABEL = ("n", "n_draws", "groups", "total_weight", "effective_n", "sample_weight", "mass")
+_OF_TOP_LABEL = ("n", "n_draws", "groups", "total_weight", "effective_n", "sample_weight", "mass", "_weights_vary")
 _SHOWN = 10
 
 

@@ -44,6 +44,7 @@ _QUICK_GRID = 1 << 16  # a table of 32 bytes a cell; up to here a finer grid cos
 _QUICK_WEIGHTED_GRID = 1 << 12  # of 96 bytes a cell
 _KEPT_POINTS = 1 << 14  # grid points of the losses that are kept, of some hundred bytes each
 _MATCHED = 1 << 17  # rows of an outcome in cells that are matched with those of the other
+_EQUAL = 1e-12  # relative difference of weights that only rounding made
 _FULL = 1 << 35  # unweighted rows in a table of an accumulator, half of what its counters hold
 _MANY_ROWS = 1 << 18  # from here on another pass, at a finer grid, is cheaper than sorting
 
@@ -161,7 +162,7 @@ class Sample:
     _losses: dict[tuple[int, bool], tuple[float, int]]
     _group: Ints | None = None  # the number of each row's draw, if a draw can have several rows
     _ordered = False  # whether the rows are in the order of `in_order`
-    _has_groups = False  # whether draws are groups that the caller named, and not rows in two parts
+    _has_groups = False  # whether the caller named groups; there is no `_group` if each is one row (`_of_single_rows`)
     _second: NDArray[np.bool_] | None = None  # which rows are the second part of the row before
     _several: Mapping[str, NDArray[Any]] | None = None  # the predictions of each forecast
     _segments: tuple[tuple[str, ...], dict[Any, Ints]] | None = None  # the names of `by`, and the rows of each segment
@@ -586,6 +587,30 @@ class Sample:
             return [cell / self._cells.m for cell in self._pair_cells()]
         return [self.prob]
 
+    @property
+    def _weights_vary(self) -> bool:
+        """Whether rows have different weights, apart from weights of zero and from those that a base rate sets."""
+        weights = self.sample_weight
+        if weights is None or self._rates is not None:
+            return False
+        if self.grid is not None:
+            return not self._cells.has_equal_weights
+        if self.counts is not None:
+            return False
+        if self._second is not None:
+            weights = np.add.reduceat(weights, np.flatnonzero(~self._second))
+        weights = weights[weights > 0]
+        return bool(len(weights)) and bool(np.ptp(weights) > _EQUAL * weights.max())
+
+    def _unweighted(self) -> Sample:
+        """The same rows without their weights, if those are all equal: then no last bit depends on their size."""
+        rows = self._rows
+        if rows is None or rows.weight is None or self._rates is not None or self._second is not None:
+            return self
+        found = copy.copy(self)
+        found._rows = replace(rows, weight=None)
+        return found._at(np.flatnonzero(rows.weight > 0))
+
     def __copy__(self) -> Self:
         found = object.__new__(type(self))
         vars(found).update(vars(self))
@@ -674,7 +699,7 @@ class Sample:
 
     def _refuse_draws(self, what: str) -> None:
         """Refuse rows that depend on each other, for what redraws the outcome of each row by itself."""
-        if self._has_groups:
+        if self._has_groups and self._group is not None:
             raise InputError(f"{what} takes no groups: it needs independent rows")
         if self._second is not None:
             raise InputError(f"{what} cannot take outcomes that are shares of the event: it redraws each as 0 or 1")
@@ -697,10 +722,22 @@ class Sample:
 
     def ungrouped(self) -> Sample:
         """The same rows, each taken as a draw of its own."""
-        if self._group is None:
+        if self._group is None and not self._has_groups:
             return self
         found = self._for_other_draws()
         found._group, found._has_groups, found._second = None, False, None
+        return found
+
+    def _of_single_rows(self) -> Sample:
+        """The same rows as independent draws, if each group is one row; else the sample as it is.
+
+        Their groups are still counted: other samples of the population may have larger ones, so what is assumed of
+        sizes is assumed here too.
+        """
+        if self._group is None or self._second is not None or len(np.unique(self._group)) < len(self._group):
+            return self
+        found = self.ungrouped()
+        found._has_groups = True
         return found
 
     def _for_other_draws(self) -> Self:
@@ -744,6 +781,7 @@ class Sample:
         """The sums of the same rows, with other predictions or on another grid."""
         found = Sample._from_cells(cells)
         found._keep_rates(self)
+        found._has_groups = self._has_groups
         return found
 
     def _keep_rates(self, other: Sample) -> None:
@@ -804,7 +842,7 @@ class Sample:
             event, prob = digests.without_outcome(key)
             rows = door.Rows(event, prob, None, self._rows.names)
             found = type(self)._of_known(rows, self.n, self.total_weight)
-            found._ordered = True
+            found._ordered, found._has_groups = True, self._has_groups
             if self._rates is not None:
                 return found._at_rates(self._rates)
             found._passes = dict(self._passes)  # sums without weights are the same in any order
@@ -877,6 +915,7 @@ class Sample:
             found._begin(cells.m, {cells.m: table}, None)
             return found
         found = Sample._from_cells(table)
+        found._has_groups = self._has_groups
         return found if self._rates is None else found._at_rates(self._rates)
 
     def split(
@@ -1019,7 +1058,7 @@ class Sample:
         grid : int
             A power of two, up to 2**20.
         """
-        if self._has_groups:
+        if self._has_groups and self._group is not None:
             raise InputError("groups need rows: compress ungrouped(), if rows may be taken as independent")
         if self._second is not None:
             raise InputError("outcomes that are shares of the event need rows: cells would count a row twice")

@@ -24,8 +24,14 @@ def population(base_rate: float | tuple[float, float]) -> str:
     return f"a population with a base rate of {percent(base_rate)}"
 
 
-SIZES = ", and their sizes do not depend on predictions or outcomes"
-"""What is assumed of groups whose largest weight is not stated."""
+INDEPENDENT = "not depend on predictions or outcomes"
+"""What is assumed of weights and of sizes of groups, where the largest weight is not stated."""
+
+
+def what_varies(groups: int | None, *, weighted: bool) -> str:
+    """Name what must be fixed where the largest weight is not stated; nothing if all rows count alike."""
+    names = ["sizes"] * (groups is not None) + ["weights"] * weighted
+    return " and ".join(names)
 
 
 def no_heavier(groups: int | None, max_weight: float) -> str:
@@ -41,7 +47,12 @@ def if_drawn(
     *,
     weighted: bool = False,
 ) -> str:
-    """What a proof rests on, after "if", and which population it is about."""
+    """What a proof rests on, after "if", and which population it is about.
+
+    `weighted` says whether rows have different weights. Without a stated largest weight, such weights (and the sizes
+    of groups) must be fixed: if they go with the predictions, a few heavy rows that the sample happens to lack can
+    make up most of the population.
+    """
     one, many = ("row", "rows") if groups is None else ("group", f"{groups:,} groups of rows")
     drawn = f"the {many} were drawn independently"
     if base_rate is not None:
@@ -50,8 +61,9 @@ def if_drawn(
     if max_weight is not None:
         about = f"the population in which each {one} counts with its weight"
         return f"{drawn}, and {no_heavier(groups, max_weight)}. All of this is about {about}"
-    given = "given fixed weights, " * (weighted and groups is None)
-    return f"{given}{drawn} from the population in which {used} will be used{SIZES * (groups is not None)}"
+    found = f"{drawn} from the population in which {used} will be used"
+    fixed = what_varies(groups, weighted=weighted)
+    return f"{found}, and their {fixed} do {INDEPENDENT}" if fixed else found
 
 
 def at_most(share: float) -> str:

@@ -48,6 +48,7 @@ PRIORS = np.array([4, 1, 1, 1, 1]) / 8
 # The same if the number of draws is not fixed: tilts per draw that do not depend on it. At all times at once.
 _EACH = 2.0 ** -np.arange(22)
 _EACH_PRIORS = 1 / ((np.arange(22) + 1.0) * (np.arange(22) + 2.0))
+_MOST_TILTS = 22  # of ranges of groups; more are of ranges that hold less than 4^-21 of the squared sizes
 _CUBIC = 0.265  # not below the largest value of (x - tanh x) / x^2
 _FINE, _HALVINGS = 1e-12, 40
 _STEPS, _MUCH = 100, 30.0  # of the search for the mean gain on events; evidence that is counted as so much
@@ -349,6 +350,33 @@ def rate_slack(draws: Floats, doubt: float) -> Floats:
     """
     chance = np.log(2 / (doubt * _EACH_PRIORS))[:, None]
     return np.asarray((_EACH[:, None] / 8 + chance / (_EACH[:, None] * draws)).min(axis=0))
+
+
+def slack_of_groups(weight: Floats, products: Floats, sizes: Floats, doubt: float) -> Floats:
+    r"""How far weighted event rates in ranges of predictions may be off, for groups of fixed sizes.
+
+    `weight` has the weight W of all rows in each range, `products` the sum over its rows of their weight times the size
+    (the weight) of their group. Each rate is off by more, in either direction, with a probability of at most `doubt`.
+
+    Notes
+    -----
+    Let q be the rate of the range in the population, T in [0, 1] the share of a group of size s that lies in the range,
+    and r the rate there. If sizes do not depend on predictions or outcomes, ``T (r - q)`` has mean 0 given s, and
+
+    .. math:: \exp(x T (r - q) - x^2 T / 8) \le 1 - T + T \exp(x (r - q) - x^2 / 8)
+
+    has mean at most 1 (Hoeffding's lemma). So for each fixed tilt x the rate is off by more than
+    ``x products / 8 W + log(2 / doubt) / (x W)`` with a probability of at most `doubt`. The best tilt depends on
+    `products`, which depend on the rows. So several are tried, at equal shares of the error probability: the best one
+    for a range that holds all rows, and its multiples by powers of 2, up to the best one for a range of the smallest
+    group alone.
+    """
+    relative = sizes[sizes > 0] / sizes.max()
+    squares = float((relative * relative).sum())
+    tilts_tried = min(_MOST_TILTS, math.ceil(math.log(squares / relative.min() ** 2, 4)) + 1)
+    chance = math.log(2 * tilts_tried / doubt)
+    tilt = 2.0 ** np.arange(tilts_tried)[:, None] * math.sqrt(8 * chance / squares) / sizes.max()
+    return np.asarray((tilt * products / 8 + chance / tilt).min(axis=0) / weight)
 
 
 def check_equal(n: float, effective_n: float) -> None:

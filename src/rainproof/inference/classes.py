@@ -39,6 +39,8 @@ class ClassGuarantee(Result):
         The number of rows.
     groups : int or None
         The number of groups, if rows of a group depend on each other.
+    weighted : bool
+        Whether rows have different weights.
     """
 
     _kind = "class_guarantee"
@@ -49,6 +51,7 @@ class ClassGuarantee(Result):
     confidence_level: float
     n: int
     groups: int | None
+    weighted: bool = False
 
     def __str__(self) -> str:
         return (
@@ -56,8 +59,8 @@ class ClassGuarantee(Result):
             f"probability as it is loses at most {at_most(self.bound)} of what is at stake, in expectation, "
             f"{KEEPS_RANKING}. This holds for every class and every decision about it at once. On the {self.n:,} rows "
             f"the largest loss is {self.plug_in:.2%}, for {str(self.worst_class)!r}.\n"
-            f"It assumes that {if_drawn(self.groups, 'the predictions')}. It is not about decisions that weigh several "
-            "classes against each other."
+            f"It assumes that {if_drawn(self.groups, 'the predictions', weighted=self.weighted)}. It is not about "
+            "decisions that weigh several classes against each other."
         )
 
 
@@ -81,7 +84,7 @@ def class_guarantee(
     y_prob : array_like of shape (n, k)
         The predicted probability of each of k > 2 classes; every row sums to 1.
     sample_weight, groups : array_like of shape (n,), optional
-        As for `guarantee`.
+        As for `guarantee`: weights, and sizes of groups, must not depend on predictions or outcomes.
     labels : sequence of length k, optional
         The labels of the classes. Default: the names of a frame's columns, or 0, 1, ...
     confidence_level : float
@@ -119,6 +122,7 @@ def class_guarantee(
         confidence_level=level,
         n=sample.n,
         groups=sample.groups,
+        weighted=sample._weights_vary,
     )
 
 

@@ -21,7 +21,6 @@ from rainproof.inference.bounds import (
     BoundInputs,
     check_equal,
     draw_table,
-    even,
     hoeffding,
     largest_draws,
     loss_at_most,
@@ -77,6 +76,8 @@ class Guarantee(Result):
         The bound and the loss on the sample for each of them.
     warnings : tuple of str
         Reasons to read the result with care.
+    weighted : bool
+        Whether rows have different weights.
     """
 
     _kind = "guarantee"
@@ -100,15 +101,12 @@ class Guarantee(Result):
     plug_ins: Floats
     warnings: tuple[str, ...]
     base_rate: BaseRate | None = None
+    weighted: bool = False
 
     @property
     def slack(self) -> float:
         """The allowance for chance: ``bound - plug_in``."""
         return self.bound - self.plug_in
-
-    @property
-    def _weighted(self) -> bool:
-        return not even(self.n, self.effective_n)
 
     def __str__(self) -> str:
         return "\n".join([*self._said(), self._assumption(), *self.warnings])
@@ -160,13 +158,13 @@ class Guarantee(Result):
                 f"{self._all(needs)}. Weights may depend on predictions and outcomes. {fails}"
             )
         drawn = f"the {what} were drawn independently from the population in which the predictions will be used"
-        if self.groups is None and not self._weighted:
+        if self.groups is None and not self.weighted:
             return f"It assumes {self._all([drawn])}. {fails}"
-        given, void = (
-            ("weights, such as survey or cost weights", "weights that depend on the predictions (importance weights)")
-            if self.groups is None
-            else ("sizes and weights of the groups", "groups whose size or weight depends on predictions or outcomes")
-        )
+        given = "weights, such as survey or cost weights"
+        void = "weights that depend on predictions (as importance weights do) or outcomes"
+        if self.groups is not None:
+            given = "sizes and weights of the groups"
+            void = "groups whose size or weight depends on predictions or outcomes"
         return (
             f"It assumes {self._all([f'given fixed {given}, {drawn}'], comma=True)}. It does not hold for {void}, "
             f"unless max_weight is stated. {fails}"
@@ -228,8 +226,8 @@ def guarantee(
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
         The weight of each row. Given the weights, rows must be drawn independently from the population: fixed
-        weights such as survey or cost weights. Importance weights for another population, which depend on the
-        predictions, need `max_weight`.
+        weights such as survey or cost weights, which do not depend on predictions or outcomes. Weights that depend on
+        the predictions, such as importance weights for another population, need `max_weight`.
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     base_rate : float or pair of float, optional
@@ -389,6 +387,7 @@ def guarantee(
         bounds=bounds[: len(chosen)],
         plug_ins=plug_ins[: len(chosen)],
         warnings=tuple(notes),
+        weighted=sample._weights_vary,
     )
 
 

@@ -82,6 +82,8 @@ class LossAtLeast(Result):
         The event rate of the population, if it was stated.
     max_weight : float or None
         The largest weight that a row (with groups, a group) can have, if it was stated.
+    weighted : bool
+        Whether rows have different weights.
     """
 
     _kind = "loss_at_least"
@@ -95,6 +97,7 @@ class LossAtLeast(Result):
     seed: int | None
     base_rate: BaseRate | None = None
     max_weight: float | None = None
+    weighted: bool = False
 
     def __str__(self) -> str:
         which = "" if self.threshold_range is None else f" {self.threshold_range}"
@@ -104,7 +107,7 @@ class LossAtLeast(Result):
             f"With {percent(self.confidence_level)} confidence, there is a decision{which} that acts on these "
             f"predictions as they are and loses at least {100 * self.bound:.3g}% of what is at stake, in expectation, "
             "against a fixed change of actions, if "
-            f"{if_drawn(self.groups, 'the predictions', self.base_rate, self.max_weight)}."
+            f"{if_drawn(self.groups, 'the predictions', self.base_rate, self.max_weight, weighted=self.weighted)}."
         )
         if self.task is None:
             return found
@@ -144,7 +147,7 @@ def loss_at_least(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        The weight of each row: fixed weights, or with `max_weight` weights that depend on the predictions.
+        The weight of each row: fixed weights, which do not depend on predictions or outcomes, or with `max_weight` any.
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
@@ -227,6 +230,7 @@ def loss_at_least(
         seed=seed,
         base_rate=sample.base_rate,
         max_weight=None if max_weight is None else float(max_weight),
+        weighted=sample._weights_vary,
     )
 
 

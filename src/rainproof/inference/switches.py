@@ -62,6 +62,8 @@ class SwitchGuarantee(Result):
         are the largest at its ends, `curve` is that of its middle in log odds, and `gain_at_least` is None.
     max_weight : float or None
         The largest weight that a row (with groups, a group) can have, if it was stated.
+    weighted : bool
+        Whether rows have different weights.
     """
 
     _kind = "switch_guarantee"
@@ -83,6 +85,7 @@ class SwitchGuarantee(Result):
     anytime: bool = False
     base_rate: BaseRate | None = None
     max_weight: float | None = None
+    weighted: bool = False
 
     def band(self) -> dict[str, Floats]:
         """Return ``threshold``, ``loss``, ``low`` and ``high``: an interval for each threshold by itself, an estimate.
@@ -113,10 +116,7 @@ class SwitchGuarantee(Result):
         who = "" if self.threshold_range is None else f" {self.threshold_range}"
         if self.grid is not None:
             who += f"{' and' * bool(who)} whose thresholds are multiples of 1/{self.grid}"
-        drawn = if_drawn(
-            *(self.groups, "the new forecast", self.base_rate, self.max_weight),
-            weighted=not bounds.even(self.n, self.effective_n),
-        )
+        drawn = if_drawn(self.groups, "the new forecast", self.base_rate, self.max_weight, weighted=self.weighted)
         lines = [
             f"With {level} confidence, no decision{who} loses more than {at_most(self.harm_bound)} of what is at stake "
             "(its best minus its worst payoff) by switching to the new forecast, in expectation.",
@@ -182,7 +182,8 @@ def switch_guarantee(
     p_old, p_new : array_like of shape (n,)
         The predicted probability of the event in each row by the old and by the new forecast, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        The weight of each row (default: all equal): fixed weights, as for `guarantee`, unless `max_weight` is stated.
+        The weight of each row (default: all equal): fixed weights, which do not depend on predictions or outcomes,
+        unless `max_weight` is stated.
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
@@ -272,6 +273,7 @@ def switch_guarantee(
         anytime=anytime,
         base_rate=sample.base_rate,
         max_weight=None if max_weight is None else float(max_weight),
+        weighted=sample._weights_vary,
     )
 
 

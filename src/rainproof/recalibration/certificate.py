@@ -59,6 +59,8 @@ class Certificate(Result):
         estimate is for its middle in log odds, and no gain is proven.
     max_weight : float or None
         The largest weight that a row (with groups, a group) can have, if it was stated.
+    weighted : bool
+        Whether rows have different weights.
     """
 
     harm_bound: float
@@ -74,6 +76,7 @@ class Certificate(Result):
     grid: int | None
     base_rate: BaseRate | None = None
     max_weight: float | None = None
+    weighted: bool = False
 
     def __str__(self) -> str:
         which = "" if self.threshold_range is None else f" {self.threshold_range}"
@@ -91,7 +94,7 @@ class Certificate(Result):
                 f"probabilities instead of the original ones. {gains}"
             )
         rounded = f", for probabilities rounded down to multiples of 1/{self.grid} before the map" if self.grid else ""
-        drawn = if_drawn(self.groups, "the map", self.base_rate, self.max_weight)
+        drawn = if_drawn(self.groups, "the map", self.base_rate, self.max_weight, weighted=self.weighted)
         return (
             f"From {rows(self.n)} that the map was not fitted to, in expectation, in shares of what is at stake:\n"
             f"{switched}\n"
@@ -137,6 +140,7 @@ def certify(
         grid=held[0][0].grid,
         base_rate=pair.base_rate,
         max_weight=promise.max_weight,
+        weighted=pair._weights_vary,
     )
 
 

@@ -383,6 +383,8 @@ class ClassCertificate(Result):
         The number of rows behind the certificate.
     groups : int or None
         The number of groups, if rows depend on each other.
+    weighted : bool
+        Whether rows have different weights.
     """
 
     harm_bound: float
@@ -395,6 +397,7 @@ class ClassCertificate(Result):
     confidence_level: float
     n: int
     groups: int | None
+    weighted: bool = False
 
     def __str__(self) -> str:
         gains = (
@@ -416,7 +419,7 @@ class ClassCertificate(Result):
             [
                 *lines,
                 f"Each statement holds with {percent(self.confidence_level)} confidence, for all classes and decisions "
-                f"at once, if {if_drawn(self.groups, 'the map')}.",
+                f"at once, if {if_drawn(self.groups, 'the map', weighted=self.weighted)}.",
             ]
         )
 
@@ -467,6 +470,7 @@ def certify_classes(
         confidence_level=confidence_level,
         n=held.n,
         groups=held.groups,
+        weighted=held._weights_vary,
     )
 
 
