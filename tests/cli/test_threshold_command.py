@@ -67,3 +67,14 @@ def test_the_exit_code_is_1_where_none_is_proven(capsys):
 def test_it_refuses(capsys, options, message):
     assert main([*FIND, *options]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_weights_that_differ_need_the_largest_one(capsys, frame):
+    frame.assign(w=1 + frame.p).to_csv("weighted.csv", index=False)
+    command = ["threshold", "weighted.csv", *FIND[2:], "--recall", "0.5", "--weight", "w"]
+    assert main(command) == 2
+    assert capsys.readouterr().err.rstrip().endswith("samples that lack them; add --max-weight W")
+    assert main([*command, "--max-weight", "2"]) == 0
+    assert "no row can weigh more than 2." in " ".join(capsys.readouterr().out.split())
+    assert main([*command, "--max-weight", "1"]) == 2
+    assert "--max-weight must be finite, and at least the largest weight" in capsys.readouterr().err

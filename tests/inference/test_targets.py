@@ -99,9 +99,67 @@ def test_groups_weights_and_shares_are_bets_on_draws():
     assert find_threshold(np.repeat(y, 3), np.repeat(p, 3), precision=0.75).threshold < copied.threshold
     assert find_threshold(y, p, precision=0.75, sample_weight=np.full(3000, 7.0)) == exact
     rng = np.random.default_rng(3)
-    assert find_threshold(y, p, precision=0.75, sample_weight=1 + rng.random(3000)).threshold > exact.threshold
+    weight = 1 + rng.random(3000)
+    assert find_threshold(y, p, precision=0.75, sample_weight=weight, max_weight=2).threshold > exact.threshold
     shares = Sample(np.where(rng.random(3000) < 0.3, 0.5, y), p, fractional=True)
     assert find_threshold(shares, recall=0.8).threshold is not None
+
+
+def test_weights_that_differ_need_a_stated_largest_one():
+    y, p = rows(400)
+    rule = "must be the same for all rows, or have a largest possible value that is stated.*; state max_weight, the"
+    for columns in ({}, {"groups": np.arange(400) // 4}):
+        with pytest.raises(InputError, match=rule):
+            find_threshold(y, p, precision=0.7, sample_weight=1 + p, **columns)
+    for unequal in (Sample(y, p, sample_weight=1 + p).compress(64), Sample(y, p, sample_weight=1 + p)):
+        with pytest.raises(InputError, match=rule):
+            find_threshold(unequal, recall=0.7)
+    with pytest.raises(InputError, match="max_weight must be finite, and at least the largest weight"):
+        find_threshold(y, p, precision=0.7, sample_weight=1 + p, max_weight=1)
+    with pytest.raises(InputError, match="base_rate cannot be combined with max_weight"):
+        find_threshold(y, p, precision=0.7, base_rate=0.1, max_weight=1)
+
+
+@pytest.mark.parametrize("weight", [7.0, 0.1, 1 / 3])
+def test_equal_weights_are_no_weights(weight):
+    y, p = rows(300)
+    targets = ({"precision": 0.8}, {"recall": 0.8}, {"precision": 0.7, "recall": 0.2}, {"false_positive_rate": 0.2})
+    for target in targets:
+        for columns in ({}, {"groups": np.arange(300) // 3}):
+            found = find_threshold(y, p, **target, **columns, sample_weight=np.full(300, weight))
+            assert found == find_threshold(y, p, **target, **columns)
+    some = np.where(np.arange(300) < 250, weight, 0.0)
+    assert find_threshold(y, p, recall=0.8, sample_weight=some) == find_threshold(y[:250], p[:250], recall=0.8)
+
+
+def test_with_weights_that_depend_on_predictions_few_thresholds_are_false():
+    """Of the most confident of three predictions, right in 60%, one case in 60 is looked up; of the others all are."""
+    false = 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        which = rng.integers(3, size=600)
+        seen = rng.random(600) < np.array([1, 1, 1 / 60])[which]
+        p, right = np.array([0.5, 0.8, 0.95])[which[seen]], np.array([0.97, 0.97, 0.6])[which[seen]]
+        y, weight = rng.random(len(p)) < right, np.array([1.0, 1.0, 60.0])[which[seen]]
+        false += find_threshold(y, p, precision=0.9, sample_weight=weight, max_weight=60).threshold is not None
+    assert false <= 0.05 * 150
+
+
+def test_a_stated_largest_weight_proves_what_is_true():
+    """One case in five is looked up where the model is sure: each of those counts as five."""
+    rng = np.random.default_rng(0)
+    p = np.where(rng.random(9000) < 0.8, rng.uniform(0.9, 1, 9000), rng.uniform(0.2, 0.9, 9000)).round(3)
+    y, chance = rng.random(9000) < np.where(p >= 0.9, 0.99, 0.6), np.where(p >= 0.9, 0.2, 1.0)
+    seen = rng.random(9000) < chance
+    found = find_threshold(y[seen], p[seen], precision=0.95, sample_weight=1 / chance[seen], max_weight=5)
+    assert 0.6 < found.threshold <= 0.95  # below 0.59 the precision is smaller than 95%
+    assert found.max_weight == 5
+    assert "and no row can weigh more than 5. All of this is about the population in which each row counts" in str(
+        found
+    )
+    heavier = find_threshold(y[seen], p[seen], precision=0.95, sample_weight=1 / chance[seen], max_weight=500)
+    assert heavier.threshold is None
+    assert heavier.rows_needed > 9000
 
 
 def test_what_bets_make_of_draws_is_what_the_definition_says():
@@ -150,8 +208,8 @@ def test_a_compressed_sample_has_thresholds_at_the_edges_of_its_cells():
         assert 64 * found.threshold == round(64 * found.threshold)
         assert found.threshold == pytest.approx(exact.threshold, abs=0.05)
         assert found.flagged == pytest.approx(np.mean(p >= found.threshold))
-    with pytest.raises(InputError, match="unequal weights need rows"):
-        find_threshold(Sample(y, p, sample_weight=1 + p).compress(64), precision=0.8)
+    with pytest.raises(InputError, match="max_weight needs rows"):
+        find_threshold(Sample(y, p, sample_weight=1 + p).compress(64), precision=0.8, max_weight=2)
 
 
 def test_counts_know_how_many_rows_are_above():

@@ -238,12 +238,13 @@ def add_threshold(commands: Commands) -> None:
           --precision 95%      (from which confidence on to answer, else abstain)
 
     Up to 262,144 rows are judged as they are, more are compressed while they are
-    read: files may be larger than memory, except with --groups.
+    read: files may be larger than memory, except with --groups and --max-weight.
+    Weights that differ need --max-weight.
     """
     parser = new_command(
         commands, add_threshold, "the threshold that is proven to keep a precision, a recall", one="if none is proven"
     )
-    add_shared(parser, "file", "--prob", *ROWS, "--groups", "--fractional", guess=True)
+    add_shared(parser, "file", "--prob", *ROWS, "--groups", "--max-weight", "--fractional", guess=True)
     targets = {
         "--precision": "the smallest share of events among the flagged cases",
         "--recall": "the smallest share of flagged cases among the events",

@@ -345,6 +345,8 @@ def run_threshold(arguments: argparse.Namespace) -> int:
     if not any(targets.values()):
         raise InputError("state a target: --precision, --recall, --false-positive-rate, or several of them")
     note_repeated_ids(arguments)
-    found = find_threshold(read_rows(arguments), **targets, **inference(arguments))
+    most = arguments.max_weight
+    sample = read_rows(arguments) if most is None else keep(arguments, arguments.prob)  # a weight bets row by row
+    found = find_threshold(sample, max_weight=most, **targets, **inference(arguments))
     finish_result(arguments, found)
     return 0 if found.threshold is not None else NOT_PROVEN

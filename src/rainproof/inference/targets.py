@@ -21,6 +21,7 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import if_drawn, percent, rows, these_rows
 from rainproof.errors import InputError
+from rainproof.inference.bounds import largest_draws
 from rainproof.inference.options import Seed, as_seed, check_share
 from rainproof.inference.proofs import _logistic
 
@@ -61,6 +62,8 @@ class ProvenThreshold(Result):
         The number of groups, if rows were drawn in groups.
     base_rate : float or None
         The event rate that precision and `flagged` are at, if one was stated: of a range the lower end.
+    max_weight : float or None
+        The largest weight that a row (with groups, a group) can have, if it was stated.
     seed : int or None
         The seed of the draws that choose; None if a generator was given.
     """
@@ -83,6 +86,7 @@ class ProvenThreshold(Result):
     groups: int | None
     base_rate: float | None
     seed: int | None
+    max_weight: float | None = None
 
     def __str__(self) -> str:
         asked = " and ".join(_said(name, share) for name, share in self.targets.items())
@@ -110,7 +114,7 @@ class ProvenThreshold(Result):
         return (
             f"Flag cases from {self.threshold:.10g} on: proven with {level} confidence to have {asked}{at}.\n"
             f"On {these_rows(self.n)} {flags}; measured there: {measured}.\n"
-            f"The proof holds if {if_drawn(self.groups, 'the threshold', self.base_rate)}."
+            f"The proof holds if {if_drawn(self.groups, 'the threshold', self.base_rate, self.max_weight)}."
         )
 
 
@@ -125,6 +129,7 @@ def find_threshold(
     pos_label: Any = None,
     groups: ArrayLike | None = None,
     base_rate: BaseRate | None = None,
+    max_weight: float | None = None,
     confidence_level: float = 0.95,
     rng: Seed = 0,
 ) -> ProvenThreshold:
@@ -153,15 +158,21 @@ def find_threshold(
         The largest share of flagged cases among those without the event. At least one target must be given; of several,
         all are kept at once.
     sample_weight : array_like of shape (n,), optional
-        The weight of each row: fixed weights, which do not depend on outcomes.
+        The weight of each row. Weights that differ need `max_weight`: where a few heavy rows can be missing from the
+        sample, nothing is proven without it.
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
         The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
-        independent, and their sizes must not depend on predictions or outcomes.
+        independent, and their sizes must not depend on predictions or outcomes, unless `max_weight` is stated.
     base_rate : float or pair of float, optional
         The event rate of the population, if these rows have another one (see `Sample`); of a range the lower end
         counts, where precision is smallest. Recall and false positive rate do not depend on it.
+    max_weight : float, optional
+        The largest weight that a row can have (with `groups`: a whole group), known before the rows were seen. The
+        targets are then kept in the population in which rows count with their weight, and weights may depend on
+        predictions and outcomes. With weights of 1 over the probability that a case is looked up, it is 1 over the
+        smallest such probability of any case, looked up or not. Not together with `base_rate`.
     confidence_level : float
         The probability, at least, that no false threshold is returned for a sample drawn as stated.
     rng : numpy.random.Generator or int
@@ -193,12 +204,12 @@ def find_threshold(
     from the cases above it, and one test is exact.
 
     With groups, weights, or outcomes that are shares, the tests are bets on whole draws in place of the binomial
-    distribution: with u the sum of (success - :math:`\theta`) over the trials of a draw, by weight and over that of
-    the largest draw, :math:`\prod (1 + x u)` has mean at most 1 if the target is missed, and so has the mean over
-    several bets x. It is proof if it is at least :math:`1/\delta`. With a base rate r, precision is at least a if
-    recall is at least :math:`a (1 - r) / (r (1 - a))` times the false positive rate: proven by the exact (Clopper and
-    Pearson) lower limit of the one and upper limit of the other, each at :math:`\delta / 2`. Proof:
-    docs/theory/bounds.md.
+    distribution: with u the sum of (success - :math:`\theta`) over the trials of a draw, by weight and over the
+    largest possible weight (of groups the largest one, unless `max_weight` is stated), :math:`\prod (1 + x u)` has
+    mean at most 1 if the target is missed, and so has the mean over several bets x. It is proof if it is at least
+    :math:`1/\delta`. With a base rate r, precision is at least a if recall is at least :math:`a (1 - r) / (r (1 - a))`
+    times the false positive rate: proven by the exact (Clopper and Pearson) lower limit of the one and upper limit of
+    the other, each at :math:`\delta / 2`. Proof: docs/theory/bounds.md.
 
     Rows must be drawn independently from the population (groups of rows, with `groups`), and the forecast must not have
     been fitted on them. O(n log n). A compressed sample has thresholds at the edges of its cells.
@@ -224,12 +235,27 @@ def find_threshold(
     delta = 1 - check_share(confidence_level, "confidence_level")
     columns: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
     sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate, rates=True)
+    if max_weight is not None:
+        sample._refuse_cells("max_weight needs")
+        largest_draws(sample, max_weight)  # which checks it
+        max_weight = float(max_weight)
+    elif sample._weights_vary:
+        raise InputError(
+            "weights must be the same for all rows, or have a largest possible value that is stated: with heavy rows "
+            "that are rare, the proof would be false in samples that lack them",
+            hint="; ",
+            remedy="state max_weight, the largest weight that a row (with groups, a whole group) can have",
+            option=("max_weight", "W"),
+        )
+    else:
+        sample = sample._unweighted()
     generator, seed = as_seed(rng, sample)
     if sample.event_rate in (0.0, 1.0):
         raise InputError(f"y_true must have both outcomes; all rows with weight have {int(sample.event_rate)}")
     sample = sample._ends()[0]._floor().in_order()
     both = "recall" in targets and len(targets) > 1  # each is then proven by itself
-    proof = _Proof(targets, delta / 2 if both else delta, None if sample._rates is None else sample._rates[0])
+    rate = None if sample._rates is None else sample._rates[0]
+    proof = _Proof(targets, delta / 2 if both else delta, rate, max_weight)
     rows = sample if sample._rates is None else sample._as_drawn()._floor().in_order()
     found = _find(rows, proof, generator)
     table = sample.distinct()
@@ -250,6 +276,7 @@ def find_threshold(
         groups=sample.groups,
         base_rate=proof.base_rate,
         seed=seed,
+        max_weight=max_weight,
         **here,
     )
 
@@ -292,11 +319,20 @@ _Numbers = tuple[Any, Any, Any, Any]  # flagged events, flagged others, all even
 
 @dataclass(frozen=True, slots=True)
 class _Proof:
-    """What is to be proven, with which error, at which base rate (None: that of the rows)."""
+    """What is to be proven, with which error, at which base rate (None: that of the rows), for which weights.
+
+    The largest possible weight of a draw is None if it was not stated: then rows weigh alike, and groups are of sizes
+    that do not depend on the rows.
+    """
 
     targets: Mapping[str, float]
     delta: float
     base_rate: float | None
+    max_weight: float | None = None
+
+    def by_number(self, sample: Sample) -> bool:
+        """Whether rows of equal weight are drawn one by one, so that their numbers are proof."""
+        return sample._group is None and self.max_weight is None
 
     def trials(self, name: str, numbers: _Numbers) -> tuple[Any, Any, float]:
         """Successes, trials, and the share of successes to be proven."""
@@ -347,13 +383,6 @@ class _Proof:
         return np.take_along_axis(gaps, first, 0)[0], np.take_along_axis(spreads, first, 0)[0]
 
 
-def _independent(sample: Sample) -> bool:
-    """Whether rows of equal weight are drawn one by one, so that their numbers are proof."""
-    weight = sample.sample_weight
-    uneven = sample.counts is None and weight is not None and bool(np.ptp(weight[weight > 0]) > 0)
-    return sample._group is None and not uneven
-
-
 def _flagged(sample: Sample) -> tuple[Floats, Floats, Floats]:
     """The distinct predictions, and how many events and other rows are flagged from each on; beyond the last, none."""
     table, each = sample.distinct(), sample.total_weight / sample.n
@@ -363,11 +392,16 @@ def _flagged(sample: Sample) -> tuple[Floats, Floats, Floats]:
     return table.prob, events, others
 
 
-def _evidence(sample: Sample) -> Callable[[_Proof, float], float]:
-    """What bets on whole draws at a threshold make of 1, as a logarithm: the least over the targets."""
+def _evidence(sample: Sample, max_weight: float | None = None) -> Callable[[_Proof, float], float]:
+    """What bets on whole draws at a threshold make of 1, as a logarithm: the least over the targets.
+
+    A draw bets with its weight over the largest possible one: over that of these draws, a bet would depend on which of
+    the heavy ones they are.
+    """
     event, group = sample.event, np.arange(len(sample.prob)) if sample._group is None else sample._group
     weight = np.bincount(group, sample.mass)
-    stake, count = sample.mass / weight.max(), int(np.count_nonzero(weight))
+    largest = weight.max() if max_weight is None else max_weight
+    stake, count = sample.mass / largest, int(np.count_nonzero(weight))
 
     def evidence(proof: _Proof, threshold: float) -> float:
         flagged, least = sample.prob >= threshold, math.sqrt(-2 * math.log(proof.delta) / count)
@@ -384,10 +418,10 @@ def _evidence(sample: Sample) -> Callable[[_Proof, float], float]:
     return evidence
 
 
-def _tester(sample: Sample) -> Callable[[_Proof, float], bool]:
+def _tester(sample: Sample, proof: _Proof) -> Callable[[_Proof, float], bool]:
     """Return whether these rows prove all targets at a threshold: by numbers, or by bets on draws."""
-    if not _independent(sample):
-        evidence = _evidence(sample)
+    if not proof.by_number(sample):
+        evidence = _evidence(sample, proof.max_weight)
         return lambda proof, threshold: evidence(proof, threshold) >= -math.log(proof.delta)
     prob, events, others = _flagged(sample)
 
@@ -401,7 +435,7 @@ def _tester(sample: Sample) -> Callable[[_Proof, float], bool]:
 
 def _last_proven(sample: Sample, proof: _Proof) -> float | None:
     """The last threshold that is proven, where each that is easier to prove is proven too."""
-    test, prob = _tester(sample), sample.distinct().prob
+    test, prob = _tester(sample, proof), sample.distinct().prob
     up = "recall" in proof.targets  # which falls as the threshold rises
     order = prob if up else prob[::-1]
     proven = bisect_left(order, True, key=lambda threshold: not test(proof, float(threshold)))
@@ -414,11 +448,11 @@ def _proven_by_choice(sample: Sample, proof: _Proof, rng: np.random.Generator) -
     judge, chooser = sample.split(folds=1, held_out=(share,), rng=rng.spawn(1)[0])
     if not chooser.total_weight > 0 or not judge.total_weight > 0:
         return None
-    test, scale = _tester(judge), judge.n / chooser.n
+    test, scale = _tester(judge, proof), judge.n / chooser.n
     thresholds, flagged, hits = _expected(chooser)
     gap, spread = proof.margin((hits, flagged - hits, hits[-1], flagged[-1] - hits[-1]), scale)
     first = int(np.argmax(gap / (spread * math.sqrt(1 + 1 / scale))))
-    alone = list(proof.targets) == ["precision"] and proof.base_rate is None and _independent(judge)
+    alone = list(proof.targets) == ["precision"] and proof.base_rate is None and proof.by_number(judge)
     if alone and flagged[first] < _SURE and flagged[first] == first + 1:
         number = np.arange(1.0, max(2.0, _SURE * scale))
         share_of_flagged = np.interp(number / scale, np.append(0.0, flagged), np.append(0.0, hits)) * scale / number
@@ -442,7 +476,8 @@ def _proven_by_choice(sample: Sample, proof: _Proof, rng: np.random.Generator) -
 def _expected(sample: Sample) -> tuple[Floats, Floats, Floats]:
     """Predictions from the largest down, and how many rows and (by a logistic regression) events are flagged there."""
     table = sample.distinct()
-    each = sample.n / sample.total_weight
+    # Rows of unequal weight choose where to begin as if they were as many as they tell of.
+    each = (float(sample.n) if sample._group is not None else sample.effective_n) / sample.total_weight
     rows = DistinctTable(table.prob, table.negative * each, table.positive * each)
     total = rows.negative + rows.positive
     flagged, hits = np.cumsum(total[::-1]), np.cumsum((total * _logistic(rows)(rows.prob))[::-1])
@@ -468,8 +503,8 @@ def _short(threshold: float, *, up: bool, grid: int | None, above: bool = False)
 def _rows_needed(sample: Sample, proof: _Proof) -> int | None:
     """With how many rows about half of the samples would prove a threshold, if these rows tell it."""
     thresholds, flagged, hits = _expected(sample)
-    if not _independent(sample):
-        evidence = _evidence(sample)
+    if not proof.by_number(sample):
+        evidence = _evidence(sample, proof.max_weight)
         most = max(evidence(proof, threshold) for threshold in thresholds[::8].tolist())
         needed = -math.log(proof.delta) / most if most > 0 else math.inf
         return math.ceil(sample.n * needed / (1 - _CHOOSING)) if needed < _MOST else None
