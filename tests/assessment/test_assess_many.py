@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -61,8 +62,8 @@ def test_rules_without_a_forecast_stand_beside_the_models():
         assert s[one.name].task.cost_always == s.references["always"]
         assert one.cost_recalibrated == s[one.name].task.cost_recalibrated
     assert rainproof.assess_many({"plain": (y, p)}, **FAST).references == {}
-    apart = rainproof.assess_many({"a": (y[:999], p[:999]), "b": (y[999:], p[999:])}, task=TASK, **FAST)
-    assert apart.references == {}  # they would cost each something else
+    apart = rainproof.assess_many({"a": rainproof.Sample(y, p), "b": rainproof.Sample(y, p**2)}, task=TASK, **FAST)
+    assert apart.references == {}  # which rows belong together is not known
 
 
 @pytest.mark.parametrize(("task", "rule"), [((1, 90), "always acting"), ((90, 1), "never acting")])
@@ -204,19 +205,58 @@ def test_no_difference_is_said_so():
     assert str(s.pairs[0]).startswith("a and b do not differ in cost beyond chance: by 0")
 
 
-def test_different_rows_and_samples_are_compared_by_cost_alone():
+def test_samples_of_the_same_outcomes_are_compared_by_cost_alone():
+    """They do not know which rows belong together."""
     y, p = rows()
-    forecasts = {"a": rainproof.Sample(y[:999], p[:999]), "b": (y[999:], 1 - p[999:]), "c": (y, p)}
+    forecasts = {"a": rainproof.Sample(y, p), "b": rainproof.Sample(y, 1 - p), "c": (y, p)}
     s = rainproof.assess_many(forecasts, task=TASK, **FAST)
     assert [(pair.a, pair.b) for pair in s.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert all(pair.to_a is pair.to_b is None for pair in s.pairs)
     assert [pair.better for pair in s.pairs] == ["a", None, "c"]
     found = {one.name: one.cost for one in s.standings}
     assert s.pairs[0].cost_difference.value == pytest.approx(found["a"].value - found["b"].value)
-    assert str(s.pairs[0]).endswith("a and b are on different rows.")
+    assert str(s.pairs[0]).endswith("independent samples: it is not known which rows belong together.")
     none = rainproof.assess_many(forecasts, **FAST)
     assert none.pairs == none.sentences == ()
-    assert "different rows" not in str(none)
+    assert "switch" not in str(none)
+
+
+def test_equal_outcomes_are_the_same_rows_in_whatever_they_are_held():
+    y, p = rows(600)
+    labels = np.where(y, "yes", "no")
+    for one, other, pos_label in ((y, list(y), None), (labels, labels.tolist(), "yes"), (y, y.astype(float), None)):
+        s = rainproof.assess_many({"a": (one, p), "b": (other, p**2)}, task=TASK, pos_label=pos_label, **FAST)
+        expected = rainproof.assess_many(one, {"a": p, "b": p**2}, task=TASK, pos_label=pos_label, **FAST)
+        assert s.to_dict() == expected.to_dict()
+
+
+def test_forecasts_of_different_outcomes_are_refused():
+    """A model that is right in 10% would cost less than one that is right in 18%: its losses are of fewer answers."""
+    rng = np.random.default_rng(0)
+    weak, strong = rng.beta(1, 9, 4000), rng.beta(2, 9, 4000)
+    a, b = rng.random(4000) < weak, rng.random(4000) < strong
+    few = b.copy()
+    few[[7, 9]] = ~few[[7, 9]]
+    of = "forecasts must be about the same outcomes; those of 'weak' and 'strong' "
+    cells, same = rainproof.Sample(a, weak).compress(64), rainproof.Sample(b, strong)
+    for one, other, how in (
+        ((a, weak), (b, strong), f"differ in {(a != b).sum():,} of 4,000 rows, the first is row {(a != b).argmax()}"),
+        ((few, strong), (b, strong), "differ in 2 of 4,000 rows, the first is row 7"),
+        ((a[:999], weak[:999]), (b, strong), "are of 999 and 4,000 rows"),
+        (cells, same, f"have {a.sum():,} and {b.sum():,} events in 4,000 rows"),
+        (rainproof.Sample(few, strong), (b, strong), "differ in 2 of 4,000 rows"),
+        (
+            rainproof.Sample(a, weak, base_rate=0.1).compress(64),
+            rainproof.Sample(b, strong, base_rate=0.1),
+            f"have {a.sum():,} and {b.sum():,} events in 4,000 rows",
+        ),
+    ):
+        for task in (None, TASK):
+            with pytest.raises(rainproof.InputError, match=re.escape(of + how)) as refused:
+                rainproof.assess_many({"weak": one, "strong": other}, task=task, **FAST)
+    assert str(refused.value).endswith("; pass one y_true for all, or assess each forecast by itself")
+    by = rainproof.Sample(a, weak, by=np.arange(4000) % 2).by_segment()
+    assert list(rainproof.assess_many({"weak": by, "same": rainproof.Sample(a, weak)}, **FAST)) == ["weak", "same"]
 
 
 def test_one_row_has_no_interval():

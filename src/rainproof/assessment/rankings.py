@@ -30,7 +30,7 @@ from rainproof.core import VERSION
 from rainproof.core.arrays import Floats
 from rainproof.core.door import BaseRate
 from rainproof.core.result import Interval, Result, plain
-from rainproof.core.sample import Sample, with_rate
+from rainproof.core.sample import Sample, as_sample, with_rate
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, html_rows, wrapped
 from rainproof.decisions.tasks import DecisionTask
@@ -127,7 +127,8 @@ class PairwiseComparison(Result):
     cost_difference : Interval or None
         The cost of a minus that of b per case, with an approximate interval, on the same rows where they are.
     to_b, to_a : SwitchGuarantee or None
-        What any decision loses and gains by switching from a to b, and from b to a. None on different rows.
+        What any decision loses and gains by switching from a to b, and from b to a. None for samples, which do not
+        know which rows belong together.
     """
 
     a: str
@@ -209,10 +210,10 @@ class AssessmentSet(Reported, Mapping[str, Assessment]):
         The cost of the user's decision by each forecast, proper scores, discrimination and grade.
     references : dict of Rule to Interval
         What acting "always", acting "never" (of more than two actions: "always the same", the best), and "perfect"
-        foresight cost, if all forecasts are of the same rows.
+        foresight cost, if the forecasts are of rows, or of one sample.
     pairs : tuple of PairwiseComparison
         Every two forecasts compared: the difference in cost, and what any decision gains and loses by switching. None
-        where neither rows nor a task are shared.
+        where samples are compared without a task.
     confidence_level : float
         Of each assessment; of all differences in cost together; and of all bounds on switches together.
     """
@@ -384,9 +385,9 @@ def assess_many(
     ----------
     forecasts : array_like of shape (n,), Sample or mapping
         The outcomes, with `y_prob`; or a `Sample` of several forecasts. Or a mapping from names to rows ``(y_true,
-        y_prob)``, `Sample` or `Segments`. Forecasts of one sample, and rows with the very same object as `y_true`, are
-        compared on the same rows (paired), which finds smaller differences; others as independent samples, by their
-        costs only.
+        y_prob)``, `Sample` or `Segments`. All must be about the same outcomes: costs and scores of different events
+        cannot be compared, and are refused. Rows are compared one by one (paired), which finds smaller differences;
+        samples as if they were independent, by their costs only.
     y_prob : mapping of names to array_like of shape (n,), optional
         The predictions of each forecast for the same rows.
     sample_weight, pos_label, groups, by, base_rate
@@ -473,7 +474,7 @@ def assess_many(
 def _read(
     forecasts: Any, y_prob: Any, columns: dict[str, Any], task: DecisionTask | None, base_rate: BaseRate | None
 ) -> tuple[dict[str, Sample], dict[str, Segments], bool]:
-    """Return the sample of each forecast, its segments, and whether all are of the same rows."""
+    """Return the sample of each forecast, its segments, and whether rows can be compared one by one."""
     if not isinstance(forecasts, Mapping) and not isinstance(forecasts, Sample) and y_prob is None:
         raise InputError(
             "forecasts must be a mapping from names to (y_true, y_prob), or outcomes with y_prob, or a Sample"
@@ -485,8 +486,9 @@ def _read(
         if len(set(names)) < len(names):
             raise InputError(f"forecasts must have different names; they are {', '.join(map(repr, forecasts))}")
         rows = {str(name): _rows(str(name), forecast) for name, forecast in forecasts.items()}
+        _check_same_outcomes(rows, columns["pos_label"])
         first = next(iter(rows.values()))[0]
-        if any(prob is None or outcomes is not first for outcomes, prob in rows.values()):
+        if any(prob is None for _, prob in rows.values()):
             read_ = {name: read(*row, columns, task, base_rate) for name, row in rows.items()}
             found = {name: sample for name, (sample, _) in read_.items()}
             return found, {name: own for name, (_, own) in read_.items() if own is not None}, len(rows) == 1
@@ -504,6 +506,44 @@ def _read(
     found = {name: sample[name] for name in sample.forecasts}
     segments = {name: own for name, one in found.items() if (own := segments_of(one)) is not None}
     return found, segments, True
+
+
+def _check_same_outcomes(rows: Mapping[str, tuple[Any, Any]], pos_label: Any) -> None:
+    """Refuse forecasts of different outcomes: the cheaper forecast may then just be about the cheaper event."""
+    (one, first), *others = rows.items()
+    different = [(name, row) for name, row in others if row[0] is not first[0]]
+    if not different:
+        return
+    known = _unordered(*first, pos_label)
+    for name, row in different:
+        other = _unordered(*row, pos_label)
+        if (how := _outcomes_differ(known, other)) is not None:
+            raise InputError(
+                f"forecasts must be about the same outcomes; those of {one!r} and {name!r} {how}",
+                hint=": costs and scores of different events cannot be compared",
+                remedy="; pass one y_true for all, or assess each forecast by itself",
+            )
+
+
+def _unordered(outcomes: Any, prob: Any, pos_label: Any) -> Sample:
+    """The rows of a forecast in the order in which they came."""
+    if isinstance(outcomes, Segments):
+        return outcomes.pooled
+    return outcomes if isinstance(outcomes, Sample) else as_sample(outcomes, prob, pos_label=pos_label)
+
+
+def _outcomes_differ(a: Sample, b: Sample) -> str | None:
+    """How the outcomes of two samples differ; None if they are the same, as far as compressed samples can tell."""
+    if a.n != b.n:
+        return f"are of {a.n:,} and {b.n:,} rows"
+    if all(sample.grid is None and sample._second is None for sample in (a, b)):
+        apart = np.flatnonzero(a.event != b.event)
+        return f"differ in {len(apart):,} of {a.n:,} rows, the first is row {apart[0]:,}" if len(apart) else None
+    if a._second is None and b._second is None and a._events != b._events:
+        return f"have {a._events:,} and {b._events:,} events in {a.n:,} rows"
+    if not math.isclose(a.event_rate, b.event_rate, rel_tol=1e-9):  # by weight
+        return f"have event rates of {a.event_rate:.6g} and {b.event_rate:.6g}"
+    return None
 
 
 def _rows(name: str, forecast: Forecast) -> tuple[Any, Any]:

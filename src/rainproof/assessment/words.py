@@ -1008,7 +1008,9 @@ def pair(found: PairwiseComparison) -> str:
     """How two forecasts compare."""
     ways = ((found.a, found.b, found.to_b), (found.b, found.a, found.to_a))
     switches = [_switch(old, new, by) for old, new, by in ways if by is not None]
-    said = switches or [f"{found.a} and {found.b} are on different rows."]
+    said = switches or [
+        f"{found.a} and {found.b} are compared as independent samples: it is not known which rows belong together."
+    ]
     return " ".join(said if found.cost_difference is None else [_difference(found, found.cost_difference), *said])
 
 
