@@ -393,3 +393,10 @@ def test_thresholds_may_be_off_by_rounding_alone():
     for off in (6e-10, -6e-10):
         with pytest.raises(rainproof.InputError, match=r"thresholds must be where the payoffs cross; at 0\.5 action"):
             rainproof.decisions.FiniteTask(**parts, thresholds=(0.5 + off,))
+
+
+def test_costs_without_names_are_refused_with_their_names():
+    """Which of two numbers is the false alarm cannot be seen."""
+    for unnamed, named in (((1, 5), {}), ((1,), {"false_positive": 1, "false_negative": 5})):
+        with pytest.raises(TypeError, match=r"false_positive.*false_negative"):
+            DecisionTask.from_costs(*unnamed, **named)

@@ -328,3 +328,10 @@ def test_what_is_drawn_when_asked_for_is_what_would_have_been_drawn(source):
     assert len(many.null) == 199  # for mean and band; they are among those of all draws
     assert {*many.null} <= {*every.null}
     assert len(quick_test(sample, 999, np.random.Generator(source(3)), 0.998).null) == 999
+
+
+def test_groups_are_refused_with_the_way_out():
+    y, p = np.arange(40) % 2, np.linspace(0.1, 0.9, 40)
+    way_out = r"takes no groups: .*; assess\(..., groups=...\) and confidence_interval\(..., groups=...\) allow for"
+    with pytest.raises(rainproof.InputError, match=way_out):
+        rainproof.calibration_test(y, p, groups=np.arange(40) // 2)

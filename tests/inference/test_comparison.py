@@ -209,7 +209,11 @@ SAMPLE = rainproof.Sample([0, 1], [0.2, 0.7])
         ((SAMPLE, SAMPLE), {}, "two Samples do not know which of their rows belong together: pass paired=False"),
         ((SAMPLE, [0.1, 0.2]), {"paired": False}, "pass either y_true and two arrays of predictions, or two Samples"),
         ((SAMPLE, SAMPLE, [0.1, 0.2]), {"paired": False}, "or two Samples and nothing else"),
-        ((SAMPLE, SAMPLE), {"paired": False, "groups": [1, 2]}, "groups, sample_weight and pos_label go with arrays"),
+        (
+            (SAMPLE, SAMPLE),
+            {"paired": False, "groups": [1, 2]},
+            r"go with arrays: .* as in Sample\(y_true, y_prob, groups=",
+        ),
         (([0, 1], [0.1, 0.2], [0.1, 0.2]), {"paired": False}, "paired=False needs two Samples"),
         (([0, 1], [0.1, 0.2]), {}, "y_prob_b is missing"),
         (

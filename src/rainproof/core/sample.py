@@ -700,7 +700,11 @@ class Sample:
     def _refuse_draws(self, what: str) -> None:
         """Refuse rows that depend on each other, for what redraws the outcome of each row by itself."""
         if self._has_groups and self._group is not None:
-            raise InputError(f"{what} takes no groups: it needs independent rows")
+            raise InputError(
+                f"{what} takes no groups: it needs independent rows",
+                hint="; ",
+                remedy="assess(..., groups=...) and confidence_interval(..., groups=...) allow for groups",
+            )
         if self._second is not None:
             raise InputError(f"{what} cannot take outcomes that are shares of the event: it redraws each as 0 or 1")
 

@@ -241,7 +241,9 @@ class DecisionTask(Result, ABC):
         *, false_positive: ArrayLike, false_negative: ArrayLike, actions: Sequence[str] = ...
     ) -> FiniteTask | CaseTask: ...
     @staticmethod
-    def from_costs(*, false_positive: Any, false_negative: Any, actions: Sequence[str] = _TWO) -> FiniteTask | CaseTask:
+    def from_costs(
+        *unnamed: Any, false_positive: Any, false_negative: Any, actions: Sequence[str] = _TWO
+    ) -> FiniteTask | CaseTask:
         """Create a task with two actions from the cost of a false alarm and the cost of a miss.
 
         Acting without the event costs `false_positive`, waiting with the event `false_negative`, all else nothing.
@@ -266,6 +268,8 @@ class DecisionTask(Result, ABC):
         >>> task.best_response([0.1, 0.1]).tolist()
         ['wait', 'act']
         """
+        if unnamed:  # without both names Python itself says which are missing
+            raise TypeError("from_costs takes no unnamed costs: false_positive=..., false_negative=...")
         costs = {"false_positive": false_positive, "false_negative": false_negative}
         columns = {name: cost for name, cost in costs.items() if hasattr(cost, "__len__") and not isinstance(cost, str)}
         for name, cost in costs.items():

@@ -172,7 +172,10 @@ def compare(
                 "common, or y_true and both arrays of predictions"
             )
         if groups is not None or sample_weight is not None or pos_label is not None:
-            raise InputError("groups, sample_weight and pos_label go with arrays: a Sample brings its own")
+            raise InputError(
+                "groups, sample_weight and pos_label go with arrays: a Sample brings its own, as in "
+                "Sample(y_true, y_prob, groups=...)"
+            )
         a, b = (with_rate(sample, REFUSED) for sample in (y_true, y_prob_a))
         generator, seed = options.as_seed(rng, a, b)
     else:

@@ -170,6 +170,7 @@ def calibration_test(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    groups: ArrayLike | None = None,
     base_rate: float | None = None,
     statistic: str | Measuring | list[Any] | tuple[Any, ...] = "combined",
     measure: str | Measuring = "soft_binned_cdl",
@@ -193,6 +194,8 @@ def calibration_test(
         The weight of each row; taken as given, not as random.
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
+    groups : array_like of shape (n,), optional
+        Refused, as the test redraws each row by itself: `assess` tests with groups, and `confidence_interval` takes them.
     base_rate : float, optional
         The event rate of the population, if these rows have another one (see `Sample`): whether the forecaster is
         calibrated there.
@@ -233,7 +236,8 @@ def calibration_test(
     :math:`\mathrm{P}(\text{p-value} \le \alpha) \le \alpha` for every n, B and statistic: no asymptotics. Redrawn
     samples and the observed one go through the same code, so that rounding cannot break a tie in one direction only.
     A statistic that is NaN counts as no evidence. Rows that depend on each other (clusters, time series) are not
-    redrawn rightly: there the test rejects too often. So it takes no `groups`; `confidence_interval` does.
+    redrawn rightly: there the test rejects too often. So it refuses `groups`, which `assess` and
+    `confidence_interval` take.
 
     *combined.* Residuals are projected on orthonormal functions of the prediction (a constant, the log odds, cosines
     of growing frequency: up to 64, but no more than half the rows). Chi-squared tests of the first 1, 2, 4, ... of
@@ -276,7 +280,8 @@ def calibration_test(
     >>> test.p_value, test.rejects()
     (0.001, True)
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
+    sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate)
     sample._refuse_draws("calibration_test")
     alone = not isinstance(statistic, list | tuple)
     tested = [as_test_statistic(one) for one in (statistic if isinstance(statistic, list | tuple) else [statistic])]
