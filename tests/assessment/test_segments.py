@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rainproof
+from rainproof.assessment.calibration import grouped_test
 from rainproof.core.segments import Segments
-from rainproof.inference.tests import grouped_p_value
 
 FAST = {"rng": 0, "measures": [], "n_resamples": 199}
 
@@ -141,7 +141,7 @@ def test_shares_of_the_event_have_segments_too():
         own, s = rainproof.Sample(share[by == name], p[by == name], fractional=True), found[name]
         assert s.event_rate == pytest.approx(share[by == name].mean())
         assert s.value == rainproof.soft_binned_cdl(own)
-        assert s.p_value == pytest.approx(grouped_p_value(own))
+        assert s.p_value == pytest.approx(grouped_test(own), rel=1e-9, abs=0)
         assert s.loss_bound == pytest.approx(rainproof.guarantee(own, response="as_is").bound)
         assert s.cost < 1
     assert found["off"].q_value == pytest.approx(2 * found["off"].p_value)
@@ -149,6 +149,77 @@ def test_shares_of_the_event_have_segments_too():
     assert ">off<" in a.to_html()
     again = rainproof.assess(rainproof.Sample(share, p, fractional=True), by={"kind": by}, **FAST)
     assert [s.p_value for s in again.segments.rows] == [s.p_value for s in a.segments.rows]
+
+
+def clustered(seed, *, clusters=120, size=10, segments=3):
+    """Calibrated predictions whose outcomes share one coin in each cluster; a cluster is in one segment."""
+    rng = np.random.default_rng(seed)
+    cluster = np.repeat(np.arange(clusters), size)
+    p = rng.beta(2, 4, clusters)[cluster]
+    y = rng.random(clusters)[cluster] < p
+    return y, p, cluster, cluster % segments
+
+
+def test_calibrated_segments_of_clustered_rows_are_seldom_flagged():
+    """Rows of a cluster share one coin: taken as independent, some segment was flagged in every sample."""
+    found = []
+    for seed in range(40):
+        y, p, cluster, by = clustered(seed, clusters=300, size=6)
+        found.append(len(rainproof.assess(y, p, groups=cluster, by=by, **FAST).segments.flagged) > 0)
+    assert sum(found) <= 5
+
+
+def test_segments_get_the_test_and_the_bound_of_their_own_clusters():
+    y, p, cluster, by = clustered(1, clusters=240)
+    a = rainproof.assess(y, p, groups=cluster, by=by, **FAST)
+    for k, segment in enumerate(a.segments.rows):
+        own = rainproof.Sample(y[by == k], p[by == k], groups=cluster[by == k])
+        assert (segment.n, segment.groups) == (800, 80)
+        assert segment.p_value == pytest.approx(grouped_test(own), rel=1e-9)
+        assert segment.loss_bound == pytest.approx(rainproof.guarantee(own, response="as_is").bound)
+    assert "independent" not in " ".join(s.text for s in a.verdict.sentences if s.about == "segments")
+    again = rainproof.assess(rainproof.Sample(y, p, by=by).by_segment(), groups=cluster, **FAST)
+    assert [s.p_value for s in again.segments.rows] == [s.p_value for s in a.segments.rows]
+
+
+def test_the_largest_weight_holds_for_the_bounds_of_segments():
+    y, p, cluster, by = clustered(2)
+    stated = rainproof.assess(y, p, groups=cluster, by=by, max_weight=20, **FAST).segments.rows[0]
+    at = by == 0
+    own = rainproof.Sample(y[at], p[at], groups=cluster[at])
+    assert stated.loss_bound == pytest.approx(rainproof.guarantee(own, response="as_is", max_weight=20).bound)
+
+
+def test_a_miscalibrated_segment_of_clustered_rows_is_flagged():
+    y, p, cluster, by = clustered(3, clusters=600)
+    said = np.where(by == 1, np.minimum(p + 0.25, 1), p)
+    found = rainproof.assess(y, said, groups=cluster, by=by, **FAST).segments
+    assert [s.label for s in found.flagged] == ["1"]
+
+
+def test_clusters_that_have_one_row_in_each_segment_are_none_there():
+    """Each day is in every city once: rows of a city are independent, and get the exact test, which finds any error."""
+    rng, p, _ = rows(1800, seed=8)
+    day, city = np.arange(1800) // 3, np.arange(1800) % 3
+    rate = np.where(city == 2, np.clip(p + 0.3 * np.sin(10 * np.pi * p), 0, 1), p)
+    y = rng.random(1800) < rate
+    found = rainproof.assess(y, p, groups=day, by=city, **FAST).segments
+    assert [s.groups for s in found.rows] == [None, None, None]
+    assert [s.label for s in found.flagged] == ["2"]
+    for k, segment in enumerate(found.rows):
+        own = rainproof.Sample(y[city == k], p[city == k], groups=day[city == k])
+        assert segment.p_value != pytest.approx(grouped_test(own))
+
+
+def test_segments_with_few_clusters_are_named():
+    y, p, cluster, by = clustered(4, clusters=90)
+    a = rainproof.assess(y, p, groups=cluster, by=by, **FAST)
+    few = min(a.segments.rows, key=lambda s: s.effective_groups)
+    assert few.few_groups
+    assert few.effective_groups < 20
+    assert few.status == f"too few groups to tell: events in only {few.effective_groups:.0f} effective groups"
+    (said,) = [s.text for s in a.verdict.sentences if s.about == "segments"]
+    assert f"segments have too few groups to tell anything but a very large difference: {few.label} has" in said
 
 
 def test_shares_in_segments_that_are_all_small():

@@ -210,3 +210,10 @@ def test_words_and_json(monkeypatch):
 def test_bad_options(options, message):
     with pytest.raises(rainproof.InputError, match=message):
         rainproof.inference.segment_tests(SEGMENTS, **options)
+
+
+def test_a_segment_with_groups_is_refused_wherever_it_stands():
+    sample = rainproof.Sample([0, 1] * 100, [0.3, 0.7] * 100)
+    grouped = rainproof.Sample([0, 1] * 100, [0.3, 0.7] * 100, groups=np.arange(200) // 2)
+    with pytest.raises(rainproof.InputError, match="segment_tests takes no groups"):
+        rainproof.inference.segment_tests({"a": sample, "b": grouped})

@@ -140,9 +140,12 @@ def compute(
     step()
     streams = spawned(rng, BAND_DRAWS)
     profile, table = soft_binned_profile(sample), None
+    if sample._segments is not None:  # in the order of these rows, and with their groups
+        segments = segments_of(sample)
     if segments is not None:
+        bounds: dict[str, Any] = {"threshold_range": within, "max_weight": max_weight}
         fdr = round(1 - level, 12)
-        table = judge_segments(segments, sample.total_weight, fdr=fdr, task=task, within=within, rng=rng, step=step)
+        table = judge_segments(segments, sample.total_weight, fdr=fdr, task=task, bounds=bounds, rng=rng, step=step)
     if capacity is not None and capacity >= 1:
         capacity = min(capacity / sample.n, 1.0)
     deployed = None if recalibrator is None else recalibrator.map_
@@ -472,10 +475,19 @@ def ordered(sample: Sample) -> Sample:
 
 
 def segments_of(sample: Sample) -> Segments | None:
-    """The segments of a sample, if it has any; each is tested as if its rows, or shares of them, were independent."""
+    """The segments of a sample, if it has any, each with the groups that its own rows are in.
+
+    Where no segment has two rows of a group, the rows of each are independent, as groups of one row are no groups.
+    """
     if sample._segments is None:
         return None
-    return (sample.ungrouped() if sample._second is None else sample).by_segment()
+    segments = sample.by_segment()
+    group = sample._group
+    if group is None or sample._second is not None:
+        return segments
+    if all(len(np.unique(group[rows])) == len(rows) for rows in segments.places.values()):
+        return sample.ungrouped().by_segment()
+    return segments
 
 
 def compressed_if_many(sample: Sample) -> Sample:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from rainproof.assessment import words
+from rainproof.assessment.calibration import grouped_test
 from rainproof.assessment.costs import ActionTask, segment_costs
 from rainproof.core.arrays import Floats
-from rainproof.core.door import ThresholdRange
 from rainproof.core.result import Result
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned, wrapped
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import FewRowsWarning, RainproofWarning
+from rainproof.inference.estimates import Influence
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.segments import adjusted, segment_tests
-from rainproof.inference.tests import grouped_p_value
 from rainproof.measures.scdl import soft_binned_cdl
 
 _BOUNDED = 500  # segments that get a guarantee
+FEW_GROUPS = 20.0  # effective groups with the rarer outcome: of fewer no limit theorem says anything
 
 
 class Segment(Result):
@@ -34,6 +35,11 @@ class Segment(Result):
         The segment's value in each of the columns.
     n : int
         The number of rows.
+    groups : int or None
+        The number of groups that these rows are in, if rows of a group may depend on each other.
+    effective_groups : float or None
+        How many groups of equal weight have the rarer outcome: ``(sum e)^2 / sum e^2``, with e the weight of the rows
+        of a group that have it. Below 20 no approximate test is possible.
     share : float
         The share of the weight of all rows.
     mean_prediction, event_rate : float
@@ -45,8 +51,9 @@ class Segment(Result):
         on the segment's rows, and in its population at most, at ``1 - fdr`` confidence for each segment by itself. None
         for small segments, and beyond the 500 with the smallest p-values.
     p_value, q_value : float or None
-        Of the test of perfect calibration, by itself; and the smallest false discovery rate that flags the segment.
-        None for small segments. `segment_tests` also has intervals of SCDL.
+        Of the test of perfect calibration, by itself: the test that all rows together get, so with groups that of
+        groups. And the smallest false discovery rate that flags the segment. None for small segments. `segment_tests`
+        also has intervals of SCDL.
     cost, cost_without : float or None
         The cost per case of the user's own decision on the segment's rows: acting on the forecast as it is, and
         without a forecast (by the action that is best for all of them). None without a decision that has a list of
@@ -61,6 +68,8 @@ class Segment(Result):
 
     key: tuple[str, ...]
     n: int
+    groups: int | None = None
+    effective_groups: float | None = None
     share: float
     mean_prediction: float
     event_rate: float
@@ -73,6 +82,11 @@ class Segment(Result):
     cost_without: float | None = None
     small: bool
     flagged: bool = False
+
+    @property
+    def few_groups(self) -> bool:
+        """Whether too few groups have the rarer outcome for an approximate test."""
+        return self.effective_groups is not None and self.effective_groups < FEW_GROUPS
 
     @property
     def label(self) -> str:
@@ -142,21 +156,20 @@ def judge_segments(
     *,
     fdr: float,
     task: DecisionTask | None,
-    within: ThresholdRange | None,
+    bounds: Mapping[str, Any],
     rng: np.random.Generator,
     step: Callable[[], None],
 ) -> SegmentTable:
-    """Test every segment that is large enough; intervals for those with the smallest p-values (`segment_tests`).
+    """Test every segment that is large enough, by the test that all rows together get.
 
-    `total` is the weight of all rows together.
+    `total` is the weight of all rows together; `bounds` has the options of the guarantees.
     """
-    of_shares = next(iter(segments.values()))._second is not None
-    if of_shares:
-        columns = _tests_of_shares(segments, step)
+    if any(sample._group is not None for sample in segments.values()):
+        columns = _grouped_tests(segments, step)
     else:
         tests = segment_tests(segments, fdr=fdr, rng=rng, progress=lambda *_: step())
         columns = {name: getattr(tests, name) for name in ("value", "p_value", "q_value")}
-    losses = _losses(segments, columns["p_value"], 1 - fdr, within)
+    losses = _losses(segments, columns["p_value"], {"confidence_level": 1 - fdr, **bounds})
     rows = []
     for k, (key, sample) in enumerate(segments.items()):
         numbers: dict[str, Any] = {
@@ -167,6 +180,8 @@ def judge_segments(
             Segment(
                 key=tuple(map(str, key)) if isinstance(key, tuple) else (str(key),),
                 n=sample.n,
+                groups=sample.groups,
+                effective_groups=Influence.of(sample, pool=False).fewest if sample._has_groups else None,
                 share=sample.total_weight / total,
                 mean_prediction=sample.mean_prediction,
                 event_rate=sample.event_rate,
@@ -181,23 +196,20 @@ def judge_segments(
     return SegmentTable(by=segments.by, fdr=fdr, min_rows=FEW_ROWS, rows=tuple(rows))
 
 
-def _tests_of_shares(segments: Segments, step: Callable[[], None]) -> dict[str, Floats]:
-    """Bound the p-value of each segment: outcomes that are shares of the event cannot be redrawn as 0 or 1."""
+def _grouped_tests(segments: Segments, step: Callable[[], None]) -> dict[str, Floats]:
+    """Test each segment over its own groups, or over rows whose outcomes are shares: neither can be redrawn by row."""
     value, p_value = np.full((2, len(segments)), np.nan)
     with warnings.catch_warnings(action="ignore", category=RainproofWarning):  # about single segments
         for k, sample in enumerate(segments.values()):
             value[k] = soft_binned_cdl(sample)
-            p_value[k] = grouped_p_value(sample) if sample.n >= FEW_ROWS else np.nan
+            p_value[k] = grouped_test(sample) if sample.n >= FEW_ROWS else np.nan
             step()
     return {"value": value, "p_value": p_value, "q_value": adjusted(p_value, "bh")}
 
 
-def _losses(
-    segments: Segments, p_value: Floats, confidence_level: float, within: ThresholdRange | None
-) -> dict[int, Guarantee]:
+def _losses(segments: Segments, p_value: Floats, options: dict[str, Any]) -> dict[int, Guarantee]:
     """The guarantee of acting as is, for tested segments with the smallest p-values, by position."""
     keys, found = list(segments), {}
-    options: dict[str, Any] = {"confidence_level": confidence_level, "threshold_range": within}
     for k in np.argsort(p_value)[:_BOUNDED].tolist():  # NaN, of those not tested, is last
         if np.isfinite(p_value[k]):
             with warnings.catch_warnings(action="ignore", category=FewRowsWarning):

@@ -872,7 +872,7 @@ def details(
     yield Statement("loss", _as_is(e))
     yield Statement("rounded", _rounded(e))
     if found is not None:
-        yield Statement("segments", segments(found, voice, groups=e.groups not in (None, e.n)))
+        yield Statement("segments", segments(found, voice))
     yield Statement("limits", limits(e, voice))
     for warning in notes:
         yield Statement("note", note(warning))
@@ -881,8 +881,8 @@ def details(
 # Segments.
 
 
-def segments(found: SegmentTable, voice: Voice = PYTHON, *, groups: bool = False) -> str:
-    """How many segments are off beyond chance, allowing for how many were tested, not for groups; and which most."""
+def segments(found: SegmentTable, voice: Voice = PYTHON) -> str:
+    """How many segments are off beyond chance, allowing for how many were tested; and which most."""
     tested, flagged = len(found.rows) - found.small, found.flagged
     few = f" {_count(found.small, 'segment has', 'segments have')} too few rows to be tested." if found.small else ""
     if not tested:
@@ -890,6 +890,12 @@ def segments(found: SegmentTable, voice: Voice = PYTHON, *, groups: bool = False
         if len(off) > 1 and (min(off) > 0 or max(off) < 0):
             few += f" In all {len(off):,} they say {'more' if off[0] > 0 else 'less'} than happened."
         return few.strip()
+    if sparse := [one for one in found.rows if one.few_groups and not one.small]:
+        fewest = min(sparse, key=_effective_groups)
+        few += (
+            f" {_count(len(sparse), 'segment has', 'segments have')} too few groups to tell anything but a very large "
+            f"difference: {short(fewest.label)} has {_few_groups(fewest)}."
+        )
     by = f"{_count(tested, 'segment', 'segments')} ({', '.join(found.by)})"
     if not flagged:
         return f"None of {by} is off beyond chance.{few}"
@@ -900,20 +906,32 @@ def segments(found: SegmentTable, voice: Voice = PYTHON, *, groups: bool = False
     )
     worst = flagged[0]
     said, happened = two_shares(worst.mean_prediction, worst.event_rate)
-    alone = ", taking rows as independent" if groups else ""
     own = f" To fit a map of its own to each that gains by it: {voice.own_maps}."
     if {one.event_rate for one in found.rows} in ({0.0}, {1.0}):  # nothing can be fitted to one outcome
         own = ""
     return (
-        f"{many} off beyond chance (false discovery rate {percent(found.fdr)}{alone}), most {short(worst.label)}: says "
+        f"{many} off beyond chance (false discovery rate {percent(found.fdr)}), most {short(worst.label)}: says "
         f"{said}, happens {happened}.{few}{own}"
     )
+
+
+def _effective_groups(segment: Segment) -> float:
+    """How many groups of equal weight have the rarer outcome; infinitely many where there are no groups."""
+    return math.inf if segment.effective_groups is None else segment.effective_groups
+
+
+def _few_groups(segment: Segment) -> str:
+    """In how few groups the rarer outcome is."""
+    outcome = "events" if segment.event_rate <= 1 / 2 else "non-events"
+    return f"{outcome} in only {_effective_groups(segment):.0f} effective groups"
 
 
 def segment_status(segment: Segment) -> str:
     """The result of the test of one segment."""
     if segment.small:
         return "too few rows to be tested"
+    if segment.few_groups and not segment.flagged:
+        return f"too few groups to tell: {_few_groups(segment)}"
     return "miscalibrated beyond chance" if segment.flagged else "no sign of miscalibration"
 
 

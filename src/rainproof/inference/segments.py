@@ -251,7 +251,6 @@ def segment_tests(
     tested = int((rows >= min_rows).sum())
     needed = tested * _price(tested, method) / fdr - 1  # draws to find one segment alone
     size = max(_FEWEST, min(_MOST, math.ceil(2 * needed))) if n_resamples is None else check_resamples(n_resamples)
-    segments[keys[0]]._refuse_draws("segment_tests")
     generator, seed = as_seed(rng, *([segments] if isinstance(segments, Segments) else segments.values()))
     shown = min(intervals, tested)
     level = 1 - fdr * shown / max(1, tested)
@@ -306,6 +305,7 @@ def _tests(
     streams, own = spawned(rng, len(segments)), dict[Any, Sample]()
     columns, cells = np.full((2, len(segments)), np.nan), np.zeros(len(segments), np.int64)
     for at, (key, sample) in enumerate(segments.items()):
+        sample._refuse_draws("segment_tests")  # one segment can have groups where the others have none
         columns[0, at] = statistic.function(sample)
         if tested[at]:
             atoms = with_fewer_cells(as_resampler(sample))
