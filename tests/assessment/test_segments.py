@@ -89,8 +89,9 @@ def test_one_bad_segment_among_forty_is_flagged_and_small_ones_are_not_judged():
     assert a.segments.small == 1
     (said,) = [s.text for s in a.verdict.sentences if s.about == "segments"]
     assert said == (
-        "1 of 40 segments (segment) is off beyond chance (false discovery rate 5%), most 7: says 49%, happens 46%. 1 "
-        "segment has too few rows to be tested. To fit a map of its own to each that gains by it: "
+        "1 of 40 segments (segment) is off beyond chance (false discovery rate 5%), most 7: says 49%, happens 46%. If "
+        "it were recalibrated, 1 of 40 segments (segment) would still be off: 7 (predicted 49% on average, observed "
+        "46%). 1 segment has too few rows to be tested. To fit a map of its own to each that gains by it: "
         "Recalibrator().fit(p, y, by=...)."
     )
     assert repr(a.segments) == "SegmentTable(41 segments, 1 flagged, 1 small)"
@@ -253,3 +254,100 @@ def test_by_is_for_rows():
     parts = Segments.from_samples({"a": rainproof.Sample(y, p)}, ["region"])
     with pytest.raises(rainproof.InputError, match="Segments hold predictions, weights, labels and names"):
         rainproof.assess(parts, by=["a"] * 150, **FAST)
+
+
+CITIES = ("Berlin", "Bonn", "Hamburg", "Köln", "Mainz")
+
+
+def biased(seed, *, exception=None, n=6000, values=None):
+    """Predictions that are too high in the same way in five cities, but for one in which they are too low."""
+    rng = np.random.default_rng(seed)
+    city = rng.choice(CITIES, n, p=[0.24, 0.24, 0.24, 0.04, 0.24])
+    p = rng.beta(2, 3, n) if values is None else rng.choice(values, n)
+    rate = np.where(city == exception, np.sqrt(p), p**2)
+    return (rng.random(n) < rate).astype(int), p, {"city": city}
+
+
+def said_of_segments(a):
+    return next(s.text for s in a.verdict.sentences if s.about == "segments")
+
+
+def test_the_segment_that_recalibration_leaves_off_is_named():
+    """Four cities share one bias that the map removes."""
+    y, p, by = biased(1, exception="Köln")
+    a = rainproof.assess(y, p, by=by, **FAST)
+    assert a.verdict.grade == "recalibrate"
+    assert len(a.segments.flagged) == 5
+    assert [s.label for s in a.segments.flagged_recalibrated] == ["Köln"]
+    off = next(s for s in a.segments.rows if s.label == "Köln")
+    assert off.q_value_recalibrated <= 0.05
+    assert off.mean_recalibrated < off.event_rate
+    assert off.status == "miscalibrated beyond chance, also after recalibration"
+    said = said_of_segments(a)
+    assert said.startswith("All 5 segments (city) are off beyond chance")
+    assert "After recalibration, 1 of 5 segments (city) is still off: Köln (predicted " in said
+    assert "Recalibrator().fit(p, y, by=...)" in said
+    assert "q after" in str(a.segments).splitlines()[0]
+    assert a.to_dict()["segments"]["rows"][0]["flagged_recalibrated"] is False
+    assert "q after recalibration" in a.to_html()
+
+
+@pytest.mark.parametrize("values", [None, [0.1, 0.2, 0.35, 0.5, 0.8], [0.3, 0.6]])
+def test_a_bias_that_all_segments_share_is_gone_after_recalibration(values):
+    """With few distinct predictions, too, where those of different folds differ a little."""
+    flagged = 0
+    for seed in range(10):
+        a = rainproof.assess(
+            *biased(seed, n=3000, values=values)[:2], by=biased(seed, n=3000, values=values)[2], **FAST
+        )
+        assert len(a.segments.flagged) >= 4
+        assert a.segments.recalibrated
+        flagged += len(a.segments.flagged_recalibrated) > 0
+    assert flagged <= 2
+    if not a.segments.flagged_recalibrated:
+        assert "After recalibration, none is off beyond chance." in said_of_segments(a)
+        assert "by=..." not in said_of_segments(a)
+
+
+def test_compressed_segments_are_tested_after_recalibration_as_rows_are():
+    y, p, by = biased(1, exception="Köln")
+    rows_ = rainproof.assess(y, p, by=by, **FAST).segments
+    parts = rainproof.scan({"p": p, "y": y, **by}, by="city")
+    cells = rainproof.assess(parts, **FAST).segments
+    assert [s.label for s in cells.flagged_recalibrated] == ["Köln"]
+    for one, other in zip(rows_.rows, cells.rows, strict=True):
+        assert other.mean_recalibrated == pytest.approx(one.mean_recalibrated, abs=0.01)
+    total = sum(s.share * s.mean_recalibrated for s in cells.rows)
+    assert total == pytest.approx(y.mean(), abs=0.005)
+
+
+def test_clusters_are_tested_after_recalibration_over_clusters():
+    y, p, cluster, by = clustered(6, clusters=900, size=5)
+    found = rainproof.assess(y, p**0.5, groups=cluster, by=by, **FAST).segments
+    assert len(found.flagged) == 3
+    assert found.flagged_recalibrated == ()
+
+
+def test_nothing_is_recalibrated_where_nothing_is_off():
+    rng, p, y = rows(1200, seed=3)
+    a = rainproof.assess(y, p, by=rng.integers(0, 3, 1200), **FAST)
+    assert not a.evidence.calibration.rejected
+    assert not a.segments.recalibrated
+    assert {(s.flagged_recalibrated, s.p_value_recalibrated, s.mean_recalibrated) for s in a.segments.rows} == {
+        (None, None, None)
+    }
+    assert "recalibration" not in said_of_segments(a)
+    assert "q after" not in str(a.segments)
+
+
+def test_recalibration_is_conditional_where_the_grade_does_not_advise_it():
+    """Two halves are off against each other, all rows together are not: a map for all corrects neither."""
+    rng = np.random.default_rng(5)
+    half = np.arange(4000) % 2
+    p = rng.uniform(0.2, 0.8, 4000)
+    y = rng.random(4000) < p + np.where(half, 0.1, -0.1)
+    a = rainproof.assess(y, p, by=half, **FAST)
+    assert a.verdict.grade == "use"
+    said = said_of_segments(a)
+    assert "If it were recalibrated, all 2 segments (segment) would still be off: " in said
+    assert "After recalibration" not in said

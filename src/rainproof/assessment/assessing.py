@@ -143,9 +143,17 @@ def compute(
     if sample._segments is not None:  # in the order of these rows, and with their groups
         segments = segments_of(sample)
     if segments is not None:
-        bounds: dict[str, Any] = {"threshold_range": within, "max_weight": max_weight}
-        fdr = round(1 - level, 12)
-        table = judge_segments(segments, sample.total_weight, fdr=fdr, task=task, bounds=bounds, rng=rng, step=step)
+        table = judge_segments(
+            segments,
+            sample,
+            crossed,
+            miscalibrated=p_value <= 1 - level,
+            fdr=round(1 - level, 12),
+            task=task,
+            bounds={"threshold_range": within, "max_weight": max_weight},
+            rng=rng,
+            step=step,
+        )
     if capacity is not None and capacity >= 1:
         capacity = min(capacity / sample.n, 1.0)
     deployed = None if recalibrator is None else recalibrator.map_

@@ -117,11 +117,14 @@ class Crossed(NamedTuple):
         The rows; of a compressed sample, those of each cell, outcome and fold.
     deals : list of CrossFit
         Their folds and recalibrated predictions; several for few rows, so that no estimate rests on one of them.
+    cells : CrossFit or None
+        Of a compressed sample, the same for each cell and outcome.
     """
 
     whole: Sample
     rows: Sample
     deals: list[CrossFit]
+    cells: CrossFit | None = None
 
     @classmethod
     def of(cls, sample: Sample, rng: np.random.Generator, marks: Floats | None = None) -> Crossed:
@@ -148,7 +151,7 @@ class Crossed(NamedTuple):
         found = Sample._of_known(rows, sample.n, float(sample.n))
         found.counts = counts
         found._keep_rates(sample)
-        return cls(whole, found, [replace(cross, prob=said, fold=fold, entry=cross.entry[at])])
+        return cls(whole, found, [replace(cross, prob=said, fold=fold, entry=cross.entry[at])], cross)
 
     def mean(self, column: Callable[[CrossFit], NDArray[Any]]) -> Floats:
         """The mean over deals of a column that each of them has."""

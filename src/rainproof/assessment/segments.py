@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -11,8 +12,10 @@ import numpy as np
 from rainproof.assessment import words
 from rainproof.assessment.calibration import grouped_test
 from rainproof.assessment.costs import ActionTask, segment_costs
+from rainproof.assessment.evidence import Crossed
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Result
+from rainproof.core.sample import Sample
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned, wrapped
 from rainproof.decisions.tasks import DecisionTask
@@ -62,6 +65,13 @@ class Segment(Result):
         Whether the segment has too few rows to be tested.
     flagged : bool
         Whether the segment is miscalibrated beyond chance, at the table's false discovery rate.
+    mean_recalibrated : float or None
+        The mean of the recalibrated predictions: of maps for all segments together, each fitted to rows of other folds.
+    p_value_recalibrated, q_value_recalibrated : float or None
+        Of the same test, of the recalibrated predictions. They are None where nothing calls for recalibration, as
+        calibration is rejected neither for all rows nor for any segment; and where no map can be fitted.
+    flagged_recalibrated : bool or None
+        Whether the segment is miscalibrated beyond chance after recalibration.
     """
 
     _also: ClassVar = ("label", "status")
@@ -82,6 +92,10 @@ class Segment(Result):
     cost_without: float | None = None
     small: bool
     flagged: bool = False
+    mean_recalibrated: float | None = None
+    p_value_recalibrated: float | None = None
+    q_value_recalibrated: float | None = None
+    flagged_recalibrated: bool | None = None
 
     @property
     def few_groups(self) -> bool:
@@ -129,13 +143,31 @@ class SegmentTable(Result):
         return tuple(sorted((s for s in self.rows if s.flagged), key=by_loss))
 
     @property
+    def recalibrated(self) -> bool:
+        """Whether segments were tested after recalibration too."""
+        return any(s.flagged_recalibrated is not None for s in self.rows)
+
+    @property
+    def flagged_recalibrated(self) -> tuple[Segment, ...]:
+        """The segments that are miscalibrated beyond chance after recalibration, the largest difference first.
+
+        Differences of the mean from the event rate count as those of rows do, in standard errors.
+        """
+
+        def difference(segment: Segment) -> float:
+            assert segment.mean_recalibrated is not None
+            return abs(segment.mean_recalibrated - segment.event_rate) * math.sqrt(segment.n)
+
+        return tuple(sorted((s for s in self.rows if s.flagged_recalibrated), key=difference, reverse=True))
+
+    @property
     def small(self) -> int:
         """The number of segments with too few rows to be tested."""
         return sum(s.small for s in self.rows)
 
     def first(self, n: int) -> tuple[Segment, ...]:
         """Return the `n` segments with the smallest p-values: the largest loss first, small segments last."""
-        kept = sorted(self.rows, key=lambda s: (s.small, 1.0 if s.p_value is None else s.p_value, -s.value))[:n]
+        kept = sorted(self.rows, key=lambda s: (s.small, _least_p_value(s), -s.value))[:n]
         return tuple(sorted(kept, key=by_loss))
 
     def __str__(self) -> str:
@@ -150,10 +182,18 @@ def by_loss(segment: Segment) -> tuple[bool, float, float]:
     return segment.small, -(segment.loss or 0.0), -segment.value
 
 
+def _least_p_value(segment: Segment) -> float:
+    """The smaller p-value of the two tests, of the original and of the recalibrated predictions."""
+    tested = [segment.p_value, segment.p_value_recalibrated]
+    return min((p for p in tested if p is not None), default=1.0)
+
+
 def judge_segments(
     segments: Segments,
-    total: float,
+    sample: Sample,
+    crossed: Crossed | None,
     *,
+    miscalibrated: bool,
     fdr: float,
     task: DecisionTask | None,
     bounds: Mapping[str, Any],
@@ -162,38 +202,70 @@ def judge_segments(
 ) -> SegmentTable:
     """Test every segment that is large enough, by the test that all rows together get.
 
-    `total` is the weight of all rows together; `bounds` has the options of the guarantees.
+    If all rows together are `miscalibrated`, or a segment is, segments are tested after recalibration too. `sample` has
+    all rows, `crossed` their recalibrated predictions; `bounds` has the options of the guarantees.
     """
-    if any(sample._group is not None for sample in segments.values()):
-        columns = _grouped_tests(segments, step)
-    else:
-        tests = segment_tests(segments, fdr=fdr, rng=rng, progress=lambda *_: step())
-        columns = {name: getattr(tests, name) for name in ("value", "p_value", "q_value")}
+    columns = _tests(segments, fdr, rng, step)
+    after: dict[str, Floats] = {}
+    if crossed is not None and (miscalibrated or (columns["q_value"] <= fdr).any()):
+        recalibrated = recalibrated_segments(segments, sample, crossed)
+        tests = _tests(recalibrated, fdr, rng, _no_step)
+        after = {f"{name}_recalibrated": tests[name] for name in ("p_value", "q_value")}
+        after["mean_recalibrated"] = np.array([own.mean_prediction for own in recalibrated.values()])
     losses = _losses(segments, columns["p_value"], {"confidence_level": 1 - fdr, **bounds})
     rows = []
-    for k, (key, sample) in enumerate(segments.items()):
+    for k, (key, own) in enumerate(segments.items()):
         numbers: dict[str, Any] = {
-            name: None if np.isnan(column[k]) else float(column[k]) for name, column in columns.items()
+            name: None if np.isnan(column[k]) else float(column[k]) for name, column in (columns | after).items()
         }
         q_value = numbers["q_value"]
+        q_value_recalibrated = numbers.get("q_value_recalibrated")
         rows.append(
             Segment(
                 key=tuple(map(str, key)) if isinstance(key, tuple) else (str(key),),
-                n=sample.n,
-                groups=sample.groups,
-                effective_groups=Influence.of(sample, pool=False).fewest if sample._has_groups else None,
-                share=sample.total_weight / total,
-                mean_prediction=sample.mean_prediction,
-                event_rate=sample.event_rate,
-                small=sample.n < FEW_ROWS,
+                n=own.n,
+                groups=own.groups,
+                effective_groups=Influence.of(own, pool=False).fewest if own._has_groups else None,
+                share=own.total_weight / sample.total_weight,
+                mean_prediction=own.mean_prediction,
+                event_rate=own.event_rate,
+                small=own.n < FEW_ROWS,
                 flagged=q_value is not None and q_value <= fdr,
+                flagged_recalibrated=None if q_value_recalibrated is None else q_value_recalibrated <= fdr,
                 loss=losses[k].plug_in if k in losses else None,
                 loss_bound=losses[k].bound if k in losses else None,
-                **(segment_costs(sample, task) if isinstance(task, ActionTask) else {}),
+                **(segment_costs(own, task) if isinstance(task, ActionTask) else {}),
                 **numbers,
             )
         )
     return SegmentTable(by=segments.by, fdr=fdr, min_rows=FEW_ROWS, rows=tuple(rows))
+
+
+def _tests(segments: Segments, fdr: float, rng: np.random.Generator, step: Callable[[], None]) -> dict[str, Floats]:
+    """The value, p-value and q-value of each segment."""
+    if any(sample._group is not None for sample in segments.values()):
+        return _grouped_tests(segments, step)
+    tests = segment_tests(segments, fdr=fdr, rng=rng, progress=lambda *_: step())
+    return {name: getattr(tests, name) for name in ("value", "p_value", "q_value")}
+
+
+def _no_step() -> None:
+    """The tests after recalibration are not counted as steps: whether there are any is seen late."""
+
+
+def recalibrated_segments(segments: Segments, sample: Sample, crossed: Crossed) -> Segments:
+    """The segments with recalibrated predictions: of maps for all rows together, fitted to other folds."""
+    if sample.grid is None:
+        assert segments.whole is not None
+        whole = segments.whole._with(crossed.mean(lambda deal: deal.pooled[deal.entry]))
+        return Segments.from_places(whole, segments.by, segments.places)
+    assert crossed.cells is not None
+    found = {}
+    for key, own in segments.items():
+        cells = own._pooled(sample.grid)
+        place = np.searchsorted(sample._cells.slot, cells._cells.slot)
+        found[key] = cells._moved(crossed.cells.pooled[crossed.cells.entry[place]])
+    return Segments.from_samples(found, segments.by)
 
 
 def _grouped_tests(segments: Segments, step: Callable[[], None]) -> dict[str, Floats]:

@@ -872,7 +872,7 @@ def details(
     yield Statement("loss", _as_is(e))
     yield Statement("rounded", _rounded(e))
     if found is not None:
-        yield Statement("segments", segments(found, voice))
+        yield Statement("segments", segments(found, voice, advised=e.grade == "recalibrate"))
     yield Statement("limits", limits(e, voice))
     for warning in notes:
         yield Statement("note", note(warning))
@@ -881,8 +881,11 @@ def details(
 # Segments.
 
 
-def segments(found: SegmentTable, voice: Voice = PYTHON) -> str:
-    """How many segments are off beyond chance, allowing for how many were tested; and which most."""
+def segments(found: SegmentTable, voice: Voice = PYTHON, *, advised: bool = True) -> str:
+    """How many segments are off beyond chance, allowing for how many were tested; and which most, before and after.
+
+    Where recalibration is not `advised`, what it would leave is said to be so.
+    """
     tested, flagged = len(found.rows) - found.small, found.flagged
     few = f" {_count(found.small, 'segment has', 'segments have')} too few rows to be tested." if found.small else ""
     if not tested:
@@ -897,8 +900,16 @@ def segments(found: SegmentTable, voice: Voice = PYTHON) -> str:
             f"difference: {short(fewest.label)} has {_few_groups(fewest)}."
         )
     by = f"{_count(tested, 'segment', 'segments')} ({', '.join(found.by)})"
-    if not flagged:
+    after = f" {_after_recalibration(found, by, advised=advised)}" if found.recalibrated else ""
+    own = f" To fit a map of its own to each that gains by it: {voice.own_maps}."
+    if found.recalibrated and not found.flagged_recalibrated:  # nothing is left that one map for all does not correct
+        own = ""
+    if {one.event_rate for one in found.rows} in ({0.0}, {1.0}):  # nothing can be fitted to one outcome
+        own = ""
+    if not flagged and not found.flagged_recalibrated:
         return f"None of {by} is off beyond chance.{few}"
+    if not flagged:
+        return f"None of {by} is off beyond chance.{after}{few}{own}"
     many = (
         f"All {by} are"
         if len(flagged) == tested
@@ -906,13 +917,32 @@ def segments(found: SegmentTable, voice: Voice = PYTHON) -> str:
     )
     worst = flagged[0]
     said, happened = two_shares(worst.mean_prediction, worst.event_rate)
-    own = f" To fit a map of its own to each that gains by it: {voice.own_maps}."
-    if {one.event_rate for one in found.rows} in ({0.0}, {1.0}):  # nothing can be fitted to one outcome
-        own = ""
     return (
         f"{many} off beyond chance (false discovery rate {percent(found.fdr)}), most {short(worst.label)}: says "
-        f"{said}, happens {happened}.{few}{own}"
+        f"{said}, happens {happened}.{after}{few}{own}"
     )
+
+
+def _after_recalibration(found: SegmentTable, by: str, *, advised: bool) -> str:
+    """How many segments are off after recalibration, and which most."""
+    left = found.flagged_recalibrated
+    still = "still " if all(one.flagged for one in left) else ""
+    if advised:
+        when, is_, are = "After recalibration", f"is {still}off", f"are {still}off"
+    else:
+        when, is_, are = "If it were recalibrated", f"would {still}be off", f"would {still}be off"
+    if not left:
+        return f"{when}, none {'is' if advised else 'would be'} off beyond chance."
+    worst = left[0]
+    assert worst.mean_recalibrated is not None
+    said, happened = two_shares(worst.mean_recalibrated, worst.event_rate)
+    first = f"{short(worst.label)} (predicted {said} on average, observed {happened})"
+    names = ", ".join([first, *(short(one.label) for one in left[1:_NAMED])])
+    more = f" and {len(left) - _NAMED:,} more" if len(left) > _NAMED else ""
+    many = f"{len(left):,} of {by}"
+    if len(left) > 1 and len(left) == len(found.rows) - found.small:
+        many = f"all {by}"
+    return f"{when}, {many} {is_ if len(left) == 1 else are}: {names}{more}."
 
 
 def _effective_groups(segment: Segment) -> float:
@@ -932,7 +962,10 @@ def segment_status(segment: Segment) -> str:
         return "too few rows to be tested"
     if segment.few_groups and not segment.flagged:
         return f"too few groups to tell: {_few_groups(segment)}"
-    return "miscalibrated beyond chance" if segment.flagged else "no sign of miscalibration"
+    status = "miscalibrated beyond chance" if segment.flagged else "no sign of miscalibration"
+    if segment.flagged_recalibrated is None or segment.flagged_recalibrated == segment.flagged:
+        return f"{status}, also after recalibration" if segment.flagged_recalibrated else status
+    return f"{status}, but after recalibration {'there is' if segment.flagged_recalibrated else 'no longer'}"
 
 
 def segment_lines(found: SegmentTable, most: int = 20) -> list[list[str]]:
@@ -940,6 +973,9 @@ def segment_lines(found: SegmentTable, most: int = 20) -> list[list[str]]:
     costs = any(one.cost is not None for one in found.rows)
     tested = ["p_value", "q_value"] if found.small < len(found.rows) else []
     heads = [name.removesuffix("_value") for name in tested]
+    if found.recalibrated:
+        tested.append("q_value_recalibrated")
+        heads.append("q after")
     lines = [[", ".join(found.by), "rows", "says", "happens", *heads, *["cost"] * costs]]
     for one in found.first(most):
         numbers = (
@@ -959,7 +995,8 @@ def segment_order(found: SegmentTable) -> str:
         for one in found.flagged
     ]
     how = " Where both shares are about the same, some probabilities are too high and others too low."
-    return f"First come those where a decision can lose most.{how * any(alike)}"
+    after = " q after: of the recalibrated predictions (five-fold cross-validated)." * found.recalibrated
+    return f"First come those where a decision can lose most.{how * any(alike)}{after}"
 
 
 # Advice.

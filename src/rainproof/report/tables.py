@@ -245,6 +245,7 @@ def segments(found: SegmentTable, line: str, index: int, hidden: int, within: Th
         Column("Happens", attrgetter("event_rate"), text=lambda row: said(row)[1]),
         Column("p", attrgetter("p_value"), p_value),
         Column("q", attrgetter("q_value"), p_value),
+        Column("q after recalibration", attrgetter("q_value_recalibrated"), p_value),
         Column("Your cost", attrgetter("cost"), number),
         Column("Your cost without a forecast", attrgetter("cost_without"), number),
         Column("Loss on these rows", attrgetter("loss"), percent),
@@ -252,6 +253,8 @@ def segments(found: SegmentTable, line: str, index: int, hidden: int, within: Th
     ]
     if not any(row.cost is not None for row in found.rows):
         columns = [column for column in columns if not column.head.startswith("Your cost")]
+    if not found.recalibrated:
+        columns = [column for column in columns if column.head != "q after recalibration"]
     options = "".join(f'<option value="{i}">{escape(short(s.label))}</option>' for i, s in enumerate(found.rows))
     note = f"<p>{count(hidden)} more segments are not on this page.</p>" if hidden else ""
     order = sorted(range(len(found.rows)), key=lambda i: flagged_first(found.rows[i]))
@@ -277,10 +280,14 @@ def _about(found: SegmentTable, within: ThresholdRange | None) -> str:
     """How to read the table and the chart of segments."""
     which = "" if within is None else f" in decisions {within}"
     most = f" The chart shows the first {DRAWN_SEGMENTS}." if len(found.rows) > DRAWN_SEGMENTS else ""
+    after = ""
+    if found.recalibrated:
+        after = " q after recalibration: the same of the recalibrated predictions (five-fold cross-validated)."
     return (
         f"p: of the test of perfect calibration, each segment by itself; q: the smallest false discovery rate that "
-        f"flags it (Benjamini and Hochberg); red: q at most {exact_percent(found.fdr)}, these come first. Losses are "
-        f"shares of what is at stake{which}, acting on the probabilities as they are, {KEEPS_RANKING}; bounds at "
+        f"flags it (Benjamini and Hochberg); red: q at most {exact_percent(found.fdr)}, these come first."
+        f"{after} Losses are shares "
+        f"of what is at stake{which}, acting on the probabilities as they are, {KEEPS_RANKING}; bounds at "
         f"{exact_percent(1 - found.fdr)} for each segment by itself. No test and no dot: fewer than "
         f"{count(found.min_rows)} rows.{most}"
     )
