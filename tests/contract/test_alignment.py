@@ -57,7 +57,7 @@ OTHERS = re.findall(
     held_out intervals labels like loss max_grid max_weight measure measures method min_rows n_bins n_resamples
     options outcome overwrite paired path per percent pos_label power precision preset prob progress recall
     response rng rounding rows rule samples score seed segments self sep source statistic strategy swaps table
-    target task threshold threshold_range thresholds tolerance view weight where window
+    target task threshold threshold_range thresholds tolerance two_sided view weight where window
 """,
 )
 # Their columns are named, or they take no rows: a query, a source that is read, a table of sums.

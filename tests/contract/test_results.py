@@ -100,7 +100,8 @@ def results(case):
     found += [rainproof.SequentialTest().update(y, p), rainproof.sample_size()]
     found += [rainproof.regret_curve(sample), rainproof.regret_curve(sample, grid=4)]
     found += [rainproof.clinical_performance(sample, rng=0), rainproof.net_benefit(y, p, groups=by)]
-    found += [rainproof.clinical.grade_table(y, p)]
+    grades = rainproof.clinical.grade_table(y, p)
+    found += [grades, grades.total]
     found += [rainproof.Interval(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95)]
     found += [
         rainproof.choose_grid(sample),

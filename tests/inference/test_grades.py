@@ -67,6 +67,52 @@ def test_lights_are_wrong_no_oftener_than_they_say(n, p):
     assert (n, p) != (20, 0.0088) or jeffreys > 0.15
 
 
+def test_a_risk_that_is_predicted_too_high_is_green_unless_both_sides_are_tested():
+    """9.2% predicted, 2.2% observed: the lights of supervisors ask whether risk is predicted too low."""
+    counts = {"by": ["A", "B"], "trials": [500, 1000]}
+    one = rainproof.clinical.grade_table([11, 30], [0.092, 0.03], **counts)
+    both = rainproof.clinical.grade_table([11, 30], [0.092, 0.03], **counts, two_sided=True)
+    assert dict(zip(one.names, one.lights, strict=True)) == {"A": "green", "B": "green"}
+    assert dict(zip(both.names, both.lights, strict=True)) == {"A": "red", "B": "green"}
+    assert (one.two_sided, both.two_sided) == (False, True)
+    footer = " ".join(str(one).split())
+    assert "a grade whose risk is predicted too high is green (two_sided=True looks for both)" in footer
+    assert "two-sided. They ask whether risk is predicted too low or too high." in " ".join(str(both).split())
+    assert "two-sided p" in str(both)
+    assert "Jeffreys p" not in str(both)
+
+
+@pytest.mark.parametrize("n", [20, 300])
+@pytest.mark.parametrize("p", [0.002, 0.0088, 0.1, 0.5])
+def test_two_sided_lights_are_wrong_no_oftener_than_they_say(n, p):
+    """Enumerated: each p-value is twice the smaller tail, and at most 5% in at most 5% of samples."""
+    events = np.arange(n + 1)
+    chance = stats.binom.pmf(events, n, p)
+    found = [rainproof.clinical.grade_table([d], [p], trials=[n], two_sided=True) for d in events]
+    tails = np.minimum(stats.binom.sf(events - 1, n, p), stats.binom.cdf(events, n, p))
+    assert [f.p_two_sided[0] for f in found] == pytest.approx(np.minimum(1, 2 * tails), rel=1e-6, abs=1e-300)
+    assert chance @ [f.lights[0] != "green" for f in found] <= 0.05
+    assert chance @ [f.lights[0] == "red" for f in found] <= 0.005
+
+
+def test_the_total_is_all_grades_as_one():
+    found = rainproof.clinical.grade_table([2, 19, 0], [0.001, 0.01, 0.03], **COUNTS)
+    total, n = found.total, 1860
+    rate = (1000 * 0.001 + 800 * 0.01 + 60 * 0.03) / n
+    assert (total.n, total.events) == (n, 21)
+    assert total.prob == pytest.approx(rate)
+    assert total.event_rate == pytest.approx(21 / n)
+    assert total.p_binomial == pytest.approx(stats.binom.sf(20, n, rate))
+    assert total.low == pytest.approx(stats.beta(21.5, n - 20.5).ppf(0.025))
+    assert total.light == "red"
+    line = str(found).splitlines()[4].split()
+    assert line[:3] == ["total", "1,860", "21"]
+    assert found.to_dict()["total"]["light"] == "red"
+    alone = rainproof.clinical.grade_table([2], [0.001], trials=[1000])
+    assert "total" not in str(alone)
+    assert alone.total.p_binomial == alone.p_binomial[0]
+
+
 def test_it_prints_and_is_json():
     found = rainproof.clinical.grade_table([2, 40, 60], [0.001, 0.01, 0.5], by=["A", "B", "C"], trials=[1000, 800, 60])
     assert str(found).splitlines()[2].split()[:3] == ["B", "800", "40"]

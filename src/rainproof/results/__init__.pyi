@@ -39,6 +39,7 @@ from rainproof.inference.bands import SoftBins as SoftBins
 from rainproof.inference.classes import ClassGuarantee as ClassGuarantee
 from rainproof.inference.comparisons import Comparison as Comparison
 from rainproof.inference.grades import GradeTable as GradeTable
+from rainproof.inference.grades import GradeTotal as GradeTotal
 from rainproof.inference.guarantees import Guarantee as Guarantee
 from rainproof.inference.intervals import ConfidenceInterval as ConfidenceInterval
 from rainproof.inference.monitoring import DetectedChange as DetectedChange
