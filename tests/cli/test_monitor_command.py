@@ -148,6 +148,13 @@ def keep_days(last):
         path.unlink()
 
 
+def test_monitor_of_dependent_rows_says_what_could_be_found(capsys):
+    assert main(["monitor", "days", "--dependent-rows"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    expected = rainproof.monitor(rainproof.load("days"), dependent=True).detectable
+    assert f"What could be found: {expected}." in out
+
+
 def test_monitor_prints_the_table_the_state_and_the_next_step(capsys):
     assert main(["monitor", "days"]) == 0
     out = capsys.readouterr().out.splitlines()

@@ -93,6 +93,8 @@ def results(case):
     ]
     found += [rainproof.guarantee(y, p, groups=by), rainproof.switch_guarantee(y, p, other, rng=0)]
     found += [rainproof.find_threshold(np.append(y, [0, 1]), np.append(p, [0.2, 0.4]), recall=0.3, precision=0.5)]
+    dependent = rainproof.monitor(days, dependent=True)
+    found += [dependent, dependent.detectable]
     line = rainproof.monitor(days)
     found += [line, *line.windows[:1], soft_bins(sample, 4)]
     found += [rainproof.results.ActionChange(low=0.0, high=0.5, action="a", replacement="b")]

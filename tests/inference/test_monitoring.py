@@ -11,7 +11,7 @@ import pytest
 
 import rainproof
 from rainproof.inference.monitoring import _sliding
-from rainproof.inference.sequential import COUNT, Detector, RangeSums, bet
+from rainproof.inference.sequential import COUNT, Detector, RangeSums, bet, periods_to_alarm
 
 
 def shifted(rng, n=400, shift=0.0, low=2, high=5):
@@ -299,6 +299,69 @@ def test_one_storm_is_no_change_if_rows_may_depend_on_each_other():
         samples[f"{day:02}"] = rainproof.Sample(np.ones(200, int) if day == 15 else rng.random(200) < p, p)
     assert rainproof.monitor(samples, dependent=True).changes == ()
     assert rainproof.monitor(samples).changes != ()  # as if the storm were 200 surprises
+
+
+def constant_periods(said, happens, periods, n, seed=0):
+    """Periods of rows with one prediction, and numbers of events that are drawn."""
+    events = np.random.default_rng(seed).binomial(n, happens, periods)
+    y = [np.arange(n) < k for k in events]
+    return [(str(t), rainproof.Sample(y[t], np.full(n, said)).compress()) for t in range(periods)]
+
+
+def monitor_of(samples):
+    return rainproof.monitor(samples, dependent=True)
+
+
+@pytest.mark.parametrize(
+    ("said", "happens", "n", "periods"), [(0.3, 0.2, 1000, 90), (0.01, 0.025, 400, 40), (0.3, 0.4, 300, 60)]
+)
+def test_how_soon_a_change_is_found_is_computed(said, happens, n, periods):
+    """Nothing is drawn for it: the alarm comes when the bets that gain by the change have won enough."""
+    runs = [monitor_of(constant_periods(said, happens, periods, n, seed)) for seed in range(5)]
+    alarms = [run.changes[0].alarm_index + 1 for run in runs]
+    shift = np.log(happens / (1 - happens)) - np.log(said / (1 - said))
+    period = RangeSums.of(constant_periods(said, said, 1, n)[0][1])
+    expected = periods_to_alarm(period, float(shift), 0.01, 1000)
+    assert expected == pytest.approx(np.median(alarms), rel=0.1)
+    assert periods_to_alarm(period, float(shift), 0.01, expected - 1) is None
+
+
+def test_a_rare_event_that_is_predicted_too_high_is_found_late_and_the_output_says_so():
+    """2.5% for 1% took 597 days, and nothing said so."""
+    line = monitor_of(constant_periods(0.025, 0.025, 30, 1000))
+    found = line.detectable
+    assert (found.periods, found.mean_prediction) == (30, pytest.approx(0.025))
+    assert found.rate_halved == pytest.approx(0.0125 / (0.975 + 0.0125))
+    assert found.rate_doubled == pytest.approx(0.05 / (0.975 + 0.05))
+    assert found.low is None
+    assert 0.025 < found.high < found.rate_doubled
+    assert found.periods_halved > 600
+    assert 5 < found.periods_doubled < 30
+    text = " ".join(line.sentences())
+    assert "What could be found: within the 30 periods of this run, an event rate above " in text
+    assert f"an alarm takes about {found.periods_halved:,} periods; where it has twice the odds (4.9%)" in text
+    assert line.to_dict()["detectable"]["periods_halved"] == found.periods_halved
+    more = monitor_of(constant_periods(0.025, 0.025, 400, 50)).detectable
+    assert 0 < more.low < 0.025 < more.high < found.high or more.low is None
+    strict = rainproof.monitor(constant_periods(0.025, 0.025, 30, 1000), dependent=True, alpha=1e-4).detectable
+    assert strict.periods_doubled > found.periods_doubled
+
+
+def test_a_change_within_the_limits_is_found_and_one_outside_is_not():
+    found = monitor_of(constant_periods(0.3, 0.3, 60, 5000)).detectable
+    for rate, alarmed in ((found.high + 0.01, True), (found.low - 0.01, True), (found.high - 0.02, False)):
+        assert bool(monitor_of(constant_periods(0.3, rate, 60, 5000)).changes) == alarmed
+
+
+def test_ranges_of_periods_are_pooled_by_their_log_odds():
+    samples = days([0.0] * 12)
+    one = RangeSums.pooled([RangeSums.of(sample.compress()) for sample in samples.values()])
+    whole = sum(sample.compress() for sample in samples.values())
+    assert one.n == 400
+    assert one.weight.sum() == pytest.approx(1)
+    assert float(one.weight @ one.mean) == pytest.approx(whole.mean_prediction)
+    assert one.events.sum() == pytest.approx(whole.event_rate)
+    assert rainproof.monitor(samples).detectable is None
 
 
 def test_where_nothing_is_won_there_is_no_alarm_however_long_it_takes():

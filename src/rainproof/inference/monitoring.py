@@ -23,13 +23,15 @@ from rainproof.core.text import aligned, at_most, percent, rows
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.guarantees import Guarantee, guarantee
-from rainproof.inference.options import Progress, check_share, counter
-from rainproof.inference.sequential import Bet, Detector, RangeSums, bet
+from rainproof.inference.options import Progress, bisected, check_share, counter
+from rainproof.inference.sequential import Bet, Detector, RangeSums, bet, periods_to_alarm
 
 Every = Literal["hour", "day", "week", "month"]
 _State = dict[str, Any]  # of a detector after a period: the fields of a line that it fills
 Periods = Sample | Segments | Mapping[str, Sample | Segments] | Sequence[tuple[str, Sample | Segments]]
 _LENGTHS = {"hour": 13, "day": 10, "week": 10, "month": 7}  # characters of 2026-03-02 14:05
+_MOST_PERIODS = 1_000_000  # that a delay is computed for
+_LARGEST_SHIFT, _HALVINGS = 12.0, 20  # of log odds that are searched for what is found: from 50% to 6e-6
 _FEW = 0.05  # of the rows: such a side of a map says nothing, and the other side all
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d.*)?", re.DOTALL)
 _UNORDERED = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}.*", re.DOTALL)  # 3/2/2026
@@ -125,6 +127,82 @@ class DetectedChange(Result):
         return f"{when} {'; '.join(parts)}"
 
 
+class DetectableChange(Result):
+    """What `monitor` with ``dependent=True`` could find, and how soon, computed for periods like those of this run.
+
+    A period is one observation, so that many are needed. The numbers are for rows that are independent given the
+    predictions, and are computed, not drawn: where rows of a period move together, it takes longer.
+
+    Attributes
+    ----------
+    mean_prediction : float
+        What the forecast says on average.
+    periods : int
+        The number of periods of this run.
+    low, high : float or None
+        Within so many periods an alarm is raised if the event rate is at most `low`, or at least `high`; None if no
+        rate would raise one.
+    rate_halved, rate_doubled : float
+        The event rates where the odds of the event are half, or twice, the predicted ones.
+    periods_halved, periods_doubled : int or None
+        After about how many periods an alarm is raised then; None beyond a million.
+    """
+
+    mean_prediction: float
+    periods: int
+    low: float | None
+    high: float | None
+    rate_halved: float
+    rate_doubled: float
+    periods_halved: int | None
+    periods_doubled: int | None
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], alpha: float) -> DetectableChange:
+        """Compute it for the periods of a run."""
+        period = RangeSums.pooled([RangeSums.of(sample) for sample in samples])
+
+        def rate(shift: float) -> float:
+            return float(period.weight @ period.shifted(shift))
+
+        def found_at(sign: float) -> float | None:
+            """The event rate nearest to the predicted one that is found within the run, on one side of it."""
+
+            def is_found(size: float) -> bool:
+                return periods_to_alarm(period, sign * size, alpha, len(samples)) is not None
+
+            if not is_found(_LARGEST_SHIFT):
+                return None
+            return rate(sign * bisected(is_found, 0.0, _LARGEST_SHIFT, _HALVINGS))
+
+        return cls(
+            mean_prediction=rate(0.0),
+            periods=len(samples),
+            low=found_at(-1.0),
+            high=found_at(1.0),
+            rate_halved=rate(-math.log(2)),
+            rate_doubled=rate(math.log(2)),
+            periods_halved=periods_to_alarm(period, -math.log(2), alpha, _MOST_PERIODS),
+            periods_doubled=periods_to_alarm(period, math.log(2), alpha, _MOST_PERIODS),
+        )
+
+    def __str__(self) -> str:
+        edges = [("above", self.high), ("below", self.low)]
+        seen = " or ".join(f"{side} {_percent(rate)}" for side, rate in edges if rate is not None)
+        where = f"where {_percent(self.mean_prediction)} is predicted"
+        within = f"within the {self.periods:,} period{'s' * (self.periods != 1)} of this run"
+        first = f"{within}, an event rate {seen} {where}" if seen else f"no event rate {within}, {where}"
+        halved, doubled = (
+            "more than a million" if periods is None else f"about {periods:,}"
+            for periods in (self.periods_halved, self.periods_doubled)
+        )
+        return (
+            f"{first}. Where the event has half the predicted odds (event rate {_percent(self.rate_halved)}), an "
+            f"alarm takes {halved} periods; where it has twice the odds ({_percent(self.rate_doubled)}), {doubled}. "
+            "It takes longer where rows of a period move together"
+        )
+
+
 class MonitoringResult(Result):
     """The result of `monitor`; prints as a table, and what it means.
 
@@ -141,6 +219,8 @@ class MonitoringResult(Result):
         a period may depend on each other, or if there are no such rows yet.
     length : int
         The number of periods in a window (fewer at the start).
+    detectable : DetectableChange or None
+        What could be found, and how soon, if a period is one observation; None if rows are taken one after the other.
     confidence_level, alpha, dependent
         As asked for.
     in_alarm : bool
@@ -160,6 +240,7 @@ class MonitoringResult(Result):
     changes: tuple[DetectedChange, ...]
     segments: dict[str, tuple[DetectedChange, ...]]
     guarantee: Guarantee | None
+    detectable: DetectableChange | None = None
     length: int
     confidence_level: float
     alpha: float
@@ -248,6 +329,8 @@ class MonitoringResult(Result):
                 f"multiples of 1/{self.guarantee.grid} ({percent(self.confidence_level)} confidence, however often "
                 "one looks, if these rows are from one population)."
             )
+        if self.detectable is not None:
+            said.append(f"What could be found: {self.detectable}.")
         return [*said, "", *self._meaning(dependent, limit)]
 
     def _meaning(self, dependent: str, limit: str) -> list[str]:
@@ -278,6 +361,11 @@ class MonitoringResult(Result):
             "is at stake per case (best minus worst outcome).",
             at_most_means,
         ]
+
+
+def _percent(share: float) -> str:
+    """A share in percent, to two digits."""
+    return f"{100 * share:.2g}%"
 
 
 def _open(changes: Sequence[DetectedChange]) -> DetectedChange | None:
@@ -397,6 +485,7 @@ def monitor(
             guarantee=None
             if dependent or not fresh
             else guarantee(reduce(add, fresh), confidence_level=confidence_level, anytime=True),
+            detectable=DetectableChange.of(parts, alpha) if dependent else None,
             length=int(window),
             confidence_level=confidence_level,
             alpha=alpha,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import product
 from typing import Any, NamedTuple, Self
@@ -112,6 +113,21 @@ class RangeSums(NamedTuple):
         total, expected, events = (np.bincount(index, part, len(at)).astype(np.float64) for part in parts)
         return cls(sample.n, total, np.clip(expected / total, 0, 1), events)
 
+    @classmethod
+    def pooled(cls, periods: Sequence[RangeSums]) -> RangeSums:
+        """A period like these on average: the mean number of rows, and the mean shares in ranges of log odds."""
+        weight, mean, events = (
+            np.concatenate([getattr(one, name) for one in periods]) / (1 if name == "mean" else len(periods))
+            for name in ("weight", "mean", "events")
+        )
+        inside = np.clip(mean, 0.5 / _GRID, 1 - 0.5 / _GRID)
+        at, index = np.unique(np.floor((np.log(inside) - np.log1p(-inside)) / _WIDTH), return_inverse=True)
+        total, expected, seen = (
+            np.bincount(index, part, len(at)).astype(np.float64) for part in (weight, weight * mean, events)
+        )
+        rows_each = round(sum(one.n for one in periods) / len(periods))
+        return cls(rows_each, total, np.clip(expected / total, 0, 1), seen)
+
     def shifts(self) -> Floats:
         """What each bet adds to the log odds in each range: it is known before the outcomes."""
         inside = np.clip(self.mean, 0.5 / _GRID, 1 - 0.5 / _GRID)
@@ -144,6 +160,25 @@ class RangeSums(NamedTuple):
         gain = float(slope @ (self.events - self.weight * self.mean))
         return (gain, 1.0) if dependent else (self.n * gain, self.n * float(slope**2 @ spread))
 
+    def shifted(self, shift: float) -> Floats:
+        """The event rate of each range if the log odds of the event are the predicted ones plus this."""
+        odds = math.exp(shift)
+        return np.asarray(self.mean * odds / (1 - self.mean + self.mean * odds))
+
+    def growth(self, shift: float) -> Floats:
+        """What each bet on a batch gains a period, if the log odds of the event are the predicted ones plus this.
+
+        The mean of the logarithm of its factor, to second order in the chance of independent outcomes. Outcomes that
+        depend on each other vary more, so that bets gain less.
+        """
+        rate, expected = self.shifted(shift), self.weight * self.mean
+        bets = np.expm1(self.shifts())
+        slope = bets / (1 + self.mean * bets)
+        stake = _stakes(_SIZES, slope, expected, self.weight)
+        gain = stake * (slope @ (self.weight * rate - expected))
+        variance = stake**2 * (slope**2 @ (self.weight * rate * (1 - rate))) / self.n
+        return np.asarray(np.log1p(gain) - variance / (2 * (1 + gain) ** 2))
+
     def _log_factors(self, shift: Floats, mean: Floats, size: Floats | None) -> Floats:
         """The bets that shift log odds of these means; with a `size` on one mean of all rows, however they depend.
 
@@ -154,9 +189,28 @@ class RangeSums(NamedTuple):
         if size is None:
             return np.asarray(self.n * (shift @ self.events - np.log1p(mean * growth) @ self.weight))
         slope, expected = growth / (1 + mean * growth), self.weight * mean
-        worst = np.maximum(slope, 0) @ expected + np.maximum(-slope, 0) @ (self.weight - expected)
-        gain = slope @ (self.events - expected)
-        return np.asarray(np.log1p(np.divide(size * gain, worst, out=np.zeros(len(size)), where=worst > 0)))
+        return np.asarray(np.log1p(_stakes(size, slope, expected, self.weight) * (slope @ (self.events - expected))))
+
+
+def _stakes(size: Floats, slope: Floats, expected: Floats, weight: Floats) -> Floats:
+    """The largest stakes on one mean of all rows that no outcomes can lose, times the size of each bet."""
+    worst = np.maximum(slope, 0) @ expected + np.maximum(-slope, 0) @ (weight - expected)
+    return np.divide(size, worst, out=np.zeros(len(size)), where=worst > 0)
+
+
+def periods_to_alarm(period: RangeSums, shift: float, alpha: float, most: int) -> int | None:
+    """About how many periods like this one pass to the alarm of a `Detector` of batches, from a change of log odds on.
+
+    None if `most` are too few. It counts the bets that gain by the change, from its first period on.
+    """
+    growth, limit = np.maximum(period.growth(shift), 0.0), -math.log(alpha)
+
+    def raised(periods: int) -> bool:
+        return float(log_mean(periods * growth)) >= limit
+
+    if not raised(most):
+        return None
+    return 1 + bisect_left(range(1, most + 1), True, key=raised)
 
 
 def log_mean(each: Floats) -> Floats:

@@ -42,6 +42,7 @@ from rainproof.inference.grades import GradeTable as GradeTable
 from rainproof.inference.grades import GradeTotal as GradeTotal
 from rainproof.inference.guarantees import Guarantee as Guarantee
 from rainproof.inference.intervals import ConfidenceInterval as ConfidenceInterval
+from rainproof.inference.monitoring import DetectableChange as DetectableChange
 from rainproof.inference.monitoring import DetectedChange as DetectedChange
 from rainproof.inference.monitoring import MonitoringResult as MonitoringResult
 from rainproof.inference.monitoring import MonitoringWindow as MonitoringWindow
