@@ -27,6 +27,7 @@ from rainproof.errors import ClassesWarning as ClassesWarning
 from rainproof.errors import FewRowsWarning as FewRowsWarning
 from rainproof.errors import InputError as InputError
 from rainproof.errors import MissingExtraError as MissingExtraError
+from rainproof.errors import MissingOutcomesWarning as MissingOutcomesWarning
 from rainproof.errors import OneClassWarning as OneClassWarning
 from rainproof.errors import RainproofError as RainproofError
 from rainproof.errors import RainproofWarning as RainproofWarning

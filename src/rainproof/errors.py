@@ -9,6 +9,7 @@
     RainproofWarning        (a UserWarning)       the result is valid, but needs care in reading
       ClassesWarning       every prediction is 0 or 1: a class, not a probability
       FewRowsWarning       chance alone explains much of the value in so few rows
+      MissingOutcomesWarning  outcomes are missing more often in some periods: these are not judged
       OneClassWarning      every outcome is the same
       ResolutionWarning    the value is finer than the grid of the compressed sample
 """
@@ -141,6 +142,10 @@ class ClassesWarning(RainproofWarning):
 
 class FewRowsWarning(RainproofWarning):
     """Chance alone explains much of the value in so few rows."""
+
+
+class MissingOutcomesWarning(RainproofWarning):
+    """Outcomes are missing more often in some periods than in the others: these are not judged."""
 
 
 class OneClassWarning(RainproofWarning):

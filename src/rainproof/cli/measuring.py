@@ -228,12 +228,12 @@ def _monitor(arguments: argparse.Namespace) -> int:
     labels = [window.label for window in timeline.windows]
     failed = bool(alarms)
     if arguments.fail_on == "new" and told is None:
-        failed = len(labels) - 1 in alarms.values()
+        failed = timeline.newest_judged in alarms.values()
     elif arguments.fail_on == "new" and told is not None:
         known = labels.index(told["newest"]) if told["newest"] in labels else -1
         failed = any(name not in told["alarms"] or at > known for name, at in alarms.items())
     if arguments.state is not None:
-        state = files.document(_STATE, 1, {"newest": labels[-1], "alarms": list(alarms)})
+        state = files.document(_STATE, 1, {"newest": labels[timeline.newest_judged], "alarms": list(alarms)})
         files.write_atomic(arguments.state, files.as_text(state))
     return CHANGED if failed and arguments.fail_on is not None else 0
 

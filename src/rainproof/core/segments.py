@@ -173,6 +173,9 @@ class Segments(Mapping[Any, Sample]):
         The number of rows (of positive weight) in each segment.
     pooled : Sample
         All segments together.
+    missing_outcomes : mapping
+        How many rows of each segment were left out as their outcome alone is missing (``drop_missing``); segments
+        of which no other rows are left are among them.
 
     Examples
     --------
@@ -189,6 +192,7 @@ class Segments(Mapping[Any, Sample]):
     Sample(n=4, events=3, grid=65536)
     """
 
+    missing_outcomes: Mapping[Any, int] = MappingProxyType({})
     whole: Sample | None = None  # the rows of all segments, if they are kept
     places: Mapping[Any, Ints] = MappingProxyType({})  # of the rows of each segment among them
 

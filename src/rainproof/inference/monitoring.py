@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
@@ -21,8 +21,9 @@ from rainproof.core.sample import REFUSED, Sample, with_rate
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, at_most, percent, rows
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite
-from rainproof.errors import InputError, RainproofWarning
+from rainproof.errors import InputError, MissingOutcomesWarning, RainproofWarning
 from rainproof.inference.guarantees import Guarantee, guarantee
+from rainproof.inference.missing_outcomes import late_periods
 from rainproof.inference.options import Progress, bisected, check_share, counter
 from rainproof.inference.sequential import Bet, Detector, RangeSums, bet, periods_to_alarm
 
@@ -32,6 +33,7 @@ Periods = Sample | Segments | Mapping[str, Sample | Segments] | Sequence[tuple[s
 _LENGTHS = {"hour": 13, "day": 10, "week": 10, "month": 7}  # characters of 2026-03-02 14:05
 _MOST_PERIODS = 1_000_000  # that a delay is computed for
 _LARGEST_SHIFT, _HALVINGS = 12.0, 20  # of log odds that are searched for what is found: from 50% to 6e-6
+_NAMED = 5  # periods that a warning names
 _FEW = 0.05  # of the rows: such a side of a map says nothing, and the other side all
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d.*)?", re.DOTALL)
 _UNORDERED = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}.*", re.DOTALL)  # 3/2/2026
@@ -64,6 +66,11 @@ class MonitoringWindow(Result):
         The evidence against calibration from all periods so far, as in `SequentialTest`.
     in_alarm : bool
         Whether the period is in an alarm, from the one that raises it to the one before its end.
+    missing_outcomes : int
+        How many rows of the period were left out as they have no outcome.
+    judged : bool
+        Whether the period is judged. Not where outcomes are missing more often than in the others: the line is about
+        its own known outcomes then, the evidence is that before it, and no other line merges it.
     """
 
     label: str
@@ -77,6 +84,8 @@ class MonitoringWindow(Result):
     evidence: float
     e_value: float
     in_alarm: bool
+    missing_outcomes: int = 0
+    judged: bool = True
 
 
 class DetectedChange(Result):
@@ -221,12 +230,16 @@ class MonitoringResult(Result):
         The number of periods in a window (fewer at the start).
     detectable : DetectableChange or None
         What could be found, and how soon, if a period is one observation; None if rows are taken one after the other.
+    not_judged : tuple of str
+        The periods in which outcomes are missing more often than in the others, also those of which none is known.
+    warnings : tuple of str
+        Reasons to read the result with care.
     confidence_level, alpha, dependent
         As asked for.
     in_alarm : bool
         The state now: whether the newest period is in an alarm.
     is_new : bool
-        Whether the newest period is the one that raised it.
+        Whether the newest period that is judged is the one that raised it.
     since : str or None
         The period in which the change seems to have begun that the alarm now is about; None if there is no alarm now.
     recovered : str or None
@@ -245,6 +258,8 @@ class MonitoringResult(Result):
     confidence_level: float
     alpha: float
     dependent: bool
+    not_judged: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def in_alarm(self) -> bool:
@@ -253,8 +268,13 @@ class MonitoringResult(Result):
 
     @property
     def is_new(self) -> bool:
-        """Whether the newest period is the one that raised it."""
-        return self.in_alarm and self.changes[-1].alarm_index == len(self.windows) - 1
+        """Whether the newest period that is judged is the one that raised it."""
+        return self.in_alarm and self.changes[-1].alarm_index == self.newest_judged
+
+    @property
+    def newest_judged(self) -> int:
+        """The position of the newest period that is judged."""
+        return max((at for at, window in enumerate(self.windows) if window.judged), default=len(self.windows) - 1)
 
     @property
     def since(self) -> str | None:
@@ -281,6 +301,7 @@ class MonitoringResult(Result):
         table = [["period", "rows", "says", "happens", "loss", "at most", *["cost"] * priced, "evidence", ""]]
         marks = {c.recovered_index: "recovered" for c in self.changes}
         marks |= {c.alarm_index: "alarm" for c in self.changes}
+        marks |= {at: "not judged" for at, w in enumerate(self.windows) if not w.judged}
         for at, w in enumerate(self.windows):
             says, happens = (f"{100 * share:.3g}%" for share in (w.mean_prediction, w.event_rate))
             bound = "-" if w.bound is None else at_most(w.bound)
@@ -322,7 +343,8 @@ class MonitoringResult(Result):
                 "or more pass to a false alarm in any of them, on average."
             )
         if self.guarantee is not None:
-            first = self.windows[1 + max(_turns(self.changes), default=-1)].label
+            turn = max(_turns(self.changes), default=-1)
+            first = next(w.label for w in self.windows[turn + 1 :] if w.judged)
             said.append(
                 f"From {first} on ({rows(self.guarantee.n)}) every decision loses at most "
                 f"{at_most(self.guarantee.bound)} of what is at stake by acting on probabilities rounded at random to "
@@ -331,6 +353,7 @@ class MonitoringResult(Result):
             )
         if self.detectable is not None:
             said.append(f"What could be found: {self.detectable}.")
+        said += [f"Note: {warning}." for warning in self.warnings]
         return [*said, "", *self._meaning(dependent, limit)]
 
     def _meaning(self, dependent: str, limit: str) -> list[str]:
@@ -422,6 +445,12 @@ def monitor(
     MonitoringResult
         The state now (`in_alarm`, `since`, `recovered`), the history (`changes`), and a line for each period.
 
+    Warns
+    -----
+    MissingOutcomesWarning
+        If rows without an outcome were left out (``scan(..., drop_missing=True)``), and in some periods they are more
+        frequent than in the others: these are not judged.
+
     Notes
     -----
     The bets of `SequentialTest` against the forecast start with 1, and each may start again with 1 in any period: the
@@ -465,20 +494,31 @@ def monitor(
     check_share(alpha, "alpha")
     finite = None if task is None else as_finite(task, "monitor")
     periods, by_segment = as_periods(samples, every, dependent=dependent)
-    labels, parts = list(periods), list(periods.values())
+    labels = list(periods)
+    missing = _missing_outcomes(samples, every)
+    late = _late(periods, missing)
+    judged = {label: sample for label, sample in periods.items() if label not in late}
+    parts = list(judged.values())
+    notes = () if not late else (_not_judged(late, periods, missing),)
+    by_segment = {name: {k: s for k, s in some.items() if k not in late} for name, some in by_segment.items()}
     step = counter(progress, len(parts) + sum(map(len, by_segment.values())))
 
     def watch(some: Mapping[str, Sample], share: float) -> tuple[tuple[DetectedChange, ...], list[_State]]:
         return _watch(some, [labels.index(label) for label in some], Detector(share, dependent=dependent), step)
 
     with warnings.catch_warnings(action="ignore", category=RainproofWarning):  # single days often have few rows
-        changes, states = watch(periods, alpha)
-        lines = [
-            _line(label, merged, state, finite, None if dependent else confidence_level)
-            for label, merged, state in zip(labels, _sliding(parts, window), states, strict=True)
-        ]
-        fresh = parts[1 + max(_turns(changes), default=-1) :]
-        return MonitoringResult(
+        changes, states = watch(judged, alpha)
+        level = None if dependent else confidence_level
+        merged = dict(zip(judged, zip(_sliding(parts, window), states, strict=True), strict=True))
+        before: _State = {"evidence": 0.0, "e_value": 1.0, "in_alarm": False}
+        lines = []
+        for label, sample in periods.items():
+            own, before = merged.get(label, (sample, before))
+            line = _line(label, own, before, finite, level)
+            lines.append(replace(line, missing_outcomes=missing.get(label, 0), judged=label in judged))
+        turn = max(_turns(changes), default=-1)
+        fresh = [sample for at, (label, sample) in enumerate(periods.items()) if at > turn and label in judged]
+        found = MonitoringResult(
             windows=tuple(lines),
             changes=changes,
             segments={name: watch(some, alpha / len(by_segment))[0] for name, some in by_segment.items()},
@@ -490,7 +530,50 @@ def monitor(
             confidence_level=confidence_level,
             alpha=alpha,
             dependent=dependent,
+            not_judged=late,
+            warnings=notes,
         )
+    for note in notes:
+        warnings.warn(MissingOutcomesWarning(note), stacklevel=2)
+    return found
+
+
+def _missing_outcomes(samples: Periods, every: Every | None) -> dict[str, int]:
+    """How many rows of each period were left out as they have no outcome."""
+    found = dict[str, int]()
+    if isinstance(samples, Segments):
+        for key, count in samples.missing_outcomes.items():
+            label = str(key[0] if len(samples.by) > 1 else key)
+            period = label if every is None else _start(label, every)
+            found[period] = found.get(period, 0) + count
+    return found
+
+
+def _late(periods: Mapping[str, Sample], missing: Mapping[str, int]) -> tuple[str, ...]:
+    """The periods in which outcomes are missing more often than in the others."""
+    if not missing:
+        return ()
+    n = sum(sample.n for sample in periods.values())
+    rate = sum(sample.event_rate * sample.n for sample in periods.values()) / n
+    return late_periods({label: sample.n for label, sample in periods.items()}, missing, min(rate, 1 - rate))
+
+
+def _not_judged(late: Sequence[str], periods: Mapping[str, Sample], missing: Mapping[str, int]) -> str:
+    """Say which periods are not judged, and why."""
+
+    def share(labels: Iterable[str]) -> str:
+        absent = sum(missing.get(label, 0) for label in labels)
+        known = sum(periods[label].n for label in labels if label in periods)
+        return percent(round(absent / max(1, absent + known), 3))
+
+    others = [label for label in periods if label not in late]
+    named = ", ".join(late[:_NAMED]) + (f" and {len(late) - _NAMED:,} more" if len(late) > _NAMED else "")
+    one = len(late) == 1
+    return (
+        f"outcomes are missing in {share(late)} of the rows of {'period' if one else 'periods'} {named}, in "
+        f"{share(others)} of those of the others: {'it is' if one else 'they are'} not judged, as outcomes that are "
+        "known early are not like the rest"
+    )
 
 
 def _watch(

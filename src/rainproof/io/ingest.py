@@ -56,7 +56,10 @@ def feed(
                 rows = filter_batch(spec.where, rows)
             met += rows.num_rows
             if complete is not None and rows.num_rows:
-                rows = filter_batch(complete, rows)
+                every = rows
+                rows = filter_batch(complete, every)
+                if spec.by and rows.num_rows < every.num_rows:
+                    ingest.leave_out(filter_batch(spec.outcome_missing, every), spec.by)
             if rows.num_rows:
                 ingest.add(rows)
             if progress is not None:
@@ -120,6 +123,22 @@ class BatchIngest(ABC):
         self._error: InputError | None = None
         self._count = 0
         self._probabilities: Sequence[NumberColumn] = ()
+        self._late = dict[Key, int]()  # the number of each segment with rows without an outcome
+        self._late_rows = np.zeros(0, np.int64)  # how many
+
+    def leave_out(self, batch: pa.RecordBatch, by: Sequence[str]) -> None:
+        """Count the rows of each segment that are left out as they have no outcome."""
+        number = number_batch(self._late, by, batch)
+        counts = np.bincount(number, minlength=len(self._late))
+        counts[: len(self._late_rows)] += self._late_rows
+        self._late_rows = counts
+
+    def _with_missing(self, found: Sample | Segments) -> Sample | Segments:
+        """The same segments, with the number of rows of each that were left out."""
+        if isinstance(found, Segments) and self._late:
+            keys = [key if len(key) > 1 else key[0] for key in self._late]
+            found.missing_outcomes = dict(zip(keys, self._late_rows.tolist(), strict=True))
+        return found
 
     def begin(self, source: str) -> None:
         """Start with the next of several sources: messages name it, and count its rows from 0."""
@@ -199,7 +218,8 @@ class BinaryIngest(BatchIngest):
     def result(self) -> Sample | Segments:
         """Return the compressed rows."""
         self._check_event()
-        return from_sums(self._spec.group_columns(), *self.sums(), self._spec.names.weight, self._spec.forecasts)
+        found = from_sums(self._spec.group_columns(), *self.sums(), self._spec.names.weight, self._spec.forecasts)
+        return self._with_missing(found)
 
     def _check_event(self) -> None:
         if isinstance(self._outcome, EventColumn):
@@ -398,7 +418,7 @@ class MulticlassIngest(BatchIngest):
         """Return the compressed rows; a class is the last label of a segment."""
         keys, weight = [*self._segments], self._names.weight
         if not self._each:
-            return from_sums(self._by, keys, self._sums, weight)
+            return self._with_missing(from_sums(self._by, keys, self._sums, weight))
         return from_sums((*self._by, "class"), [(*key, k) for key in keys for k in self._called], self._sums, weight)
 
     def kept(self) -> ClassSample:

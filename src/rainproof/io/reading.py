@@ -153,6 +153,14 @@ class ColumnSpec:
         tests = tuple(Condition(op, column) for column in columns for op in ("not null", "not nan"))
         return Condition("and", values=tests) if tests else None
 
+    @property
+    def outcome_missing(self) -> Condition:
+        """The condition that the outcome is missing, and nothing else."""
+        columns = [name for name in (*self.value_columns(), *self.costs, *self.by) if name != self.outcome]
+        tests = tuple(Condition(op, column) for column in columns for op in ("not null", "not nan"))
+        missing = Condition("or", values=tuple(Condition(op, self.outcome) for op in ("null", "nan")))
+        return Condition("and", values=(missing, *tests))
+
     def roles(self) -> dict[str, tuple[str, str]]:
         """Return the role and the name of each column of rows that another engine compresses, by its letter there."""
         named: dict[str, tuple[str, Any]] = {"p": ("prob", self.prob), "y": ("label", self.outcome)}
