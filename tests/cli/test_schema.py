@@ -137,7 +137,7 @@ def test_what_to_dict_returns():
     by = {"a": np.arange(200) % 2, "b": np.where(p > 0.5, 1.5, np.nan)}
     validate("assess", rainproof.assess(y, p.round(), task=quadratic, by=by, **some).to_dict())
     validate("assess", rainproof.assess(rainproof.Sample(y, p, sample_weight=p).compress(64), rng=1, **some).to_dict())
-    split = {"a": (y[:90], p[:90]), "b": rainproof.Sample(y[90:], p[90:])}
+    split = {"a": (y, p), "b": rainproof.Sample(y, p / 2)}
     validate("assess-many", rainproof.assess_many(split, task=rainproof.DecisionTask.threshold(0.2), **some).to_dict())
     validate("switch", {"rainproof": "", **rainproof.switch_guarantee(y, p, p, groups=np.arange(200) // 2).to_dict()})
 

@@ -195,7 +195,7 @@ def calibration_test(
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
-        Refused, as the test redraws each row by itself: `assess` tests with groups, and `confidence_interval` takes them.
+        Refused, as the test redraws each row by itself: `assess` tests with groups, `confidence_interval` takes them.
     base_rate : float, optional
         The event rate of the population, if these rows have another one (see `Sample`): whether the forecaster is
         calibrated there.
