@@ -872,7 +872,7 @@ class Sample:
         rank, at, group = np.empty(len(first), np.int64), np.lexsort([*exact, *alike]), self._group
         if group is not None and self._has_groups:
             kinds = [_ranks(at, alike), _ranks(at, [*exact, *alike])]  # the same for rows that are alike
-            same = np.array_equal(*kinds)  # as hardly any rows differ in the last bits alone
+            same = np.array_equal(kinds[0], kinds[1])  # as hardly any rows differ in the last bits alone
             group = places_of_groups(group[first], *kinds[same:])[group]
             at = np.argsort(group[first] * len(first) + kinds[1], kind="stable")
         rank[at] = np.arange(len(first))

@@ -231,8 +231,6 @@ def find_threshold(
     rate 12.6%.
     The proof holds if the rows were drawn independently from the population in which the threshold will be used.
     """
-    targets = _check_targets({"precision": precision, "recall": recall, "false_positive_rate": false_positive_rate})
-    delta = 1 - check_share(confidence_level, "confidence_level")
     columns: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
     sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate, rates=True)
     if max_weight is not None:
@@ -250,6 +248,8 @@ def find_threshold(
     else:
         sample = sample._unweighted()
     generator, seed = as_seed(rng, sample)
+    targets = _check_targets({"precision": precision, "recall": recall, "false_positive_rate": false_positive_rate})
+    delta = 1 - check_share(confidence_level, "confidence_level")
     if sample.event_rate in (0.0, 1.0):
         raise InputError(f"y_true must have both outcomes; all rows with weight have {int(sample.event_rate)}")
     sample = sample._ends()[0]._floor().in_order()
