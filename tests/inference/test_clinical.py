@@ -93,13 +93,20 @@ def test_rows_alone_in_their_groups_are_rows():
 
 
 def test_copies_of_rows_in_one_group_say_no_more_than_the_rows():
+    """Three copies of each are as good as two; one of each is no group, whose intervals are never wider."""
     rng = np.random.default_rng(3)
     p = rng.random(200)
     y = rng.random(200) < p
-    plain = rainproof.clinical_performance(y, p, groups=np.arange(200), thresholds=[0.3], rng=0)
-    copied = rainproof.clinical_performance(
-        np.repeat(y, 3), np.repeat(p, 3), groups=np.repeat(np.arange(200), 3), thresholds=[0.3], rng=0
+    once, plain, copied = (
+        rainproof.clinical_performance(
+            np.repeat(y, k), np.repeat(p, k), groups=np.repeat(np.arange(200), k), thresholds=[0.3], rng=0
+        )
+        for k in (1, 2, 3)
     )
+    for name in ("observed_expected", "calibration_intercept", "brier_score", "brier_skill"):
+        a, b = getattr(once, name), getattr(plain, name)
+        assert a.low >= b.low - 1e-9
+        assert a.high <= b.high + 1e-9
     for name in ("observed_expected", "calibration_intercept", "calibration_slope", "brier_score", "brier_skill"):
         a, b = getattr(plain, name), getattr(copied, name)
         assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high))
@@ -127,7 +134,7 @@ def test_weights_are_repetitions_and_weight_zero_is_absence():
 def slow_net_benefit(y, p, w, mu, groups):
     """The net benefit and the ends of its interval, row by row."""
     gain = (p >= mu) * np.where(y == 1, 1.0, -mu / (1 - mu))
-    return slow_interval(gain, -mu / (1 - mu), 1.0, weights=w, groups=groups)
+    return slow_interval(gain, -mu / (1 - mu), 1.0, weights=w, groups=groups, event=y)
 
 
 @pytest.mark.parametrize("grouped", [False, True])

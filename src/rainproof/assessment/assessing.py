@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.assessment.advice import thresholds
-from rainproof.assessment.calibration import grouped_test, how_calibrated
+from rainproof.assessment.calibration import few_clusters, grouped_test, how_calibrated
 from rainproof.assessment.classes import STEPS, compute_classes
 from rainproof.assessment.clinical import is_reversed
 from rainproof.assessment.costs import Rule, TaskResult
@@ -31,7 +31,7 @@ from rainproof.decisions.classes import ClassTask
 from rainproof.decisions.policies import choose_grid
 from rainproof.decisions.swaps import regret_curve
 from rainproof.decisions.tasks import CaseTask, DecisionTask, as_two_actions
-from rainproof.errors import InputError, RainproofWarning
+from rainproof.errors import FewRowsWarning, InputError, RainproofWarning
 from rainproof.inference.estimates import Influence, auroc
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.options import Progress, Seed, as_seed, counter, spawned
@@ -137,6 +137,8 @@ def compute(
     step()
     test = None if sample._group is not None else quick_test(sample, n_resamples, rng, level)
     p_value = grouped_test(sample) if test is None else test.p_value
+    if (few := few_clusters(sample)) is not None:
+        warnings.warn(FewRowsWarning(few), stacklevel=2)
     step()
     streams = spawned(rng, BAND_DRAWS)
     profile, table = soft_binned_profile(sample), None

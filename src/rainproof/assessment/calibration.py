@@ -12,12 +12,23 @@ from scipy.special import stdtr
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Interval, PredictionRange, Result
 from rainproof.core.sample import Sample
-from rainproof.inference.estimates import Influence, calibration_intercept, calibration_slope, log_score_gains
+from rainproof.inference.estimates import (
+    FEW_CLUSTERS,
+    Influence,
+    calibration_intercept,
+    calibration_slope,
+    distance_from_calibration,
+    is_few,
+    log_score_gains,
+    prediction_less_outcome,
+)
+from rainproof.inference.tests import grouped_p_value
 
 Direction = Literal["too high", "too low", "too extreme", "too timid", "uneven", "none"]
 
 _LEVEL = 0.95  # of an interval that a standard error is read from
 _LEAST_FREEDOM = 0.1
+_HARDLY = 1e-6  # below a whole number, by rounding
 _BINS = 10  # of equal weight; ranges of predictions are runs of them
 _NEAREST = 1e-6  # predictions nearer to 0 or 1 have log odds like this one
 _A_UNIT = 64  # bins of log odds, in which rows that are alike otherwise are pooled
@@ -30,7 +41,8 @@ class Calibration(Result):
     ----------
     p_value : float
         Of the hypothesis that the forecast is calibrated. Exact for independent rows; with groups, or outcomes that are
-        shares, approximate: of the mean and of the slope, by Student's law over groups.
+        shares, approximate: of the mean and of the slope, by Student's law over groups. Where fewer than 20 effective
+        groups have the rarer outcome it is that of bets on groups, which holds at any number of them.
     rejected : bool
         Whether the p-value is at most 1 minus the confidence level.
     direction : {"too high", "too low", "too extreme", "too timid", "uneven", "none"}
@@ -47,6 +59,8 @@ class Calibration(Result):
     most_biased : PredictionRange or None
         The range of predictions that is most off, in standard errors of a calibrated forecast; for predictions that are
         too extreme or too timid, the one at an end. None if all predictions are 0 or 1 and right.
+    effective_clusters : float or None
+        How many groups of equal weight with the rarer outcome are as many as these, if groups have several rows.
     """
 
     _shown: ClassVar = ("direction", "p_value", "mean_prediction", "event_rate")
@@ -60,20 +74,27 @@ class Calibration(Result):
     intercept: Interval | None
     slope: Interval | None
     most_biased: PredictionRange | None
+    effective_clusters: float | None = None
+
+    @property
+    def by_bets(self) -> bool:
+        """Whether so few clusters have the rarer outcome that the p-value is that of bets."""
+        return is_few(self.effective_clusters)
 
 
 def grouped_test(sample: Sample) -> float:
-    """An approximate p-value of calibration for rows in groups, or with outcomes that are shares.
+    """A p-value of calibration for rows in groups, or with outcomes that are shares.
 
-    Twice the smaller of two p-values by Student's law, with variances over draws: that the mean prediction is the event
-    rate, and that the slope of the logistic recalibration is 1. With few draws the bound of `grouped_p_value`, which
-    holds whatever the dependence, hardly ever rejects.
+    Where fewer than 20 effective groups have the rarer outcome it is that of bets on whole groups, which holds whatever
+    the dependence and the number of groups, and rarely rejects. Else it is approximate: twice the smaller of two
+    p-values by Student's law, that the mean prediction is the event rate, and that the slope of the logistic
+    recalibration is 1, with variances over draws that are no less than those of a calibrated forecast.
     """
     rows = Influence.of(sample, pool=False)
+    if rows.few_clusters:
+        return grouped_p_value(sample)
     inside = _inside(sample, rows)
-    off = rows.prob - rows.event
-    mean = float(rows.share @ off)
-    distances = [(mean, math.sqrt(rows.moments(off - mean)[0]))]
+    distances = [distance_from_calibration(rows)]
     slope = calibration_slope(inside, _LEVEL)
     if slope is not None:
         distances.append((slope.value - 1, (slope.high - slope.low) / 2 / inside.quantile(_LEVEL)))
@@ -82,19 +103,38 @@ def grouped_test(sample: Sample) -> float:
     return min(1.0, 2 * min(found, default=1.0))
 
 
+def few_clusters(sample: Sample) -> str | None:
+    """What to say where so few groups have the rarer outcome that nothing is said by a limit theorem."""
+    rows = Influence.of(sample, pool=False)
+    if rows.one_class or not rows.few_clusters:
+        return None
+    rarer = "events" if rows.effective(outcome=True) == rows.fewest else "rows without the event"
+    seen = max(1, math.floor(rows.fewest + _HARDLY))
+    clusters = "cluster" if seen == 1 else "clusters"
+    return (
+        f"{rarer} in only {seen} effective {clusters}, fewer than {FEW_CLUSTERS:.0f}: the p-value is that of "
+        "bets, which rarely reject, and intervals allow for one more cluster, as large as the largest, with either "
+        "outcome"
+    )
+
+
 def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> Calibration:
     """Say how predictions are off: on average or in their spread, whichever is clear and more; else in places."""
     rows = Influence.of(sample, pool=False)
-    difference = rows.mean(rows.prob - rows.event, -1.0, 1.0, confidence_level)
+    difference = prediction_less_outcome(rows, confidence_level)
     inside = _inside(sample, rows)
     slope = calibration_slope(inside, confidence_level)
     rejected = p_value <= 1 - confidence_level
-    direction: Direction = "none"
     mean = difference.low > 0 or difference.high < 0
-    if rejected and slope is not None and (slope.high < 1 or slope.low > 1) and not (mean and _mostly_mean(inside)):
-        direction = "too extreme" if slope.high < 1 else "too timid"
+    spread = slope is not None and (slope.high < 1 or slope.low > 1)
+    if rows.few_clusters:  # bets won on the mean or on the spread, whatever the intervals still allow
+        mean = slope is None or _mostly_mean(inside)
+        spread = not mean
+    direction: Direction = "none"
+    if rejected and slope is not None and spread and not (mean and _mostly_mean(inside)):
+        direction = "too extreme" if slope.value < 1 else "too timid"
     elif rejected and mean:
-        direction = "too high" if difference.low > 0 else "too low"
+        direction = "too high" if difference.value > 0 else "too low"
     elif rejected:
         direction = "uneven"
     return Calibration(
@@ -107,6 +147,7 @@ def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> C
         intercept=calibration_intercept(inside, confidence_level),
         slope=slope,
         most_biased=_most_biased(sample.distinct(), sample.n / sample.total_weight, direction),
+        effective_clusters=rows.fewest if rows.clustered else None,
     )
 
 

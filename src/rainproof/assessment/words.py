@@ -740,6 +740,8 @@ def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator
 def _tested(e: Evidence) -> str:
     c = e.calibration
     p, groups = p_value(c.p_value), "" if e.groups in (None, e.n) else ", over groups, approximately"
+    if c.by_bets:
+        groups = ", by bets on whole clusters"
     if c.rejected:
         return (
             f"The test rejects perfect calibration ({p}{groups}): they are {how_off(c)}. If the probabilities were "

@@ -31,6 +31,8 @@ _SINGULAR = 1e15  # the condition number of a matrix that cannot be told from on
 _FAR = 30.0  # coefficients beyond this are those of outcomes that the predictions separate
 _TINY = 1e-100  # a variance of outcomes, of weights that differ by such a factor
 _TRUST = 20.0  # rows of the rarer outcome at which the variance of the rows counts as much as that of the model
+_ROUNDING = 1e-9  # of a sum of shares, by which 20 equal groups may seem to be fewer
+FEW_CLUSTERS = 20.0  # effective groups with the rarer outcome: of fewer no limit theorem says anything
 
 
 def skewed_ends(second: Any, third: Any, quantile: float) -> tuple[Floats, Floats]:
@@ -52,6 +54,7 @@ class Influence:
     group: Ints | None = None
     groups: int | None = None
     stratified: bool = False  # whether the number of rows with each outcome is given, and their weight with it
+    clustered: bool = False  # whether groups have several rows, which may depend on each other
 
     @classmethod
     def of(cls, sample: Sample, *, pool: bool = True) -> Influence:
@@ -78,6 +81,7 @@ class Influence:
             group=group,
             groups=sample.groups,
             stratified=rates is not None,
+            clustered=_is_clustered(sample),
         )
 
     @property
@@ -100,10 +104,56 @@ class Influence:
             share = unit = np.bincount(group, share).astype(np.float64)
         return 1 / float(share @ unit) if len(share) else 0.0
 
-    @property
+    @cached_property
     def fewest(self) -> float:
         """How many draws of equal weight have the rarer outcome."""
         return min(self.effective(False), self.effective(True))
+
+    @property
+    def few_clusters(self) -> bool:
+        """Whether so few groups have the rarer outcome that no variance can be estimated from them."""
+        return self.clustered and is_few(self.fewest)
+
+    @cached_property
+    def _heaviest(self) -> float:
+        """The share of the largest group."""
+        assert self.group is not None
+        return float(np.bincount(self.group, self.share).max())
+
+    def _correlation(self, rate: Floats) -> float:
+        """The correlation of two outcomes of a group whose events have these rates, pooled over pairs of rows.
+
+        A group has a weight as if each of its rows were in one pair.
+        """
+        assert self.group is not None
+        off = self.event - rate
+        most = np.sqrt(rate * (1 - rate))
+        others = np.maximum(np.bincount(self.group, self.share > 0) - 1, 1)
+        seen, possible = (
+            float(((np.bincount(self.group, x) ** 2 - np.bincount(self.group, x**2)) / others).sum())
+            for x in (self.share * off, self.share * most)
+        )
+        return min(max(seen / possible, 0.0), 1.0) if possible > 0 else 0.0
+
+    def moved_by(self, change: float) -> Floats:
+        """The predictions, all nearer to 0 or all nearer to 1, so that their mean changes by this."""
+        mean = float(self.share @ self.prob)
+        if change <= 0:
+            return self.prob * ((mean + change) / mean if mean > 0 else 1.0)
+        return 1 - (1 - self.prob) * ((1 - mean - change) / (1 - mean) if mean < 1 else 1.0)
+
+    def model_variance(self, rate: Floats, factor: Floats | float = 1.0) -> float:
+        """The variance of the mean of ``factor (y - rate)`` if the event has these rates: that of the binomial law.
+
+        Outcomes of a group have the correlation that is pooled over all groups.
+        """
+        spread = factor * np.sqrt(rate * (1 - rate))
+        alone = float((self.share * self.unit) @ spread**2)
+        if not self.clustered or self.group is None:
+            return alone
+        together = float((np.bincount(self.group, self.share * spread) ** 2).sum())
+        correlation = self._correlation(rate)
+        return correlation * together + (1 - correlation) * alone
 
     def _of(self, outcome: bool) -> tuple[Floats, Floats, Ints | None]:
         """The shares among rows with an outcome, those of single rows, and the groups."""
@@ -173,8 +223,11 @@ class Influence:
         """The share of a case that is not among the rows: that of a row, and more the more alike rows of a group are.
 
         `second` and `alone` are the sums of squares over draws and over rows, of what reaches to `reach` at most. Where
-        they are 0 up to rounding, the case is a whole draw.
+        they are 0 up to rounding, the case is a whole draw. Where few groups have the rarer outcome, what is not among
+        the rows may be a group like the largest.
         """
+        if self.few_clusters:
+            return np.full(np.shape(second), self._heaviest)
         row, draw = float(self.share @ self.unit), self._sizes[0]
         some = np.asarray(alone) > 1e-24 * row * reach**2
         ratio = np.divide(second, alone, out=np.full(np.shape(alone), np.inf), where=some)
@@ -188,17 +241,31 @@ class Influence:
         confidence_level: float,
         *,
         symmetric: bool = False,
+        model: tuple[float, float] | None = None,
     ) -> Interval:
         """The interval of an estimate, from what each row adds to it, and could add.
 
-        With `symmetric` it has all values that are in the skewed interval or in the symmetric one.
+        With `symmetric`, and where rows depend on each other, it has all values that are in the skewed interval or in
+        the symmetric one. A `model` has the least variance at the estimate, and what it gains where the quantity is
+        larger by 1.
         """
-        (second, third), quantile = self.moments(influence, unseen), self.quantile(confidence_level)
-        low, high = map(float, skewed_ends(np.float64(second), np.float64(third), quantile))
-        if symmetric:
-            half = quantile * math.sqrt(second)
-            low, high = min(low, -half), max(high, half)
+        second, third = map(np.float64, self.moments(influence, unseen))
+        low, high = self.ends(second, third, confidence_level, symmetric=symmetric or self.clustered)
+        if model is not None:
+            variance, slope = map(np.float64, model)
+            least = skewed_ends(variance, variance * slope, self.quantile(confidence_level))
+            low, high = min(low, least[0]), max(high, least[1])
+        low, high = float(low), float(high)
         return Interval(value=value, low=value + low, high=value + high, confidence_level=confidence_level)
+
+    def ends(self, second: Any, third: Any, confidence_level: float, *, symmetric: bool) -> tuple[Any, Any]:
+        """The distances of the ends of an interval from its estimate, by the variance and the third moment."""
+        quantile = self.quantile(confidence_level)
+        low, high = skewed_ends(second, third, quantile)
+        if symmetric:
+            half = quantile * np.sqrt(second)
+            low, high = np.minimum(low, -half), np.maximum(high, half)
+        return low, high
 
     def of_outcomes(self, without: Floats, among: Floats) -> tuple[Floats, tuple[float, float]]:
         """What each row adds, from what it adds without the event and with it; and the ends of what one could add."""
@@ -223,6 +290,29 @@ class Influence:
         if np.ndim(amount):
             return np.float64(np.sqrt(self.share @ np.square(amount)))
         return np.float64(np.abs(amount))  # whose square is infinite where that of a float raises
+
+
+def prediction_less_outcome(rows: Influence, confidence_level: float) -> Interval:
+    """The mean prediction less the event rate."""
+    if not rows.clustered:
+        return rows.mean(rows.prob - rows.event, -1.0, 1.0, confidence_level)
+    value = float(rows.share @ (rows.prob - rows.event))
+    added = rows.of_outcomes(rows.prob - value, rows.prob - 1 - value)
+    here = rows.model_variance(rows.moved_by(-value))
+    slope = 0.0 if value == 0 else (here - rows.model_variance(rows.prob)) / value
+    found = rows.interval(value, *added, confidence_level, model=(here, slope))
+    return found.within(-1.0, 1.0)
+
+
+def distance_from_calibration(rows: Influence) -> tuple[float, float]:
+    """The mean prediction less the event rate, and its standard error for a calibrated forecast."""
+    off = rows.prob - rows.event
+    value = float(rows.share @ off)
+    second, third = rows.moments(off - value)
+    if rows.clustered:
+        skewed = second - value * third / second if 0 < second < math.inf else second
+        second = max(second, skewed, rows.model_variance(rows.prob))
+    return value, math.sqrt(second)
 
 
 def observed_expected(rows: Influence, confidence_level: float) -> Interval | None:
@@ -256,6 +346,21 @@ def brier(rows: Influence, confidence_level: float) -> tuple[Interval, Interval 
     influence = rows.inflated_by_outcome(influence)
     skill = rows.interval(1 - score.value / spread, influence, unseen, confidence_level, symmetric=True)
     return score, skill.within(-math.inf, 1.0)
+
+
+def is_few(effective: float | None) -> bool:
+    """Whether groups that are as many as so many of equal weight are too few; None are no groups."""
+    return effective is not None and effective < FEW_CLUSTERS * (1 - _ROUNDING)
+
+
+def _is_clustered(sample: Sample) -> bool:
+    """Whether groups that were named have several rows with weight; parts of a row are one."""
+    if sample.groups is None:
+        return False
+    counted = sample.mass > 0
+    if sample._second is not None:
+        counted = counted & ~sample._second
+    return sample.groups < int(np.count_nonzero(counted))
 
 
 def _few(n: float) -> float:
@@ -354,9 +459,14 @@ def _slope(rows: Influence, x: Floats, beta: Floats, rate: Floats, confidence_le
         leverage = np.bincount(rows.group, leverage)[rows.group]
     influence = (inverse @ x)[0] * (rows.event - rate) / (1 - np.minimum(leverage, 0.9))
     model = 0.0  # where weights depend on the outcomes, residuals alone tell
-    if not rows.stratified:
+    unseen: tuple[float, ...] = ()
+    if rows.clustered:
+        pull = (inverse @ x)[0]
+        model = rows.model_variance(rate, pull)
+        unseen = (rows.size(pull * rate), rows.size(pull * (1 - rate))) if rows.few_clusters else ()
+    elif not rows.stratified:
         model = float((inverse @ _curvature(x, rows.share * rows.unit, rate) @ inverse)[0, 0])
-    half = rows.quantile(confidence_level) * math.sqrt(max(rows.moments(influence)[0], model))
+    half = rows.quantile(confidence_level) * math.sqrt(max(rows.moments(influence, unseen)[0], model))
     value = float(beta[0])
     return Interval(value=value, low=value - half, high=value + half, confidence_level=confidence_level)
 
@@ -461,7 +571,7 @@ def net_benefits(rows: Influence, mu: Floats, confidence_level: float) -> tuple[
         far = np.stack([1 - value, -odds - value]) * rows.unseen_share(second, alone, 1 + odds)
         second = rows.inflated(second) + _UNSEEN * (far**2).sum(axis=0)
         third = third + _UNSEEN * (far**3).sum(axis=0)
-    low, high = skewed_ends(second, third, rows.quantile(confidence_level))
+    low, high = rows.ends(second, third, confidence_level, symmetric=rows.clustered)
     return value[place], np.maximum(value + low, -odds)[place], np.minimum(value + high, 1.0)[place]
 
 

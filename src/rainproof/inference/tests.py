@@ -1,4 +1,4 @@
-"""Tests of calibration: exact ones for independent rows, a bound for groups."""
+"""Tests of calibration: exact ones for independent rows, bets for groups."""
 
 from __future__ import annotations
 
@@ -399,7 +399,9 @@ def _p_value(observed: float, draws: Floats) -> float:
 
 
 _NEAREST = 1e-3  # to 0 and 1 that log odds are told apart: beyond, a few rows would have all the weight
-_LEAST = 1e-300  # variance: squares of less are rounded to 0, and a larger one is a weaker bound
+_LARGEST_BET = 0.98  # of the wealth that a group can lose at most, so that no factor is 0
+_LEVEL = 0.05  # of a test that the smallest bet is made for
+_FARTHEST = 2.0**-40  # of what can be won: what can be lost counts as this much at least, for predictions next to 0
 
 
 def grouped_p_value(rows: Sample) -> float:
@@ -410,32 +412,40 @@ def grouped_p_value(rows: Sample) -> float:
 
     Notes
     -----
-    With :math:`f = 1` and with the log odds f of the prediction (clipped, less their mean), let :math:`Z_g` be the sum
-    of :math:`w (y - p) f(p)` over a group. If each row has its event with probability p, the :math:`Z_g` have mean 0
-    given all predictions, are independent, and by Cauchy and Schwarz their variance is at most the square of the sum of
-    :math:`w |f| \sqrt{p (1-p)}`. With V the sum of these and M the largest that a :math:`|Z_g|` can be, Bennett's
-    inequality bounds the probability that their sum is as far from 0 as it is by
-    :math:`2 \exp(-V/M^2\, h(M |Z| / V))`, with :math:`h(u) = (1 + u) \ln(1 + u) - u`. The p-value is twice the smaller
-    of the two bounds.
+    With :math:`f = 1`, with the log odds f of the prediction (clipped, less their mean), and with these times -1, let
+    :math:`Z_g` be the sum of :math:`w f(p) (y - p)` over a group, and M the most that :math:`-Z_g` can be in any group.
+    If each row has its event with probability p, the :math:`Z_g` have mean 0 given all predictions and are independent,
+    so a wealth of 1 that is multiplied by :math:`1 + b Z_g / M` for every group is 1 in expectation. E is the mean of
+    the wealth over the four functions and, for each, over bets b that halve from 0.98 to what suits so many groups. By
+    Markov's inequality :math:`\min(1, 1/E)` is a p-value.
     """
     p, weight = rows.prob, rows.mass
-    spread = np.sqrt(p * (1 - p))
+    if not float(np.square(weight / weight.max()) @ (p * (1 - p))) > 0:  # all are certain
+        impossible = (weight > 0) & (p == 1.0 - rows.event)
+        return 0.0 if impossible.any() else 1.0
     odds = logit(np.clip(p, _NEAREST, 1 - _NEAREST))
     share = weight * p * (1 - p)  # of two parts of one row, with its event and without, it is that of the row
-    centre = float(share @ odds) / total if (total := float(share.sum())) > 0 else 0.0
-    return min(1.0, 2 * min(_bound(rows, f, spread) for f in (np.ones(len(p)), odds - centre)))
+    away = odds - float(share @ odds) / float(share.sum())
+    each = [_log_wealth(rows, f) for f in (np.ones(len(p)), -np.ones(len(p)), away, -away)]
+    most = max(float(logs.max()) for logs in each)
+    log_mean = most + math.log(sum(float(np.exp(logs - most).mean()) for logs in each) / len(each))
+    return min(1.0, math.exp(-log_mean))
 
 
-def _bound(rows: Sample, f: Floats, spread: Floats) -> float:
-    """Bennett's bound on the probability of a sum as far from 0, on either side."""
+def _log_wealth(rows: Sample, f: Floats) -> Floats:
+    """The logarithm of what each bet makes of 1, one factor a group; the bets depend on predictions and weights alone.
+
+    The smallest is the one at which so many groups, each of which adds half of the larger of what a group can lose and
+    win at most, would be worth 1/level: where they add less, no bet is.
+    """
     assert rows._group is not None
-    p, scale, group = rows.prob, rows.mass * np.abs(f), rows._group
-    most = float(np.bincount(group, scale * np.maximum(p, 1 - p)).max())
-    if most == 0:
-        return 1.0
-    found = abs(float((rows.mass * f / most) @ (rows.event - p)))
-    variance = float((np.bincount(group, scale / most * spread) ** 2).sum())
-    if variance == 0 and (scale[p == 1.0 - rows.event] > 0).any():  # all are certain, and one is wrong
-        return 0.0
-    variance = max(variance, _LEAST)
-    return 2 * math.exp(found - (variance + found) * math.log1p(found / variance))
+    p, stake, group = rows.prob, rows.mass * f, rows._group
+    lost = float(np.bincount(group, np.maximum(stake * p, -stake * (1 - p))).max())
+    won = float(np.bincount(group, np.maximum(stake * (1 - p), -stake * p)).max())
+    if won == 0:
+        return np.zeros(1)
+    lost = max(lost, _FARTHEST * won)
+    smallest = min(1.0, math.sqrt(-2 * math.log(_LEVEL) / rows.n_draws)) * min(1.0, lost / won)
+    bets = _LARGEST_BET * 2.0 ** -np.arange(1 + math.ceil(-math.log2(smallest)))
+    gain = np.bincount(group, stake * (rows.event - p)) / lost
+    return np.asarray(np.log1p(bets[:, np.newaxis] * gain).sum(axis=1))
