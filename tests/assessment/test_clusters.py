@@ -13,6 +13,7 @@ from rainproof.assessment.calibration import few_clusters, grouped_test, how_cal
 from rainproof.core.sample import Sample
 from rainproof.inference.estimates import (
     Influence,
+    auroc_interval,
     calibration_slope,
     distance_from_calibration,
     prediction_less_outcome,
@@ -144,6 +145,21 @@ def test_the_variance_of_a_calibrated_forecast_has_the_correlation_of_pairs():
     assert rows.model_variance(p) == pytest.approx(expected)
 
 
+def test_the_variance_of_the_test_is_the_largest_of_three():
+    """That of the groups, the same in score form at 0, and that of a calibrated forecast: each can be the largest."""
+    largest = set()
+    for seed in range(60):
+        y, p, group = drawn(seed, (0.2, 0.4), 300, 20, coin=0.5, factor=(0.8, 1.0, 1.2)[seed % 3])
+        rows = Influence.of(Sample(y, p, groups=group), pool=False)
+        value, error = distance_from_calibration(rows)
+        second, third = rows.moments(p - y - value)
+        variances = (second, second - value * third / second, rows.model_variance(p))
+        assert value == pytest.approx((p - y).mean())
+        assert error**2 == pytest.approx(max(variances))
+        largest.add(int(np.argmax(variances)))
+    assert largest == {0, 1, 2}
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_the_interval_of_says_less_happens_has_0_where_the_test_does_not_reject(seed):
     """At every level: the variance of the test is that of the interval at 0."""
@@ -191,3 +207,40 @@ def test_few_clusters_are_told_in_result_and_verdict():
     assert text in " ".join(str(found).split())
     rows_without = Sample(~y, 1 - p, groups=group)
     assert few_clusters(rows_without).startswith("rows without the event in only")
+
+
+def test_the_area_under_the_roc_curve_allows_for_a_group_that_was_not_seen():
+    """Groups of one or fifty rows, each with one coin, predictions of 0.5% or 1.5% row by row."""
+    covered = drawn_so_far = seed = 0
+    share = (0.015 / 0.02, 0.985 / 1.98)  # of events, and of other rows, at the higher prediction
+    truth = share[0] * (1 - share[1]) + 0.5 * (share[0] * share[1] + (1 - share[0]) * (1 - share[1]))
+    while drawn_so_far < 60:
+        rng = np.random.default_rng(seed)
+        seed += 1
+        group = np.repeat(np.arange(1000), np.where(rng.random(1000) < 0.1, 50, 1))
+        p = rng.choice([0.005, 0.015], len(group))
+        y = rng.random(1000)[group] < p
+        if y.any():
+            sample = Sample(y, p, groups=group)
+            found = auroc_interval(sample, Influence.of(sample), LEVEL)
+            covered += found.low <= truth <= found.high
+            drawn_so_far += 1
+    assert covered >= 60 * 0.93 - 2 * math.sqrt(60 * 0.93 * 0.07)
+
+
+@pytest.mark.parametrize(("count", "note"), [(9, "Only 9 groups"), (15, "Events in only 15 effective clusters: ")])
+def test_clinical_performance_tells_of_few_clusters(count, note):
+    y, p = np.arange(100) < count, np.full(100, 0.2) + np.arange(100) / 1e3
+    columns = {"groups": np.repeat(np.arange(100), 2), "thresholds": [0.2], "rng": 0}
+    found = rainproof.clinical_performance(np.repeat(y, 2), np.repeat(p, 2), **columns)
+    assert found.notes[-1].startswith(note)
+
+
+def test_nothing_is_resampled_from_few_clusters():
+    y, p, group = both_outcomes(rare, 1)[0]
+    with pytest.warns(rainproof.FewRowsWarning, match="effective cluster.* the whole range of the measure"):
+        found = rainproof.confidence_interval(y, p, groups=group, n_resamples=39, rng=0)
+    assert (found.low, found.high) == (0.0, 0.5)
+    with pytest.warns(rainproof.FewRowsWarning, match="effective cluster.* nothing is claimed of the difference"):
+        pair = rainproof.compare(y, p, p**2, groups=group, measure="brier_score", n_resamples=39, rng=0)
+    assert (pair.low, pair.high, pair.p_value) == (-math.inf, math.inf, 1.0)

@@ -106,8 +106,8 @@ def test_weights_count():
 @pytest.mark.parametrize("measure", ["cutoff_calibration_error", "brier_score"])
 @pytest.mark.parametrize("grouped", [False, True])
 def test_rows_of_weight_zero_change_nothing(measure, grouped):
-    y, p, rng = rows(120)
-    w, groups = rng.random(120) * (np.arange(120) % 3 > 0), rng.integers(0, 30, 120)
+    y, p, rng = rows(240)
+    w, groups = rng.random(240) * (np.arange(240) % 3 > 0), rng.integers(0, 120, 240)
     some = w > 0
     options = {"measure": measure, "n_resamples": 39, "rng": 0}
     both = [

@@ -28,7 +28,6 @@ Direction = Literal["too high", "too low", "too extreme", "too timid", "uneven",
 
 _LEVEL = 0.95  # of an interval that a standard error is read from
 _LEAST_FREEDOM = 0.1
-_HARDLY = 1e-6  # below a whole number, by rounding
 _BINS = 10  # of equal weight; ranges of predictions are runs of them
 _NEAREST = 1e-6  # predictions nearer to 0 or 1 have log odds like this one
 _A_UNIT = 64  # bins of log odds, in which rows that are alike otherwise are pooled
@@ -108,13 +107,9 @@ def few_clusters(sample: Sample) -> str | None:
     rows = Influence.of(sample, pool=False)
     if rows.one_class or not rows.few_clusters:
         return None
-    rarer = "events" if rows.effective(outcome=True) == rows.fewest else "rows without the event"
-    seen = max(1, math.floor(rows.fewest + _HARDLY))
-    clusters = "cluster" if seen == 1 else "clusters"
     return (
-        f"{rarer} in only {seen} effective {clusters}, fewer than {FEW_CLUSTERS:.0f}: the p-value is that of "
-        "bets, which rarely reject, and intervals allow for one more cluster, as large as the largest, with either "
-        "outcome"
+        f"{rows.rarer_in}, fewer than {FEW_CLUSTERS:.0f}: the p-value is that of bets, which rarely reject, and "
+        "intervals allow for one more cluster, as large as the largest, with either outcome"
     )
 
 

@@ -170,9 +170,10 @@ def clinical_performance(
     The intervals treat the model as fixed: for data that it was fitted to they are of no use. With ten rows of
     the rarer outcome or more about 95% of 95% intervals held in simulations, also where the slope is not 1, and about
     91% with groups of very unequal sizes; docs/benchmarks/study-tests.md has the measured coverage. With fewer than ten
-    rows (or groups) a note says not to rely on them. The variance of an estimate is that of the residuals,
-    and is larger for larger values of the quantity by as much as the residuals are skewed, as that of Wilson's interval
-    is for a rate. `assess` says what to do with the forecast; this is for the report that reviewers expect.
+    rows (or groups) a note says not to rely on them; with fewer than 20 groups they allow for one more. The variance of
+    an estimate is that of the residuals, and is larger for larger values of the quantity by as much as the residuals
+    are skewed, as that of Wilson's interval is for a rate. `assess` says what to do with the forecast; this is for the
+    report that reviewers expect.
 
     References
     ----------
@@ -243,4 +244,7 @@ def _notes(one_class: bool, entries: Influence, intercept: Interval | None, slop
     if (few := entries.fewest) < _FEW:
         draws = ("row" if entries.groups is None else "group") + "s" * (few != 1)
         notes.append(f"Only {few:.3g} {draws} of the rarer outcome: do not rely on the intervals.")
+    elif entries.few_clusters:
+        said = entries.rarer_in
+        notes.append(f"{said[0].upper()}{said[1:]}: intervals allow for one more cluster, as large as the largest.")
     return tuple(notes)

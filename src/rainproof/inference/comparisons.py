@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,10 +13,11 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.result import Result
 from rainproof.core.sample import REFUSED, Sample, as_paired, with_rate
-from rainproof.errors import InputError
+from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference import intervals, options
 from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import weighted_sums
+from rainproof.inference.estimates import Influence
 from rainproof.inference.intervals import ConfidenceInterval, Ends
 from rainproof.inference.resampling import as_resampler, draw_batches, drawn_together, each_time, with_groups_in_order
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic
@@ -149,8 +151,9 @@ def compare(
     the basic bootstrap interval is widened by :math:`\sqrt{G/(G-1)}\, t_{G-1}(0.975) / 1.96` for G rows or clusters.
     Independent samples are drawn each on its own.
 
-    Where a value is not finite (an infinite log score, a measure that is NaN), nothing is claimed: the interval is
-    infinite, ``p_value`` is 1 and `better` is None. Rows of weight zero change nothing.
+    Where a value is not finite (an infinite log score, a measure that is NaN), and where fewer than 20 effective groups
+    have the rarer outcome (a warning says so), nothing is claimed: the interval is infinite, ``p_value`` is 1 and
+    `better` is None. Rows of weight zero change nothing.
 
     Examples
     --------
@@ -211,7 +214,11 @@ def compare(
         else:
             one, units = (_together if paired else _apart)(a, b, statistic)
             draws = np.sort(draw_batches(each_time(one), size, generator, progress, threads=statistic.threads)[:, 0])
-            if units > 1 and np.isfinite(draws).all():
+            few = [rows.rarer_in for rows in map(Influence.of, (a, b)) if rows.few_clusters]
+            if few:
+                note = f"{few[0]} are too few to resample: nothing is claimed of the difference"
+                warnings.warn(FewRowsWarning(note), stacklevel=2)
+            elif units > 1 and np.isfinite(draws).all():
                 ends = partial(intervals.basic_ends, value_a - value_b, draws, _student(units))
     low, high = ends(confidence_level)
     return Comparison(

@@ -32,6 +32,7 @@ _FAR = 30.0  # coefficients beyond this are those of outcomes that the predictio
 _TINY = 1e-100  # a variance of outcomes, of weights that differ by such a factor
 _TRUST = 20.0  # rows of the rarer outcome at which the variance of the rows counts as much as that of the model
 _ROUNDING = 1e-9  # of a sum of shares, by which 20 equal groups may seem to be fewer
+_HARDLY = 1e-6  # below a whole number of groups, by rounding
 FEW_CLUSTERS = 20.0  # effective groups with the rarer outcome: of fewer no limit theorem says anything
 
 
@@ -113,6 +114,13 @@ class Influence:
     def few_clusters(self) -> bool:
         """Whether so few groups have the rarer outcome that no variance can be estimated from them."""
         return self.clustered and is_few(self.fewest)
+
+    @property
+    def rarer_in(self) -> str:
+        """In how many effective groups the rarer outcome is, in words."""
+        rarer = "events" if self.effective(outcome=True) == self.fewest else "rows without the event"
+        seen = math.floor(self.fewest + _HARDLY)
+        return f"{rarer} in only {seen} effective {'cluster' if seen == 1 else 'clusters'}"
 
     @cached_property
     def _heaviest(self) -> float:
@@ -505,6 +513,7 @@ def auroc_interval(sample: Sample, rows: Influence, confidence_level: float) -> 
     negative, positive = table.negative / table.negative.sum(), table.positive / table.positive.sum()
     beside = np.cumsum(positive[::-1])[::-1] - positive / 2, np.cumsum(negative) - negative / 2
     added, variance, counts = np.zeros(len(rows.prob)), 0.0, []
+    unseen = 0.0
     for outcome in (False, True):
         some = (rows.event == outcome) & (rows.share > 0)
         share, unit, _ = rows._of(outcome)
@@ -513,9 +522,12 @@ def auroc_interval(sample: Sample, rows: Influence, confidence_level: float) -> 
         variance += float((share * unit) @ part**2)
         added[some] = share * part
         counts.append(1 / float(share @ unit))
+        if rows.few_clusters:  # one more group like the largest, of rows with this outcome, as far off as rows are
+            weight = rows._heaviest / (rows._heaviest + float(rows.share[some].sum()))
+            unseen += 2 * _UNSEEN * weight**2 * float(share @ part**2)
     if rows.group is not None:
         sums = np.bincount(rows.group, added)
-        variance = float(sums @ sums)
+        variance = float(sums @ sums) + unseen
     quantile = rows.quantile(confidence_level)
     middle, half = logit(area), quantile * math.sqrt(variance) / (area * (1 - area))
     scale = (variance / _pairs_variance(area, *counts)) ** (few / (few + _TRUST))

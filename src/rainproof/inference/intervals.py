@@ -17,6 +17,7 @@ from rainproof.core.cells import split
 from rainproof.core.result import Interval
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import FewRowsWarning, InputError
+from rainproof.inference.estimates import Influence
 from rainproof.inference.options import Progress, Rng, Seed, as_seed, check_share, interval_resamples
 from rainproof.inference.resampling import (
     Draw,
@@ -413,8 +414,9 @@ def confidence_interval(
     Warns
     -----
     FewRowsWarning
-        With fewer than 30 rows or groups (with fewer than 10 the interval is the whole range of the measure), or fewer
-        than 20 events or non-events; and for ECE and CDL with fewer than 20 rows per distinct prediction.
+        With fewer than 30 rows or groups (with fewer than 10, or where fewer than 20 effective groups have the rarer
+        outcome, the interval is the whole range of the measure), or fewer than 20 events or non-events; and for ECE and
+        CDL with fewer than 20 rows per distinct prediction.
 
     Notes
     -----
@@ -479,7 +481,8 @@ def confidence_interval(
     def draw(one: Drawing, width: int = 1) -> Floats:
         return draw_batches(each_time(one), size, generator, progress, width=width, threads=statistic.threads)
 
-    fit = METHODS[chosen] if atoms.units >= _LEAST else None
+    few = Influence.of(sample, pool=False).few_clusters
+    fit = METHODS[chosen] if atoms.units >= _LEAST and not few else None
     corrected, ends = (value, no_ends) if fit is None else fit(sample, atoms, statistic, generator, draw)
     ends = partial(_clipped, ends, statistic.limits)
     low, high = ends(confidence_level)
@@ -514,6 +517,8 @@ def _doubts(sample: Sample, atoms: Resampler, statistic: Statistic) -> list[FewR
     fewer, rarer = min((events, "events"), (atoms.n - events, "non-events"))
     if atoms.units < _LEAST:
         notes.append(f"{units} too few to resample: the interval is the whole range of the measure")
+    elif (rows := Influence.of(sample, pool=False)).few_clusters:
+        notes.append(f"{rows.rarer_in} are too few to resample: the interval is the whole range of the measure")
     elif atoms.units < _FEW:
         notes.append(f"{units} few to resample: the interval can be far from its level")
     elif statistic.bounded and fewer < _FEW_EVENTS:
