@@ -244,3 +244,19 @@ def test_nothing_is_resampled_from_few_clusters():
     with pytest.warns(rainproof.FewRowsWarning, match="effective cluster.* nothing is claimed of the difference"):
         pair = rainproof.compare(y, p, p**2, groups=group, measure="brier_score", n_resamples=39, rng=0)
     assert (pair.low, pair.high, pair.p_value) == (-math.inf, math.inf, 1.0)
+
+
+def test_the_class_with_the_fewest_clusters_is_named_and_the_others_are_counted():
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(120), 3)
+    p = np.tile([0.04, 0.06, 0.9], (360, 1)) + 0.01 * rng.normal(size=(360, 3))
+    p = np.abs(p) / np.abs(p).sum(axis=1, keepdims=True)
+    y = np.repeat(np.arange(120) % 24, 3)
+    y = np.where(y == 0, 0, np.where(y == 1, 1, 2))
+    with pytest.warns(rainproof.FewRowsWarning) as told:
+        found = rainproof.assess(y, p, groups=group)
+    texts = [str(one.message) for one in told if "effective" in str(one.message)]
+    assert texts == [text for text in map(str, found.warnings) if "effective" in text]
+    assert len(texts) == 1
+    assert texts[0].startswith("class 0: events in only 5 effective clusters, fewer than 20")
+    assert texts[0].endswith("with either outcome (so for 2 more classes)")

@@ -10,7 +10,7 @@ import numpy as np
 
 from rainproof.assessment import words
 from rainproof.assessment.advice import thresholds
-from rainproof.assessment.calibration import Calibration, grouped_test, how_calibrated
+from rainproof.assessment.calibration import Calibration, few_clusters, grouped_test, how_calibrated
 from rainproof.assessment.costs import LABELS, Rule, mean_cost
 from rainproof.assessment.evidence import _SLIGHT, _USELESS, Grade, _payoffs, mean_over_folds
 from rainproof.assessment.result import Reported
@@ -35,7 +35,7 @@ from rainproof.core.text import (
 )
 from rainproof.decisions.classes import ClassTask
 from rainproof.decisions.swaps import SwapRegret, swap_regret
-from rainproof.errors import RainproofWarning
+from rainproof.errors import FewRowsWarning, RainproofWarning
 from rainproof.inference.classes import ClassGuarantee, class_guarantee
 from rainproof.inference.estimates import Influence
 from rainproof.inference.options import check_resamples
@@ -302,6 +302,12 @@ def compute_classes(
     enough = (check_resamples(n_resamples) + 1) * (1 - level) >= len(sample) * (1 - 1e-9)
     exact = sample.groups is None and len(sample) <= _EXACT and enough
     classes, rejected = _calibrations(sample, new, fold, level, n_resamples, rng, exact=exact)
+    rare = [number for number, found in enumerate(classes) if found.calibration.by_bets]
+    few = [f"class {sample.classes[number]}: {note}" for number in rare if (note := few_clusters(sample._of(number)))]
+    if few:
+        others = len(few) - 1
+        also = f" (so for {others:,} more {'class' if others == 1 else 'classes'})" if others else ""
+        warnings.warn(FewRowsWarning(f"{few[0]}{also}"), stacklevel=2)
     step()
     carrier, each = sample.top_label, np.arange(len(sample.which))
     gain = None
