@@ -260,3 +260,12 @@ def test_the_class_with_the_fewest_clusters_is_named_and_the_others_are_counted(
     assert len(texts) == 1
     assert texts[0].startswith("class 0: events in only 5 effective clusters, fewer than 20")
     assert texts[0].endswith("with either outcome (so for 2 more classes)")
+
+
+@pytest.mark.parametrize("events", [0, 60])
+def test_the_interval_of_says_less_happens_has_room_where_all_outcomes_are_the_same(events):
+    rows = Influence.of(Sample(np.arange(60) < events, np.full(60, 0.4), groups=np.arange(60) // 2), pool=False)
+    found = prediction_less_outcome(rows, LEVEL)
+    assert found.value == pytest.approx(0.4 - events / 60)
+    assert found.low <= found.value <= found.high
+    assert found.high - found.low > 0.1

@@ -147,8 +147,10 @@ class Influence:
         """The predictions, all nearer to 0 or all nearer to 1, so that their mean changes by this."""
         mean = float(self.share @ self.prob)
         if change <= 0:
-            return self.prob * ((mean + change) / mean if mean > 0 else 1.0)
-        return 1 - (1 - self.prob) * ((1 - mean - change) / (1 - mean) if mean < 1 else 1.0)
+            kept = max(mean + change, 0.0) / mean if mean > 0 else 1.0
+            return self.prob * kept
+        kept = max(1 - mean - change, 0.0) / (1 - mean) if mean < 1 else 1.0
+        return 1 - (1 - self.prob) * kept
 
     def model_variance(self, rate: Floats, factor: Floats | float = 1.0) -> float:
         """The variance of the mean of ``factor (y - rate)`` if the event has these rates: that of the binomial law.
@@ -260,10 +262,14 @@ class Influence:
         second, third = map(np.float64, self.moments(influence, unseen))
         low, high = self.ends(second, third, confidence_level, symmetric=symmetric or self.clustered)
         if model is not None:
-            variance, slope = map(np.float64, model)
-            least = skewed_ends(variance, variance * slope, self.quantile(confidence_level))
-            low, high = min(low, least[0]), max(high, least[1])
-        low, high = float(low), float(high)
+            variance, slope = model
+            quantile = self.quantile(confidence_level)
+            shift = quantile**2 / 2 * slope
+            half = math.sqrt(shift**2 + quantile**2 * variance)
+            low = min(low, shift - half)
+            high = max(high, shift + half)
+        low = float(low)
+        high = float(high)
         return Interval(value=value, low=value + low, high=value + high, confidence_level=confidence_level)
 
     def ends(self, second: Any, third: Any, confidence_level: float, *, symmetric: bool) -> tuple[Any, Any]:
