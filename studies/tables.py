@@ -524,6 +524,66 @@ def range_weights() -> str:
     return markdown(["range", *(f"{int(n):,} rows" for n in sizes)], rows)
 
 
+CLUSTERED = {  # what is counted: of how many, and whether what is counted is right
+    "a calibrated forecast is rejected": ("rejected", "simulations", False),
+    "a calibrated forecast is graded *recalibrate*": ("recalibrate", "simulations", False),
+    "the interval of what it says less what happens misses 0": ("says less happens", "", True),
+    "the interval of the slope misses 1": ("slope", "", True),
+    "the interval of the cost misses it": ("cost", "", True),
+    "the interval of what never acting saves misses it": ("saved, never", "", True),
+    "the interval of the skill misses it": ("skill", "", True),
+    "found: predictions too high (rates are 0.7 of them)": ("found: too high", "simulations", False),
+    "found: predictions too extreme (slope 1/2)": ("found: overconfident", "simulations", False),
+}
+ENOUGH_CLUSTERS = 20
+OFTEN = 0.08  # a share of samples; 5% are allowed
+
+
+def clusters() -> str:
+    """How often statements about rows in clusters are wrong, and what is off is found: before and now."""
+    lines, rows = read("clusters.csv"), []
+    for what, (name, number, right) in CLUSTERED.items():
+        cells = []
+        for label in ("before", "now"):
+            for few in (True, False):
+                some = [x for x in lines if x["label"] == label and (float(x["few"]) < ENOUGH_CLUSTERS) == few]
+                counted = [_of_clusters(x, name, number, right=right) for x in some]
+                total = sum(of for _, of in counted)
+                most = max(wrong / of for wrong, of in counted if of)
+                cells.append(f"{sum(wrong for wrong, _ in counted) / total:.1%} (up to {most:.0%})")
+        rows.append([what, *cells])
+    head = ["statement", "before: below 20", "before: from 20 on", "now: below 20", "now: from 20 on"]
+    return markdown(head, rows)
+
+
+def _of_clusters(line: dict[str, str], name: str, number: str, *, right: bool) -> tuple[int, int]:
+    """How many of how many samples of a population."""
+    if right:
+        total = int(line[f"{name}: number"])
+        return total - int(line[f"{name}: covered"]), total
+    return int(line[name]), int(line[number])
+
+
+def clusters_worst() -> str:
+    """In how many populations of clusters a calibrated forecast is rejected too often, and in which ones now."""
+    lines = read("clusters.csv")
+    found = {
+        label: [x for x in lines if x["label"] == label and int(x["rejected"]) > OFTEN * int(x["simulations"])]
+        for label in ("before", "now")
+    }
+    cases = [
+        f"{int(x['clusters']):,} clusters of {x['sizes']}{' rows' * (x['sizes'] == '1 or 50')}, events in "
+        f"{float(x['rate']):.0%}, {x['dependence']} ({int(x['rejected']) / int(x['simulations']):.0%})"
+        for x in found["now"]
+    ]
+    total = sum(x["label"] == "now" for x in lines)
+    which = f": {'; '.join(cases)}" if cases else ""
+    return (
+        f"Of {total} populations, a calibrated forecast is rejected in more than {OFTEN:.0%} of the samples in "
+        f"{len(found['before'])} before and in {len(found['now'])} now{which}."
+    )
+
+
 def base_rate_bounds() -> str:
     """Mean bounds at 90% and failures over populations, by design, number of rows and rate."""
     lines, rows = read("base-rate-bounds.csv"), []
@@ -630,7 +690,16 @@ PAGES = {
     "theory/online.md": (online, online_sizes, online_long, online_costs, online_late, adversaries),
     "guide/assess.md": (grades,),
     "guide/threshold-range.md": (range_weights, range_bounds, range_sharper),
-    "benchmarks/study-verdict.md": (statements, other_grades, costs, advice, advice_kinds, stability),
+    "benchmarks/study-verdict.md": (
+        statements,
+        clusters,
+        clusters_worst,
+        other_grades,
+        costs,
+        advice,
+        advice_kinds,
+        stability,
+    ),
 }
 
 
