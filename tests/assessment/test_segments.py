@@ -215,12 +215,12 @@ def test_clusters_that_have_one_row_in_each_segment_are_none_there():
 def test_segments_with_few_clusters_are_named():
     y, p, cluster, by = clustered(4, clusters=90)
     a = rainproof.assess(y, p, groups=cluster, by=by, **FAST)
-    few = min(a.segments.rows, key=lambda s: s.effective_groups)
-    assert few.few_groups
-    assert few.effective_groups < 20
-    assert few.status == f"too few groups to tell: events in only {few.effective_groups:.0f} effective groups"
+    few = min(a.segments.rows, key=lambda s: s.effective_clusters)
+    assert few.by_bets
+    assert few.effective_clusters < 20
+    assert few.status == f"too few clusters to tell: events in only {few.effective_clusters:.0f} effective clusters"
     (said,) = [s.text for s in a.verdict.sentences if s.about == "segments"]
-    assert f"segments have too few groups to tell anything but a very large difference: {few.label} has" in said
+    assert f"segments have too few clusters to tell anything but a very large difference: {few.label} has" in said
 
 
 def test_shares_in_segments_that_are_all_small():

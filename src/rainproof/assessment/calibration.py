@@ -142,7 +142,7 @@ def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> C
         intercept=calibration_intercept(inside, confidence_level),
         slope=slope,
         most_biased=_most_biased(sample.distinct(), sample.n / sample.total_weight, direction),
-        effective_clusters=rows.fewest if rows.clustered else None,
+        effective_clusters=rows.effective_clusters,
     )
 
 

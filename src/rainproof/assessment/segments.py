@@ -20,13 +20,12 @@ from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned, wrapped
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import FewRowsWarning, RainproofWarning
-from rainproof.inference.estimates import Influence
+from rainproof.inference.estimates import Influence, is_few
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.segments import adjusted, segment_tests
 from rainproof.measures.scdl import soft_binned_cdl
 
 _BOUNDED = 500  # segments that get a guarantee
-FEW_GROUPS = 20.0  # effective groups with the rarer outcome: of fewer no limit theorem says anything
 
 
 class Segment(Result):
@@ -40,9 +39,9 @@ class Segment(Result):
         The number of rows.
     groups : int or None
         The number of groups that these rows are in, if rows of a group may depend on each other.
-    effective_groups : float or None
+    effective_clusters : float or None
         How many groups of equal weight have the rarer outcome: ``(sum e)^2 / sum e^2``, with e the weight of the rows
-        of a group that have it. Below 20 no approximate test is possible.
+        of a group that have it. Below 20 the test is one by bets, which rarely rejects.
     share : float
         The share of the weight of all rows.
     mean_prediction, event_rate : float
@@ -79,7 +78,7 @@ class Segment(Result):
     key: tuple[str, ...]
     n: int
     groups: int | None = None
-    effective_groups: float | None = None
+    effective_clusters: float | None = None
     share: float
     mean_prediction: float
     event_rate: float
@@ -98,9 +97,9 @@ class Segment(Result):
     flagged_recalibrated: bool | None = None
 
     @property
-    def few_groups(self) -> bool:
-        """Whether too few groups have the rarer outcome for an approximate test."""
-        return self.effective_groups is not None and self.effective_groups < FEW_GROUPS
+    def by_bets(self) -> bool:
+        """Whether so few clusters have the rarer outcome that the p-value is that of bets."""
+        return is_few(self.effective_clusters)
 
     @property
     def label(self) -> str:
@@ -225,7 +224,7 @@ def judge_segments(
                 key=tuple(map(str, key)) if isinstance(key, tuple) else (str(key),),
                 n=own.n,
                 groups=own.groups,
-                effective_groups=Influence.of(own, pool=False).fewest if own._has_groups else None,
+                effective_clusters=Influence.of(own, pool=False).effective_clusters,
                 share=own.total_weight / sample.total_weight,
                 mean_prediction=own.mean_prediction,
                 event_rate=own.event_rate,

@@ -895,11 +895,11 @@ def segments(found: SegmentTable, voice: Voice = PYTHON, *, advised: bool = True
         if len(off) > 1 and (min(off) > 0 or max(off) < 0):
             few += f" In all {len(off):,} they say {'more' if off[0] > 0 else 'less'} than happened."
         return few.strip()
-    if sparse := [one for one in found.rows if one.few_groups and not one.small]:
-        fewest = min(sparse, key=_effective_groups)
+    if sparse := [one for one in found.rows if one.by_bets and not one.small]:
+        fewest = min(sparse, key=_effective_clusters)
         few += (
-            f" {_count(len(sparse), 'segment has', 'segments have')} too few groups to tell anything but a very large "
-            f"difference: {short(fewest.label)} has {_few_groups(fewest)}."
+            f" {_count(len(sparse), 'segment has', 'segments have')} too few clusters to tell anything but a very large "
+            f"difference: {short(fewest.label)} has {_few_clusters(fewest)}."
         )
     by = f"{_count(tested, 'segment', 'segments')} ({', '.join(found.by)})"
     after = f" {_after_recalibration(found, by, advised=advised)}" if found.recalibrated else ""
@@ -947,23 +947,23 @@ def _after_recalibration(found: SegmentTable, by: str, *, advised: bool) -> str:
     return f"{when}, {many} {is_ if len(left) == 1 else are}: {names}{more}."
 
 
-def _effective_groups(segment: Segment) -> float:
-    """How many groups of equal weight have the rarer outcome; infinitely many where there are no groups."""
-    return math.inf if segment.effective_groups is None else segment.effective_groups
+def _effective_clusters(segment: Segment) -> float:
+    """How many clusters of equal weight have the rarer outcome; infinitely many where there are none."""
+    return math.inf if segment.effective_clusters is None else segment.effective_clusters
 
 
-def _few_groups(segment: Segment) -> str:
-    """In how few groups the rarer outcome is."""
+def _few_clusters(segment: Segment) -> str:
+    """In how few clusters the rarer outcome is."""
     outcome = "events" if segment.event_rate <= 1 / 2 else "non-events"
-    return f"{outcome} in only {_effective_groups(segment):.0f} effective groups"
+    return f"{outcome} in only {_effective_clusters(segment):.0f} effective clusters"
 
 
 def segment_status(segment: Segment) -> str:
     """The result of the test of one segment."""
     if segment.small:
         return "too few rows to be tested"
-    if segment.few_groups and not segment.flagged:
-        return f"too few groups to tell: {_few_groups(segment)}"
+    if segment.by_bets and not segment.flagged:
+        return f"too few clusters to tell: {_few_clusters(segment)}"
     status = "miscalibrated beyond chance" if segment.flagged else "no sign of miscalibration"
     if segment.flagged_recalibrated is None or segment.flagged_recalibrated == segment.flagged:
         return f"{status}, also after recalibration" if segment.flagged_recalibrated else status
