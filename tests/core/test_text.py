@@ -5,15 +5,55 @@ from __future__ import annotations
 import datetime
 import math
 
+import numpy as np
 import pytest
 
-from rainproof.core.text import at_least, at_most, finite, json_key, percent, population, rounded, rows, short
+from rainproof.core.text import (
+    at_least,
+    at_most,
+    finite,
+    json_key,
+    p_cell,
+    p_value,
+    percent,
+    population,
+    rounded,
+    rows,
+    short,
+)
 
 
 def test_bounds_stay_bounds_when_rounded():
     assert at_most(0.12341) == "12.4%"
     assert at_least(0.12399) == "12.3%"
     assert (at_most(0.0), at_most(1.0), at_least(1.0)) == ("0%", "100%", "100%")
+
+
+P_VALUES = [
+    (1e-9, "p < 0.001"),
+    (0.000999, "p < 0.001"),
+    (0.001, "p = 0.001"),  # the smallest that 999 resamples can show
+    (0.0043, "p = 0.0043"),
+    (0.0431, "p = 0.044"),
+    (0.05000001, "p = 0.051"),
+    (0.054, "p = 0.054"),
+    (0.1234, "p = 0.13"),
+    (0.2000001, "p = 0.21"),
+    (1.0, "p = 1"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), P_VALUES)
+def test_p_values_have_two_digits_and_are_rounded_up(value, text):
+    assert p_value(value) == text
+    assert p_cell(value) == text.removeprefix("p ").removeprefix("= ")
+
+
+def test_no_p_value_is_printed_smaller_than_it_is():
+    for value in np.concatenate([np.arange(1, 1001) / 1000, 10 / np.arange(10, 1000), 10.0 ** -np.arange(0, 20, 0.1)]):
+        shown = p_value(float(value))
+        number = float(shown.removeprefix("p = ").removeprefix("p < "))
+        assert value < number if "<" in shown else value <= number < 1.1 * value + 1e-12
 
 
 @pytest.mark.parametrize(

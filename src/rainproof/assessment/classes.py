@@ -27,6 +27,8 @@ from rainproof.core.text import (
     aligned,
     at_most,
     html_rows,
+    p_cell,
+    p_value,
     percent,
     rows,
     short,
@@ -251,8 +253,7 @@ class ClassAssessment(Reported):
         for found in sorted(self.classes, key=lambda one: one.calibration.p_value)[:most]:
             c = found.calibration
             how = words.how_off(c) if c.rejected else "no sign"
-            p = words.p_value(c.p_value).removeprefix("p ").removeprefix("= ")
-            lines.append([short(str(found.label), NAME), *words.says_and_happens(c), p, how])
+            lines.append([short(str(found.label), NAME), *words.says_and_happens(c), p_cell(c.p_value), how])
         return lines
 
     def __repr__(self) -> str:
@@ -460,8 +461,7 @@ def _off(a: ClassAssessment) -> str:
     are = "are" if len(a.rejected) > 1 else "is"
     many = f"{len(a.rejected)} of {len(a.classes)}" if len(a.rejected) < len(a.classes) else f"All {len(a.classes)}"
     many = f"{many} classes {are} off ({names}{more})"
-    p = words.p_range(first.p_value, rejected=True)
-    return f"{many}. {str(a.rejected[0])!r} is {words.how_off(first)} (not chance: {p})"
+    return f"{many}. {str(a.rejected[0])!r} is {words.how_off(first)} (not chance: {p_value(first.p_value)})"
 
 
 def _headline(a: ClassAssessment) -> str:

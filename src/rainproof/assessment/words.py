@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rainproof.assessment.costs import Rule
@@ -19,6 +18,8 @@ from rainproof.core.text import (
     at_most,
     if_drawn,
     no_heavier,
+    p_cell,
+    p_value,
     percent,
     population,
     rounded,
@@ -62,7 +63,7 @@ _CALIBRATED = (
 )
 _INDIVISIBLE = "compressed rows of unequal weight cannot be divided."
 _NOT_OF_CASES = " Guarantees are about decisions whose costs are the same in every case."
-_LIKELY = 0.2  # p-values above this say nothing worth a look
+_LIKELY = 0.2  # above this p-value nothing is worth a look: every fifth calibrated forecast has a smaller one
 _TIMES = (1, 4, 9)  # as much as the other error an error may cost in an example; then ten times as much, and so on
 
 
@@ -178,21 +179,6 @@ def skill_span(found: Interval) -> str:
     return f"{found.low:.2f} to {found.high:.2f}"
 
 
-def p_value(value: float) -> str:
-    """A p-value to two digits, rounded up."""
-    if value < 0.001:
-        return "p < 0.001"
-    return f"p = {Decimal(str(value)).normalize(Context(prec=2, rounding=ROUND_CEILING)):f}"
-
-
-def p_range(value: float, *, rejected: bool = False) -> str:
-    """A p-value as coarse as a reader needs it: another seed of the test hardly changes it."""
-    if rejected and value > 0.05:  # at a level below 95%
-        return p_value(value)
-    steps = ((0.01, "p < 0.01"), (0.05, "p < 0.05"), (_LIKELY, "p > 0.05"))
-    return p_value(value) if value < 0.001 else next((text for most, text in steps if value <= most), "p > 0.2")
-
-
 def money(amount: float, difference: float = 0.0) -> str:
     """A cost with as many decimals as two digits of a difference need; two digits of its own without one."""
     scale = abs(difference) or abs(amount) or 1.0
@@ -244,11 +230,11 @@ def looks(c: Calibration) -> str:
     """What seems to be off where chance can explain it."""
     worst = c.most_biased
     if worst is None or c.p_value > _LIKELY:
-        return f"{how_off(c).capitalize()}; that can be chance ({p_range(c.p_value)})."
+        return f"{how_off(c).capitalize()}; that can be chance ({p_value(c.p_value)})."
     seen = f"{worst.events:,.0f} of {worst.n:,.0f} cases"
     return (
         f"Where they say {share(worst.mean_prediction)}, it happened in {seen}, but chance could do that "
-        f"({p_range(c.p_value)})."
+        f"({p_value(c.p_value)})."
     )
 
 
@@ -280,7 +266,7 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
         return f"{'There' if e.auroc is None else 'By weight there'} is one outcome only: no verdict."
     if e.is_reversed:
         return f"Check which outcome is the event: the higher the probability, the rarer it is (AUROC {e.auroc:.2g})."
-    off = f"{how_off(c)} (not chance: {p_range(c.p_value, rejected=True)})"
+    off = f"{how_off(c)} (not chance: {p_value(c.p_value)})"
     if e.indivisible:
         said = f"These probabilities are {off}." if c.rejected else looks(c)
         return f"{said} No grade: of compressed rows of unequal weight, skill, costs and a map cannot be estimated."
@@ -305,7 +291,7 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
         return f"Do without them. {higher}, even recalibrated by the maps tried here."
     if e.grade == "use" and not c.rejected:
         clear = "clear " * (c.p_value <= _LIKELY)
-        return f"Use them. {draws(e)} show no {clear}sign of miscalibration: {how_off(c)} ({p_range(c.p_value)})."
+        return f"Use them. {draws(e)} show no {clear}sign of miscalibration: {how_off(c)} ({p_value(c.p_value)})."
     if e.grade == "use":
         rather = "gains next to nothing" if e.negligible else "does not lower your cost"
         if e.within is not None and not e.negligible and (e.saved is None or e.saved.high > 0):
@@ -980,10 +966,7 @@ def segment_lines(found: SegmentTable, most: int = 20) -> list[list[str]]:
         heads.append("q after")
     lines = [[", ".join(found.by), "rows", "says", "happens", *heads, *["cost"] * costs]]
     for one in found.first(most):
-        numbers = (
-            "" if x is None else p_value(x).removeprefix("p = ").removeprefix("p ")
-            for x in (getattr(one, name) for name in tested)
-        )
+        numbers = ("" if x is None else p_cell(x) for x in (getattr(one, name) for name in tested))
         cost = [] if not costs else ["" if one.cost is None else f"{one.cost:.3g}"]
         both = two_shares(one.mean_prediction, one.event_rate)
         lines.append([short(one.label, 40), f"{one.n:,}", *both, *numbers, *cost])

@@ -85,6 +85,28 @@ def rounded(value: float, decimals: int) -> str:
     return f"{found if found else abs(found):,f}"
 
 
+_SMALLEST_P = 0.001
+"""A p-value below this is printed as "p < 0.001": no decision hangs on how far below it is."""
+
+
+def p_value(value: float) -> str:
+    """Format a p-value to two digits, rounded up, so that it is nowhere printed smaller than it is."""
+    if value < _SMALLEST_P:
+        return f"p < {_SMALLEST_P}"
+    return f"p = {_two_digits_up(value)}"
+
+
+def p_cell(value: float) -> str:
+    """Format a p-value in the same way for a column of them, which has its name in the head."""
+    if value < _SMALLEST_P:
+        return f"< {_SMALLEST_P}"
+    return _two_digits_up(value)
+
+
+def _two_digits_up(value: float) -> str:
+    return f"{Decimal(str(value)).normalize(Context(prec=2, rounding=ROUND_CEILING)):f}"
+
+
 def percent(share: float) -> str:
     """Format a share as people write it: 95%, 99.9%."""
     return f"{round(100 * share, 6):g}%"

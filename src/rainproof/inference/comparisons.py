@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.result import Result
 from rainproof.core.sample import REFUSED, Sample, as_paired, with_rate
+from rainproof.core.text import p_value
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference import intervals, options
 from rainproof.inference._draws import repeats
@@ -78,7 +79,7 @@ class Comparison(Result):
         return (
             f"{self.measure}: {self.value_a:.4g} (a) against {self.value_b:.4g} (b); {verdict}.\n"
             f"The difference is between {self.low:.4g} and {self.high:.4g} in the population with "
-            f"{100 * self.confidence_level:.4g}% confidence (p = {self.p_value:.3g})."
+            f"{100 * self.confidence_level:.4g}% confidence ({p_value(self.p_value)})."
         )
 
 

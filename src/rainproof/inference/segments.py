@@ -16,7 +16,7 @@ from rainproof.core.arrays import Floats, Ints
 from rainproof.core.result import Result, once, plain
 from rainproof.core.sample import Sample
 from rainproof.core.segments import FEW_ROWS, Segments
-from rainproof.core.text import aligned, json_key, short
+from rainproof.core.text import aligned, json_key, p_cell, short
 from rainproof.errors import InputError, RainproofWarning, ResolutionWarning
 from rainproof.inference.intervals import confidence_interval
 from rainproof.inference.options import BLOCK, Progress, Rng, Seed, as_seed, check_resamples, check_share, spawned
@@ -139,7 +139,7 @@ class SegmentTests(Result):
         table = [[", ".join(self.by), "rows", self.measure, "p", "q", ""]]
         for i in order.tolist():
             judged = not np.isnan(self.p_value[i])
-            shown = [f"{v:.3g}" if judged else "-" for v in (self.p_value[i], self.q_value[i])]
+            shown = [p_cell(v) if judged else "-" for v in (self.p_value[i], self.q_value[i])]
             key = self.segments[i]
             name = short(", ".join(map(str, key)) if isinstance(key, tuple) else str(key))
             note = "not calibrated" if self.q_value[i] <= self.fdr else "" if judged else "few rows"

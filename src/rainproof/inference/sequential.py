@@ -23,7 +23,7 @@ from rainproof.core.cells import mean_prediction, sum_cells
 from rainproof.core.door import as_rows
 from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import html_text, percent, rows
+from rainproof.core.text import html_text, p_value, percent, rows
 from rainproof.errors import InputError
 from rainproof.inference._bets import learn
 from rainproof.inference.options import check_share
@@ -479,7 +479,7 @@ class SequentialTest:
             best = f"The bet that won most says: {won}. Alone it is worth {_worth(float(self._each.max()))}."
         return (
             f"{verdict}: after {rows(self.n)} the bets against it are worth {_worth(self._now)} times the money put in "
-            f"(p-value {self.p_value:.2g}, valid whenever one looks; at {percent(_SHOWN)} it takes a factor of "
+            f"({p_value(self.p_value)}, valid whenever one looks; at {percent(_SHOWN)} it takes a factor of "
             f"{1 / _SHOWN:g}).\n{best}"
         )
 

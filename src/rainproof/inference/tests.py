@@ -15,6 +15,7 @@ from scipy.special import logit
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Result, once
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import p_value as p_value_text
 from rainproof.core.text import rows
 from rainproof.errors import InputError, ResolutionWarning
 from rainproof.inference.options import (
@@ -130,7 +131,7 @@ class CalibrationTest(Result):
         low, high = self.null_band
         verdict = "calibration is rejected at the 5% level" if self.rejects() else "calibration is not rejected"
         return (
-            f"{verdict.capitalize()} (p = {self.p_value:.3g}, statistic: {self.statistic}, {rows(self.n)}).\n"
+            f"{verdict.capitalize()} ({p_value_text(self.p_value)}, statistic: {self.statistic}, {rows(self.n)}).\n"
             f"{self.measure} = {self.value:.4g}. For calibrated forecasters with these predictions it is "
             f"{self.null_mean:.4g} on average, and between {low:.4g} and {high:.4g} for 95% of them."
         ) + "".join(f"\nNote: {note}." for note in self.warnings)

@@ -11,7 +11,7 @@ import numpy as np
 from rainproof.assessment.costs import Rule, TaskResult
 from rainproof.assessment.segments import SegmentTable
 from rainproof.assessment.summaries import Estimate
-from rainproof.core.text import short
+from rainproof.core.text import p_value, short
 from rainproof.errors import InputError
 from rainproof.inference.comparisons import Comparison
 from rainproof.inference.grades import GradeTable
@@ -130,7 +130,7 @@ def comparison(found: Comparison, ax: Axes | None = None) -> Axes:
     ax.set(xlabel=style.plain(found.measure), ylim=(-0.7, 2.7))
     ax.grid(axis="x", alpha=0.3)
     result = "no difference beyond chance" if found.better is None else f"{found.better} is better"
-    ax.set_title(f"{result} ({100 * found.confidence_level:.4g}% interval, p = {found.p_value:.2g})")
+    ax.set_title(f"{result} ({100 * found.confidence_level:.4g}% interval, {p_value(found.p_value)})")
     return ax
 
 
@@ -155,7 +155,7 @@ def calibration_test(test: CalibrationTest, ax: Axes | None = None) -> Axes:
     )
     ax.axvline(test.value, color=style.VERMILION, linewidth=2, label=f"these rows: {test.value:.3g}")
     ax.set(xlabel=style.plain(test.measure), ylabel="forecasts", ylim=(0, style.HEADROOM * max(heights)))
-    ax.set_title(f"Test of calibration (p = {test.p_value:.2g})")
+    ax.set_title(f"Test of calibration ({p_value(test.p_value)})")
     style.legend(ax)
     return ax
 

@@ -15,7 +15,7 @@ from rainproof.assessment.result import Assessment
 from rainproof.assessment.segments import Segment, SegmentTable, by_loss
 from rainproof.core.arrays import Floats
 from rainproof.core.door import ThresholdRange
-from rainproof.core.text import KEEPS_RANKING, at_most, finite, html_element, short
+from rainproof.core.text import KEEPS_RANKING, at_most, finite, html_element, p_cell, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.core.text import rows as rows_text
 from rainproof.recalibration.recalibrator import Recalibrator
@@ -47,7 +47,7 @@ def bound(share: float | None) -> str:
 
 def p_value(value: float | None) -> str:
     """Format a p-value."""
-    return "\u2013" if value is None else words.p_value(value).removeprefix("p ").removeprefix("= ")
+    return "\u2013" if value is None else p_cell(value)
 
 
 def count(value: float) -> str:
