@@ -302,3 +302,22 @@ def test_intervals_cover_the_population():
             hits[name] += found.low <= true[name] <= found.high
         hits["net_benefit"] += benefit.low[0, 0] <= true["net_benefit"] <= benefit.high[0, 0]
     assert all(count >= 0.91 * 400 for count in hits.values()), hits
+
+
+@pytest.mark.parametrize("rarer", [0, 1])
+@pytest.mark.parametrize(("few", "noted"), [(9, True), (10, False)])
+def test_fewer_than_ten_rows_of_an_outcome_are_noted(rarer, few, noted):
+    y = np.full(200, 1 - rarer)
+    y[:few] = rarer
+    p = np.random.default_rng(0).uniform(0.1, 0.9, 200)
+    notes = rainproof.clinical_performance(y, p, rng=0).notes
+    assert notes == (("Only 9 rows of the rarer outcome: do not rely on the intervals.",) if noted else ())
+
+
+@pytest.mark.parametrize(("few", "noted"), [(9, True), (10, False)])
+def test_fewer_than_ten_groups_with_an_outcome_are_noted(few, noted):
+    """Three events in each group count as one draw."""
+    group = np.arange(300) // 3
+    p = np.repeat(np.random.default_rng(0).uniform(0.1, 0.9, 100), 3)
+    notes = rainproof.clinical_performance(group < few, p, groups=group, rng=0).notes
+    assert notes == (("Only 9 groups of the rarer outcome: do not rely on the intervals.",) if noted else ())

@@ -195,3 +195,30 @@ def test_the_table_of_the_study_holds():
         if float(line["few"]) >= 9.5:
             n = int(line["simulations"])
             assert int(line["covered"]) / n >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / n), line
+
+
+def test_a_row_that_alone_decides_the_slope_counts_at_most_ten_times_its_residual():
+    """HC3 divides residuals by 1 less their leverage; next to 1 the interval would be that of a rounding error."""
+    n = 400
+    p = np.where(np.arange(n) % 2, 0.48, 0.52)
+    y = np.arange(n) % 4 < 2
+    weight = np.ones(n)
+    p[:2], y[:2] = 0.001, [True, False]
+    weight[0] = 60
+    rows = rows_of(y, p, sample_weight=weight)
+    x = np.stack([np.log(p / (1 - p)), np.ones(n)])
+    beta = np.zeros(2)
+    for _ in range(50):
+        rate = expit(beta @ x)
+        inverse = np.linalg.inv((x * weight * rate * (1 - rate)) @ x.T)
+        beta = beta + inverse @ (x @ (weight * (y - rate)))
+    leverage = weight * rate * (1 - rate) * (x * (inverse @ x)).sum(axis=0)
+    assert leverage[0] > 0.95
+    model = (inverse @ ((x * weight**2 * rate * (1 - rate)) @ x.T) @ inverse)[0, 0]
+    widths = {}
+    for cap in (0.9, 1.0):
+        added = weight * (inverse @ x)[0] * (y - rate) / (1 - np.minimum(leverage, cap))
+        widths[cap] = rows.quantile(0.95) * math.sqrt(max(rows.inflated(added @ added), model))
+    assert widths[1.0] > 1.2 * widths[0.9] > 1.2 * rows.quantile(0.95) * math.sqrt(model)
+    found = calibration_slope(rows, 0.95)
+    assert (found.high - found.low) / 2 == pytest.approx(widths[0.9], rel=1e-6)

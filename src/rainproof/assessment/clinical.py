@@ -241,7 +241,8 @@ def _notes(one_class: bool, entries: Influence, intercept: Interval | None, slop
         notes = [f"The calibration {both} not defined: some predictions are 0 or 1, or nearly so."]
     elif slope is None:
         notes = ["The calibration slope is not defined: predictions are all equal, or separate the outcomes."]
-    if (few := entries.fewest) < _FEW:
+    few = float(f"{entries.fewest:.3g}")  # as it is printed: a sum of shares is ten up to rounding
+    if few < _FEW:
         draws = ("row" if entries.groups is None else "group") + "s" * (few != 1)
         notes.append(f"Only {few:.3g} {draws} of the rarer outcome: do not rely on the intervals.")
     elif entries.few_clusters:
