@@ -251,7 +251,7 @@ KEYS = [
     "result schema rainproof name n events event_rate base_rate total_weight effective_n weighted compressed",
     "confidence_level tolerance n_resamples seed warnings verdict measures reliability histogram regret profile",
     "value guarantee rounded_guarantee test advice task segments worth calibration skill skill_as_is auroc gain",
-    "recalibration",
+    "range_costs recalibration",
 ]
 
 

@@ -191,6 +191,50 @@ def test_a_gain_that_does_not_matter(overconfident):
     assert unclear.verdict.rule == "as is"
 
 
+@pytest.mark.parametrize("label", ANIMALS)
+def test_a_gain_is_negligible_below_a_twentieth_of_the_tolerance_times_twice_the_rarer_rate(overconfident, label):
+    """Of each class that is off, by its own rate; of the decision about any one of them."""
+    none = Interval(value=0.0, low=0.0, high=0.0, confidence_level=0.95)
+    a = replace(overconfident[2], tolerance=0.08)
+    rate = a[label].calibration.event_rate
+    most = 0.08 / 20 * 2 * min(rate, 1 - rate)
+    for high, negligible in ((0.999 * most, True), (1.001 * most, False)):
+        gains = [replace(none, high=high if one.label == label else 0.0) for one in a.classes]
+        found = replace(a, classes=tuple(replace(one, gain=x) for one, x in zip(a.classes, gains, strict=True)))
+        assert found.negligible is negligible
+
+
+@pytest.mark.parametrize(("high", "grade"), [(0.0999, "avoid"), (0.1, "unknown")])
+def test_classes_are_told_apart_by_neither_the_original_nor_the_recalibrated_forecast(high, grade):
+    """It is one to avoid if both upper ends of the skill are below a tenth."""
+    y, p = rows(1500, 1.0)
+    few = Interval(value=0.0, low=-0.1, high=0.05, confidence_level=0.95)
+    good = assess(y, p, labels=ANIMALS, n_resamples=99)
+    assert replace(good, skill=few, skill_as_is=replace(few, high=high)).grade == grade
+    assert replace(good, skill=replace(few, high=high), skill_as_is=few).grade == grade
+
+
+def test_among_classes_what_is_advised_costs_least_or_the_cheaper_column_is_named(overconfident):
+    _, _, a = overconfident
+    at = Interval(value=0.0, low=-1.0, high=1.0, confidence_level=0.95)
+    costs = dict(a.task.costs) | {
+        "as is": replace(at, value=1.0),
+        "recalibrated": replace(at, value=0.9),
+        "always": replace(at, value=0.8),
+    }
+    saves = {"recalibrated": replace(at, value=0.1), "always": replace(at, value=0.2)}
+    unsure = replace(a, skill=replace(at, value=0.0), rejected=(), task=replace(a.task, costs=costs, saved=saves))
+    assert (unsure.grade, unsure.verdict.rule) == ("unknown", "recalibrated")
+    assert "(always 'abstain'), which is less by the estimates, but that is not established" in unsure.verdict.reason
+    used = replace(unsure, skill=replace(at, value=0.3, low=0.1), rejected=())
+    assert (used.grade, used.verdict.rule) == ("use", "as is")
+    assert "Less by the estimates, but not advised: recalibrated 0.90 (not established)." in used.verdict.reason
+    clear = {"always": replace(at, value=0.6, low=0.1)}
+    sure = replace(unsure, task=replace(unsure.task, saved=saves | clear, saved_recalibrated=clear))
+    assert (sure.grade, sure.verdict.rule) == ("unknown", "always")
+    assert sure.verdict.next_step == "Next: until there are more rows, always 'abstain'."
+
+
 def test_a_constant():
     y, _ = rows(300, 1.0)
     a = assess(y, np.tile([0.5, 0.3, 0.2], (300, 1)), n_resamples=19, task=TASK)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.assessment.evidence import Crossed, gain_by_recalibration, skill
+from rainproof.assessment import evidence
+from rainproof.assessment.evidence import Crossed, gain_by_recalibration, mean_over_folds, skill, skill_at_best
 from rainproof.core.sample import Sample
 from rainproof.inference.estimates import Influence
 
@@ -157,3 +158,48 @@ def test_recalibration_of_calibrated_forecasts_gains_nothing():
         p = rng.random(300)
         misses += rainproof.assess(rng.random(300) < p, p, measures=[], n_resamples=19).evidence.gain.share.low > 0
     assert misses <= 2
+
+
+@pytest.mark.parametrize("folds", [2, 5, 10])
+def test_folds_that_share_rows_err_together(folds):
+    """Nadeau and Bengio: the variance of a mean over J folds is 1/J + rows judged / rows fitted times a fold's."""
+    rng = np.random.default_rng(0)
+    y = rng.random(600) < 0.5
+    rows = rows_of(y, np.full(600, 0.5))
+    gained = 0.1 * rng.normal(size=600).clip(-3, 3)
+    alone = rows.mean(gained, -1.0, 1.0, 0.95)  # as if the folds were independent: 1/J times that of a fold
+    found = mean_over_folds(rows, gained, folds, 0.95)
+    corrected = (1 / folds + (1 / folds) / (1 - 1 / folds)) * folds
+    assert found.value == alone.value
+    for name in ("low", "high"):
+        off = getattr(found, name) - found.value
+        assert off**2 == pytest.approx(corrected * (getattr(alone, name) - alone.value) ** 2)
+
+
+@pytest.mark.parametrize("mu", [None, 0.2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_best_single_threshold_is_the_one_whose_interval_reaches_highest(mu, weighted):
+    rng = np.random.default_rng(4)
+    p = rng.integers(0, 6, 80) / 5
+    y = rng.random(80) < 0.3
+    weight = rng.exponential(size=80) if weighted else None
+    rows = rows_of(y, p, sample_weight=weight)
+    highest = max(skill(rows, (p >= cutoff) * 1.0, mu, 0.95).high for cutoff in (0.2, 0.4, 0.6, 0.8, 1.0))
+    assert skill_at_best(rows, mu, 0.95).high == pytest.approx(highest, rel=1e-12)
+    assert skill_at_best(rows_of(y, np.full(80, 0.3)), mu, 0.95) is None
+
+
+def test_fifty_thresholds_are_tried_half_of_them_where_events_are(monkeypatch):
+    rng = np.random.default_rng(5)
+    p = rng.random(5000)
+    y = rng.random(5000) < 0.02 + 0.3 * (p > 0.97)
+    tried = []
+
+    def spy(rows, acts, *options):
+        tried.append(float(rows.prob[acts > 0].min()))
+        return skill(rows, acts, *options)
+
+    monkeypatch.setattr(evidence, "skill", spy)
+    skill_at_best(rows_of(y, p), None, 0.95)
+    assert len(tried) == 49  # the lowest acts in all cases
+    assert sum(cutoff > 0.97 for cutoff in tried) >= 8  # 3% of the rows, where a third of the events are

@@ -16,9 +16,17 @@ from rainproof.assessment.advice import thresholds
 from rainproof.assessment.calibration import few_clusters, grouped_test, how_calibrated
 from rainproof.assessment.classes import STEPS, compute_classes
 from rainproof.assessment.clinical import is_reversed
-from rainproof.assessment.costs import Rule, TaskResult
+from rainproof.assessment.costs import Rule, TaskResult, range_costs
 from rainproof.assessment.evidence import MANY_ROWS as MANY_ROWS
-from rainproof.assessment.evidence import RARE, Crossed, Evidence, gain_by_recalibration, skill
+from rainproof.assessment.evidence import (
+    RARE,
+    Crossed,
+    Evidence,
+    gain_by_recalibration,
+    next_to_none,
+    skill,
+    skill_at_best,
+)
 from rainproof.assessment.result import BAND_DRAWS, Assessment
 from rainproof.assessment.segments import judge_segments
 from rainproof.assessment.summaries import GRIDS, DataSummary, shown_grid
@@ -182,9 +190,12 @@ def compute(
         chosen=_chosen(sample, task),
         **_estimates(sample, crossed, task, level, within),
     )
+    if within is not None and task is None and sample._divisible:
+        evidence = replace(evidence, range_costs=range_costs(sample, crossed, within, level))
     if own is not None and own._skill:
         limited, as_they_are = own._skill, own._skill[Rule.AS_IS]
-        evidence = replace(evidence, skill=limited.get(Rule.RECALIBRATED, as_they_are), skill_as_is=as_they_are)
+        recalibrated = limited.get(Rule.RECALIBRATED, as_they_are)
+        evidence = replace(evidence, skill=recalibrated, skill_as_is=as_they_are, skill_at_best=None)
     step()
     return Assessment(
         name=None,
@@ -230,6 +241,8 @@ def _estimates(
     if crossed is None:
         return found | {"skill": found["skill_as_is"]}
     found["skill"] = skill(rows, crossed.acts(own), own, level, stake)
+    if isinstance(own, float | None) and next_to_none(found["skill"], found["skill_as_is"]):
+        found["skill_at_best"] = skill_at_best(rows, own, level)
     found["gain"] = gain_by_recalibration(crossed, thresholds(one, sample.event_rate, within), level)
     return found
 
@@ -338,8 +351,8 @@ def assess(
     *The grade* is the first that applies:
 
     - "avoid": the predictions are a constant, or no skill is shown and the upper end of its interval is below 0.1, as
-      is the skill of the forecast as it is (and with a `task`, recalibrated probabilities cost no less than the best
-      fixed action);
+      are those of the forecast as it is, and of the best single threshold on it (and with a `task`, recalibrated
+      probabilities cost no less than the best fixed action);
     - "recalibrate": the test rejects calibration (a calibrated forecast in at most 5% of samples), and recalibrated
       probabilities have a better log score; unless the upper end of the interval of what recalibration gains is
       negligible (a twentieth of the tolerance, times twice the share of the rarer outcome), or it surely costs more in

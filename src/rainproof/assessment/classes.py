@@ -11,10 +11,10 @@ import numpy as np
 from rainproof.assessment import words
 from rainproof.assessment.advice import thresholds
 from rainproof.assessment.calibration import Calibration, few_clusters, grouped_test, how_calibrated
-from rainproof.assessment.costs import LABELS, Rule, mean_cost
-from rainproof.assessment.evidence import _SLIGHT, _USELESS, Grade, _payoffs, mean_over_folds
+from rainproof.assessment.costs import LABELS, mean_cost, savings
+from rainproof.assessment.evidence import _SLIGHT, Grade, Rule, _payoffs, mean_over_folds, next_to_none
 from rainproof.assessment.result import Reported
-from rainproof.assessment.verdict import Verdict
+from rainproof.assessment.verdict import Verdict, surpasses
 from rainproof.assessment.words import PYTHON, Statement, Voice
 from rainproof.core import VERSION
 from rainproof.core.arrays import Floats, Ints
@@ -89,6 +89,8 @@ class ClassTaskResult(Result):
         with "perfect" foresight.
     saved : dict of Rule to Interval
         What "recalibrated" and "always" save per case over acting on the forecast as it is; below 0 they cost more.
+    saved_recalibrated : dict of Rule to Interval
+        What "always" saves per case over acting on the recalibrated forecast. Empty without that.
     fixed_action : str
         The action that costs least if it is always taken.
     acted : dict of str to float
@@ -101,9 +103,15 @@ class ClassTaskResult(Result):
     task: ClassTask
     costs: Mapping[Rule, Interval]
     saved: Mapping[Rule, Interval]
+    saved_recalibrated: Mapping[Rule, Interval]
     fixed_action: str
     acted: Mapping[str, float]
     regret: SwapRegret
+
+    @property
+    def simplest(self) -> Rule:
+        """The rule without a forecast."""
+        return Rule.ALWAYS
 
 
 class ClassAssessment(Reported):
@@ -180,7 +188,7 @@ class ClassAssessment(Reported):
         if self.skill is None:
             return "unknown"
         useful, better = self.skill.low > 0, self.log_loss_gain is not None and self.log_loss_gain.value > 0
-        useless = self.skill.high < _USELESS and self.log_loss_gain is not None
+        useless = next_to_none(self.skill, self.skill_as_is) and self.log_loss_gain is not None
         if self.constant or (not useful and useless and (self.task is None or self.skill.value <= 0)):
             return "avoid"
         if self.rejected and better and not self.negligible and not self._costs_more:
@@ -210,6 +218,9 @@ class ClassAssessment(Reported):
         saves = 0.0 if self._saved is None else self._saved.value
         if self.grade == "avoid":
             return None if self.task is None else Rule.ALWAYS
+        shown = self.skill is not None and self.skill.low > 0
+        if self.grade == "unknown" and not shown and self.task is not None and surpasses(self.task, Rule.ALWAYS):
+            return Rule.ALWAYS
         mapped = (self.grade == "recalibrate" and saves >= 0) or (self.grade == "unknown" and saves > 0)
         return Rule.RECALIBRATED if mapped else Rule.AS_IS
 
@@ -406,16 +417,12 @@ def _task_result(sample: ClassSample, task: ClassTask, new: Floats | None, level
         for rule, column in cost.items()
     }
     most = np.array([[-task.scale], [task.scale]])
-    saved = {
-        rule: mean_cost(cost[Rule.AS_IS] - column, most, carrier, level)
-        for rule, column in cost.items()
-        if rule in (Rule.RECALIBRATED, Rule.ALWAYS)
-    }
     share = np.bincount(best, sample.mass, len(task.actions)) / sample.total_weight
     return ClassTaskResult(
         task=task,
         costs={rule: found for rule, found in costs.items() if found is not None},
-        saved={rule: found for rule, found in saved.items() if found is not None},
+        saved=savings(cost, Rule.AS_IS, most, carrier, level),
+        saved_recalibrated=savings(cost, Rule.RECALIBRATED, most, carrier, level),
         fixed_action=task.actions[fixed],
         acted=dict(zip(task.actions, share.tolist(), strict=True)),
         regret=swap_regret(sample, task=task),
@@ -502,7 +509,13 @@ def _reason(a: ClassAssessment, rule: Rule | None) -> str:
         return f"All outcomes on {these_rows(a.n)} are the same."
     if a.task is not None and rule is not None and rule in a.task.costs:
         doing = {**words.DOING, Rule.ALWAYS: f"always {a.task.fixed_action!r}"}
-        return words.your_cost(a.task.costs, a.task.saved, rule, Rule.ALWAYS, doing) + _swaps(a, a.task, rule)
+        amounts = words.costs_shown(a.task.costs)
+
+        def against(_: Rule, saved: Interval | None) -> str:
+            return words.not_advised(a.grade, saved, rejected=bool(a.rejected))
+
+        others = words.cheaper(a.task, rule, doing, amounts, against)
+        return f"{words.your_cost(a.task, rule, doing)}{others}{_swaps(a, a.task, rule)}"
     if a.grade == "recalibrate":
         label, gain = max(((c.label, c.gain) for c in a.classes if c.gain is not None), key=lambda one: one[1].value)
         return f"In the decision about {str(label)!r} that gains most, {words.gains(gain)}."
@@ -535,6 +548,8 @@ def _next_step(a: ClassAssessment, rule: Rule | None) -> str:
     act = "take the action with the lowest expected cost." if a.task is not None else "act on them."
     if rule is Rule.RECALIBRATED:
         act = f"apply the map, then {act}"
+    if rule is Rule.ALWAYS and a.task is not None:
+        act = f"always {a.task.fixed_action!r}."
     if a.grade == "avoid":
         return f"use another forecast.{'' if a.task is None else f' Until then always {a.task.fixed_action!r}.'}"
     return f"until there are more {_unit(a)}, {act}" if a.grade == "unknown" else act

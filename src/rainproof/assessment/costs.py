@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import field, replace
-from enum import StrEnum
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rainproof.assessment.evidence import Crossed
+from rainproof.assessment.evidence import WITHOUT, Crossed, RangeCosts, simplest
+from rainproof.assessment.evidence import Rule as Rule
 from rainproof.core.arrays import Floats
+from rainproof.core.door import ThresholdRange
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
@@ -22,19 +23,6 @@ from rainproof.decisions.swaps import SwapRegret, swap_regret
 from rainproof.decisions.tasks import CaseTask, DecisionTask, FiniteTask, expected_gain
 from rainproof.inference.estimates import Influence
 from rainproof.recalibration.selection import CrossFit
-
-
-class Rule(StrEnum):
-    """A way to decide: on the forecast as it is or changed, or without one."""
-
-    AS_IS = "as is"
-    RECALIBRATED = "recalibrated"
-    CUTOFF = "cut-off"
-    ALWAYS = "always"
-    NEVER = "never"
-    FIXED = "always the same"
-    PERFECT = "perfect"
-
 
 LABELS = {
     Rule.AS_IS: "Forecast as it is",
@@ -48,7 +36,6 @@ ActionTask = FiniteTask | CaseTask
 """A task with a list of actions."""
 _ROUNDING = 1e-9  # a chance nearer to 1 is 1
 _NOTHING = 1e-12  # of the largest difference in cost: less is saved by rounding alone
-_WITHOUT = (Rule.ALWAYS, Rule.NEVER, Rule.FIXED)  # which need no forecast
 
 
 class TaskResult(Result):
@@ -75,6 +62,8 @@ class TaskResult(Result):
     saved : dict of Rule to Interval
         What "recalibrated" and the rules without a forecast save per case over acting on the forecast as it is; below 0
         they cost more. Each interval holds by itself.
+    saved_recalibrated : dict of Rule to Interval
+        What the rules without a forecast save per case over acting on the recalibrated forecast. Empty without that.
     acted : dict of Rule to float
         The share of cases acted on by each rule, on these rows: by the map that `Assessment.recalibrator` has, and from
         `best_threshold` on. Empty for tasks with more than two actions.
@@ -116,6 +105,7 @@ class TaskResult(Result):
     grid: int
     costs: Mapping[Rule, Interval] = field(default_factory=dict)
     saved: Mapping[Rule, Interval] = field(default_factory=dict)
+    saved_recalibrated: Mapping[Rule, Interval] = field(default_factory=dict)
     acted: Mapping[Rule, float] = field(default_factory=dict)
     capacity: float | None = None
     one_more: Mapping[Rule, float] = field(default_factory=dict)
@@ -170,16 +160,15 @@ class TaskResult(Result):
             for rule in Rule
             if rule in cost
         }
-        other, most = (Rule.RECALIBRATED, *_WITHOUT), differences(task)
-        saved = {rule: cost[Rule.AS_IS] - cost[rule] for rule in other if rule in cost}
-        less = {rule: _of_note(mean_cost(x, most, rows, confidence_level), most) for rule, x in saved.items()}
+        most = differences(task)
         mass = rows.mass / rows.mass.sum()
         return cls(
             task=task,
             regret=regret,
             grid=grid,
             costs={rule: cost for rule, cost in costs.items() if cost is not None},
-            saved={rule: x for rule, x in less.items() if x is not None},
+            saved=savings(cost, Rule.AS_IS, most, rows, confidence_level),
+            saved_recalibrated=savings(cost, Rule.RECALIBRATED, most, rows, confidence_level),
             acted={rule: min(float(mass @ acted[rule]), 1.0) for rule in Rule if rule in acted},
             capacity=capacity,
             one_more=one_more,
@@ -258,8 +247,7 @@ class TaskResult(Result):
     @property
     def simplest(self) -> Rule | None:
         """The cheapest rule without a forecast; None if they have no cost."""
-        known = [rule for rule in _WITHOUT if rule in self.costs]
-        return min(known, key=lambda rule: self.costs[rule].value, default=None)
+        return simplest(self.costs)
 
     def name(self, rule: Rule) -> str:
         """What a rule is called."""
@@ -342,7 +330,7 @@ def _skills(
     if rows.n_draws < 2:
         return {}
     each, found = Influence.of(rows, pool=False), dict[Rule, Interval]()
-    simple = min((cost[rule] for rule in _WITHOUT if rule in cost), key=lambda column: float(each.share @ column))
+    simple = min((cost[rule] for rule in WITHOUT if rule in cost), key=lambda column: float(each.share @ column))
     best = float(each.share @ (simple - cost[Rule.PERFECT]))
     reach = each.size(np.ptp(task.by_case, axis=0).max(axis=0) * np.ones(len(simple)))
     for rule in (Rule.AS_IS, Rule.RECALIBRATED):
@@ -446,6 +434,66 @@ def rule_cost(
         value = float(rows.mass @ cost) / rows.total_weight + 0.0
         return Interval(value=value, low=value, high=value, confidence_level=confidence_level)
     return mean_cost(cost, -possible.get(rule, payoffs), rows, confidence_level)
+
+
+def savings(
+    cost: Mapping[Rule, Floats], over: Rule, most: Floats, rows: Sample, confidence_level: float
+) -> dict[Rule, Interval]:
+    """What the rules after `over` save per case over it, from what each row costs by each rule.
+
+    The recalibrated forecast is compared with the original, and both with the rules without a forecast.
+    """
+    found = dict[Rule, Interval]()
+    for rule in (Rule.RECALIBRATED, *WITHOUT):
+        if over in cost and rule in cost and rule is not over:
+            saved = _of_note(mean_cost(cost[over] - cost[rule], most, rows, confidence_level), most)
+            if saved is not None:
+                found[rule] = saved
+    return found
+
+
+def range_costs(
+    sample: Sample, crossed: Crossed | None, within: ThresholdRange, confidence_level: float
+) -> RangeCosts | None:
+    """Compute what ways of acting cost per case, on average over the decisions of a range; None from a single draw."""
+    rows = sample._as_said() if crossed is None else crossed.rows
+    if rows.n_draws < 2:
+        return None
+    cost = {Rule.AS_IS: _over_range(rows.prob, rows.event, within)}
+    if crossed is not None:
+        cost[Rule.RECALIBRATED] = crossed.mean(lambda deal: _over_range(deal.better, rows.event, within))
+    cost[Rule.ALWAYS] = _over_range(np.full(len(rows.prob), 1.0), rows.event, within)
+    cost[Rule.NEVER] = _over_range(np.full(len(rows.prob), -1.0), rows.event, within)
+    cost[Rule.PERFECT] = np.zeros(len(rows.prob))
+    middle = sum(within) / 2
+    largest = max(middle, 1 - middle)
+    possible = np.array([[0.0], [largest]])
+    most = np.array([[-largest], [largest]])
+    costs = {rule: mean_cost(column, possible, rows, confidence_level) for rule, column in cost.items()}
+    rate = np.full(len(rows.prob), rows.event_rate)  # who predicts the event rate acts by the better of both
+    without = mean_cost(_over_range(rate, rows.event, within), possible, rows, confidence_level)
+    assert without is not None  # there are draws
+    return RangeCosts(
+        without_forecast=without,
+        costs={rule: found for rule, found in costs.items() if found is not None},
+        saved=savings(cost, Rule.AS_IS, most, rows, confidence_level),
+        saved_recalibrated=savings(cost, Rule.RECALIBRATED, most, rows, confidence_level),
+    )
+
+
+def _over_range(prob: Floats, event: NDArray[np.bool_], within: ThresholdRange) -> Floats:
+    """What acting on predictions costs in each row, on average over the thresholds of a range.
+
+    At the threshold t a false alarm costs t and a miss 1 - t. A prediction p acts at the thresholds up to p: so a false
+    alarm costs the integral of t from the lowest threshold to p, a miss that of 1 - t from p to the highest.
+    """
+    low, high = within
+    if low == high:
+        return np.where(event, (1 - low) * (prob < low), low * (prob >= low))
+    reached = np.clip(prob, low, high)
+    false_alarm = (reached**2 - low**2) / 2
+    miss = ((1 - reached) ** 2 - (1 - high) ** 2) / 2
+    return np.where(event, miss, false_alarm) / (high - low)
 
 
 def _of_note(found: Interval | None, possible: Floats) -> Interval | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from enum import StrEnum
+from statistics import NormalDist
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +24,25 @@ from rainproof.recalibration.selection import CrossFit, cross_fit
 
 Grade = Literal["use", "recalibrate", "avoid", "unknown"]
 
+
+class Rule(StrEnum):
+    """A way to decide: on the forecast as it is or changed, or without one."""
+
+    AS_IS = "as is"
+    RECALIBRATED = "recalibrated"
+    CUTOFF = "cut-off"
+    ALWAYS = "always"
+    NEVER = "never"
+    FIXED = "always the same"
+    PERFECT = "perfect"
+
+
+WITHOUT = (Rule.ALWAYS, Rule.NEVER, Rule.FIXED)
+"""The rules that need no forecast."""
+
 RARE = 0.05  # an outcome: fewer than this share of the rows have it
 _USELESS = 0.1  # skill: a forecast that surely has less is not worth using
+_CUTOFFS = 50  # single thresholds on the predictions that are tried, spread over those of either outcome
 _TINY = 1e-100  # an event rate, where weights differ by such a factor
 _DEALS = 3  # of few rows
 _MANY = 2000  # draws that one deal is enough for
@@ -80,6 +99,40 @@ def skill(
     influence, unseen = rows.inflated_by_outcome(relative * stake), tuple(end * rows.size(stake) for end in ends)
     varies = bool(np.ptp(stake))
     return rows.interval(value, influence, unseen, confidence_level, symmetric=varies).within(-math.inf, 1.0)
+
+
+def skill_at_best(rows: Influence, threshold: float | None, confidence_level: float) -> Interval | None:
+    """The skill of acting from a single threshold on the predictions on, where its interval reaches highest.
+
+    The best monotone recalibration acts from some prediction on. With few rows the maps that are fitted may miss it,
+    and act in no case, say, which has a narrow interval. The true skill of the best one is above this interval only if
+    it is above its own. Acting in all cases, from the lowest prediction on, has no skill. None if nothing else is left.
+    """
+    seen = rows.share > 0
+    tried = []
+    for outcome in (False, True):
+        prob = np.unique(rows.prob[seen & (rows.event == outcome)])
+        if len(prob):
+            spread = np.linspace(0, len(prob) - 1, min(len(prob), _CUTOFFS // 2))
+            tried.append(prob[np.round(spread).astype(np.int64)])
+    cutoffs = np.unique(np.concatenate(tried))
+    few = _between(rows, cutoffs)
+    found = [skill(few, (few.prob >= cutoff) * 1.0, threshold, confidence_level) for cutoff in cutoffs[1:]]
+    return max((interval for interval in found if interval is not None), key=lambda one: one.high, default=None)
+
+
+def _between(rows: Influence, cutoffs: Floats) -> Influence:
+    """The rows between the same cutoffs, with the same outcome and weight, as one; with groups, or weights, as before.
+
+    They are acted on together, so every estimate and every interval is that of the rows.
+    """
+    alike = all(np.ptp(rows.unit[rows.event == outcome]) == 0 for outcome in (False, True))
+    if rows.group is not None or not alike:
+        return rows
+    kind = 2 * np.searchsorted(cutoffs, rows.prob, "right") + rows.event
+    _, first, place = np.unique(kind, return_index=True, return_inverse=True)
+    share = np.bincount(place, rows.share).astype(np.float64)
+    return replace(rows, prob=rows.prob[first], event=rows.event[first], share=share, unit=rows.unit[first])
 
 
 class Gain(Result):
@@ -233,6 +286,80 @@ def _payoffs(value: Floats, weight: Floats, at: Floats) -> Floats:
     return np.asarray(positive * (1 - at) - negative * at)
 
 
+class Savings(Protocol):
+    """What ways of acting cost, and what they save over acting on the original and on the recalibrated forecast."""
+
+    @property
+    def costs(self) -> Mapping[Rule, Interval]: ...
+    @property
+    def saved(self) -> Mapping[Rule, Interval]: ...
+    @property
+    def saved_recalibrated(self) -> Mapping[Rule, Interval]: ...
+    @property
+    def simplest(self) -> Rule | None: ...
+
+
+class RangeCosts(Result):
+    """What ways of acting cost per case, on average over the decisions of a range of thresholds.
+
+    Every threshold of the range counts the same; at the threshold t a false alarm costs t, and a miss 1 - t.
+
+    Attributes
+    ----------
+    costs : dict of Rule to Interval
+        The cost, with an approximate interval: of acting on the forecast "as is", on the "recalibrated" one (by maps
+        that were fitted to other rows), "always", "never", and with "perfect" foresight.
+    saved : dict of Rule to Interval
+        What "recalibrated", "always" and "never" save over acting on the forecast as it is; below 0 they cost more.
+    saved_recalibrated : dict of Rule to Interval
+        What "always" and "never" save over acting on the recalibrated forecast.
+    without_forecast : Interval
+        What the better of always and never acting at each threshold costs: always below the event rate, never above it.
+    """
+
+    costs: Mapping[Rule, Interval]
+    saved: Mapping[Rule, Interval]
+    saved_recalibrated: Mapping[Rule, Interval]
+    without_forecast: Interval
+
+    @property
+    def simplest(self) -> Rule | None:
+        """The cheaper of always and never acting."""
+        return simplest(self.costs)
+
+
+def simplest(costs: Mapping[Rule, Interval]) -> Rule | None:
+    """The cheapest rule without a forecast; None if they have no cost."""
+    known = [rule for rule in WITHOUT if rule in costs]
+    return min(known, key=lambda rule: costs[rule].value, default=None)
+
+
+def saving(known: Savings, rule: Rule | None, other: Rule) -> Interval | None:
+    """What one rule saves over another one per case, where that was estimated."""
+    if rule is Rule.AS_IS:
+        return known.saved.get(other)
+    if rule is Rule.RECALIBRATED and other in known.saved_recalibrated:
+        return known.saved_recalibrated[other]
+    reverse = None
+    if rule is not None and other is Rule.AS_IS:
+        reverse = known.saved.get(rule)
+    elif rule is not None and other is Rule.RECALIBRATED:
+        reverse = known.saved_recalibrated.get(rule)
+    if reverse is None:
+        return None
+    return replace(reverse, value=0.0 - reverse.value, low=0.0 - reverse.high, high=0.0 - reverse.low)
+
+
+def standard_error(found: Interval) -> float:
+    """The standard error that an interval stands for, by the quantile of the normal distribution."""
+    return (found.high - found.low) / 2 / NormalDist().inv_cdf((1 + found.confidence_level) / 2)
+
+
+def next_to_none(*skills: Interval | None) -> bool:
+    """Whether each of the skills that are known is surely next to none."""
+    return all(one.high < _USELESS for one in skills if one is not None)
+
+
 class Evidence(Result):
     """What a verdict rests on.
 
@@ -251,6 +378,12 @@ class Evidence(Result):
         of what perfect foresight would gain, at the user's threshold, among more than two actions in the user's task,
         else at the event rate. The maps were fitted to other rows. None if all outcomes are the same, or if rows of
         unequal weight are compressed.
+    skill_at_best : Interval or None
+        The skill of the best single threshold on the original predictions: of those tried, the one whose interval
+        reaches highest. Only where the other two are surely below 0.1, and there is one threshold for all cases.
+    range_costs : RangeCosts or None
+        What ways of acting cost in the decisions of a `threshold_range`. None without one, or with a task, which has
+        its own costs.
     auroc : float or None
         The area under the ROC curve on these rows.
     gain : Gain or None
@@ -295,6 +428,8 @@ class Evidence(Result):
     base_rate: BaseRate | None = None
     by_rank: bool = False
     chosen: bool = False
+    skill_at_best: Interval | None = None
+    range_costs: RangeCosts | None = None
 
     @property
     def rare(self) -> bool:
@@ -330,13 +465,12 @@ class Evidence(Result):
     def useless(self) -> bool:
         """Whether the forecast is a constant, or no skill is shown and there can only be next to none.
 
-        The forecast as it is must not seem to have more either. With costs, the recalibrated one must also cost no less
-        than the best fixed action, by the estimate.
+        That holds of the recalibrated forecast, of the original, and of the best single threshold on it. With costs,
+        the recalibrated one must also cost no less than the best fixed action, by the estimate.
         """
         if self.constant or self.skill is None or self.gain is None:  # without a map there is no telling
             return self.constant
-        as_is = self.skill_as_is is not None and self.skill_as_is.value >= _USELESS
-        none = not self.useful and not as_is and self.skill.high < _USELESS
+        none = not self.useful and next_to_none(self.skill, self.skill_as_is, self.skill_at_best)
         return none and (self.saved is None or self.skill.value <= 0)
 
     @property
@@ -351,11 +485,27 @@ class Evidence(Result):
 
     @property
     def better(self) -> bool:
-        """Whether recalibrated probabilities are better: by log score; in a range surely, or not just a little."""
+        """Whether recalibrated probabilities are better: by log score; in a range surely, or not just a little.
+
+        In a range they must not have a negative skill: always, or never, acting is then better.
+        """
         if self.gain is None:
             return False
+        if self.within is None:
+            return self.gain.log_score > 0
+        if self.skill is not None and self.skill.value < 0:
+            return False
         gain = self.gain.share
-        return self.gain.log_score > 0 if self.within is None else gain.low > 0 or gain.value >= self._slight
+        return gain.low > 0 or gain.value >= self._slight
+
+    @property
+    def _costs_more(self) -> bool:
+        """Whether recalibration surely pays nothing in the user's decision, over the original or over no forecast."""
+        if self.by_rank:
+            return True
+        if self.saved is None:
+            return False
+        return self.saved.high <= 0 or (self.skill is not None and self.skill.high < 0)
 
     @property
     def grade(self) -> Grade:
@@ -364,8 +514,8 @@ class Evidence(Result):
             return "unknown"
         if self.useless:
             return "avoid"
-        off, saved = self.calibration.rejected, self.saved
-        costs_more = self.by_rank or (saved is not None and saved.high <= 0)
+        off = self.calibration.rejected
+        costs_more = self._costs_more
         if off and self.better and not self.negligible and not costs_more:
             return "recalibrate"
         off_elsewhere = self.within is not None and not self.better

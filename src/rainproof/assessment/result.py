@@ -48,7 +48,7 @@ _WRITTEN = (  # as they are
     *("name", "confidence_level", "tolerance", "n_resamples", "seed", "warnings", "verdict", "measures", "reliability"),
     *("histogram", "guarantee", "rounded_guarantee", "task", "segments", "worth"),
 )
-_ESTIMATES = ("calibration", "skill", "skill_as_is", "auroc", "gain")  # of the evidence
+_ESTIMATES = ("calibration", "skill", "skill_as_is", "range_costs", "auroc", "gain")  # of the evidence
 
 
 class Reported(Result):

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from rainproof.assessment import words
 from rainproof.assessment.costs import Rule, TaskResult
-from rainproof.assessment.evidence import Evidence, Grade
+from rainproof.assessment.evidence import Evidence, Grade, RangeCosts, Savings, standard_error
 from rainproof.assessment.segments import SegmentTable
 from rainproof.assessment.words import PYTHON, KeyFigure, Statement, Voice
 from rainproof.core.result import Result
@@ -101,19 +101,45 @@ class Verdict(Result):
 def advised(e: Evidence, task: TaskResult | None) -> Rule | None:
     """The way of acting that the evidence speaks for.
 
-    A map is never advised that costs more, by the estimate, than the forecast as it is.
+    A map is never advised that costs more in the user's decision, by the estimate, than the original forecast, or that
+    has a negative skill in the range of thresholds. Where no skill is shown, always or never acting is advised if it is
+    estimated to cost less than the original and the map, by more than the standard error of both differences.
     """
-    costs = {} if task is None else {rule: cost.value for rule, cost in task.costs.items()}
+    known: Savings | None = e.range_costs if task is None else task
+    without = _without(e, known)
     if e.grade == "avoid" or e.rarer == 0:
-        if not costs:
-            return None
-        if Rule.FIXED in costs:
-            return Rule.FIXED
-        return Rule.ALWAYS if costs[Rule.ALWAYS] < costs[Rule.NEVER] else Rule.NEVER
-    saves = 0.0 if task is None or Rule.RECALIBRATED not in costs else task.saved[Rule.RECALIBRATED].value
-    if (e.grade == "recalibrate" and saves >= 0) or (e.grade == "unknown" and saves > 0):
-        return Rule.RECALIBRATED
+        return without
+    if e.grade == "unknown" and not e.useful and known is not None and surpasses(known, without):
+        return without
+    saves = 0.0
+    if known is not None and Rule.RECALIBRATED in known.saved:
+        saves = known.saved[Rule.RECALIBRATED].value
+    if e.grade == "recalibrate":
+        # The costs of a range are means over its decisions; the map is advised for the one that gains most.
+        return Rule.RECALIBRATED if task is None or saves >= 0 else Rule.AS_IS
+    if e.grade == "unknown" and saves > 0:
+        negative = e.within is not None and e.skill is not None and e.skill.value < 0
+        return without if negative else Rule.RECALIBRATED
     return Rule.AS_IS
+
+
+def _without(e: Evidence, known: Savings | None) -> Rule | None:
+    """The rule to follow without a forecast; None where it depends on costs that are not given."""
+    if known is None:
+        return None
+    within = e.within if isinstance(known, RangeCosts) else None
+    if within is not None and within.low < e.calibration.event_rate < within.high:
+        return None  # always below the event rate, never above it
+    return known.simplest
+
+
+def surpasses(known: Savings, without: Rule | None) -> bool:
+    """Whether a rule without a forecast costs less than every use of the forecast, by more than a standard error."""
+    if without is None:
+        return False
+    over = [known.saved, known.saved_recalibrated]
+    saved = [savings[without] for savings in over if without in savings]
+    return bool(saved) and all(one.value > standard_error(one) for one in saved)
 
 
 def judge(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from rainproof.assessment.costs import Rule
-from rainproof.assessment.evidence import MANY_ROWS
+from rainproof.assessment.evidence import MANY_ROWS, Rule, saving
 from rainproof.core.result import Interval, Result
 from rainproof.core.text import (
     INDEPENDENT,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rainproof.assessment.advice import PredictionSwap, ThresholdAdvice
     from rainproof.assessment.calibration import Calibration
     from rainproof.assessment.costs import TaskResult
-    from rainproof.assessment.evidence import Evidence, Grade
+    from rainproof.assessment.evidence import Evidence, Grade, Savings
     from rainproof.assessment.rankings import AssessmentSet, PairwiseComparison, RankedForecast
     from rainproof.assessment.segments import Segment, SegmentTable
     from rainproof.inference.proofs import ProvenGain
@@ -63,6 +63,7 @@ _CALIBRATED = (
 )
 _INDIVISIBLE = "compressed rows of unequal weight cannot be divided."
 _NOT_OF_CASES = " Guarantees are about decisions whose costs are the same in every case."
+_RANGE_COSTS = "At a threshold t of the range a false alarm costs t, a miss 1 - t; every threshold counts the same."
 _LIKELY = 0.2  # above this p-value nothing is worth a look: every fifth calibrated forecast has a smaller one
 _TIMES = (1, 4, 9)  # as much as the other error an error may cost in an example; then ten times as much, and so on
 
@@ -332,10 +333,17 @@ def reason(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
         )
     if task is not None and rule is not None and rule in task.costs:
         doing = {one: _doing(task, one) for one in DOING}
-        without = "" if e.grade == "avoid" else _cutoff(task)
+        cutoff = "" if e.grade == "avoid" else _cutoff(task)
         own_skill = e.skill_as_is if rule is Rule.AS_IS else e.skill  # in this very decision
         shown = own_skill is None or own_skill.low > 0 or e.grade == "avoid"
-        return your_cost(task.costs, task.saved, rule, task.simplest, doing, shown=shown) + without
+        named = [Rule.CUTOFF] if cutoff else []
+        others = cheaper(task, rule, doing, _costs_shown(task), partial(_against, e), named)
+        return f"{your_cost(task, rule, doing, shown=shown)}{cutoff}{others}"
+    return f"{_effect(e)}{_range_cheaper(e, rule)}"
+
+
+def _effect(e: Evidence) -> str:
+    """The size of the effect in one number."""
     if e.grade == "recalibrate" and e.gain is not None:
         gain = e.gain.share
         example = "" if _one_threshold(e) or gain.low <= 0 else f" (such as: act from {share(e.gain.threshold)} on)"
@@ -400,28 +408,21 @@ def _name(task: TaskResult, rule: Rule) -> str:
     return f"{name[0].lower()}{name[1:]}"
 
 
-def your_cost(
-    by_rule: Mapping[Rule, Interval],
-    saving: Mapping[Rule, Interval],
-    rule: Rule,
-    simplest: Rule | None,
-    doing: Mapping[Rule, str],
-    *,
-    shown: bool = True,
-) -> str:
+def your_cost(known: Savings, rule: Rule, doing: Mapping[Rule, str], *, shown: bool = True) -> str:
     """What a way of acting costs beside the forecast as it is, or beside none, if it is `shown` which is less."""
-    known = {one: cost.value for one, cost in by_rule.items()}
+    costs = {one: cost.value for one, cost in known.costs.items()}
+    simplest = known.simplest
     if rule is Rule.AS_IS:
         assert simplest is not None  # it has costs
-        own, simple = (money(known[one], known[simplest] - known[rule]) for one in (rule, simplest))
-        less = _which_is_less(known[rule], known[simplest], shown)
+        own, simple = (money(costs[one], costs[simplest] - costs[rule]) for one in (rule, simplest))
+        less = _which_is_less(known, rule, simplest, shown=shown)
         return f"Your cost is {own} per case; without them it is {simple} ({doing[simplest]}){less}."
-    saved, before = saving[rule], known[Rule.AS_IS]
-    now, then, low, high = (money(x, saved.value) for x in (known[rule], before, saved.low, saved.high))
+    saved, before = known.saved[rule], costs[Rule.AS_IS]
+    now, then, low, high = (money(x, saved.value) for x in (costs[rule], before, saved.low, saved.high))
     without = ""
-    if simplest not in (None, rule) and (known[simplest] <= max(before, known[rule]) or not shown):
-        less = _which_is_less(known[rule], known[simplest], shown)
-        without = f" Without them it is {money(known[simplest], saved.value)} ({doing[simplest]}){less}."
+    if simplest is not None and _names_simplest(known, rule, shown=shown):
+        less = _which_is_less(known, rule, simplest, shown=shown)
+        without = f" Without them it is {money(costs[simplest], saved.value)} ({doing[simplest]}){less}."
     if saved.value == 0:
         return f"Your cost is {money(before)} per case, {doing[rule]} or as they are.{without}"
     if saved.low > 0:
@@ -430,11 +431,86 @@ def your_cost(
     return f"Your cost is {then} per case as they are, {now} {doing[rule]}; {clear} (saves {low} to {high}).{without}"
 
 
-def _which_is_less(own: float, simple: float, shown: bool) -> str:
+def _names_simplest(known: Savings, rule: Rule, *, shown: bool) -> bool:
+    """Whether the sentence about the cost names the cheapest way to act without the forecast."""
+    simplest = known.simplest
+    if simplest is None or simplest is rule:
+        return False
+    costs = known.costs
+    most = max(costs[Rule.AS_IS].value, costs[rule].value)
+    return rule is Rule.AS_IS or costs[simplest].value <= most or not shown
+
+
+def _which_is_less(known: Savings, rule: Rule, simplest: Rule, *, shown: bool) -> str:
     """What to say where acting without the forecast costs less by the estimates, or may do so."""
-    if simple < own:
-        return ", which is less by the estimates"
+    if known.costs[simplest].value < known.costs[rule].value:
+        saved = saving(known, rule, simplest)
+        why = "but that is not established" if saved is None or saved.low <= 0 else "but recalibrated they have skill"
+        return f", which is less by the estimates, {why}"
     return "" if shown else "; it is not clear which is less"
+
+
+def cheaper(
+    known: Savings,
+    rule: Rule,
+    doing: Mapping[Rule, str],
+    amounts: Mapping[Rule, str],
+    against: Callable[[Rule, Interval | None], str],
+    named: Sequence[Rule] = (),
+) -> str:
+    """The ways of acting that cost less than the one advised, by the estimates, and why they are not advised.
+
+    Those that `your_cost` names are left out, as are those that are `named` elsewhere.
+    """
+    known_already = {rule, Rule.AS_IS, Rule.PERFECT, *named}
+    if known.simplest is not None and _names_simplest(known, rule, shown=True):
+        known_already.add(known.simplest)
+    others = [other for other in known.costs if other not in known_already]
+    less = [other for other in others if known.costs[other].value < known.costs[rule].value]
+    ways = {other: (doing[other], against(other, saving(known, rule, other))) for other in less}
+    return _less_by_estimate(ways, amounts, amounts[rule])
+
+
+def _less_by_estimate(ways: Mapping[Rule, tuple[str, str]], amounts: Mapping[Rule, str], own: str) -> str:
+    """The ways of acting and the reasons against them, by whether their amounts as shown differ from that advised."""
+    less = [f"{name} {amounts[rule]} ({why})" for rule, (name, why) in ways.items() if amounts[rule] != own]
+    same = [f"{name} ({why})" for rule, (name, why) in ways.items() if amounts[rule] == own]
+    said = f" Less by the estimates, but not advised: {'; '.join(less)}." if less else ""
+    return said + (f" Also {own} by the estimates: {'; '.join(same)}." if same else "")
+
+
+def _against(e: Evidence, other: Rule, saved: Interval | None) -> str:
+    """Why a way of acting is not advised that costs less by the estimate."""
+    if other is Rule.CUTOFF:
+        return "one threshold on the original, for these costs alone"
+    return not_advised(e.grade, saved, rejected=e.calibration.rejected)
+
+
+def not_advised(grade: Grade, saved: Interval | None, *, rejected: bool) -> str:
+    """Why the evidence does not speak for a way of acting that is estimated to save something."""
+    if grade == "avoid":
+        return "next to nothing is gained"
+    if saved is None or saved.low <= 0:
+        return "not established"
+    return "correcting gains next to nothing in any decision" if rejected else "calibration is not rejected"
+
+
+def _range_cheaper(e: Evidence, rule: Rule | None) -> str:
+    """The same on average over the decisions of a range."""
+    known = e.range_costs
+    if known is None or e.constant:
+        return ""
+    own = known.without_forecast if rule is None else known.costs[rule]
+    amounts = _range_costs(e)
+    ways: dict[Rule, tuple[str, str]] = {}
+    for other, cost in known.costs.items():
+        if other not in (rule, Rule.PERFECT) and cost.value < own.value:
+            saved = saving(known, rule, other)
+            why = not_advised(e.grade, saved, rejected=e.calibration.rejected)
+            if e.grade == "recalibrate" and saved is not None and saved.low > 0:
+                why = "recalibration gains where most is at stake"
+            ways[other] = (DOING[other], why)
+    return _less_by_estimate(ways, amounts, "" if rule is None else amounts[rule])
 
 
 def _cutoff(task: TaskResult) -> str:
@@ -455,6 +531,13 @@ def costs_shown(by_rule: Mapping[Rule, Interval], saved: Interval | None = None)
     if saved is not None and saved.low > 0:
         digits = min(digits, saved.value)
     return {rule: money(cost.value, digits) for rule, cost in by_rule.items()}
+
+
+def _range_costs(e: Evidence) -> dict[Rule, str]:
+    """The costs in the decisions of a range, for the table."""
+    if e.range_costs is None:
+        return {}
+    return costs_shown(e.range_costs.costs, e.range_costs.saved.get(Rule.RECALIBRATED))
 
 
 def _costs_shown(task: TaskResult) -> dict[Rule, str]:
@@ -586,6 +669,12 @@ def table(e: Evidence, task: TaskResult | None) -> list[list[str]]:
             heads[Rule.CUTOFF] += f" {share(task.best_threshold)}"
         heads[Rule.ALWAYS] = "always" if task.capacity is None else "at random"
         heads[Rule.FIXED] = _name(task, Rule.FIXED)
+    elif e.range_costs is not None:
+        rules = [rule for rule in Rule if rule in e.range_costs.costs]
+        heads |= {Rule.ALWAYS: "always", Rule.NEVER: "never"}
+        body = [("cost per case, mean over the range", _range_costs(e))]
+        if _one_threshold(e):
+            body = [("cost per case", _range_costs(e))]
     if e.constant:  # whatever is done by it is one of the rules without it
         rules = [rule for rule in rules if rule in (Rule.ALWAYS, Rule.NEVER, Rule.FIXED, Rule.PERFECT)]
     else:
@@ -637,13 +726,15 @@ def basis(e: Evidence, task: TaskResult | None, advised: Rule | None, voice: Voi
         drawn = f"{some}, taken as independent; {_sizes(e, voice)}"
     but = " (for your costs: as they are)" * (e.grade == "recalibrate" and advised is Rule.AS_IS)
     said = f"Grade: {e.grade}{but}. {rows(e.n)}{drawn}."
-    shown = ["costs"] * bool(task is not None and task.costs)
+    shown = ["costs"] * bool((task is not None and task.costs) or e.range_costs is not None)
     shown += [f"skill ({_where(e, task)})"] * (e.skill is not None and not e.constant)
     if shown:
         of = " and ".join(shown)
         said += f" {of[0].upper()}{of[1:]} {'are estimates' if of.startswith('costs') else 'is an estimate'}"
         chosen = "recalibrated" + ", best cut-off" * (task is not None and Rule.CUTOFF in task.costs)
         said += f"{f' ({chosen}: cross-validated)' * (e.gain is not None and not e.constant)}."
+    if e.range_costs is not None:
+        said += f" {_RANGE_COSTS}"
     said += _population(e)
     if e.constant:
         return said

@@ -9,6 +9,7 @@ from rainproof.assessment.costs import Rule as Rule
 from rainproof.assessment.costs import TaskResult as TaskResult
 from rainproof.assessment.evidence import Evidence as Evidence
 from rainproof.assessment.evidence import Gain as Gain
+from rainproof.assessment.evidence import RangeCosts as RangeCosts
 from rainproof.assessment.rankings import AssessmentSet as AssessmentSet
 from rainproof.assessment.rankings import PairwiseComparison as PairwiseComparison
 from rainproof.assessment.rankings import RankedForecast as RankedForecast
