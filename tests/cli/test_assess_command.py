@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.cli.assessing import recalibrate_lines
+from rainproof.cli.printed import Screen
 
 COLUMNS = ["rain.csv", "--prob", "p", "--outcome", "y"]
 
@@ -114,8 +115,8 @@ def test_the_next_step_reads_the_rows_as_the_verdict_did(tmp_path, monkeypatch, 
     columns = ["--prob", "p", "--outcome", "y", "--confidence-words", "w.json", "--sep", ";"]
     assert main(["assess", "a.csv", *columns, "--fractional", "--drop-missing"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("    rainproof ")]
-    assert " --fractional --sep ';' --confidence-words w.json -o a-map.json" in lines[0]
-    assert "--drop-missing" in lines[0]  # as it was typed, not as the condition that it stands for
+    # --drop-missing as it was typed, not as the condition that it stands for
+    assert " --drop-missing --sep ';' --confidence-words w.json --fractional -o a-map.json" in lines[0]
     assert lines[1].endswith("--sep ';' --confidence-words w.json --keep-missing -o new-recalibrated.csv")
     Path("new.csv").write_text(Path("a.csv").read_text())
     for line in lines:
@@ -134,23 +135,27 @@ def test_a_verdict_on_recalibrated_rows_says_what_it_is_worth(rain, capsys):
     assert "if its map was fitted to these rows, this verdict is too favourable; judge it on other rows" in said
 
 
+def lines_of(path, prob="p"):
+    options = {"--prob": (prob,), "--outcome": ("y",)}
+    return Screen(files=(str(path),), options=options, exists=path.is_file())
+
+
 def test_a_compressed_file_stays_one(tmp_path):
     path = tmp_path / "x.csv.gz"
-    assert recalibrate_lines([str(path)], "p", "y") == (
-        f"rainproof recalibrate {path} --prob p --outcome y -o map.json",
-    )
+    assert lines_of(path).recalibrate() == (f"rainproof recalibrate {path} --prob p --outcome y -o map.json",)
     path.write_bytes(b"")
-    assert recalibrate_lines([str(path)], "p", "y") == (
+    assert lines_of(path).recalibrate() == (
         f"rainproof recalibrate {path} --prob p --outcome y -o x-map.json",
         "rainproof apply new.csv.gz --map x-map.json --prob p -o new-recalibrated.csv.gz",
     )
-    assert recalibrate_lines([str(path)], "a/b", "y", several=True)[0].endswith("-o x-a_b-map.json")
+    several = replace(lines_of(path, "a/b"), several=True)
+    assert several.recalibrate()[0].endswith("-o x-a_b-map.json")
 
 
 def test_what_is_written_for_a_spreadsheet_is_text(tmp_path):
     path = tmp_path / "x.XLSX"
     path.write_bytes(b"")
-    applied = recalibrate_lines([str(path)], "p", "y")[1]
+    applied = lines_of(path).recalibrate()[1]
     assert applied == "rainproof apply new.XLSX --map x-map.json --prob p -o new-recalibrated.csv"
 
 

@@ -46,12 +46,14 @@ def test_the_verdict_has_the_note(visits, capsys):
     assert json.loads(capsys.readouterr().out)["warnings"] == []
 
 
-def test_the_commands_of_the_verdict_have_the_groups(visits, capsys):
+@pytest.mark.parametrize("groups", ["", " --groups patient_id"])
+def test_the_commands_of_the_verdict_have_the_groups_that_it_was_made_with(visits, capsys, groups):
+    """And no others: a map of groups that the verdict knows nothing of is another map."""
     y, p, q = visits
     write("patient_id", np.clip(p**3, 0, 1), q, y, np.arange(400) // 4)
-    assert main(["assess", "visits.csv", *COLUMNS, "--json"]) == 0
+    assert main(["assess", "visits.csv", *COLUMNS, *groups.split(), "--json"]) == 0
     fit, _ = json.loads(capsys.readouterr().out)["verdict"]["commands"]
-    assert fit == "rainproof recalibrate visits.csv --prob p --outcome y --groups patient_id -o visits-map.json"
+    assert fit == f"rainproof recalibrate visits.csv --prob p --outcome y{groups} -o visits-map.json"
 
 
 @pytest.mark.parametrize(

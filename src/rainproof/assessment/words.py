@@ -90,6 +90,8 @@ class Voice(NamedTuple):
     decide : tuple of tuple of str
         Code, or command lines, that act on new cases within a capacity: on their probabilities as they are, and
         recalibrated.
+    assess : str
+        The command line that makes this assessment; empty if it was made in Python.
     """
 
     recalibrate: tuple[str, ...] = ("a.recalibrator.predict(p_new)",)
@@ -103,6 +105,7 @@ class Voice(NamedTuple):
         ("rainproof.decisions.decide(p_new, task, ids, capacity=capacity)",),
         ("rainproof.decisions.decide(a.recalibrator.predict(p_new), task, ids, capacity=capacity)",),
     )
+    assess: str = ""
 
 
 PYTHON = Voice()

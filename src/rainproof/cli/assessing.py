@@ -9,23 +9,21 @@ import io
 import json
 import math
 import random
-import re
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from rainproof.assessment import words
 from rainproof.assessment.assessing import assess
 from rainproof.assessment.classes import ClassAssessment
 from rainproof.assessment.result import Assessment
-from rainproof.cli.options import COSTS, SELECTION, VALUES, costs_of, files_read, given, inference, task_of
+from rainproof.cli.options import costs_of, files_read, inference, task_of
 from rainproof.cli.output import coloured, finish, one_line, say, say_paragraphs, watched, written
+from rainproof.cli.printed import Screen
 from rainproof.cli.reading import (
-    RECALIBRATED,
     fitted_here,
+    id_column,
     keep,
     note_repeated_ids,
     read_classes,
@@ -38,7 +36,6 @@ from rainproof.core.sample import Sample
 from rainproof.core.text import short, wrapped
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
-from rainproof.io.files import FORMATS
 
 if TYPE_CHECKING:
     from rainproof.assessment.rankings import AssessmentSet
@@ -71,12 +68,10 @@ def assess_files(arguments: argparse.Namespace) -> Assessment | ClassAssessment:
             progress=progress,
             **inference(arguments),
         )
-    ids = repeated_ids(arguments)
-    notes = tuple(note for note in (ids and ids[1], fitted_here(arguments)) if note is not None)
-    found = replace(found, warnings=(*found.warnings, *notes))
-    prob = arguments.classes or arguments.prob
-    told: Assessment | ClassAssessment = in_shell(found, arguments, prob, [] if ids is None else ["--groups", ids[0]])
-    return told
+    notes = tuple(note for note in (repeated_ids(arguments), fitted_here(arguments)) if note is not None)
+    ids = None if arguments.capacity is None else id_column(arguments)
+    voice = Screen.of(arguments).voice(ids)
+    return replace(found, warnings=(*found.warnings, *notes), _voice=voice)
 
 
 def say_verdict(assessment: Assessment | ClassAssessment, *, verbose: bool = False) -> None:
@@ -113,8 +108,9 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
         found = assess_many(
             sample, task=task, max_weight=arguments.max_weight, progress=progress, **inference(arguments)
         )
-    each = tuple(in_shell(one, arguments, str(one.name)) for one in found.assessments)
-    found = replace(found, assessments=each)
+    screen = Screen.of(arguments)
+    each = (replace(one, _voice=screen.of_forecast(str(one.name)).voice()) for one in found.assessments)
+    found = replace(found, assessments=tuple(each))
     finish(arguments, found.to_dict, lambda: _say_ranking(found))
     return 0
 
@@ -169,17 +165,22 @@ def run_demo(arguments: argparse.Namespace) -> int:
     write_atomic(data, as_csv(rows))
     if not arguments.quiet and not arguments.json:
         say(sys.stdout, f"{one_line(str(data))}: {len(rows):,} rain forecasts in four cities\n\n")
+    alarm, miss = 35, 65
     with watched(arguments) as progress:
         assessment = assess(
             rained,
             said,
             by={"city": cities},
-            task=DecisionTask.from_costs(false_positive=35, false_negative=65, actions=("no umbrella", "umbrella")),
+            task=DecisionTask.from_costs(
+                false_positive=alarm, false_negative=miss, actions=("no umbrella", "umbrella")
+            ),
             rng=0,
             progress=progress,
         )
-    lines = recalibrate_lines([str(data)], "probability", "rained", written=True)
-    assessment = replace(assessment, _voice=words.SHELL._replace(recalibrate=lines))
+    columns = {"--prob": ("probability",), "--outcome": ("rained",), "--by": ("city",)}
+    costs = {"--cost-fp": (str(alarm),), "--cost-fn": (str(miss),)}
+    voice = Screen(files=(str(data),), options=columns | costs, exists=True).voice()
+    assessment = replace(assessment, _voice=voice)
     _finish(assessment, arguments, page, "Rain forecasts in four cities (rainproof demo)")
     return 0
 
@@ -209,69 +210,3 @@ def as_csv(rows: Sequence[Sequence[object]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([("date", "city", "probability", "rained"), *rows])
     return text.getvalue()
-
-
-def in_shell(found: Any, arguments: argparse.Namespace, prob: str | list[str], more: Sequence[str] = ()) -> Any:
-    """Return the assessment of a column with a verdict that names options and command lines, in place of Python."""
-    beside = ("--groups", "--max-weight", "--fractional", "--threshold-range", "--cost-matrix")
-    chosen = given(arguments, (*SELECTION, *beside, "--confidence-level", "--seed"))
-    lines = recalibrate_lines(
-        arguments.shown,
-        prob,
-        arguments.outcome,
-        [*chosen, *more],
-        given(arguments, VALUES),
-        missing=arguments.drop_missing,
-        several=isinstance(arguments.prob, list),
-    )
-    voice = words.SHELL._replace(recalibrate=lines)
-    if getattr(arguments, "capacity", None) is not None:
-        suffix, limits = _suffix(arguments.shown[0]), given(arguments, (*COSTS, "--capacity"))
-        output = f"new-decided{_written(suffix)}"
-        copied = ["--keep-missing"] * arguments.drop_missing
-        new, better = [str(prob), *given(arguments, VALUES)], [f"{prob}{RECALIBRATED}"]
-        decided = (
-            ["rainproof", "decide", file, "--prob", *reading, *copied, *limits, "--id", "ID", "-o", output]
-            for file, reading in ((f"new{suffix}", new), (f"new-recalibrated{_written(suffix)}", better))
-        )
-        as_is, mapped = (one_line(shlex.join(line)) for line in decided)
-        voice = voice._replace(decide=((as_is,), (*lines, mapped)))
-    return replace(found, _voice=voice)
-
-
-def _suffix(file: str) -> str:
-    """How the name of a file ends that is like this one."""
-    path = Path(file)
-    return "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
-
-
-def _written(suffix: str) -> str:
-    """How the name of a file ends that is written for those: spreadsheets are read only."""
-    return ".csv" if any(one.write is None and suffix.lower() in one.suffixes for one in FORMATS) else suffix
-
-
-def recalibrate_lines(
-    files: Sequence[str],
-    prob: str | list[str],
-    outcome: str,
-    options: Sequence[str] = (),
-    reading: Sequence[str] = (),
-    *,
-    missing: bool = False,
-    written: bool = False,
-    several: bool = False,
-) -> tuple[str, ...]:
-    """The command lines that fit the map of the verdict to these files and, if it is one file, apply it to new cases.
-
-    With `missing`, rows without a probability are left out by the first (as `options` say), and copied by the second.
-    A file that is `written` by this command gets its name at the end. Of `several` forecasts each has a map.
-    """
-    path, one, suffix = Path(files[0]), written or Path(files[0]).is_file(), _suffix(files[0])
-    forecast = f"-{re.sub(r'[^-.0-9A-Za-z]+', '_', str(prob))}" * several
-    map_ = f"{path.name.removesuffix(suffix)}{forecast}-map.json" if one else "map.json"
-    columns = ["--prob", prob] if isinstance(prob, str) else ["--classes", *prob]
-    lines = [["rainproof", "recalibrate", *files, *columns, "--outcome", outcome, *options, *reading, "-o", map_]]
-    if len(files) == 1 and one:
-        applied = ["--map", map_, *columns, *reading, *(["--keep-missing"] if missing else [])]
-        lines.append(["rainproof", "apply", f"new{suffix}", *applied, "-o", f"new-recalibrated{_written(suffix)}"])
-    return tuple(one_line(shlex.join(line)) for line in lines)

@@ -13,10 +13,11 @@ from rainproof.cli import options
 from rainproof.cli.options import COSTS, RESULT, ROWS, Commands, add_output, add_shared, new_command
 
 GRADES = ("use", "recalibrate", "avoid", "unknown")
-_ASSESSMENT = (
-    "--by", "--groups", "--max-weight", "--fractional", *COSTS, "--capacity", "--threshold-range",
-    "--confidence-level", "--seed",
+ASSESS = (
+    "--prob", "--classes", *ROWS, "--by", "--groups", "--max-weight", "--fractional", *COSTS, "--capacity",
+    "--threshold-range", "--confidence-level", "--seed", "--cost-matrix",
 )  # fmt: skip
+"""What decides what 'rainproof assess' and 'rainproof report' say: a line that is printed repeats it."""
 
 
 def add_assess(commands: Commands) -> None:
@@ -51,7 +52,7 @@ def add_assess(commands: Commands) -> None:
         "is the forecast useful, honest, worth recalibrating? the verdict",
         one="if --fail-on names the grade",
     )
-    add_shared(parser, "file", "--prob", "--classes", *ROWS, *_ASSESSMENT, "--cost-matrix", guess=True)
+    add_shared(parser, "file", *ASSESS, guess=True)
     parser.add_argument(
         "--fail-on",
         metavar="GRADES",
@@ -93,7 +94,7 @@ def add_report(commands: Commands) -> None:
     Files are read in pieces: they may be larger than memory.
     """
     parser = new_command(commands, add_report, "write a report on the probabilities in files: one HTML page")
-    add_shared(parser, "file", "--prob", "--classes", *ROWS, *_ASSESSMENT, "--cost-matrix", guess=True)
+    add_shared(parser, "file", *ASSESS, guess=True)
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the name of the file)")
     parser.add_argument(
         "--preset",
@@ -393,6 +394,12 @@ def add_monitor(commands: Commands) -> None:
     add_shared(parser, *RESULT)
 
 
+RECALIBRATE = (
+    "--prob", "--classes", *ROWS, "--by", "--groups", "--max-weight", "--fractional", "--cost-matrix",
+    "--threshold-range", "--confidence-level", "--seed",
+)  # fmt: skip
+"""What decides which map 'rainproof recalibrate' fits, beside its methods: a line that is printed repeats it."""
+
 # As rainproof.recalibration has them, which imports NumPy.
 METHODS = ("logistic", "beta", "temperature", "none", "isotonic", "bins_8", "bins_32", "bins_128", "constant")
 CLASS_METHODS = ("temperature", "vector", "matrix", "none", "isotonic", "constant")
@@ -416,12 +423,10 @@ def add_recalibrate(commands: Commands) -> None:
     Files are read in pieces: they may be larger than memory, except with --groups.
     """
     parser = new_command(commands, add_recalibrate, "fit a map from predictions to better ones, with a certificate")
-    add_shared(parser, "file", "--prob", "--classes", *ROWS, "--by", "--groups", "--max-weight", "--fractional")
-    add_shared(parser, "--cost-matrix")
+    level = "confidence level of each bound (default: 0.95)"
+    add_shared(parser, "file", *RECALIBRATE, confidence_level=level)
     names = f"what to average (default: all): {', '.join(METHODS)}; of several classes: {', '.join(CLASS_METHODS)}"
     parser.add_argument("--methods", metavar="M", nargs="+", choices=(*METHODS, *CLASS_METHODS[1:3]), help=names)
-    level = "confidence level of each bound (default: 0.95)"
-    add_shared(parser, "--threshold-range", "--confidence-level", "--seed", confidence_level=level)
     add_shared(parser, "--plot", plot="also draw the map: .png, .svg or .pdf")
     add_shared(parser, "--json", json="print the map as JSON instead of text")
     add_output(parser, "the map to write, as JSON", "recalibrator", ".json")
@@ -532,6 +537,10 @@ def add_policy(commands: Commands) -> None:
     add_shared(parser, "--quiet")
 
 
+DECISION = (*COSTS, "--cost-matrix", "--capacity")
+"""What decides how 'rainproof decide' acts, beside a policy: a line that is printed repeats it."""
+
+
 def add_decide(commands: Commands) -> None:
     """Decide each row of a file of predicted probabilities, by a policy or by costs.
 
@@ -564,7 +573,7 @@ def add_decide(commands: Commands) -> None:
     parser = new_command(commands, add_decide, "decide each row of a file, by a policy or by costs")
     options.add_copied(parser)
     parser.add_argument("--policy", metavar="FILE", help="the policy, as written by 'rainproof policy'")
-    add_shared(parser, *COSTS, "--cost-matrix", "--capacity")
+    add_shared(parser, *DECISION)
     parser.add_argument("--id", metavar="COL", help="column of row ids: integers or text")
     parser.add_argument("--rounded", action="store_true", help="also add a column 'rounded': the probability acted on")
     add_output(parser, "the file to write; it appears when it is complete, and never if anything goes wrong", None)

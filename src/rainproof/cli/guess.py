@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from rainproof.cli.options import as_list, cost_columns
+from rainproof.cli.output import option_words, shell_line, shell_word
 from rainproof.cli.reading import RECALIBRATED
 from rainproof.errors import InputError
 from rainproof.io.columns import is_text, meant_label
@@ -57,7 +57,8 @@ def guess_columns(arguments: argparse.Namespace) -> str:
     arguments.prob, arguments.outcome = prob, outcome
     could = [f"{', '.join(map(repr, names))} could be {option} too" for option, names in others.items() if names]
     also = f" ({'; '.join(could)})" if could else ""
-    return f"{shlex.join(['--prob', *as_list(prob), '--outcome', outcome])}{also}"
+    named = [*option_words("--prob", as_list(prob)), *option_words("--outcome", [outcome])]
+    return f"{shell_line(named)}{also}"
 
 
 def _values(column: pa.Array) -> Any:
@@ -137,7 +138,7 @@ def _scale_hint(columns: dict[str, Any]) -> str:
                 return f" (numbers from 0 to 1; {name!r} holds 0 and 1 alone: classes, not probabilities)"
     for name, values in columns.items():
         if _PROB.search(name) and not isinstance(values, np.ndarray):
-            return f" (numbers from 0 to 1; for words in {name!r}: --prob {shlex.quote(name)} --confidence-words FILE)"
+            return f" (numbers from 0 to 1; for words in {name!r}: --prob {shell_word(name)} --confidence-words FILE)"
     return " (numbers from 0 to 1)"
 
 
@@ -152,9 +153,9 @@ def _labels_hint(columns: dict[str, Any], pos_label: str | None) -> str:
         labels = [label for pair in found.values() for label in pair if isinstance(label, str)]
         return f" (two labels, one of them {pos_label!r}{meant_label(pos_label, labels)})"
     for name in sorted(found, key=lambda name: not _OUTCOME.search(name)):  # a usual name first
-        either = " or ".join(f"{label:g}" if isinstance(label, float) else shlex.quote(label) for label in found[name])
-        return f" (0 and 1; for {name!r} name the event: --outcome {shlex.quote(name)} --pos-label {either})"
+        either = " or ".join(f"{label:g}" if isinstance(label, float) else shell_word(label) for label in found[name])
+        return f" (0 and 1; for {name!r} name the event: --outcome {shell_word(name)} --pos-label {either})"
     for name, values in columns.items():
         if isinstance(values, np.ndarray) and _OUTCOME.search(name) and ((values >= 0) & (values <= 1)).all():
-            return f" (0 and 1; for shares of the event: --outcome {shlex.quote(name)} --fractional)"
+            return f" (0 and 1; for shares of the event: --outcome {shell_word(name)} --fractional)"
     return " (0 and 1, or true and false)"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,19 +12,16 @@ from typing import Any
 from rainproof import __version__
 from rainproof.assessment import words
 from rainproof.assessment.assessing import collect_warnings
-from rainproof.cli.assessing import recalibrate_lines
 from rainproof.cli.commands import OF_ROWS
 from rainproof.cli.options import (
-    SELECTION,
-    VALUES,
     dest,
     files_read,
-    given,
     inference,
     refuse_cost_columns,
     task_of,
 )
-from rainproof.cli.output import finish, finish_result, one_line, rows_read, say, say_paragraphs, watched
+from rainproof.cli.output import finish, finish_result, one_line, rows_read, say, say_paragraphs, shell_line, watched
+from rainproof.cli.printed import Screen
 from rainproof.cli.reading import keep, note_repeated_ids, prepared, read, read_classes
 from rainproof.core import files
 from rainproof.core.segments import FEW_ROWS, Segments
@@ -33,6 +29,7 @@ from rainproof.core.text import aligned, at_most, json_key, rows, short
 from rainproof.errors import InputError
 from rainproof.inference.comparisons import compare
 from rainproof.inference.monitoring import MonitoringResult, monitor
+from rainproof.io.where import quoted_column
 from rainproof.measures.catalogue import measure_all
 from rainproof.measures.classes import measure_classes
 from rainproof.measures.scdl import SoftBinnedProfile, soft_binned_profile
@@ -186,7 +183,7 @@ def _check_folder(arguments: argparse.Namespace) -> None:
     """Say what to type for files of rows; refuse options that stored samples have no use for."""
     first = arguments.source[0]
     if len(arguments.source) > 1 or Path(first).is_file():
-        named = one_line(shlex.join(arguments.source))
+        named = shell_line(arguments.source)
         raise InputError(
             f"{first} is not a folder of stored samples: for files of rows name the column of periods, such as "
             f"'rainproof monitor {named} --by day'"
@@ -260,13 +257,7 @@ def _recalibrate_since(arguments: argparse.Namespace, since: str) -> Sequence[st
     if arguments.by is None:
         chosen = f"sum(s for day, s in rainproof.load({arguments.source[0]!r}).items() if day >= {since!r})"
         return [
-            shlex.join(["python", "-c", f"import rainproof; rainproof.Recalibrator().fit({chosen}).save('map.json')"])
+            shell_line(["python", "-c", f"import rainproof; rainproof.Recalibrator().fit({chosen}).save('map.json')"])
         ]
     label = since if _NUMBER.fullmatch(since) else "'{}'".format(since.replace("'", "''"))
-    name = arguments.by if arguments.by.isidentifier() else '"{}"'.format(arguments.by.replace('"', '""'))
-    where = f"{name} >= {label}"
-    rest = argparse.Namespace(**vars(arguments))
-    rest.where = where if arguments.where is None else f"({arguments.where}) and {where}"
-    return recalibrate_lines(
-        arguments.shown, arguments.prob, arguments.outcome, given(rest, SELECTION), given(rest, VALUES)
-    )
+    return Screen.of(arguments).where(f"{quoted_column(arguments.by)} >= {label}").recalibrate()

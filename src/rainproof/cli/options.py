@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 import textwrap
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
@@ -233,6 +233,8 @@ VALUES = tuple(_VALUE_OPTIONS)
 SELECTION = tuple(_ROW_OPTIONS)
 ROWS = ("--outcome", *SELECTION, *VALUES)
 """What a command takes that reads rows with outcomes."""
+NEW_CASES = ("--prob", "--classes", *VALUES)
+"""What a command takes that reads one file of cases without outcomes."""
 COSTS = ("--cost-fp", "--cost-fn")
 RESULT = ("--json", "--output", "--force", "--quiet")
 _COLUMNS = ("--prob", "--old", "--new", "--outcome")  # without which there is no forecast to judge
@@ -313,24 +315,12 @@ def add_copied(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("file", metavar="FILE", help=words)
     words = "columns of predicted probabilities, one for each of several classes, in place of --prob"
-    add_shared(parser, "--prob", "--classes", *VALUES, "--keep-missing", classes=words)
+    add_shared(parser, *NEW_CASES, "--keep-missing", classes=words)
 
 
 def dest(name: str) -> str:
     """Return the name of an option in the arguments."""
     return name.lstrip("-").replace("-", "_")
-
-
-def given(arguments: argparse.Namespace, names: Iterable[str]) -> list[str]:
-    """Return those of the shared options that were given, as they are typed."""
-    typed = []
-    for name in names:
-        value = getattr(arguments, dest(name), None)
-        if value not in (None, False, SHARED[name].get("default")):
-            value = ",".join(map(str, value)) if isinstance(value, tuple) else value
-            values = [f"{one:.15g}" if isinstance(one, float) else str(one) for one in as_list(value)]
-            typed += [name, *([] if value is True else values)]
-    return typed
 
 
 def inference(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import sys
 import time
 import warnings
@@ -35,6 +36,39 @@ _WIDTH = 30  # of the bar
 def one_line(text: str) -> str:
     """Escape whatever would move a terminal's cursor."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def option_words(flag: str, values: Iterable[str]) -> list[str]:
+    """An option with its values; one that begins with a dash would be taken for another option."""
+    given = list(values)
+    if len(given) == 1 and given[0].startswith("-"):
+        return [f"{flag}={given[0]}"]
+    return [flag, *given]
+
+
+def shell_line(line: Iterable[str]) -> str:
+    """The line as it is typed into a shell: quoted only where it must be, and nothing in it moves a cursor."""
+    return " ".join(map(shell_word, line))
+
+
+def shell_word(word: str) -> str:
+    """A word for a shell; what cannot be seen is written as Bash, Zsh and POSIX 2024 read it: $'a\\nb'."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'{}'".format("".join(map(_escaped, word)))
+
+
+def _escaped(character: str) -> str:
+    number = ord(character)
+    if character in "\\'":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    if 0xDC80 <= number <= 0xDCFF:  # a byte of a file's name that is not UTF-8
+        return f"\\x{number - 0xDC00:02x}"
+    if number < 0x80:
+        return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character, f"\\{number:03o}")
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 def say(stream: TextIO | None, text: str) -> None:

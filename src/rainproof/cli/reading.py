@@ -11,7 +11,6 @@ import gzip
 import math
 import os
 import re
-import shlex
 import shutil
 import sys
 import warnings
@@ -25,7 +24,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from rainproof.cli.options import SELECTION, VALUES, as_list, cost_columns, costs_of, dest
-from rainproof.cli.output import Progress, one_line, say, shown_progress
+from rainproof.cli.output import Progress, one_line, option_words, say, shell_line, shell_word, shown_progress
 from rainproof.core.files import read_json, temporary_folder
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError, RainproofWarning
@@ -344,7 +343,7 @@ def _remedy(error: InputError, arguments: argparse.Namespace) -> str:
     flag = _flag(option)
     if value is None:
         return f"name the event with {flag}"
-    return f"add {flag} {shlex.quote(value)}" if value else f"add {flag}"
+    return f"add {flag} {shell_word(value)}" if value else f"add {flag}"
 
 
 def _line(error: InputError, arguments: argparse.Namespace) -> int | None:
@@ -376,32 +375,42 @@ def _lines_of_json(file: Location) -> Iterator[int]:
         yield from (number for number, line in enumerate(text, 1) if line.strip())
 
 
-def repeated_ids(arguments: argparse.Namespace) -> tuple[str, str] | None:
-    """Return a column of ids whose values repeat, and what to say; None if there is none, or if groups are given.
+def _id_columns(arguments: argparse.Namespace) -> Iterator[tuple[str, int, int]]:
+    """Yield the columns that are named like ids and are none of those that were named: distinct values, and values.
 
     Only names can tell an id from another column, and only the first rows are looked at.
     """
-    if arguments.groups is not None:
-        return None
     need_pyarrow()
     from rainproof.io.sources import first_rows  # which imports PyArrow
 
     _, batch = first_rows(arguments.file, arguments.sep)
     if batch is None:
-        return None
+        return
     batch = batch.slice(0, _LOOKED_AT)
     named = {arguments.outcome, arguments.weight, *(getattr(arguments, "by", None) or ())}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if _ID.search(name) and name not in named:
             known = column.drop_null()
-            distinct = len(known.unique())
-            if 1 < distinct < len(known):
-                return name, (
-                    f"{name!r} has {distinct:,} values in {rows_text(len(known))}: if rows with the same value depend "
-                    "on each other, bounds and intervals can be too narrow; "
-                    f"--groups {shlex.quote(name)} allows for that"
-                )
+            yield name, len(known.unique()), len(known)
+
+
+def repeated_ids(arguments: argparse.Namespace) -> str | None:
+    """Return what to say about a column of ids whose values repeat; None if there is none, or if groups are given."""
+    if arguments.groups is not None:
+        return None
+    for name, distinct, known in _id_columns(arguments):
+        if 1 < distinct < known:
+            return (
+                f"{name!r} has {distinct:,} values in {rows_text(known)}: if rows with the same value depend "
+                "on each other, bounds and intervals can be too narrow; "
+                f"{shell_line(option_words('--groups', [name]))} allows for that"
+            )
     return None
+
+
+def id_column(arguments: argparse.Namespace) -> str | None:
+    """Return the column of ids that have a value of their own in each row, if there is one."""
+    return next((name for name, distinct, known in _id_columns(arguments) if distinct == known), None)
 
 
 def fitted_here(arguments: argparse.Namespace) -> str | None:
@@ -419,4 +428,4 @@ def note_repeated_ids(arguments: argparse.Namespace) -> None:
     """Say it on stderr, for commands whose result has no place for it."""
     found = None if arguments.quiet else repeated_ids(arguments)
     if found is not None:
-        note(arguments, found[1])
+        note(arguments, found)

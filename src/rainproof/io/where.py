@@ -52,6 +52,13 @@ class Condition:
 Result = TypeVar("Result")
 
 
+def quoted_column(name: str) -> str:
+    """Return the name of a column as a condition has it: quoted where it must be."""
+    if re.fullmatch(r"[^\W\d][\w.]*", name) and name.lower() not in _KEYWORDS:
+        return name
+    return '"{}"'.format(name.replace('"', '""'))
+
+
 def columns_of(condition: Condition) -> set[str]:
     """Return the columns of a condition."""
     if condition.op in ("and", "or"):

@@ -164,6 +164,7 @@ def _class_article(a: ClassAssessment) -> str:
         intervals=", with intervals of each bin by itself" * (a.groups is None),
         diagrams=diagrams,
         sentences=tables.items(s.text for s in found.sentences if s.about != "note"),
+        assess=pages.assess_line(a._voice),
     )
 
 

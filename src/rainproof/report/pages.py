@@ -14,7 +14,7 @@ from rainproof.assessment.evidence import RARE
 from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
 from rainproof.assessment.verdict import Verdict
-from rainproof.assessment.words import money, share, worth
+from rainproof.assessment.words import Voice, money, share, worth
 from rainproof.core import VERSION
 from rainproof.core.files import as_text
 from rainproof.core.result import Interval
@@ -88,6 +88,7 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "profile_table": tables.profile(a),
         "sentences": items(_proofs(a)),
         "method": _method(a),
+        "assess": assess_line(a._voice),
         "sources": _sources(a),
     }
 
@@ -261,6 +262,13 @@ def _method(a: Assessment) -> str:
     seed = "a generator of the caller" if a.seed is None else f"seed {a.seed}"
     words.append(f"Random numbers: {seed}. rainproof {VERSION}.")
     return items(words)
+
+
+def assess_line(voice: Voice) -> str:
+    """The command that makes the assessment, if a command made it."""
+    if not voice.assess:
+        return ""
+    return f"<p>These numbers again, as a verdict on the terminal:</p><pre>{escape(voice.assess)}</pre>"
 
 
 def _sources(a: Assessment) -> str:
