@@ -47,13 +47,47 @@ def test_the_parts_are_what_their_functions_say():
     assert a.task.regret == rainproof.swap_regret(sample, task=task)
     assert a.recalibrator.certificate_.n == 500
     assert a.evidence.certificate == a.recalibrator.certificate_
-    value = rainproof.forecast_value(y, p, recalibrated=a.recalibrator.predict(p))
-    assert_array_equal(a.value.value_recalibrated, value.value_recalibrated)
+    assert a.value(0.3) == pytest.approx(rainproof.forecast_value(y, p)(0.3))
     found = a.advice_at(0.3)
     assert found.regret == a.regret(0.3)
     assert str(found) in a.to_dict()["advice"]["thresholds"][[x.threshold for x in a.advice].index(0.3)]["text"]
     assert a.summary.n == 2000
     assert 0.3 in [found.threshold for found in a.advice]
+
+
+ROWS = {
+    "few": {"n": 300},
+    "many": {"n": 3000},
+    "cells": {"n": 3000, "most": 1000},
+    "cells of another population": {"n": 3000, "most": 1000, "base_rate": 0.1},
+    "clusters": {"n": 1200, "groups": np.arange(1200) // 3},
+    "weights": {"n": 1200, "sample_weight": 1.0 + np.arange(1200) % 4},
+    "a range": {"n": 1200, "threshold_range": (0.2, 0.7)},
+}
+
+
+@pytest.mark.parametrize("mu", [0.25, 0.6])
+@pytest.mark.parametrize("given", ROWS.values(), ids=ROWS)
+def test_the_recalibrated_curve_costs_what_the_cross_validated_estimate_says(given, mu, monkeypatch):
+    """At every threshold: of all maps that a row is recalibrated by, none was fitted to it."""
+    options = dict(given)
+    y, p = forecasts(options.pop("n"), overconfident, seed=8)
+    monkeypatch.setattr("rainproof.assessment.assessing.MANY_ROWS", options.pop("most", 1 << 18))
+    task = rainproof.DecisionTask.from_costs(false_positive=mu, false_negative=1 - mu)
+    a = rainproof.assess(y, p, task=task, n_resamples=19, **options)
+    v = a.value
+    assert v.recalibration == "cross-fitted"
+    none = min(mu * (1 - v.event_rate), (1 - mu) * v.event_rate)
+    cost = none - v._at(np.array(mu), v.value_recalibrated)
+    assert cost == pytest.approx(a.task.cost_recalibrated.value, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
+def test_where_no_map_can_be_fitted_the_curves_are_one():
+    y, p = forecasts(12)
+    v = rainproof.assess(y, p).value
+    assert v.recalibration == "given"
+    assert_array_equal(v.value_recalibrated, v.value)
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,18 @@ def test_the_files_that_can_be_saved_are_those_that_rainproof_writes(tmp_path):
     assert more["files"] == {name: (tmp_path / name).read_text() for name in ("map.json", "policy.json")}
 
 
+def test_the_recalibrated_line_costs_what_the_verdict_says():
+    a = report_cases.single()
+    (more,) = json.loads(written(to_html(a), "more"))
+    found = more["costs"]
+    k = found["threshold"].index(0.35)  # of the task, where a false alarm and a miss cost 100 together
+    none = min(found["always"][k], found["never"][k])
+    assert 100 * (none - found["value_recalibrated"][k]) == pytest.approx(a.task.cost_recalibrated.value)
+    page = to_html(a)
+    assert "Recalibrated: cross-validated." in page
+    assert "no case is judged by a map that was fitted to it" in page
+
+
 def test_costs_at_a_threshold_are_those_of_acting_on_the_rows():
     """Straight from the definition: a false alarm costs the threshold, a miss 1 minus it."""
     a = report_cases.single()
@@ -125,7 +137,7 @@ def test_costs_at_a_threshold_are_those_of_acting_on_the_rows():
     assert found["threshold"] == [t.threshold for t in a.advice]
     for k in range(0, len(found["threshold"]), 10):
         mu, none = found["threshold"][k], min(found["always"][k], found["never"][k])
-        forecasts = {"value": bold, "value_recalibrated": a.recalibrator.predict(bold), "value_perfect": y}
+        forecasts = {"value": bold, "value_perfect": y}
         for name, p in forecasts.items():
             cost = np.mean(np.where(p >= mu, mu * (1 - y), (1 - mu) * y))
             assert none - found[name][k] == pytest.approx(cost, abs=1e-12)

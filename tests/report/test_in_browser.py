@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from helpers import report_cases
 from helpers.browser import FITS, TEXTS_OUTSIDE
 from selenium.webdriver import ActionChains, Keys
 
-from rainproof import Recalibrator, RoundingPolicy
+from rainproof import DecisionTask, Recalibrator, RoundingPolicy, assess
 from rainproof.assessment.words import Voice, money, share
 from rainproof.report import to_html
 
@@ -76,6 +77,83 @@ def test_costs_are_in_the_users_units(browser, report):
     browser.set(".cost-fn", 650)
     (found,) = browser.texts(".advice-costs")
     assert f"always acting {money(350 * (1 - rate))}, never acting {money(650 * rate)}." in found
+
+
+SAID = re.compile(r"(as they are|recalibrated|always acting|never acting) ([\d.,]+\d)")
+DOTS = """
+return [...document.querySelectorAll('[data-chart="costs"] svg circle')].map(d => Number(d.getAttribute('cx')))"""
+
+
+def costs_in_words(browser):
+    (text,) = browser.texts(".advice-costs")
+    return {name: float(cost.replace(",", "")) for name, cost in SAID.findall(text.partition(" Net benefit")[0])}
+
+
+def costs_in_the_chart(browser):
+    """The costs by rule, of which the last one, of perfect foresight, is 0, in units of that of always acting."""
+    *found, zero = browser.run(DOTS)
+    always = found[-2] - zero
+    return [(x - zero) / always for x in found]
+
+
+def test_words_and_chart_follow_one_cost(browser, report):
+    a = report_cases.single()
+    browser.open(report)
+    stated = costs_in_words(browser)
+    rules = {"as they are": a.task.cost, "recalibrated": a.task.cost_recalibrated}
+    rules |= {"always acting": a.task.cost_always, "never acting": a.task.cost_never}
+    assert stated == {name: pytest.approx(cost.value, rel=0.05) for name, cost in rules.items()}
+    drawn = [cost.value / a.task.cost_always.value for cost in a.task.costs.values()][:-1]
+    assert costs_in_the_chart(browser) == pytest.approx(drawn, abs=0.01)
+    task = browser.one("p.as-stated")
+    back = browser.one("button.stated")
+    assert task.is_displayed()
+    assert not back.is_displayed()
+    for entered in ({".cost-fp": 10, ".cost-fn": 190}, {".slider": 120}, {".cost-fp": 3, ".cost-fn": 1}):
+        for box, value in entered.items():
+            browser.set(box, value)
+        said = costs_in_words(browser)
+        assert len(said) == 4
+        assert costs_in_the_chart(browser) == pytest.approx(
+            [cost / said["always acting"] for cost in said.values()], rel=0.06, abs=0.01
+        )
+        assert not task.is_displayed()
+        (caption,) = browser.texts("figure:has([data-chart='costs']) figcaption span:not([hidden])")
+        assert caption.startswith("Cost per case at the costs entered above, on 3,000 rows")
+    back.click()
+    assert costs_in_words(browser) == stated
+    assert costs_in_the_chart(browser) == pytest.approx(drawn, abs=0.01)
+    assert task.is_displayed()
+    assert browser.complaints() == []
+
+
+def test_costs_between_two_thresholds_of_the_page_are_said_to_be_near(browser, report):
+    browser.open(report)
+    browser.set(".cost-fp", 1)
+    browser.set(".cost-fn", 99_999)
+    (text,) = browser.texts(".means")
+    nearest = min(report_cases.single().advice, key=lambda found: abs(found.threshold - 0.00001)).threshold
+    costs = [float(f"{part * 100_000:.3g}") for part in (nearest, 1 - nearest)]
+    shown = f"a false alarm of {costs[0]:g}, a miss of {costs[1]:g}."
+    assert text.endswith(f" Your costs make it 0.001%; shown is the nearest threshold on this page: {shown}")
+
+
+def test_costs_of_each_case_are_those_of_no_threshold(browser, tmp_path):
+    """The words say nothing of costs until some are entered that they and the chart can follow."""
+    y, bold, _, _ = report_cases.rows()
+    task = DecisionTask.from_costs(false_positive=1, false_negative=1 + np.arange(len(y)) % 5)
+    with report_cases.quickly():
+        assess(y, bold, task=task, n_resamples=19, rng=0).to_html(tmp_path / "cases.html")
+    browser.open(tmp_path / "cases.html")
+    assert costs_in_words(browser) == {}
+    before = costs_in_the_chart(browser)
+    browser.set(".slider", 60)
+    said = costs_in_words(browser)
+    after = costs_in_the_chart(browser)
+    assert after == pytest.approx([cost / said["always acting"] for cost in said.values()], rel=0.06, abs=0.01)
+    browser.one("button.stated").click()
+    assert costs_in_words(browser) == {}
+    assert costs_in_the_chart(browser) == before
 
 
 def test_the_theme_can_be_chosen(browser, report):

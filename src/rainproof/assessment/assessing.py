@@ -21,6 +21,7 @@ from rainproof.assessment.evidence import MANY_ROWS as MANY_ROWS
 from rainproof.assessment.evidence import (
     RARE,
     Crossed,
+    CrossFitted,
     Evidence,
     gain_by_recalibration,
     next_to_none,
@@ -217,6 +218,7 @@ def compute(
         _sample=sample,
         _measures=measures,
         _streams=streams,
+        _crossed=None if crossed is None else CrossFitted.of(crossed),
     )
 
 

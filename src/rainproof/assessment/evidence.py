@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rainproof.assessment.calibration import Calibration
 from rainproof.core.arrays import Floats
+from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import BaseRate, ColumnNames, Rows, ThresholdRange
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
@@ -227,6 +228,33 @@ class Crossed(NamedTuple):
             return (acts - (np.bincount(deal.fold, mass * acts) / total)[deal.fold]) * (n / max(n - 1, 1.0))
 
         return self.mean(centred)
+
+
+class CrossFitted(NamedTuple):
+    """Rows with the predictions of maps that were not fitted to them, without the maps.
+
+    Attributes
+    ----------
+    rows : Sample
+        The rows of `Crossed`.
+    predictions : tuple of ndarray
+        The recalibrated predictions of each deal of the folds.
+    """
+
+    rows: Sample
+    predictions: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, crossed: Crossed) -> CrossFitted:
+        """Keep what a curve over all thresholds needs."""
+        return cls(crossed.rows, tuple(deal.better for deal in crossed.deals))
+
+    def table(self) -> DistinctTable:
+        """The rows by recalibrated prediction; each deal counts equally, so that values are means over deals."""
+        deals = len(self.predictions)
+        event = np.tile(self.rows.event, deals)
+        share = np.tile(self.rows.mass / deals, deals)
+        return DistinctTable.from_rows(event, np.concatenate(self.predictions), share).occupied()
 
 
 def gain_by_recalibration(crossed: Crossed, at: Floats, confidence_level: float) -> Gain:

@@ -17,7 +17,7 @@ from rainproof.assessment.advice import ThresholdAdvice, advise, rate_intervals,
 from rainproof.assessment.calibration import Calibration
 from rainproof.assessment.clinical import ClinicalPerformance, core_set
 from rainproof.assessment.costs import TaskResult
-from rainproof.assessment.evidence import Evidence
+from rainproof.assessment.evidence import CrossFitted, Evidence
 from rainproof.assessment.segments import SegmentTable
 from rainproof.assessment.summaries import DataSummary, Estimate, Histogram, Reliability, for_resampling
 from rainproof.assessment.verdict import Verdict, judge
@@ -29,7 +29,7 @@ from rainproof.core.files import check_replaced, check_suffix, write_atomic
 from rainproof.core.result import Result, once, plain
 from rainproof.core.sample import Sample
 from rainproof.decisions.swaps import RegretCurve
-from rainproof.decisions.values import ForecastValue, forecast_value
+from rainproof.decisions.values import ForecastValue, forecast_value, value_beside
 from rainproof.errors import RainproofWarning
 from rainproof.inference.bands import NullBand, band_of_chance, soft_bins
 from rainproof.inference.guarantees import Guarantee
@@ -113,8 +113,8 @@ class Assessment(Reported):
     histogram : Histogram
         The distribution of the predictions.
     value : ForecastValue
-        What the forecast is worth at each threshold on these rows, as it is and recalibrated. A pickle or
-        a deep copy has as many points as a chart can show.
+        What the forecast is worth at each threshold on these rows, as it is and, cross-validated, recalibrated. A
+        pickle or a deep copy has as many points as a chart can show.
     null_band : NullBand
         The gain over no forecast, the regret and the event rates that a perfectly calibrated forecast with these
         predictions shows by chance.
@@ -147,7 +147,7 @@ class Assessment(Reported):
     """
 
     _later = ("measures", "worth", "null_band", "reliability", "advice", "value", "histogram", "clinical")
-    _from = ("_sample", "_measures", "_streams")
+    _from = ("_sample", "_measures", "_streams", "_crossed")
     name: str | None
     summary: DataSummary
     evidence: Evidence
@@ -167,6 +167,7 @@ class Assessment(Reported):
     _sample: Sample = field(compare=False)
     _measures: Sequence[Measure] = field(compare=False)
     _streams: list[np.random.Generator] = field(compare=False)
+    _crossed: CrossFitted | None = field(compare=False)
     _found: dict[str, Any] = field(default_factory=dict, compare=False)
     _voice: Voice = PYTHON
 
@@ -223,11 +224,13 @@ class Assessment(Reported):
     @property
     @once
     def value(self) -> ForecastValue:
-        """What the forecast is worth at each threshold on these rows, as it is and recalibrated by the map."""
+        """What the forecast is worth at each threshold on these rows, as it is and, cross-validated, recalibrated."""
         sample, within = self._sample, self.regret.threshold_range
-        if self.recalibrator is None or sample.grid is not None:
-            return forecast_value(sample, threshold_range=within)
-        return forecast_value(sample, recalibrated=self.recalibrator.predict(sample.y_prob), threshold_range=within)
+        if self._crossed is not None:
+            return value_beside(sample, self._crossed.table(), "cross-fitted", within)
+        if self.recalibrator is not None:  # nothing can be fitted to so few rows, or to one outcome
+            return value_beside(sample, sample.distinct(), "given", within)
+        return forecast_value(sample, threshold_range=within)
 
     @property
     @once

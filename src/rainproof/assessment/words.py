@@ -978,8 +978,8 @@ def segments(found: SegmentTable, voice: Voice = PYTHON, *, advised: bool = True
     if sparse := [one for one in found.rows if one.by_bets and not one.small]:
         fewest = min(sparse, key=_effective_clusters)
         few += (
-            f" {_count(len(sparse), 'segment has', 'segments have')} too few clusters to tell anything but a very large "
-            f"difference: {short(fewest.label)} has {_few_clusters(fewest)}."
+            f" {_count(len(sparse), 'segment has', 'segments have')} too few clusters to tell anything but a very "
+            f"large difference: {short(fewest.label)} has {_few_clusters(fewest)}."
         )
     by = f"{_count(tested, 'segment', 'segments')} ({', '.join(found.by)})"
     after = f" {_after_recalibration(found, by, advised=advised)}" if found.recalibrated else ""

@@ -20,7 +20,7 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import percent, these_rows
 from rainproof.decisions.tasks import show_threshold
 
-Recalibration = Literal["isotonic", "given"]
+Recalibration = Literal["isotonic", "given", "cross-fitted"]
 
 _ROUNDING = 1e-12  # values up to this share of the largest value of foresight are rounding error
 
@@ -56,9 +56,9 @@ class ForecastValue(Result):
         where nothing is at stake (thresholds 0 and 1); NaN if all outcomes are the same.
     event_rate : float
         The share of events among the rows.
-    recalibration : {"isotonic", "given"}
-        What `value_recalibrated` is of: the isotonic regression on these same rows, an upper estimate, or the
-        recalibrated predictions that were given.
+    recalibration : {"isotonic", "given", "cross-fitted"}
+        What `value_recalibrated` is of: the isotonic regression on these same rows, an upper estimate; the recalibrated
+        predictions that were given; or, in an assessment, those by maps that were fitted to other rows.
     grid : int or None
         The grid of the sample, if it is compressed.
     threshold_range : ThresholdRange or None
@@ -234,12 +234,21 @@ def forecast_value(
     row, where a false alarm costs 0.6232 and a miss 0.3768.
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
-    table = sample.distinct()
     check_aligned(("y_true", y_true), ("y_prob", y_prob), ("recalibrated", recalibrated))
-    other = isotonic_blocks(table) if recalibrated is None else _table(sample, recalibrated)
+    within = check_range(threshold_range)
+    if recalibrated is None:
+        return value_beside(sample, isotonic_blocks(sample.distinct()), "isotonic", within)
+    return value_beside(sample, _table(sample, recalibrated), "given", within)
+
+
+def value_beside(
+    sample: Sample, recalibrated: DistinctTable, recalibration: Recalibration, within: ThresholdRange | None
+) -> ForecastValue:
+    """Return the value of the predictions beside that of recalibrated ones, of rows with the same event rate."""
+    table = sample.distinct()
     positive, negative = float(table.positive.sum()), float(table.negative.sum())
-    rate, within = positive / (positive + negative), check_range(threshold_range)
-    edges = np.unique(np.concatenate([[0.0, rate, 1.0], table.prob, other.prob]))
+    rate = positive / (positive + negative)
+    edges = np.unique(np.concatenate([[0.0, rate, 1.0], table.prob, recalibrated.prob]))
     first = 0
     if within is not None:  # a piece before the range, which ends in the value from the left at its lower end
         inside, first = edges[(edges > within.low) & (edges < within.high)], int(within.low > 0)
@@ -249,11 +258,11 @@ def forecast_value(
     return ForecastValue(
         threshold=mu,
         value=value,
-        value_recalibrated=_values(other, edges, rate)[0][first:],
+        value_recalibrated=_values(recalibrated, edges, rate)[0][first:],
         value_perfect=np.minimum(mu * (negative / (positive + negative)), (1 - mu) * rate),
         relative=relative,
         event_rate=rate,
-        recalibration="isotonic" if recalibrated is None else "given",
+        recalibration=recalibration,
         grid=sample.grid,
         threshold_range=within,
         n=sample.n,

@@ -128,6 +128,8 @@ def forecast_value(value: ForecastValue, ax: Axes | None = None) -> Axes:
     recalibrated = "recalibrated"
     if value.recalibration == "isotonic":
         recalibrated += " on these rows (isotonic), an upper estimate"
+    elif value.recalibration == "cross-fitted":
+        recalibrated += " (cross-validated)"
     rarer = min(curve.event_rate, 1 - curve.event_rate)
     rare = 0 < rarer < style.RARE and curve.threshold_range is None
     # On a logit axis the pieces are not straight: points in between.

@@ -135,7 +135,7 @@ def _article(a: Assessment, index: int, preset: str | None, **options: Any) -> s
     """The part of the page on one assessment; the preset decides what comes after the verdict."""
     found, clinical = pages.fields(a, index, **options), preset == "clinical"
     first = Template(_read("clinical.html" if clinical else "overview.html"))
-    curve = Template(_read("curve.html")).substitute(pages.curve_fields(index, several=False))
+    curve = Template(_read("curve.html")).substitute(pages.curve_fields(index, a))
     own = {**found, **pages.clinical_fields(a, index)} if clinical else found
     found["first"] = found["asides"] * clinical + first.substitute(own, curve=curve)
     return Template(_read("article.html")).substitute(found)
@@ -231,7 +231,7 @@ def _comparison(found: AssessmentSet, preset: str | None) -> str:
         next_step=escape(found.next_step),
         commands=f"<pre>{escape(chr(10).join(found.commands))}</pre>" if found.commands else "",
         forecasts=_forecasts_table(found) + (pages.comparison(found) if preset == "clinical" else ""),
-        curve=Template(_read("curve.html")).substitute(pages.curve_fields("all", several=True)),
+        curve=Template(_read("curve.html")).substitute(pages.curve_fields("all", None)),
         measures=folded("All measures of all forecasts", _measures_table(found)),
         about="".join(f'<p class="small">{escape(text)}</p>' for text in words.about_standings(found)),
         pairs=_pairs(found) if found.pairs else "",

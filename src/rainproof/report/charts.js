@@ -301,8 +301,10 @@ globalThis.rainproof = (() => {
     "as is": "as they are", recalibrated: "recalibrated", "cut-off": "best cut-off", always: "always act", never: "never act",
     perfect: "perfect foresight",
   };
-  function costs(a, width) {
-    const data = Object.entries(a.task.costs).map(([rule, cost], key) => ({ ...cost, key, label: a.task.capacity !== null && rule === "always" ? "Act at random" : RULES[rule] ?? `always '${a.task.fixed_action}'`, colour: key < 2 ? colours.forecast : colours.quiet }));
+  // Of the stated decision with intervals; of costs that were entered on the page, the same numbers as its words.
+  function costs(a, width, state) {
+    const found = state.stated ? a.task.costs : Object.fromEntries(Object.entries(state.entered).map(([rule, value]) => [rule, { value, low: null, high: null }]));
+    const data = Object.entries(found).map(([rule, cost], key) => ({ ...cost, key, label: state.stated && a.task.capacity !== null && rule === "always" ? "Act at random" : RULES[rule] ?? `always '${a.task.fixed_action}'`, colour: key < 2 ? colours.forecast : colours.quiet }));
     return intervals("The cost per case by rule; the table below has the numbers.", data, width, { label: "cost per case" });
   }
 

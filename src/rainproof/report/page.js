@@ -37,33 +37,53 @@
     return cost > 1 ? `a false alarm costs ${number(cost)} times a miss` : `a miss costs ${number(1 / cost)} times a false alarm`;
   }
 
-  // Costs per case in the user's units, where a false alarm and a miss together cost `total`.
-  function costs({ costs: c, at }, total) {
-    if (!(total > 0)) return "";
+  // Costs per case in the user's units at a threshold, where a false alarm and a miss together cost `total`.
+  function costsByRule(a, { costs: c, at }, total) {
     const none = Math.min(c.always[at], c.never[at]);
-    const found = { "as they are": none - c.value[at], "always acting": c.always[at], "never acting": c.never[at] };
-    const words = Object.entries(found).map(([name, cost]) => `${name} ${money(Math.max(0, cost) * total)}`);
+    const found = { "as is": none - c.value[at], recalibrated: none - c.value_recalibrated[at], always: c.always[at], never: c.never[at], perfect: none - c.value_perfect[at] };
+    if (!a.gain) delete found.recalibrated; // no map can be fitted
+    return Object.fromEntries(Object.entries(found).map(([rule, cost]) => [rule, Math.max(0, cost) * total]));
+  }
+  const DOING = { "as is": "as they are", recalibrated: "recalibrated", always: "always acting", never: "never acting" };
+  function inWords(found, { costs: c, at }) {
+    const words = Object.entries(DOING).filter(([rule]) => rule in found).map(([rule, name]) => `${name} ${money(found[rule])}`);
     const benefit = `Net benefit: as they are ${money(c.net_benefit[at])}, always acting ${money(c.net_benefit_always[at])}, never acting 0.`;
     return `On these rows, cost per case in your units: ${words.join(", ")}. ${benefit}`;
   }
 
+  // One decision for words and charts: the stated one, until other costs are entered.
   function decision(article, a, state) {
     const form = article.querySelector(".decision");
     const [slider, fp, fn] = ["slider", "cost-fp", "cost-fn"].map((name) => form.querySelector(`.${name}`));
     const thresholds = a.advice.thresholds;
-    const boxes = [...article.querySelectorAll('[data-chart="value"], [data-chart="regret"], [data-chart="strip"]')];
+    const follow = ["value", "regret", "strip", "costs"].map((name) => `[data-chart="${name}"]`).join(", ");
+    const boxes = [...article.querySelectorAll(follow)];
+    const stated = Object.keys(a.task?.costs ?? {}).length > 0;
+    const one = a.task?.task.thresholds?.length === 1; // a decision that the slider can stand for
     slider.max = thresholds.length - 1;
     form.hidden = false;
     form.addEventListener("submit", (event) => event.preventDefault());
 
-    function show() {
+    function show(mu) {
       const here = thresholds[state.at];
+      const total = state.stated && one ? whole : fp.valueAsNumber + fn.valueAsNumber;
       slider.value = state.at;
       slider.setAttribute("aria-valuetext", `${percent(here.threshold)}: ${ratio(here.cost_ratio)}`);
-      form.querySelector(".means").textContent = `Act from ${percent(here.threshold)} on: ${ratio(here.cost_ratio)}.`;
+      const shown = [here.threshold, 1 - here.threshold].map((part) => number(part * total));
+      const apart = Math.abs(mu - here.threshold) > 0.005 * Math.min(mu, 1 - mu);
+      const near = !apart ? "" : ` Your costs make it ${number(100 * mu)}%; shown is the nearest threshold on this page: a false alarm of ${shown[0]}, a miss of ${shown[1]}.`;
+      form.querySelector(".means").textContent = `Act from ${percent(here.threshold)} on: ${ratio(here.cost_ratio)}.${near}`;
       article.querySelector(".advice-text").textContent = here.text;
-      article.querySelector(".advice-costs").textContent = costs(state, fp.valueAsNumber + fn.valueAsNumber);
+      state.entered = costsByRule(a, state, total);
+      const other = state.stated && !(one && a.task.capacity === null); // its costs are those of no threshold alone
+      article.querySelector(".advice-costs").textContent = other || !(total > 0) ? "" : inWords(state.entered, state);
+      article.querySelectorAll(".as-stated").forEach((each) => (each.hidden = !state.stated));
+      article.querySelectorAll(".as-entered").forEach((each) => (each.hidden = state.stated));
       boxes.forEach((box) => drawn.has(box) && draw(box));
+    }
+    function enter() {
+      state.own = "your";
+      state.stated = stated && one && fp.value === first[0] && fn.value === first[1];
     }
     function fromCosts() {
       const [falseAlarm, miss] = [fp, fn].map((input) => input.valueAsNumber);
@@ -71,28 +91,34 @@
       const ok = falseAlarm >= 0 && miss >= 0 && mu >= low && mu <= high;
       [fp, fn].forEach((input) => (ok ? input.removeAttribute("aria-invalid") : input.setAttribute("aria-invalid", "true")));
       if (!ok) return;
-      state.own = "your";
+      enter();
       state.at = nearest(thresholds, mu);
-      show();
+      show(mu);
     }
     slider.addEventListener("input", () => {
-      state.own = "your";
       state.at = slider.valueAsNumber;
       const mu = thresholds[state.at].threshold;
       const total = fp.valueAsNumber + fn.valueAsNumber || 100;
       [fp.value, fn.value] = [mu * total, (1 - mu) * total].map((cost) => String(Number(cost.toPrecision(4))));
       [fp, fn].forEach((input) => input.removeAttribute("aria-invalid"));
-      show();
+      enter();
+      show(mu);
     });
     [fp, fn].forEach((input) => input.addEventListener("input", fromCosts));
 
-    const given = a.task?.task.thresholds?.length === 1;
-    state.own = given ? "your" : "example";
-    const own = given ? a.task.task.thresholds[0] : thresholds[nearest(thresholds, a.event_rate)].threshold;
-    const total = given ? a.task.scale / Math.max(own, 1 - own) : 100;
-    [fp.value, fn.value] = [own * total, (1 - own) * total].map((cost) => Number(cost.toPrecision(4)));
-    state.at = nearest(thresholds, own);
-    show();
+    const own = one ? a.task.task.thresholds[0] : thresholds[nearest(thresholds, a.event_rate)].threshold;
+    const whole = one ? a.task.scale / Math.max(own, 1 - own) : 100;
+    const first = [own * whole, (1 - own) * whole].map((cost) => String(Number(cost.toPrecision(4))));
+    function start() {
+      [fp.value, fn.value] = first;
+      [fp, fn].forEach((input) => input.removeAttribute("aria-invalid"));
+      state.own = one ? "your" : "example";
+      state.stated = stated;
+      state.at = nearest(thresholds, own);
+      show(own);
+    }
+    article.querySelector(".stated")?.addEventListener("click", start);
+    start();
   }
 
   // Net benefit, or the gain over the better of always and never acting: keys and captions follow.

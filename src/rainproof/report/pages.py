@@ -22,6 +22,7 @@ from rainproof.core.text import finite, html_element, html_rows, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.decisions.policies import RoundingPolicy
 from rainproof.decisions.tasks import CaseTask
+from rainproof.decisions.values import Recalibration
 from rainproof.report import tables
 from rainproof.report.tables import Column, count, folded, items, keys, number, table
 
@@ -42,6 +43,22 @@ _FILES = {  # what a file is, and what reads it
 }
 _READ = "How to read it, and the numbers"
 _FORECAST_LINES = (("forecast", "as they are"), ("map", "recalibrated"))
+_RECALIBRATED: dict[
+    Recalibration, tuple[str, str]
+] = {  # what the line of the decision curve is, in short and at length
+    "cross-fitted": (
+        "Recalibrated: cross-validated.",
+        "five-fold cross-validated, like costs and skill above: no case is judged by a map that was fitted to it",
+    ),
+    "isotonic": (
+        "Recalibrated: in hindsight, so optimistic.",
+        "the best map that keeps the ranking, fitted to these same cases, so optimistic",
+    ),
+    "given": (
+        "Recalibrated: no map can be fitted.",
+        "as they are, because no map can be fitted to these cases",
+    ),
+}
 _BENEFIT_LINES = (("perfect", "always act (treat all)"), ("none", "never act (treat none)"))
 _GAIN_LINES = (("none", "no forecast"), ("perfect", "perfect"), ("band", "chance, if calibrated"))
 
@@ -100,15 +117,17 @@ def badge(verdict: Verdict) -> tuple[str, str]:
     return _GRADES[verdict.grade]
 
 
-def curve_fields(index: int | str, *, several: bool) -> dict[str, str]:
-    """Return what goes into the places of curve.html, the decision curves of one forecast or of several."""
+def curve_fields(index: int | str, a: Assessment | None) -> dict[str, str]:
+    """Return what goes into the places of curve.html: the decision curves of an assessment, or of several forecasts."""
+    lines = () if a is None else _FORECAST_LINES
+    recalibrated = "" if a is None else f" {_RECALIBRATED[a.value.recalibration][0]}"
     return {
         "index": str(index),
-        "chart": "all-value" if several else "value",
-        "benefit_keys": keys(_BENEFIT_LINES if several else _FORECAST_LINES + _BENEFIT_LINES),
-        "gain_keys": keys(_GAIN_LINES[:1] if several else _FORECAST_LINES + _GAIN_LINES),
-        "benefit_caption": "At your threshold, the highest line is the best way to act.",
-        "gain_caption": "Below 0 at your threshold, the better of always and never acting is better.",
+        "chart": "all-value" if a is None else "value",
+        "benefit_keys": keys((*lines, *_BENEFIT_LINES)),
+        "gain_keys": keys((*lines, *(_GAIN_LINES[:1] if a is None else _GAIN_LINES))),
+        "benefit_caption": f"At your threshold, the highest line is the best way to act.{recalibrated}",
+        "gain_caption": "Below 0 at your threshold, the better of always and never acting is better." + recalibrated,
     }
 
 
@@ -184,13 +203,10 @@ def side_by_side(lines: Sequence[Sequence[str]], labelled_by: str) -> str:
 
 def _about_curve(a: Assessment) -> str:
     """How to read the decision curve."""
-    best = "fitted to these same rows"
-    if a.value.recalibration == "isotonic":
-        best = "the best map that keeps the ranking, in hindsight"
     return (
         "Net benefit: cases with the event that are acted on, per case, less false alarms, each of which counts "
-        f"t / (1 - t) at the threshold t; on these rows. Recalibrated: {best}, so optimistic; the costs and the skill "
-        "above are from rows that maps were not fitted to. Gain: what acting on the forecast saves over the better of "
+        f"t / (1 - t) at the threshold t; on these rows. Recalibrated: {_RECALIBRATED[a.value.recalibration][1]}. "
+        "Gain: what acting on the forecast saves over the better of "
         "always and never acting, where a false alarm costs t and a miss 1 - t. Grey: where the blue line of a "
         f"calibrated forecast with these predictions would lie ({exact_percent(a.confidence_level)} at each "
         "threshold), as far as perfect foresight on these rows."
@@ -209,8 +225,7 @@ def _who_loses(a: Assessment) -> str | None:
     old, new = ((gained + max(0.0, curve.event_rate - mu)) / (1 - mu) for gained in (lost, better))
     return (
         f"Who loses most: decisions that act from about {share(mu)} on. On these rows their net benefit is "
-        f"{money(old, new - old)} per case; recalibrated it would be {money(new, new - old)} (by a map fitted to these "
-        "same rows, so optimistic)."
+        f"{money(old, new - old)} per case; recalibrated it would be {money(new, new - old)} (cross-validated)."
     )
 
 

@@ -173,15 +173,24 @@ def reliability(a: Assessment) -> str:
 
 
 def costs(found: TaskResult, confidence_level: float) -> str:
-    """The cost per case of the user's own decision, by rule, as a chart: the verdict has the table."""
+    """The cost per case of the user's own decision, by rule, as a chart: the verdict has the table.
+
+    Once other costs are entered on the page, the chart follows these.
+    """
     if not found.costs:
         return ""
-    caption = (
+    stated = (
         f"Cost per case, in your units, on {rows_text(found.n)}, with approximate {exact_percent(confidence_level)} "
         "intervals; maps and cut-offs are judged on rows that they were not fitted to."
     )
-    chart = f'<figure><div class="chart" data-chart="costs"></div><figcaption>{escape(caption)}</figcaption></figure>'
-    return f'<p class="small">{escape(str(found.task))}</p>{chart}'
+    entered = (
+        f"Cost per case at the costs entered above, on {rows_text(found.n)}; recalibrated: cross-validated. "
+        "Intervals are computed for the stated decision alone."
+    )
+    back = '<p class="as-entered" hidden><button type="button" class="stated">Back to the stated decision</button></p>'
+    caption = f'<span class="as-stated">{escape(stated)}</span><span class="as-entered" hidden>{escape(entered)}</span>'
+    chart = f'<figure><div class="chart" data-chart="costs"></div><figcaption>{caption}</figcaption></figure>'
+    return f'<p class="small as-stated">{escape(str(found.task))}</p>{back}{chart}'
 
 
 def advice(a: Assessment) -> str:
