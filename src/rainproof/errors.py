@@ -16,7 +16,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
+
+_SECRET = re.compile(r"""(:/{0,2}[^:@/\s'"]*:)[^\s'"]*@|([?&]\w*(?:passw|secret|token)\w*=)[^&#\s'"]*""", re.IGNORECASE)
+
+
+def hide_passwords(text: str) -> str:
+    """Return a message without the passwords of addresses in it, such as postgresql://me:***@host/name."""
+    return _SECRET.sub(lambda found: f"{found[1]}***@" if found[1] else f"{found[2]}***", text)
 
 
 class RainproofError(Exception):
@@ -82,11 +90,12 @@ class InputError(RainproofError, ValueError):
         option: tuple[str, str | None] | None = None,
         parameter: str = "",
     ) -> None:
+        problem = hide_passwords(problem)  # what is refused may be an address where something else should be
         super().__init__(f"{problem}{hint}{remedy}")
         self.problem = problem
         self.rule = rule
         self.count = count
-        self.first = first
+        self.first = None if first is None else hide_passwords(first)
         self.place = place
         self.missing = missing
         self.labels = labels

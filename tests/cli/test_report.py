@@ -134,9 +134,11 @@ def test_open_shows_the_page(rain, browser, capsys):
 
 def test_without_a_browser_the_page_is_there_all_the_same(rain, capsys, monkeypatch):
     monkeypatch.setattr("webbrowser._tryorder", [])
-    assert main(["report", "rain.csv", *COLUMNS, "-o", "report.html", "--open", "--quiet"]) == 2
-    assert capsys.readouterr().err == "rainproof: error: no browser was found to open report.html\n"
-    assert Path("report.html").exists()
+    demo = Path("demo/report.html")
+    for command, page in ((["report", "rain.csv", *COLUMNS, "-o", "r.html"], Path("r.html")), (["demo", "demo"], demo)):
+        assert main([*command, "--open"]) == 0
+        assert capsys.readouterr().err == f"rainproof: note: no browser was found to open {page}\n"
+        assert page.exists()
 
 
 def test_ctrl_c_while_it_is_worked_out(rain, capsys, monkeypatch):

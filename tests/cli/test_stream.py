@@ -206,6 +206,14 @@ def test_a_closed_stream_is_an_error_in_a_line(tmp_path, monkeypatch, capsys, cl
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_is_no_state(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("", ".", "/", tmp_path):
+        with pytest.raises(rainproof.InputError, match=r"path must name the file of the state; .* is a folder"):
+            Stream(folder)
+    assert not list(tmp_path.iterdir())
+
+
 def test_one_process_at_a_time(tmp_path):
     path = tmp_path / "s.json"
     with Stream(path, 8, 5):

@@ -20,7 +20,7 @@ from rainproof.cli.options import check_outputs, check_together
 from rainproof.cli.output import coloured_help, let_go, one_line, say
 from rainproof.cli.reading import STDIN, import_lightly, prepared
 from rainproof.core.files import replace_now, together
-from rainproof.errors import InputError, RainproofError
+from rainproof.errors import InputError, RainproofError, hide_passwords
 from rainproof.io.files import need
 
 FAILED = 2
@@ -180,7 +180,7 @@ def _parser(command: str) -> tuple[_Parser, dict[str, _Parser]]:
 
 def _fail(message: str) -> int:
     with suppress(OSError):  # if even that cannot be said, the exit code says it
-        say(sys.stderr, f"rainproof: error: {one_line(message)}\n")
+        say(sys.stderr, f"rainproof: error: {one_line(hide_passwords(message))}\n")
     return FAILED
 
 

@@ -25,6 +25,7 @@ from rainproof.cli.reading import (
     fitted_here,
     id_column,
     keep,
+    note,
     note_repeated_ids,
     read_classes,
     read_matrix,
@@ -68,7 +69,7 @@ def assess_files(arguments: argparse.Namespace) -> Assessment | ClassAssessment:
             progress=progress,
             **inference(arguments),
         )
-    notes = tuple(note for note in (repeated_ids(arguments), fitted_here(arguments)) if note is not None)
+    notes = tuple(text for text in (repeated_ids(arguments), fitted_here(arguments)) if text is not None)
     ids = None if arguments.capacity is None else id_column(arguments)
     voice = Screen.of(arguments).voice(ids)
     return replace(found, warnings=(*found.warnings, *notes), _voice=voice)
@@ -149,7 +150,7 @@ def _finish(
         import webbrowser
 
         if not webbrowser.open(path.resolve().as_uri()):
-            raise InputError(f"no browser was found to open {path}")
+            note(arguments, f"no browser was found to open {path}")
 
 
 def run_demo(arguments: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from rainproof.cli import options
-from rainproof.cli.options import COSTS, RESULT, ROWS, Commands, add_output, add_shared, new_command
+from rainproof.cli.options import COSTS, RESULT, ROWS, ROWS_AS_THEY_ARE, Commands, add_output, add_shared, new_command
 
 GRADES = ("use", "recalibrate", "avoid", "unknown")
 ASSESS = (
@@ -128,7 +128,7 @@ def add_demo(commands: Commands) -> None:
         "folder",
         metavar="FOLDER",
         nargs="?",
-        type=Path,
+        type=options.folder,
         default=Path("rainproof-demo"),
         help="default: rainproof-demo",
     )
@@ -158,7 +158,7 @@ def add_compare(commands: Commands) -> None:
     parser.add_argument(
         "--prob", metavar="COL", nargs=2, required=True, help="the two columns of predicted probabilities"
     )
-    add_shared(parser, "file", *ROWS, "--groups", "--fractional", guess=True)
+    add_shared(parser, "file", *ROWS_AS_THEY_ARE, "--groups", "--fractional", guess=True)
     parser.add_argument(
         "--measure",
         metavar="NAME",
@@ -310,12 +310,12 @@ def add_store(commands: Commands) -> None:
       rainproof monitor days --window 7
     """
     parser = new_command(commands, add_store, "compress files to one small file that can be merged and monitored")
-    add_shared(parser, "file", "--prob", *ROWS)
+    add_shared(parser, "file", "--prob", *ROWS_AS_THEY_ARE)
     add_output(parser, "the .parquet file to write; a missing folder is made", "sample", ".parquet")
     add_shared(parser, "--quiet")
 
 
-OF_ROWS = ("--prob", *ROWS)
+OF_ROWS = ("--prob", *ROWS_AS_THEY_ARE)
 
 
 def add_monitor(commands: Commands) -> None:
@@ -345,6 +345,7 @@ def add_monitor(commands: Commands) -> None:
     parser.add_argument(
         "source",
         metavar="SOURCE",
+        type=options.source,
         nargs="+",
         help="a folder of stored samples, one .parquet file a period; or with --by files or a table of a database, as "
         "for 'rainproof store'",
@@ -388,7 +389,7 @@ def add_monitor(commands: Commands) -> None:
     parser.add_argument(
         "--state",
         metavar="FILE",
-        type=Path,
+        type=options.path,
         help="what was told so far: with --fail-on new an alarm is new until a run has told it; made if there is none",
     )
     add_shared(parser, *RESULT)
@@ -445,7 +446,13 @@ def add_apply(commands: Commands) -> None:
     """
     parser = new_command(commands, add_apply, "apply a map of 'rainproof recalibrate' to each row of a file")
     options.add_copied(parser)
-    parser.add_argument("--map", metavar="FILE", required=True, help="the map, as written by 'rainproof recalibrate'")
+    parser.add_argument(
+        "--map",
+        metavar="FILE",
+        type=options.file_name,
+        required=True,
+        help="the map, as written by 'rainproof recalibrate'",
+    )
     add_shared(parser, "--by", by="columns of the map's segments (default: the names it was fitted with)")
     parser.add_argument(
         "--unseen",
@@ -478,7 +485,7 @@ def add_stream(commands: Commands) -> None:
     parser = new_command(
         commands, add_stream, "recalibrate a stream of predictions, whatever happens", one="if a line was refused"
     )
-    parser.add_argument("state", metavar="FILE", help="the state file; made if there is none")
+    parser.add_argument("state", metavar="FILE", type=options.file_name, help="the state file; made if there is none")
     parser.add_argument(
         "--grid", metavar="M", type=int, help="the grid of a new state, a power of two (default: it grows)"
     )
@@ -524,7 +531,12 @@ def add_policy(commands: Commands) -> None:
         default=["wait", "act"],
         help="names of the two actions (default: wait act)",
     )
-    parser.add_argument("--map", metavar="FILE", help="a map of 'rainproof recalibrate' to apply before anything else")
+    parser.add_argument(
+        "--map",
+        metavar="FILE",
+        type=options.file_name,
+        help="a map of 'rainproof recalibrate' to apply before anything else",
+    )
     parser.add_argument(
         "--grid",
         metavar="M",
@@ -572,7 +584,9 @@ def add_decide(commands: Commands) -> None:
     """
     parser = new_command(commands, add_decide, "decide each row of a file, by a policy or by costs")
     options.add_copied(parser)
-    parser.add_argument("--policy", metavar="FILE", help="the policy, as written by 'rainproof policy'")
+    parser.add_argument(
+        "--policy", metavar="FILE", type=options.file_name, help="the policy, as written by 'rainproof policy'"
+    )
     add_shared(parser, *DECISION)
     parser.add_argument("--id", metavar="COL", help="column of row ids: integers or text")
     parser.add_argument("--rounded", action="store_true", help="also add a column 'rounded': the probability acted on")

@@ -98,6 +98,24 @@ def whole(text: str, known: Container[int]) -> int:
     return int(text)
 
 
+def named(text: str) -> str:
+    """Return the name of a file; an empty one, as of a variable that is not set, would be the current folder."""
+    if not text:
+        raise ValueError
+    return text
+
+
+def _local(text: str) -> str:
+    """Return the name of a file on this machine: an address is none, and a folder of its name could hold a password."""
+    if "://" in text:
+        raise ValueError
+    return named(text)
+
+
+source = typed("the name of a file", named)
+file_name = typed("the name of a file on this machine", _local)
+path = typed("the name of a file on this machine", lambda text: Path(_local(text)))
+folder = typed("the name of a folder on this machine", lambda text: Path(_local(text)))
 probability = typed("a number above 0 and below 1", lambda text: _inside(float(text), 1.0))
 share = typed("a share such as 0.9 or 90%", _share)
 _RANGE = "a number above 0 and below 1, or two from 0 to 1, the smaller one first, such as 5%,20%"
@@ -138,6 +156,7 @@ _VALUE_OPTIONS: dict[str, dict[str, Any]] = {
     "--percent": {"action": "store_true", "help": "probabilities are in percent, from 0 to 100"},
     "--confidence-words": {
         "metavar": "FILE",
+        "type": file_name,
         "help": 'JSON file with the probability of each word in --prob: {"almost certain": 0.95, "unlikely": 0.2}',
     },
 }
@@ -148,6 +167,7 @@ _COST = {"metavar": "COST", "type": typed("a positive, finite number, or the nam
 SHARED: dict[str, dict[str, Any]] = {
     "file": {
         "metavar": "FILE",
+        "type": source,
         "nargs": "+",
         "help": "FORMATS files, or quoted patterns such as 'data/*.parquet', also in an object store "
         "(s3://, gs://, abfs://); or one table of a database (postgresql://user@host/name#table, sqlite:///, "
@@ -162,6 +182,7 @@ SHARED: dict[str, dict[str, Any]] = {
     },
     "--cost-matrix": {
         "metavar": "FILE",
+        "type": file_name,
         "help": "with --classes: JSON file of what your decision costs, an object with 'costs' (a list for each "
         "action: what it costs in each class) and, if you like, the names 'actions' and what it costs to 'abstain'",
     },
@@ -218,9 +239,9 @@ SHARED: dict[str, dict[str, Any]] = {
         "default": 0,
         "help": "seed of the random numbers (default: 0)",
     },
-    "--plot": {"metavar": "FILE", "type": Path, "help": "also draw the result: .png, .svg or .pdf"},
+    "--plot": {"metavar": "FILE", "type": path, "help": "also draw the result: .png, .svg or .pdf"},
     "--json": {"action": "store_true", "help": "print the result as JSON instead of text"},
-    "--output": {"metavar": "FILE", "type": Path, "help": "also write the result as JSON to this file"},
+    "--output": {"metavar": "FILE", "type": path, "help": "also write the result as JSON to this file"},
     "--force": {
         "action": "store_true",
         "help": "replace existing files, whatever they hold (else only those that rainproof wrote as such)",
@@ -233,6 +254,8 @@ VALUES = tuple(_VALUE_OPTIONS)
 SELECTION = tuple(_ROW_OPTIONS)
 ROWS = ("--outcome", *SELECTION, *VALUES)
 """What a command takes that reads rows with outcomes."""
+ROWS_AS_THEY_ARE = tuple(name for name in ROWS if name != "--base-rate")
+"""The same for a command that is about the rows at the event rate that they have."""
 NEW_CASES = ("--prob", "--classes", *VALUES)
 """What a command takes that reads one file of cases without outcomes."""
 COSTS = ("--cost-fp", "--cost-fn")
@@ -304,7 +327,7 @@ def add_shared(parser: argparse.ArgumentParser, *names: str, guess: bool = False
 def add_output(parser: argparse.ArgumentParser, words: str, writes: str | None, *suffixes: str) -> None:
     """Add the file that a command writes, which it needs a name for, its kind, and what the name may end in."""
     parser.set_defaults(suffixes=suffixes, writes=writes)
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help=words)
+    parser.add_argument("-o", "--output", metavar="FILE", type=path, required=True, help=words)
     add_shared(parser, "--force")
 
 
@@ -313,7 +336,7 @@ def add_copied(parser: argparse.ArgumentParser) -> None:
     words = (
         f"{describe_formats()} file of predicted probabilities, which may be larger than memory; - is standard input"
     )
-    parser.add_argument("file", metavar="FILE", help=words)
+    parser.add_argument("file", metavar="FILE", type=source, help=words)
     words = "columns of predicted probabilities, one for each of several classes, in place of --prob"
     add_shared(parser, *NEW_CASES, "--keep-missing", classes=words)
 

@@ -203,9 +203,9 @@ def bar(done: int, total: int) -> str:
 
 def draw(result: Any, path: Path) -> None:
     """Draw a result into a file, which is written whole or not at all."""
-    from rainproof.plots.style import new_figure
+    from rainproof.plots.style import figure_for_a_file
 
-    figure = new_figure(figsize=(8, 4.5))
+    figure = figure_for_a_file(figsize=(8, 4.5))
     result.plot(figure.add_subplot())
     with atomic_output(path) as temporary:
         figure.savefig(temporary, format=path.suffix[1:], bbox_inches="tight", metadata={"Creator": "rainproof"})

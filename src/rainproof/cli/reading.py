@@ -27,7 +27,7 @@ from rainproof.cli.options import SELECTION, VALUES, as_list, cost_columns, cost
 from rainproof.cli.output import Progress, one_line, option_words, say, shell_line, shell_word, shown_progress
 from rainproof.core.files import read_json, temporary_folder
 from rainproof.core.text import rows as rows_text
-from rainproof.errors import InputError, RainproofWarning
+from rainproof.errors import InputError, RainproofWarning, hide_passwords
 from rainproof.io.files import Location, expand, format_of, hide_password, need_pyarrow, separator_of, suffix_of
 
 STDIN = "-"
@@ -200,12 +200,12 @@ def _progress(arguments: argparse.Namespace) -> Iterator[Progress]:
 def note(arguments: argparse.Namespace, text: str) -> None:
     """Say on stderr what has no place in the result."""
     if not arguments.quiet:
-        say(sys.stderr, f"rainproof: note: {one_line(text)}\n")
+        say(sys.stderr, f"rainproof: note: {one_line(hide_passwords(text))}\n")
 
 
 def _reading(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
     """Return how rows are read, as arguments of `scan` and its relatives."""
-    options = {dest(name): getattr(arguments, dest(name)) for name in names}
+    options = {dest(name): getattr(arguments, dest(name)) for name in names if hasattr(arguments, dest(name))}
     return {**options, "confidence_words": _words(arguments)}
 
 

@@ -12,12 +12,11 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from rainproof.core.door import no_outcome
 from rainproof.core.segments import as_columns
 from rainproof.errors import InputError, RainproofError
-from rainproof.io.files import as_batch, check_columns, first_line, hide_password, need, need_pyarrow
+from rainproof.io.files import as_batch, check_columns, first_line, hide_password, need, need_pyarrow, without_password
 from rainproof.io.queries import Dialect, find_dialect, statement, table_parts
 from rainproof.io.where import Condition
 
@@ -228,18 +227,8 @@ def _database_errors(table: Table) -> Iterator[None]:
     except Exception as error:  # each driver has its own exceptions
         if isinstance(table.database, str) and hide_password(table.database) != table.database:
             # The driver's message and its traceback may show a part of the password.
-            raise InputError(f"cannot read {table}: {_without_password(error, table.database)}") from None
+            raise InputError(f"cannot read {table}: {without_password(error, table.database)}") from None
         raise InputError(f"cannot read {table}: {first_line(error)}") from error
-
-
-def _without_password(error: Exception, address: str) -> str:
-    """Return the first line of a driver's message without the password of an address, however it is written."""
-    message = first_line(error)
-    given = re.findall(r"(?is)://[^:@/]*:(.*)@|[?&]\w*(?:passw|secret|token)\w*=([^&#]*)", address)
-    for secret in {part for found in given for part in found if part}:
-        for written in (secret, unquote(secret)):
-            message = message.replace(written, "***")
-    return message
 
 
 @contextmanager

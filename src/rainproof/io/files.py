@@ -19,6 +19,7 @@ from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import unquote
 
 from rainproof.core.files import file_errors
 from rainproof.errors import InputError, MissingExtraError, RainproofError
@@ -66,6 +67,16 @@ def hide_password(address: str) -> str:
 def first_line(error: Exception) -> str:
     """Return the first non-empty line of another library's message."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def without_password(error: Exception, address: str) -> str:
+    """Return the first line of another library's message without the password of an address, however it is written."""
+    message = first_line(error)
+    given = re.findall(r"(?is)://[^:@/]*:(.*)@|[?&]\w*(?:passw|secret|token)\w*=([^&#]*)", address)
+    for secret in {part for found in given for part in found if part}:
+        for written in (secret, unquote(secret)):
+            message = message.replace(written, "***")
+    return message
 
 
 Item = TypeVar("Item")
@@ -226,7 +237,7 @@ def _scheme(path: str) -> str | None:
 def _error(path: str, error: Exception) -> InputError:
     """Return the error of a file that cannot be read; for an object store it says where credentials come from."""
     store = _scheme(path)
-    reason = getattr(error, "strerror", None) or (str(error) if store is None else first_line(error))
+    reason = getattr(error, "strerror", None) or (str(error) if store is None else without_password(error, path))
     hint = "" if store is None else f" (credentials are taken from {_STORES[store]})"
     return InputError(f"cannot read {hide_password(path)}: {' '.join(reason.split())}{hint}")
 

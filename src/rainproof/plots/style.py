@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from rainproof.core.arrays import Floats
 from rainproof.core.door import ThresholdRange
-from rainproof.errors import MissingExtraError
+from rainproof.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,11 +32,30 @@ _PLAIN_TICKS = 1 << 12  # finer grids are easier to read as powers of two
 
 def new_figure(*, figsize: tuple[float, float] | None = None, dpi: float | None = None) -> Figure:
     """Make a figure in pyplot's list, so that notebooks and ``plt.show()`` show it."""
-    try:
+    with _matplotlib():
         import matplotlib.pyplot as plt
+    return plt.figure(layout="constrained", figsize=figsize, dpi=dpi)
+
+
+def figure_for_a_file(*, figsize: tuple[float, float]) -> Figure:
+    """Make a figure that is saved and never shown: it needs no backend with windows."""
+    with _matplotlib():
+        from matplotlib.figure import Figure
+    return Figure(layout="constrained", figsize=figsize)
+
+
+@contextmanager
+def _matplotlib() -> Iterator[None]:
+    """Say what is wrong if Matplotlib cannot be imported: it refuses an unknown backend when it is."""
+    try:
+        yield
     except ImportError as error:
         raise MissingExtraError("drawing", "Matplotlib", "matplotlib") from error
-    return plt.figure(layout="constrained", figsize=figsize, dpi=dpi)
+    except ValueError as error:
+        backend = os.environ.get("MPLBACKEND")
+        if backend is None:
+            raise
+        raise InputError(f"MPLBACKEND must name a backend of Matplotlib, such as agg; it is {backend!r}") from error
 
 
 def as_axes(ax: Axes | None) -> Axes:

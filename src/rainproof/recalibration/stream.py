@@ -37,6 +37,8 @@ class Stream:
 
     def __init__(self, path: str | os.PathLike[str], grid: int | None = None, rng: Seed = None) -> None:
         self._path = Path(path)
+        if self._path.is_dir():  # as the empty name is
+            raise InputError(f"path must name the file of the state; {str(path)!r} is a folder")
         self._asked: dict[str | int, Any] = {}  # the p of each id that waits for its outcome
         self._learnt: OrderedDict[str | int, tuple[Any, float, int]] = OrderedDict()  # p, what was predicted, and y
         self._number = self._records = self._size = 0  # of the journal: its number, records and bytes
