@@ -23,6 +23,7 @@ from urllib.parse import unquote
 
 from rainproof.core.files import file_errors
 from rainproof.errors import InputError, MissingExtraError, RainproofError
+from rainproof.io.quotes import LineCounter, find_unclosed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -461,25 +462,53 @@ def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.
         )
     separator = separator_of(file)
 
-    def read(**options: Any) -> pa.RecordBatchReader:
+    lines = LineCounter(file.stream())
+
+    def read(stream: Any, **options: Any) -> pa.RecordBatchReader:
         return csv.open_csv(
-            file.stream(),
+            stream,
             read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
             parse_options=csv.ParseOptions(delimiter=separator, newlines_in_values=True),
             convert_options=csv.ConvertOptions(**options),
         )
 
+    rows = 1  # the header
     try:
-        with read() as header:
+        with read(file.stream()) as header:
             available = header.schema.names
+        check_columns(file.name, columns, available)
+        options = {} if others else {"include_columns": columns, "strings_can_be_null": True}
+        options["column_types"] = dict.fromkeys(available if others else columns, pa.string())
+        with read(pa.PythonFile(lines, mode="r"), **options) as batches:
+            for batch in batches:
+                rows += batch.num_rows
+                yield batch
     except pa.ArrowInvalid:
+        _refuse_unclosed(file, separator)  # its value may be longer than a block, or take in half of a line
         if len(start) == _CSV_BLOCK and b"\n" not in start:
             raise InputError(f"cannot read {file.name}: its first line is longer than {_CSV_BLOCK:,} bytes") from None
         raise
-    check_columns(file.name, columns, available)
-    options = {} if others else {"include_columns": columns, "strings_can_be_null": True}
-    with read(column_types=dict.fromkeys(available if others else columns, pa.string()), **options) as batches:
-        yield from batches
+    if lines.has_quotes and (rows != lines.lines or find_unclosed([lines.last_line], separator) is not None):
+        _refuse_unclosed(file, separator)
+
+
+def _refuse_unclosed(file: Location, separator: str) -> None:
+    """Refuse a text file with a quote that is not closed; this reads it again."""
+    with file.stream() as stream:
+        place = find_unclosed(iter(partial(stream.read, _CSV_BLOCK), b""), separator)
+    if place is None:
+        return
+    line_ends = 0
+    last = b""
+    with file.stream() as stream:
+        while place and (block := stream.read(min(place, _CSV_BLOCK))):
+            place -= len(block)
+            line_ends += block.count(b"\n") + block.count(b"\r") - (last + block).count(b"\r\n")
+            last = block[-1:]
+    raise InputError(
+        f"line {1 + line_ends:,} of {file.name} has a quote that is not closed, and would take in the lines below it: "
+        'close it, or write it twice ("") where it belongs to the text'
+    )
 
 
 @contextmanager
