@@ -238,7 +238,7 @@ def test_keys_of_every_type():
     assert rainproof.scan(table, by="nothing").counts == {None: 4}
     for kind, values in (("list<item: int64>", [[1]] * 4), ("binary", [b"x"] * 4)):
         odd = table.append_column("odd", pa.array(values))
-        message = rf"^by must name columns of text, numbers or dates; odd holds values of type .*{kind[:4]}"
+        message = rf"^odd must hold labels, which are text, numbers or dates; it holds values of type .*{kind[:4]}"
         with pytest.raises(rainproof.InputError, match=message):
             rainproof.scan(odd, by="odd")
 

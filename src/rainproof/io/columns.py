@@ -33,7 +33,10 @@ _WORDS = {"true": "1", "false": "0"}
 _NUMBERS = (int, float, np.integer, np.floating)  # in Python; a bool is none
 _SHOWN = 3  # examples in an error message
 
+_VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
 _DTYPES = {"halffloat": "f2", "float": "f4", "double": "f8"}  # where the names of Arrow and NumPy differ
+
+LABELS = "must hold labels, which are text, numbers or dates"
 
 Array = NDArray[Any]
 ReadResult = tuple[Array, InputError | None]
@@ -197,10 +200,8 @@ class EventColumn:
     def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
         """Return the values that can be read, as `NumberColumn.read` does."""
         label = self._label(values.type)
-        encoded = values.dictionary_encode()
-        shown = encoded.dictionary.to_pylist()
+        which, shown = encoded(values, self.name)
         labels = [self._meaning(value) for value in shown]
-        which = as_numpy(encoded.indices)
         event = np.array([value == label for value in labels], np.bool_)[which]
         self._occurs |= bool(event.any())
         if not self.others and not event.all():
@@ -261,6 +262,14 @@ def split_nulls(name: str, values: pa.Array, names: ColumnNames) -> tuple[pa.Arr
     return values.drop_null(), error
 
 
+def encoded(values: pa.Array, name: str) -> tuple[Array, list[Any]]:
+    """Return a column as the number of the label of each row, and the labels; refuse values that cannot be labels."""
+    with suppress(pa.ArrowException, OverflowError):  # types without equality, dates that Python does not have
+        codes = values.dictionary_encode(null_encoding="encode")
+        return as_numpy(codes.indices), codes.dictionary.to_pylist()
+    raise InputError(f"{name} {LABELS}; it holds values of type {values.type}")
+
+
 def as_numpy(values: pa.Array) -> Array:
     """Return numbers without nulls as an array on their buffer; Arrow's own conversion would import pandas."""
     dtype = np.dtype(_DTYPES.get(str(values.type), str(values.type)))
@@ -295,10 +304,15 @@ def single(value: Any) -> pa.Array:
 
 
 def without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Convert string views to strings, as few functions of Arrow take views."""
+    """Convert views, and runs of equal values, to plain columns, as few functions of Arrow take these types."""
     for at, field in enumerate(batch.schema):
-        if str(field.type) == "string_view":
-            batch = batch.set_column(at, field.name, batch.column(at).cast(pa.large_string()))
+        kind = str(field.type)
+        if kind in _VIEWS:
+            batch = batch.set_column(at, field.name, batch.column(at).cast(_VIEWS[kind]))
+        elif kind.startswith("run_end_encoded"):
+            import pyarrow.compute as pc
+
+            batch = batch.set_column(at, field.name, pc.run_end_decode(batch.column(at)))
     return batch
 
 

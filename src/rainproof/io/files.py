@@ -45,16 +45,17 @@ def need_pyarrow() -> None:
     need("pyarrow", "reading data frames and files", "PyArrow", "pyarrow")
 
 
-def check_columns(source: str, columns: list[str], available: list[str]) -> None:
-    """Refuse a source that does not have each of the columns exactly once."""
+def check_columns(source: str, columns: list[str], available: Sequence[Any]) -> None:
+    """Refuse a source that does not have each of the columns exactly once; names that are no text name none of them."""
+    names = [name for name in available if isinstance(name, str)]
     for name in columns:
-        if available.count(name) > 1:
-            raise InputError(f"{source} has {available.count(name)} columns called {name!r}; it must have one")
-        if name not in available:
-            plain = {other.strip().lower(): other for other in available}
+        if names.count(name) > 1:
+            raise InputError(f"{source} has {names.count(name)} columns called {name!r}; it must have one")
+        if name not in names:
+            plain = {other.strip().lower(): other for other in names}
             close = difflib.get_close_matches(name.strip().lower(), plain, n=1)
             suggestion = f" (did you mean {plain[close[0]]!r}?)" if close else ""
-            listed = ", ".join(map(repr, available[:_SHOWN_COLUMNS]))
+            listed = ", ".join(map(repr, available[:_SHOWN_COLUMNS])) or "none"
             more = f" and {len(available) - _SHOWN_COLUMNS:,} more" if len(available) > _SHOWN_COLUMNS else ""
             raise InputError(f"{source} has no column {name!r}{suggestion}; it has {listed}{more}")
 

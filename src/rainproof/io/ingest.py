@@ -20,11 +20,12 @@ from rainproof.core.segments import Segments, SegmentSums, from_sums
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.io.columns import (
+    LABELS,
     Array,
     EventColumn,
     NumberColumn,
     as_arrow,
-    as_numpy,
+    encoded,
     filter_batch,
     is_text,
     split_nulls,
@@ -96,12 +97,12 @@ def encoded_labels(column: pa.Array, name: str) -> Codes:
     kind = column.type
     if pa.types.is_timestamp(kind):  # nanoseconds would become a type of pandas
         column = column.cast(pa.timestamp("us", kind.tz), safe=False)
-    elif pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise InputError(f"by must name columns of text, numbers or dates; {name} holds values of type {kind}")
     elif is_text(kind) or pa.types.is_null(kind):
         column = column.cast(pa.large_string())
-    encoded = column.dictionary_encode(null_encoding="encode")
-    return as_numpy(encoded.indices), [door.as_label(value) for value in encoded.dictionary.to_pylist()]
+    elif pa.types.is_nested(kind) or "binary" in str(kind):
+        raise InputError(f"{name} {LABELS}; it holds values of type {kind}")
+    codes, labels = encoded(column, name)
+    return codes, [door.as_label(label) for label in labels]
 
 
 class BatchIngest(ABC):
@@ -466,10 +467,8 @@ class MulticlassIngest(BatchIngest):
     def _which(self, batch: pa.RecordBatch, names: ColumnNames) -> tuple[Ints, list[InputError]]:
         """Return the class of each row, and what is wrong with the rows that have none."""
         values, nulls = split_nulls(self._outcome, batch.column(self._outcome), names)
-        encoded = values.dictionary_encode()
-        found = encoded.dictionary.to_pylist()
+        index, found = encoded(values, self._outcome)
         known = self._known(values.type)
-        index = as_numpy(encoded.indices)
         which = np.array([known.get(value, -1) for value in found], np.int64)[index]
         errors = [] if nulls is None else [nulls]
         unknown = which < 0

@@ -12,13 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 from rainproof.errors import InputError
 from rainproof.io.databases import is_database, table_rows
-from rainproof.io.files import Location, check_columns, expand, file_batches, format_of, hide_password, need_pyarrow
+from rainproof.io.files import (
+    Location,
+    check_columns,
+    expand,
+    file_batches,
+    first_line,
+    format_of,
+    hide_password,
+    need_pyarrow,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 _BATCH = 1 << 20  # rows in a batch from memory: enough for every core
+_WIDE = ("Int128", "UInt128")  # integers of Polars that Arrow does not have
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +129,16 @@ def _dataset(source: Any, columns: list[str], native: Any) -> Iterator[pa.Record
 def _pandas(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    def column(part: Any) -> pa.Array:
+    def column(part: Any, name: str) -> pa.Array:
         # NaN of NumPy is not a missing value; other types have nulls.
         plain = getattr(part.dtype, "kind", "O") in "biuf" and isinstance(part.to_numpy().dtype, type(part.dtype))
-        return pa.array(part.to_numpy()) if plain else pa.array(part, from_pandas=True)
+        is_numpy = plain or hasattr(part, "sparse")
+        return _as_array(part.to_numpy() if is_numpy else part, name, from_pandas=not is_numpy)
 
     frame = source if native is None else source[native]  # a mask, as pandas takes it
     for start in range(0, len(frame), _BATCH):
         part = frame.iloc[start : start + _BATCH]
-        yield pa.RecordBatch.from_arrays([column(part[one]) for one in columns], names=columns)
+        yield pa.RecordBatch.from_arrays([column(part[name], name) for name in columns], names=columns)
 
 
 def _polars(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBatch]:
@@ -135,14 +146,21 @@ def _polars(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordB
     import polars
 
     frame = (source if native is None else source.filter(native)).select(columns)
-    if isinstance(frame, polars.DataFrame):
-        frames = frame.iter_slices(_BATCH)
-    elif hasattr(frame, "collect_batches"):
-        frames = frame.collect_batches(chunk_size=_BATCH, engine="streaming")
-    else:
-        raise InputError("reading a LazyFrame in batches needs Polars 1.34 or newer: update it, or collect the frame")
-    for part in frames:
-        yield from part.to_arrow(compat_level=polars.CompatLevel.oldest()).to_batches()
+    try:
+        wide = [name for name, kind in frame.collect_schema().items() if str(kind) in _WIDE]
+        frame = frame.with_columns(polars.col(wide).cast(polars.Int64)) if wide else frame
+        if isinstance(frame, polars.DataFrame):
+            frames = frame.iter_slices(_BATCH)
+        elif hasattr(frame, "collect_batches"):
+            frames = frame.collect_batches(chunk_size=_BATCH, engine="streaming")
+        else:
+            raise InputError(
+                "reading a LazyFrame in batches needs Polars 1.34 or newer: update it, or collect the frame"
+            )
+        for part in frames:
+            yield from part.to_arrow(compat_level=polars.CompatLevel.oldest()).to_batches()
+    except polars.exceptions.PolarsError as error:
+        raise InputError(f"cannot read the frame of Polars: {first_line(error)}") from error
 
 
 def _duckdb(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBatch]:
@@ -156,22 +174,46 @@ def _duckdb(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordB
 
 def _as_table(source: Mapping[str, Any], columns: list[str]) -> pa.Table:
     """Return the columns of a mapping of arrays."""
+    import pyarrow as pa
+
+    check_columns("the mapping", columns, list(source))
+    arrays = [_as_array(source[name], name) for name in columns]
+    try:
+        return pa.Table.from_arrays(arrays, names=columns)
+    except pa.ArrowException as error:
+        raise InputError(f"the mapping must hold columns of one length: {' '.join(str(error).split())}") from None
+
+
+def _as_array(values: Any, name: str, *, from_pandas: bool = False) -> pa.Array:
+    """Return a column as Arrow has it: numbers on their own memory where possible, masked values as nulls.
+
+    With `from_pandas` NaN is a null too.
+    """
+    try:
+        return _converted(values, name, from_pandas=from_pandas)
+    except InputError:
+        raise
+    except Exception as error:  # the conversions of other libraries raise anything
+        raise InputError(f"{name} must hold values of one type that Arrow has; {first_line(error)}") from error
+
+
+def _converted(values: Any, name: str, *, from_pandas: bool) -> pa.Array:
     import numpy as np
     import pyarrow as pa
 
+    from rainproof.core import door
     from rainproof.io.columns import as_arrow
 
-    def column(values: Any) -> pa.Array:
-        array = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else np.asarray(values)
-        if array.ndim != 1 or array.dtype.kind not in "iuf" or not array.dtype.isnative:
-            return pa.array(values)
-        return as_arrow(array)
-
-    check_columns("the mapping", columns, list(source))
-    try:
-        return pa.Table.from_arrays([column(source[one]) for one in columns], names=columns)
-    except (pa.ArrowException, TypeError) as error:
-        raise InputError(f"the mapping must hold columns of one length: {' '.join(str(error).split())}") from None
+    if from_pandas:
+        return pa.array(values, from_pandas=True)
+    mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+    array = np.ma.getdata(values) if mask is not None else np.asarray(values)
+    if array.ndim == 1 and array.dtype.kind in "iuf":
+        if array.dtype.itemsize > np.dtype(np.float64).itemsize:
+            array = door.as_numbers(array, name)
+        array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+        return as_arrow(array) if mask is None else pa.array(array, mask=mask)
+    return pa.array(values) if mask is None else pa.array(array, mask=mask)
 
 
 def _filtered(batches: Iterator[pa.RecordBatch], native: Any) -> Iterator[pa.RecordBatch]:
