@@ -7,7 +7,6 @@ import os
 import reprlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from rainproof.core.sample import Sample
@@ -106,15 +105,10 @@ def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str
     """
     need_pyarrow()
     answers: list[tuple[float, float]] = []
-    files: dict[Path, str] = {}  # what each is called
     questions: dict[str, tuple[str, str]] = {}  # the file and the line of each
     for file in _files(source):
         inside, before = dict[str, str](), len(answers)
         with file.errors(), file.stream() as stream:
-            path = Path(file.path).resolve()
-            if path in files:
-                raise InputError(f"source must name each file once; {file.name} is {files[path]}, which it names too")
-            files[path] = file.name
             for record, place in json_objects(file, stream):
                 answers.append(_answer(record, place))
                 number, hashes = record.get("doc_id"), [record.get(name) for name in _HASHES]

@@ -195,8 +195,25 @@ class Location(NamedTuple):
 
 
 def expand(patterns: Sequence[str]) -> list[str]:
-    """Return the files that names and patterns match."""
-    return [path for pattern in patterns for path in _matches(pattern)]
+    """Return the files that names and patterns match; refuse one that they match twice, under any of its names."""
+    paths = [path for pattern in patterns for path in _matches(pattern)]
+    known: dict[Any, str] = {}
+    for path in paths if len(paths) > 1 else ():
+        identity = _identity(path)
+        if identity in known:
+            both = f"{hide_password(known[identity])} and {hide_password(path)}"
+            raise InputError(f"{both} are the same file: its rows would count twice; name it once")
+        known[identity] = path
+    return paths
+
+
+def _identity(path: str) -> Any:
+    """Return what all names of one file share: also links, which have no other sign of it than the file's number."""
+    if _scheme(path) is None:
+        with suppress(OSError, ValueError):  # reading the file says what is wrong with its name
+            found = os.stat(path)  # noqa: PTH116 - not to change the name
+            return found.st_dev, found.st_ino
+    return path
 
 
 def _matches(pattern: str) -> list[str]:
