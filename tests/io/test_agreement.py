@@ -11,6 +11,7 @@ import pytest
 from helpers.engine_loading import ENGINES
 
 import rainproof
+from rainproof.io.rows import keep_rows
 
 rng = np.random.default_rng(20260517)
 N = 300
@@ -106,6 +107,51 @@ def rows_of(*, p=P, y=Y, w=None, rows=slice(None)):
 def test_every_engine_gives_what_the_arrays_give(engine, case, request):
     columns, options, answer = GOOD[case]
     assert_agree(scan(engine, columns, request, **options), rows_of(**answer))
+
+
+SINGLE = np.float32([0.1, 0.1, 0.3, 0.7, 0.2, 1.0])  # not one of the first four is the double of that name
+LARGE = np.float32([2**24, 2**24 + 2, -(2**24), 0.5, 3, 2**30])
+MONEY = ["0.07", "0.29", "0.57", "0.58", "1.13", "4.35"]
+IDS = [2**53, 2**53 + 1, 2**53 + 2, 1, 2, 3]
+CONDITIONS = {
+    "p > 0.1": SINGLE.astype(float) > 0.1,
+    "p >= 0.1 and p <= 0.3": (SINGLE.astype(float) >= 0.1) & (SINGLE.astype(float) <= 0.3),
+    "p = 0.7 or p = 1": SINGLE.astype(float) == 1,
+    "p in (0.1, 0.3, 0.7, 1e0)": SINGLE.astype(float) == 1,
+    "p not in (0.1)": np.ones(6, bool),
+    "p > '0.1'": SINGLE.astype(float) > 0.1,
+    "p < 7e-1": SINGLE.astype(float) < 0.7,
+    "k > 16777217": LARGE > 2**24 + 1,
+    "k >= -16777217 and k < 16777217": (LARGE.astype(float) >= -(2**24) - 1) & (LARGE.astype(float) < 2**24 + 1),
+    "k = 3 or k > 2.5e0": LARGE > 2.5,
+    "d > 0.07 and d <= 0.57": [False, True, True, False, False, False],
+    "d in (0.29, 0.58, 4.35)": [False, True, False, True, False, True],
+    "d >= 1.13 or d < 1": [True] * 6,
+    "d > 1": [False] * 4 + [True, True],
+    "i > 9007199254740992": [False, True, True, False, False, False],
+    "i = 9007199254740993": [False, True, False, False, False, False],
+    "i in (1, 9007199254740992)": [True, False, False, True, False, False],
+    "i > 1.5": [True, True, True, False, True, True],
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_selects_the_same_rows(engine, request):
+    """A number is compared as a double, whatever the width of the column."""
+    decimals = pa.array(MONEY).cast(pa.decimal128(12, 8))
+    columns = {"p": SINGLE, "y": [0, 1, 0, 1, 0, 1], "k": LARGE, "d": decimals, "i": IDS}
+    source = ENGINES[engine](table(**columns), request)
+    found = {where: rainproof.scan(source, grid=M, where=where).n for where in CONDITIONS}
+    assert found == {where: sum(expected) for where, expected in CONDITIONS.items()}
+
+
+# Rows of the others are never kept in this process.
+@pytest.mark.parametrize("engine", sorted(set(ENGINES) - {"spark", "dask", "duckdb_table"}))
+def test_rows_that_are_kept_are_those_that_are_compressed(engine, request):
+    source = ENGINES[engine](table(p=SINGLE, y=[0, 1, 0, 1, 0, 1]), request)
+    if isinstance(source, rainproof.io.Table):
+        source = f"{source.database}#{source.name}"
+    assert keep_rows(source, "p", "y", where="p > 0.1").y_prob.tolist() == SINGLE.astype(float).tolist()
 
 
 @pytest.mark.parametrize("weight", [None, "w"])

@@ -380,6 +380,15 @@ def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Compare a column with a literal, of which text is converted to the type of the other; false for nulls."""
         kind = values.type
         try:
+            if pa.types.is_floating(kind):  # compared as doubles, whatever the width
+                values = pc.cast(values, pa.float64())
+                value = float(value) if type(value) is int else value
+            elif pa.types.is_integer(kind) and isinstance(value, float):
+                values = pc.cast(values, pa.float64(), safe=False)  # large ones are rounded, as databases do
+            elif pa.types.is_decimal(kind) and isinstance(value, float):
+                values = pc.cast(
+                    pc.cast(values, pa.string()), pa.float64()
+                )  # a direct cast can miss the nearest double
             literal = single(str(value).lower() if is_text(kind) and isinstance(value, bool) else value)
             if is_text(kind) and isinstance(value, bool):
                 values = pc.utf8_lower(pc.utf8_trim_whitespace(values))
@@ -387,7 +396,7 @@ def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
                 values = _with_points(pc.utf8_trim_whitespace(values), percent=False, unbounded=True)
                 values = pc.cast(values, pa.float64())
             if is_text(literal.type):
-                literal = pc.cast(literal, kind)
+                literal = pc.cast(literal, values.type)
             return pc.coalesce(getattr(pc, _COMPARISONS[op])(values, literal[0]), false)
         except pa.ArrowException:
             raise InputError(

@@ -5,10 +5,11 @@ A new database is an entry of `SCHEMES`.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _FETCHED = 1 << 16  # rows at a time
 _BOOLEAN = 16  # the number of a type in PostgreSQL
 _NUMBERS = {20, 21, 23, 700, 701, 1700}
+_REAL = 700  # PostgreSQL's type of single precision
+_FLOATS = {"float", "double", _REAL, 701}  # types of floating-point numbers in Spark, DuckDB and PostgreSQL
 _SPARK_NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "boolean"}
 
 
@@ -85,6 +88,8 @@ def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, An
         check_columns(str(table), spec.all_columns(), list(types))
         if dialect.name == "postgresql":
             spec = _adapt_postgresql(spec, types)
+        if spec.where is not None:
+            spec = replace(spec, where=_with_numbers(spec.where, types))
         with _cursor(connection) as cursor:
             cursor.execute(statement(table.name, spec, m, dialect))
             # DuckDB returns columns many times as fast as rows, but dates in columns have another type.
@@ -122,13 +127,22 @@ def _check_spark(spec: ColumnSpec, types: dict[str, str]) -> None:
         raise no_outcome(column, words) if is_outcome else InputError(f"{column} must hold numbers; it holds {words}")
 
 
-def _with_numbers(where: Condition, types: dict[str, str]) -> Condition:
-    """Write text that doubles are compared with as numbers: only then NaN is left out."""
+def _with_numbers(where: Condition, types: dict[str, Any]) -> Condition:
+    """Write text that floating-point numbers are compared with as numbers: they are doubles, and NaN is left out."""
     if where.op in ("and", "or"):
         return replace(where, values=tuple(_with_numbers(part, types) for part in where.values))
-    if types[where.column] not in ("float", "double"):
+    kind = types[where.column]
+    if kind not in _FLOATS and str(kind).lower() not in _FLOATS:
         return where
-    return replace(where, values=tuple(float(value) if isinstance(value, str) else value for value in where.values))
+    return replace(where, values=tuple(map(_as_number, where.values)))
+
+
+def _as_number(value: Any) -> Any:
+    """Return text that is a finite number as the number, anything else as it is."""
+    with suppress(ValueError):
+        if isinstance(value, str) and math.isfinite(float(value)):
+            return float(value)
+    return value
 
 
 def table_rows(source: str, columns: list[str] | None) -> Iterator[Any]:
@@ -138,7 +152,10 @@ def table_rows(source: str, columns: list[str] | None) -> Iterator[Any]:
         name, types = _described(connection, dialect, table)
         names = list(types) if columns is None else columns
         check_columns(str(table), names, list(types))
-        listed = ", ".join(map(dialect.identifier, names))
+        # psycopg would read 0.1 of single precision as the double of that name.
+        quoted = {column: dialect.identifier(column) for column in names}
+        quoted |= {column: dialect.double.format(quoted[column]) for column in names if types[column] == _REAL}
+        listed = ", ".join(quoted.values())
         with _cursor(connection, stream=True) as cursor:
             cursor.execute(f"SELECT {listed} FROM {name}")  # noqa: S608 - the names are quoted
             while rows := cursor.fetchmany(_FETCHED):

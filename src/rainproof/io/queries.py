@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from rainproof.io.reading import ColumnSpec
 
 
+_SINGLE = 1 << 24  # single precision has all integers up to here
+_DOUBLE = 1 << 53  # double precision has all up to here: columns of larger ones are compared exactly
+
+
 def _doubled(text: str) -> str:
     """Quote a text for databases where a backslash has no special meaning."""
     return "'" + text.replace("'", "''") + "'"
@@ -51,6 +55,7 @@ class Dialect:
     is_text: str | None = None  # where a column of numbers may hold text, which a cast would convert
     as_text: str = "CAST({} AS VARCHAR(4000))"
     is_whole: str | None = None  # where booleans are integers: whether a value is one
+    has_single: bool = True  # whether a column may be of single precision, to which numbers would be rounded
 
     def identifier(self, *parts: str) -> str:
         """Quote a name."""
@@ -69,6 +74,15 @@ class Dialect:
         if "\0" in value:
             raise InputError("text must not contain a zero byte")
         return self.text(value)
+
+    def compared(self, value: Any) -> str:
+        """Write a literal that a column is compared with: a number that single precision does not have as a double."""
+        if not self.has_single or not is_number(value):
+            return self.literal(value)
+        if isinstance(value, int) and not _SINGLE < abs(value) < _DOUBLE:
+            return repr(value)
+        number = repr(float(value))
+        return self.double.format(number if "e" in number else f"{number}e0")
 
     def nan(self, value: str) -> str:
         return "1 = 0" if self.is_nan is None else self.is_nan.format(value)
@@ -89,7 +103,7 @@ class Dialect:
         if leaf.op.endswith("nan"):
             test = self.nan(self.double.format(column))
             return f"({column} IS NULL OR NOT ({test}))" if leaf.negated else f"({column} IS NOT NULL AND {test})"
-        values = ", ".join(map(self.literal, leaf.values))
+        values = ", ".join(map(self.compared, leaf.values))
         is_list = leaf.op.endswith("in")
         test = (
             f"{column} {leaf.op.upper()} ({values})" if is_list else f"{column} {leaf.op.replace('!=', '<>')} {values}"
@@ -123,6 +137,7 @@ DIALECTS = {
             is_text="TYPEOF({}) IN ('text', 'blob')",
             as_text="CAST({} AS TEXT)",
             is_whole="TYPEOF({}) = 'integer'",
+            has_single=False,
         ),
     )
 }
