@@ -6,7 +6,6 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import reduce
@@ -25,6 +24,7 @@ from rainproof.errors import InputError, MissingOutcomesWarning, RainproofWarnin
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.missing_outcomes import late_periods
 from rainproof.inference.options import Progress, bisected, check_share, counter
+from rainproof.inference.period_order import are_numbers, check_text_order
 from rainproof.inference.sequential import Bet, Detector, RangeSums, bet, periods_to_alarm
 
 Every = Literal["hour", "day", "week", "month"]
@@ -36,7 +36,6 @@ _LARGEST_SHIFT, _HALVINGS = 12.0, 20  # of log odds that are searched for what i
 _NAMED = 5  # periods that a warning names
 _FEW = 0.05  # of the rows: such a side of a map says nothing, and the other side all
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d.*)?", re.DOTALL)
-_UNORDERED = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}.*", re.DOTALL)  # 3/2/2026
 
 
 class MonitoringWindow(Result):
@@ -420,7 +419,8 @@ def monitor(
     ----------
     samples : Segments, Sample with `by`, mapping of str to Sample, or sequence of (str, Sample)
         The rows of each period. Of segments (``scan(source, ..., by="day")``) the first name is the period, ordered as
-        dates, as numbers, or else as text such as 2026-03-02; further names are segments, and each is monitored too. A
+        dates, as numbers, or else as text such as 2026-03-02; text in another order than time ("Mar 2026", "day 9" and
+        "day 10", several time zones) is refused. Further names are segments, and each is monitored too. A
         mapping (`load` of a folder) has the periods in order of time. All samples that are compressed have one grid.
     window : int
         The number of periods that each line merges; the detector looks at single periods.
@@ -710,16 +710,21 @@ def _entries(samples: Any) -> Iterator[tuple[Any, str | None, Sample]]:
         missing = sum(samples.counts[key] for key, label in keys if label is None)
         if missing:
             raise InputError(f"{name} must not be missing; it is in {rows(missing)}", missing=True)
-        for _, label in keys:
-            if isinstance(label, str) and _UNORDERED.fullmatch(label):
-                raise InputError(f"{name} must be in order as text, such as 2026-03-02; it has {label!r}")
-        with suppress(TypeError, ValueError):  # numbers in text files are text
-            keys.sort(key=lambda pair: float(pair[1]))
+        periods = list(dict.fromkeys(label for _, label in keys))
+        if all(isinstance(label, str) for label in periods):
+            if are_numbers(periods):  # numbers in text files are text
+                keys.sort(key=lambda pair: float(pair[1]))
+            else:
+                check_text_order(name, periods)
         for key, label in keys:
             yield label, ", ".join(map(str, key[1:])) if others else None, samples[key]
         return
     if not isinstance(samples, Mapping | Sequence) or isinstance(samples, str):
         raise InputError(f"samples must be segments, or have a label and a Sample for each period; it is {samples!r}")
+    if isinstance(samples, Mapping):
+        periods = [str(label) for label in samples]
+        if periods == sorted(periods):  # as `load` puts the files of a folder
+            check_text_order("samples", periods)
     for at, pair in enumerate(samples.items() if isinstance(samples, Mapping) else samples):
         if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Sample | Segments):
             raise InputError(f"samples must have a label and a Sample for each period; period {at} is {pair!r}")

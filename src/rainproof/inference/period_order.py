@@ -1,0 +1,137 @@
+"""Whether periods that are sorted as text are in order of time; those that are not are refused, with what to write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from rainproof.errors import InputError
+
+_DAY_FIRST = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}.*", re.DOTALL)  # 3/2/2026
+_HALF_DAY = re.compile(r".*\d:\d\d.*\b[ap]\.?m\b.*", re.DOTALL | re.IGNORECASE)  # 2:05 pm
+_ZONE = re.compile(r"\d:\d\d[\d:.,]*\s*(Z|UTC|[+-]\d\d(?::?\d\d)?)$")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_WORD_AND_YEAR = re.compile(r"\s*([^\W\d_]{3,})\W*(?:19|20)\d\d\s*")  # a month in any language
+_YEAR_AND_MONTH = re.compile(r"(?:19|20)\d\d\.\d\d?")
+_NUMBER_OR_WORD = re.compile(r"\d+|[^\W\d_]+")
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_SHORT = 3  # letters of an abbreviation: Mar, Mon
+
+
+def _numbered(names: Sequence[str]) -> dict[str, int]:
+    """Number names, and their abbreviations, from 1 on."""
+    return {form: number for number, name in enumerate(names, 1) for form in (name, name[:_SHORT])}
+
+
+_MONTH_NUMBERS = {**_numbered(_MONTHS), "sept": 9}
+_WEEKDAY_NUMBERS = _numbered(_WEEKDAYS)
+
+
+class _Time(NamedTuple):
+    """What puts labels of one form in order of time."""
+
+    year: int
+    month: int
+    numbers: tuple[int, ...]
+    weekday: int
+
+
+def are_numbers(labels: Sequence[str]) -> bool:
+    """Whether labels are numbers; 2026.9 and 2026.10 are months."""
+    if all(map(_YEAR_AND_MONTH.fullmatch, labels)):
+        return False
+    try:
+        return all(float(label) is not None for label in labels)
+    except ValueError:
+        return False
+
+
+def check_text_order(name: str, labels: Sequence[str]) -> None:
+    """Refuse labels of periods whose order as text, in which they are given, is not that of time.
+
+    Labels of one form, such as "Mar 2026" and "Apr 2026", are compared with each other.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the column.
+    labels : sequence of str
+        The labels, sorted as text.
+    """
+    rule = f"{name} must be in order as text"
+    for label in labels:
+        if _DAY_FIRST.fullmatch(label):
+            raise InputError(f"{rule}, such as 2026-03-02; it has {label!r}")
+        if _HALF_DAY.fullmatch(label):
+            raise InputError(f"{rule}, such as 2026-03-02 14:05; it has {label!r}")
+    zones: dict[str, str] = {}
+    for label in labels:
+        zones.setdefault(_zone(label), label)
+    if len(zones) > 1:
+        first, second = list(zones.values())[:2]
+        example = "2026-03-02 14:05+00:00"
+        raise InputError(f"{name} must be in one time zone, such as {example}; it has {first!r} and {second!r}")
+    words = {found[1].lower(): label for label in labels if (found := _WORD_AND_YEAR.fullmatch(label))}
+    if len(words) > 1 and not set(words) <= set(_MONTH_NUMBERS):
+        first, second = list(words.values())[:2]
+        raise InputError(f"{rule}, such as 2026-03; it has {first!r} before {second!r}")
+    forms: dict[str, list[tuple[_Time, str]]] = {}
+    for label in labels:
+        form, time = _read(label)
+        forms.setdefault(form, []).append((time, label))
+    for times in forms.values():
+        for (earlier, label), (later, following) in pairwise(times):
+            if later < earlier:
+                example = _example(following, labels)
+                raise InputError(f"{rule}, such as {example}; it has {label!r} before {following!r}")
+
+
+def _zone(label: str) -> str:
+    """Return the time zone that a time states, or nothing."""
+    found = _ZONE.search(label)
+    zone = "" if found is None else found[1].replace(":", "")
+    return "+0000" if zone in ("Z", "UTC", "+00", "-0000") else zone
+
+
+def _read(label: str) -> tuple[str, _Time]:
+    """Return the form of a label, in which numbers and names of months and weekdays are left out, and its time."""
+    found = _YEAR.search(label)
+    months: list[int] = []
+    weekdays: list[int] = []
+    numbers: list[int] = []
+
+    def without(part: re.Match[str]) -> str:
+        word = part[0].lower()
+        if found is not None and part.span() == found.span():
+            return "Y"
+        for known, named in ((_MONTH_NUMBERS, months), (_WEEKDAY_NUMBERS, weekdays)):
+            if word in known and not named:
+                named.append(known[word])
+                return "M"
+        if not part[0].isdecimal():
+            return part[0]
+        numbers.append(int(part[0]))
+        return "0"
+
+    form = _NUMBER_OR_WORD.sub(without, label)
+    year = 0 if found is None else int(found[0])
+    return form, _Time(year, months[0] if months else 0, tuple(numbers), weekdays[0] if weekdays else 0)
+
+
+def _example(label: str, labels: Sequence[str]) -> str:
+    """Return what to write for a label, so that its order as text is that of time."""
+    _, time = _read(label)
+    if time.month or time.weekday:
+        return "2026-03-02" if time.weekday or time.numbers else "2026-03"
+    year = _YEAR.search(label)
+    if year is not None and year.start() > 0:
+        rest = " ".join(f"{label[: year.start()]} {label[year.end() :]}".split())
+        return repr(f"{year[0]} {rest}")
+    width = max(len(number) for other in labels for number in re.findall(r"\d+", _YEAR.sub("", other)))
+    return repr(re.sub(r"\d+", lambda number: number[0].zfill(width), label))
