@@ -40,9 +40,8 @@ def naive_fit(name, p, y, w, lowest, highest):
         return w @ np.logaddexp(0, np.where(y == 1, -1, 1) * score(beta, p)) + ((beta - centre) ** 2).sum() / 32
 
     centre = np.array([1.0, 1.0, 0.0][: len(columns)]) if len(columns) != 2 else np.array([1.0, 0.0])
-    beta = minimize(cost, centre, tol=1e-9).x
-    if name == "beta" and (beta[:2] < 0).any():
-        return naive_fit("logistic", p, y, w, lowest, highest)
+    bounds = [(0, None), (0, None), (None, None)] if name == "beta" else None
+    beta = minimize(cost, centre, bounds=bounds, tol=1e-12).x
     return lambda at: 1 / (1 + np.exp(-score(beta, at)))
 
 

@@ -57,10 +57,21 @@ def _coefficients(prob: Floats, weight: Floats, slopes: Floats) -> Floats:
     x, centre = slopes @ x, np.sign(slopes[:, 0] + slopes[:, 1])
     beta = _newton(x, pooled.sum(axis=0, keepdims=True), centre, centre[None], _PRIOR)
     found: Floats = (_newton(x, pooled, centre, beta, _PRIOR) if len(weight) > 1 else beta) @ slopes
-    falls = (found[:, :2] < 0).any(axis=1)
-    if len(slopes) > 2 and falls.any():  # not monotone: one slope for both
-        found[falls] = _coefficients(prob, weight[falls], _ONE_SLOPE)
+    if (slopes[:, 0] != slopes[:, 1]).any():  # slopes of their own for log p and -log(1 - p)
+        _drop_negative(found, prob, weight, slopes)
     return found
+
+
+def _drop_negative(found: Floats, prob: Floats, weight: Floats, slopes: Floats) -> None:
+    """Fit tables with a negative slope again, without it: the most likely curve that rises (Kull et al. 2017).
+
+    The cost is convex, so that a slope that is negative where it is free is 0 where it must not be negative.
+    """
+    is_negative = found[:, :2] < 0
+    for pattern in np.unique(is_negative[is_negative.any(axis=1)], axis=0):
+        tables = (is_negative == pattern).all(axis=1)
+        kept = slopes[~slopes[:, :2][:, pattern].any(axis=1)]
+        found[tables] = _coefficients(prob, weight[tables], kept)
 
 
 _ONE_SLOPE = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
