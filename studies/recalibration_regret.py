@@ -100,8 +100,8 @@ def regrets(kind: str, n: int, number: int) -> dict[str, float]:
             for name, share in zip(METHODS, by_brier, strict=True)
             if share
         ),
-        MEAN: everything.predict(whole.prob),
-        OURS: rainproof.Recalibrator().fit(p, y).predict(whole.prob),
+        MEAN: everything.map_(whole.prob),
+        OURS: rainproof.Recalibrator().fit(p, y).map_(whole.prob),
     }
     acts = {rule: one > threshold for rule, one in value.items()}
     acts["best cut-off on the same rows"] = whole.prob >= best_cutoffs(p, y)[:, None]

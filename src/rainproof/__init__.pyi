@@ -24,6 +24,7 @@ from rainproof.decisions.swaps import swap_regret as swap_regret
 from rainproof.decisions.tasks import DecisionTask as DecisionTask
 from rainproof.decisions.values import forecast_value as forecast_value
 from rainproof.errors import ClassesWarning as ClassesWarning
+from rainproof.errors import ExtrapolationWarning as ExtrapolationWarning
 from rainproof.errors import FewRowsWarning as FewRowsWarning
 from rainproof.errors import InputError as InputError
 from rainproof.errors import MissingExtraError as MissingExtraError

@@ -8,6 +8,7 @@
 
     RainproofWarning        (a UserWarning)       the result is valid, but needs care in reading
       ClassesWarning       every prediction is 0 or 1: a class, not a probability
+      ExtrapolationWarning predictions lie outside of those that a map was fitted to
       FewRowsWarning       chance alone explains much of the value in so few rows
       MissingOutcomesWarning  outcomes are missing more often in some periods: these are not judged
       OneClassWarning      every outcome is the same
@@ -147,6 +148,10 @@ class RainproofWarning(UserWarning):
 
 class ClassesWarning(RainproofWarning):
     """Every prediction is 0 or 1: a class, not a probability."""
+
+
+class ExtrapolationWarning(RainproofWarning):
+    """Predictions lie outside of those that a map was fitted to."""
 
 
 class FewRowsWarning(RainproofWarning):

@@ -33,6 +33,20 @@ COSTS = [*POLICY, "--cost-fp", "35", "--cost-fn", "65"]
 DECIDE = ["decide", "rain.csv", "--policy", "policy.json", "--prob", "p", "--id", "day", "-o", "out.csv", "--force"]
 
 
+def test_predictions_that_the_map_has_not_seen_are_noted(rain, capsys):
+    assert main(["recalibrate", *POLICY[1:6], "-o", "map.json"]) == 0
+    assert main([*COSTS, "--map", "map.json"]) == 0
+    Path("new.csv").write_text("day,p\n" + "".join(f"{i},{p}\n" for i, p in enumerate([0.5] * 90 + [0.0] * 10)))
+    capsys.readouterr()
+    new = ["--prob", "p", "-o", "out.csv", "--force"]
+    low, high = rainproof.load("map.json").map_.fitted_range
+    note = "rainproof: note: 10 rows (10%) have predictions outside of those that the map was fitted to"
+    decide = ["decide", "new.csv", "--policy", "policy.json", "--id", "day"]
+    for command in (decide, ["apply", "new.csv", "--map", "map.json"]):
+        assert main([*command, *new]) == 0
+        assert capsys.readouterr().err == f"{note} ({low:.4g} to {high:.4g})\n"
+
+
 def test_from_what_is_at_stake_to_what_to_do(rain, capsys):
     y, p = rain
     assert main(COSTS) == 0

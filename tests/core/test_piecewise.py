@@ -134,6 +134,9 @@ DAMAGED = {
     "order": (GOOD | {"edges": [0.0, 1.5, 1.0]}, "increase from 0 to 1"),
     "outside": (GOOD | {"slope": [1.0, 2.0]}, "lie in \\[0, 1\\]"),
     "fine": (GOOD | {"edges": [0.0, 1e-20, 1.0]}, "multiples of 2\\*\\*-52"),
+    "a range of one": (GOOD | {"fitted_range": [0.1]}, "'fitted_range' must be null or two numbers"),
+    "a range backwards": (GOOD | {"fitted_range": [0.5, 0.1]}, "'fitted_range' must be null or two numbers"),
+    "a range beyond 1": (GOOD | {"fitted_range": [0.5, 1.5]}, "'fitted_range' must be null or two numbers"),
     "fine slope": (GOOD | {"slope": [1.0, 2.0**-31]}, "multiples of 2\\*\\*-30"),
 }
 

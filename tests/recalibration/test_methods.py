@@ -29,9 +29,8 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("name", COLUMNS)
-def test_logistic_methods_maximise_the_posterior(name):
-    p, y = draw(400)
+def most_likely(name, p, y):
+    """The coefficients, by a general minimizer."""
     x = COLUMNS[name](p)
     centre = np.array({"temperature": [1.0], "logistic": [1.0, 0.0], "beta": [1.0, 1.0, 0.0]}[name])
 
@@ -39,8 +38,20 @@ def test_logistic_methods_maximise_the_posterior(name):
         score = np.where(y == 1, 1, -1) * (beta @ x)
         return np.logaddexp(0, -score).sum() + ((beta - centre) ** 2).sum() / 32
 
-    beta = minimize(cost, centre, tol=1e-12).x
-    np.testing.assert_allclose(METHODS[name](table(p, y))(p), expit(beta @ x), rtol=3e-3)
+    bounds = [(0, None), (0, None), (None, None)] if name == "beta" else None
+    return min((minimize(cost, start, bounds=bounds, tol=1e-13) for start in starts(centre)), key=lambda one: one.fun).x
+
+
+def starts(centre):
+    """Where the minimizer begins: with bounds it stops now and then before the end."""
+    return [centre, *np.eye(len(centre))]
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_logistic_methods_maximise_the_posterior(name):
+    p, y = draw(400)
+    beta = most_likely(name, p, y)
+    np.testing.assert_allclose(METHODS[name](table(p, y))(p), expit(beta @ COLUMNS[name](p)), rtol=3e-3)
 
 
 def ceiling(n, seed):
@@ -64,17 +75,9 @@ TRUTHS = {
 def test_beta_is_the_most_likely_curve_without_negative_slopes(kind, seed):
     p, truth, u = TRUTHS[kind](1900, seed)
     y = u < truth
-    x = COLUMNS["beta"](p)
-    centre = np.array([1.0, 1.0, 0.0])
-
-    def cost(beta):
-        score = np.where(y, 1, -1) * (beta @ x)
-        return np.logaddexp(0, -score).sum() + ((beta - centre) ** 2).sum() / 32
-
-    rising = [(0, None), (0, None), (None, None)]
-    best = min((minimize(cost, start, bounds=rising, tol=1e-13) for start in np.eye(3)), key=lambda one: one.fun)
-    assert (best.x[:2] == 0).any()  # it is about the bounds
-    np.testing.assert_allclose(METHODS["beta"](table(p, y))(p), expit(best.x @ x), rtol=4e-3)
+    beta = most_likely("beta", p, y)
+    assert (beta[:2] == 0).any()  # it is about the bounds
+    np.testing.assert_allclose(METHODS["beta"](table(p, y))(p), expit(beta @ COLUMNS["beta"](p)), rtol=4e-3)
 
 
 @pytest.mark.parametrize("kind", ["a ceiling", "a floor"])
@@ -86,6 +89,41 @@ def test_beta_follows_a_ceiling_where_platt_cannot(kind):
             value = METHODS[name](table(p, u < truth))(p)
             found.append(np.mean(truth * np.log(truth / value) + (1 - truth) * np.log((1 - truth) / (1 - value))))
     assert np.mean(distance["beta"]) < np.mean(distance["logistic"]) / 2
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_formula_continues_where_no_rows_were(name):
+    rng = np.random.default_rng(2)
+    p = rng.uniform(0.1, 0.6, 2000)
+    y = rng.random(2000) < p**1.5
+    found = METHODS[name](table(p, y))
+    far = 1 / (1 + np.exp(-np.linspace(-20, 20, 41)))
+    score = most_likely(name, p, y) @ COLUMNS[name](far)
+    value = found(far)
+    np.testing.assert_allclose(value, expit(score), rtol=0.1, atol=1e-12)
+    np.testing.assert_allclose(1 - value, expit(-score), rtol=0.1, atol=1e-12)
+    assert found.rises
+    assert 0 < found([0.0])[0] <= value[0]
+    assert value[-1] <= found([1.0])[0] < 1
+
+
+@pytest.mark.parametrize("name", ["isotonic", "bins_8"])
+def test_straight_pieces_end_at_their_ends(name):
+    p, y = draw(2000)
+    found = METHODS[name](table(0.1 + 0.5 * p, y))
+    assert np.ptp(found([0.0, 1e-9, 0.1])) == 0
+    assert np.ptp(found([1.0, 0.9, 0.6])) == 0
+
+
+def test_zeros_and_ones_count_like_half_way_to_the_next_prediction():
+    p, y = draw(2000)
+    p = np.round(0.1 + 0.8 * p, 2)
+    half = p.min() / 2, (1 + p.max()) / 2
+    ends = np.append(p, half), np.append(p, [0.0, 1.0])
+    y = np.append(y, [1, 0])
+    apart, exact = (METHODS["logistic"](table(one, y)) for one in ends)
+    np.testing.assert_allclose(exact(p), apart(p), rtol=2e-3)
+    np.testing.assert_allclose(exact([0.0, 1.0]), apart(half), rtol=2e-3)
 
 
 def test_isotonic_agrees_at_the_centres_of_its_blocks():

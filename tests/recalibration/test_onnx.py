@@ -33,6 +33,7 @@ def predictions(edges):
     return np.unique(np.concatenate([*near, [0.0, 1.0, 1e-300, 5e-324]]))
 
 
+@pytest.mark.filterwarnings("ignore::rainproof.ExtrapolationWarning")
 @pytest.mark.parametrize("method", METHODS)
 def test_it_gives_the_same_bits(method):
     r = rainproof.Recalibrator(method, rng=0).fit(*draw(3000))

@@ -35,7 +35,7 @@ def fitted():
 
 def test_it_finds_the_truth_and_proves_it(fitted):
     p = np.linspace(0, 1, 101)
-    assert np.abs(fitted.predict(p) - p**2).max() < 0.06  # beta regression is not exact, but no decision loses 0.1%
+    assert np.abs(fitted.map_(p) - p**2).max() < 0.06  # beta regression is not exact, but no decision loses 0.1%
     certificate = fitted.certificate_
     assert certificate.n == 4000
     assert 0 < certificate.harm <= certificate.harm_bound < 0.02
@@ -88,7 +88,7 @@ def test_the_map_is_the_mean_by_the_weights_of_the_table(fitted):
     used = [c for c in r.candidates_ if c.weight]
     assert len(used) > 1
     expected = sum(c.weight * METHODS[c.method](table)(at) for c in used)
-    np.testing.assert_allclose(r.predict(at), expected, atol=1e-8)
+    np.testing.assert_allclose(r.map_(at), expected, atol=1e-8)
     assert rainproof.Recalibrator("isotonic", rng=2).fit(p, y).method_ == "isotonic"
 
 
@@ -232,6 +232,58 @@ def test_useless_predictions_become_the_event_rate_and_calibrated_ones_hardly_mo
     assert np.ptp(useless.predict(np.linspace(0.05, 0.95, 19))) < 0.1
     honest = rainproof.Recalibrator().fit(p, rng.random(1500) < p)
     assert np.abs(honest.predict(p) - p).mean() < 0.03
+
+
+@pytest.mark.filterwarnings("ignore::rainproof.ExtrapolationWarning")
+@pytest.mark.parametrize("seed", range(5))
+def test_a_calibrated_forecast_stays_as_it_is_also_where_no_rows_were(seed):
+    """Rows in [0.1, 0.6]: a straight piece to half-way between 0 and 0.1 took 0.001 to 0.05."""
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0.1, 0.6, 5000)
+    y = rng.random(5000) < p
+    for methods in ("auto", "temperature"):
+        low, high = rainproof.Recalibrator(methods, rng=0).fit(p, y).predict([0.001, 0.999])
+        assert 0.0003 < low < 0.003
+        assert 0.997 < high < 0.9997
+
+
+def test_predictions_outside_of_those_that_were_fitted_are_noted():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.1, 0.6, 1000)
+    y = rng.random(1000) < p
+    r = rainproof.Recalibrator("logistic", rng=0).fit(p, y)
+    assert r.map_.fitted_range == (p.min(), p.max())
+    r.predict(np.append(np.full(99, 0.5), 0.7))  # 1%: no warning
+    outside = r"^2 rows \(2%\) have predictions outside of those that the map was fitted to \(0\.1\d* to 0\.\d+\)$"
+    rows = np.append(np.full(98, 0.5), [0.01, 0.7])
+    with pytest.warns(rainproof.ExtrapolationWarning, match=outside) as notes:
+        r.predict(rows)
+    assert notes[0].filename == __file__
+    policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.3), 32, recalibration=r.map_)
+    with pytest.warns(rainproof.ExtrapolationWarning, match=outside) as notes:
+        policy.decide(rows, np.arange(100))
+    assert notes[0].filename == __file__
+
+
+def test_a_compressed_sample_has_seen_the_whole_of_its_cells():
+    p, y = draw(3000)
+    sample = rainproof.Sample(y, p).compress(64)
+    low, high = rainproof.Recalibrator("logistic", rng=0).fit(sample).map_.fitted_range
+    assert (low, high) == (np.floor(64 * p.min()) / 64, np.floor(64 * p.max() + 1) / 64)
+
+
+def test_segments_with_a_map_of_their_own_have_a_range_of_their_own():
+    rng = np.random.default_rng(0)
+    south = np.arange(40_000) % 2 == 0
+    p = np.where(south, rng.uniform(0.3, 0.9, 40_000), rng.uniform(0.01, 0.5, 40_000))
+    y = rng.random(40_000) < np.where(south, p**3, p)
+    by = np.where(south, "south", "north")
+    r = rainproof.Recalibrator(rng=0).fit(p, y, by=by)
+    assert {s.segment: s.corrected for s in r.segments_} == {"north": True, "south": True}
+    r.predict([0.1, 0.8], by=["north", "south"])
+    for p, segment in ((0.1, "south"), (0.8, "north")):
+        with pytest.warns(rainproof.ExtrapolationWarning):
+            r.predict([p], by=[segment])
 
 
 def test_segments_are_corrected_only_where_a_gain_is_proven():

@@ -38,6 +38,7 @@ def segmented():
     return by_region(["n\u00f6rd \x1f", None, 3, 2.5, True])
 
 
+@pytest.mark.filterwarnings("ignore::rainproof.ExtrapolationWarning")
 @pytest.mark.parametrize(("methods", "n"), [*((name, 3000) for name in METHODS), ("auto", 3000), ("auto", 300)])
 def test_what_is_saved_is_loaded(tmp_path, methods, n):
     r = rainproof.Recalibrator(methods, rng=1).fit(*draw(n))
@@ -54,6 +55,14 @@ def test_what_is_saved_is_loaded(tmp_path, methods, n):
         assert again.segments_ == ()
         assert again.to_dict() == r.to_dict()
     assert [path.name for path in tmp_path.iterdir()] == ["map.json"]
+
+
+def test_a_map_of_an_earlier_version_has_no_fitted_range():
+    data = rainproof.Recalibrator("logistic", rng=0).fit(*draw(300)).to_dict()
+    del data["map"]["fitted_range"], data["digest"]
+    again = rainproof.Recalibrator.from_dict({**data, "digest": digest_of(data)})
+    assert again.map_.fitted_range is None
+    assert again.predict([0.0, 1.0]).shape == (2,)  # without a warning, as nothing is known
 
 
 def test_segments_are_kept(tmp_path, segmented):

@@ -16,7 +16,7 @@ from rainproof.assessment.result import Assessment
 from rainproof.cli import output
 from rainproof.cli.options import cost_columns, costs_of, files_read, inference, refuse_cost_columns, task_of
 from rainproof.cli.output import finish_result, one_line, say, say_paragraphs, without_warnings, written
-from rainproof.cli.reading import check_costs, copy_with, keep, note_repeated_ids, read, read_matrix, read_rows
+from rainproof.cli.reading import check_costs, copy_with, keep, note, note_repeated_ids, read, read_matrix, read_rows
 from rainproof.core import VERSION
 from rainproof.core.files import load_kind
 from rainproof.core.piecewise import PiecewiseMap
@@ -44,7 +44,8 @@ def run_policy(arguments: argparse.Namespace) -> int:
     task = _task(arguments)
     recalibration = _map(arguments)
     rows: Sample = read_rows(arguments)
-    policy, cost, loss, finer = _made(arguments, task, rows, recalibration)
+    with without_warnings():  # 'rainproof decide' notes predictions outside of those that the map was fitted to
+        policy, cost, loss, finer = _made(arguments, task, rows, recalibration)
     policy.save(arguments.output, overwrite=arguments.force)
     if arguments.quiet and not arguments.json:
         return 0
@@ -239,7 +240,15 @@ def run_decide(arguments: argparse.Namespace) -> int:
         columns["action"] = _selecting(arguments, policy, costs, taken, chosen)
     if arguments.rounded and policy is not None:
         columns["rounded"] = lambda p, ids, *_: policy.round(p, ids)
-    rows = copy_with(columns, arguments, ids=arguments.id, costs=costs, whole=arguments.capacity is not None)
+    recalibration = None if policy is None else policy.recalibration
+    outside: list[int] = []
+    if recalibration is not None:
+        columns["action"] = _noting(columns["action"], recalibration, outside)
+    with without_warnings():  # which are about a part of the rows
+        rows = copy_with(columns, arguments, ids=arguments.id, costs=costs, whole=arguments.capacity is not None)
+    extrapolated = None if recalibration is None else recalibration.note_outside(sum(outside), taken[None])
+    if extrapolated is not None:
+        note(arguments, extrapolated)
     if not arguments.quiet:
         names = matrix.actions if matrix is not None else _ACTIONS if policy is None else policy.task.actions
         counts = ", ".join(f"{one_line(repr(name))} {taken[name]:,} times" for name in names)
@@ -254,6 +263,16 @@ def run_decide(arguments: argparse.Namespace) -> int:
             said.append(f"{rows_text(missing)} without {lacking}: copied, with nothing in the new columns")
         say_paragraphs([*said, written("Result", arguments.output)])
     return 0
+
+
+def _noting(answer: Any, recalibration: PiecewiseMap, outside: list[int]) -> Any:
+    """Answer the same, and note how many predictions lie outside of those that the map was fitted to."""
+
+    def noted(p: NDArray[Any], *rest: Any) -> Any:
+        outside.append(recalibration.outside(p))
+        return answer(p, *rest)
+
+    return noted
 
 
 def _within(found: Selection, capacity: int) -> str:

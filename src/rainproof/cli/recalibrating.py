@@ -132,6 +132,7 @@ def run_apply(arguments: argparse.Namespace) -> int:
         if new and arguments.unseen != "pooled":
             raise InputError(f"{recalibrators.unseen_text(new)}: --unseen pooled uses the map of all rows for them")
         value = recalibrator._predict(prob, places or {})
+        sums["outside"] += 0 if classes else recalibrator._outside(prob, places or {})
         sums["rows"] += len(prob)
         sums["before"] += float(prob.sum(dtype="float64"))
         sums["after"] += float(value.sum())
@@ -139,6 +140,9 @@ def run_apply(arguments: argparse.Namespace) -> int:
         return value
 
     rows = copy_with({column: compute}, arguments, by=by)
+    outside = None if classes else recalibrator.map_.note_outside(int(sums["outside"]), int(sums["rows"]))
+    if outside is not None:
+        note(arguments, outside)
     if not arguments.quiet:
         done, missing = sums["rows"], rows - sums["rows"]
         means = f" in {len(classes)} classes" if classes else ""

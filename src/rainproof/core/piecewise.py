@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core.arrays import Floats
 from rainproof.core.door import ColumnNames, as_probabilities, explain_probabilities
 from rainproof.core.result import Result
-from rainproof.errors import InputError
+from rainproof.core.text import rows
+from rainproof.errors import ExtrapolationWarning, InputError
 
 UNIT = 2.0**52
 """Edges and starts are multiples of 1/UNIT: as integers, all languages read them alike."""
@@ -24,6 +26,7 @@ _TOLERANCE = 2.0**-10  # of a tabulated map, as a share of the smaller of its va
 _FINEST = 2.0**-40  # added to it
 _ROUNDS = 16  # halvings of a piece, at most
 _BLOCK = 1 << 14  # rows at a time: their temporary arrays stay in the cache
+_FEW_OUTSIDE = 0.01  # of predictions: such a share is not worth a warning
 _NAMES = ColumnNames(prob="p")
 
 
@@ -40,12 +43,15 @@ class PiecewiseMap(Result, kw_only=False):
         Increasing, from 0 to 1.
     start, slope : ndarray of shape (k,)
         The value at the lower edge of each piece, and how steep the piece is.
+    fitted_range : (float, float) or None
+        The smallest and the largest prediction that it was fitted to; None if it is not known, or of no concern.
     """
 
     _shown = ("rises",)
     edges: Floats
     start: Floats
     slope: Floats
+    fitted_range: tuple[float, float] | None = None
 
     @classmethod
     def from_ends(cls, edges: Floats, start: Floats, end: Floats) -> PiecewiseMap:
@@ -72,8 +78,8 @@ class PiecewiseMap(Result, kw_only=False):
     def tabulate(cls, function: Callable[[Floats], Floats], breaks: ArrayLike, low: float, high: float) -> PiecewiseMap:
         """Approximate a function, up to 0.1% of the smaller of its value and 1 minus its value, and 1e-12.
 
-        Pieces are halved, on the logit scale, until they fit. That holds from `low` to `high`; outside them, where no
-        predictions were seen, a piece ends only at one of `breaks`, where the function may jump.
+        Pieces are halved, on the logit scale, until they fit. That holds from `low` to `high`; outside of them the
+        function must be level, or straight between two of `breaks`, where it may jump.
         """
         low, high = (np.rint(np.array([low, high]) * UNIT) / UNIT).tolist()
         between = _expit(np.linspace(_logit(np.array([low])), _logit(np.array([high])), 33))
@@ -117,6 +123,27 @@ class PiecewiseMap(Result, kw_only=False):
         """Return the value at each prediction."""
         return self.apply(checked_probabilities(p))
 
+    def outside(self, prob: NDArray[Any]) -> int:
+        """Return how many predictions lie outside of those that the map was fitted to."""
+        if self.fitted_range is None:
+            return 0
+        low, high = self.fitted_range
+        return int(np.count_nonzero((prob < low) | (prob > high)))
+
+    def note_outside(self, count: int, total: int) -> str | None:
+        """Say how many of the predictions lie outside of those that the map was fitted to, if more than 1% do."""
+        if self.fitted_range is None or count <= _FEW_OUTSIDE * total:
+            return None
+        low, high = self.fitted_range
+        share = f"{rows(count)} ({100 * count / total:.3g}%)"
+        return f"{share} have predictions outside of those that the map was fitted to ({low:.4g} to {high:.4g})"
+
+    def warn_outside(self, count: int, total: int, *, stacklevel: int) -> None:
+        """Warn of so many predictions outside of those that the map was fitted to, if there is something to say."""
+        note = self.note_outside(count, total)
+        if note is not None:
+            warnings.warn(ExtrapolationWarning(note), stacklevel=stacklevel)
+
     def apply(self, prob: NDArray[Any]) -> Floats:
         """Return the values at predictions that were checked already."""
         out = np.empty(len(prob))
@@ -140,7 +167,7 @@ class PiecewiseMap(Result, kw_only=False):
     def from_dict(cls, data: Any) -> PiecewiseMap:
         """Read what `to_dict` wrote; anything that is not such a map is refused."""
         names = ("edges", "start", "slope")
-        if not isinstance(data, dict) or set(data) != set(names):
+        if not isinstance(data, dict) or set(data) - {"fitted_range"} != set(names):
             raise InputError("a map must have 'edges', 'start' and 'slope'")
         edges, start, slope = (_numbers(data[name], name) for name in names)
         if not len(edges) - 1 == len(start) == len(slope) > 0:
@@ -155,7 +182,17 @@ class PiecewiseMap(Result, kw_only=False):
         for rule, kept in rules.items():
             if not kept:
                 raise InputError(f"a map is damaged: {rule}")
-        return cls(edges, start, slope)
+        return cls(edges, start, slope, _range_of(data.get("fitted_range")))
+
+
+def _range_of(value: Any) -> tuple[float, float] | None:
+    """Read a range of predictions; files of earlier versions have none."""
+    if value is None:
+        return None
+    low, high = _numbers(value, "fitted_range").tolist() if isinstance(value, list) and len(value) == 2 else (1, 0)
+    if not 0 <= low <= high <= 1:
+        raise InputError("a map is damaged: 'fitted_range' must be null or two numbers in [0, 1], the smaller first")
+    return low, high
 
 
 def checked_probabilities(p: ArrayLike) -> NDArray[Any]:

@@ -443,7 +443,15 @@ class RoundingPolicy(Saved, Result):
         -------
         ndarray of str
             For a quadratic task, the rounded probabilities themselves.
+
+        Warns
+        -----
+        ExtrapolationWarning
+            If more than 1% of `p` lie outside of the predictions that the policy's recalibration was fitted to.
         """
+        if self.recalibration is not None:
+            prob = checked_probabilities(p)
+            self.recalibration.warn_outside(self.recalibration.outside(prob), len(prob), stacklevel=3)
         if capacity is not None or isinstance(self.task, CaseTask):
             self.task._check_aligned(("p", p))  # of which the rounded ones have no labels
             return decide(self.round(p, ids), self.task, ids, capacity=capacity, seed=self.seed).action

@@ -13,6 +13,7 @@ from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import PiecewiseMap
 
 _NEAREST = 1e-9  # predictions nearer to 0 or 1 count like this one: their logits would outweigh all others
+_LARGEST_LOGIT = 36.0  # that of 1 - 2**-52, the largest value below 1 that a map has
 _PRIOR = 1 / 4**2  # of the coefficients around those of the identity: weak, but no data can send them to infinity
 _SEGMENT_PRIOR = 1 / 0.5**2
 _STEPS = 50
@@ -30,19 +31,23 @@ def _rate(table: DistinctTable) -> float:
     return float((positive + 0.5) / (total + 1))
 
 
-def _columns(p: Floats, low: float, high: float) -> Floats:
-    """``log p``, ``-log(1 - p)`` and 1, which curves are combinations of.
-
-    Predictions outside [low, high] are moved to half of `low` and half of ``1 - high`` at most.
-    """
-    p = np.clip(p, max(low / 2, _NEAREST), 1 - max((1 - high) / 2, _NEAREST))
+def _columns(p: Floats, least: float, most: float) -> Floats:
+    """``log p``, ``-log(1 - p)`` and 1, of which curves are combinations; `p` is clipped to [least, most]."""
+    p = np.clip(p, least, most)
     return np.stack([np.log(p), -np.log1p(-p), np.ones_like(p)])
 
 
-def _inner(prob: Floats) -> tuple[float, float]:
-    """The range of the predictions that are neither 0 nor 1."""
+def _finite_ends(prob: Floats) -> tuple[float, float]:
+    """The predictions that 0 and 1 count like, as their logits are infinite, given predictions in increasing order.
+
+    Where rows have the prediction 0, it counts like half of the next one: nearer to 0, few rows would decide where the
+    curve goes. Where none has, the curve goes on as far as logits are of use.
+    """
     inside = prob[(prob > 0) & (prob < 1)]
-    return (float(inside[0]), float(inside[-1])) if len(inside) else (0.5, 0.5)
+    low, high = (inside[0], inside[-1]) if len(inside) else (0.5, 0.5)
+    least = low / 2 if prob[0] == 0 else 0.0
+    most = (1 + high) / 2 if prob[-1] == 1 else 1.0
+    return max(float(least), _NEAREST), min(float(most), 1 - _NEAREST)
 
 
 def _coefficients(prob: Floats, weight: Floats, slopes: Floats) -> Floats:
@@ -53,7 +58,7 @@ def _coefficients(prob: Floats, weight: Floats, slopes: Floats) -> Floats:
     """
     some = weight.any(axis=(0, 1))
     prob, weight = prob[some], weight[:, :, some]
-    x, pooled = _pooled(_columns(prob, *_inner(prob)), weight)
+    x, pooled = _pooled(_columns(prob, *_finite_ends(prob)), weight)
     x, centre = slopes @ x, np.sign(slopes[:, 0] + slopes[:, 1])
     beta = _newton(x, pooled.sum(axis=0, keepdims=True), centre, centre[None], _PRIOR)
     found: Floats = (_newton(x, pooled, centre, beta, _PRIOR) if len(weight) > 1 else beta) @ slopes
@@ -80,9 +85,9 @@ LOGISTIC = {"logistic": _ONE_SLOPE, "beta": np.eye(3), "temperature": _ONE_SLOPE
 
 
 def _logistic(table: DistinctTable, name: str) -> PiecewiseMap:
-    low, high = _inner(table.prob)
+    least, most = _finite_ends(table.prob)
     (found,) = _coefficients(table.prob, np.stack([table.negative, table.positive])[None], LOGISTIC[name])
-    return PiecewiseMap.tabulate(lambda p: expit(found @ _columns(p, low, high)), (), max(low, _NEAREST), high)
+    return PiecewiseMap.tabulate(lambda p: expit(found @ _columns(p, least, most)), (), least, most)
 
 
 def _pooled(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
@@ -93,8 +98,8 @@ def _pooled(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 
 def expit(x: Floats) -> Floats:
-    """The logistic function."""
-    return 1 / (1 + np.exp(-np.clip(x, -700, 700)))
+    """The logistic function, a little off 0 and 1: no map makes them of other predictions."""
+    return 1 / (1 + np.exp(-np.clip(x, -_LARGEST_LOGIT, _LARGEST_LOGIT)))
 
 
 def _newton(x: Floats, weight: Floats, centre: Floats, beta: Floats, prior: float) -> Floats:
@@ -209,7 +214,7 @@ def fitted_values(methods: Sequence[str], prob: Floats, weight: Floats) -> Float
     """
     found = np.empty((len(methods), len(weight), len(prob)))
     tables = [DistinctTable(prob, *outcomes).occupied() for outcomes in weight]
-    x = _columns(prob, *_inner(prob[weight.any(axis=(0, 1))]))
+    x = _columns(prob, *_finite_ends(prob[weight.any(axis=(0, 1))]))
     for value, name in zip(found, methods, strict=True):
         if name in LOGISTIC:
             value[:] = expit(_coefficients(prob, weight, LOGISTIC[name]) @ x)
@@ -233,5 +238,4 @@ def correction(whole: PiecewiseMap, table: DistinctTable) -> PiecewiseMap:
 
     weight, identity = np.stack([table.negative, table.positive])[None], np.array([1.0, 0.0])
     (coefficients,) = _newton(logits(table.prob), weight, identity, identity[None], _SEGMENT_PRIOR)
-    low, high = max(float(table.prob[0]), _NEAREST), float(table.prob[-1])
-    return PiecewiseMap.tabulate(lambda p: expit(coefficients @ logits(p)), whole.edges, low, max(low, high))
+    return PiecewiseMap.tabulate(lambda p: expit(coefficients @ logits(p)), whole.edges, _NEAREST, 1 - _NEAREST)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -343,6 +344,9 @@ class Recalibrator(Saved):
             chooser = None if found is IDENTITY and not maps else whole.pairs(IDENTITY, found)
             certificate = certify(held or [(whole.held_out[0], found)], chooser, level, within, max_weight)
             rates = held_out_rates(whole.held_out[0], level)
+        if found is not IDENTITY:
+            found = replace(found, fitted_range=selection.fitted_range(sample))
+        maps = {key: replace(own, fitted_range=selection.fitted_range(rows[key])) for key, own in maps.items()}
         # Nothing is assigned before all is computed: a map never stands beside the certificate of another.
         self.certificate_, self._rates = certificate, rates
         self.candidates_, self.method_, self.map_ = candidates, MEAN if len(methods) > 1 else methods[0], found
@@ -385,7 +389,8 @@ class Recalibrator(Saved):
         Parameters
         ----------
         p : array_like of shape (n,) or (n, k)
-            Probabilities, in [0, 1]. With a column for each class the result has them too, and its rows sum to 1.
+            Probabilities, in [0, 1]. With a column for each class the result has them too, and its rows sum to 1. Of
+            one event an `ExtrapolationWarning` tells if more than 1% lie outside of those that the map was fitted to.
         by : array_like of shape (n,), or mapping of names to such, optional
             The segment of each row, if it was fitted with segments. What a label says counts, not its type: 1, 1.0 and
             "1" are one segment; True, "True" and "true" are another. Segments without a map of their own use the map
@@ -406,7 +411,7 @@ class Recalibrator(Saved):
             return np.stack([1 - event, event], axis=1)
         prob = checked_probabilities(p)
         if by is None:
-            return self._predict(prob, {})
+            return self._predict_warning(prob, {})
         door.check_aligned(("p", p), *door.named_columns(by))
         if isinstance(by, Mapping) and self._by is not None and set(by) == set(self._by):
             by = {name: by[name] for name in self._by}
@@ -416,7 +421,21 @@ class Recalibrator(Saved):
         new = self._unseen(places) if unseen == "error" else {}
         if new:
             raise InputError(f"{unseen_text(new)}: unseen='pooled' uses the map of all rows for them")
+        return self._predict_warning(prob, places)
+
+    def _predict_warning(self, prob: NDArray[Any], places: Mapping[Any, Ints]) -> Floats:
+        """Return the values for `predict`, with its warning."""
+        self.map_.warn_outside(self._outside(prob, places), len(prob), stacklevel=4)
         return self._predict(prob, places)
+
+    def _outside(self, prob: NDArray[Any], places: Mapping[Any, Ints]) -> int:
+        """Count the predictions outside of those that the map of their segment was fitted to."""
+        count: int = self.map_.outside(prob)
+        for key, at in places.items():
+            own = self._maps.get(door.spelled_key(key))
+            if own is not None:
+                count += own.outside(prob[at]) - self.map_.outside(prob[at])
+        return count
 
     def _predict(self, prob: NDArray[Any], places: Mapping[Any, Ints]) -> Floats:
         """Return the values at predictions that were checked already, given the rows of each segment."""

@@ -103,6 +103,15 @@ def cannot_fit(rows: Sample | Segments | ClassSample) -> RainproofWarning | None
     return None
 
 
+def fitted_range(sample: Sample) -> tuple[float, float]:
+    """Return the smallest and the largest prediction of rows that count; of a compressed sample, of its cells."""
+    if sample.grid is not None:
+        cell = sample._cells.slot >> 1
+        return float(cell.min() / sample.grid), float(min((cell.max() + 1) / sample.grid, 1.0))
+    prob = sample.prob if sample.sample_weight is None else sample.prob[sample.sample_weight > 0]
+    return float(prob.min()), float(prob.max())
+
+
 def divide(
     rows: Sample | Segments, rng: np.random.Generator, *, hold_out: bool = True
 ) -> tuple[Division, dict[Any, Division]]:
