@@ -105,7 +105,7 @@ CASES = {
         "only the ratios of weights matter, so rescale them",
     ),
     "empty": (([], []), {}, "y_true and y_prob must not be empty"),
-    "one column": (([0, 1], [[0.5], [0.1]]), {}, "y_prob must be one-dimensional; its shape is (2, 1)"),
+    "three dimensions": (([0, 1], [[[0.5]], [[0.1]]]), {}, "y_prob must be one-dimensional; its shape is (2, 1, 1)"),
     "two columns of outcomes": (
         ([[0, 1], [1, 0]], [0.5, 0.1]),
         {},
@@ -402,3 +402,24 @@ def test_a_frame_is_no_forecast():
     for function in (rainproof.Sample, rainproof.assess_many):
         with pytest.raises(rainproof.InputError, match=hint):
             function([0, 1, 0], frame)
+
+
+def test_a_table_of_one_column_is_a_column():
+    """As scikit-learn takes them: ``frame[["p"]]`` is often meant."""
+    rng = np.random.default_rng(0)
+    p, y, weight, group = rng.random(400), rng.integers(0, 2, 400), rng.integers(1, 4, 400), np.arange(400) // 2
+
+    def table(column):
+        return np.asarray(column)[:, None]
+
+    expected = rainproof.Sample(y, p, sample_weight=weight, groups=group, by=group % 3)
+    found = rainproof.Sample(
+        table(y), table(p), sample_weight=table(weight), groups=table(group), by=[[label] for label in group % 3]
+    )
+    assert found.event_rate == expected.event_rate
+    assert rainproof.assess(found).to_dict() == rainproof.assess(expected).to_dict()
+    r = rainproof.Recalibrator("logistic").fit(table(p), table(y))
+    assert r.predict(table(p)).shape == (400,)
+    policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.3), 8)
+    assert (policy.decide(table(p), table(group)) == policy.decide(p, group)).all()
+    assert (rainproof.Sample(table(y), {"a": table(p), "b": p})["a"].prob == p).all()

@@ -166,7 +166,12 @@ WRONG = {
     "one dimension": (Y, P[:, 0], {}, rf"{DIMENSIONS}\(300,\)"),
     "one column": (Y, P[:, :1], {}, rf"{DIMENSIONS}\(300, 1\)"),
     "text": (Y, P.astype(str), {}, "y_prob must hold numbers; it holds strings"),
-    "two-dimensional labels": (Y[:, None], P, {}, r"y_true must be one-dimensional; its shape is \(300, 1\)"),
+    "two-dimensional labels": (
+        np.stack([Y, Y, Y], axis=1),
+        P,
+        {},
+        r"y_true must be one-dimensional; its shape is \(300, 3\)",
+    ),
     "lengths": (Y[:9], P, {}, "y_true and y_prob must have the same length; they have 9 and 300"),
     "nan": (Y, put(7, np.nan), {}, r"y_prob must not contain NaN; 1 value does, the first is y_prob\[7\] = \[nan.*"),
     "outside": (Y, put(9, -0.5, 0.5, 0.5, 0.5), {}, r"y_prob must lie in \[0, 1\]; 1 value does not, the first is "

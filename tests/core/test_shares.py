@@ -96,7 +96,7 @@ def test_rows_that_were_split_count_once_after_a_copy():
         (([np.nan], [0.5]), r"^y_true must be a share .* y_true\[0\] = nan$"),
         (([0.5], [1.5]), r"^y_prob must lie in \[0, 1\]"),
         (([0.5], [0.5, 0.5]), r"^y_true and y_prob must have the same length"),
-        (([[0.5]], [0.5]), r"^y_true must be one-dimensional"),
+        (([[0.5, 0.5]], [0.5]), r"^y_true must be one-dimensional"),
     ],
 )
 def test_what_is_refused(arguments, message):

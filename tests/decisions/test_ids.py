@@ -143,8 +143,8 @@ def test_types_that_are_no_ids(values, message):
 
 
 def test_shapes_that_are_no_ids():
-    with pytest.raises(rainproof.InputError, match=r"^ids must be one-dimensional; its shape is \(2, 1\)$"):
-        as_ids([[1], [2]])
+    with pytest.raises(rainproof.InputError, match=r"^ids must be one-dimensional; its shape is \(2, 2\)$"):
+        as_ids([[1, 2], [3, 4]])
     with pytest.raises(rainproof.InputError, match=r"^ids must be one-dimensional; its shape is \(\)$"):
         as_ids("abc")
 

@@ -21,6 +21,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_s
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 import rainproof
@@ -43,6 +44,35 @@ class Stated(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
+
+
+class InUnits(ClassifierMixin, BaseEstimator):
+    """A classifier with scores alone, in a unit."""
+
+    def __init__(self, unit=1.0):
+        self.unit = unit
+
+    def fit(self, X, y):
+        self.model_ = LogisticRegression().fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def decision_function(self, X):
+        return self.unit * (self.model_.decision_function(X) + 3)
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+class OnlyClasses(ClassifierMixin, BaseEstimator):
+    """A classifier with neither probabilities nor scores."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
 
 
 def rows(n=400, seed=0):
@@ -128,8 +158,18 @@ class TestScorers:
 
 
 class TestRecalibratedClassifier:
-    def test_scikit_learns_own_checks_pass(self):
-        model = skl.RecalibratedClassifier(cv=2, methods=["none", "temperature"])
+    @pytest.mark.parametrize(
+        "parameters",
+        [
+            {"methods": ["none", "temperature"]},
+            {"methods": "logistic"},
+            {"methods": "isotonic"},
+            {"methods": "none", "estimator": LinearSVC()},
+        ],
+        ids=str,
+    )
+    def test_scikit_learns_own_checks_pass(self, parameters):
+        model = skl.RecalibratedClassifier(cv=2, **parameters)
         options = {}
         if "expected_failed_checks" in inspect.signature(check_estimator).parameters:  # from 1.6 on
             options = {"expected_failed_checks": NOT_EQUIVALENT, "on_skip": None}
@@ -213,6 +253,32 @@ class TestRecalibratedClassifier:
         assert found == pytest.approx(task.payoff(task.best_response(prob), y[1500:]).mean())
         with pytest.raises(rainproof.InputError, match="y must have at least two classes; it has 1 class"):
             skl.RecalibratedClassifier().fit(np.zeros((6, 1)), [1] * 6)
+
+    @pytest.mark.parametrize("methods", ["logistic", "beta", "bins_8"])
+    def test_a_method_of_one_event_is_fitted_to_each_of_three_classes(self, methods):
+        X, y = make_classification(3000, n_informative=6, n_redundant=8, n_classes=3, random_state=2)
+        model = skl.RecalibratedClassifier(GaussianNB(), methods=methods).fit(X[:1500], y[:1500])
+        prob = model.predict_proba(X[1500:])
+        plain = model.estimator_.predict_proba(X[1500:])
+        assert log_loss(y[1500:], prob) < log_loss(y[1500:], plain) - 0.1
+        one = np.stack([own.apply(plain[:, k]) for k, own in enumerate(model.recalibrator_.map_.parts[0].maps)], axis=1)
+        np.testing.assert_allclose(prob, one / one.sum(axis=1, keepdims=True), atol=1e-12)
+
+    @pytest.mark.parametrize("classes", [2, 3])
+    @pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+    def test_scores_of_any_unit_become_probabilities(self, classes, unit):
+        X, y = make_classification(3000, n_informative=6, n_classes=classes, random_state=3)
+        X_new, y_new = X[1500:], y[1500:]
+        known = LogisticRegression().fit(X[:1500], y[:1500])
+        model = skl.RecalibratedClassifier(InUnits(unit)).fit(X[:1500], y[:1500])
+        assert model.response_method_ == "decision_function"
+        assert log_loss(y_new, model.predict_proba(X_new)) < log_loss(y_new, known.predict_proba(X_new)) + 0.02
+        assert np.mean(model.predict(X_new) == y_new) > np.mean(known.predict(X_new) == y_new) - 0.02
+
+    def test_a_classifier_without_numbers_is_refused(self):
+        X, y, _ = rows(100)
+        with pytest.raises(rainproof.InputError, match="decision_function; OnlyClasses has neither"):
+            skl.RecalibratedClassifier(OnlyClasses()).fit(X, y)
 
     def test_metadata_is_routed(self):
         """What the classifier and the folds request they get, also through a search around it; else it is refused."""

@@ -281,7 +281,7 @@ def test_what_is_refused(certified):
         "by was not given to fit": lambda: found.predict(p, by=y),
         "plot is for one event": found.plot,
         "by is for predictions of one event; y_prob has 3 classes": lambda: Recalibrator().fit(p, y, by=y),
-        "methods must be 'auto' or among 'temperature', 'vector'": lambda: Recalibrator("beta").fit(p, y),
+        "methods must be 'auto' or among 'temperature', 'vector'": lambda: Recalibrator("gamma").fit(p, y),
         "task must have a payoff for each of 4 classes": lambda: Recalibrator().fit(*rows(99, 4, 1)[1::-1], task=task),
         "task is for more than two classes": lambda: Recalibrator().fit(p[:, 0], y == 0, task=task),
         "labels are for predictions with a column for each": lambda: Recalibrator().fit(p[:, 0], y == 0, labels=["a"]),
@@ -309,3 +309,23 @@ def test_a_proven_mean():
         for _ in range(200)
     )
     assert wrong <= 40
+
+
+@pytest.mark.parametrize("method", ["logistic", "beta", "bins_8"])
+def test_a_method_of_one_event_is_asked_for_by_name(tmp_path, method):
+    y, p, _ = rows(1500, 3, 2)
+    found = Recalibrator(method).fit(p, y)
+    (part,) = found.map_.parts
+    assert part.method == found.method_ == method
+    maps = [Recalibrator(method).fit(p[:, k], y == k).map_ for k in range(3)]
+    one = np.stack([own.apply(p[:, k]) for k, own in enumerate(maps)], axis=1)
+    np.testing.assert_allclose(found.predict(p), one / one.sum(axis=1, keepdims=True), atol=1e-9)
+    found.save(tmp_path / "map.json")
+    assert (rainproof.load(tmp_path / "map.json").predict(p) == found.predict(p)).all()
+    together = Recalibrator([method, "temperature", "constant"]).fit(p, y)
+    assert [c.method for c in together.candidates_] == ["temperature", "constant", method]
+
+
+def test_auto_does_not_try_methods_of_one_event():
+    y, p, _ = rows(300, 3, 2)
+    assert {c.method for c in Recalibrator().fit(p, y).candidates_} <= set(CLASS_METHODS)

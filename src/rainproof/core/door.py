@@ -140,12 +140,13 @@ def number_rows(known: dict[Key, int], columns: Sequence[Codes], rows: int) -> I
 
 def as_labels(column: ArrayLike, name: str, n: int) -> NDArray[Any]:
     """Return one label for each row as an array; a list keeps labels of several types as they are."""
-    labels = _array(column, name)
+    table = _array(column, name)
+    labels = one_column(table)
     if labels.shape != (n,):
         raise InputError(f"{name} must hold one label for each of the {n:,} rows; its shape is {labels.shape}")
     if labels.dtype.kind in "US" and isinstance(column, list | tuple):  # NumPy would write numbers as text
         objects = np.empty(n, object)
-        objects[:] = column
+        objects[:] = [row[0] for row in column] if table.ndim == 2 else column
         return objects
     return labels
 
@@ -169,7 +170,7 @@ def rows_by_segment(by: ArrayLike | Mapping[str, ArrayLike], n: int) -> tuple[tu
 
 def numbered_groups(groups: ArrayLike, n: int) -> Ints:
     """Return the number of each row's group, from 0 on."""
-    array = _array(groups, "groups")
+    array = one_column(_array(groups, "groups"))
     if array.shape != (n,):
         raise InputError(f"groups must have one entry for each of the {n:,} rows; its shape is {array.shape}")
     numbers, labels = code_labels(array)
@@ -327,7 +328,7 @@ def split_shares(
     A row with outcome 0.3 becomes a row with the event, of weight 0.3, and a row without it, of weight 0.7; all
     averages are then those of the shares. Also returned is the number of the row that each part belongs to.
     """
-    shares = as_numbers(y_true, names.label)
+    shares = one_column(as_numbers(y_true, names.label))
     check_aligned((names.label, y_true), (names.prob, y_prob), (names.weight, sample_weight))
     rows = as_rows(np.zeros(shares.shape), y_prob, sample_weight, names=names)
     error = explain_shares(shares, names)
@@ -494,8 +495,13 @@ def _array(values: ArrayLike, name: str) -> NDArray[Any]:
         raise InputError(f"{name} must be readable as an array: {error}") from error
 
 
+def one_column(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a table of one column, as of a frame, as a vector; anything else as it is."""
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
 def _vector(values: ArrayLike, name: str) -> NDArray[Any]:
-    array: NDArray[Any] = values if type(values) is np.ndarray else _array(values, name)
+    array: NDArray[Any] = one_column(values if type(values) is np.ndarray else _array(values, name))
     if array.ndim != 1:
         hint = ""
         if array.ndim == 2 and array.shape[1] == 2:

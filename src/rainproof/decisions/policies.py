@@ -34,7 +34,7 @@ _HINTS = {
 def as_ids(ids: ArrayLike) -> NDArray[Any]:
     """Return ids as an array of integers, text or objects; of a list as objects, as NumPy would unify their types."""
     door.refuse_masked(ids, "ids")
-    array = np.asarray(ids, None if hasattr(ids, "__array__") else np.object_)
+    array = door.one_column(np.asarray(ids, None if hasattr(ids, "__array__") else np.object_))
     if array.ndim != 1:
         raise InputError(f"ids must be one-dimensional; its shape is {array.shape}")
     if array.dtype.kind not in "iuUSTO":

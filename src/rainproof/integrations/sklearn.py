@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from rainproof.decisions.tasks import FiniteTask
 from rainproof.errors import InputError, MissingExtraError
 from rainproof.inference.performance import net_benefit
 from rainproof.measures.catalogue import list_measures
+from rainproof.recalibration.classes import softmax
 from rainproof.recalibration.recalibrator import Recalibrator
 
 try:
@@ -378,11 +379,14 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     Parameters
     ----------
     estimator : estimator, optional
-        A classifier with `predict_proba`. Default: `LogisticRegression`.
+        A classifier with `predict_proba`, or with `decision_function` alone, such as `LinearSVC`: its scores become
+        probabilities for the map to correct, by the logistic function (softmax for more than two classes) of the
+        scores, centered and divided by their standard deviation. Default: `LogisticRegression`.
     cv : int, cross-validation generator or iterable
         How the rows are divided, as everywhere in scikit-learn. With an int and `groups`, whole groups are held out.
     methods : "auto", str or list of str
         The methods whose maps are averaged; see `rainproof.Recalibrator`, which has others for more than two classes.
+        A method of one event is then fitted to each class against the rest, as scikit-learn does.
     random_state : int or None
         The seed of the recalibrator's choice; None is 0, so that the same rows give the same map.
 
@@ -393,6 +397,8 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     recalibrator_ : rainproof.Recalibrator
         The map. Its certificate is about the classifiers of the folds, which saw fewer rows than `estimator_`; for a
         proof about `estimator_` itself, fit a `rainproof.Recalibrator` to predictions for rows kept apart.
+    response_method_ : str
+        What the map corrects: "predict_proba" or "decision_function".
     classes_ : ndarray of shape (k,)
     n_features_in_ : int
 
@@ -454,11 +460,16 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             routed = process_routing(self, "fit", sample_weight=sample_weight, groups=groups)
             params, how = routed.estimator.fit, {"params": {**routed.estimator.fit, **routed.splitter.split}}
         splits = check_cv(self.cv, y, classifier=True) if groups is None else self._splits()
-        held_out = cross_val_predict(clone(estimator), X, y, cv=splits, method="predict_proba", **how)
+        response = _response_method(estimator)
+        held_out = cross_val_predict(clone(estimator), X, y, cv=splits, method=response, **how)
+        standard = _Standard.of(held_out) if response == _SCORES else None
+        prob = _shares(held_out) if standard is None else standard.probabilities(held_out)
         recalibrator = Recalibrator(self.methods, rng=self.random_state or 0)
-        recalibrator.fit(_shares(held_out), codes, sample_weight=sample_weight, groups=groups)
+        recalibrator.fit(prob, codes, sample_weight=sample_weight, groups=groups)
         self.estimator_ = clone(estimator).fit(X, y, **params)
         self.recalibrator_ = recalibrator
+        self.response_method_ = response
+        self._standard = standard
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -482,7 +493,15 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the recalibrated probabilities of all classes."""
         check_is_fitted(self)
-        return self.recalibrator_.predict(_shares(self.estimator_.predict_proba(X)))
+        found = getattr(self.estimator_, self.response_method_)(X)
+        prob = _shares(found) if self._standard is None else self._standard.probabilities(found)
+        # The map and not `predict`, which warns of extrapolation: the classifier's own rows would be enough for that.
+        recalibrate = self.recalibrator_.map_
+        if len(self.classes_) > 2:
+            several: Floats = recalibrate(prob)
+            return several
+        event = recalibrate(prob[:, 1])
+        return np.stack([1 - event, event], axis=1)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class with the largest recalibrated probability, the first of equals."""
@@ -499,6 +518,44 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
 
     def _more_tags(self) -> dict[str, Any]:  # of scikit-learn before 1.6
         return {"_xfail_checks": NOT_EQUIVALENT}
+
+
+_SCORES = "decision_function"
+
+
+def _response_method(estimator: Any) -> str:
+    """Return how the classifier is asked for what the map corrects."""
+    for name in ("predict_proba", _SCORES):
+        if hasattr(estimator, name):
+            return name
+    raise InputError(
+        f"estimator must have predict_proba or decision_function; {type(estimator).__name__} has neither: "
+        "recalibration needs a number for each row, not a class"
+    )
+
+
+class _Standard(NamedTuple):
+    """How scores of a classifier without probabilities become numbers that a map of probabilities can correct.
+
+    A map is fitted to them, so that their unit does not matter; but it must be one in which their logits are of use.
+    """
+
+    center: Floats
+    scale: float
+
+    @classmethod
+    def of(cls, score: Any) -> _Standard:
+        """From the scores of rows that the classifier has not seen."""
+        score = np.asarray(score, np.float64)
+        center = score.mean(axis=0)
+        scale = float((score - center).std())
+        return cls(center, scale if scale > 0 else 1.0)
+
+    def probabilities(self, score: Any) -> Floats:
+        """Return a probability for each class: of two by the logistic function, of more by softmax."""
+        standard = (np.asarray(score, np.float64) - self.center) / self.scale
+        both = standard if standard.ndim == 2 else np.stack([np.zeros_like(standard), standard], axis=1)
+        return softmax(both)
 
 
 def _shares(prob: Any) -> Floats:

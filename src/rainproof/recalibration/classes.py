@@ -56,7 +56,8 @@ class ClassPart(Result):
     intercept : ndarray or None
         Of these methods one number for each class; of "constant" the probabilities themselves.
     maps : tuple of PiecewiseMap
-        Of "isotonic" the map of each class, before rows are divided by their sum.
+        Of "isotonic" and the other methods of one event: the map of each class against the rest, before rows are
+        divided by their sum.
     """
 
     _shown: ClassVar = ("method", "weight")
@@ -128,7 +129,7 @@ class ClassMap(Result):
             raise InputError("a map for several classes must have 'classes' and 'parts'")
         parts, k = [], len(data["classes"])
         for one in data["parts"]:
-            if not isinstance(one, dict) or list(one) != keys or one["method"] not in CLASS_METHODS:
+            if not isinstance(one, dict) or list(one) != keys or one["method"] not in KNOWN_METHODS:
                 raise InputError(f"a part of a map must have {', '.join(map(repr, keys))}, of a method that is known")
             read = {name: None if one[name] is None else np.array(one[name], np.float64) for name in keys[2:4]}
             part = ClassPart(**{**one, **read, "maps": tuple(map(PiecewiseMap.from_dict, one["maps"]))})
@@ -271,9 +272,9 @@ def _fit(method: str, prob: NDArray[Any], x: Floats, which: Ints, weight: Floats
     if method == "constant":
         rate = np.bincount(which, weight, k) + 0.5 / k
         return ClassPart(method=method, weight=1.0, intercept=rate / rate.sum())
-    if method == "isotonic":
+    if method == "isotonic" or method in ONE_AGAINST_REST:
         tables = (DistinctTable.from_rows((which == j).view(np.uint8), prob[:, j], weight) for j in range(k))
-        return ClassPart(method=method, weight=1.0, maps=tuple(METHODS["isotonic"](table) for table in tables))
+        return ClassPart(method=method, weight=1.0, maps=tuple(METHODS[method](table) for table in tables))
     found = _fit_scaling("temperature", x, which, weight)
     if method == "temperature":
         return found
@@ -283,7 +284,13 @@ def _fit(method: str, prob: NDArray[Any], x: Floats, which: Ints, weight: Floats
 
 UNCHANGED = ClassPart(method="none", weight=1.0)
 CLASS_METHODS = ("temperature", "vector", "matrix", "none", "isotonic", "constant")
-"""The methods for several classes."""
+"""The methods for several classes that "auto" tries."""
+
+ONE_AGAINST_REST = tuple(name for name in METHODS if name not in CLASS_METHODS)
+"""Methods of one event that can be asked for by name: a map of each class against the rest, divided by their sum."""
+
+KNOWN_METHODS = (*CLASS_METHODS, *ONE_AGAINST_REST)
+"""All methods for several classes."""
 
 
 def _even(sample: ClassSample) -> Floats:

@@ -181,8 +181,9 @@ class Recalibrator(Saved):
     logarithms of all probabilities), "vector" (a slope and an intercept for each class; up to 100 classes), "matrix"
     (every logarithm in every score, with a prior that shrinks what other classes add; up to 20 classes), both with a
     prior around "temperature", "isotonic" (of each class against the rest, divided by their sum), "none" and
-    "constant". They are weighted likewise, from 20,000 rows on by two folds. The certificate is for every decision
-    about any one class, all classes at once, and for a `task`. docs/guide/classes.md has an example.
+    "constant"; by name also the other methods of one event, of each class against the rest. They are weighted likewise,
+    from 20,000 rows on by two folds. The certificate is for every decision about any one class, all classes at once,
+    and for a `task`. docs/guide/classes.md has an example.
 
     Rows must be drawn independently from the population in which the map will be used (groups of rows, with `groups`).
     With `base_rate` only predictions given the outcome must be distributed as there.
@@ -357,7 +358,7 @@ class Recalibrator(Saved):
 
     def _fit_classes(self, sample: ClassSample, task: ClassTask | None = None) -> ClassSample | None:
         """Fit the map of several classes, and return the rows held out, if any: none are kept."""
-        methods = _check_methods(self.methods, classes.CLASS_METHODS)
+        methods = _check_methods(self.methods, classes.KNOWN_METHODS, classes.CLASS_METHODS)
         if door.check_range(self.threshold_range) is not None:
             raise InputError("threshold_range is for one event: not for several classes")
         level = check_share(self.confidence_level, "confidence_level")
@@ -657,10 +658,12 @@ def _check_unseen(unseen: str) -> None:
         raise InputError(f"unseen must be 'error' or 'pooled'; it is {unseen!r}")
 
 
-def _check_methods(methods: Literal["auto"] | str | Sequence[str], known: Iterable[str] = METHODS) -> list[str]:
+def _check_methods(
+    methods: Literal["auto"] | str | Sequence[str], known: Iterable[str] = METHODS, auto: Iterable[str] = METHODS
+) -> list[str]:
     if not isinstance(methods, str | Sequence):
         raise InputError(f"methods must be 'auto', a name or a list of names; it is {methods!r}")
-    names = list(known) if methods == "auto" else [methods] if isinstance(methods, str) else list(methods)
+    names = list(auto) if methods == "auto" else [methods] if isinstance(methods, str) else list(methods)
     for name in names:
         if name not in known:
             raise InputError(f"methods must be 'auto' or among {', '.join(map(repr, known))}; {name!r} is not")
