@@ -399,3 +399,34 @@ def test_damage_is_noticed(tmp_path):
         Stream(path)
     with pytest.raises(InputError, match="cannot write"):
         Stream(tmp_path / "gone" / "s.json")
+
+
+NAMES = [("s.json", "link.json"), ("link.json", "s.json"), ("link.json", "folder/again.json")]
+
+
+@pytest.mark.parametrize("names", NAMES)
+def test_a_symbolic_link_is_the_file_that_it_leads_to(tmp_path, names):
+    """By another name the journal of a killed process was not found, and its records were lost."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.json").symlink_to("s.json")  # to a file that is made later
+    (tmp_path / "folder" / "again.json").symlink_to("../link.json")
+    first, second = (tmp_path / name for name in names)
+    lines = records(60)
+    killed = Stream(first, 8, 5)
+    answers = [killed.answer(line) for line in lines[:40]]
+    with pytest.raises(InputError, match="is another process at work"):
+        Stream(second, 8, 5)
+    killed._leave()  # as the end of a process does: nothing is written
+    rest, state = done(second, lines[40:])
+    assert (answers + rest, state) == done(tmp_path / "other.json", lines)
+    assert (tmp_path / "link.json").is_symlink()
+    left = {"s.json", "s.json.lock", "link.json", "other.json", "other.json.lock", "folder"}
+    assert {path.name for path in tmp_path.iterdir()} == left
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["again.json"]
+
+
+def test_a_loop_of_links_is_refused(tmp_path):
+    (tmp_path / "a.json").symlink_to("b.json")
+    (tmp_path / "b.json").symlink_to("a.json")
+    with pytest.raises(InputError, match=r"^cannot (read|write|lock) .*\.json"):
+        Stream(tmp_path / "a.json")

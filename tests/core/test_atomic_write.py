@@ -112,6 +112,8 @@ def test_a_loop_of_links_is_refused(tmp_path):
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(rainproof.InputError, match=r"^cannot write .*a: "):
         check_output(tmp_path / "a")
+    with pytest.raises(rainproof.InputError, match=r"^cannot write .*a: "), atomic_output(tmp_path / "a"):
+        pass
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o664, 0o444])

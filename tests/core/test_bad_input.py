@@ -423,3 +423,8 @@ def test_a_table_of_one_column_is_a_column():
     policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.3), 8)
     assert (policy.decide(table(p), table(group)) == policy.decide(p, group)).all()
     assert (rainproof.Sample(table(y), {"a": table(p), "b": p})["a"].prob == p).all()
+
+
+def test_costs_of_each_case_may_be_a_table_of_one_column():
+    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=np.array([[2.0], [3.0]]))
+    assert task.best_response([0.3, 0.3]).tolist() == ["wait", "act"]

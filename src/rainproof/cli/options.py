@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rainproof.core.files import check_output, check_replaced, check_suffix
+from rainproof.core.files import behind_links, check_output, check_replaced, check_suffix
 from rainproof.core.text import wrapped
 from rainproof.errors import InputError
 from rainproof.io.files import describe_formats, expand
@@ -365,7 +365,7 @@ def check_together(arguments: argparse.Namespace) -> None:
                 raise InputError(f"{name} is for one event: it cannot be combined with --classes")
     elif "cost_matrix" in named:
         raise InputError("--cost-matrix needs --classes: for one event, state --cost-fp and --cost-fn")
-    if named >= {"plot", "output"} and arguments.plot.resolve() == arguments.output.resolve():
+    if named >= {"plot", "output"} and behind_links(arguments.plot) == behind_links(arguments.output):
         raise InputError(f"--plot and --output must be different files; both are {str(arguments.plot)!r}")
 
 

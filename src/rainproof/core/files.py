@@ -18,6 +18,11 @@ from rainproof.core.text import html_text
 from rainproof.errors import InputError
 
 
+def behind_links(path: Path) -> Path:
+    """Return the file that a path names through symbolic links; it need not exist. A loop of links stays as it is."""
+    return Path(os.path.realpath(path))
+
+
 def locked(path: Path) -> BinaryIO:
     """Make the file if there is none, and hold it until it is closed or the process ends, however it does.
 
@@ -91,7 +96,7 @@ def atomic_output(path: Path, *, now: bool = False) -> Iterator[Path]:
     """
     with file_errors(path):
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-        _sweep(path.resolve().parent)
+        _sweep(behind_links(path).parent)
         temporary, held = _beside(path)
     with ExitStack() as stack:
         stack.callback(_remove, temporary)
@@ -136,7 +141,7 @@ def _replace(path: Path, temporary: Path, held: BinaryIO) -> None:
     with file_errors(path):
         if _unix_locks() is None:  # Windows does not rename a file that is open
             held.close()
-        temporary.replace(path.resolve())
+        temporary.replace(behind_links(path))
 
 
 beginning = threading.RLock()
@@ -189,10 +194,10 @@ def file_errors(path: str | os.PathLike[str], doing: str = "write") -> Iterator[
 def _beside(path: Path) -> tuple[Path, BinaryIO]:
     """Create a file in the same folder, so that it can replace the other in one step, and hold it."""
     with suppress(FileNotFoundError):
-        path.stat()  # fails for a loop of links, which `resolve` lets pass since Python 3.13
+        path.stat()  # fails for a loop of links
     unix = _unix_locks()  # Windows removes no file that is open, so that it need not be locked there
     while True:
-        temporary = path.resolve().with_name(f".rainproof-{os.urandom(8).hex()}.tmp")
+        temporary = behind_links(path).with_name(f".rainproof-{os.urandom(8).hex()}.tmp")
         with beginning:
             _unfinished[temporary] = Path.unlink
             file = temporary.open("xb")

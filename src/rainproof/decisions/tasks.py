@@ -16,7 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, freeze, read_only
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import as_numbers, check_aligned, check_probabilities, check_same_length, refuse_masked
+from rainproof.core.door import (
+    as_numbers,
+    check_aligned,
+    check_probabilities,
+    check_same_length,
+    one_column,
+    refuse_masked,
+)
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
@@ -658,7 +665,7 @@ def _asked(task: FiniteTask | CaseTask, response: Any, p: Floats) -> Floats:
 def case_costs(costs: Mapping[str, Any], columns: Mapping[str, Any]) -> Floats:
     """Check the costs of each case, and return them as columns; those that are no columns are the same in all."""
     check_aligned(*columns.items())
-    arrays = {name: as_numbers(column, name) for name, column in columns.items()}
+    arrays = {name: one_column(as_numbers(column, name)) for name, column in columns.items()}
     for name, array in arrays.items():
         if array.ndim != 1 or not len(array):
             raise InputError(f"{name} must be a number, or one-dimensional; its shape is {array.shape}")

@@ -37,6 +37,8 @@ class Stream:
 
     def __init__(self, path: str | os.PathLike[str], grid: int | None = None, rng: Seed = None) -> None:
         self._path = Path(path)
+        if self._path.is_symlink():  # lock and journal stand beside the file, whatever name it was called by
+            self._path = files.behind_links(self._path)
         if self._path.is_dir():  # as the empty name is
             raise InputError(f"path must name the file of the state; {str(path)!r} is a folder")
         self._asked: dict[str | int, Any] = {}  # the p of each id that waits for its outcome
