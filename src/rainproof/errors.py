@@ -28,6 +28,19 @@ def hide_passwords(text: str) -> str:
     return _SECRET.sub(lambda found: f"{found[1]}***@" if found[1] else f"{found[2]}***", text)
 
 
+def one_line(text: str) -> str:
+    """Return text of users, such as a name, as it is printed: what would move a terminal's cursor is escaped.
+
+    That is whatever Python's own representation of text escapes: control characters, line ends, marks of direction. It
+    stands here as messages quote names too; `rainproof.core.text` has it for all other text.
+    """
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
+
+
 class RainproofError(Exception):
     """Base class of all errors that rainproof raises on purpose."""
 
@@ -91,12 +104,14 @@ class InputError(RainproofError, ValueError):
         option: tuple[str, str | None] | None = None,
         parameter: str = "",
     ) -> None:
-        problem = hide_passwords(problem)  # what is refused may be an address where something else should be
+        problem = one_line(hide_passwords(problem))  # what is refused may be an address where something else should be
+        hint = one_line(hint)
+        remedy = one_line(remedy)
         super().__init__(f"{problem}{hint}{remedy}")
         self.problem = problem
-        self.rule = rule
+        self.rule = None if rule is None else one_line(rule)
         self.count = count
-        self.first = None if first is None else hide_passwords(first)
+        self.first = None if first is None else one_line(hide_passwords(first))
         self.place = place
         self.missing = missing
         self.labels = labels
@@ -144,6 +159,9 @@ class MissingExtraError(RainproofError, ImportError):
 
 class RainproofWarning(UserWarning):
     """Base class of all warnings that rainproof gives."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))
 
 
 class ClassesWarning(RainproofWarning):

@@ -32,7 +32,7 @@ from rainproof.core.door import BaseRate
 from rainproof.core.result import Interval, Result, plain
 from rainproof.core.sample import Sample, as_sample, with_rate
 from rainproof.core.segments import Segments
-from rainproof.core.text import aligned, html_rows, wrapped
+from rainproof.core.text import aligned, html_rows, one_line, wrapped
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.estimates import auroc
@@ -149,7 +149,7 @@ class PairwiseComparison(Result):
         return self.b if _proven(self.to_b) else self.a if _proven(self.to_a) else None
 
     def __str__(self) -> str:
-        return words.pair(self)
+        return one_line(words.pair(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison in built-in types, ready for JSON; of a switch the bounds, not the curve."""
@@ -288,12 +288,12 @@ class AssessmentSet(Reported, Mapping[str, Assessment]):
     @property
     def headline(self) -> str:
         """The comparison in a sentence."""
-        return self.assessments[0].verdict.headline if len(self) == 1 else words.best_forecast(self)
+        return self.assessments[0].verdict.headline if len(self) == 1 else one_line(words.best_forecast(self))
 
     @property
     def next_step(self) -> str:
         """What to do, with the forecast to take."""
-        return self.assessments[0].verdict.next_step if len(self) == 1 else words.first_step(self)
+        return self.assessments[0].verdict.next_step if len(self) == 1 else one_line(words.first_step(self))
 
     @property
     def commands(self) -> tuple[str, ...]:

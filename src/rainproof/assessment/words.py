@@ -18,6 +18,7 @@ from rainproof.core.text import (
     at_most,
     if_drawn,
     no_heavier,
+    one_line,
     p_cell,
     p_value,
     percent,
@@ -981,7 +982,7 @@ def segments(found: SegmentTable, voice: Voice = PYTHON, *, advised: bool = True
             f" {_count(len(sparse), 'segment has', 'segments have')} too few clusters to tell anything but a very "
             f"large difference: {short(fewest.label)} has {_few_clusters(fewest)}."
         )
-    by = f"{_count(tested, 'segment', 'segments')} ({', '.join(found.by)})"
+    by = f"{_count(tested, 'segment', 'segments')} ({one_line(', '.join(found.by))})"
     after = f" {_after_recalibration(found, by, advised=advised)}" if found.recalibrated else ""
     own = f" To fit a map of its own to each that gains by it: {voice.own_maps}."
     if found.recalibrated and not found.flagged_recalibrated:  # nothing is left that one map for all does not correct

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from rainproof.core import VERSION
 from rainproof.core.files import atomic_output, write_atomic
+from rainproof.core.text import one_line as one_line
 from rainproof.core.text import rows, wrapped
 from rainproof.errors import RainproofWarning
 
@@ -26,16 +27,12 @@ if TYPE_CHECKING:
 
 _RESET = "\x1b[0m"
 _STYLES = {"bold": "\x1b[1m", "green": "\x1b[1;32m", "yellow": "\x1b[1;33m", "red": "\x1b[1;31m", "cyan": "\x1b[36m"}
+_COLORED = re.compile(f"({'|'.join(map(re.escape, (_RESET, *_STYLES.values())))})")
 _HEADING = re.compile(r"^(\w[\w ]*:)(?=$| )", re.MULTILINE)
 _OPTION = re.compile(r"(?<![\w-])(--?[a-z][\w-]*)")
 _PATIENCE = 2.0  # seconds that need no explanation
 _PAUSE = 0.2  # seconds between two lines, each over the last
 _WIDTH = 30  # of the bar
-
-
-def one_line(text: str) -> str:
-    """Escape whatever would move a terminal's cursor."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def option_words(flag: str, values: Iterable[str]) -> list[str]:
@@ -72,11 +69,17 @@ def _escaped(character: str) -> str:
 
 
 def say(stream: TextIO | None, text: str) -> None:
-    """Write text, escaping characters that the stream cannot encode."""
+    """Write text, escaping what would move a terminal's cursor, and characters that the stream cannot encode.
+
+    Whoever puts a name into a line makes it one (`one_line`); this is the last guard. Line ends are those of the text,
+    and colors are ours, where the stream has them.
+    """
     if stream is None:  # closed before Python started
         return
+    kept = _COLORED.split(text) if has_colours(stream) else [text]
+    guarded = (part if k % 2 else "\n".join(map(one_line, part.split("\n"))) for k, part in enumerate(kept))
     encoding = stream.encoding or "utf-8"
-    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.write("".join(guarded).encode(encoding, "backslashreplace").decode(encoding))
 
 
 def let_go(stream: TextIO | None) -> None:

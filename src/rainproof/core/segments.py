@@ -17,6 +17,7 @@ from rainproof.core.arrays import Floats, Ints, available_threads, run_in_thread
 from rainproof.core.cells import CellTable, check_grid, slot_count
 from rainproof.core.files import save_table
 from rainproof.core.sample import Accumulator, Sample
+from rainproof.core.text import one_line
 from rainproof.errors import InputError
 
 _START = 1 << 12  # entries of a new table
@@ -304,7 +305,7 @@ class Segments(Mapping[Any, Sample]):
         return len(self.counts)
 
     def __repr__(self) -> str:
-        return f"Segments({len(self):,} by {', '.join(self.by)}, n={sum(self.counts.values())})"
+        return f"Segments({len(self):,} by {one_line(', '.join(self.by))}, n={sum(self.counts.values())})"
 
     def __str__(self) -> str:
         shown = list(self.counts.items())[:_SHOWN]
@@ -356,7 +357,7 @@ def from_sums(
 
 
 def _text(key: Any) -> str:
-    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+    return one_line(", ".join(map(str, key)) if isinstance(key, tuple) else str(key))
 
 
 COLUMNS = tuple(f"rainproof_{c}" for c in ("grid", "cell", "outcome", "count", "weight", "rise", "squares"))

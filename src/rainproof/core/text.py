@@ -9,6 +9,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from html import escape
 from typing import Any
 
+from rainproof.errors import one_line as one_line  # for all text that has names of users in it
+
 WIDTH = 80  # of a line on a terminal
 KEEPS_RANKING = "compared with the best correction that keeps the ranking"  # a monotone recalibration
 
@@ -123,15 +125,17 @@ def these_rows(n: float) -> str:
 
 
 def short(name: str, most: int = 60) -> str:
-    """Return a name cut to at most so many characters, with dots at the end if it was longer."""
+    """Return a name as it is printed, cut to at most so many characters, with dots at the end if it was longer."""
+    name = one_line(name)
     return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
 def aligned(table: Sequence[Sequence[str]], left: int | Container[int] = 0) -> list[str]:
-    """Return the rows of a table as lines with columns of one width.
+    """Return the rows of a table as lines with columns of one width; no cell can break them.
 
     The columns numbered in `left`, or the first `left` columns, are aligned left, the others right.
     """
+    table = [list(map(one_line, row)) for row in table]
     to_left = range(left) if isinstance(left, int) else left
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     cells = (
@@ -171,8 +175,8 @@ def _percent(share: float, rounding: str) -> str:
 
 
 def wrapped(text: str) -> str:
-    """Break a text into lines that fit a terminal."""
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    """Break a paragraph into lines that fit a terminal; line ends in it are of names, and escaped."""
+    return textwrap.fill(one_line(text), WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 _MOST = 9  # rows of a table

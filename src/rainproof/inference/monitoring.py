@@ -18,7 +18,7 @@ import numpy as np
 from rainproof.core.result import PredictionRange, Result
 from rainproof.core.sample import REFUSED, Sample, with_rate
 from rainproof.core.segments import Segments
-from rainproof.core.text import aligned, at_most, percent, rows
+from rainproof.core.text import aligned, at_most, one_line, percent, rows
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite
 from rainproof.errors import InputError, MissingOutcomesWarning, RainproofWarning
 from rainproof.inference.guarantees import Guarantee, guarantee
@@ -132,7 +132,7 @@ class DetectedChange(Result):
             said, rate = (f"{100 * share:.3g}%" for share in (part.mean_prediction, part.event_rate))
             parts.append(f"{where}it {says} {said} and it {happen} {rate} ({rows(round(part.n))})")
         when = f"since about {self.label}" if now else f"from about {self.label} to {self.ended}"
-        return f"{when} {'; '.join(parts)}"
+        return one_line(f"{when} {'; '.join(parts)}")
 
 
 class DetectableChange(Result):
@@ -353,7 +353,7 @@ class MonitoringResult(Result):
         if self.detectable is not None:
             said.append(f"What could be found: {self.detectable}.")
         said += [f"Note: {warning}." for warning in self.warnings]
-        return [*said, "", *self._meaning(dependent, limit)]
+        return [*map(one_line, said), "", *self._meaning(dependent, limit)]
 
     def _meaning(self, dependent: str, limit: str) -> list[str]:
         """What was assumed, and what the columns say."""

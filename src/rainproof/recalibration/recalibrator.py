@@ -115,7 +115,6 @@ def segment_table(by: Sequence[str], segments: Sequence[SegmentMap], within: Thr
 def _name(key: Any) -> str:
     labels = key if isinstance(key, tuple) else (key,)
     name = ", ".join("(none)" if label is None else str(label) for label in labels)
-    name = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
     return short(name, _WIDEST)
 
 
