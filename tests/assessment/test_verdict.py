@@ -350,6 +350,8 @@ def test_the_best_cut_off_is_named():
     assert "best cut-off 31%" in found.table[0]
     assert found.reason.endswith(" Without a map: acting from 31% on as they are costs least, 0.15 by the estimate.")
     assert found.rule is Rule.RECALIBRATED
+    alike = judge(evidence(calibration=OFF, saved=SAVES), replace(own(cut | {Rule.CUTOFF: 0.159}), best_threshold=0.31))
+    assert alike.reason.endswith(" As much: best cut-off.")  # 0.16, as the map
     none = judge(evidence(skill=interval(-0.03, -0.1, 0.05), saved=UNCLEAR, **NONE), task)
     assert (none.grade, "Without a map" in none.reason) == ("avoid", False)
     for cost, at in ((0.161, 0.31), (0.17, 0.31), (0.15, 2.0)):  # the same when rounded; more; never acting

@@ -135,6 +135,9 @@ def results(case):
         *(w for w in [both["a"].worth] if w is not None),
         rainproof.results.PredictionRange(low=0.1, high=0.3, mean_prediction=0.2, event_rate=0.1, n=10.0, events=1.0),
         rainproof.results.Gain(share=certain, threshold=0.3, mean_prediction=0.2, log_score=math.inf, brier_score=0.01),
+        rainproof.results.RangeCosts(
+            costs={"as is": certain}, saved={}, saved_recalibrated={"always": certain}, without_forecast=certain
+        ),
     ]
     return [*found, rainproof.RoundingPolicy(task, 8)]
 

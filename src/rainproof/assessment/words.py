@@ -478,15 +478,15 @@ def cheaper(
 def _less_by_estimate(ways: Mapping[Rule, tuple[str, str]], amounts: Mapping[Rule, str], own: str) -> str:
     """The ways of acting and the reasons against them, by whether their amounts as shown differ from that advised."""
     less = [f"{name} {amounts[rule]} ({why})" for rule, (name, why) in ways.items() if amounts[rule] != own]
-    same = [f"{name} ({why})" for rule, (name, why) in ways.items() if amounts[rule] == own]
+    same = [name for rule, (name, _) in ways.items() if amounts[rule] == own]
     said = f" Less by the estimates, but not advised: {'; '.join(less)}." if less else ""
-    return said + (f" Also {own} by the estimates: {'; '.join(same)}." if same else "")
+    return said + (f" As much: {'; '.join(same)}." if same else "")
 
 
 def _against(e: Evidence, other: Rule, saved: Interval | None) -> str:
     """Why a way of acting is not advised that costs less by the estimate."""
     if other is Rule.CUTOFF:
-        return "one threshold on the original, for these costs alone"
+        return "for these costs alone"
     return not_advised(e.grade, saved, rejected=e.calibration.rejected)
 
 
