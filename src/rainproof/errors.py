@@ -20,13 +20,6 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-_SECRET = re.compile(r"""(:/{0,2}[^:@/\s'"]*:)[^\s'"]*@|([?&]\w*(?:passw|secret|token)\w*=)[^&#\s'"]*""", re.IGNORECASE)
-
-
-def hide_passwords(text: str) -> str:
-    """Return a message without the passwords of addresses in it, such as postgresql://me:***@host/name."""
-    return _SECRET.sub(lambda found: f"{found[1]}***@" if found[1] else f"{found[2]}***", text)
-
 
 def one_line(text: str) -> str:
     """Return text of users, such as a name, as it is printed: what would move a terminal's cursor is escaped.
@@ -186,3 +179,11 @@ class OneClassWarning(RainproofWarning):
 
 class ResolutionWarning(RainproofWarning):
     """The value is finer than the grid of the compressed sample."""
+
+
+_SECRET = re.compile(r"""(:/{0,2}[^:@/\s'"]*:)[^\s'"]*@|([?&]\w*(?:passw|secret|token)\w*=)[^&#\s'"]*""", re.IGNORECASE)
+
+
+def hide_passwords(text: str) -> str:
+    """Return a message without the passwords of addresses in it, such as postgresql://me:***@host/name."""
+    return _SECRET.sub(lambda found: f"{found[1]}***@" if found[1] else f"{found[2]}***", text)

@@ -15,8 +15,9 @@ from helpers import report_cases
 from helpers.browser import FITS, TEXTS_OUTSIDE
 from selenium.webdriver import ActionChains, Keys
 
-from rainproof import DecisionTask, Recalibrator, RoundingPolicy, assess
+from rainproof import DecisionTask, Recalibrator, RoundingPolicy, assess, assess_many
 from rainproof.assessment.words import Voice, money, share
+from rainproof.core.text import one_line
 from rainproof.report import to_html
 
 HOSTILE = [
@@ -28,6 +29,7 @@ HOSTILE = [
     '=HYPERLINK("http://example.org","x")',
     "$main ${data} $$",
     "\ud800 lone",
+    "two\nlines \x1b[31m \u202eback",
 ]
 
 
@@ -373,7 +375,7 @@ def test_names_that_are_code_are_shown_as_text(browser, tmp_path):
     to_html(compared, path, title=HOSTILE[0])
     browser.open(path)
     shown = browser.texts("article:not([hidden]) table.segments td:first-child")
-    assert shown == [name.replace("\ud800", "?") for name in HOSTILE]
+    assert shown == [one_line(name) for name in HOSTILE]
     browser.set("article:not([hidden]) .segment-picker select", 2, "change")
     assert browser.texts("article:not([hidden]) tr.picked td:first-child") == [HOSTILE[2]]
     assert browser.driver.title == HOSTILE[0]
@@ -389,6 +391,28 @@ def test_names_that_are_code_are_shown_as_text(browser, tmp_path):
     cells = [line[0] for line in csv.reader(io.StringIO(browser.downloaded("segments.csv"), newline=""))][1:]
     assert cells[5] == "'" + HOSTILE[5]  # a spreadsheet takes it for text
     assert cells[0] == HOSTILE[0]
+
+
+def test_no_name_adds_a_line_or_turns_text_around(browser, tmp_path):
+    """Neither in a tip of a chart, whose lines are made from names and numbers, nor in a heading or a command."""
+    name = "a\nFAKE: use it \u202e \x9b"
+    y, bold, calm, segment = report_cases.rows()
+    by = {f"{name} by": np.where(segment == "north", f"{name} north", "south")}
+    with report_cases.quickly():
+        found = assess_many({f"{name} one": (y, bold), f"{name} two": (y, calm)}, by=by, n_resamples=19, rng=0)
+    to_html(found, tmp_path / "names.html", title=f"{name} title")
+    browser.open(tmp_path / "names.html")
+    browser.unfold()
+    svg = browser.one('article:not([hidden]) [data-chart="segments"] svg')
+    browser.run("arguments[0].scrollIntoView({block: 'center'})", svg)
+    ActionChains(browser.driver).move_to_element_with_offset(svg, 20, 0).perform()
+    browser.wait("return document.querySelectorAll('article:not([hidden]) [data-chart=segments] tspan').length > 2")
+    seen = browser.run("return [...document.querySelectorAll('body > :not(script)')].map(e => e.textContent).join('')")
+    assert "a\\nFAKE: use it" in seen
+    for sign in ("\nFAKE", "\u202e", "\x9b"):
+        assert sign not in seen
+    assert not [line for line in browser.texts("tspan, td, th, option") if line.startswith("FAKE")]
+    assert browser.complaints() == []
 
 
 def test_a_forecast_can_be_picked_from_several(browser, comparison):

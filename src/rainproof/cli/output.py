@@ -35,39 +35,6 @@ _PAUSE = 0.2  # seconds between two lines, each over the last
 _WIDTH = 30  # of the bar
 
 
-def option_words(flag: str, values: Iterable[str]) -> list[str]:
-    """An option with its values; one that begins with a dash would be taken for another option."""
-    given = list(values)
-    if len(given) == 1 and given[0].startswith("-"):
-        return [f"{flag}={given[0]}"]
-    return [flag, *given]
-
-
-def shell_line(line: Iterable[str]) -> str:
-    """The line as it is typed into a shell: quoted only where it must be, and nothing in it moves a cursor."""
-    return " ".join(map(shell_word, line))
-
-
-def shell_word(word: str) -> str:
-    """A word for a shell; what cannot be seen is written as Bash, Zsh and POSIX 2024 read it: $'a\\nb'."""
-    if word.isprintable():
-        return shlex.quote(word)
-    return "$'{}'".format("".join(map(_escaped, word)))
-
-
-def _escaped(character: str) -> str:
-    number = ord(character)
-    if character in "\\'":
-        return f"\\{character}"
-    if character.isprintable():
-        return character
-    if 0xDC80 <= number <= 0xDCFF:  # a byte of a file's name that is not UTF-8
-        return f"\\x{number - 0xDC00:02x}"
-    if number < 0x80:
-        return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character, f"\\{number:03o}")
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
-
-
 def say(stream: TextIO | None, text: str) -> None:
     """Write text, escaping what would move a terminal's cursor, and characters that the stream cannot encode.
 
@@ -106,6 +73,39 @@ def write_json(document: dict[str, Any], path: Path | None) -> str:
 def written(what: str, path: Path) -> str:
     """Say where a result was written."""
     return f"{what} written to {one_line(str(path))}"
+
+
+def option_words(flag: str, values: Iterable[str]) -> list[str]:
+    """An option with its values; one that begins with a dash would be taken for another option."""
+    given = list(values)
+    if len(given) == 1 and given[0].startswith("-"):
+        return [f"{flag}={given[0]}"]
+    return [flag, *given]
+
+
+def shell_line(line: Iterable[str]) -> str:
+    """The line as it is typed into a shell: quoted only where it must be, and nothing in it moves a cursor."""
+    return " ".join(map(shell_word, line))
+
+
+def shell_word(word: str) -> str:
+    """A word for a shell; what cannot be seen is written as Bash, Zsh and POSIX 2024 read it: $'a\\nb'."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'{}'".format("".join(map(_escaped, word)))
+
+
+def _escaped(character: str) -> str:
+    number = ord(character)
+    if character in "\\'":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    if 0xDC80 <= number <= 0xDCFF:  # a byte of a file's name that is not UTF-8
+        return f"\\x{number - 0xDC00:02x}"
+    if number < 0x80:
+        return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character, f"\\{number:03o}")
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 def rows_read(file: str, sample: Sample | ClassSample, weight: str | None) -> str:

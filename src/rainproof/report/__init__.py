@@ -23,11 +23,11 @@ from rainproof.assessment.result import Assessment
 from rainproof.assessment.summaries import Estimate
 from rainproof.core import VERSION
 from rainproof.core.files import check_replaced, check_suffix, write_atomic
-from rainproof.core.text import short
+from rainproof.core.text import one_line, short
 from rainproof.errors import InputError
 from rainproof.recalibration.certificate import HeldOutRates
 from rainproof.report import pages, tables
-from rainproof.report.tables import Column, folded, number, percent, table
+from rainproof.report.tables import Column, escaped, folded, number, percent, table
 
 __all__ = ["to_html"]
 
@@ -88,7 +88,7 @@ def to_html(
         raise InputError(f"preset must be None or 'clinical'; it is {preset!r}")
     if isinstance(assessment, ClassAssessment) and preset is not None:
         raise InputError("preset is for one event; the assessment has several classes")
-    page = _page(assessment, escape(title or _QUESTION), preset)
+    page = _page(assessment, escaped(title or _QUESTION), preset)
     text = page.encode("utf-8", "replace").decode()  # a name may hold half a character, which no file can
     if path is not None:
         write_atomic(Path(path), text)
@@ -120,12 +120,12 @@ def _page(assessment: Assessment | AssessmentSet | ClassAssessment, title: str, 
     scripts = [_read(name) for name in names]
     return Template(_read("page.html")).substitute(
         policy=_policy(style, scripts),
-        version=escape(data["rainproof"]),
+        version=escaped(data["rainproof"]),
         title=title,
         style=style,
         main=_NO_SCRIPTS * bool(scripts) + top + "".join(articles),
         software=_SOFTWARE.format(VERSION, escape(_read("vendor/LICENCES.txt"))) if scripts else "",
-        data=embedded(data),
+        data=embedded(_in_lines(data)),
         more=embedded([{"files": pages.downloads(a), "costs": tables.values_at_thresholds(a)} for a in models]),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
@@ -145,7 +145,7 @@ def _class_article(a: ClassAssessment) -> str:
     """The part of the page on several classes: the verdict, a line for each class, and its reliability diagram."""
     found, (icon, badge) = a.verdict, pages.badge(a.verdict)
     diagrams = "".join(
-        f'<figure><figcaption class="{"flagged" * (one.label in a.rejected)}">{escape(short(str(one.label), NAME))}'
+        f'<figure><figcaption class="{"flagged" * (one.label in a.rejected)}">{escaped(short(str(one.label), NAME))}'
         f"</figcaption>{_diagram(one.reliability)}</figure>"
         for one in a.classes[: tables.MAX_SEGMENTS]
         if one.reliability is not None
@@ -153,12 +153,12 @@ def _class_article(a: ClassAssessment) -> str:
     return Template(_read("classes.html")).substitute(
         grade=found.grade,
         icon=icon,
-        badge=escape(badge),
-        headline=escape(found.headline),
-        reason=escape(found.reason),
-        next_step=escape(found.next_step),
-        commands=f"<pre>{escape(chr(10).join(found.commands))}</pre>" if found.commands else "",
-        asides="".join(f"<p>{escape(text)}</p>" for text in found.asides),
+        badge=escaped(badge),
+        headline=escaped(found.headline),
+        reason=escaped(found.reason),
+        next_step=escaped(found.next_step),
+        commands=f"<pre>{chr(10).join(map(escaped, found.commands))}</pre>" if found.commands else "",
+        asides="".join(f"<p>{escaped(text)}</p>" for text in found.asides),
         ways=pages.ways(found, 0),
         classes=pages.side_by_side(a.class_table(tables.MAX_SEGMENTS), "classes"),
         intervals=", with intervals of each bin by itself" * (a.groups is None),
@@ -183,6 +183,17 @@ def _diagram(rates: HeldOutRates) -> str:
     )
     frame = '<path d="M0 0V100H100"/><path d="M0 100L100 0" stroke-dasharray="3"/>'
     return f'<svg viewBox="-22 -4 132 118" role="img" aria-label="Reliability diagram">{frame}{ends}{marks}</svg>'
+
+
+def _in_lines(data: Any) -> Any:
+    """What charts show: names in one line each, so that none adds a line to a tip or turns text around."""
+    if isinstance(data, str):
+        return one_line(data)
+    if isinstance(data, dict):
+        return {key: part if key == "text" else _in_lines(part) for key, part in data.items()}
+    if isinstance(data, list) and data and not isinstance(data[0], int | float):
+        return [_in_lines(part) for part in data]
+    return data
 
 
 def embedded(data: Any) -> str:
@@ -227,15 +238,15 @@ def _segments(a: Assessment) -> int:
 def _comparison(found: AssessmentSet, preset: str | None) -> str:
     """The part of the page above the single assessments where there are several."""
     return Template(_read("comparison.html")).substitute(
-        headline=escape(found.headline),
-        next_step=escape(found.next_step),
-        commands=f"<pre>{escape(chr(10).join(found.commands))}</pre>" if found.commands else "",
+        headline=escaped(found.headline),
+        next_step=escaped(found.next_step),
+        commands=f"<pre>{chr(10).join(map(escaped, found.commands))}</pre>" if found.commands else "",
         forecasts=_forecasts_table(found) + (pages.comparison(found) if preset == "clinical" else ""),
         curve=Template(_read("curve.html")).substitute(pages.curve_fields("all", None)),
         measures=folded("All measures of all forecasts", _measures_table(found)),
-        about="".join(f'<p class="small">{escape(text)}</p>' for text in words.about_standings(found)),
+        about="".join(f'<p class="small">{escaped(text)}</p>' for text in words.about_standings(found)),
         pairs=_pairs(found) if found.pairs else "",
-        options="".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(found)),
+        options="".join(f'<option value="{i}">{escaped(name)}</option>' for i, name in enumerate(found)),
     )
 
 
@@ -269,5 +280,5 @@ def _pairs(found: AssessmentSet) -> str:
         Column("loss at most ", lambda pair: pair.to_a and pair.to_a.harm_bound, percent),
     ]
     title = "Pairs of forecasts (gains and losses as shares of what is at stake)"
-    limits = f"<p>{escape(words.pair_limits(found))}</p>"
+    limits = f"<p>{escaped(words.pair_limits(found))}</p>"
     return folded("Pairs of forecasts", limits + table(title, "pairs", columns, found.pairs))

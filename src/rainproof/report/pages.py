@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from operator import itemgetter
 
 import numpy as np
@@ -18,13 +17,13 @@ from rainproof.assessment.words import Voice, money, share, worth
 from rainproof.core import VERSION
 from rainproof.core.files import as_text
 from rainproof.core.result import Interval
-from rainproof.core.text import finite, html_element, html_rows, short
+from rainproof.core.text import finite, html_element, html_rows, one_line, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.decisions.policies import RoundingPolicy
 from rainproof.decisions.tasks import CaseTask
 from rainproof.decisions.values import Recalibration
 from rainproof.report import tables
-from rainproof.report.tables import Column, count, folded, items, keys, number, table
+from rainproof.report.tables import Column, count, escaped, folded, items, keys, number, table
 
 _GRADES = {  # in words as well as in colours
     "use": ("✓", "Use"),
@@ -68,30 +67,30 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
     found, name, m_star = a.verdict, a.name or "The forecast", a.profile.m_star
     icon, verdict = ("!", "Check the event") if a.evidence.is_reversed else badge(a.verdict)
     said = {about: [s.text for s in found.sentences if s.about == about] for about in ("segments", "note")}
-    asides = "".join(f"<p>{escape(text)}</p>" for about in said for text in said[about])
+    asides = "".join(f"<p>{escaped(text)}</p>" for about in said for text in said[about])
     line = " ".join(said["segments"])
     return {
         "index": str(index),
-        "name": escape(name),
-        "heading": "" if alone else f'<h2 class="model">{escape(name)}</h2>',
+        "name": escaped(name),
+        "heading": "" if alone else f'<h2 class="model">{escaped(name)}</h2>',
         "grade": found.grade,
         "icon": icon,
-        "badge": escape(verdict),
-        "headline": escape(found.headline),
-        "reason": escape(found.reason),
-        "next_step": escape(found.next_step),
-        "commands": f"<pre>{escape(chr(10).join(found.commands))}</pre>" if found.commands else "",
+        "badge": escaped(verdict),
+        "headline": escaped(found.headline),
+        "reason": escaped(found.reason),
+        "next_step": escaped(found.next_step),
+        "commands": f"<pre>{chr(10).join(map(escaped, found.commands))}</pre>" if found.commands else "",
         "downloads": _buttons(a, first=True),
         "more_downloads": _buttons(a, first=False),
         "asides": f'<div class="asides">{asides}</div>' if asides else "",
         "tiles": _tiles(a, index),
         "ways": _ways(a, index),
-        "curve_more": folded(_READ, f"<p>{escape(_about_curve(a))}</p>{tables.value(a)}"),
+        "curve_more": folded(_READ, f"<p>{escaped(_about_curve(a))}</p>{tables.value(a)}"),
         "with_map": " and recalibration map" if _has_map(a) else "",
         "reliability_keys": keys([("points", "event rate"), ("band", "chance, if calibrated"), *_map_line(a)]),
         "reliability_caption": "On the diagonal it happens as often as they say.",
-        "reliability_more": folded(_READ, f"<p>{escape(_about_reliability(a))}</p>{tables.reliability(a)}"),
-        "advice": escape(_first_advice(a)),
+        "reliability_more": folded(_READ, f"<p>{escaped(_about_reliability(a))}</p>{tables.reliability(a)}"),
+        "advice": escaped(_first_advice(a)),
         "costs": "" if a.task is None else tables.costs(a.task, a.confidence_level),
         "advice_more": tables.advice(a),
         "confidence_level": exact_percent(a.confidence_level),
@@ -169,9 +168,9 @@ def _buttons(a: Assessment, *, first: bool) -> str:
 def _tiles(a: Assessment, index: int) -> str:
     """The answers; without a decision of the user's own, the third asks for it."""
     tiles = [
-        f'<div class="about-{answer.about}"><dt>{escape(answer.question)}</dt>'
-        f'<dd class="value">{escape(answer.value)}</dd>'
-        f'<dd class="more">{escape(answer.meaning)}</dd></div>'
+        f'<div class="about-{answer.about}"><dt>{escaped(answer.question)}</dt>'
+        f'<dd class="value">{escaped(answer.value)}</dd>'
+        f'<dd class="more">{escaped(answer.meaning)}</dd></div>'
         for answer in a.verdict.answers
     ]
     if a.task is None:
@@ -187,7 +186,7 @@ def _ways(a: Assessment, index: int) -> str:
 
 def ways(verdict: Verdict, index: int, weights: str = "") -> str:
     """The table of the verdict, with what it rests on."""
-    basis = f'<p class="small">{escape(verdict.basis + weights)}</p>'
+    basis = f'<p class="small">{escaped(verdict.basis + weights)}</p>'
     if not verdict.table:
         return f'<section class="card">{basis}</section>'
     shown = side_by_side(verdict.table, f"ways-{index}")
@@ -196,7 +195,8 @@ def ways(verdict: Verdict, index: int, weights: str = "") -> str:
 
 def side_by_side(lines: Sequence[Sequence[str]], labelled_by: str) -> str:
     """A table of text with a head, which the heading with this id names."""
-    rows = f"<thead>{html_rows(lines[0], [])}</thead><tbody>{html_rows([], lines[1:])}</tbody>"
+    head, *body = [[one_line(cell) for cell in line] for line in lines]
+    rows = f"<thead>{html_rows(head, [])}</thead><tbody>{html_rows([], body)}</tbody>"
     table = html_element("table", rows, class_="ways", aria_labelledby=labelled_by)
     return html_element("div", table, class_="scroll", role="region", tabindex="0", aria_labelledby=labelled_by)
 
@@ -283,7 +283,7 @@ def assess_line(voice: Voice) -> str:
     """The command that makes the assessment, if a command made it."""
     if not voice.assess:
         return ""
-    return f"<p>These numbers again, as a verdict on the terminal:</p><pre>{escape(voice.assess)}</pre>"
+    return f"<p>These numbers again, as a verdict on the terminal:</p><pre>{escaped(voice.assess)}</pre>"
 
 
 def _sources(a: Assessment) -> str:
@@ -310,14 +310,14 @@ def clinical_fields(a: Assessment, index: int) -> dict[str, str]:
     return {
         "index": str(index),
         "tiles": "".join(_tile(_SHORT[name], perfect, getattr(found, name)) for name, _, perfect in NUMBERS),
-        "notes": "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes),
+        "notes": "".join(f'<p class="note">{escaped(note)}</p>' for note in found.notes),
         "confidence_level": level,
         "calibration_keys": keys([("forecast", "smoothed event rate"), ("perfect", "calibrated"), *_map_line(a)]),
         "calibration_more": folded(_READ, f"<p>{_about_calibration(found, level)}</p>{tables.reliability(a)}"),
         "curve_more": folded(
             _READ,
-            f"<p>{escape(_about_curve(a))} Band of the net benefit: {level} intervals, approximate, for each threshold "
-            f"by itself.</p>{_net_benefit(found)}",
+            f"<p>{escaped(_about_curve(a))} Band of the net benefit: {level} intervals, approximate, for each "
+            f"threshold by itself.</p>{_net_benefit(found)}",
         ),
         "ways": _ways(a, index),
         "risks_table": folded("As a table", _risks(found)),

@@ -15,7 +15,7 @@ from rainproof.assessment.result import Assessment
 from rainproof.assessment.segments import Segment, SegmentTable, by_loss
 from rainproof.core.arrays import Floats
 from rainproof.core.door import ThresholdRange
-from rainproof.core.text import KEEPS_RANKING, at_most, finite, html_element, p_cell, short
+from rainproof.core.text import KEEPS_RANKING, at_most, finite, html_element, one_line, p_cell, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.core.text import rows as rows_text
 from rainproof.recalibration.recalibrator import Recalibrator
@@ -28,6 +28,11 @@ class Column(NamedTuple):
     value: Callable[[Any], Any]
     shown: Callable[[Any], str] | None = None  # None: the value is text; short: a name, whose cell has a title if cut
     text: Callable[[Any], str] | None = None  # of a number that is shown beside another, by the row
+
+
+def escaped(text: str) -> str:
+    """Text as HTML: what cannot be seen in a name, such as a mark of direction, is escaped as on a terminal."""
+    return escape(one_line(text))
 
 
 def number(value: float | None) -> str:
@@ -57,7 +62,7 @@ def count(value: float) -> str:
 
 def items(texts: Iterable[str]) -> str:
     """Return list items of plain text."""
-    return "".join(f"<li>{escape(text)}</li>" for text in texts)
+    return "".join(f"<li>{escaped(text)}</li>" for text in texts)
 
 
 def table(
@@ -76,26 +81,26 @@ def table(
     body, head = [], ""
     for column in columns:
         kind = {} if column.text is None and column.shown in (None, short) else {"class_": "number"}
-        head += html_element("th", escape(column.head), scope="col", **kind)
+        head += html_element("th", escaped(column.head), scope="col", **kind)
     for index in range(len(rows)) if order is None else order:
         row = rows[index]
         marks = {"data_row": str(index)} | ({"class_": "flagged"} if flagged(row) else {})
         body.append(html_element("tr", "".join(_cell(column, row) for column in columns), **marks))
-    inside = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
+    inside = f"<caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
     shown = html_element("table", inside, class_=name, data_name=name)
     return html_element("div", shown, class_="scroll", role="region", tabindex="0", aria_label=caption)
 
 
 def folded(summary: str, inside: str) -> str:
     """Return something that readers can unfold."""
-    return f"<details><summary>{escape(summary)}</summary>{inside}</details>"
+    return f"<details><summary>{escaped(summary)}</summary>{inside}</details>"
 
 
 def keys(lines: Iterable[tuple[str, str]]) -> str:
     """The keys of a chart: each name beside its line, or band."""
     found = "".join(
         f'<li><svg width="22" height="10" aria-hidden="true"><path class="key-{kind}" '
-        f'd="{"M11,5h0" if kind == "points" else "M0,5H22"}"/></svg>{escape(name)}</li>'
+        f'd="{"M11,5h0" if kind == "points" else "M0,5H22"}"/></svg>{escaped(name)}</li>'
         for kind, name in lines
     )
     return f'<ul class="keys">{found}</ul>'
@@ -104,15 +109,15 @@ def keys(lines: Iterable[tuple[str, str]]) -> str:
 def _cell(column: Column, row: Any) -> str:
     value = column.value(row)
     if column.text is not None:
-        return html_element("td", escape(column.text(row)), class_="number", data_value=repr(value))
+        return html_element("td", escaped(column.text(row)), class_="number", data_value=repr(value))
     if column.shown is None:
-        return html_element("td", escape(str(value)), class_="text")
+        return html_element("td", escaped(str(value)), class_="text")
     if column.shown is short:
         title = {} if short(value) == value else {"title": value}
-        return html_element("td", escape(short(value)), class_="text", **title)
+        return html_element("td", escaped(short(value)), class_="text", **title)
     value = finite(value)  # an infinite log score has no digits
     exact = "" if value is None else repr(value)
-    return f'<td class="number" data-value="{exact}">{escape(column.shown(value))}</td>'
+    return f'<td class="number" data-value="{exact}">{escaped(column.shown(value))}</td>'
 
 
 MAX_SEGMENTS = 500  # on one page: more would not be read, and would make it heavy
@@ -188,9 +193,11 @@ def costs(found: TaskResult, confidence_level: float) -> str:
         "Intervals are computed for the stated decision alone."
     )
     back = '<p class="as-entered" hidden><button type="button" class="stated">Back to the stated decision</button></p>'
-    caption = f'<span class="as-stated">{escape(stated)}</span><span class="as-entered" hidden>{escape(entered)}</span>'
+    caption = (
+        f'<span class="as-stated">{escaped(stated)}</span><span class="as-entered" hidden>{escaped(entered)}</span>'
+    )
     chart = f'<figure><div class="chart" data-chart="costs"></div><figcaption>{caption}</figcaption></figure>'
-    return f'<p class="small as-stated">{escape(str(found.task))}</p>{back}{chart}'
+    return f'<p class="small as-stated">{escaped(str(found.task))}</p>{back}{chart}'
 
 
 def advice(a: Assessment) -> str:
@@ -204,7 +211,7 @@ def advice(a: Assessment) -> str:
         Column("By chance up to", attrgetter("null_high"), number),
         Column("Advice", str),
     ]
-    scope = escape(words.advice_limits(a.evidence))
+    scope = escaped(words.advice_limits(a.evidence))
     return folded(
         "Advice for every threshold", f"<p>{scope}</p>{table('Advice by threshold', 'advice', columns, a.advice)}"
     )
@@ -264,19 +271,19 @@ def segments(found: SegmentTable, line: str, index: int, hidden: int, within: Th
         columns = [column for column in columns if not column.head.startswith("Your cost")]
     if not found.recalibrated:
         columns = [column for column in columns if column.head != "q after recalibration"]
-    options = "".join(f'<option value="{i}">{escape(short(s.label))}</option>' for i, s in enumerate(found.rows))
+    options = "".join(f'<option value="{i}">{escaped(short(s.label))}</option>' for i, s in enumerate(found.rows))
     note = f"<p>{count(hidden)} more segments are not on this page.</p>" if hidden else ""
     order = sorted(range(len(found.rows)), key=lambda i: flagged_first(found.rows[i]))
     return (
         f'<section class="card" aria-labelledby="segments-{index}"><h2 id="segments-{index}">Segments</h2>'
-        f"<p>{escape(line)}</p>{note}"
+        f"<p>{escaped(line)}</p>{note}"
         + table("Segments", "segments", columns, found.rows, flagged=attrgetter("flagged"), order=order)
         + f'<p class="picker segment-picker" hidden><label for="segment-{index}">Show a segment</label> '
         f'<select id="segment-{index}"><option value="-1">all</option>{options}</select></p>'
         f'<p class="segment-status" role="status"></p>'
         '<figure><div class="chart" data-chart="segments"></div><figcaption>The largest loss of any decision on the '
         "segment's rows (dot), and the bound of the expected loss (end of the line); red: off beyond chance."
-        "</figcaption></figure>" + folded("How to read it", f"<p>{escape(_about(found, within))}</p>") + "</section>"
+        "</figcaption></figure>" + folded("How to read it", f"<p>{escaped(_about(found, within))}</p>") + "</section>"
     )
 
 
