@@ -148,6 +148,7 @@ def test_costs_of_each_case_are_those_of_no_threshold(browser, tmp_path):
         assess(y, bold, task=task, n_resamples=19, rng=0).to_html(tmp_path / "cases.html")
     browser.open(tmp_path / "cases.html")
     assert costs_in_words(browser) == {}
+    assert browser.texts(".means")[0].startswith("For example, act from ")
     before = costs_in_the_chart(browser)
     browser.set(".slider", 60)
     said = costs_in_words(browser)

@@ -72,7 +72,7 @@
       const shown = [here.threshold, 1 - here.threshold].map((part) => number(part * total));
       const apart = Math.abs(mu - here.threshold) > 0.005 * Math.min(mu, 1 - mu);
       const near = !apart ? "" : ` Your costs make it ${number(100 * mu)}%; shown is the nearest threshold on this page: a false alarm of ${shown[0]}, a miss of ${shown[1]}.`;
-      form.querySelector(".means").textContent = `Act from ${percent(here.threshold)} on: ${ratio(here.cost_ratio)}.${near}`;
+      form.querySelector(".means").textContent = `${state.own === "example" ? "For example, act" : "Act"} from ${percent(here.threshold)} on: ${ratio(here.cost_ratio)}.${near}`;
       article.querySelector(".advice-text").textContent = here.text;
       state.entered = costsByRule(a, state, total);
       const other = state.stated && !(one && a.task.capacity === null); // its costs are those of no threshold alone
