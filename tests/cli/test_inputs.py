@@ -303,7 +303,9 @@ def test_numbers_that_hardly_are_in_percent(tmp_path, monkeypatch, capsys):
     for command in (["measure", "a.csv", *QUIET], apply):
         assert main([*command, "--percent"]) == 0
         out, err = capsys.readouterr()
-        assert err == f"rainproof: note: {said}\n", command
+        assert err.startswith(f"rainproof: note: {said}\n"), command
+        outside = "4 rows (100%) have predictions outside of those that the map was fitted to (0.2 to 0.8)"
+        assert err.splitlines()[1:] == [f"rainproof: note: {outside}"] * (command is apply)
         assert ("The new column is not in percent: it is from 0 to 1\n" in out) == (command is apply)
     with pytest.warns(rainproof.RainproofWarning, match=f"^{said}$"):
         rainproof.scan("a.csv", "p", "y", percent=True)

@@ -11,7 +11,7 @@ import pytest
 import rainproof
 from rainproof.cli import main
 from rainproof.cli.output import say
-from rainproof.core.text import aligned, one_line, short, wrapped
+from rainproof.core.text import aligned, one_line, wrapped
 
 HOSTILE = "\x1b]0;title\x07\x1b[31m\x9b\u202e\u2028\t\r\nFAKE: use it "
 N = 600
@@ -193,5 +193,4 @@ def test_cells_names_and_paragraphs_are_one_line():
     assert one_line("a\nb\x1b\u202e") == "a\\nb\\x1b\\u202e"
     assert one_line("K\u00f6ln \u4eac\u90fd") == "K\u00f6ln \u4eac\u90fd"
     assert aligned([["a\nb", "c"]], left=1) == ["a\\nb  c"]
-    assert short("a\nb") == "a\\nb"
     assert wrapped("a\nb") == "a\\nb"

@@ -17,7 +17,7 @@ from rainproof.core.arrays import Floats
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.core.segments import FEW_ROWS, Segments
-from rainproof.core.text import aligned, one_line, wrapped
+from rainproof.core.text import aligned, wrapped
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import FewRowsWarning, RainproofWarning
 from rainproof.inference.estimates import Influence, is_few
@@ -104,7 +104,7 @@ class Segment(Result):
     @property
     def label(self) -> str:
         """The name of the segment in one line."""
-        return one_line(" / ".join(self.key))
+        return " / ".join(self.key)
 
     @property
     def status(self) -> str:

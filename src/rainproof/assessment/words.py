@@ -999,9 +999,10 @@ def segments(found: SegmentTable, voice: Voice = PYTHON, *, advised: bool = True
         else f"{len(flagged):,} of {by} {'is' if len(flagged) == 1 else 'are'}"
     )
     worst = flagged[0]
+    label = one_line(short(worst.label))
     said, happened = two_shares(worst.mean_prediction, worst.event_rate)
     return (
-        f"{many} off beyond chance (false discovery rate {percent(found.fdr)}), most {short(worst.label)}: says "
+        f"{many} off beyond chance (false discovery rate {percent(found.fdr)}), most {label}: says "
         f"{said}, happens {happened}.{after}{few}{own}"
     )
 

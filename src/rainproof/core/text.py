@@ -125,8 +125,7 @@ def these_rows(n: float) -> str:
 
 
 def short(name: str, most: int = 60) -> str:
-    """Return a name as it is printed, cut to at most so many characters, with dots at the end if it was longer."""
-    name = one_line(name)
+    """Return a name cut to at most so many characters, with dots at the end if it was longer."""
     return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
