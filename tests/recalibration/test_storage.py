@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.core.files import digest_of, load_kind
+from rainproof.core.files import as_text, digest_of, load_kind
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.recalibration.methods import METHODS
 
@@ -148,13 +148,39 @@ def test_other_files_are_refused(tmp_path):
 
 def changes():
     """What a wrong document may hold, and what is said of it."""
+    candidate = {"method": "none", "weight": 1.0, "log_loss": 0.5, "brier_score": 0.2}
+    level = {"edges": [0.0, 1.0], "start": [0.5], "slope": [0.0], "fitted_range": None}
+    falling = level | {"start": [1.0], "slope": [-0.5]}
+    turning = {"edges": [0.0, 0.5, 1.0], "start": [0.0, 0.5], "slope": [1.0, -0.5], "fitted_range": None}
     segment = {"segment": [1], "corrected": True, "gain_at_least": 0.1, "harm_bound": 0.1, "n": 5, "map": None}
     return {
         "version": ({"version": 2}, "must have version 1"),
         "key": ({"sead": 1}, "must have only"),
         "by": ({"by": [1]}, "'by' must be a list of text"),
         "segments": ({"segments": [1]}, "'segments' must be a list of objects"),
-        "method": ({"method": ["none"]}, "methods must be among logistic, beta.*is not"),
+        "method": ({"method": ["none"]}, "'method' must be among logistic, beta.*is not"),
+        "an unknown method": ({"method": "platt"}, "'method' must be among logistic, beta.*; 'platt' is not"),
+        "a method of classes": ({"method": "matrix"}, "'method' must be among logistic, beta.*; 'matrix' is not"),
+        "an unknown candidate": ({"candidates": [candidate | {"method": "platt"}]}, "'method' of a Candidate must be"),
+        "a weight": ({"candidates": [candidate | {"weight": 1.5}]}, "'weight' of a Candidate must be from 0 to 1"),
+        "weights": ({"candidates": [candidate | {"weight": 0.5}]}, "must sum to 1; they sum to 0.5"),
+        "a loss": ({"candidates": [candidate | {"log_loss": -1.0}]}, "'log_loss' of a Candidate must be 0 or more"),
+        "a score": ({"candidates": [candidate | {"brier_score": 3.0}]}, "'brier_score' of a Candidate must be from 0"),
+        "a level map": ({"map": level}, "'map' must be p itself everywhere, as the method is 'none'"),
+        "a falling map": ({"map": falling, "method": "isotonic"}, "'map' must rise everywhere, as the method is 'iso"),
+        "a map that turns": ({"map": turning, "method": "beta"}, "'map' must rise or fall everywhere"),
+        "a constant that rises": ({"method": "constant"}, "'map' must be level everywhere"),
+        "no rows": ({"n": 0}, "'n' must be 1 or more; it is 0"),
+        "fewer rows than none": ({"n": -1}, "'n' must be 1 or more; it is -1"),
+        "no groups": ({"groups": 0}, "'groups' must be 1 or more; it is 0"),
+        "a segment of -1 rows": (
+            {"by": ["g"], "segments": [segment | {"corrected": False, "n": -1}]},
+            "'n' of a SegmentMap must be 0 or more; it is -1",
+        ),
+        "a segment that loses more than all": (
+            {"by": ["g"], "segments": [segment | {"corrected": False, "harm_bound": 1.5}]},
+            "'harm_bound' of a SegmentMap must be from 0 to 1; it is 1.5",
+        ),
         "methods": ({"methods": ["platt"]}, "'platt' is not"),
         "candidates": ({"candidates": [{"method": "none"}]}, "a Candidate must have 'method', 'weight'"),
         "no map": ({"by": ["g"], "segments": [{"segment": [1]}]}, "a segment must have 'map'"),
@@ -180,6 +206,61 @@ def changes():
 @pytest.mark.parametrize(("change", "message"), changes().values(), ids=changes())
 def test_wrong_content_with_a_right_digest(change, message):
     data = rainproof.Recalibrator("none", rng=0).fit(*draw(200)).to_dict() | change
+    data["digest"] = digest_of({key: value for key, value in data.items() if key != "digest"})
+    with pytest.raises(InputError, match=message):
+        rainproof.Recalibrator.from_dict(json.loads(json.dumps(data)))
+
+
+CERTIFICATE = {
+    "harm_bound": (-0.1, "'harm_bound' of a Certificate must be from 0 to 1; it is -0.1"),
+    "gain_at_least": (1.1, "'gain_at_least' of a Certificate must be from 0 to 1"),
+    "gain_estimate": (-1.5, "'gain_estimate' of a Certificate must be from -1 to 1"),
+    "n": (-1, "'n' of a Certificate must be 0 or more"),
+    "groups": (0, "'groups' of a Certificate must be 1 or more"),
+    "grid": (0, "'grid' of a Certificate must be 1 or more"),
+    "confidence_level": (1.5, "'confidence_level' of a Certificate must be a number between 0 and 1"),
+    "base_rate": (1.5, "base_rate must"),
+    "max_weight": (-2.0, "'max_weight' of a Certificate must be 0 or more"),
+}
+
+
+@pytest.fixture(scope="module")
+def certified():
+    return rainproof.Recalibrator("logistic", rng=0).fit(*draw(2000)).to_dict()
+
+
+@pytest.mark.parametrize("field", CERTIFICATE)
+def test_impossible_numbers_of_a_certificate_name_file_and_field(tmp_path, certified, field):
+    value, message = CERTIFICATE[field]
+    data = {**certified, "certificate": certified["certificate"] | {field: value}}
+    data["digest"] = digest_of({key: value for key, value in data.items() if key != "digest"})
+    (tmp_path / "map.json").write_text(as_text(data))
+    with pytest.raises(InputError, match=f"map\\.json holds no recalibrator: {message}"):
+        rainproof.load(tmp_path / "map.json")
+
+
+PARTS = {
+    "an unknown method": ("temperature", {"method": "platt"}, "of a method that is known"),
+    "a weight": ("temperature", {"weight": 2.0}, "'weight' of a part of a map must be a number from 0 to 1; it is 2.0"),
+    "weights": ("temperature", {"weight": 0.5}, "must sum to 1; they sum to 0.5"),
+    "text": ("vector", {"slope": ["1", "1", "1"]}, "'slope' must hold numbers; it holds strings"),
+    "a short slope": ("vector", {"slope": [1.0, 1.0]}, "a part of a map must be about 3 classes"),
+    "no slope": ("vector", {"slope": None}, "a part of a map must be about 3 classes"),
+    "rates": ("constant", {"intercept": [0.5, 0.7, -0.2]}, "must be probabilities that sum to 1"),
+    "no maps": ("isotonic", {"maps": []}, "a part of a map must be about 3 classes"),
+    "a falling map": (
+        "isotonic",
+        {"maps": [{"edges": [0.0, 1.0], "start": [1.0], "slope": [-0.5], "fitted_range": None}] * 3},
+        "'map' must rise everywhere, as the method is 'isotonic'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("method", "change", "message"), PARTS.values(), ids=PARTS)
+def test_impossible_maps_of_classes_are_refused(method, change, message):
+    rng = np.random.default_rng(0)
+    data = rainproof.Recalibrator(method).fit(rng.dirichlet([1, 1, 1], 300), rng.integers(0, 3, 300)).to_dict()
+    data["map"]["parts"][0] |= change
     data["digest"] = digest_of({key: value for key, value in data.items() if key != "digest"})
     with pytest.raises(InputError, match=message):
         rainproof.Recalibrator.from_dict(json.loads(json.dumps(data)))

@@ -160,8 +160,18 @@ class PiecewiseMap(Result, kw_only=False):
     @property
     def rises(self) -> bool:
         """Whether a larger prediction never gets a smaller value."""
+        return bool((np.diff(self._ends()) >= 0).all())
+
+    @property
+    def falls(self) -> bool:
+        """Whether a larger prediction never gets a larger value."""
+        return bool((np.diff(self._ends()) <= 0).all())
+
+    def _ends(self) -> Floats:
+        """The values at both ends of each piece, in the order of predictions."""
         end = self.start + np.diff(self.edges) * self.slope
-        return bool((self.slope >= 0).all() and (end[:-1] <= self.start[1:]).all())
+        found: Floats = np.stack([self.start, end], axis=1).ravel()
+        return found
 
     @classmethod
     def from_dict(cls, data: Any) -> PiecewiseMap:

@@ -23,7 +23,7 @@ from rainproof.inference.classes import harm_bound, loss_bound, mean_at_least, s
 from rainproof.inference.proofs import gain_of_choice
 from rainproof.io.queries import find_dialect
 from rainproof.recalibration.export import Graph, checked_column, tree
-from rainproof.recalibration.methods import _NEAREST, _PRIOR, METHODS
+from rainproof.recalibration.methods import _NEAREST, _PRIOR, METHODS, check_shape
 from rainproof.recalibration.selection import _HELD_OUT, FOLDS, Candidate, mean_weights, weighed
 
 if TYPE_CHECKING:
@@ -127,17 +127,53 @@ class ClassMap(Result):
         keys = ["method", "weight", "slope", "intercept", "maps"]
         if not isinstance(data, dict) or list(data) != ["classes", "parts"] or not isinstance(data["parts"], list):
             raise InputError("a map for several classes must have 'classes' and 'parts'")
-        parts, k = [], len(data["classes"])
+        labels = data["classes"]
+        if not isinstance(labels, list) or not all(map(door.is_plain_label, labels)):
+            raise InputError("'classes' must be a list of labels")
+        names = door.check_labels(labels, len(labels))
         for one in data["parts"]:
             if not isinstance(one, dict) or list(one) != keys or one["method"] not in KNOWN_METHODS:
                 raise InputError(f"a part of a map must have {', '.join(map(repr, keys))}, of a method that is known")
-            read = {name: None if one[name] is None else np.array(one[name], np.float64) for name in keys[2:4]}
-            part = ClassPart(**{**one, **read, "maps": tuple(map(PiecewiseMap.from_dict, one["maps"]))})
-            shapes = [(len(part.maps),), *(array.shape for array in (part.slope, part.intercept) if array is not None)]
-            if any(size not in (0, k) for shape in shapes for size in shape) and part.method != "temperature":
-                raise InputError(f"a part of a map must be about {k} classes")
-            parts.append(part)
-        return cls(classes=tuple(data["classes"]), parts=tuple(parts))
+        parts = tuple(_part_of(one, len(names)) for one in data["parts"])
+        total = sum(part.weight for part in parts)
+        if abs(total - 1) > _TOLERANCE:
+            raise InputError(f"the 'weight' of all parts of a map must sum to 1; they sum to {total:.6g}")
+        return cls(classes=tuple(names), parts=parts)
+
+
+def _part_of(data: dict[str, Any], k: int) -> ClassPart:
+    """Read a part of a map for k classes; anything that its method cannot have fitted is refused."""
+    method = data["method"]
+    read = {name: None if data[name] is None else _numbers(data[name], name) for name in ("slope", "intercept")}
+    weight = data["weight"]
+    if type(weight) is not float or not 0 <= weight <= 1:
+        raise InputError(f"'weight' of a part of a map must be a number from 0 to 1; it is {weight!r}")
+    if not isinstance(data["maps"], list):
+        raise InputError("'maps' of a part of a map must be a list")
+    maps = tuple(map(PiecewiseMap.from_dict, data["maps"]))
+    shapes = {name: None if array is None else array.shape for name, array in read.items()}
+    wanted: dict[str, dict[str, Any]] = {
+        "temperature": {"slope": (1,), "intercept": (k,)},
+        "vector": {"slope": (k,), "intercept": (k,)},
+        "matrix": {"slope": (k, k), "intercept": (k,)},
+        "constant": {"slope": None, "intercept": (k,)},
+    }
+    has_maps = method == "isotonic" or method in ONE_AGAINST_REST
+    if shapes != wanted.get(method, {"slope": None, "intercept": None}) or len(maps) != k * has_maps:
+        raise InputError(f"a part of a map must be about {k} classes")
+    rates = read["intercept"]
+    if method == "constant" and rates is not None and not ((rates >= 0).all() and abs(rates.sum() - 1) <= _TOLERANCE):
+        raise InputError("'intercept' of the method 'constant' must be probabilities that sum to 1")
+    for one in maps:
+        check_shape(one, method)
+    return ClassPart(method=method, weight=weight, **read, maps=maps)
+
+
+def _numbers(values: Any, name: str) -> Floats:
+    found = door.as_numbers(values, repr(name))
+    if not np.isfinite(found).all():
+        raise InputError(f"{name!r} of a part of a map must be finite")
+    return found
 
 
 def softmax(score: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from types import NoneType
@@ -13,6 +14,7 @@ from rainproof.core.door import ThresholdRange, check_base_rate, check_range, is
 from rainproof.core.piecewise import SLOPE_UNIT, UNIT, PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.errors import InputError, MissingExtraError
+from rainproof.inference.options import check_share
 from rainproof.io.queries import Dialect, find_dialect
 from rainproof.recalibration.certificate import SegmentMap
 
@@ -36,11 +38,29 @@ def list_of(values: Any, name: str, kind: type) -> list[Any]:
     return values
 
 
-def number_of(value: Any, name: str) -> int:
-    """Return a whole number, if it is one."""
+def number_of(value: Any, name: str, least: int) -> int:
+    """Return a whole number, if it is one, of this size or more."""
     if type(value) is not int:
         raise InputError(f"{name!r} must be a whole number; it is {value!r}")
+    if value < least:
+        raise InputError(f"{name!r} must be {least} or more; it is {value}")
     return value
+
+
+_ROUNDING = 1e-9  # by which a computed share may lie beyond 0 or 1
+_SHARE = (0.0, 1.0)
+_LIMITS = {
+    **dict.fromkeys(("weight", "harm_bound", "gain_at_least", "harm", "gain", "loss_bound"), _SHARE),
+    "gain_estimate": (-1.0, 1.0),
+    "log_loss": (0.0, math.inf),
+    "brier_score": (0.0, 2.0),  # of several classes the squares are summed
+    "saving_at_least": (0.0, math.inf),
+    "max_weight": (0.0, math.inf),
+    "n": (0, math.inf),
+    "groups": (1, math.inf),
+    "grid": (1, math.inf),
+}
+"""The values that the fields of the records of a map can have; None is none."""
 
 
 def range_of(value: Any) -> ThresholdRange | None:
@@ -78,7 +98,14 @@ def record_of(cls: type[Record], data: Any) -> Record:
             data = {**data, name: range_of(data[name])}
         elif kind != "Any" and type(data[name]) not in _TYPES[kind]:
             raise InputError(f"{name!r} of a {cls.__name__} must be of type {kind}; it is {data[name]!r}")
-    if isinstance(data.get("base_rate"), list):
+    for name, (low, high) in _LIMITS.items():
+        value = data.get(name)
+        if value is not None and not low - _ROUNDING <= value <= high + _ROUNDING:
+            rule = f"{low:g} or more" if high == math.inf else f"from {low:g} to {high:g}"
+            raise InputError(f"{name!r} of a {cls.__name__} must be {rule}; it is {value!r}")
+    if "confidence_level" in data:
+        check_share(data["confidence_level"], f"'confidence_level' of a {cls.__name__}")
+    if data.get("base_rate") is not None:
         data = {**data, "base_rate": check_base_rate(data["base_rate"])}
     return cls(**data)
 

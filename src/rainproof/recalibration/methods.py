@@ -11,6 +11,7 @@ from rainproof.core._isotonic import pool_violators
 from rainproof.core.arrays import Floats
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import PiecewiseMap
+from rainproof.errors import InputError
 
 _NEAREST = 1e-9  # predictions nearer to 0 or 1 count like this one: their logits would outweigh all others
 _LARGEST_LOGIT = 36.0  # that of 1 - 2**-52, the largest value below 1 that a map has
@@ -204,6 +205,21 @@ METHODS: dict[str, Method] = {
     **{name: partial(_drawn, name=name) for name in _SHAPES},
 }
 """Every method by name."""
+
+
+_SHAPES_OF: dict[str, tuple[str, Callable[[PiecewiseMap], bool]]] = {
+    **dict.fromkeys(LOGISTIC, ("rise or fall", lambda pieces: pieces.rises or pieces.falls)),
+    "isotonic": ("rise", lambda pieces: pieces.rises),
+    "none": ("be p itself", lambda pieces: pieces.rises and bool((pieces.apply(pieces.edges) == pieces.edges).all())),
+    "constant": ("be level", lambda pieces: pieces.rises and pieces.falls),
+}
+
+
+def check_shape(pieces: PiecewiseMap, method: str) -> None:
+    """Refuse a map that cannot be of this method."""
+    shape, has_it = _SHAPES_OF.get(method, ("", lambda _: True))
+    if not has_it(pieces):
+        raise InputError(f"'map' must {shape} everywhere, as the method is {method!r}")
 
 
 def fitted_values(methods: Sequence[str], prob: Floats, weight: Floats) -> Floats:

@@ -30,7 +30,7 @@ from rainproof.inference.options import Seed, as_seed, check_share
 from rainproof.recalibration import classes, export, selection
 from rainproof.recalibration.certificate import Certificate, HeldOutRates, SegmentMap, certify, correct, held_out_rates
 from rainproof.recalibration.classes import ClassCertificate, ClassMap
-from rainproof.recalibration.methods import IDENTITY, METHODS
+from rainproof.recalibration.methods import IDENTITY, METHODS, check_shape
 from rainproof.recalibration.selection import Candidate, Division
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ MEAN = "mean"
 """The method of a map that is the mean of several."""
 
 _SHOWN = 12  # segments
+_WEIGHTS_OFF = 1e-6  # of 1, for the sum of weights that were rounded
 _WIDEST = 40  # characters of a segment's name
 _NAMED = 3  # segments in a message
 
@@ -579,24 +580,28 @@ class Recalibrator(Saved):
         data = check_document(data, "recalibrator", version=_VERSION, keys=_KEYS)
         by = None if data["by"] is None else tuple(export.list_of(data["by"], "by", str))
         methods = data["methods"] if data["methods"] == "auto" else export.list_of(data["methods"], "methods", str)
-        for method in (data["method"], *([] if methods == "auto" else methods)):
-            known = {*METHODS, *classes.CLASS_METHODS}
-            if not isinstance(method, str) or (method not in known and method != data["method"] != MEAN):
-                raise InputError(f"methods must be among {', '.join(METHODS)}; {method!r} is not")
+        several = isinstance(data["map"], dict) and "classes" in data["map"]
+        known = classes.KNOWN_METHODS if several else tuple(METHODS)
+        for name, given, also in (("method", [data["method"]], (MEAN,)), ("methods", methods, ())):
+            unknown = [method for method in given if method not in (*known, *also)] if given != "auto" else []
+            if unknown:
+                raise InputError(f"{name!r} must be among {', '.join(known)}; {unknown[0]!r} is not")
         columns = 0 if by is None else len(by)
         segments = [export.segment_of(part, columns) for part in export.list_of(data["segments"], "segments", dict)]
         _check_segments(segment.segment for segment, _ in segments)
         level = check_share(data["confidence_level"], "confidence_level")
         found = cls(methods, confidence_level=level, threshold_range=export.range_of(data["threshold_range"]))
-        several = isinstance(data["map"], dict) and "classes" in data["map"]
         found.method_, found.map_ = data["method"], (ClassMap if several else PiecewiseMap).from_dict(data["map"])
         kind = ClassCertificate if several else Certificate
         found.certificate_ = None if data["certificate"] is None else export.record_of(kind, data["certificate"])
-        found.n_ = export.number_of(data["n"], "n")
-        found.groups_ = None if data["groups"] is None else export.number_of(data["groups"], "groups")
+        if not several:
+            check_shape(found.map_, found.method_)
+        found.n_ = export.number_of(data["n"], "n", 1)
+        found.groups_ = None if data["groups"] is None else export.number_of(data["groups"], "groups", 1)
         found.candidates_ = tuple(
             export.record_of(Candidate, one) for one in export.list_of(data["candidates"], "candidates", dict)
         )
+        _check_candidates(found.candidates_, known)
         found.segments_ = tuple(segment for segment, _ in segments)
         found._by = by
         found._maps = {door.spelled_key(segment.segment): own for segment, own in segments if own is not None}
@@ -650,6 +655,16 @@ def _check_segments(keys: Iterable[Any]) -> None:
         other = seen.setdefault(door.spelled_key(key), key)
         if other is not key:
             raise InputError(f"by must spell each segment in one way; {other!r} and {key!r} mean the same")
+
+
+def _check_candidates(candidates: Sequence[Candidate], known: Sequence[str]) -> None:
+    """Refuse candidates that no fit has."""
+    for candidate in candidates:
+        if candidate.method not in known:
+            raise InputError(f"'method' of a Candidate must be among {', '.join(known)}; {candidate.method!r} is not")
+    total = sum(candidate.weight for candidate in candidates)
+    if candidates and abs(total - 1) > _WEIGHTS_OFF:
+        raise InputError(f"the 'weight' of all candidates must sum to 1; they sum to {total:.6g}")
 
 
 def _check_unseen(unseen: str) -> None:
