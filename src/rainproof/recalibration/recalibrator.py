@@ -166,9 +166,10 @@ class Recalibrator(Saved):
     -----
     Methods: "temperature" and "logistic" (Platt) are logistic regressions on the logit with one and two parameters,
     "beta" has three, of which the two slopes are at least 0; "isotonic" is isotonic regression with straight lines
-    between its blocks, so it keeps the order of predictions; "bins_8" to "bins_128" take the event rate in bins with
-    equal numbers of rows, and correct what is not monotone; "none" leaves predictions as they are, and "constant" is
-    the event rate.
+    between the mean predictions of its blocks, so it keeps the order of predictions, and with end blocks half a row off
+    0 and 1, so no log loss is infinite (scikit-learn's `IsotonicRegression` is level over each block, and often 0 and 1
+    at the ends); "bins_8" to "bins_128" take the event rate in bins with equal numbers of rows, and correct what is not
+    monotone; "none" leaves predictions as they are, and "constant" is the event rate.
 
     The weight of a method is in proportion to ``exp(-L)``, where ``L`` is its log loss in nats, summed over all rows,
     by cross-validation in five folds: how likely the outcomes were, by the maps that had not seen them. Few rows cannot
