@@ -24,6 +24,7 @@ SLOPE_UNIT = 2.0**30
 _STEEPEST = 2.0**22  # a steeper piece ends below the next one's start: a jump. Before 1 it has a next one
 _TOLERANCE = 2.0**-10  # of a tabulated map, as a share of the smaller of its value and 1 minus its value
 _FINEST = 2.0**-40  # added to it
+_NODES = 129  # of a tabulated map at first: about those that curves need from 1e-9 to 1 - 1e-9, so few are added
 _ROUNDS = 16  # halvings of a piece, at most
 _BLOCK = 1 << 14  # rows at a time: their temporary arrays stay in the cache
 _FEW_OUTSIDE = 0.01  # of predictions: such a share is not worth a warning
@@ -82,7 +83,7 @@ class PiecewiseMap(Result, kw_only=False):
         function must be level, or straight between two of `breaks`, where it may jump.
         """
         low, high = (np.rint(np.array([low, high]) * UNIT) / UNIT).tolist()
-        between = _expit(np.linspace(_logit(np.array([low])), _logit(np.array([high])), 33))
+        between = _expit(np.linspace(_logit(np.array([low])), _logit(np.array([high])), _NODES))
         between = np.clip(np.append(between, breaks), low, high)
         edges = np.unique(np.rint(np.concatenate([[0.0, low, high, 1.0], between, np.asarray(breaks)]) * UNIT) / UNIT)
         lower, upper = edges[:-1], edges[1:]
