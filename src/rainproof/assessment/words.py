@@ -980,7 +980,7 @@ def segments(found: SegmentTable, voice: Voice = PYTHON, *, advised: bool = True
         fewest = min(sparse, key=_effective_clusters)
         few += (
             f" {_count(len(sparse), 'segment has', 'segments have')} too few clusters to tell anything but a very "
-            f"large difference: {short(fewest.label)} has {_few_clusters(fewest)}."
+            f"large difference: {one_line(short(fewest.label))} has {_few_clusters(fewest)}."
         )
     by = f"{_count(tested, 'segment', 'segments')} ({one_line(', '.join(found.by))})"
     after = f" {_after_recalibration(found, by, advised=advised)}" if found.recalibrated else ""
@@ -1020,8 +1020,8 @@ def _after_recalibration(found: SegmentTable, by: str, *, advised: bool) -> str:
     worst = left[0]
     assert worst.mean_recalibrated is not None
     said, happened = two_shares(worst.mean_recalibrated, worst.event_rate)
-    first = f"{short(worst.label)} (predicted {said} on average, observed {happened})"
-    names = ", ".join([first, *(short(one.label) for one in left[1:_NAMED])])
+    first = f"{one_line(short(worst.label))} (predicted {said} on average, observed {happened})"
+    names = ", ".join([first, *(one_line(short(one.label)) for one in left[1:_NAMED])])
     more = f" and {len(left) - _NAMED:,} more" if len(left) > _NAMED else ""
     many = f"{len(left):,} of {by}"
     if len(left) > 1 and len(left) == len(found.rows) - found.small:
