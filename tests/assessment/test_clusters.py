@@ -103,6 +103,15 @@ def test_from_twenty_groups_with_the_rarer_outcome_on_the_test_is_approximate(ev
     assert (few_clusters(sample) is not None) is few
 
 
+def test_few_events_in_groups_of_one_row_are_tested_by_bets_too():
+    """As in a segment that has one row of each patient."""
+    y, p = np.arange(100) < 3, np.full(100, 0.01) + np.arange(100) / 1e5
+    sample = Sample(y, p, groups=np.arange(100))
+    assert grouped_test(sample) == grouped_p_value(sample)
+    assert how_calibrated(sample, 0.5, LEVEL).by_bets
+    assert how_calibrated(sample.ungrouped(), 0.5, LEVEL).effective_clusters is None
+
+
 def test_groups_of_one_row_are_no_clusters():
     y, p = np.arange(100) < 5, np.full(100, 0.05)
     assert not Influence.of(Sample(y, p, groups=np.arange(100)), pool=False).clustered

@@ -59,7 +59,7 @@ class Calibration(Result):
         The range of predictions that is most off, in standard errors of a calibrated forecast; for predictions that are
         too extreme or too timid, the one at an end. None if all predictions are 0 or 1 and right.
     effective_clusters : float or None
-        How many groups of equal weight with the rarer outcome are as many as these, if groups have several rows.
+        How many groups of equal weight with the rarer outcome are as many as these; None without groups.
     """
 
     _shown: ClassVar = ("direction", "p_value", "mean_prediction", "event_rate")
@@ -90,7 +90,7 @@ def grouped_test(sample: Sample) -> float:
     recalibration is 1, with variances over draws that are no less than those of a calibrated forecast.
     """
     rows = Influence.of(sample, pool=False)
-    if rows.few_clusters:
+    if is_few(effective_clusters(sample, rows)):
         return grouped_p_value(sample)
     inside = _inside(sample, rows)
     distances = [distance_from_calibration(rows)]
@@ -100,6 +100,11 @@ def grouped_test(sample: Sample) -> float:
     freedom = max(sample.effective_n - 1, _LEAST_FREEDOM)
     found = [2 * float(stdtr(freedom, -abs(by) / error)) for by, error in distances if 0 < error < math.inf]
     return min(1.0, 2 * min(found, default=1.0))
+
+
+def effective_clusters(sample: Sample, rows: Influence) -> float | None:
+    """How many groups of equal weight have the rarer outcome, if there are groups: of one row each, too."""
+    return None if sample.groups is None else rows.fewest
 
 
 def few_clusters(sample: Sample) -> str | None:
@@ -122,7 +127,8 @@ def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> C
     rejected = p_value <= 1 - confidence_level
     mean = difference.low > 0 or difference.high < 0
     spread = slope is not None and (slope.high < 1 or slope.low > 1)
-    if rows.few_clusters:  # bets won on the mean or on the spread, whatever the intervals still allow
+    clusters = effective_clusters(sample, rows)
+    if is_few(clusters):  # bets won on the mean or on the spread, whatever the intervals still allow
         mean = slope is None or _mostly_mean(inside)
         spread = not mean
     direction: Direction = "none"
@@ -142,7 +148,7 @@ def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> C
         intercept=calibration_intercept(inside, confidence_level),
         slope=slope,
         most_biased=_most_biased(sample.distinct(), sample.n / sample.total_weight, direction),
-        effective_clusters=rows.effective_clusters,
+        effective_clusters=clusters,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rainproof.assessment import words
-from rainproof.assessment.calibration import grouped_test
+from rainproof.assessment.calibration import effective_clusters, grouped_test
 from rainproof.assessment.costs import ActionTask, segment_costs
 from rainproof.assessment.evidence import Crossed
 from rainproof.core.arrays import Floats
@@ -224,7 +224,7 @@ def judge_segments(
                 key=tuple(map(str, key)) if isinstance(key, tuple) else (str(key),),
                 n=own.n,
                 groups=own.groups,
-                effective_clusters=Influence.of(own, pool=False).effective_clusters,
+                effective_clusters=effective_clusters(own, Influence.of(own, pool=False)),
                 share=own.total_weight / sample.total_weight,
                 mean_prediction=own.mean_prediction,
                 event_rate=own.event_rate,

@@ -111,14 +111,9 @@ class Influence:
         return min(self.effective(False), self.effective(True))
 
     @property
-    def effective_clusters(self) -> float | None:
-        """How many groups of equal weight with the rarer outcome are as many; None if rows are independent."""
-        return self.fewest if self.clustered else None
-
-    @property
     def few_clusters(self) -> bool:
         """Whether so few groups have the rarer outcome that no variance can be estimated from them."""
-        return is_few(self.effective_clusters)
+        return self.clustered and is_few(self.fewest)
 
     @property
     def rarer_in(self) -> str:
