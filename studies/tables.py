@@ -572,7 +572,7 @@ def clusters_worst() -> str:
         for label in ("before", "now")
     }
     cases = [
-        f"{int(x['clusters']):,} clusters of {x['sizes']}{' rows' * (x['sizes'] == '1 or 50')}, events in "
+        f"{int(x['clusters']):,} clusters ({x['sizes']}{' rows' * (x['sizes'] == '1 or 50')}), events in "
         f"{float(x['rate']):.0%}, {x['dependence']} ({int(x['rejected']) / int(x['simulations']):.0%})"
         for x in found["now"]
     ]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rainproof
-from studies import advice, costs, grades, stability, tables
+from studies import advice, clusters, costs, grades, stability, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 
@@ -175,3 +175,43 @@ def test_costs_are_those_of_the_population():
     assert found["cost, as is"] == pytest.approx((9 * 0.1 + 0.6) / 2)
     assert found["cost, always"] == pytest.approx((0.9 + 0.6) / 2)
     assert found["saved, never"] == pytest.approx((0.6 - 9 * 0.4) / 2)
+
+
+def test_a_short_study_of_clusters(tmp_path, monkeypatch):
+    monkeypatch.setattr(clusters, "COUNTS", (40,))
+    monkeypatch.setattr(clusters, "RATES", (0.2,))
+    for _ in range(2):  # what is there is not computed again
+        clusters.main([str(tmp_path / "clusters.csv"), "--simulations", "2"])
+    lines = grades.lines_of(tmp_path / "clusters.csv")
+    assert len(lines) == len(clusters.SIZES) * len(clusters.DEPENDENCE)
+    for line in lines:
+        assert line["label"] == "now"
+        assert 0 <= int(line["cost: covered"]) <= int(line["cost: number"]) == int(line["simulations"]) <= 2
+
+
+@pytest.mark.parametrize("dependence", clusters.DEPENDENCE)
+@pytest.mark.parametrize("level", ["clusters", "rows"])
+def test_predictions_of_rows_in_clusters_are_calibrated(dependence, level):
+    case = clusters.Case(20_000, "equal", 3, level, 0.2, dependence)
+    y, p, group = case.draw(np.random.default_rng(0))
+    assert case.prob.mean() == pytest.approx(case.rate)
+    for prob in case.prob:
+        assert y[p == prob].mean() == pytest.approx(prob, abs=0.02)
+    off, size = np.bincount(group, y - p), np.bincount(group)
+    assert (off**2).sum() > 1.05 * (p * (1 - p)).sum()  # outcomes of a cluster are alike
+    assert size.max() == 2
+
+
+def test_statements_about_clusters_hold():
+    """Over all populations, with two standard errors; few populations are left where one is often wrong."""
+    lines = [x for x in grades.lines_of(tables.DATA / "clusters.csv") if x["label"] == "now"]
+    samples = sum(int(x["simulations"]) for x in lines)
+    for name in ("rejected", "recalibrate"):
+        share = sum(int(x[name]) for x in lines) / samples
+        assert share <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / samples)
+    assert sum(int(x["rejected"]) > 0.08 * int(x["simulations"]) for x in lines) <= 6
+    for name in clusters.INTERVALS:
+        number = sum(int(x[f"{name}: number"]) for x in lines)
+        assert sum(int(x[f"{name}: covered"]) for x in lines) >= 0.93 * number
+    found = [int(x["found: too high"]) / int(x["simulations"]) for x in lines if float(x["few"]) >= 100]
+    assert np.mean(found) > 0.8
