@@ -120,6 +120,21 @@ class PiecewiseMap(Result, kw_only=False):
                 sums += share * (pieces.start[at] + (p - pieces.edges[at]) * pieces.slope[at])
         return cls.from_ends(edges, start, end) if len(maps) > 1 else maps[0]
 
+    @classmethod
+    def spliced(cls, maps: Sequence[PiecewiseMap], cuts: Sequence[float]) -> PiecewiseMap:
+        """One map below the first of increasing cuts, the next from there on, and so on."""
+        ends = np.rint(np.array([0.0, *cuts, 1.0]) * UNIT) / UNIT
+        starts, values, lasts = [], [], []
+        for pieces, low, high in zip(maps, ends[:-1], ends[1:], strict=True):
+            inner = pieces.edges[(pieces.edges > low) & (pieces.edges < high)]
+            edges = np.concatenate([[low], inner, [high]])
+            at = pieces.edges.searchsorted(edges[:-1], side="right") - 1
+            rise = pieces.slope[at]
+            starts.append(edges[:-1])
+            values.append(pieces.start[at] + (edges[:-1] - pieces.edges[at]) * rise)
+            lasts.append(pieces.start[at] + (edges[1:] - pieces.edges[at]) * rise)
+        return cls.from_ends(np.append(np.concatenate(starts), 1.0), np.concatenate(values), np.concatenate(lasts))
+
     def __call__(self, p: ArrayLike) -> Floats:
         """Return the value at each prediction."""
         return self.apply(checked_probabilities(p))

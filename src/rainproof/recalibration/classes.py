@@ -23,7 +23,7 @@ from rainproof.inference.classes import harm_bound, loss_bound, mean_at_least, s
 from rainproof.inference.proofs import gain_of_choice
 from rainproof.io.queries import find_dialect
 from rainproof.recalibration.export import Graph, checked_column, tree
-from rainproof.recalibration.methods import _NEAREST, _PRIOR, METHODS, check_shape
+from rainproof.recalibration.methods import _PRIOR, METHODS, NEAREST, check_shape
 from rainproof.recalibration.selection import _HELD_OUT, FOLDS, Candidate, mean_weights, weighed
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def softmax(score: Floats) -> Floats:
 
 
 def _logs(prob: NDArray[Any]) -> Floats:
-    found: Floats = np.log(np.maximum(prob, _NEAREST, dtype=np.float64))
+    found: Floats = np.log(np.maximum(prob, NEAREST, dtype=np.float64))
     return found
 
 
@@ -528,7 +528,7 @@ def classes_as_onnx(found: ClassMap) -> ModelProto:
     for part in found.parts:
         value = "p"
         if part.slope is not None:
-            log = graph.node("Log", graph.node("Max", "p", graph.constant(_NEAREST)))
+            log = graph.node("Log", graph.node("Max", "p", graph.constant(NEAREST)))
             score = graph.node("MatMul" if part.slope.ndim == 2 else "Mul", log, graph.constant(part.slope.T))
             value = graph.node("Softmax", graph.node("Add", score, graph.constant(part.intercept)), axis=1)
         elif part.intercept is not None:
@@ -556,14 +556,14 @@ def classes_as_sql(found: ClassMap, columns: Sequence[str], dialect: str) -> dic
     values, wrong = [value for value, _ in read], [test for _, tests in read for test in tests]
     all_together = f"({' + '.join(values)})"
     wrong.append(spoken.breaks(all_together, f"{{0}} >= {1 - _TOLERANCE!r} AND {{0}} <= {1 + _TOLERANCE!r}"))
-    logs = [f"CASE WHEN {p} > {_NEAREST!r} THEN LN({p}) ELSE {number(repr(math.log(_NEAREST)))} END" for p in values]
+    logs = [f"CASE WHEN {p} > {NEAREST!r} THEN LN({p}) ELSE {number(repr(math.log(NEAREST)))} END" for p in values]
     totals: list[list[str]] = [[] for _ in columns]
     unscaled = 0.0  # the weight of the predictions as they are, which sum to 1 nearly
     for part in found.parts:
         each = values
         if part.slope is not None and part.intercept is not None:
             matrix = part.slope if part.slope.ndim == 2 else np.diag(np.broadcast_to(part.slope, len(columns)))
-            if (np.abs(matrix).sum(axis=1) * -math.log(_NEAREST) + np.abs(part.intercept)).max() > _LARGEST:
+            if (np.abs(matrix).sum(axis=1) * -math.log(NEAREST) + np.abs(part.intercept)).max() > _LARGEST:
                 raise InputError(
                     f"to_sql needs a map with smaller slopes: exponentials of {part.method!r} would overflow"
                 )

@@ -13,7 +13,7 @@ from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.errors import InputError
 
-_NEAREST = 1e-9  # predictions nearer to 0 or 1 count like this one: their logits would outweigh all others
+NEAREST = 1e-9  # predictions nearer to 0 or 1 count like this one: their logits would outweigh all others
 _LARGEST_LOGIT = 36.0  # that of 1 - 2**-52, the largest value below 1 that a map has
 _PRIOR = 1 / 4**2  # of the coefficients around those of the identity: weak, but no data can send them to infinity
 _SEGMENT_PRIOR = 1 / 0.5**2
@@ -48,7 +48,7 @@ def _finite_ends(prob: Floats) -> tuple[float, float]:
     low, high = (inside[0], inside[-1]) if len(inside) else (0.5, 0.5)
     least = low / 2 if prob[0] == 0 else 0.0
     most = (1 + high) / 2 if prob[-1] == 1 else 1.0
-    return max(float(least), _NEAREST), min(float(most), 1 - _NEAREST)
+    return max(float(least), NEAREST), min(float(most), 1 - NEAREST)
 
 
 def _coefficients(prob: Floats, weight: Floats, slopes: Floats) -> Floats:
@@ -101,6 +101,13 @@ def _pooled(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
 def expit(x: Floats) -> Floats:
     """The logistic function, a little off 0 and 1: no map makes them of other predictions."""
     return 1 / (1 + np.exp(-np.clip(x, -_LARGEST_LOGIT, _LARGEST_LOGIT)))
+
+
+def log_odds(p: Floats) -> Floats:
+    """The log odds of predictions, of which those nearer to 0 or 1 than 1e-9 count like these."""
+    inside = np.clip(p, NEAREST, 1 - NEAREST)
+    found: Floats = np.log(inside) - np.log1p(-inside)
+    return found
 
 
 def _newton(x: Floats, weight: Floats, centre: Floats, beta: Floats, prior: float) -> Floats:
@@ -199,6 +206,9 @@ def _drawn(table: DistinctTable, name: str) -> PiecewiseMap:
     return _pieces(_SHAPES[name](table))
 
 
+FORMULAS = (*LOGISTIC, "none")
+"""The methods whose maps mean something where there were no rows: a formula continues as a formula."""
+
 METHODS: dict[str, Method] = {
     **{name: partial(_logistic, name=name) for name in LOGISTIC},
     "none": lambda _: IDENTITY,
@@ -249,9 +259,8 @@ def correction(whole: PiecewiseMap, table: DistinctTable) -> PiecewiseMap:
     """
 
     def logits(p: Floats) -> Floats:
-        value = np.clip(whole.apply(p), _NEAREST, 1 - _NEAREST)
-        return np.stack([np.log(value) - np.log1p(-value), np.ones_like(p)])
+        return np.stack([log_odds(whole.apply(p)), np.ones_like(p)])
 
     weight, identity = np.stack([table.negative, table.positive])[None], np.array([1.0, 0.0])
     (coefficients,) = _newton(logits(table.prob), weight, identity, identity[None], _SEGMENT_PRIOR)
-    return PiecewiseMap.tabulate(lambda p: expit(coefficients @ logits(p)), whole.edges, _NEAREST, 1 - _NEAREST)
+    return PiecewiseMap.tabulate(lambda p: expit(coefficients @ logits(p)), whole.edges, NEAREST, 1 - NEAREST)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import FewRowsWarning, InputError, OneClassWarning, RainproofWarning
-from rainproof.recalibration.methods import METHODS, fitted_values
+from rainproof.recalibration.methods import FORMULAS, METHODS, NEAREST, expit, fitted_values, log_odds
 
 FOLDS = 5
 _FEWEST = 20  # rows; with fewer, folds would be fitted to a handful
@@ -367,5 +367,40 @@ def mean_map(rows: Division, methods: Sequence[str]) -> tuple[PiecewiseMap, tupl
     value, loss = _scored(rows.prob, rows.weight, methods, folds, folds)
     squares = sum(((value - y) ** 2 * rows.weight[:, y]).sum(axis=(1, 2)) for y in (0, 1))
     candidates = weighed(methods, loss[:, folds, folds].sum(axis=1), squares, rows.weight.sum())
-    used, table = [c for c in candidates if c.weight > 0], rows.table()
-    return PiecewiseMap.mean([METHODS[c.method](table) for c in used], [c.weight for c in used]), candidates
+    table = rows.table()
+    maps = {c.method: METHODS[c.method](table) for c in candidates if c.weight > 0}
+    weights = {c.method: c.weight for c in candidates if c.weight > 0}
+    mean = PiecewiseMap.mean(list(maps.values()), list(weights.values()))
+    formulas = [method for method in maps if method in FORMULAS]
+    if not formulas or len(formulas) == len(maps):
+        return mean, candidates
+    shares = np.array([weights[method] for method in formulas])
+    formula = PiecewiseMap.mean([maps[method] for method in formulas], (shares / shares.sum()).tolist())
+    return _continued(mean, formula, float(table.prob[0]), float(table.prob[-1])), candidates
+
+
+def _continued(mean: PiecewiseMap, formula: PiecewiseMap, low: float, high: float) -> PiecewiseMap:
+    """Let a mean go on as its formulas do outside of the predictions that it was fitted to, from `low` to `high`.
+
+    Straight pieces are level there, and know nothing of the rows to come: in the mean, a calibrated 0.001 would be
+    moved towards the smallest prediction that was seen. The log odds are those of the formulas, moved by what the mean
+    has above them at the end.
+    """
+
+    def beyond(end: float) -> Callable[[Floats], Floats]:
+        at_end = np.array([end])
+        reached = mean.apply(at_end)
+        shift = log_odds(reached) - log_odds(formula.apply(at_end))
+        # Rounding must not let a map that rises fall at the end.
+        least, most = (reached, 1.0) if (end == high) == formula.rises else (0.0, reached)
+        return lambda p: np.clip(expit(log_odds(formula.apply(p)) + shift), least, most)
+
+    maps = [mean]
+    cuts = []
+    if low > NEAREST:
+        maps.insert(0, PiecewiseMap.tabulate(beyond(low), formula.edges, NEAREST, low))
+        cuts.append(low)
+    if high < 1 - NEAREST:
+        maps.append(PiecewiseMap.tabulate(beyond(high), formula.edges, high, 1 - NEAREST))
+        cuts.append(high)
+    return PiecewiseMap.spliced(maps, cuts)
