@@ -196,7 +196,7 @@ def test_a_file_of_anything_else_is_named(tmp_path, raw, problem):
     [
         ("nowhere.jsonl", "cannot read nowhere.jsonl: No such file or directory"),
         (".", "cannot read .: Is a directory"),
-        ("a\0.jsonl", "cannot read a\0.jsonl: embedded null byte"),
+        ("a\0.jsonl", "cannot read a\\x00.jsonl: embedded null byte"),
         ("no*.jsonl", "no file matches 'no*.jsonl'"),
         (5, "source must name one file or several; 1 value does not, the first is source = 5"),
         (None, "source must name one file or several; 1 value does not, the first is source = None"),

@@ -241,7 +241,7 @@ def test_measure_and_report(photos, capsys):
         ("measure", ["--rounding", "hard"], "--rounding is for one event"),
         ("report", ["--preset", "clinical", "-o", "x.html"], "--preset is for one event"),
         ("recalibrate", ["--plot", "x.png", "-o", "x.json"], "--plot is for one event"),
-        ("recalibrate", ["--methods", "beta", "-o", "x.json"], "'beta' is not"),
+        ("recalibrate", ["--methods", "platt", "-o", "x.json"], "invalid choice: 'platt'"),
         ("threshold", ["--recall", "90%"], "there is no option --classes: threshold is about one event; in Python"),
         ("store", ["-o", "x.parquet"], "there is no option --classes: store is about one event"),
     ):

@@ -11,6 +11,8 @@ import rainproof
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.recalibration.methods import METHODS
 
+pytestmark = pytest.mark.filterwarnings("ignore::rainproof.ExtrapolationWarning")
+
 NAME = 'p" OR 1=1 -- `'  # of a column
 BY = 'it\'s "a" `column`'
 LABELS = ["it's", "a\\b", "plain"]
