@@ -178,7 +178,7 @@ def test_a_file_is_given_once(tmp_path, monkeypatch):
         (b'["a list"]', "entry 0 of {} must be a JSON object"),
         (b"[" * 100_000, "{} must be JSON"),
         (b'{"acc":' * 100_000, "line 1 of {} must be JSON"),
-        ((json.dumps(answer(-1.0, -2.0)) + "\n").encode("utf-16"), "line 2 of {} must be JSON"),
+        ((json.dumps(answer(-1.0, -2.0)) + "\n").encode("utf-16"), "line 1 of {} must be JSON"),
         ('{"doc": "\u00e9"}'.encode("latin-1"), "line 1 of {} must be JSON"),
         (b"", "{} is empty"),
         (b" \n\n", "{} holds no answers"),

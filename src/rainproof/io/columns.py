@@ -410,6 +410,8 @@ def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
         if leaf.op.endswith(("null", "nan")):
             missing = values.is_null() if leaf.op.endswith("null") else is_nan(values)
             return pc.invert(missing) if leaf.negated else missing
+        if pa.types.is_null(values.type):  # a comparison with a null is false
+            return values.is_valid()
         there = pc.and_(values.is_valid(), pc.invert(is_nan(values)))
         op = leaf.op if leaf.op in _COMPARISONS else "="
         met = reduce(pc.or_, [compared(values, op, value, leaf.column) for value in leaf.values])

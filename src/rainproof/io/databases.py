@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from rainproof.core.door import no_outcome
 from rainproof.core.segments import as_columns
 from rainproof.errors import InputError, RainproofError
-from rainproof.io.files import as_batch, check_columns, first_line, hide_password, need, need_pyarrow, without_password
+from rainproof.io.files import check_columns, first_line, hide_password, need, need_pyarrow, without_password
+from rainproof.io.kinds import Batches
 from rainproof.io.queries import Dialect, find_dialect, statement, table_parts
 from rainproof.io.where import Condition
 
@@ -158,8 +159,9 @@ def table_rows(source: str, columns: list[str] | None) -> Iterator[Any]:
         listed = ", ".join(quoted.values())
         with _cursor(connection, stream=True) as cursor:
             cursor.execute(f"SELECT {listed} FROM {name}")  # noqa: S608 - the names are quoted
+            batches = Batches(str(table))
             while rows := cursor.fetchmany(_FETCHED):
-                yield as_batch(names, [list(column) for column in zip(*rows, strict=True)])
+                yield batches.batch(names, [list(column) for column in zip(*rows, strict=True)])
 
 
 def _parse_address(address: str) -> Table:

@@ -7,10 +7,12 @@ import fnmatch
 import glob
 import gzip
 import json
+import math
 import os
 import queue
 import re
 import threading
+import warnings
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -22,7 +24,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from rainproof.core.files import file_errors
-from rainproof.errors import InputError, MissingExtraError, RainproofError
+from rainproof.errors import InputError, MissingExtraError, RainproofError, RainproofWarning
+from rainproof.io.kinds import Batches
 from rainproof.io.quotes import LineCounter, find_unclosed
 
 if TYPE_CHECKING:
@@ -266,24 +269,39 @@ _JSON_BLOCK = 1 << 20  # bytes
 
 
 def _read_json(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of JSON objects, one a line or all in one array; a key that one lacks is a missing value."""
+    """Yield the rows of JSON objects, one a line or all in one array; a key that one lacks is a missing value.
+
+    With `others` a batch has the keys of all objects so far: a key may come first in a later batch.
+    """
+    batches = Batches(file.name)
+    names: dict[str, None] = {}
     with file.stream() as stream:
         records = (record for record, _ in json_objects(file, stream))
-        names: list[str] | None = None
         while batch := list(islice(records, _BATCH)):
-            if names is None:
-                available = list(dict.fromkeys(name for one in batch for name in one))
-                check_columns(file.name, columns, available)
-                names = available if others else columns
-            yield as_batch(names, [[one.get(name) for one in batch] for name in names])
+            if not names:
+                names = dict.fromkeys(name for record in batch for name in record)
+                check_columns(file.name, columns, list(names))
+                names = names if others else dict.fromkeys(columns)
+            elif others and not names.keys() >= set().union(*batch):
+                names |= dict.fromkeys(name for record in batch for name in record)
+            yield batches.batch([*names], [[record.get(name) for record in batch] for name in names])
 
 
 def json_objects(file: Location, stream: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """Yield the JSON objects of a file, one a line or all in one array, and what messages call each."""
+    """Yield the JSON objects of a file, one a line or all in one array, and what messages call each.
 
-    def parsed(text: bytes, what: str) -> Any:
+    An object with a key that comes twice is refused.
+    """
+
+    def parsed(raw: bytes, what: str, encoding: str = "utf-8") -> Any:
         try:
-            return json.loads(text)
+            text = raw.decode(encoding, "surrogatepass")
+            value = json.loads(text)
+            if not _may_repeat_keys(text, value):
+                return value
+            return json.loads(text, object_pairs_hook=partial(_object, what=what))
+        except RainproofError:
+            raise
         except (ValueError, RecursionError) as error:
             raise InputError(f"{what} must be JSON: {error}") from None
 
@@ -294,7 +312,8 @@ def json_objects(file: Location, stream: Any) -> Iterator[tuple[Mapping[str, Any
 
     rest = stream.read(_JSON_BLOCK).removeprefix(BOM_UTF8)
     if rest.lstrip().startswith(b"["):
-        for number, record in enumerate(parsed(rest + stream.read(), file.name)):
+        text = rest + stream.read()
+        for number, record in enumerate(parsed(text, file.name, json.detect_encoding(text))):
             yield checked(record, f"entry {number:,} of {file.name}")
         return
     number = 0
@@ -308,15 +327,46 @@ def json_objects(file: Location, stream: Any) -> Iterator[tuple[Mapping[str, Any
                 yield checked(parsed(line, what), what)
 
 
+def _may_repeat_keys(text: str, value: Any) -> bool:
+    """Whether an object in the text may have a key twice; to compare the keys of each would take twice as long.
+
+    Each key ends in a quote and a colon. With as many of these as there are different keys, none is twice.
+    """
+    if isinstance(value, dict):
+        keys = len(value)
+    else:
+        keys = sum(len(record) for record in value if isinstance(record, dict)) if isinstance(value, list) else 0
+    if text.count('":') != keys:
+        return True
+    return " :" in text or "\t:" in text or "\n:" in text or "\r:" in text  # a key may end in these, too
+
+
+def _object(pairs: list[tuple[str, Any]], *, what: str) -> dict[str, Any]:
+    """Return an object of JSON, or refuse one that has a key twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{what} has {names.count(twice)} keys called {twice!r}; it must have one")
+    return found
+
+
 @contextmanager
 def _write_json(file: IO[bytes], *, array: bool) -> Iterator[Write]:
-    """Write one JSON object a line, or an array of them; a missing value is null."""
+    """Write one JSON object a line, or an array of them; what is missing, NaN or infinite is null."""
     between = ",\n" if array else "\n"
     before = "[" if array else ""
 
     def write(batch: pa.RecordBatch) -> None:
         nonlocal before
-        rows = between.join(json.dumps(row, default=str, ensure_ascii=False) for row in batch.to_pylist())
+        names = batch.schema.names
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise InputError(f"JSON has each key once: {twice[0]!r} is the name of {names.count(twice[0])} columns")
+        for field in batch.schema:
+            if "binary" in str(field.type):
+                raise InputError(f"{field.name} cannot be written as JSON: it holds values of type {field.type}")
+        rows = between.join(map(_json_object, batch.to_pylist()))
         file.write(f"{before}{rows}".encode())
         before = between
 
@@ -324,24 +374,47 @@ def _write_json(file: IO[bytes], *, array: bool) -> Iterator[Write]:
     file.write(b"]\n" if array else b"\n")
 
 
+def _json_object(row: dict[str, Any]) -> str:
+    """Return a row as an object of JSON, which has neither NaN nor infinity."""
+    try:
+        return json.dumps(row, default=str, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(row), default=str, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    """Return a value in which null stands for NaN and infinity."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    return list(map(_finite, value)) if isinstance(value, list | tuple) else value
+
+
 def _read_spreadsheet(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the first sheet, whose first row has the names of the columns; empty rows are no rows."""
     calamine = need("python_calamine", "reading a spreadsheet", "python-calamine", "python-calamine")
     try:
         with file.open() as stream:
-            rows = calamine.load_workbook(stream).get_sheet_by_index(0).to_python()
+            workbook = calamine.load_workbook(stream)
+            rows = workbook.get_sheet_by_index(0).to_python()
     except calamine.CalamineError as error:
         raise InputError(f"cannot read {file.name}: {error}") from None
+    sheet = workbook.sheets_metadata[0]
+    if sheet.visible != calamine.SheetVisibleEnum.Visible:
+        message = f"the first sheet of {file.name}, {sheet.name!r}, is hidden; its rows are read"
+        warnings.warn(message, RainproofWarning, stacklevel=2)
     filled = [row for row in rows if any(value != "" for value in row)]
     if not filled:
         raise InputError(f"the first sheet of {file.name} is empty")
     available = [str(name) for name in filled[0]]
     check_columns(file.name, columns, available)
     names = available if others else columns
-    places = [available.index(name) for name in names]
-    for start in range(1, len(filled), _BATCH):
-        part = filled[start : start + _BATCH]
-        yield as_batch(names, [_cells([row[at] for row in part]) for at in places])
+    places = [available.index(name) for name in names] if not others else range(len(available))
+    cells = [_cells([row[at] for row in filled[1:]]) for at in places]
+    table = Batches(file.name).batch(names, cells)  # as a whole: a column has one type
+    for start in range(0, table.num_rows, _BATCH):
+        yield table.slice(start, _BATCH)
 
 
 def _cells(values: list[Any]) -> list[Any]:
@@ -350,20 +423,6 @@ def _cells(values: list[Any]) -> list[Any]:
     if all(cell is None or (isinstance(cell, float) and cell.is_integer() and abs(cell) < 1 << 53) for cell in cells):
         return [None if cell is None else int(cell) for cell in cells]
     return cells
-
-
-def as_batch(names: Sequence[str], columns: Sequence[list[Any]]) -> pa.RecordBatch:
-    """Return columns of Python values; one with values of types that do not go together is text."""
-    import pyarrow as pa
-
-    def column(values: list[Any]) -> pa.Array:
-        try:
-            return pa.array(values)
-        except (pa.ArrowException, OverflowError):
-            texts = [None if v is None else v if isinstance(v, str) else json.dumps(v, default=str) for v in values]
-            return pa.array(texts, pa.string())
-
-    return pa.RecordBatch.from_arrays([column(values) for values in columns], names=list(names))
 
 
 _CSV_BLOCK = 1 << 20  # bytes; the longest line must fit
@@ -384,6 +443,7 @@ class FileFormat(NamedTuple):
     read: Callable[[Location, list[str], bool], Iterator[pa.RecordBatch]]
     write: Callable[[IO[bytes]], AbstractContextManager[Write]] | None  # None if files are read only
     is_text: bool = True  # whether text is read as numbers
+    is_open: bool = False  # whether later rows of a file may have other columns, and values of other types
     separators: str = ""  # of the columns of a text file: the first that is in its first line
     magic: bytes = b""  # what a file begins with, by which standard input is told from a text file
     count: Callable[[Location], int] = lambda _: 0  # the number of rows that a file states, 0 if it states none
@@ -430,7 +490,10 @@ def check_writable(target: Path) -> Callable[[IO[bytes]], AbstractContextManager
 @contextmanager
 def open_writer(path: Path, target: Path) -> Iterator[Write]:
     """Yield what appends batches to the file `path`, in the format that the name of `target` states."""
+    kind = format_of(str(target))
     stack = ExitStack()
+    first: pa.Schema | None = None
+    rows = 0
     with file_errors(target):
         file: Any = stack.enter_context(path.open("wb"))
         if target.name.lower().endswith(".gz"):  # with neither name nor time, so that equal rows make equal files
@@ -438,8 +501,13 @@ def open_writer(path: Path, target: Path) -> Iterator[Write]:
         append = stack.enter_context(check_writable(target)(file))
 
     def write(batch: pa.RecordBatch) -> None:
+        nonlocal first, rows
+        first = batch.schema if first is None else first
+        if not kind.is_open:
+            batch = _of_schema(batch, first, rows, target)
         with file_errors(target):
             append(batch)
+        rows += batch.num_rows
 
     try:
         yield write
@@ -449,6 +517,26 @@ def open_writer(path: Path, target: Path) -> Iterator[Write]:
         raise
     with file_errors(target):
         stack.close()
+
+
+def _of_schema(batch: pa.RecordBatch, schema: pa.Schema, rows: int, target: Path) -> pa.RecordBatch:
+    """Return a batch with the columns that were written already, or say that the file cannot have it."""
+    import pyarrow as pa
+
+    way_out = "write .jsonl, which can have it"
+    new = [name for name in batch.schema.names if name not in schema.names]
+    if new:
+        raise InputError(f"{target} cannot have {new[0]!r}, which first occurs after {rows:,} rows: {way_out}")
+    if batch.schema.equals(schema):
+        return batch
+    columns = []
+    for field, column in zip(schema, batch.columns, strict=True):
+        try:
+            columns.append(column.cast(field.type))
+        except pa.ArrowException:
+            types = f"values of type {field.type}, and of type {column.type} after {rows:,} rows"
+            raise InputError(f"{target} cannot have {field.name!r}, which holds {types}: {way_out}") from None
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def separator_of(file: Location) -> str:
@@ -639,7 +727,7 @@ FORMATS: tuple[FileFormat, ...] = (
         "Parquet", (".parquet", ".pq"), _read_parquet, _write_parquet, is_text=False, magic=b"PAR1", count=_rows_parquet
     ),
     FileFormat("Feather", (".feather", ".arrow"), _read_feather, _write_feather, is_text=False, magic=b"ARRO"),
-    FileFormat("JSON lines", _JSON_LINES, _read_json, partial(_write_json, array=False), magic=b"{"),
-    FileFormat("JSON", (".json", ".json.gz"), _read_json, partial(_write_json, array=True), magic=b"["),
+    FileFormat("JSON lines", _JSON_LINES, _read_json, partial(_write_json, array=False), is_open=True, magic=b"{"),
+    FileFormat("JSON", (".json", ".json.gz"), _read_json, partial(_write_json, array=True), is_open=True, magic=b"["),
     FileFormat("spreadsheet", (".xlsx", ".xlsb", ".xls", ".ods"), _read_spreadsheet, None, magic=b"PK\3\4"),
 )

@@ -31,6 +31,7 @@ from rainproof.io.columns import (
     split_nulls,
     without_views,
 )
+from rainproof.io.kinds import KindCheck
 from rainproof.io.sources import Source
 
 if TYPE_CHECKING:
@@ -47,12 +48,15 @@ def feed(
     total = sum(one.rows for one in sources) if all(one.rows for one in sources) else 0
     read = met = 0
     complete = spec.complete
+    kinds = KindCheck(spec.label_columns())
     for one in sources:
+        start = read
         if len(sources) > 1:
             ingest.begin(one.name)
         for batch in one.batches():
-            read += batch.num_rows
             rows = without_views(batch)
+            kinds.check(rows, read - start, one.name if len(sources) > 1 else "")
+            read += batch.num_rows
             if spec.where is not None:
                 rows = filter_batch(spec.where, rows)
             met += rows.num_rows

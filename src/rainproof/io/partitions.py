@@ -18,6 +18,7 @@ from rainproof.errors import InputError
 from rainproof.io.columns import filter_batch, is_text
 from rainproof.io.files import check_columns
 from rainproof.io.ingest import BinaryIngest
+from rainproof.io.kinds import KindCheck
 from rainproof.io.sources import local_sources
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
     check_other_label(others, spec.names, spec.pos_label, occurs=occurs)  # each partition may have another
     if not rows:
         raise InputError(f"{name} has columns but no rows{'' if spec.where is None else ' that meet where'}")
+    KindCheck(spec.by).check_labels(keys if spec.by else [])
     return from_sums(spec.group_columns(), keys, SegmentSums.from_table(table), spec.names.weight, spec.forecasts)
 
 

@@ -181,6 +181,12 @@ class ColumnSpec:
         """List the columns that groups are made by, besides the cell of the prediction and the outcome."""
         return (OLD_CELL,) if self.others else self.by
 
+    def label_columns(self) -> list[str]:
+        """List the columns whose values are labels, or are compared with others, rather than numbers in any form."""
+        labels = list(self.by) if self.pos_label is None else [*self.by, self.outcome]
+        asked = [] if self.where is None else columns_of(self.where) - set(self.value_columns())
+        return list(dict.fromkeys([*labels, *sorted(asked)]))
+
     def all_columns(self) -> list[str]:
         """List every column to read, each once."""
         asked = [] if self.where is None else sorted(columns_of(self.where))

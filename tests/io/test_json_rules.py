@@ -1,0 +1,93 @@
+"""JSON has each key once, and neither NaN nor bytes: what is read and what is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import rainproof
+from rainproof.cli import main
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"p": 0.1, "y": 1, "p": 0.9}',
+        '{"p" : 0.1, "y" : 1, "p" : 0.9}',
+        '{"p"\t:0.1,"y"\t:1,"p"\t:0.9}',
+        '{"p": 0.1, "y": 1, "p": 0.9, "at": "12:30"}',
+        '{"p": 0.1, "y": 1, "\\u0070": 0.9}',
+    ],
+)
+def test_a_key_twice_is_refused(line):
+    Path("d.jsonl").write_text(f'{{"p": 0.2, "y": 0}}\n{line}\n')
+    with pytest.raises(rainproof.InputError, match=r"^line 2 of d.jsonl has 2 keys called 'p'; it must have one$"):
+        rainproof.scan("d.jsonl")
+    Path("d.json").write_text(f'[{{"p": 0.2, "y": 0}},\n {line}]')
+    with pytest.raises(rainproof.InputError, match=r"^d.json has 2 keys called 'p'; it must have one$"):
+        rainproof.scan("d.json")
+
+
+def test_a_key_twice_in_an_object_inside_is_refused():
+    Path("d.jsonl").write_text('{"p": 0.2, "y": 0, "more": {"a": 1, "a": 2}}\n')
+    with pytest.raises(rainproof.InputError, match="has 2 keys called 'a'"):
+        rainproof.scan("d.jsonl")
+
+
+def test_colons_and_quotes_in_text_are_no_keys():
+    lines = [
+        '{"p": 0.2, "y": 0, "note": "a \\"quoted\\": word"}',
+        '{"p" : 0.3, "y" : 1, "note" : "12:30 : noon"}',
+        '{"p": 0.3, "y": 1, "note": {"p": {"p": 1}}}',
+    ]
+    Path("d.jsonl").write_text("\n".join(lines))
+    assert rainproof.scan("d.jsonl").n == 3
+
+
+def apply(source, output):
+    fitted = rainproof.Recalibrator("logistic", rng=0).fit([0.1, 0.9, 0.4, 0.6] * 50, [0, 1, 1, 0] * 50)
+    fitted.save("map.json", overwrite=True)
+    return main(["apply", source, "--map", "map.json", "--prob", "p", "-o", output, "--quiet"])
+
+
+@pytest.mark.parametrize("output", ["o.json", "o.jsonl"])
+def test_nan_and_infinity_are_null(output):
+    values = [float("nan"), float("inf"), 1.5]
+    table = pa.table({"p": [0.1, 0.2, 0.3], "f": values, "more": [[value] for value in values]})
+    pq.write_table(table, "n.parquet")
+    assert apply("n.parquet", output) == 0
+
+    def refuse(name):
+        pytest.fail(f"{name} is not JSON")
+
+    text = Path(output).read_text()
+    parts = [text] if output == "o.json" else text.splitlines()
+    found = [json.loads(part, parse_constant=refuse) for part in parts]
+    rows = found[0] if output == "o.json" else found
+    assert [row["f"] for row in rows] == [None, None, 1.5]
+    assert [row["more"] for row in rows] == [[None], [None], [1.5]]
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary(1), pa.list_(pa.binary())])
+def test_bytes_are_refused(kind, capsys):
+    values = [[b"a"]] if pa.types.is_nested(kind) else [b"a"]
+    pq.write_table(pa.table({"p": [0.1], "b": pa.array(values, kind)}), "b.parquet")
+    assert apply("b.parquet", "o.jsonl") == 2
+    assert "b cannot be written as JSON: it holds values of type" in capsys.readouterr().err
+    assert not Path("o.jsonl").exists()
+
+
+def test_a_name_twice_is_refused(capsys):
+    Path("dup.csv").write_text("p,z,z\n0.1,1,2\n")
+    assert apply("dup.csv", "o.jsonl") == 2
+    assert "JSON has each key once: 'z' is the name of 2 columns" in capsys.readouterr().err
+    assert apply("dup.csv", "o.csv") == 0
