@@ -58,6 +58,14 @@ def test_standard_input(tmp_path, monkeypatch, capsys, data):
     assert [path.name for path in tmp_path.iterdir()] == ["rain.csv"]  # the copy is gone
 
 
+@pytest.mark.parametrize("before", [b"\xef\xbb\xbf", b" \n\t", b"\xef\xbb\xbf\r\n "])
+@pytest.mark.parametrize("data", [b'{"p":0.5,"y":1}\n{"p":0.2,"y":0}\n', b'[{"p":0.5,"y":1},{"p":0.2,"y":0}]'])
+def test_json_on_standard_input_after_blanks_and_a_byte_order_mark(monkeypatch, capsys, before, data):
+    piped(monkeypatch, before + data)
+    assert main(["measure", "-", *QUIET]) == 0
+    assert json.loads(capsys.readouterr().out)["n"] == 2
+
+
 def test_standard_input_is_named_in_texts(monkeypatch, capsys):
     piped(monkeypatch, CSV)
     assert main(["measure", "-", "--prob", "p", "--outcome", "y"]) == 0

@@ -83,11 +83,14 @@ def test_json_lines_are_copied_with_their_types(tmp_path):
         assert json.loads(found[1]) == {**rows[1], "l": None, "b": None, "twice": None}
 
 
-def spreadsheet(path, rows):
+def spreadsheet(path, rows, state="visible"):
     book = openpyxl.Workbook()
+    book.active.title = "Old"
+    book.active.sheet_state = state
     for row in rows:
         book.active.append(row)
     book.create_sheet("another").append(["not", "read"])
+    book.active = 1
     book.save(path)
 
 
@@ -100,6 +103,27 @@ def test_spreadsheets(tmp_path, monkeypatch):
     assert rainproof.scan(tmp_path / "a.xlsx", by="g").counts == {0: 200, 1: 200}
     append_columns(tmp_path / "a.xlsx", tmp_path / "b.csv", prob="p", new_columns={"twice": lambda p, _: 2 * p})
     assert (tmp_path / "b.csv").read_text().splitlines()[3] == f"2026-01-02,0.5,{Y[2]},0,1"
+
+
+@pytest.mark.parametrize("state", ["hidden", "veryHidden"])
+def test_a_hidden_first_sheet_is_named(tmp_path, monkeypatch, capsys, state):
+    monkeypatch.chdir(tmp_path)
+    spreadsheet("a.xlsx", [["p", "y"], [0.5, 1], [0.2, 0]], state)
+    with pytest.warns(rainproof.RainproofWarning, match=r"^the first sheet of a.xlsx, 'Old', is hidden; its rows"):
+        assert rainproof.scan("a.xlsx").n == 2
+    assert main(["measure", "a.xlsx"]) == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if "hidden" in line]
+    assert notes == ["rainproof: note: the first sheet of a.xlsx, 'Old', is hidden; its rows are read"]
+
+
+def test_labels_of_a_spreadsheet_keep_their_form(tmp_path):
+    values = [5, 5.5, datetime.date(2026, 3, 2), datetime.datetime(2026, 3, 2, 14, 5), "a", 5]
+    spreadsheet(tmp_path / "a.xlsx", [["p", "y", "g"], *([0.5, 1, value] for value in values)])
+    labels = {"5": 2, "5.5": 1, "2026-03-02": 1, "2026-03-02 14:05:00": 1, "a": 1}
+    assert rainproof.scan(tmp_path / "a.xlsx", by="g").counts == labels
+    mixed = [datetime.date(2026, 3, 2), 5, 5]  # Arrow takes 5 among dates for the sixth day of 1970
+    spreadsheet(tmp_path / "b.xlsx", [["p", "y", "g"], *([0.5, 1, value] for value in mixed)])
+    assert rainproof.scan(tmp_path / "b.xlsx", by="g").counts == {"2026-03-02": 1, "5": 2}
 
 
 def test_spreadsheets_that_are_wrong(tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ import shutil
 import sys
 import warnings
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
@@ -31,6 +32,7 @@ from rainproof.errors import InputError, RainproofWarning, hide_passwords
 from rainproof.io.files import Location, expand, format_of, hide_password, need_pyarrow, separator_of, suffix_of
 
 STDIN = "-"
+_START = 1 << 12  # bytes: blanks and a byte order mark may be before the first letter
 _GZIP = b"\x1f\x8b"
 RECALIBRATED = "_recalibrated"  # ends the name of the column that 'rainproof apply' adds
 _WAYS_OUT = {
@@ -166,8 +168,8 @@ def _copied(folder: Path) -> str:
 def _start(path: Path, opener: Callable[..., Any] = open) -> bytes:
     try:
         with opener(path, "rb") as file:
-            start: bytes = file.read(4)
-            return start
+            start: bytes = file.read(_START)
+            return start.removeprefix(BOM_UTF8).lstrip() if start.strip() else start
     except (OSError, EOFError, zlib.error):  # reading the rows raises it again
         return b""
 
@@ -352,7 +354,9 @@ def _line(error: InputError, arguments: argparse.Namespace) -> int | None:
     if place is None or getattr(arguments, "where", None) is not None:
         return None
     with suppress(InputError, OSError, UnicodeError, csv.Error):
-        file = Location(place.source or expand(as_list(arguments.file))[0], getattr(arguments, "sep", None))
+        name = place.source or expand(as_list(arguments.file))[0]
+        keeps_empty = getattr(arguments, "keep_missing", False)
+        file = Location(name, getattr(arguments, "sep", None), keeps_empty=keeps_empty)
         kind = format_of(file.path)
         if (kind.separators or kind.name == "JSON lines") and "://" not in file.path:
             lines = _lines_of_table(file) if kind.separators else _lines_of_json(file)
@@ -364,9 +368,9 @@ def _lines_of_table(file: Location) -> Iterator[int]:
     """Yield the line on which each row ends, counted from 1; a header comes first, and empty lines are no rows."""
     with TextIOWrapper(file.stream(), encoding="utf-8", newline="") as text:
         reader = csv.reader(text, delimiter=separator_of(file))
-        filled = (reader.line_num for cells in reader if cells)
-        next(filled, None)
-        yield from filled
+        header = next((cells for cells in reader if cells), [])
+        keeps_empty = file.keeps_empty and len(header) == 1
+        yield from (reader.line_num for cells in reader if cells or keeps_empty)
 
 
 def _lines_of_json(file: Location) -> Iterator[int]:

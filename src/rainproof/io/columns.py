@@ -33,6 +33,10 @@ _WORDS = {"true": "1", "false": "0"}
 _NUMBERS = (int, float, np.integer, np.floating)  # in Python; a bool is none
 _SHOWN = 3  # examples in an error message
 
+_MISSING = (
+    *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
+)  # what PyArrow takes for a missing value in text, beside nothing at all
 _VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
 _DTYPES = {"halffloat": "f2", "float": "f4", "double": "f8"}  # where the names of Arrow and NumPy differ
 
@@ -316,6 +320,27 @@ def without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
+def without_missing_words(batch: pa.RecordBatch, columns: Iterable[str]) -> pa.RecordBatch:
+    """Return a batch of a text file in which words for a missing number, such as NA, are null in columns of numbers."""
+    for name in columns:
+        at = batch.schema.get_field_index(name)
+        values = batch.column(at)
+        if is_text(values.type):
+            batch = batch.set_column(at, name, _numbers_there(values))
+    return batch
+
+
+def _numbers_there(values: pa.Array) -> pa.Array:
+    """Return text with null for each word that means a missing number."""
+    import pyarrow.compute as pc
+
+    text = values.buffers()[2]
+    if text is None or not re.search(rb"[nN]", text):  # every such word has one
+        return values
+    words = pa.concat_arrays(list(map(single, _MISSING))).cast(values.type)
+    return pc.if_else(pc.is_in(values, words), single(None).cast(values.type)[0], values)
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Whether a type is text."""
     return str(kind) in ("string", "large_string", "string_view")
@@ -393,7 +418,7 @@ def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
             if is_text(kind) and isinstance(value, bool):
                 values = pc.utf8_lower(pc.utf8_trim_whitespace(values))
             elif is_text(kind) and not isinstance(value, str):
-                values = _with_points(pc.utf8_trim_whitespace(values), percent=False, unbounded=True)
+                values = _with_points(pc.utf8_trim_whitespace(_numbers_there(values)), percent=False, unbounded=True)
                 values = pc.cast(values, pa.float64())
             if is_text(literal.type):
                 literal = pc.cast(literal, values.type)

@@ -148,10 +148,13 @@ class Location(NamedTuple):
         The path or address.
     sep : str, optional
         What separates the columns of a text file. Default: recognised.
+    keeps_empty : bool
+        Whether an empty line of a text file of one column is a row, whose value is missing.
     """
 
     path: str
     sep: str | None = None
+    keeps_empty: bool = False
 
     @property
     def name(self) -> str:
@@ -554,7 +557,7 @@ def separator_of(file: Location) -> str:
 def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
     """Yield the columns of a text file as text; how it is read as numbers is decided, and errors counted, later.
 
-    With `others` every value is kept as it is; without, text that means a missing value is null.
+    With `others` every value is kept as it is; without, an empty one is null.
     """
     import pyarrow as pa
     from pyarrow import csv
@@ -570,11 +573,14 @@ def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.
 
     lines = LineCounter(file.stream())
 
-    def read(stream: Any, **options: Any) -> pa.RecordBatchReader:
+    def read(stream: Any, *, keeps_empty: bool = False, **options: Any) -> pa.RecordBatchReader:
+        above = start[: len(start) - len(start.lstrip(b"\r\n"))].count(b"\n")  # empty lines above the header
         return csv.open_csv(
             stream,
-            read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
-            parse_options=csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+            read_options=csv.ReadOptions(block_size=_CSV_BLOCK, skip_rows=above if keeps_empty else 0),
+            parse_options=csv.ParseOptions(
+                delimiter=separator, newlines_in_values=True, ignore_empty_lines=not keeps_empty
+            ),
             convert_options=csv.ConvertOptions(**options),
         )
 
@@ -583,9 +589,10 @@ def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.
         with read(file.stream()) as header:
             available = header.schema.names
         check_columns(file.name, columns, available)
-        options = {} if others else {"include_columns": columns, "strings_can_be_null": True}
+        options = {} if others else {"include_columns": columns, "strings_can_be_null": True, "null_values": [""]}
         options["column_types"] = dict.fromkeys(available if others else columns, pa.string())
-        with read(pa.PythonFile(lines, mode="r"), **options) as batches:
+        keeps_empty = file.keeps_empty and len(available) == 1
+        with read(pa.PythonFile(lines, mode="r"), keeps_empty=keeps_empty, **options) as batches:
             for batch in batches:
                 rows += batch.num_rows
                 yield batch

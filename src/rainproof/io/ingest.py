@@ -29,6 +29,7 @@ from rainproof.io.columns import (
     filter_batch,
     is_text,
     split_nulls,
+    without_missing_words,
     without_views,
 )
 from rainproof.io.kinds import KindCheck
@@ -55,6 +56,8 @@ def feed(
             ingest.begin(one.name)
         for batch in one.batches():
             rows = without_views(batch)
+            if one.parse:
+                rows = without_missing_words(rows, spec.number_columns())
             kinds.check(rows, read - start, one.name if len(sources) > 1 else "")
             read += batch.num_rows
             if spec.where is not None:

@@ -181,6 +181,10 @@ class ColumnSpec:
         """List the columns that groups are made by, besides the cell of the prediction and the outcome."""
         return (OLD_CELL,) if self.others else self.by
 
+    def number_columns(self) -> list[str]:
+        """List the columns that are no labels: there text such as NA is a missing value."""
+        return list(dict.fromkeys([*self.value_columns(), *self.costs]))
+
     def label_columns(self) -> list[str]:
         """List the columns whose values are labels, or are compared with others, rather than numbers in any form."""
         labels = list(self.by) if self.pos_label is None else [*self.by, self.outcome]

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv
 
 from rainproof.core import door
 from rainproof.core.classes import ClassSample
@@ -20,7 +19,7 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.errors import InputError
 from rainproof.io import ingest
-from rainproof.io.columns import Array, NumberColumn, as_mask, as_numpy, is_text, split_nulls
+from rainproof.io.columns import Array, NumberColumn, as_mask, as_numpy, is_text, split_nulls, without_missing_words
 from rainproof.io.databases import is_database
 from rainproof.io.files import Location, Write, check_writable, file_batches, format_of, open_writer
 from rainproof.io.reading import GRID, ColumnSpec, Progress, scan, stating
@@ -265,7 +264,8 @@ def append_columns(
     for name, others in (("ids", [ids]), ("costs", costs)):
         for both in set(probs) & set(others):
             raise InputError(f"prob and {name} must be different columns; both are {both}")
-    file, target = Location(os.fspath(path), sep), Path(output)
+    file = Location(os.fspath(path), sep, keeps_empty=keep_missing)
+    target = Path(output)
     spec = ColumnSpec(prob=tuple(probs), outcome="", costs=tuple(costs), **reading)
     check_writable(target)  # before a file is made
     with atomic_output(target) as temporary, open_writer(temporary, target) as write:
@@ -352,16 +352,17 @@ class _ColumnAppender(ingest.BatchIngest):
     def _inputs(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Any]:
         """Return the columns to read, and which rows have a probability (and costs); what may be missing is read as 0.
 
-        Text that means a missing value is null here, though the batch keeps it.
+        An empty text, and in a column of numbers text such as NA, is null here, though the batch keeps it.
         """
         import pyarrow.compute as pc  # here, as it takes long to import and rows that are kept do not need it
 
         inputs = {name: batch.column(name) for name in self.columns}
         if self._parse:
-            nulls = pa.array(csv.ConvertOptions().null_values)  # text that means a missing value
             for name, text in inputs.items():
                 if is_text(text.type):
-                    inputs[name] = pc.if_else(pc.is_in(text, nulls), None, text)
+                    inputs[name] = pc.if_else(pc.equal(text, ""), None, text)
+            numbers = [one.name for one in (*self._prob, *self._costs)]
+            inputs = dict(zip(inputs, without_missing_words(pa.record_batch(inputs), numbers).columns, strict=True))
         there = np.ones(batch.num_rows, np.bool_)
         if self._keep_missing:
             for name in (one.name for one in (*self._prob, *self._costs)):

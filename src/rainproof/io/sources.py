@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from rainproof.errors import InputError
+from rainproof.errors import InputError, RainproofWarning
 from rainproof.io.databases import is_database, table_rows
 from rainproof.io.files import (
     Location,
@@ -87,7 +88,8 @@ def first_rows(names: Sequence[str], sep: str | None = None) -> tuple[str, pa.Re
     if is_database(names[0]):
         return hide_password(names[0]), next(table_rows(names[0], None), None)
     file = Location(expand(names)[0], sep)
-    return file.name, next(file_batches(file, [], others=True), None)
+    with warnings.catch_warnings(action="ignore", category=RainproofWarning):  # reading all rows repeats them
+        return file.name, next(file_batches(file, [], others=True), None)
 
 
 def _files(patterns: list[str], columns: list[str], native: Any, sep: str | None) -> list[Source]:
