@@ -37,6 +37,7 @@ _MISSING = (
     *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
 )  # what PyArrow takes for a missing value in text, beside nothing at all
+_LOWER = np.uint8(32)  # the bit of small letters in ASCII
 _VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
 _DTYPES = {"halffloat": "f2", "float": "f4", "double": "f8"}  # where the names of Arrow and NumPy differ
 
@@ -335,7 +336,8 @@ def _numbers_there(values: pa.Array) -> pa.Array:
     import pyarrow.compute as pc
 
     text = values.buffers()[2]
-    if text is None or not re.search(rb"[nN]", text):  # every such word has one
+    codes = np.frombuffer(b"" if text is None else text, np.uint8)
+    if not np.equal(codes | _LOWER, ord("n")).any():  # every such word has one
         return values
     words = pa.concat_arrays(list(map(single, _MISSING))).cast(values.type)
     return pc.if_else(pc.is_in(values, words), single(None).cast(values.type)[0], values)

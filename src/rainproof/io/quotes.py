@@ -18,14 +18,14 @@ _LINE_ENDS = b"\r\n"
 _LINE_END_CODE = ord("\n")
 _BLANKS = b" \t"
 _SPACE = re.compile(rb"[ \t]*")
-_COUNTED = 1 << 16  # bytes at a time, which stay in the processor's cache
+_COUNTED = 1 << 18  # bytes at a time, which stay in the processor's cache
 
 
 class LineCounter:
     """A stream of the bytes of a text file that counts the lines while they are read.
 
     Where there are as many rows as lines, no value takes in a line end, and only the quotes of the last line need to be
-    looked at. To count takes a thirtieth of the time of reading; to follow every quote would take more than half of it.
+    looked at. To count takes about 4% of the time of reading; to follow every quote would take more than half of it.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class LineCounter:
         self._stream = stream
         self._line_ends = 0
         self._ending: list[Any] = []  # the last two blocks, which hold the last line
-        self._is_line_end = np.empty(_COUNTED, np.bool_)
+        self._found = np.empty(_COUNTED, np.bool_)
 
     @property
     def lines(self) -> int:
@@ -65,12 +65,12 @@ class LineCounter:
         if not block.size:
             return block
         self._ending = [*self._ending[-1:], block]
-        self.has_quotes = self.has_quotes or re.search(_QUOTE, block) is not None
         codes = np.frombuffer(block, np.uint8)
         for start in range(0, len(codes), _COUNTED):
             part = codes[start : start + _COUNTED]
-            is_line_end = np.equal(part, _LINE_END_CODE, out=self._is_line_end[: len(part)])
-            self._line_ends += int(np.count_nonzero(is_line_end))
+            found = self._found[: len(part)]
+            self._line_ends += int(np.count_nonzero(np.equal(part, _LINE_END_CODE, out=found)))
+            self.has_quotes = self.has_quotes or bool(np.equal(part, _QUOTE_CODE, out=found).any())
         return block
 
     def read(self, size: int = -1) -> bytes:
