@@ -89,14 +89,15 @@ TWO = "--prob must name two or more different columns; it is "
     ("options", "error"),
     [
         (["--prob", "p"], f"{TWO}p: put the forecasts in one file, one column each\n"),
-        (["rain.csv", "--prob", "p"], f"{TWO}p: put the forecasts in one file, one column each\n"),
-        (["rain.csv", "--prob", "p", "p"], f"{TWO}p p: put the forecasts in one file, one column each\n"),
+        (["more.csv", "--prob", "p"], f"{TWO}p: put the forecasts in one file, one column each\n"),
+        (["more.csv", "--prob", "p", "p"], f"{TWO}p p: put the forecasts in one file, one column each\n"),
         (["--prob", "p", "p"], f"{TWO}p p\n"),
         (["--prob", "p", "day"], "day must lie in [0, 1]; 392 values do not, the first is day[8] = 2.0"),
         (["--prob", "p", "q", "--cost-fp", "1"], "--cost-fp and --cost-fn must be given together"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(rain, capsys, options, error):
+    Path("more.csv").write_bytes(Path("rain.csv").read_bytes())
     assert main(["assess-many", "--outcome", "y", "rain.csv", *options]) == 2
     out, err = capsys.readouterr()
     assert out == ""

@@ -27,7 +27,7 @@ def rain(tmp_path, monkeypatch):
     """A folder with rain.csv, where the commands run."""
     rng = np.random.default_rng(3)
     p = rng.random(N).round(6)
-    side = np.array(["north", "south", "NA"])[np.arange(N) % 3]
+    side = np.array(["north", "south", ""])[np.arange(N) % 3]
     y = (rng.random(N) < np.where(side == "north", 1 - p, p**2)).astype(int)
     rows = zip(p, y, side, np.arange(N) % 3 + 1, strict=True)
     Path(tmp_path / "rain.csv").write_text("p,y,side,w\n" + "".join(f"{a},{b},{c},{d}\n" for a, b, c, d in rows))
@@ -93,7 +93,7 @@ def test_options_have_their_effect(rain, capsys):
 def test_segments(rain, capsys, suffix, monkeypatch):
     _, p, side = rain
     monkeypatch.setattr("rainproof.io.files._CSV_BLOCK", 4096)
-    labels = [None if s == "NA" else s for s in side]  # in a text file, NA is missing
+    labels = [s or None for s in side.tolist()]  # in a text file, an empty field is missing
     assert main([*RECALIBRATE, "--by", "side", "--methods", "logistic"]) == 0
     out = capsys.readouterr().out
     assert "\nside " in out
@@ -126,7 +126,7 @@ def test_several_columns(rain, capsys):
     _, p, side = rain
     assert main([*RECALIBRATE, "--by", "w", "side", "--methods", "logistic", "--quiet"]) == 0
     assert main([*APPLY, "--quiet"]) == 0
-    by = {"w": (np.arange(N) % 3 + 1).astype(str), "side": np.array([None if s == "NA" else s for s in side], object)}
+    by = {"w": (np.arange(N) % 3 + 1).astype(str), "side": np.array([s or None for s in side.tolist()], object)}
     expected = rainproof.load("map.json").predict(p, by=by)
     np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), expected, strict=True)
 
@@ -143,7 +143,7 @@ def test_segments_of_dependent_rows(rain, capsys, by, monkeypatch):
     assert err == ""
     assert "fitted to all 40 groups of rows. With fewer than 2,000 groups" in out.replace("\n", " ")
     columns = {
-        "side": np.array([None if s == "NA" else s for s in side], object),
+        "side": np.array([s or None for s in side.tolist()], object),
         "w": weight.astype(str),
         "id": group.astype(str),
     }
