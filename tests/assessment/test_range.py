@@ -81,7 +81,7 @@ def test_what_it_says_names_the_decisions(found):
     assert one.startswith("For decisions with the threshold 20%: use them.")
     assert "act from 20% on." in one
     high = " ".join(str(found["high"]).split())
-    assert "In the decision with a threshold between 40% and 60% that gains most (such as: act from" in high
+    assert "In the decision with a threshold between 40% and 60% that gains most, recalibrating gains about" in high
     page = found["low"].to_html()
     assert "of what is at stake in any decision with a threshold between 5% and 20%, acting" in page
     assert "there is a decision with a threshold between 5% and 20% for which this forecast" in page

@@ -104,6 +104,7 @@ NEEDS = {  # what an option is tried with; None in place of a value takes one aw
 }
 APART = {  # where a command means something else by an option, or needs something else for it
     ("monitor", "--fail-on"): {"--fail-on": ["new"]},
+    ("threshold", "--weight"): {"--weight": ["w"], "--max-weight": ["9"]},
     ("monitor", "--weight"): {"--weight": ["w"], "--dependent-rows": []},
     ("apply", "--by"): {"--by": ["day"], "--map": ["map-by.json"]},
     ("apply", "--classes"): {

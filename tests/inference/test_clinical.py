@@ -314,10 +314,20 @@ def test_fewer_than_ten_rows_of_an_outcome_are_noted(rarer, few, noted):
     assert notes == (("Only 9 rows of the rarer outcome: do not rely on the intervals.",) if noted else ())
 
 
-@pytest.mark.parametrize(("few", "noted"), [(9, True), (10, False)])
-def test_fewer_than_ten_groups_with_an_outcome_are_noted(few, noted):
+SOME_CLUSTERS = "Events in only {} effective clusters: intervals allow for one more cluster, as large as the largest."
+
+
+@pytest.mark.parametrize(
+    ("few", "expected"),
+    [
+        (9, ("Only 9 groups of the rarer outcome: do not rely on the intervals.",)),
+        (10, (SOME_CLUSTERS.format(10),)),
+        (19, (SOME_CLUSTERS.format(19),)),
+        (20, ()),
+    ],
+)
+def test_few_groups_with_an_outcome_are_noted(few, expected):
     """Three events in each group count as one draw."""
     group = np.arange(300) // 3
     p = np.repeat(np.random.default_rng(0).uniform(0.1, 0.9, 100), 3)
-    notes = rainproof.clinical_performance(group < few, p, groups=group, rng=0).notes
-    assert notes == (("Only 9 groups of the rarer outcome: do not rely on the intervals.",) if noted else ())
+    assert rainproof.clinical_performance(group < few, p, groups=group, rng=0).notes == expected

@@ -26,7 +26,6 @@ from urllib.parse import unquote
 from rainproof.core.files import file_errors
 from rainproof.errors import InputError, MissingExtraError, RainproofError, RainproofWarning
 from rainproof.io.kinds import Batches
-from rainproof.io.quotes import LineCounter, find_unclosed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -562,6 +561,8 @@ def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.
     import pyarrow as pa
     from pyarrow import csv
 
+    from rainproof.io.quotes import LineCounter, find_unclosed  # which needs NumPy: help does without it
+
     with file.stream() as stream:
         start = stream.read(_CSV_BLOCK)
     if b"\0" in start[: 1 << 12]:  # Parquet, spreadsheets and compressed files all have zero bytes
@@ -607,6 +608,8 @@ def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.
 
 def _refuse_unclosed(file: Location, separator: str) -> None:
     """Refuse a text file with a quote that is not closed; this reads it again."""
+    from rainproof.io.quotes import find_unclosed
+
     with file.stream() as stream:
         place = find_unclosed(iter(partial(stream.read, _CSV_BLOCK), b""), separator)
     if place is None:
