@@ -584,6 +584,45 @@ def clusters_worst() -> str:
     )
 
 
+def edges() -> str:
+    """How often statements are false on hard samples: at the number of rows where they are so most often."""
+    lines = [x for x in read("edges.csv") if not _measures_power(x)]
+    rows = []
+    for statement, population in dict.fromkeys((x["statement"], x["population"]) for x in lines):
+        some = [x for x in lines if (x["statement"], x["population"]) == (statement, population)]
+        rows.append([statement, population, _most_false(some, "before"), _most_false(some, "after")])
+    return markdown(["statement", "population", "before", "now"], rows)
+
+
+def edges_power() -> str:
+    """How often something is proven, or "avoid" is said of noise, by the number of rows, before and now."""
+    lines = [x for x in read("edges.csv") if _measures_power(x)]
+    sizes = sorted({int(x["n"]) for x in lines})
+    rows = []
+    for statement, population in dict.fromkeys((x["statement"], x["population"]) for x in lines):
+        some = [x for x in lines if (x["statement"], x["population"]) == (statement, population)]
+        rows.append([statement, population, *(_shares_said(some, n) for n in sizes)])
+    return markdown(["statement", "population", *(f"n = {n:,}" for n in sizes)], rows)
+
+
+def _measures_power(line: dict[str, str]) -> bool:
+    """Whether a line counts what is found, of what is true."""
+    return "exceeded" in line["statement"] or "noise" in line["statement"]
+
+
+def _most_false(lines: Lines, version: str) -> str:
+    """The largest share of false statements over the numbers of rows, and where it is."""
+    some = [x for x in lines if x["version"] == version]
+    worst = max(some, key=lambda x: int(x["false"]) / int(x["samples"]))
+    return f"{int(worst['false']) / int(worst['samples']):.1%} (n = {int(worst['n']):,})"
+
+
+def _shares_said(lines: Lines, n: int) -> str:
+    """In what share of the samples of n rows something was said, before and now; empty if there were none."""
+    shares = {x["version"]: int(x["said"]) / int(x["samples"]) for x in lines if int(x["n"]) == n}
+    return f"{shares['before']:.0%} / {shares['after']:.0%}" if shares else ""
+
+
 def base_rate_bounds() -> str:
     """Mean bounds at 90% and failures over populations, by design, number of rows and rate."""
     lines, rows = read("base-rate-bounds.csv"), []
@@ -692,6 +731,8 @@ PAGES = {
     "guide/threshold-range.md": (range_weights, range_bounds, range_sharper),
     "benchmarks/study-verdict.md": (
         statements,
+        edges,
+        edges_power,
         clusters,
         clusters_worst,
         other_grades,

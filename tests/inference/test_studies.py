@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ import rainproof
 from studies import (
     anytime,
     detection,
+    edges,
     online,
     printed,
     proofs,
@@ -176,6 +179,36 @@ def test_the_page_shows_the_committed_data():
         assert tables.filled(page, name) == page
     page = (DATA.parent / "benchmarks" / "study-bounds.md").read_text(encoding="utf-8")
     assert page.count("| one point |") == page.count("| identical |") == 1
+
+
+def test_the_study_of_hard_samples(tmp_path):
+    path = tmp_path / "edges.csv"
+    edges.main([str(path), "--repeats", "4"])
+    with path.open(encoding="utf-8") as file:
+        found = list(csv.DictReader(file))
+    committed = [line for line in read("edges.csv") if line["version"] == "after"]
+    same = ("statement", "population", "n")
+    assert [[x[name] for name in same] for x in found] == [[x[name] for name in same] for x in committed]
+    for line in committed:
+        samples = int(line["samples"])
+        allowed = float(line["may_fail"]) * samples
+        assert int(line["false"]) <= allowed + 2 * math.sqrt(allowed), line
+    before = [line for line in read("edges.csv") if line["version"] == "before"]
+    assert len(before) == len(committed)
+
+
+def test_a_judge_of_hard_samples_knows_what_is_false(monkeypatch):
+    """Of three predictions the largest one has a precision of 95%, the two largest together one of 72.5%."""
+    law = edges.threshold_law(3, 0.6, 0.35)
+    assert law.rate == (0.1, 0.5, pytest.approx(0.95))
+    rng = np.random.default_rng(0)
+    for target, threshold, false in ((0.9, 0.85, False), (0.9, 0.5, True), (0.7, 0.5, False), (0.6, 0.1, True)):
+        told = SimpleNamespace(threshold=threshold)
+        monkeypatch.setattr(rainproof, "find_threshold", lambda *_, told=told, **__: told)
+        assert edges.thresholds(law, target)(300, rng) == edges.Verdict(said=True, false=false)
+    two = edges.Law("two", (0.5, 0.5), (0.2, 0.8), (0.1, 0.5))
+    gained = 0.5 * (0.5 - 0.2) - (0.3 - 0.2)  # over always acting, from 0.2 on
+    assert edges.skill(two, 0.2) == pytest.approx(gained / (0.2 * 0.7))
 
 
 def test_online_and_anytime_studies_in_short(tmp_path, monkeypatch):
