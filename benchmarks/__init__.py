@@ -1,1 +1,3 @@
-"""Benchmarks of rainproof and other packages: run ``python -m benchmarks`` from the root of the repository."""
+"""Benchmarks of rainproof and other packages: run ``python -m benchmarks`` from the root of the
+repository.
+"""

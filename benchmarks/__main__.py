@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import measures, resampling
-from benchmarks.contestants import BINCOUNT, BY_THREADS, CALIBRATED, CONTESTANTS, FLOOR, PEERS, RAINPROOF, Contestant
+from benchmarks.contestants import (
+    BINCOUNT,
+    BY_THREADS,
+    CALIBRATED,
+    CONTESTANTS,
+    FLOOR,
+    PEERS,
+    RAINPROOF,
+    Contestant,
+)
 from benchmarks.data import make_data
 from benchmarks.machine import Company, describe
 from benchmarks.memory import extra_memory
@@ -18,7 +27,13 @@ from benchmarks.results import SMALL, TARGET_SIZE, Measured, Results, Times, ove
 from benchmarks.tables import size
 from benchmarks.timing import Cell, race
 
-_TYPES = (("int64", "float64"), ("uint8", "float64"), ("bool", "float64"), ("float64", "float64"), ("int64", "float32"))
+_TYPES = (
+    ("int64", "float64"),
+    ("uint8", "float64"),
+    ("bool", "float64"),
+    ("float64", "float64"),
+    ("int64", "float32"),
+)
 
 
 def main() -> None:
@@ -40,7 +55,10 @@ def main() -> None:
     machine = [
         *describe(options.peers),
         ("other programs meanwhile", str(company)),
-        ("rounds", f"{options.repeats} or more; {_fewer(options)} or more for the tables of every measure"),
+        (
+            "rounds",
+            f"{options.repeats} or more; {_fewer(options)} or more for the tables of every measure",
+        ),
         ("budget", f"{options.budget:g} s a call"),
     ]
     tables = results.tables()
@@ -59,20 +77,30 @@ def _measured(
     times: Times = {}
     for n in options.sizes:
         _say(f"time, {kind}, n = {size(n)}")
-        times[n] = race(chosen, make_data(n, calibrated=calibrated), repeats=options.repeats, budget=options.budget)
+        times[n] = race(
+            chosen,
+            make_data(n, calibrated=calibrated),
+            repeats=options.repeats,
+            budget=options.budget,
+        )
     memory: dict[str, Cell] = {}
     for one in chosen:
         _say(f"memory, {kind}, n = {size(middle)}, {one.name}")
         took = times[middle][one.name]
         # Who was not timed, for whatever reason, is not run here either.
-        memory[one.name] = took if isinstance(took, str) else extra_memory(one, middle, calibrated=calibrated)
+        memory[one.name] = (
+            took if isinstance(took, str) else extra_memory(one, middle, calibrated=calibrated)
+        )
     return Measured(times, memory)
 
 
 def _small_times(options: argparse.Namespace) -> Times:
     """Time small samples, where fixed costs count."""
     _say("time, small samples")
-    return {n: race((BINCOUNT, RAINPROOF), make_data(n), repeats=options.repeats, budget=options.budget) for n in SMALL}
+    return {
+        n: race((BINCOUNT, RAINPROOF), make_data(n), repeats=options.repeats, budget=options.budget)
+        for n in SMALL
+    }
 
 
 def _fewer(options: argparse.Namespace) -> int:
@@ -98,9 +126,15 @@ def _against_program() -> dict[str, Cell]:
 def _resampling_times(options: argparse.Namespace) -> dict[str, Cell]:
     """Measure seconds per redrawn sample."""
     _say(f"time, resampling, n = {size(resampling.SIZE)}")
-    chosen = [e for e in resampling.ENTRIES if e.contestant.peer is None or e.contestant.peer in options.peers]
+    chosen = [
+        e
+        for e in resampling.ENTRIES
+        if e.contestant.peer is None or e.contestant.peer in options.peers
+    ]
     data = make_data(resampling.SIZE, calibrated=True)
-    times = race([e.contestant for e in chosen], data, repeats=options.repeats, budget=options.budget)
+    times = race(
+        [e.contestant for e in chosen], data, repeats=options.repeats, budget=options.budget
+    )
     return {e.contestant.name: over(times[e.contestant.name], e.draws) for e in chosen}
 
 
@@ -110,8 +144,14 @@ def _type_times(options: argparse.Namespace, n: int) -> dict[str, tuple[Cell, Ce
     for label, prob in _TYPES:
         _say(f"time, y {label}, p {prob}, n = {size(n)}")
         contestants = (FLOOR, *BY_THREADS.values())
-        times = race(contestants, data.cast(label, prob), repeats=options.repeats, budget=options.budget)
-        found[f"{label}, {prob}"] = times[FLOOR.name], times[BY_THREADS[1].name], times[RAINPROOF.name]
+        times = race(
+            contestants, data.cast(label, prob), repeats=options.repeats, budget=options.budget
+        )
+        found[f"{label}, {prob}"] = (
+            times[FLOOR.name],
+            times[BY_THREADS[1].name],
+            times[RAINPROOF.name],
+        )
     return found
 
 
@@ -121,13 +161,21 @@ def _say(what: str) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Time and memory of rainproof and of other packages."
+        prog="python -m benchmarks",
+        description="Time and memory of rainproof and of other packages.",
     )
     parser.add_argument(
-        "--sizes", nargs="+", type=_size, default=[10**k for k in range(4, 8)], help="rows, such as 1e6"
+        "--sizes",
+        nargs="+",
+        type=_size,
+        default=[10**k for k in range(4, 8)],
+        help="rows, such as 1e6",
     )
     parser.add_argument(
-        "--repeats", type=int, default=7, help="rounds at least; the best counts (default: %(default)s)"
+        "--repeats",
+        type=int,
+        default=7,
+        help="rounds at least; the best counts (default: %(default)s)",
     )
     parser.add_argument(
         "--peers",
@@ -137,8 +185,15 @@ def _options() -> argparse.Namespace:
         metavar="PEER",
         help=f"all, none, or some of {', '.join(PEERS)} (default: all)",
     )
-    parser.add_argument("--budget", type=float, default=10.0, help="seconds one call may take (default: %(default)s)")
-    parser.add_argument("--output", type=Path, help="write the tables to this Markdown file as well")
+    parser.add_argument(
+        "--budget",
+        type=float,
+        default=10.0,
+        help="seconds one call may take (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--output", type=Path, help="write the tables to this Markdown file as well"
+    )
     options = parser.parse_args()
     options.sizes = sorted(set(options.sizes))
     options.peers = [peer for peer in PEERS if peer in options.peers or "all" in options.peers]

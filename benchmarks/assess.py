@@ -55,13 +55,17 @@ def _look(data: Data) -> Any:
 
 def _assess(data: Data | rainproof.Sample) -> str:
     found = (
-        rainproof.assess(data, rng=0) if isinstance(data, rainproof.Sample) else rainproof.assess(data.y, data.p, rng=0)
+        rainproof.assess(data, rng=0)
+        if isinstance(data, rainproof.Sample)
+        else rainproof.assess(data.y, data.p, rng=0)
     )
     return str(found)
 
 
 def _test(data: Data, names: list[str]) -> Any:
-    return rainproof.calibration_test(data.y, data.p, statistic=names, n_resamples=_TEST_DRAWS, rng=0)
+    return rainproof.calibration_test(
+        data.y, data.p, statistic=names, n_resamples=_TEST_DRAWS, rng=0
+    )
 
 
 def _compare(data: Data, measure: str) -> Any:
@@ -72,7 +76,9 @@ def _compare(data: Data, measure: str) -> Any:
 def segments(many: int = _SEGMENTS) -> Job:
     """Test so many calibrated segments."""
     data = make_data(many * _SEGMENT_ROWS, calibrated=True)
-    found = rainproof.scan({"p": data.p, "y": data.y, "s": np.arange(len(data)) % many}, by="s", grid=1024)
+    found = rainproof.scan(
+        {"p": data.p, "y": data.y, "s": np.arange(len(data)) % many}, by="s", grid=1024
+    )
     assert isinstance(found, rainproof.io.Segments)
     return lambda: rainproof.inference.segment_tests(found, rng=0)
 
@@ -85,7 +91,8 @@ def jobs(small: int = _SMALL, large: int = _LARGE, huge: int = _HUGE) -> dict[st
         f"look, {size(large)}": partial(_look, many),
         f"assess, {size(small)}": partial(_assess, few),
         f"assess, {size(large)}": partial(_assess, many),
-        f"assess, {size(huge)} compressed": lambda: _assess(copy.copy(_compressed(huge))),  # without what was kept
+        # without what was kept
+        f"assess, {size(huge)} compressed": lambda: _assess(copy.copy(_compressed(huge))),
         "confidence_interval": lambda: rainproof.confidence_interval(many.y, many.p, rng=0),
         "compare": partial(_compare, many, "brier_score"),
         "compare, SCDL": partial(_compare, many, "soft_binned_cdl"),
@@ -112,7 +119,9 @@ def main() -> None:
     times |= _times({"segments": segments()}, min(3, options.repeats))
     times |= _times({name: partial(_test, data, [name]) for name in names}, 1)
     with tempfile.TemporaryDirectory() as folder:
-        times |= _times({"every measure": partial(_test, data, names), "report": _shell(data, Path(folder))}, 1)
+        times |= _times(
+            {"every measure": partial(_test, data, names), "report": _shell(data, Path(folder))}, 1
+        )
     tables = [_targets(times, names), _all(times), *curves.tables(), profile(data)]
     machine = [*describe(("scikit-learn",)), ("other programs meanwhile", str(company))]
     lines = "\n".join(f"- {name}: {value}" for name, value in machine)
@@ -123,14 +132,31 @@ def main() -> None:
 
 
 def _shell(data: Data, folder: Path) -> Job:
-    """Return the command `rainproof report` of an installed rainproof on a Parquet file of these rows."""
+    """Return the command `rainproof report` of an installed rainproof on a Parquet file of these
+    rows.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     pq.write_table(pa.table({"p": data.p, "y": data.y}), folder / "rows.parquet")
-    command = [sys.executable, "-m", "rainproof", "report", "rows.parquet", "--prob", "p", "--outcome", "y"]
+    command = [
+        sys.executable,
+        "-m",
+        "rainproof",
+        "report",
+        "rows.parquet",
+        "--prob",
+        "p",
+        "--outcome",
+        "y",
+    ]
     environment, _ = curves.real_install(str(folder))
-    options: dict[str, Any] = {"cwd": folder, "env": environment, "check": True, "capture_output": True}
+    options: dict[str, Any] = {
+        "cwd": folder,
+        "env": environment,
+        "check": True,
+        "capture_output": True,
+    }
     return lambda: subprocess.run([*command, "-o", "out.html"], **options)
 
 
@@ -160,14 +186,26 @@ def _targets(times: Times, names: Sequence[str]) -> Table:
             wall[f"assess, {size(_SMALL)}"] / wall[f"look, {size(_SMALL)}"],
         ),
         (f"assess at {size(_LARGE)} rows, in looks", 30.0, assess / wall[f"look, {size(_LARGE)}"]),
-        ("assess at 1e8 rows, compressed, over that at 1e5", 2.0, wall[f"assess, {size(_HUGE)} compressed"] / assess),
-        ("report of 1e5 rows from the shell, over twice assess plus 0.5 s", 1.0, wall["report"] / (2 * assess + 0.5)),
+        (
+            "assess at 1e8 rows, compressed, over that at 1e5",
+            2.0,
+            wall[f"assess, {size(_HUGE)} compressed"] / assess,
+        ),
+        (
+            "report of 1e5 rows from the shell, over twice assess plus 0.5 s",
+            1.0,
+            wall["report"] / (2 * assess + 0.5),
+        ),
         (
             f"test of every measure at once, over the slowest alone ({slowest})",
             3.0,
             wall["every measure"] / wall[slowest],
         ),
-        (f"scikit-learn loop over bootstrap of {BOOTSTRAP.draws} draws, by draw", 60.0, loop / per_draw),
+        (
+            f"scikit-learn loop over bootstrap of {BOOTSTRAP.draws} draws, by draw",
+            60.0,
+            loop / per_draw,
+        ),
         ("scikit-learn loop over bootstrap, by further draw", 60.0, loop / further),
         ("10,000 segments of 100 rows judged, seconds of processor", 2.0, times["segments"][1]),
     ]
@@ -184,7 +222,8 @@ def _targets(times: Times, names: Sequence[str]) -> Table:
 
 def _all(times: Times) -> Table:
     rows = [
-        [name, figures(wall * 1e3), figures(cpu * 1e3), _BEFORE.get(name, "")] for name, (wall, cpu) in times.items()
+        [name, figures(wall * 1e3), figures(cpu * 1e3), _BEFORE.get(name, "")]
+        for name, (wall, cpu) in times.items()
     ]
     note = (
         f"Milliseconds. A bootstrap has {BOOTSTRAP.draws} draws, that around scikit-learn {LOOP.draws}. Lines with the "
@@ -205,11 +244,14 @@ def profile(data: Data) -> Table:
         if name in found and "rainproof" in path:
             found[name] = max(found[name], cumulative)
     rows = [
-        [name, figures(took * 1e3), f"{took / total:.0%}"] for name, took in sorted(found.items(), key=lambda x: -x[1])
+        [name, figures(took * 1e3), f"{took / total:.0%}"]
+        for name, took in sorted(found.items(), key=lambda x: -x[1])
     ]
     took = f"{figures(total * 1e3)} ms"
     note = f"One `assess` of {size(len(data))} rows under a profiler, {took}; parts within parts count twice."
-    return Table("Where the time of `assess` goes", note, ["function", "milliseconds", "share"], rows)
+    return Table(
+        "Where the time of `assess` goes", note, ["function", "milliseconds", "share"], rows
+    )
 
 
 if __name__ == "__main__":

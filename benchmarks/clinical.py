@@ -1,4 +1,6 @@
-"""Time of decision curves beside dcurves: `python -m benchmarks.clinical`; it needs `pip install dcurves`."""
+"""Time of decision curves beside dcurves: `python -m benchmarks.clinical`; it needs `pip install
+dcurves`.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ def main() -> None:
     first = best[DCURVES.name]
     rows = [[name, figures(1e3 * took), figures(first / took)] for name, took in best.items()]
     about = f"Processor time, minima over rounds in which each runs once, in one process. Goal: {GOAL:g} times faster."
-    table = Table(f"{len(THRESHOLDS)} thresholds, n = {size(SIZE)}", about, ["", "ms", "times faster"], rows)
+    table = Table(
+        f"{len(THRESHOLDS)} thresholds, n = {size(SIZE)}", about, ["", "ms", "times faster"], rows
+    )
     print(table.text())
 
 

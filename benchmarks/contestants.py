@@ -42,9 +42,13 @@ def _compress(data: Data) -> rainproof.Sample:
 
 
 def _bincount_ece(data: Data) -> float:
-    """Compute ECE by the fastest plain NumPy: one sum of y - p per bin, instead of one of y and one of p."""
+    """Compute ECE by the fastest plain NumPy: one sum of y - p per bin, instead of one of y and one
+    of p.
+    """
     cell = np.minimum((data.p * _BINS).astype(np.intp), _BINS - 1)
-    return float(np.abs(np.bincount(cell, weights=data.y - data.p, minlength=_BINS)).sum()) / len(data)
+    return float(np.abs(np.bincount(cell, weights=data.y - data.p, minlength=_BINS)).sum()) / len(
+        data
+    )
 
 
 def _calibration_curve(data: Data) -> Any:
@@ -76,7 +80,9 @@ def _torchmetrics(data: Data) -> Any:
     from torchmetrics.functional.classification import binary_calibration_error
 
     # The tensors share the memory of the arrays, so nothing is charged for the way in.
-    return binary_calibration_error(torch.from_numpy(data.p), torch.from_numpy(data.y), n_bins=_BINS)
+    return binary_calibration_error(
+        torch.from_numpy(data.p), torch.from_numpy(data.y), n_bins=_BINS
+    )
 
 
 FLOOR = Contestant("floor: p.sum() + y.sum()", _floor)
@@ -84,7 +90,9 @@ BINCOUNT = Contestant("NumPy bincount ECE", _bincount_ece)
 CURVE = Contestant("scikit-learn calibration_curve", _calibration_curve, peer="scikit-learn")
 SMOOTH = Contestant("relplot smECE", _relplot_smooth, peer="relplot")
 BY_THREADS = {
-    k: Contestant(f"rainproof SCDL, {k} thread{'s' * (k > 1)}", _scdl, threads=k if k < cores() else None)
+    k: Contestant(
+        f"rainproof SCDL, {k} thread{'s' * (k > 1)}", _scdl, threads=k if k < cores() else None
+    )
     for k in sorted({1, min(2, cores()), cores()})
 }
 RAINPROOF = BY_THREADS[cores()]  # as a user calls it
@@ -102,5 +110,6 @@ CONTESTANTS = (
     Contestant("netcal ECE", _netcal, peer="netcal"),
     SMOOTH,
 )
-# Enough to judge the targets on a calibrated forecaster too: what the others do hardly depends on the outcomes.
+# Enough to judge the targets on a calibrated forecaster too: what the others do hardly depends on
+# the outcomes.
 CALIBRATED = (FLOOR, *BY_THREADS.values(), BINCOUNT, CURVE)

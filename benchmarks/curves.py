@@ -1,4 +1,6 @@
-"""How cost grows with the rows: time and memory of the main jobs from 100 to 1e8 rows; import time, installed size."""
+"""How cost grows with the rows: time and memory of the main jobs from 100 to 1e8 rows; import time,
+installed size.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ _IMPORTS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Input:
-    """So many rows: outcomes and predictions, or a compressed sample and the seconds that it took to compress them."""
+    """So many rows: outcomes and predictions, or a compressed sample and the seconds that it took
+    to compress them.
+    """
 
     rows: tuple[Any, ...]
     reading: float | None = None
@@ -93,10 +97,13 @@ def tables(sizes: Sequence[int] = SIZES) -> list[Table]:
     ]
 
 
-def _by_size(title: str, note: str, found: dict[int, dict[str, float | None]], unit: float) -> Table:
+def _by_size(
+    title: str, note: str, found: dict[int, dict[str, float | None]], unit: float
+) -> Table:
     names = list(next(iter(found.values())))
     body = [
-        [name, *("-" if (x := row[name]) is None else figures(x / unit) for row in found.values())] for name in names
+        [name, *("-" if (x := row[name]) is None else figures(x / unit) for row in found.values())]
+        for name in names
     ]
     return Table(title, note, ["n", *map(size, found)], body)
 
@@ -120,7 +127,9 @@ def _times(given: Input) -> dict[str, float | None]:
 def _memory(n: int) -> dict[str, float | None]:
     """Return bytes by job, measured in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.curves", str(n)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **ENVIRONMENT}, check=True)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **ENVIRONMENT}, check=True
+    )
     found: dict[str, float | None] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -146,13 +155,19 @@ def _installation() -> Table:
     with tempfile.TemporaryDirectory() as folder:
         environment, package = real_install(folder)
         bare = _import_time("pass", environment)
-        took = {name: _import_time(statement, environment) - bare for name, statement in _IMPORTS.items()}
+        took = {
+            name: _import_time(statement, environment) - bare
+            for name, statement in _IMPORTS.items()
+        }
         ours = _bytes(package.rglob("*"))
     base = next(iter(took.values()))
     listed = [file for name in ("numpy", "scipy") for file in importlib.metadata.files(name) or []]
     theirs = _bytes(Path(str(file.locate())) for file in listed)
     rows = [
-        *([f"import, milliseconds: {name}", figures(t * 1e3), figures(t / base)] for name, t in took.items()),
+        *(
+            [f"import, milliseconds: {name}", figures(t * 1e3), figures(t / base)]
+            for name, t in took.items()
+        ),
         ["installed, MB: NumPy and SciPy", figures(theirs / 1e6), figures(1.0)],
         ["installed, MB: rainproof", figures(ours / 1e6), figures(ours / theirs)],
     ]
@@ -176,8 +191,8 @@ def _import_time(statement: str, environment: dict[str, str]) -> float:
 def real_install(folder: str) -> tuple[dict[str, str], Path]:
     """Return the environment of a process that imports an installed rainproof, and where that is.
 
-    An editable install looks for changes at every import, so its files are copied to `folder` and compiled to bytecode,
-    as pip does.
+    An editable install looks for changes at every import, so its files are copied to `folder` and
+    compiled to bytecode, as pip does.
     """
     from rainproof.core import _scan
 
@@ -185,11 +200,18 @@ def real_install(folder: str) -> tuple[dict[str, str], Path]:
     if kernel.parent.name == "core":
         return dict(os.environ), Path(str(rainproof.__file__)).parent
     build = kernel.parents[2]
-    subprocess.run(["meson", "install", "-C", build, "--destdir", folder, "--no-rebuild", "--quiet"], check=True)
+    subprocess.run(
+        ["meson", "install", "-C", build, "--destdir", folder, "--no-rebuild", "--quiet"],
+        check=True,
+    )
     package = next(Path(folder).rglob("rainproof/__init__.py")).parent
     compileall.compile_dir(package, quiet=2)
     # The variable turns the finder of this editable install off.
-    return {**os.environ, "PYTHONPATH": str(package.parent), "MESONPY_EDITABLE_SKIP": str(build)}, package
+    return {
+        **os.environ,
+        "PYTHONPATH": str(package.parent),
+        "MESONPY_EDITABLE_SKIP": str(build),
+    }, package
 
 
 def _bytes(files: Iterable[Path]) -> int:

@@ -34,7 +34,8 @@ class Data:
 def make_data(n: int, *, calibrated: bool = False) -> Data:
     """Uniform predictions; the event happens with probability p if `calibrated`, else with p**1.3.
 
-    A perfectly calibrated forecaster is the hard case for rainproof: its SCDL balances on a fine grid.
+    A perfectly calibrated forecaster is the hard case for rainproof: its SCDL balances on a fine
+    grid.
     """
     rng = np.random.default_rng(_SEED)
     p = rng.random(n)

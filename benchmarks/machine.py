@@ -73,7 +73,9 @@ def _status(field: str) -> int:
 
 
 class Company:
-    """Processor use by other programs during a run: measurements on a busy machine are not reliable."""
+    """Processor use by other programs during a run: measurements on a busy machine are not
+    reliable.
+    """
 
     def __init__(self) -> None:
         self._start = self._now()
@@ -89,7 +91,13 @@ class Company:
         """Return busy seconds of all cores, our own (with ended children), and wall seconds."""
         if not _STAT.exists():
             return None
-        user, nice, system, _idle, _wait, irq, soft, steal = map(int, _STAT.read_text().split(maxsplit=9)[1:9])
+        user, nice, system, _idle, _wait, irq, soft, steal = map(
+            int, _STAT.read_text().split(maxsplit=9)[1:9]
+        )
         times = os.times()
         busy = (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
-        return busy, times.user + times.system + times.children_user + times.children_system, times.elapsed
+        return (
+            busy,
+            times.user + times.system + times.children_user + times.children_system,
+            times.elapsed,
+        )

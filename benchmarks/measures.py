@@ -41,7 +41,9 @@ def _lipschitz_program(data: Data) -> Any:
 
 
 _IDS: dict[int, Any] = {}  # row ids by number of rows, made once and not within a turn
-_POLICY = rainproof.RoundingPolicy(rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65), 64)
+_POLICY = rainproof.RoundingPolicy(
+    rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65), 64
+)
 
 
 def _threshold(data: Data) -> Any:
@@ -55,7 +57,9 @@ def _decide(data: Data) -> Any:
 
 def _switch(data: Data, *, weighted: bool = False) -> Any:
     weight = data.w if weighted else None
-    return rainproof.switch_guarantee(data.y, data.p, _recalibrated(data), sample_weight=weight, rng=0)
+    return rainproof.switch_guarantee(
+        data.y, data.p, _recalibrated(data), sample_weight=weight, rng=0
+    )
 
 
 def _as_is(data: Data) -> Any:
@@ -85,7 +89,9 @@ _OTHER: dict[int, Any] = {}
 ROUND = Contestant("rounding at random with NumPy", _round_at_random)
 ONLINE = Contestant("rainproof OnlineRecalibrator.run", _online)
 SWITCH = Contestant("rainproof switch_guarantee", _switch)
-SWITCH_WEIGHTED = Contestant("rainproof switch_guarantee, weighted", partial(_switch, weighted=True))
+SWITCH_WEIGHTED = Contestant(
+    "rainproof switch_guarantee, weighted", partial(_switch, weighted=True)
+)
 AS_IS = Contestant("rainproof guarantee, as_is", _as_is)
 VALUE = Contestant("rainproof forecast_value", _value)
 THRESHOLD = Contestant("p >= t", _threshold)
@@ -93,7 +99,21 @@ DECIDE = Contestant("rainproof decide_index, ids hashed", _decide)
 ARGSORT = Contestant("np.argsort(p)", _argsort)
 LP = Contestant("smCE as a sparse LP (HiGHS)", _lipschitz_program)
 ALL = Contestant("rainproof measure_all", _all)
-BY_NAME = {name: Contestant(f"rainproof {name}", partial(_measure, name)) for name in rainproof.list_measures()}
-CONTESTANTS = (ARGSORT, *BY_NAME.values(), ALL, BINCOUNT, SMOOTH, THRESHOLD, DECIDE, SWITCH, SWITCH_WEIGHTED, AS_IS)
+BY_NAME = {
+    name: Contestant(f"rainproof {name}", partial(_measure, name))
+    for name in rainproof.list_measures()
+}
+CONTESTANTS = (
+    ARGSORT,
+    *BY_NAME.values(),
+    ALL,
+    BINCOUNT,
+    SMOOTH,
+    THRESHOLD,
+    DECIDE,
+    SWITCH,
+    SWITCH_WEIGHTED,
+    AS_IS,
+)
 CONTESTANTS += (VALUE, ROUND, ONLINE)
 AGAINST_LP = (BY_NAME["smooth_calibration_error"], LP)

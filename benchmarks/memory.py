@@ -13,15 +13,24 @@ from benchmarks.machine import peak, reset_peak
 from benchmarks.measures import SWITCH
 from benchmarks.timing import Cell, at_most
 
-# A fixed threshold makes the allocator give freed arrays back, so that none is at hand before the call.
+# A fixed threshold makes the allocator give freed arrays back, so that none is at hand before the
+# call.
 ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "65536"}
-_WARM_UP = 1000  # rows: enough for lazy imports, too few to leave memory behind that hides what the call takes
+# rows: enough for lazy imports, too few to leave memory behind that hides what the call takes
+_WARM_UP = 1000
 
 
 def extra_memory(contestant: Contestant, n: int, *, calibrated: bool) -> Cell:
     """Return the peak memory in bytes of a call on n rows, beyond the inputs."""
     environment = {**os.environ, **ENVIRONMENT}
-    command = [sys.executable, "-m", "benchmarks.memory", contestant.name, str(n), str(int(calibrated))]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.memory",
+        contestant.name,
+        str(n),
+        str(int(calibrated)),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode == 0:
         return float(done.stdout.split()[-1])
@@ -46,4 +55,6 @@ if __name__ == "__main__":
 
     name, rows, calibrated = sys.argv[1:]
     everybody = (*CONTESTANTS, SWITCH, *recalibration.CONTESTANTS)
-    print(_measure(next(one for one in everybody if one.name == name), int(rows), calibrated == "1"))
+    print(
+        _measure(next(one for one in everybody if one.name == name), int(rows), calibrated == "1")
+    )

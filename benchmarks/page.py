@@ -17,11 +17,16 @@ def write_page(path: Path, machine: Sequence[tuple[str, str]], tables: Sequence[
     """Write the part about measures."""
     introduction = _INTRODUCTION.read_text(encoding="utf-8").rstrip()
     lines = "\n".join(f"- {name}: {value}" for name, value in machine)
-    write_part(path, "measures", "\n\n".join([introduction, lines, *(table.markdown() for table in tables)]))
+    write_part(
+        path,
+        "measures",
+        "\n\n".join([introduction, lines, *(table.markdown() for table in tables)]),
+    )
 
 
 def write_part(path: Path, name: str, text: str) -> None:
-    """Write what stands between the markers of a part atomically: an interrupted run leaves no partial page.
+    """Write what stands between the markers of a part atomically: an interrupted run leaves no
+    partial page.
 
     Headings move down by one level. A page or a part that is not there is added.
     """
@@ -31,7 +36,9 @@ def write_part(path: Path, name: str, text: str) -> None:
     after = rest.partition(last)[2] if rest else ""
     part = re.sub(r"^#", "##", text.strip(), flags=re.MULTILINE)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".md", delete=False, encoding="utf-8") as file:
+    with tempfile.NamedTemporaryFile(
+        "w", dir=path.parent, suffix=".md", delete=False, encoding="utf-8"
+    ) as file:
         file.write(f"{before.rstrip()}\n\n{first}{part}\n{last}{after}")
     whole = Path(file.name)
     whole.chmod(0o644)  # temporary files are private

@@ -1,4 +1,6 @@
-"""Time and memory of recalibration: `python -m benchmarks.recalibration --output docs/benchmarks/speed.md`."""
+"""Time and memory of recalibration: `python -m benchmarks.recalibration --output
+docs/benchmarks/speed.md`.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,11 @@ def _isotonic(data: Data) -> Any:
 
 
 _KNOTS = np.linspace(0, 1, 101)
-_MAPS = {name: METHODS[name](DistinctTable.from_rows(d.y, d.p, None)) for d in [make_data(20_000)] for name in METHODS}
+_MAPS = {
+    name: METHODS[name](DistinctTable.from_rows(d.y, d.p, None))
+    for d in [make_data(20_000)]
+    for name in METHODS
+}
 
 
 def _interp(data: Data) -> Any:
@@ -64,10 +70,16 @@ def _predict(name: str, data: Data) -> Any:
 
 ISOTONIC = Contestant("scikit-learn IsotonicRegression.fit", _isotonic, peer="scikit-learn")
 FIT = Contestant("rainproof Recalibrator.fit", _fit)
-FITS = tuple(Contestant(f"rainproof {name}, one fit", partial(_method, name)) for name in METHODS if name != "none")
+FITS = tuple(
+    Contestant(f"rainproof {name}, one fit", partial(_method, name))
+    for name in METHODS
+    if name != "none"
+)
 INTERP = Contestant("np.interp, 101 points", _interp)
 PREDICT = tuple(
-    Contestant(f"rainproof predict, {name} ({len(_MAPS[name].start)} pieces)", partial(_predict, name))
+    Contestant(
+        f"rainproof predict, {name} ({len(_MAPS[name].start)} pieces)", partial(_predict, name)
+    )
     for name in ("logistic", "beta", "isotonic", "bins_128")
 )
 CONTESTANTS = (ISOTONIC, FIT, *FITS, INTERP, *PREDICT)
@@ -97,7 +109,9 @@ def main() -> None:
         write_part(options.output, "recalibration", page)
 
 
-def _times(contestants: Sequence[Contestant], data: Data, repeats: int) -> dict[str, tuple[float, float]]:
+def _times(
+    contestants: Sequence[Contestant], data: Data, repeats: int
+) -> dict[str, tuple[float, float]]:
     """Return seconds of processor time and of wall time."""
     found: dict[str, tuple[float, float]] = {}
     for one in contestants:
@@ -113,14 +127,29 @@ def _times(contestants: Sequence[Contestant], data: Data, repeats: int) -> dict[
 
 
 def _table(title: str, times: dict[str, tuple[float, float]], memory: dict[str, Cell]) -> Table:
-    """Milliseconds, the ratio of processor time to the first line, and peak memory where it was measured."""
+    """Milliseconds, the ratio of processor time to the first line, and peak memory where it was
+    measured.
+    """
     first = next(iter(times.values()))[0]
     rows = []
     for name, (processor, wall) in times.items():
         extra = memory.get(name, "")
         megabytes = extra if isinstance(extra, str) else figures(extra / 1e6)
-        rows.append([name, figures(processor * 1e3), figures(processor / first), figures(wall * 1e3), megabytes])
-    return Table(title, "", ["", "processor ms", "ratio to the first", "wall ms", "peak MB beyond the inputs"], rows)
+        rows.append(
+            [
+                name,
+                figures(processor * 1e3),
+                figures(processor / first),
+                figures(wall * 1e3),
+                megabytes,
+            ]
+        )
+    return Table(
+        title,
+        "",
+        ["", "processor ms", "ratio to the first", "wall ms", "peak MB beyond the inputs"],
+        rows,
+    )
 
 
 if __name__ == "__main__":

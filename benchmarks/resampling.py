@@ -1,4 +1,6 @@
-"""Resampling: seconds per redrawn sample, beside the loops that people write and the one library that has one."""
+"""Resampling: seconds per redrawn sample, beside the loops that people write and the one library
+that has one.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def _test(data: Data) -> Any:
 
 
 def _bootstrap(data: Data) -> Any:
-    return rainproof.confidence_interval(data.y, data.p, method="percentile", n_resamples=200, rng=0)
+    return rainproof.confidence_interval(
+        data.y, data.p, method="percentile", n_resamples=200, rng=0
+    )
 
 
 def _compressed_test(data: Data) -> Any:
@@ -54,7 +58,14 @@ def _compressed(n: int) -> rainproof.Sample:
         slot = np.flatnonzero(count)
         count = count[slot]
         weight = np.stack([count.astype(float), np.zeros(len(count))])
-        cells = CellTable(m=_CELLS, slot=slot, count=count, weight=weight, rise=weight / 2, squares=weight[0].copy())
+        cells = CellTable(
+            m=_CELLS,
+            slot=slot,
+            count=count,
+            weight=weight,
+            rise=weight / 2,
+            squares=weight[0].copy(),
+        )
         _SAMPLES[n] = rainproof.Sample._from_cells(cells)
     return _SAMPLES[n]
 
@@ -83,7 +94,9 @@ def _uncertainty_calibration(data: Data) -> Any:
     return bootstrap_uncertainty(rows, error, num_samples=2)
 
 
-def _entry(name: str, call: Callable[[Data], Any], draws: int, peer: str | None = None) -> Resampling:
+def _entry(
+    name: str, call: Callable[[Data], Any], draws: int, peer: str | None = None
+) -> Resampling:
     return Resampling(Contestant(name, call, peer=peer), draws)
 
 

@@ -129,7 +129,11 @@ TASKS: dict[str, Callable[[str, int], None]] = {
     "scanning them by segment, m = 256": lambda _, n: _by_segment(n, 256),
     "scanning them by segment, m = 65,536": lambda _, n: _by_segment(n, 2**16),
 }
-_PARTS = (("A Parquet file", 0, 6), ("Rows generated on the fly", 6, 8), ("10,000 segments in one pass", 8, 11))
+_PARTS = (
+    ("A Parquet file", 0, 6),
+    ("Rows generated on the fly", 6, 8),
+    ("10,000 segments in one pass", 8, 11),
+)
 
 
 def main() -> None:
@@ -144,13 +148,18 @@ def main() -> None:
         file = Path(folder) / "rows.parquet"
         make_file(file, int(options.rows))
         for (title, low, high), n, rounds in zip(
-            _PARTS, (options.rows, options.generated, options.segmented), (options.rounds, 1, 1), strict=True
+            _PARTS,
+            (options.rows, options.generated, options.segmented),
+            (options.rounds, 1, 1),
+            strict=True,
         ):
             found: dict[str, list[float]] = {}
             for _ in range(rounds):  # in turn, so that other work affects all alike
                 for name in list(TASKS)[low:high]:
                     turn = _apart(name, str(file), int(n))
-                    found[name] = [min(pair) for pair in zip(turn, found.get(name, turn), strict=True)]
+                    found[name] = [
+                        min(pair) for pair in zip(turn, found.get(name, turn), strict=True)
+                    ]
             tables.append(_table(f"{title}: {size(int(n))} rows", found))
     packages = ("pyarrow", "polars", "duckdb")
     machine = [*describe(packages), ("other programs meanwhile", str(company))]
@@ -165,7 +174,9 @@ def _apart(name: str, file: str, n: int) -> list[float]:
     print(f"{name}, {size(n)} rows", file=sys.stderr, flush=True)
     command = [sys.executable, "-m", "benchmarks.scan", "--task", name, "--file", file]
     command += ["--rows", str(n)]
-    found: list[float] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    found: list[float] = json.loads(
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    )
     return found
 
 
@@ -188,7 +199,9 @@ def _table(title: str, found: dict[str, list[float]]) -> str:
         for name, figure in found.items()
     ]
     head = "| what | wall time (ratio to the first) | processor time (ratio) | peak memory |\n|---|---:|---:|---:|\n"
-    return f"## {title}\n\n{head}" + "".join(f"| {' | '.join(row)} |\n" for row in rows).rstrip("\n")
+    return f"## {title}\n\n{head}" + "".join(f"| {' | '.join(row)} |\n" for row in rows).rstrip(
+        "\n"
+    )
 
 
 def _options() -> argparse.Namespace:
@@ -196,7 +209,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rows", type=float, default=1e8, help="rows of the Parquet file")
     parser.add_argument("--generated", type=float, default=1e9, help="rows generated on the fly")
     parser.add_argument("--segmented", type=float, default=1e7, help="rows of the 10,000 segments")
-    parser.add_argument("--rounds", type=int, default=4, help="rounds for the file; the minimum counts")
+    parser.add_argument(
+        "--rounds", type=int, default=4, help="rounds for the file; the minimum counts"
+    )
     parser.add_argument("--output", type=Path, help="write it into this Markdown file as well")
     parser.add_argument("--task", choices=TASKS, help=argparse.SUPPRESS)
     parser.add_argument("--file", default="", help=argparse.SUPPRESS)

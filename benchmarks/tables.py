@@ -19,10 +19,14 @@ class Table:
         lines = [self.head, *self.rows]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         body = [
-            "  ".join(_pad(cell, w, i == 0) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+            "  ".join(
+                _pad(cell, w, i == 0) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            )
             for row in lines
         ]
-        return "\n".join([self.title, *([self.note] if self.note else []), "", *(line.rstrip() for line in body)])
+        return "\n".join(
+            [self.title, *([self.note] if self.note else []), "", *(line.rstrip() for line in body)]
+        )
 
     def markdown(self) -> str:
         rule = ["---", *["---:"] * (len(self.head) - 1)]

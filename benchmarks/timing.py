@@ -54,11 +54,14 @@ def excuse(contestant: Contestant) -> str | None:
     return None
 
 
-def race(contestants: Sequence[Contestant], data: Data, *, repeats: int, budget: float) -> dict[str, Cell]:
-    """Return seconds per call by contestant; the rounds are interleaved so that noise affects all alike.
+def race(
+    contestants: Sequence[Contestant], data: Data, *, repeats: int, budget: float
+) -> dict[str, Cell]:
+    """Return seconds per call by contestant; the rounds are interleaved so that noise affects all
+    alike.
 
-    Before the first round each makes two calls on the first tenth of the rows, as a warm-up and to estimate its time.
-    A contestant whose estimate exceeds `budget` seconds is left out.
+    Before the first round each makes two calls on the first tenth of the rows, as a warm-up and to
+    estimate its time. A contestant whose estimate exceeds `budget` seconds is left out.
     """
     cells: dict[str, Cell] = {}
     calls: dict[str, int] = {}
@@ -69,7 +72,9 @@ def race(contestants: Sequence[Contestant], data: Data, *, repeats: int, budget:
         expected = cells[one.name]
         if isinstance(expected, float):
             calls[one.name] = max(1, math.ceil(_SHORTEST / expected))
-            cells[one.name] = math.inf if expected <= budget else f"over budget (about {figures(expected)} s)"
+            cells[one.name] = (
+                math.inf if expected <= budget else f"over budget (about {figures(expected)} s)"
+            )
     start, rounds = time.perf_counter(), 0
     while rounds < repeats or time.perf_counter() - start < _LEAST:
         for one in contestants:

@@ -1,9 +1,9 @@
 """Measure how far the realized loss is from the expected loss, against the number of decisions.
 
-The guarantee of `RoundingPolicy` is for the mean over the random rounding. This example rounds with many seeds and
-writes by how much the largest regret of any decision, CDL of the rounded rows, exceeds its mean-rounding value
-CDL(D_m). The excess decreases like one over the square root of the number of decisions (Theorem 4.4 of
-arXiv:2605.17749 has that rate, times log m).
+The guarantee of `RoundingPolicy` is for the mean over the random rounding. This example rounds with
+many seeds and writes by how much the largest regret of any decision, CDL of the rounded rows,
+exceeds its mean-rounding value CDL(D_m). The excess decreases like one over the square root of the
+number of decisions (Theorem 4.4 of arXiv:2605.17749 has that rate, times log m).
 
     python examples/deviation.py deviation.csv
 """
@@ -40,7 +40,9 @@ def main(path: Path) -> None:
     """Write a line per size: the loss, its bound, and how far single roundings are above the loss."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["T", "m", "loss", "bound", "mean_deviation", "worst_deviation", "worst_times_root_T"])
+        writer.writerow(
+            ["T", "m", "loss", "bound", "mean_deviation", "worst_deviation", "worst_times_root_T"]
+        )
         for size in SIZES:
             loss, bound, losses = deviations(size)
             above = losses - loss

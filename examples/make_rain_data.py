@@ -2,7 +2,8 @@
 
     python examples/make_rain_data.py rain.csv
 
-The rows are made by src/rainproof/cli/assessing.py; `rainproof demo` writes the same file and a report on it.
+The rows are made by src/rainproof/cli/assessing.py; `rainproof demo` writes the same file and a
+report on it.
 """
 
 from __future__ import annotations

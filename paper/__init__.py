@@ -1,13 +1,19 @@
 """Reproduction of the paper: its tables, figures and numbered statements.
 
-`run_paper` computes all of them, as ``python -m paper`` does. `ExampleModel` is the model of its experiments, for which
-the population value of every measure is known. `all_claims` lists its statements, each with a check that can be run
-alone.
+`run_paper` computes all of them, as ``python -m paper`` does. `ExampleModel` is the model of its
+experiments, for which the population value of every measure is known. `all_claims` lists its
+statements, each with a check that can be run alone.
 """
 
 from paper.claims import Claim, Finding, all_claims
 from paper.constructions import Distribution, worst_distribution
-from paper.model import ExampleModel, LogisticPredictor, PopulationValue, fit_logistic, population_values
+from paper.model import (
+    ExampleModel,
+    LogisticPredictor,
+    PopulationValue,
+    fit_logistic,
+    population_values,
+)
 from paper.results import PartResult, Table
 from paper.run import PARTS, run_paper
 

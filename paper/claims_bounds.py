@@ -1,4 +1,6 @@
-"""Sections 1 to 3, 5 and 6: the examples, relations between measures, properties of SCDL and its continuity."""
+"""Sections 1 to 3, 5 and 6: the examples, relations between measures, properties of SCDL and its
+continuity.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ _SIZES = (1, 10, 100, 1_000, 10_000)
 SURE = Distribution.of([0.0], [1], [1.0])  # CDL = ECE = sup R = 1
 HALF = Distribution.of([0.5], [1], [1.0])  # CDL = 1 = 2 sup R; CDL(D_m) = 2 SCDL_m + 2/m
 NEARLY = Distribution.of([0.5], [1], [0.501])
-SOME_SURE = Distribution.of([0.0, 1.0], [1 / 1023, 1022 / 1023], [1.0, 1.0])  # SCDL = CDL (1 - 1/1024)
+# SCDL = CDL (1 - 1/1024)
+SOME_SURE = Distribution.of([0.0, 1.0], [1 / 1023, 1022 / 1023], [1.0, 1.0])
 CALIBRATED = Distribution.of([0.25, 0.7], [0.4, 0.6], [0.25, 0.7])
 EVENTS_UP = Distribution.of([0.01, 0.06], [0.99, 0.01], [0.0, 1.0])  # smCE = (2 - 0.06) distCal
 IN_TURN = alternating(32)  # a small cutoff error, a large loss
@@ -55,14 +58,21 @@ def search(
     value, dist = worst_distribution(objective, rng, effort, starts)
     at = f"p = {_list(dist.at)}, weights {_list(dist.weight)}, frequencies {_list(dist.frequency)}"
     where = f"search over {effort} {over}; worst at {at}"
-    return open_constant(quantity, value, where) if limit is None else at_most(quantity, value, limit, where)
+    return (
+        open_constant(quantity, value, where)
+        if limit is None
+        else at_most(quantity, value, limit, where)
+    )
 
 
 def _list(values: Floats) -> str:
     return "(" + ", ".join(f"{v:.3g}" for v in values[:6]) + ", ..." * (len(values) > 6) + ")"
 
 
-@claim("Example 1", "A calibrated forecast of 20% and 80%: guessing rain above 50% earns 0.8, and no swap earns more.")
+@claim(
+    "Example 1",
+    "A calibrated forecast of 20% and 80%: guessing rain above 50% earns 0.8, and no swap earns more.",
+)
 def _example_1(_rng: np.random.Generator, _effort: int, on: Measures) -> list[Finding]:
     dist, task = umbrella(), DecisionTask.from_payoffs([[1, 0], [0, 1]])
     earned = float(dist.weight @ np.maximum(dist.frequency, 1 - dist.frequency))
@@ -98,22 +108,29 @@ def _example_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
     "No measure is both actionable for the best response and asymptotically testable for calibrated distributions.",
 )
 def _claim_1_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
-    """CDL is the smallest measure that is actionable for the best response; its mean must not vanish."""
+    """CDL is the smallest measure that is actionable for the best response; its mean must not
+    vanish.
+    """
     means = []
     for n in _SIZES:
         draws = [_MIDDLE.draw(n, rng) for _ in range(max(2, min(50, effort // max(1, n // 20))))]
         means.append(float(np.mean([on("CDL", dist) for dist in draws])))
-    run = "CDL, the smallest measure with the first property, on Example 2: mean at T = " + ", ".join(
-        f"{n}: {mean:.3f}" for n, mean in zip(_SIZES, means, strict=True)
+    run = (
+        "CDL, the smallest measure with the first property, on Example 2: mean at T = "
+        + ", ".join(f"{n}: {mean:.3f}" for n, mean in zip(_SIZES, means, strict=True))
     )
     return [at_most("(1/9) / smallest mean CDL(S_T)", ratio(1 / 9, min(means)), 1, run)]
 
 
-@claim("Section 1.3 (bECE)", "Acting on predictions rounded down costs at most bECE_m = 2 ECE(D_m).")
+@claim(
+    "Section 1.3 (bECE)", "Acting on predictions rounded down costs at most bECE_m = 2 ECE(D_m)."
+)
 def _binned(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     def objective(dist: Distribution) -> float:
         downs = (dist.rounded_down(m) for m in GRIDS)
-        return float(np.nanmax([-math.inf, *(ratio(on("CDL", down), 2 * on("ECE", down)) for down in downs)]))
+        return float(
+            np.nanmax([-math.inf, *(ratio(on("CDL", down), 2 * on("ECE", down)) for down in downs)])
+        )
 
     return [search("CDL(D_m) / bECE_m", 1, objective, rng, effort)]
 
@@ -131,34 +148,47 @@ def _hard_binned(rng: np.random.Generator, effort: int, on: Measures) -> list[Fi
 
     step = 2.0**-40
     at, just_below = Distribution.of([0.5], [1], [1.0]), Distribution.of([0.5 - step], [1], [1.0])
-    jump = abs(soft_binned_cdl(at.sample(), rounding="hard") - soft_binned_cdl(just_below.sample(), rounding="hard"))
+    jump = abs(
+        soft_binned_cdl(at.sample(), rounding="hard")
+        - soft_binned_cdl(just_below.sample(), rounding="hard")
+    )
     smooth = abs(on("SCDL", at) - on("SCDL", just_below))
     where = "p = 1/2, and the event always happens"
     return [
         search("CDL(D_m) / (2 SCDL_m + 2/m), rounding down", 1, objective, rng, effort),
-        open_constant("jump of the hard-binned value when p moves by 2^-40", jump, where, held=jump > 0.01),
+        open_constant(
+            "jump of the hard-binned value when p moves by 2^-40", jump, where, held=jump > 0.01
+        ),
         at_most("change of the soft-binned value there", smooth, 1e-9, where),
     ]
 
 
-@claim("Section 1.4 (sound and complete)", "SCDL = 0 if and only if the distribution is calibrated.")
+@claim(
+    "Section 1.4 (sound and complete)", "SCDL = 0 if and only if the distribution is calibrated."
+)
 def _sound_and_complete(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     dists = [NEARLY, *(random_distribution(rng) for _ in range(effort))]
     highest = max(
-        on("SCDL", Distribution.of(at, dist.weight, at)) for dist in dists for at in [np.round(dist.at * 1024) / 1024]
+        on("SCDL", Distribution.of(at, dist.weight, at))
+        for dist in dists
+        for at in [np.round(dist.at * 1024) / 1024]
     )
     lowest = min(on("SCDL", dist) for dist in dists if on("ECE", dist) > 1e-6)
     run = f"{len(dists)} distributions"
     return [
         at_most("largest SCDL of a calibrated distribution", highest, 0, run),
-        open_constant("smallest SCDL of a distribution with ECE > 1e-6", lowest, run, held=lowest > 0),
+        open_constant(
+            "smallest SCDL of a distribution with ECE > 1e-6", lowest, run, held=lowest > 0
+        ),
     ]
 
 
 @claim("Lemma 2.1", "ECE^2 <= CDL <= 2 ECE.")
 def _lemma_2_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     return [
-        search("ECE^2 / CDL", 1, lambda dist: ratio(on("ECE", dist) ** 2, on("CDL", dist)), rng, effort),
+        search(
+            "ECE^2 / CDL", 1, lambda dist: ratio(on("ECE", dist) ** 2, on("CDL", dist)), rng, effort
+        ),
         search("CDL / ECE", 2, lambda dist: ratio(on("CDL", dist), on("ECE", dist)), rng, effort),
     ]
 
@@ -197,7 +227,9 @@ def _theorem_2_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Fi
     ]
 
 
-@claim("Lemma 3.1", "pi_i = E[w_i(p)] and pi_i q_i = E[w_i(p) y] with hats w_i(p) = (1 - |mp - i|)+.")
+@claim(
+    "Lemma 3.1", "pi_i = E[w_i(p)] and pi_i q_i = E[w_i(p) y] with hats w_i(p) = (1 - |mp - i|)+."
+)
 def _lemma_3_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     off = 0.0
     for _ in range(effort):
@@ -206,8 +238,17 @@ def _lemma_3_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
             j = int(np.floor(m * dist.at[0]))
             hats = np.maximum(1 - np.abs(m * dist.at - j), 0)
             off = max(off, abs(on("pi_j", dist, m, j) - float(hats @ dist.weight)))
-            off = max(off, abs(on("pi_j q_j", dist, m, j) - float(hats @ (dist.weight * dist.frequency))))
-    return [at_most("largest difference", off, 0, f"{effort} random distributions, m = {GRIDS}, the bin below a row")]
+            off = max(
+                off, abs(on("pi_j q_j", dist, m, j) - float(hats @ (dist.weight * dist.frequency)))
+            )
+    return [
+        at_most(
+            "largest difference",
+            off,
+            0,
+            f"{effort} random distributions, m = {GRIDS}, the bin below a row",
+        )
+    ]
 
 
 @claim(
@@ -222,7 +263,10 @@ def _lemma_3_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
     return [search("SCDL_m - SCDL_2m", 0, objective, rng, effort, starts=(*STARTS, CALIBRATED))]
 
 
-@claim("Lemma 3.3", "SCDL = max(SCDL_m*, 1/m*) lies in [1/m*, 2/m*), and SCDL_2m* >= SCDL; SCDL_2 <= 1/2.")
+@claim(
+    "Lemma 3.3",
+    "SCDL = max(SCDL_m*, 1/m*) lies in [1/m*, 2/m*), and SCDL_2m* >= SCDL; SCDL_2 <= 1/2.",
+)
 def _lemma_3_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     def balance(dist: Distribution) -> int:
         """Compute m* from its definition."""
@@ -235,19 +279,33 @@ def _lemma_3_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
         m = balance(dist)
         if m >= _FINEST:  # calibrated up to this resolution: the infimum 0 is not attained
             return math.nan
-        best = min(max(on("SCDL_m", dist, 2**k), 2.0**-k) for k in range(1, int(m).bit_length() + 1))
+        best = min(
+            max(on("SCDL_m", dist, 2**k), 2.0**-k) for k in range(1, int(m).bit_length() + 1)
+        )
         return max(abs(on("SCDL", dist) - best), abs(max(on("SCDL_m", dist, m), 1 / m) - best))
 
     def beyond(dist: Distribution) -> float:
         m = balance(dist)
-        return ratio(max(on("SCDL_m", dist, m), 1 / m), on("SCDL_m", dist, 2 * m)) if m < _FINEST else math.nan
+        return (
+            ratio(max(on("SCDL_m", dist, m), 1 / m), on("SCDL_m", dist, 2 * m))
+            if m < _FINEST
+            else math.nan
+        )
 
     return [
-        search("m* SCDL (strictly below)", 2, lambda dist: balance(dist) * on("SCDL", dist), rng, effort),
+        search(
+            "m* SCDL (strictly below)",
+            2,
+            lambda dist: balance(dist) * on("SCDL", dist),
+            rng,
+            effort,
+        ),
         search("SCDL / SCDL_2m*", 1, beyond, rng, effort),
         search("|SCDL - infimum over m|, |max(SCDL_m*, 1/m*) - it|", 0, infimum, rng, effort),
         search("SCDL_2", 0.5, lambda dist: on("SCDL_m", dist, 2), rng, effort),
-        at_most("SCDL where m* is infinite", on("SCDL", CALIBRATED), 0, "a calibrated distribution"),
+        at_most(
+            "SCDL where m* is infinite", on("SCDL", CALIBRATED), 0, "a calibrated distribution"
+        ),
     ]
 
 
@@ -265,9 +323,16 @@ def _lemma_3_4(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
     return [
         search("SCDL_m / CDL", 1, objective, rng, effort),
         search(
-            "SCDL / CDL", 1, lambda dist: ratio(on("SCDL", dist), on("CDL", dist)), rng, effort, starts=(*STARTS, LEVEL)
+            "SCDL / CDL",
+            1,
+            lambda dist: ratio(on("SCDL", dist), on("CDL", dist)),
+            rng,
+            effort,
+            starts=(*STARTS, LEVEL),
         ),
-        at_most("SCDL_m of a calibrated distribution, whose CDL is 0", calibrated, 0, f"m = {GRIDS}"),
+        at_most(
+            "SCDL_m of a calibrated distribution, whose CDL is 0", calibrated, 0, f"m = {GRIDS}"
+        ),
     ]
 
 
@@ -277,7 +342,9 @@ _SIDES = tuple(dist for m in (4, 8, 64) for dist in one_sided(m))
 
 
 def _split(gap: float) -> Distribution:
-    """Return a prediction at 1/2 with event rate 1/2, its events and non-events a little apart (for `paired`)."""
+    """Return a prediction at 1/2 with event rate 1/2, its events and non-events a little apart (for
+    `paired`).
+    """
     half = 0.5 - 1e-9
     return Distribution.of([half, half, half - gap / 2, half + gap / 2], [1, 1, 1, 1], [1, 0, 1, 0])
 
@@ -297,11 +364,17 @@ def _moved(dist: Distribution) -> list[tuple[Distribution, Distribution, float]]
 def _theorem_5_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     def squares(dist: Distribution) -> float:
         pairs = _moved(dist)
-        return max([abs(on("SCDL", a) ** 2 - on("SCDL", b) ** 2) / moved for a, b, moved in pairs], default=math.nan)
+        return max(
+            [abs(on("SCDL", a) ** 2 - on("SCDL", b) ** 2) / moved for a, b, moved in pairs],
+            default=math.nan,
+        )
 
     def roots(dist: Distribution) -> float:
         pairs = _moved(dist)
-        return max([abs(on("SCDL", a) - on("SCDL", b)) / math.sqrt(moved) for a, b, moved in pairs], default=math.nan)
+        return max(
+            [abs(on("SCDL", a) - on("SCDL", b)) / math.sqrt(moved) for a, b, moved in pairs],
+            default=math.nan,
+        )
 
     over, starts = "pairs, one row moved or all", (*_SIDES, *_PAIRS)
     return [
@@ -329,7 +402,9 @@ def _lemma_5_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
         """Compute sum_i |w_i(p) - w_i(p')| / (m |p - p'|), a step of the proof."""
         p, m = dist.at[[0, -1]], 8
         w = np.maximum(1 - np.abs(m * p - np.arange(m + 1)[:, None]), 0)
-        return ratio(float(np.abs(w[:, 0] - w[:, 1]).sum()) - _ROUNDING, m * abs(float(p[0] - p[1])))
+        return ratio(
+            float(np.abs(w[:, 0] - w[:, 1]).sum()) - _ROUNDING, m * abs(float(p[0] - p[1]))
+        )
 
     over, name = "pairs, one row moved or all", "|SCDL_m(D1) - SCDL_m(D2)| / ((2m - 3) E|p1 - p2|)"
     return [
@@ -366,7 +441,9 @@ def _theorem_6_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Fi
 
 
 def one_moved_to(gap: float) -> Distribution:
-    """Return events and non-events at 1/2, a little apart: far from calibrated for CDL and Cutoff only."""
+    """Return events and non-events at 1/2, a little apart: far from calibrated for CDL and Cutoff
+    only.
+    """
     return Distribution.of([0.5 - gap / 2, 0.5 + gap / 2], [1, 1], [1, 0])
 
 
@@ -386,9 +463,17 @@ def _remark_1(_rng: np.random.Generator, effort: int, on: Measures) -> list[Find
     roots = min(on("SCDL", smooth_gap(eps)[0]) / math.sqrt(eps) for eps in gaps)
     level = f"every p too low by eps = {epsilons}, {points} points"
     return [
-        at_most("|CDL (1 - eps) / eps^2 - 1|", squares, 0.05, level),  # 0 in the limit of many points
-        at_most("|distCal / eps - 1|", bias, 0, f"the same with 40 points, eps = {epsilons}", slack=1e-6),
-        at_most("(1/4) / smallest SCDL / sqrt(eps)", ratio(0.25, roots), 1, f"D_1 of Theorem A.1, eps = {gaps}"),
+        # 0 in the limit of many points
+        at_most("|CDL (1 - eps) / eps^2 - 1|", squares, 0.05, level),
+        at_most(
+            "|distCal / eps - 1|", bias, 0, f"the same with 40 points, eps = {epsilons}", slack=1e-6
+        ),
+        at_most(
+            "(1/4) / smallest SCDL / sqrt(eps)",
+            ratio(0.25, roots),
+            1,
+            f"D_1 of Theorem A.1, eps = {gaps}",
+        ),
         at_most(
             "distCal / eps there",
             max(on("distCal", smooth_gap(eps)[0]) / eps for eps in gaps[:3]),

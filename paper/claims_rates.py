@@ -1,4 +1,6 @@
-"""Theorem 1.2 and Sections 7 and 9: how far SCDL on a sample can be from the population's, and the experiments."""
+"""Theorem 1.2 and Sections 7 and 9: how far SCDL on a sample can be from the population's, and the
+experiments.
+"""
 
 from __future__ import annotations
 
@@ -26,33 +28,50 @@ _GRIDS = tuple(2**k for k in range(1, 11))
 
 
 def loss_limit(dist: Distribution, size: int, delta: float | None) -> float:
-    """Return the derived limit on |SCDL(S) - SCDL(D)| for T rows, with probability 1 - delta or in expectation."""
+    """Return the derived limit on |SCDL(S) - SCDL(D)| for T rows, with probability 1 - delta or in
+    expectation.
+    """
     finite = [m for m in _GRIDS[:-1] if dist.soft_loss(2 * m) >= 1 / m]
     star, limits = finite[0] if finite else math.inf, [1.0]
     for m in _GRIDS:
         if star < m:  # with 2 m*, and half of the error for each
-            here = [deviation_limit(dist.rounded(g), size, delta and delta / 2, both=True) for g in (m // 2, m)]
+            here = [
+                deviation_limit(dist.rounded(g), size, delta and delta / 2, both=True)
+                for g in (m // 2, m)
+            ]
             return min(*limits, max(here) if delta else sum(here))
         off = deviation_limit(dist.rounded(m), size, delta)
         limits.append(max(1 / m, off) if dist.soft_loss(_GRIDS[-1]) == 0 else 2 / m + off)
     return min(limits)
 
 
-def deviations(law: Law, truth: float, size: int, draws: int, rng: np.random.Generator, on: Measures) -> Floats:
+def deviations(
+    law: Law, truth: float, size: int, draws: int, rng: np.random.Generator, on: Measures
+) -> Floats:
     """Compute abs(SCDL(S) - SCDL(D)) for many samples S."""
     return np.array([abs(on("SCDL", law.draw(size, rng)) - truth) for _ in range(draws)])
 
 
 def growth(
-    laws: Mapping[str, Law], sizes: tuple[int, ...], draws: int, rng: np.random.Generator, on: Measures
+    laws: Mapping[str, Law],
+    sizes: tuple[int, ...],
+    draws: int,
+    rng: np.random.Generator,
+    on: Measures,
 ) -> tuple[dict[int, float], float]:
-    """Return the largest mean deviation at each T, and the largest ratio of a mean to its derived limit."""
+    """Return the largest mean deviation at each T, and the largest ratio of a mean to its derived
+    limit.
+    """
     means, share = dict.fromkeys(sizes, 0.0), 0.0
     for law in laws.values():
         population = law.population()
         truth = on("SCDL", population)
         for size in sizes:
-            mean = float(deviations(law, truth, size, max(5, draws if size < 1e4 else draws // 4), rng, on).mean())
+            mean = float(
+                deviations(
+                    law, truth, size, max(5, draws if size < 1e4 else draws // 4), rng, on
+                ).mean()
+            )
             means[size] = max(means[size], mean)
             share = max(share, mean / loss_limit(population, size, None))
     return means, share
@@ -68,7 +87,11 @@ def exponent_of(values: Mapping[int, float]) -> float:
 def _rate(means: Mapping[int, float], per: Callable[[int], float]) -> tuple[float, float, str]:
     """Return the largest mean in units of a rate, the exponent of T in it, and its value at each T."""
     ratios = {size: mean / per(size) for size, mean in means.items()}
-    return max(ratios.values()), exponent_of(ratios), ", ".join(f"{n}: {value:.2f}" for n, value in ratios.items())
+    return (
+        max(ratios.values()),
+        exponent_of(ratios),
+        ", ".join(f"{n}: {value:.2f}" for n, value in ratios.items()),
+    )
 
 
 @claim(
@@ -86,8 +109,18 @@ def _theorem_1_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Fi
     plain = _rate(null, lambda n: 1 / math.sqrt(n))
     run = f"{draws} samples of each of 8 laws, continuous and not; at T = "
     return [
-        at_most("exponent of T in E|SCDL(S) - SCDL(D)| sqrt(T) / log^1.5 T", general[1], 0, run + general[2]),
-        at_most("exponent of T in E[SCDL(S)] sqrt(T) / log T, calibrated", calibrated[1], 0, run + calibrated[2]),
+        at_most(
+            "exponent of T in E|SCDL(S) - SCDL(D)| sqrt(T) / log^1.5 T",
+            general[1],
+            0,
+            run + general[2],
+        ),
+        at_most(
+            "exponent of T in E[SCDL(S)] sqrt(T) / log T, calibrated",
+            calibrated[1],
+            0,
+            run + calibrated[2],
+        ),
         at_most("E|SCDL(S) - SCDL(D)| / derived limit", max(share, null_share), 1, run + "each"),
         open_constant("E|SCDL(S) - SCDL(D)| sqrt(T) / log^1.5 T", general[0], run + general[2]),
         open_constant("E[SCDL(S)] sqrt(T) without any log, calibrated", plain[0], run + plain[2]),
@@ -112,7 +145,10 @@ def _theorem_7_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Fi
             population = law.population()
             some = draws if size < 10_000 else max(5, draws // 10)
             off = float(deviations(law, on("SCDL", population), size, some, rng, on).max())
-            share, largest = max(share, off / loss_limit(population, size, delta)), max(largest, off)
+            share, largest = (
+                max(share, off / loss_limit(population, size, delta)),
+                max(largest, off),
+            )
         values[size] = largest / rate(size, delta)
     run = f"delta = 0.99/T, the largest of {draws} samples of each of 8 laws; at T = "
     run += ", ".join(f"{n}: {value:.2f}" for n, value in values.items())
@@ -126,7 +162,11 @@ def _theorem_7_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Fi
 def lemma_rate(m: int, loss: float, delta: float, size: int) -> float:
     """Compute the right side of Lemmas 7.2 and 7.4 without its constant."""
     log = math.log(1 / delta)
-    return math.sqrt(log / size) + math.log(m) * math.sqrt(m * loss * log / size) + m * math.log(m) * log / size
+    return (
+        math.sqrt(log / size)
+        + math.log(m) * math.sqrt(m * loss * log / size)
+        + m * math.log(m) * log / size
+    )
 
 
 @claim(
@@ -148,7 +188,9 @@ def _lemma_7_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
             truth, losses = on("SCDL_m", population, m), population.rounded(m).fixed_losses()
             samples = [law.draw(size, rng) for _ in range(draws if size < 10_000 else 5)]
             off = np.array([abs(on("SCDL_m", sample, m) - truth) for sample in samples])
-            fixed = np.array([np.abs(sample.rounded(m).fixed_losses() - losses) for sample in samples])
+            fixed = np.array(
+                [np.abs(sample.rounded(m).fixed_losses() - losses) for sample in samples]
+            )
             limit = deviation_limit(population.rounded(m), size, delta, both=True)
             share = max(share, float(np.quantile(off, 1 - delta)) / limit)
             high = float(np.quantile(fixed, 1 - delta, axis=0).max())
@@ -168,16 +210,19 @@ def _tables(rng: np.random.Generator, effort: int) -> list[tuple[int, Distributi
     at, turn = np.arange(m + 1) / m, (-1.0) ** np.arange(m + 1)
     some = (at >= 0.25) & (at < 0.5)
     turns = Distribution.of(at, some + 1e-12, np.where(some, at + turn * (0.5 - at), at))
-    tables = [(m, turns, np.array([1e-9]))]  # many bins reach 1/2, and their neighbours make up for it
+    # many bins reach 1/2, and their neighbours make up for it
+    tables = [(m, turns, np.array([1e-9]))]
     for _ in range(effort):
         m = int(2 ** rng.integers(1, 10))
         at = np.arange(m + 1) / m
-        weight = np.exp(rng.normal() * 2 * at + rng.normal(size=m + 1) * rng.choice([0, 0, 1.0])) * (
-            rng.random(m + 1) < rng.uniform(0.3, 1.0)
-        )
+        weight = np.exp(
+            rng.normal() * 2 * at + rng.normal(size=m + 1) * rng.choice([0, 0, 1.0])
+        ) * (rng.random(m + 1) < rng.uniform(0.3, 1.0))
         spread = 10 ** -rng.uniform(0, 3)
         frequency = np.clip(at + spread * rng.choice([0, 1, rng.random()]), 0, 1)
-        tables.append((m, Distribution.of(at, weight + 1e-12, frequency), 10 ** -rng.uniform(0.5, 5, 4)))
+        tables.append(
+            (m, Distribution.of(at, weight + 1e-12, frequency), 10 ** -rng.uniform(0.5, 5, 4))
+        )
     return tables
 
 
@@ -194,12 +239,26 @@ def _lemma_7_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
         loss = on("SCDL_m", dist, m)
         for alpha in alphas:
             for i in (m // 2, *rng.integers(1, m + 1, 3)):
-                counted = (dist.frequency > i / m - alpha / np.sqrt(dist.weight)) & (np.arange(m + 1) < i)
+                counted = (dist.frequency > i / m - alpha / np.sqrt(dist.weight)) & (
+                    np.arange(m + 1) < i
+                )
                 left = float(np.sqrt(dist.weight[counted]).sum())
-                limit = 3 + (2 * math.log2(m) + 2) * math.sqrt(2) * (alpha * m + 2 * math.sqrt(m * loss))
+                limit = 3 + (2 * math.log2(m) + 2) * math.sqrt(2) * (
+                    alpha * m + 2 * math.sqrt(m * loss)
+                )
                 if left / limit > largest:
-                    largest, where = left / limit, f"m = {m}, i = {i}, alpha = {alpha:.2g}, left side {left:.2f}"
-    return [at_most("left side / right side", largest, 1, f"{effort} random tables, 16 (i, alpha) each; {where}")]
+                    largest, where = (
+                        left / limit,
+                        f"m = {m}, i = {i}, alpha = {alpha:.2g}, left side {left:.2f}",
+                    )
+    return [
+        at_most(
+            "left side / right side",
+            largest,
+            1,
+            f"{effort} random tables, 16 (i, alpha) each; {where}",
+        )
+    ]
 
 
 @claim(
@@ -209,14 +268,23 @@ def _lemma_7_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
 )
 def _lemma_7_4(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     largest, share, draws = 0.0, 0.0, max(20, effort // 4)
-    laws = [Law(lambda u: u, lambda p: p), Law(lambda u: u, lambda p: p**3), rounds_below(4, 0.75, 0.5)]
+    laws = [
+        Law(lambda u: u, lambda p: p),
+        Law(lambda u: u, lambda p: p**3),
+        rounds_below(4, 0.75, 0.5),
+    ]
     for size, m in ((50, 4), (500, 8), (5_000, 32), (50_000, 4)):
         delta = 1 / (2.01 * m)
         for law in laws:
             dist = law.draw(size, rng)
             truth = on("SCDL_m", dist, m)
-            rounded = (round_rows(dist.frequency, dist.at, m, rng) for _ in range(draws if size < 10_000 else 10))
-            high = float(np.quantile([abs(on("SCDL_m", one, m) - truth) for one in rounded], 1 - delta))
+            rounded = (
+                round_rows(dist.frequency, dist.at, m, rng)
+                for _ in range(draws if size < 10_000 else 10)
+            )
+            high = float(
+                np.quantile([abs(on("SCDL_m", one, m) - truth) for one in rounded], 1 - delta)
+            )
             share = max(share, high / deviation_limit(dist.rounded(m), size, delta, both=True))
             largest = max(largest, high / lemma_rate(m, dist.soft_loss(m), delta, size))
     run = f"{draws} roundings of 12 samples of 50 to 50,000 rows"
@@ -249,7 +317,9 @@ def _table_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Findin
                 values.append(_BINNED(dist.sample()) if name == "bECE" else on(name, dist))
         spread = {name: float(np.std(values)) for name, values in draws.items()}
         ratios[alpha] = spread["SCDL"] / min(spread[name] for name in ("smCE", "Cutoff", "bECE"))
-    run = f"{repeats} repeats; at alpha = " + ", ".join(f"{alpha:g}: {value:.2f}" for alpha, value in ratios.items())
+    run = f"{repeats} repeats; at alpha = " + ", ".join(
+        f"{alpha:g}: {value:.2f}" for alpha, value in ratios.items()
+    )
     below = max(value for alpha, value in ratios.items() if alpha < 1)
     return [
         at_most("sd of SCDL / smallest of the others, alpha < 1", below, 1, run),
@@ -270,6 +340,8 @@ def _figure_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Findi
         predictor = model.fit(FITTED, rng).flip()
         x, y = model.sample(EVALUATED, rng)
         p, truth = predictor(x), model.mean(x)
-        regret = float(np.where(p >= THRESHOLD, THRESHOLD - truth, truth - THRESHOLD).clip(0).mean())
+        regret = float(
+            np.where(p >= THRESHOLD, THRESHOLD - truth, truth - THRESHOLD).clip(0).mean()
+        )
         largest = max(largest, regret / on("Cutoff", Distribution.of(p, np.ones(EVALUATED), y)))
     return [at_most("swap regret / Cutoff", largest, 1, f"{repeats} random alphas")]

@@ -1,4 +1,6 @@
-"""Distributions of a few weighted predictions: those of the paper's examples and proofs, and a search for the worst."""
+"""Distributions of a few weighted predictions: those of the paper's examples and proofs, and a
+search for the worst.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class Distribution:
     @classmethod
     def of(cls, at: ArrayLike, weight: ArrayLike, frequency: ArrayLike) -> Distribution:
         """Build from array-likes; the weights are normalized to sum to 1."""
-        p, w, q = (np.atleast_1d(np.asarray(column, np.float64)) for column in (at, weight, frequency))
+        p, w, q = (
+            np.atleast_1d(np.asarray(column, np.float64)) for column in (at, weight, frequency)
+        )
         return cls(p, w / w.sum(), q)
 
     @classmethod
@@ -59,18 +63,24 @@ class Distribution:
     def pooled(self) -> Distribution:
         """Merge equal predictions."""
         at, where = np.unique(self.at, return_inverse=True)
-        weight, events = (np.bincount(where, w).astype(float) for w in (self.weight, self.weight * self.frequency))
+        weight, events = (
+            np.bincount(where, w).astype(float) for w in (self.weight, self.weight * self.frequency)
+        )
         return Distribution(at, weight, events / weight)
 
     def rounded(self, m: int, *, soft: bool = True) -> Rounded:
-        """Round the predictions to 1/m: at random (D_m, Definition 4.2) or down, for any positive integer m."""
+        """Round the predictions to 1/m: at random (D_m, Definition 4.2) or down, for any positive
+        integer m.
+        """
         cell, up = split(self.at, m, soft=soft)
         low, high = self.weight * (1 - up), self.weight * up
         index, place = np.unique(np.concatenate([cell, cell + 1]), return_inverse=True)
         amounts = (np.concatenate([low * f, high * f]) for f in (1.0, self.frequency))
         pi, s = (np.bincount(place, amount).astype(np.float64, copy=False) for amount in amounts)
         some = pi > 0
-        return Rounded(m=m, index=index[some], weight=pi[some], positive=np.minimum(s[some], pi[some]))
+        return Rounded(
+            m=m, index=index[some], weight=pi[some], positive=np.minimum(s[some], pi[some])
+        )
 
     def rounded_down(self, m: int) -> Distribution:
         """Return the distribution with predictions rounded down to 1/m."""
@@ -87,7 +97,8 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rounded:
-    """A distribution with its predictions rounded to the grid 1/m: the occupied points ``index / m``.
+    """A distribution with its predictions rounded to the grid 1/m: the occupied points ``index /
+    m``.
 
     Attributes
     ----------
@@ -118,9 +129,10 @@ class Rounded:
     def soft_loss(self) -> float:
         """Compute SCDL_m (Definition 1.1).
 
-        Between two neighbouring points every term is convex in i, so that only i = j and i = j - 1 can be the worst. A
-        point adds ``(s - pi/m) - pi (i/m)`` from j up to m q - 1, or ``-s + pi (i/m)`` from m q up to j - 1: sums of
-        differences find the worst i, and the definition gives its loss.
+        Between two neighbouring points every term is convex in i, so that only i = j and i = j - 1
+        can be the worst. A point adds ``(s - pi/m) - pi (i/m)`` from j up to m q - 1, or ``-s + pi
+        (i/m)`` from m q up to j - 1: sums of differences find the worst i, and the definition gives
+        its loss.
         """
         j, pi, s, m = self.index, self.weight, self.positive, self.m
         tried = np.union1d(j, j[j > 0] - 1)
@@ -129,9 +141,13 @@ class Rounded:
         edge = np.searchsorted(tried, rate - over)
         start, stop = np.where(over, own, edge), np.where(over, edge, own)
         inside, ends = start < stop, np.stack([start, stop], axis=1).ravel()
-        changes = (np.where(over, s - pi * (1.0 / m), -s) * inside, np.where(over, -pi, pi) * inside)
+        changes = (
+            np.where(over, s - pi * (1.0 / m), -s) * inside,
+            np.where(over, -pi, pi) * inside,
+        )
         constant, slope = (
-            np.cumsum(np.bincount(ends, np.stack([x, -x], axis=1).ravel(), len(tried) + 1))[:-1] for x in changes
+            np.cumsum(np.bincount(ends, np.stack([x, -x], axis=1).ravel(), len(tried) + 1))[:-1]
+            for x in changes
         )
         i = int(tried[np.argmax(constant + slope * (tried * (1.0 / m)))])
         terms = np.maximum(np.where(j <= i, s - pi * ((i + 1) / m), pi * (i / m) - s), 0.0)
@@ -154,9 +170,11 @@ def weighted(at: Floats, none: Floats, event: Floats) -> Sample:
 
 
 def split(prob: Floats, m: int, *, soft: bool = True) -> tuple[NDArray[np.int64], Floats]:
-    """Return the cell ``k = floor(m p)`` of each prediction, and the share of it that is rounded up to k + 1.
+    """Return the cell ``k = floor(m p)`` of each prediction, and the share of it that is rounded up
+    to k + 1.
 
-    Rounding at random rounds up the share ``m p - k``, so that the mean is p; rounding down (not `soft`) none.
+    Rounding at random rounds up the share ``m p - k``, so that the mean is p; rounding down (not
+    `soft`) none.
     """
     scaled = prob * m
     cell = np.floor(scaled)
@@ -164,16 +182,20 @@ def split(prob: Floats, m: int, *, soft: bool = True) -> tuple[NDArray[np.int64]
 
 
 def hardest_task(dist: Distribution, m: int) -> DecisionTask | None:
-    """Return the task with the largest regret for those who act on predictions rounded to 1/m; None without any."""
+    """Return the task with the largest regret for those who act on predictions rounded to 1/m; None
+    without any.
+    """
     return regret_curve(dist.rounded(m).sample()).worst_task
 
 
-def deviation_limit(rounded: Rounded, size: int, delta: float | None, *, both: bool = False) -> float:
+def deviation_limit(
+    rounded: Rounded, size: int, delta: float | None, *, both: bool = False
+) -> float:
     """Return a limit on how far off SCDL_m can be on T rows (see the page on derivations).
 
-    The rows are drawn independently, or fixed rows are rounded independently. With probability 1 - delta, SCDL_m of
-    what was drawn exceeds that of `rounded` by at most the limit (and, if `both`, is no further below). If `delta` is
-    None: the same in expectation.
+    The rows are drawn independently, or fixed rows are rounded independently. With probability 1 -
+    delta, SCDL_m of what was drawn exceeds that of `rounded` by at most the limit (and, if `both`,
+    is no further below). If `delta` is None: the same in expectation.
     """
     m, total = rounded.m, float(rounded.weight.sum())
     pi, q = rounded.weight / total, rounded.positive / rounded.weight
@@ -218,7 +240,9 @@ class Law:
         return Distribution.of(p, np.ones(n), rng.random(n) < self.rate(p))
 
     def population(self) -> Distribution:
-        """Return the distribution at 4,096 equally likely quantiles; where p is continuous, off by 1e-7 in SCDL_m."""
+        """Return the distribution at 4,096 equally likely quantiles; where p is continuous, off by
+        1e-7 in SCDL_m.
+        """
         p = self.quantile((np.arange(_CELLS) + 0.5) / _CELLS)
         return Distribution.of(p, np.ones(_CELLS), self.rate(p)).pooled()
 
@@ -236,7 +260,9 @@ def calibrated_laws() -> dict[str, Law]:
 def miscalibrated_laws() -> dict[str, Law]:
     """Return miscalibrated forecasters; all but the first have predictions that never repeat."""
     return {
-        "sure and wrong": Law(lambda u: np.where(u < 0.5, 0.25, 0.75), lambda p: np.where(p < 0.5, 1.0, 0.0)),
+        "sure and wrong": Law(
+            lambda u: np.where(u < 0.5, 0.25, 0.75), lambda p: np.where(p < 0.5, 1.0, 0.0)
+        ),
         "overconfident": Law(lambda u: u, lambda p: 0.25 + p / 2),
         "uninformative": Law(lambda u: u, lambda p: np.full(len(p), 0.5)),
         "inverted": Law(lambda u: u, lambda p: 1 - p),
@@ -246,8 +272,8 @@ def miscalibrated_laws() -> dict[str, Law]:
 def rounds_below(m: int, rate: float, share: float) -> Law:
     """Return one prediction just below 1/2, which goes down to 1/2 - 1/m with probability `share`.
 
-    All of its mass at and below 1/2 has the event rate `rate`: for a rate of at least 1/2 + 1/m, CDL(D_m) is exactly
-    2 SCDL_m + 2/m.
+    All of its mass at and below 1/2 has the event rate `rate`: for a rate of at least 1/2 + 1/m,
+    CDL(D_m) is exactly 2 SCDL_m + 2/m.
     """
     return Law(lambda u: np.full(len(u), 0.5 - share / m), lambda p: np.full(len(p), rate))
 
@@ -264,7 +290,9 @@ def middle_third(n: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], F
 
 
 def coins(rows: int) -> tuple[Floats, Floats]:
-    """Return the probability of each number of heads among fair coins, and 2q - 1, q the share of heads (Lemma 8.2)."""
+    """Return the probability of each number of heads among fair coins, and 2q - 1, q the share of
+    heads (Lemma 8.2).
+    """
     chance = np.array([math.comb(rows, k) / 2**rows for k in range(rows + 1)])
     return chance, 2 * np.arange(rows + 1) / rows - 1
 
@@ -275,30 +303,38 @@ def regret_of_guessing(lead: Floats | float, x: float) -> Floats:
 
 
 def smooth_gap(eps: float) -> tuple[Distribution, Distribution]:
-    """Return the two distributions of Theorem A.1, with smCE = eps and c = 1: no response is good for both."""
+    """Return the two distributions of Theorem A.1, with smCE = eps and c = 1: no response is good
+    for both.
+    """
     root = math.sqrt(eps)
     low, high = 0.5 - root, 0.5 + root
-    return Distribution.of([low, high], [0.5, 0.5], [0.5, 0.5]), Distribution.of([low], [1.0], [low - eps])
+    return Distribution.of([low, high], [0.5, 0.5], [0.5, 0.5]), Distribution.of(
+        [low], [1.0], [low - eps]
+    )
 
 
 def cutoff_gap(eps: float) -> tuple[int, Distribution]:
     """Return m and the distribution of Theorem B.1, with cutoff error eps.
 
-    Weight 3 eps is at each of m = floor(eps^(-1/3)) points in [1/3, 2/3], whose event rates are off by 1/3, down and up
-    in turn. The rest of the weight is at 0, with event rate 0.
+    Weight 3 eps is at each of m = floor(eps^(-1/3)) points in [1/3, 2/3], whose event rates are off
+    by 1/3, down and up in turn. The rest of the weight is at 0, with event rate 0.
     """
     m = math.floor(eps ** (-1 / 3) + 1e-9)
     i = np.arange(1, m + 1)
     at = 1 / 3 + i / (3 * m)
     frequency = np.clip(at + (-1.0) ** i / 3, 0, 1)
-    return m, Distribution(np.r_[0, at], np.r_[1 - 3 * m * eps, np.full(m, 3 * eps)], np.r_[0, frequency])
+    return m, Distribution(
+        np.r_[0, at], np.r_[1 - 3 * m * eps, np.full(m, 3 * eps)], np.r_[0, frequency]
+    )
 
 
 def one_sided(m: int) -> tuple[Distribution, Distribution]:
-    """Return distributions for which Lemma 5.2 and Theorem 5.1 are tight (`one_moved` moves the first row).
+    """Return distributions for which Lemma 5.2 and Theorem 5.1 are tight (`one_moved` moves the
+    first row).
 
-    An event row moves from 1/m to 2/m, between a bin at 1/m whose event rate is too high and one at 2/m whose event
-    rate is too low: both lose, 2 - 3/m of its weight together. The rest is calibrated.
+    An event row moves from 1/m to 2/m, between a bin at 1/m whose event rate is too high and one at
+    2/m whose event rate is too low: both lose, 2 - 3/m of its weight together. The rest is
+    calibrated.
     """
     heavy = Distribution.of([1 / m, 1 / m, 2 / m, 2 / m], [1e-4, 0.5, 0.49, 0.0], [1, 1, 0, 0])
     at = [1 / m, 1 / m, 2 / m, 1.0, 2 / m]
@@ -307,7 +343,8 @@ def one_sided(m: int) -> tuple[Distribution, Distribution]:
 
 
 def alternating(m: int) -> Distribution:
-    """Return predictions at j/m from 1/3 to 2/3 whose event rates are off by 1/3, down and up in turn.
+    """Return predictions at j/m from 1/3 to 2/3 whose event rates are off by 1/3, down and up in
+    turn.
 
     The cutoff error is one bin's, as neighbours cancel; the loss of decisions is of order 1.
     """
@@ -316,7 +353,9 @@ def alternating(m: int) -> Distribution:
 
 
 def level_bias(eps: float, points: int) -> Distribution:
-    """Return the first distribution of Remark 1: p evenly spaced on [0, 1 - eps], each too low by eps."""
+    """Return the first distribution of Remark 1: p evenly spaced on [0, 1 - eps], each too low by
+    eps.
+    """
     at = (np.arange(points) + 0.5) / points * (1 - eps)
     return Distribution.of(at, np.ones(points), at + eps)
 
@@ -335,11 +374,13 @@ def worst_distribution(
     effort: int,
     starts: Sequence[Distribution] = (),
 ) -> tuple[float, Distribution]:
-    """Maximize an objective over distributions in about `effort` evaluations, besides those of `starts`.
+    """Maximize an objective over distributions in about `effort` evaluations, besides those of
+    `starts`.
 
-    Half of the evaluations are random distributions (predictions anywhere, on grids, close together, at the ends; event
-    rates that agree, disagree or are 0 and 1). The other half is a local search from the best three of these and of
-    `starts`, by random changes of all sizes, of one prediction at a time. NaN counts as minus infinity.
+    Half of the evaluations are random distributions (predictions anywhere, on grids, close
+    together, at the ends; event rates that agree, disagree or are 0 and 1). The other half is a
+    local search from the best three of these and of `starts`, by random changes of all sizes, of
+    one prediction at a time. NaN counts as minus infinity.
 
     Returns
     -------
@@ -351,7 +392,9 @@ def worst_distribution(
     tried.sort(key=lambda pair: -pair[0])
     best = tried[0]
     for start in tried[:_CLIMBERS]:
-        best = max(best, _climb(objective, start, rng, effort // (2 * _CLIMBERS)), key=lambda pair: pair[0])
+        best = max(
+            best, _climb(objective, start, rng, effort // (2 * _CLIMBERS)), key=lambda pair: pair[0]
+        )
     return best
 
 
@@ -375,7 +418,9 @@ def random_distribution(rng: np.random.Generator, points: int | None = None) -> 
             frequency = np.clip(at + rng.normal(size=k) * 10 ** -rng.uniform(0, 3), 0, 1)
         case 2:
             frequency = np.full(k, frequency[0])
-    return Distribution.of(at, rng.dirichlet(np.full(k, 10 ** rng.uniform(-1, 1))) + 1e-12, frequency)
+    return Distribution.of(
+        at, rng.dirichlet(np.full(k, 10 ** rng.uniform(-1, 1))) + 1e-12, frequency
+    )
 
 
 def changed(dist: Distribution, rng: np.random.Generator) -> Distribution:
@@ -397,13 +442,18 @@ def _moved(value: float, size: float, rng: np.random.Generator) -> float:
     return float(np.clip(value + rng.normal() * size, 0, 1))
 
 
-def _judged(objective: Callable[[Distribution], float], dist: Distribution) -> tuple[float, Distribution]:
+def _judged(
+    objective: Callable[[Distribution], float], dist: Distribution
+) -> tuple[float, Distribution]:
     value = objective(dist)
     return (value if value == value else -np.inf), dist
 
 
 def _climb(
-    objective: Callable[[Distribution], float], start: tuple[float, Distribution], rng: np.random.Generator, steps: int
+    objective: Callable[[Distribution], float],
+    start: tuple[float, Distribution],
+    rng: np.random.Generator,
+    steps: int,
 ) -> tuple[float, Distribution]:
     best = start
     for _ in range(steps):
@@ -419,9 +469,11 @@ def ratio(above: float, below: float) -> float:
 
 
 def one_moved(dist: Distribution) -> tuple[Distribution, Distribution, float]:
-    """Return two distributions that differ in the first prediction, and the mean difference of the predictions.
+    """Return two distributions that differ in the first prediction, and the mean difference of the
+    predictions.
 
-    The first prediction moves to the place of the last one, whose weight and event rate are not used.
+    The first prediction moves to the place of the last one, whose weight and event rate are not
+    used.
     """
     if len(dist.at) < 2:
         return dist, dist, 0.0
@@ -431,9 +483,11 @@ def one_moved(dist: Distribution) -> tuple[Distribution, Distribution, float]:
 
 
 def paired(dist: Distribution) -> tuple[Distribution, Distribution, float]:
-    """Return two distributions with equal outcomes and different predictions, and the mean difference of these.
+    """Return two distributions with equal outcomes and different predictions, and the mean
+    difference of these.
 
-    The first half of the predictions is paired with the second half, whose event rates are not used.
+    The first half of the predictions is paired with the second half, whose event rates are not
+    used.
     """
     half = len(dist.at) // 2
     if half == 0:
@@ -444,7 +498,8 @@ def paired(dist: Distribution) -> tuple[Distribution, Distribution, float]:
 
 
 def exact_distance(dist: Distribution) -> tuple[float, float]:
-    """Return lower and upper bounds on the lower distance to calibration, as close as the solver can tell.
+    """Return lower and upper bounds on the lower distance to calibration, as close as the solver
+    can tell.
 
     Parameters
     ----------
@@ -503,7 +558,9 @@ def _solve(at: Floats, dist: Distribution) -> tuple[float, Floats, Floats]:
     exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     found = linprog(cost, A_eq=balance, b_eq=mass.ravel(), method="highs-ds", options=exact)
     if found.status != 0:
-        raise RainproofError(f"the linear program behind the lower distance was not solved: {found.message}")
+        raise RainproofError(
+            f"the linear program behind the lower distance was not solved: {found.message}"
+        )
     none, event = np.split(np.asarray(found.eqlin.marginals, np.float64), 2)
     return max(0.0, float(found.fun)), none, event
 
@@ -511,11 +568,16 @@ def _solve(at: Floats, dist: Distribution) -> tuple[float, Floats, Floats]:
 def _violations(at: Floats, none: Floats, event: Floats) -> tuple[Floats, Floats]:
     """Return for each interval the largest ``v f1(v) + (1 - v) f0(v)``, and where."""
     low, high = at[:-1], at[1:]
-    valleys = [(low + high + f[:-1] - f[1:]) / 2 for f in (none, event)]  # where each function turns up
+    # where each function turns up
+    valleys = [(low + high + f[:-1] - f[1:]) / 2 for f in (none, event)]
     candidates = [*valleys]
     for up0 in (-1, 1):
-        for up1 in (-1, 1):  # each function falls from the left or rises to the right: a quadratic with a top
-            start0, start1 = ((f[:-1] + low) if up < 0 else (f[1:] - high) for f, up in ((none, up0), (event, up1)))
+        # each function falls from the left or rises to the right: a quadratic with a top
+        for up1 in (-1, 1):
+            start0, start1 = (
+                (f[:-1] + low) if up < 0 else (f[1:] - high)
+                for f, up in ((none, up0), (event, up1))
+            )
             with np.errstate(divide="ignore", invalid="ignore"):
                 top = (start1 - start0 + up0) / (2 * (up0 - up1))
             candidates.append(top)

@@ -1,4 +1,6 @@
-"""Figures 1 to 3: the example's curves, and each measure against a swap regret; and how every part is drawn."""
+"""Figures 1 to 3: the example's curves, and each measure against a swap regret; and how every part
+is drawn.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,11 @@ _LEVEL = 0.95
 
 MEASURES: dict[str, Measure] = {
     **{name: measure for name, (_, measure) in READINGS.items()},
-    **{m.symbol: m for m in list_measures().values() if m not in [measure for _, measure in READINGS.values()]},
+    **{
+        m.symbol: m
+        for m in list_measures().values()
+        if m not in [measure for _, measure in READINGS.values()]
+    },
 }
 
 _CURVES = (
@@ -72,7 +78,10 @@ def figure1(_runner: Runner, *, repeats: int, seed: int) -> PartResult:
         model = ExampleModel(alpha)
         f = model.fit(FITTED, np.random.default_rng([seed, 1, k]))
         columns = np.stack([x, model.mean(x), f(x), f.flip()(x)], axis=1).tolist()
-        rows.extend(dict(zip(("alpha", "x", "E[Y|x]", "f(x)", "1-f(x)"), [alpha, *c], strict=True)) for c in columns)
+        rows.extend(
+            dict(zip(("alpha", "x", "E[Y|x]", "f(x)", "1-f(x)"), [alpha, *c], strict=True))
+            for c in columns
+        )
     return PartResult(
         name="figure1",
         title="Figure 1: prediction curves",
@@ -85,24 +94,47 @@ def figure1(_runner: Runner, *, repeats: int, seed: int) -> PartResult:
 
 def figure2(runner: Runner, *, repeats: int, seed: int) -> PartResult:
     """Compute each measure and the swap regret for the predictor f."""
-    return _scatter(runner, "figure2", "Figure 2: measures against swap regret, predictor f", False, repeats, seed)
+    return _scatter(
+        runner,
+        "figure2",
+        "Figure 2: measures against swap regret, predictor f",
+        False,
+        repeats,
+        seed,
+    )
 
 
 def figure3(runner: Runner, *, repeats: int, seed: int) -> PartResult:
     """Compute each measure and the swap regret for the predictor 1 - f."""
-    return _scatter(runner, "figure3", "Figure 3: measures against swap regret, predictor 1 - f", True, repeats, seed)
+    return _scatter(
+        runner,
+        "figure3",
+        "Figure 3: measures against swap regret, predictor 1 - f",
+        True,
+        repeats,
+        seed,
+    )
 
 
-def _scatter(runner: Runner, name: str, title: str, flipped: bool, repeats: int, seed: int) -> PartResult:
+def _scatter(
+    runner: Runner, name: str, title: str, flipped: bool, repeats: int, seed: int
+) -> PartResult:
     chunks = [
-        Chunk(f"seed{seed}-{a:06d}-{b:06d}", draw_points, (seed, flipped, a, b)) for a, b in spans(repeats, _CHUNK)
+        Chunk(f"seed{seed}-{a:06d}-{b:06d}", draw_points, (seed, flipped, a, b))
+        for a, b in spans(repeats, _CHUNK)
     ]
     points = [row for chunk in runner(name, chunks) for row in chunk]
-    rows = [_compared(points, regret, measure, flipped) for regret in REGRETS for measure in (*MEASURES, TRUE_ECE)]
+    rows = [
+        _compared(points, regret, measure, flipped)
+        for regret in REGRETS
+        for measure in (*MEASURES, TRUE_ECE)
+    ]
     title = f"Spearman correlation over {repeats} values of alpha"
     others = [row for row in rows if not _row_of(str(row["measure"]))]
     tables = (
-        Table.of(f"{name}_correlations", title, [row for row in rows if _row_of(str(row["measure"]))]),
+        Table.of(
+            f"{name}_correlations", title, [row for row in rows if _row_of(str(row["measure"]))]
+        ),
         Table.of(f"{name}_others", f"{title}, other measures", others, printed=False),
         Table.of(f"{name}_points", "The points", points, printed=False),
     )
@@ -116,13 +148,23 @@ def _scatter(runner: Runner, name: str, title: str, flipped: bool, repeats: int,
     )
 
 
-def _compared(points: list[dict[str, float]], regret: str, measure: str, flipped: bool) -> dict[str, Cell]:
+def _compared(
+    points: list[dict[str, float]], regret: str, measure: str, flipped: bool
+) -> dict[str, Cell]:
     """Compare a measure with a reading of the regret."""
     values, regrets = ([point[column] for point in points] for column in (measure, _column(regret)))
     r, low, high = spearman(values, regrets)
     above = sum(value >= other for value, other in zip(values, regrets, strict=True)) / len(points)
     said = _SAID["1-f" if flipped else "f"].get(_row_of(measure), "")
-    names = ("swap regret", "measure", "Spearman", "low", "high", "share at least the regret", "the paper says")
+    names = (
+        "swap regret",
+        "measure",
+        "Spearman",
+        "low",
+        "high",
+        "share at least the regret",
+        "the paper says",
+    )
     return dict(zip(names, (regret, measure, r, low, high, above, said), strict=True))
 
 
@@ -144,12 +186,16 @@ def draw_points(seed: int, flipped: bool, start: int, stop: int) -> list[dict[st
         model = ExampleModel(alpha)
         f = model.fit(FITTED, rng)
         x, y = model.sample(EVALUATED, rng)
-        points.append({"alpha": alpha, **_judge(f.flip()(x) if flipped else f(x), y, model.mean(x))})
+        points.append(
+            {"alpha": alpha, **_judge(f.flip()(x) if flipped else f(x), y, model.mean(x))}
+        )
     return points
 
 
 def _judge(p: Floats, y: NDArray[np.bool_], truth: Floats) -> dict[str, float]:
-    """Compute regrets and measures; `truth` is E[Y | f(x)], the event rate at x, as f is one to one."""
+    """Compute regrets and measures; `truth` is E[Y | f(x)], the event rate at x, as f is one to
+    one.
+    """
     sample = Sample(y, p)
     regrets = (
         swap_regret(sample, task=TASK, per="action").in_units,
@@ -165,7 +211,8 @@ def _judge(p: Floats, y: NDArray[np.bool_], truth: Floats) -> dict[str, float]:
 
 
 def binned_regret(p: Floats, y: NDArray[np.bool_], n_bins: int = 10) -> float:
-    """Compute the regret of the figures' task against the best action for each of `n_bins` equal bins of p.
+    """Compute the regret of the figures' task against the best action for each of `n_bins` equal
+    bins of p.
 
     Examples
     --------
@@ -181,8 +228,11 @@ def binned_regret(p: Floats, y: NDArray[np.bool_], n_bins: int = 10) -> float:
     return float((np.maximum(own, np.maximum(act, 0)) - own).sum()) / len(p)
 
 
-def spearman(a: ArrayLike, b: ArrayLike, confidence_level: float = _LEVEL) -> tuple[float, float, float]:
-    """Compute Spearman's rank correlation and an interval: Fisher's z, variance of Bonett and Wright (2000).
+def spearman(
+    a: ArrayLike, b: ArrayLike, confidence_level: float = _LEVEL
+) -> tuple[float, float, float]:
+    """Compute Spearman's rank correlation and an interval: Fisher's z, variance of Bonett and
+    Wright (2000).
 
     Examples
     --------
@@ -201,7 +251,9 @@ def spearman(a: ArrayLike, b: ArrayLike, confidence_level: float = _LEVEL) -> tu
     r = max(-1.0, min(1.0, r))
     if abs(r) > 1 - 1e-12:
         return r, r, r
-    half = float(norm.ppf((1 + confidence_level) / 2)) * math.sqrt((1 + r * r / 2) / (ranks.shape[1] - 3))
+    half = float(norm.ppf((1 + confidence_level) / 2)) * math.sqrt(
+        (1 + r * r / 2) / (ranks.shape[1] - 3)
+    )
     return r, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
 
 
@@ -253,7 +305,10 @@ def _save(figure: Any, path: Path) -> Path:
     kind = path.suffix[1:]
     with new_file(path) as temporary:
         figure.savefig(
-            temporary, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else {"Software": None}
+            temporary,
+            format=kind,
+            dpi=110,
+            metadata={"Date": None} if kind == "svg" else {"Software": None},
         )
     return path
 
@@ -263,8 +318,18 @@ def _curves(result: PartResult) -> Any:
     rows = result.tables[0].records()
     for ax, alpha in zip(axes, sorted({_number(row["alpha"]) for row in rows}), strict=True):
         of = [row for row in rows if row["alpha"] == alpha]
-        for column, colour, line in (("E[Y|x]", _GREY, "--"), ("f(x)", _INK, "-"), ("1-f(x)", _RED, "-")):
-            ax.plot([row["x"] for row in of], [row[column] for row in of], line, color=colour, label=column)
+        for column, colour, line in (
+            ("E[Y|x]", _GREY, "--"),
+            ("f(x)", _INK, "-"),
+            ("1-f(x)", _RED, "-"),
+        ):
+            ax.plot(
+                [row["x"] for row in of],
+                [row[column] for row in of],
+                line,
+                color=colour,
+                label=column,
+            )
         ax.set(title=f"alpha = {alpha:g}", xlabel="x", ylim=(-0.02, 1.02))
     axes[0].legend(frameon=False)
     return figure
@@ -272,16 +337,23 @@ def _curves(result: PartResult) -> Any:
 
 def _panels(result: PartResult, names: Sequence[str], regrets: Sequence[str], columns: int) -> Any:
     *both, last = (table.records() for table in result.tables)
-    points, correlations = last, {(row["swap regret"], row["measure"]): row for rows in both for row in rows}
+    points, correlations = (
+        last,
+        {(row["swap regret"], row["measure"]): row for rows in both for row in rows},
+    )
     panels = [(name, regret) for regret in regrets for name in names]
     rows = -(-len(panels) // columns)
     figure, axes = _figure(rows, columns, 2.6 * columns, 2.3 * rows)
     for ax, (name, regret) in zip(axes, panels, strict=False):
         colour = [_number(p["alpha"]) for p in points]
         x, y = ([p[column] for p in points] for column in (name, f"swap regret {regret}"))
-        ax.scatter(x, y, c=colour, cmap="Blues", vmin=-0.3, vmax=1, s=7, linewidths=0.2, edgecolors=_INK)
+        ax.scatter(
+            x, y, c=colour, cmap="Blues", vmin=-0.3, vmax=1, s=7, linewidths=0.2, edgecolors=_INK
+        )
         r, low, high = (correlations[regret, name][what] for what in ("Spearman", "low", "high"))
-        says = "no correlation" if r is None else f"rank correlation {r:.2f} ({low:.2f} to {high:.2f})"
+        says = (
+            "no correlation" if r is None else f"rank correlation {r:.2f} ({low:.2f} to {high:.2f})"
+        )
         ax.set_title(says, fontsize=7)
         ax.set(xlabel=name, ylabel=f"swap regret {regret}")
     for ax in axes[len(panels) :]:
@@ -297,9 +369,22 @@ def _exponents(result: PartResult) -> Any:
     figure, axes = _figure(rows, 6, 15, 2.3 * rows)
     populations = list(dict.fromkeys(str(p["population"]) for p in points))
     for ax, name in zip(axes, names, strict=False):
-        for population, colour in zip(populations, (_INK, _RED, "#6a9a3a", "#8064a2", "#e08a1e", _GREY), strict=False):
-            of = [p for p in points if p["measure"] == name and p["population"] == population and p["mean error"]]
-            ax.plot([p["T"] for p in of], [p["mean error"] for p in of], ".-", color=colour, lw=1, label=population)
+        for population, colour in zip(
+            populations, (_INK, _RED, "#6a9a3a", "#8064a2", "#e08a1e", _GREY), strict=False
+        ):
+            of = [
+                p
+                for p in points
+                if p["measure"] == name and p["population"] == population and p["mean error"]
+            ]
+            ax.plot(
+                [p["T"] for p in of],
+                [p["mean error"] for p in of],
+                ".-",
+                color=colour,
+                lw=1,
+                label=population,
+            )
         ax.set(xscale="log", yscale="log", title=name, xlabel="rows")
     for ax in axes[len(names) :]:
         ax.set_axis_off()
@@ -315,7 +400,13 @@ def _grids(result: PartResult) -> Any:
     for ax, name in zip(axes, names, strict=True):
         of = [row for row in rows if row["forecasts"] == name]
         for column, colour in (("CDL(S_m), exact", _INK), ("2 SCDL_m + 2/m", _RED)):
-            ax.plot([row["m"] for row in of], [row[column] for row in of], ".-", color=colour, label=column)
+            ax.plot(
+                [row["m"] for row in of],
+                [row[column] for row in of],
+                ".-",
+                color=colour,
+                label=column,
+            )
         ax.set(xscale="log", yscale="log", title=name, xlabel="grid m")
     axes[0].legend(frameon=False)
     return figure

@@ -1,4 +1,6 @@
-"""The model of the paper's experiments, the logistic predictor fitted to it, and population values by quadrature."""
+"""The model of the paper's experiments, the logistic predictor fitted to it, and population values
+by quadrature.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ class LogisticPredictor:
 
     def flip(self) -> LogisticPredictor:
         """Return the predictor 1 - f."""
-        return LogisticPredictor(intercept=self.intercept, slope=self.slope, flipped=not self.flipped)
+        return LogisticPredictor(
+            intercept=self.intercept, slope=self.slope, flipped=not self.flipped
+        )
 
     def inverse(self, p: ArrayLike) -> Floats:
         """Return the x at which the prediction is p, for 0 < p < 1 and a nonzero slope."""
@@ -61,7 +65,9 @@ class LogisticPredictor:
         return x
 
     def mean(self, low: ArrayLike, high: ArrayLike) -> Floats:
-        """Return the mean prediction over each interval of x, by eight-point Gauss-Legendre quadrature."""
+        """Return the mean prediction over each interval of x, by eight-point Gauss-Legendre
+        quadrature.
+        """
         return interval_means(self, low, high)
 
     def _score(self, x: ArrayLike) -> Floats:
@@ -71,10 +77,12 @@ class LogisticPredictor:
 
 @dataclass(frozen=True, slots=True)
 class ExampleModel:
-    r"""The paper's example model: X uniform on [0, 1], and an event rate that mixes a parabola with a line.
+    r"""The paper's example model: X uniform on [0, 1], and an event rate that mixes a parabola with
+    a line.
 
-    :math:`\mathrm{E}[Y \mid X = x] = \alpha (1 - 2x)^2 + (1 - \alpha) x`. At :math:`\alpha = 0` it increases with x, as
-    a logistic regression does; at :math:`\alpha = 1` it decreases and increases again, as no monotone predictor does.
+    :math:`\mathrm{E}[Y \mid X = x] = \alpha (1 - 2x)^2 + (1 - \alpha) x`. At :math:`\alpha = 0` it
+    increases with x, as a logistic regression does; at :math:`\alpha = 1` it decreases and
+    increases again, as no monotone predictor does.
 
     Parameters
     ----------
@@ -123,8 +131,12 @@ class ExampleModel:
         """Fit an unpenalized logistic regression to n new rows."""
         return fit_logistic(*self.sample(n, rng))
 
-    def population(self, predictor: LogisticPredictor, *names: str, cells: int = 1 << 14) -> dict[str, Any]:
-        """Compute measures of the catalogue for this predictor on the population (see `population_values`)."""
+    def population(
+        self, predictor: LogisticPredictor, *names: str, cells: int = 1 << 14
+    ) -> dict[str, Any]:
+        """Compute measures of the catalogue for this predictor on the population (see
+        `population_values`).
+        """
         return population_values(self, predictor, *names, cells=cells)
 
     def limit(self) -> LogisticPredictor:
@@ -136,7 +148,9 @@ class ExampleModel:
         return fit_logistic(np.tile(x, 2), y, weight=np.concatenate([1 - q, q]))
 
 
-def fit_logistic(x: ArrayLike, y: ArrayLike, *, weight: ArrayLike | None = None) -> LogisticPredictor:
+def fit_logistic(
+    x: ArrayLike, y: ArrayLike, *, weight: ArrayLike | None = None
+) -> LogisticPredictor:
     """Fit an unpenalized logistic regression of y on one feature x, by Newton's method.
 
     Parameters
@@ -172,7 +186,8 @@ def fit_logistic(x: ArrayLike, y: ArrayLike, *, weight: ArrayLike | None = None)
         if np.linalg.cond(curvature) > 1 / np.finfo(np.float64).eps:
             break
         step = np.linalg.solve(curvature, gradient)
-        step /= max(1.0, float(np.abs(step).max()) / 10)  # limits the step where the likelihood is flat
+        # limits the step where the likelihood is flat
+        step /= max(1.0, float(np.abs(step).max()) / 10)
         beta = beta + step
         if np.abs(step).max() <= _CLOSE * (1 + np.abs(beta).max()):
             return LogisticPredictor(intercept=float(beta[0]), slope=float(beta[1]))
@@ -229,8 +244,8 @@ class PopulationValue:
 class Cut:
     """A partition of the population into short intervals of x.
 
-    Interval ends include all points where the prediction is on a grid (which makes rounding to that grid exact), and no
-    interval is longer than ``1/cells``.
+    Interval ends include all points where the prediction is on a grid (which makes rounding to that
+    grid exact), and no interval is longer than ``1/cells``.
     """
 
     low: Floats
@@ -244,9 +259,13 @@ class Cut:
     rise: float  # of the widest, in the mean outcome
 
     @classmethod
-    def of(cls, model: ExampleModel, predictor: LogisticPredictor, cells: int, grids: tuple[int, ...]) -> Cut:
+    def of(
+        cls, model: ExampleModel, predictor: LogisticPredictor, cells: int, grids: tuple[int, ...]
+    ) -> Cut:
         """Build the partition for these grids in p and ``cells`` equal intervals in x."""
-        edges = np.unique(np.concatenate([np.linspace(0, 1, cells + 1), *(_level(predictor, g) for g in grids)]))
+        edges = np.unique(
+            np.concatenate([np.linspace(0, 1, cells + 1), *(_level(predictor, g) for g in grids)])
+        )
         low, high = edges[:-1], edges[1:]
 
         def product(x: Floats) -> Floats:
@@ -254,7 +273,8 @@ class Cut:
 
         prob, events = predictor.mean(low, high), interval_means(model.mean, low, high)
         both = interval_means(product, low, high)
-        with np.errstate(invalid="ignore", divide="ignore"):  # the quotient is not used where events are impossible
+        # the quotient is not used where events are impossible
+        with np.errstate(invalid="ignore", divide="ignore"):
             given_event = np.where(events > 0, both / events, prob)
             given_none = np.where(events < 1, (prob - both) / (1 - events), prob)
         bounds = predictor(np.stack([low, high]))
@@ -263,7 +283,8 @@ class Cut:
             low=low,
             high=high,
             mass=high - low,
-            prob=np.clip(prob, *between),  # rounding could move a mean past the end, into the next bin
+            # rounding could move a mean past the end, into the next bin
+            prob=np.clip(prob, *between),
             events=np.clip(events, 0.0, 1.0),
             prob_given_event=np.clip(given_event, *between),
             prob_given_none=np.clip(given_none, *between),
@@ -273,13 +294,17 @@ class Cut:
         )
 
     def sample(self) -> Sample:
-        """Return a sample with one prediction per interval: its mean, with the event rate of the interval."""
+        """Return a sample with one prediction per interval: its mean, with the event rate of the
+        interval.
+        """
         return self._sample(self.prob, self.prob)
 
     def sample_by_outcome(self) -> Sample:
-        """Return a sample with two predictions per interval: the mean given the event and given no event.
+        """Return a sample with two predictions per interval: the mean given the event and given no
+        event.
 
-        Random rounding to a grid is linear within an interval, so it gives the same result as on the population.
+        Random rounding to a grid is linear within an interval, so it gives the same result as on
+        the population.
         """
         return self._sample(self.prob_given_none, self.prob_given_event)
 
@@ -312,22 +337,23 @@ def population_values(
     Each interval of x is replaced by its mean prediction, with its event rate. This moves each p by at most d, the
     largest width of an interval in p. The effect on each measure:
 
-    - SCDL, soft and hard, and binned ECE: none. Their grid points are interval ends, and rounding is linear in
-      between (each outcome has its own mean prediction).
-    - smCE: at most 2d, because :math:`(y - p) w(p)` changes by at most 2 |p - p'| for a 1-Lipschitz w.
+    - SCDL, soft and hard, and binned ECE: none. Their grid points are interval ends, and rounding
+      is linear in between (each outcome has its own mean prediction).
+    - smCE: at most 2d, because :math:`(y - p) w(p)` changes by at most 2 |p - p'| for a 1-Lipschitz
+      w.
     - ATB: at most 4d, because :math:`(y - p)(y' - p')(1 - |p - p'|)` changes by at most 4d.
     - distCal: at most d, plus 1/grid for the grid of the linear program.
-    - ECE: the absolute value of a mean instead of the mean absolute value. They differ only in intervals where
-      :math:`\mathrm{E}[y|x] - f(x)` changes sign, at most five (its third derivative has two zeros), by at most its
-      range there.
+    - ECE: the absolute value of a mean instead of the mean absolute value. They differ only in
+      intervals where :math:`\mathrm{E}[y|x] - f(x)` changes sign, at most five (its third
+      derivative has two zeros), by at most its range there.
     - Cutoff: the cutoff can fall inside an interval; at most the largest |bias| of two intervals.
-    - CDL: the regret at a threshold changes by the weight of the interval it falls into, and by the range of the event
-      rate where that crosses the threshold, at most twice. With monotone swaps, by the weight of two intervals; with
-      constant swaps, of one.
+    - CDL: the regret at a threshold changes by the weight of the interval it falls into, and by the
+      range of the event rate where that crosses the threshold, at most twice. With monotone swaps,
+      by the weight of two intervals; with constant swaps, of one.
     - Brier and log score: d times their largest slope in p.
 
-    For smooth ECE, the interval error and quantile bins no bound is proved here (NaN): compare the values for several
-    `cells`.
+    For smooth ECE, the interval error and quantile bins no bound is proved here (NaN): compare the
+    values for several `cells`.
 
     Examples
     --------
@@ -337,7 +363,10 @@ def population_values(
     True
     """
     chosen = {name: list_measures()[name] for name in names or list_measures()}
-    return {name: population_value(model, predictor, measure, cells=cells) for name, measure in chosen.items()}
+    return {
+        name: population_value(model, predictor, measure, cells=cells)
+        for name, measure in chosen.items()
+    }
 
 
 def population_value(
@@ -349,7 +378,11 @@ def population_value(
     soft = measure.symbol.startswith("SCDL")
     value = measure(cut.sample_by_outcome() if soft else cut.sample())
     bound = _BOUNDS.get(measure.name.partition("[")[0], _unknown)
-    error = _unknown(cut, predictor, measure) if "quantile" in measure.name else bound(cut, predictor, measure)
+    error = (
+        _unknown(cut, predictor, measure)
+        if "quantile" in measure.name
+        else bound(cut, predictor, measure)
+    )
     return PopulationValue(name=measure.name, value=value, error=error, cells=len(cut.mass))
 
 
@@ -370,7 +403,9 @@ def _exact(_cut: Cut, _predictor: LogisticPredictor, _measure: Measure) -> float
 
 
 def _soft(cut: Cut, predictor: LogisticPredictor, measure: Measure) -> float:
-    """Return the rounding error if m* is among the grids of the partition, else a bound of order 1/m."""
+    """Return the rounding error if m* is among the grids of the partition, else a bound of order
+    1/m.
+    """
     value = measure(cut.sample_by_outcome())
     return _ADDING if value >= 4 / _SOFT else 4 / _SOFT + _exact(cut, predictor, measure)
 
@@ -394,8 +429,12 @@ _BOUNDS: dict[str, _Bound] = {
     "calibration_decision_loss": _cdl,
     "u_calibration_error": _cdl,
     "smooth_calibration_error": lambda cut, _p, _m: 2 * cut.width + _ADDING,
-    "lower_distance_to_calibration": lambda cut, _p, m: cut.width + 1 / m.options.get("grid", 1024) + 1e-8,
-    "expected_calibration_error": lambda cut, _p, _m: 5 * float(cut.mass.max()) * (cut.width + cut.rise) + _ADDING,
+    "lower_distance_to_calibration": lambda cut, _p, m: (
+        cut.width + 1 / m.options.get("grid", 1024) + 1e-8
+    ),
+    "expected_calibration_error": lambda cut, _p, _m: (
+        5 * float(cut.mass.max()) * (cut.width + cut.rise) + _ADDING
+    ),
     "binned_calibration_error": _exact,
     "cutoff_calibration_error": lambda cut, _p, _m: 2 * _largest_bias(cut) + _ADDING,
     "two_bin_calibration_error": lambda cut, _p, _m: 4 * cut.width + _ADDING,

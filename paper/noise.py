@@ -1,4 +1,6 @@
-"""Acting on predictions with noise added: the response under which smCE and smooth ECE bound the loss of everybody."""
+"""Acting on predictions with noise added: the response under which smCE and smooth ECE bound the
+loss of everybody.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +17,28 @@ from rainproof import DecisionTask, InputError, Sample, regret_curve
 from rainproof.decisions import FiniteTask
 
 Noise = Literal["laplace", "gaussian"]
-_REACH: dict[str, float] = {"laplace": 40.0, "gaussian": 9.0}  # in scales: beyond, the noise has less than 1e-17
+# in scales: beyond, the noise has less than 1e-17
+_REACH: dict[str, float] = {"laplace": 40.0, "gaussian": 9.0}
 _STEEP: dict[str, float] = {
     "laplace": 1.0,
     "gaussian": 9.0,
 }  # |slope| of the density, in densities per scale, within that
-_VARIATION: dict[str, float] = {"laplace": 1.0, "gaussian": math.sqrt(2 / math.pi)}  # of the density, per scale
+# of the density, per scale
+_VARIATION: dict[str, float] = {"laplace": 1.0, "gaussian": math.sqrt(2 / math.pi)}
 _BLOCK = 1 << 21  # values of the distribution function computed together
 
 
 @dataclass(frozen=True, slots=True)
 class NoisyPolicy:
-    r"""Add noise to each prediction, then take the best action there: a policy for predictions with small smCE.
+    r"""Add noise to each prediction, then take the best action there: a policy for predictions with
+    small smCE.
 
-    Predictions that are close to calibrated ones (a small `smooth_calibration_error`) can still mislead whoever acts on
-    them as they are. With noise of scale s they cannot: the expected loss, against every swap of actions and for every
-    task, is at most ``2 (smCE / s + 0.37 s)`` of what is at stake (Laplace), or ``2 (0.8 smCE / s + 0.34 s)``
-    (Gaussian, s < 0.79). Noise of scale ``1.6 smCE ** 0.5`` is about best, and the loss is then at most 2.44 (or 2.09)
-    times ``smCE ** 0.5``. `RoundingPolicy` with `soft_binned_cdl` promises more for fewer rows, and repeats its
+    Predictions that are close to calibrated ones (a small `smooth_calibration_error`) can still
+    mislead whoever acts on them as they are. With noise of scale s they cannot: the expected loss,
+    against every swap of actions and for every task, is at most ``2 (smCE / s + 0.37 s)`` of what
+    is at stake (Laplace), or ``2 (0.8 smCE / s + 0.34 s)`` (Gaussian, s < 0.79). Noise of scale
+    ``1.6 smCE ** 0.5`` is about best, and the loss is then at most 2.44 (or 2.09) times ``smCE **
+    0.5``. `RoundingPolicy` with `soft_binned_cdl` promises more for fewer rows, and repeats its
     actions; this class is for comparison.
 
     Parameters
@@ -40,7 +46,8 @@ class NoisyPolicy:
     task : DecisionTask
         The decision.
     scale : float
-        The scale of the noise, above 0 and at most 1: the mean size (Laplace) or the standard deviation (Gaussian).
+        The scale of the noise, above 0 and at most 1: the mean size (Laplace) or the standard
+        deviation (Gaussian).
     kind : {"laplace", "gaussian"}
         The distribution of the noise. What leaves [0, 1] is reflected at the ends.
 
@@ -50,10 +57,12 @@ class NoisyPolicy:
 
     .. math:: R(\mu) \le \int |\mathrm{E}[(y - p) k(p, t)]|\,dt + \sup_x x \Pr(|\eta| \ge x),
 
-    the bias, and what noise costs a calibrated prediction at the distance x from the threshold; CDL is at most twice
-    the largest R. The integral is :math:`\mathrm{E}[(y - p) w(p)]` for a function w in [-1, 1] with slope at most
-    :math:`\int |\partial_p k|\,dt`, 1/s or :math:`\sqrt{2/\pi}/s`; so it is at most smCE times the larger of that and
-    1. The supremum is s/e = 0.368 s, or 0.340 s. With Gaussian noise the integral is smooth ECE at width s. The
+    the bias, and what noise costs a calibrated prediction at the distance x from the threshold; CDL
+    is at most twice the largest R. The integral is :math:`\mathrm{E}[(y - p) w(p)]` for a function
+    w in [-1, 1] with slope at most :math:`\int |\partial_p k|\,dt`, 1/s or :math:`\sqrt{2/\pi}/s`;
+    so it is at most smCE times the larger of that and
+    1. The supremum is s/e = 0.368 s, or 0.340 s. With Gaussian noise the integral is smooth ECE at
+       width s. The
     derivations in the documentation have the details.
 
     References
@@ -69,7 +78,8 @@ class NoisyPolicy:
     >>> policy.probabilities([0.3, 0.9]).round(3).tolist()
     [[0.696, 0.304], [0.002, 0.998]]
 
-    Predictions of 0.49 and 0.51, with event rates of 0.6 and 0.4. The noise makes a fifth of the loss:
+    Predictions of 0.49 and 0.51, with event rates of 0.6 and 0.4. The noise makes a fifth of the
+    loss:
 
     >>> y, p = [1, 1, 1, 0, 0] + [1, 1, 0, 0, 0], [0.49] * 5 + [0.51] * 5
     >>> low, high = policy.loss_bounds(rainproof.Sample(y, p))
@@ -84,7 +94,9 @@ class NoisyPolicy:
     def __post_init__(self) -> None:
         if not isinstance(self.task, DecisionTask):
             raise InputError(f"task must be a DecisionTask; it is {self.task!r}")
-        number = isinstance(self.scale, float | int | np.number) and not isinstance(self.scale, bool)
+        number = isinstance(self.scale, float | int | np.number) and not isinstance(
+            self.scale, bool
+        )
         if not number or not 0 < self.scale <= 1:
             raise InputError(f"scale must be a number above 0 and at most 1; it is {self.scale!r}")
         if self.kind not in get_args(Noise):
@@ -106,7 +118,9 @@ class NoisyPolicy:
         return np.asarray(self.task.best_response(np.where(moved > 1, 2 - moved, moved)))
 
     def probabilities(self, p: ArrayLike) -> Floats:
-        """Return the probability of each action over the noise, of shape (n, k) for the k of ``task.actions``."""
+        """Return the probability of each action over the noise, of shape (n, k) for the k of
+        ``task.actions``.
+        """
         task, prob = self.task, _checked(p)
         if not isinstance(task, FiniteTask):
             raise InputError(f"probabilities needs a task with a list of actions; it is {task!r}")
@@ -117,9 +131,11 @@ class NoisyPolicy:
         return shares / total
 
     def loss_bounds(self, sample: Sample, *, cells: int = 1 << 12) -> tuple[float, float]:
-        r"""Bound the largest expected loss, over all tasks, of acting on the predictions with this noise.
+        r"""Bound the largest expected loss, over all tasks, of acting on the predictions with this
+        noise.
 
-        It is CDL of the noisy predictions, computed on the probabilities that the noise puts into equal cells.
+        It is CDL of the noisy predictions, computed on the probabilities that the noise puts into
+        equal cells.
 
         Parameters
         ----------
@@ -150,18 +166,29 @@ class NoisyPolicy:
         midpoints = (edges[:-1] + edges[1:]) / 2
         low = regret_curve(weighted(midpoints[some], negative[some], positive[some]))(edges)
         own = np.maximum(*(np.abs(positive - mu * mass) for mu in (edges[:-1], edges[1:])))
-        above = low[:-1] + width + own + self._missed(mass[some], positive[some] / mass[some], edges[:-1], width)
+        above = (
+            low[:-1]
+            + width
+            + own
+            + self._missed(mass[some], positive[some] / mass[some], edges[:-1], width)
+        )
         high = np.maximum(np.append(above, 0), np.append(0, above))
         return _twice_envelope(edges, low), min(1.0, _twice_envelope(edges, high))
 
     def _missed(self, mass: Floats, rate: Floats, mu: Floats, width: float) -> Floats:
-        """Bound what swaps inside cells add to the curve at each threshold: cells whose rate is near it count."""
+        """Bound what swaps inside cells add to the curve at each threshold: cells whose rate is
+        near it count.
+        """
         order = np.argsort(rate)
         total = np.concatenate([[0.0], np.cumsum(mass[order])])
         near = width * (_STEEP[self.kind] / self.scale + 2)
-        close = total[np.searchsorted(rate[order], mu + near, "right")] - total[np.searchsorted(rate[order], mu - near)]
+        close = (
+            total[np.searchsorted(rate[order], mu + near, "right")]
+            - total[np.searchsorted(rate[order], mu - near)]
+        )
         varies = np.minimum(_STEEP[self.kind] * close, _VARIATION[self.kind]) / self.scale
-        missed: Floats = 3 * width / 4 * varies + 1e-15  # the threshold's own cell counts three times
+        # the threshold's own cell counts three times
+        missed: Floats = 3 * width / 4 * varies + 1e-15
         return missed
 
     def _masses(self, dist: Distribution, edges: Floats) -> Floats:
@@ -176,9 +203,12 @@ class NoisyPolicy:
         return mass
 
     def _below(self, p: Floats, x: Floats) -> Floats:
-        """Return the probability that each noisy prediction is at most each x, of shape (predictions, x)."""
+        """Return the probability that each noisy prediction is at most each x, of shape
+        (predictions, x).
+        """
         images = range(
-            -math.ceil(_REACH[self.kind] * self.scale / 2), math.ceil(_REACH[self.kind] * self.scale / 2) + 1
+            -math.ceil(_REACH[self.kind] * self.scale / 2),
+            math.ceil(_REACH[self.kind] * self.scale / 2) + 1,
         )
         below = np.zeros((len(p), len(x)))
         for k in images:
@@ -204,8 +234,8 @@ def _checked(p: ArrayLike) -> Floats:
 def _twice_envelope(mu: Floats, value: Floats) -> float:
     """Return twice the concave envelope at 1/2 of points whose thresholds increase from 0 to 1.
 
-    It is a point at 1/2, or a chord from the left of 1/2 to its right: one end at a time moves to the point that is
-    highest above the chord, until there is none.
+    It is a point at 1/2, or a chord from the left of 1/2 to its right: one end at a time moves to
+    the point that is highest above the chord, until there is none.
     """
     best = max(value[mu == 0.5].tolist(), default=-math.inf)
     mu, value = mu[mu != 0.5], value[mu != 0.5]

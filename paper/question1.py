@@ -1,4 +1,6 @@
-"""Question 1: a measure, a response that depends on its value alone, and its rate; and the best of all responses."""
+"""Question 1: a measure, a response that depends on its value alone, and its rate; and the best of
+all responses.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,11 @@ from rainproof.measures import (
 
 SIZES = (300, 1_000, 3_000, 10_000, 30_000)
 GRIDS = (1 << 10, 1 << 20, 1 << 30)
-_EIGHT = 8  # the grid, or the number of bins, in the search for the worst ratio of measures that have a fixed one
-_SLACK = (1.0, 1.4, 1.99)  # a response to alpha must be good for every law whose value is at most alpha
+# the grid, or the number of bins, in the search for the worst ratio of measures that have a fixed
+# one
+_EIGHT = 8
+# a response to alpha must be good for every law whose value is at most alpha
+_SLACK = (1.0, 1.4, 1.99)
 _FINEST = 2.0**-30  # below, alpha counts as 0, for which the response is the best response to p
 _GAUSS = math.sqrt(2 / math.pi)  # the slope that noise of scale 1 leaves; for Laplace noise 1
 _NORMAL = 0.339943  # the largest x Pr(|noise| >= x), at scale 1, rounded up; for Laplace noise 1/e
@@ -68,13 +73,16 @@ class Answer:
     name, response, says : str
         The measure; how to act, given alpha; the actionability that Table 1 states.
     factor : float or None
-        The proved limit of regret / alpha: this multiple of the measure solves Question 1. None: there is none.
+        The proved limit of regret / alpha: this multiple of the measure solves Question 1. None:
+        there is none.
     exponent : float
-        The power of T at which it vanishes for calibrated forecasters, in theory and up to log factors.
+        The power of T at which it vanishes for calibrated forecasters, in theory and up to log
+        factors.
     measure : callable
         The value on a sample, given a grid, which most ignore.
     regret : callable
-        The largest regret over tasks on a distribution of the response to alpha, given the same grid.
+        The largest regret over tasks on a distribution of the response to alpha, given the same
+        grid.
     grid : callable
         The grid for a number of rows.
     """
@@ -91,7 +99,11 @@ class Answer:
 
 def on_grid(dist: Distribution, alpha: float, *, soft: bool = True) -> float:
     """Return the largest regret of rounding to the grid 1/m with alpha in [1/m, 2/m)."""
-    return trust(dist) if alpha < _FINEST else dist.decision_loss(1 << max(1, math.ceil(-math.log2(alpha))), soft=soft)
+    return (
+        trust(dist)
+        if alpha < _FINEST
+        else dist.decision_loss(1 << max(1, math.ceil(-math.log2(alpha))), soft=soft)
+    )
 
 
 def with_noise(dist: Distribution, alpha: float, kind: Noise) -> float:
@@ -107,20 +119,26 @@ def trust(dist: Distribution) -> float:
 
 @cache
 def tasks() -> tuple[FiniteTask, ...]:
-    """Return tasks for a response that depends on the task: the squared loss, random payoffs, and many actions."""
+    """Return tasks for a response that depends on the task: the squared loss, random payoffs, and
+    many actions.
+    """
     rng = np.random.default_rng(0)
     a, angle = np.linspace(0, 1, 65), np.sort(rng.uniform(0, np.pi / 2, 24))
     curves = ((1 - a**2, 1 - (1 - a) ** 2), (np.cos(angle), np.sin(angle)))
-    payoffs = [*(np.stack(pair, axis=1) for pair in curves), *(rng.random((k, 2)) for k in (3, 6, 20))]
+    payoffs = [
+        *(np.stack(pair, axis=1) for pair in curves),
+        *(rng.random((k, 2)) for k in (3, 6, 20)),
+    ]
     return tuple(DecisionTask.from_payoffs(one) for one in payoffs)
 
 
 @dataclass(frozen=True, slots=True)
 class FewActions:
-    """Use few of a task's actions: in each of less than 2 m ranges of predictions, the best one at its middle.
+    """Use few of a task's actions: in each of less than 2 m ranges of predictions, the best one at
+    its middle.
 
-    The ranges have length 1/m, and are cut again where the slope of the best payoff, U(a, 1) - U(a, 0), passes a
-    multiple of 2/m. It is the response for Cutoff^(2/3).
+    The ranges have length 1/m, and are cut again where the slope of the best payoff, U(a, 1) - U(a,
+    0), passes a multiple of 2/m. It is the response for Cutoff^(2/3).
     """
 
     task: FiniteTask
@@ -132,15 +150,21 @@ class FewActions:
         steps = np.minimum(np.floor((payoffs[:, 1] - payoffs[:, 0] + 1) * self.m / 2), self.m - 1)
         turns = np.array(self.task.thresholds)[np.diff(steps) != 0]
         edges = np.unique(np.concatenate([np.arange(self.m + 1) / self.m, turns]))
-        place = np.clip(np.searchsorted(edges, np.asarray(p, np.float64), "right") - 1, 0, len(edges) - 2)
-        shares: Floats = np.eye(len(self.task.actions))[self.task.best_index((edges[:-1] + edges[1:]) / 2)[place]]
+        place = np.clip(
+            np.searchsorted(edges, np.asarray(p, np.float64), "right") - 1, 0, len(edges) - 2
+        )
+        shares: Floats = np.eye(len(self.task.actions))[
+            self.task.best_index((edges[:-1] + edges[1:]) / 2)[place]
+        ]
         return shares
 
 
 def with_few_actions(dist: Distribution, alpha: float) -> float:
     """Return the largest regret over `tasks` of using less than 2 alpha^-1/2 actions."""
     m, sample = math.ceil(max(alpha, 1e-6) ** -0.5), dist.sample()
-    return max(swap_regret(sample, task=task, response=FewActions(task, m)).in_units for task in tasks())
+    return max(
+        swap_regret(sample, task=task, response=FewActions(task, m)).in_units for task in tasks()
+    )
 
 
 def fixed_grid(sample: Sample, m: int) -> float:
@@ -149,9 +173,11 @@ def fixed_grid(sample: Sample, m: int) -> float:
 
 
 def noise_gap(eps: float) -> Distribution:
-    """Return a law with smooth ECE eps on which the bias and the noise of scale eps cost most at the same threshold.
+    """Return a law with smooth ECE eps on which the bias and the noise of scale eps cost most at
+    the same threshold.
 
-    A few predictions below 1/2 are events, with a total bias of eps; all others are calibrated, 0.75 eps above 1/2.
+    A few predictions below 1/2 are events, with a total bias of eps; all others are calibrated,
+    0.75 eps above 1/2.
     """
     low, high = 0.5 - 3 * eps, 0.5 + 0.75 * eps
     few = eps / (1 - low)
@@ -216,26 +242,37 @@ ANSWERS = (
 
 
 def worst_ratio(k: int, seed: int, effort: int) -> float:
-    """Search for the largest ratio of regret to alpha, alpha from the value of the measure to twice that."""
+    """Search for the largest ratio of regret to alpha, alpha from the value of the measure to twice
+    that.
+    """
     answer = ANSWERS[k]
 
     def objective(dist: Distribution) -> float:
         value = answer.measure(dist.sample(), _EIGHT)
         return max(ratio(answer.regret(dist, c * value, _EIGHT), c * value) for c in _SLACK)
 
-    named = [law for eps in (1e-2, 1e-3, 1e-4) for law in (cutoff_gap(eps)[1], *smooth_gap(eps), noise_gap(eps))]
+    named = [
+        law
+        for eps in (1e-2, 1e-3, 1e-4)
+        for law in (cutoff_gap(eps)[1], *smooth_gap(eps), noise_gap(eps))
+    ]
     found, _ = worst_distribution(objective, np.random.default_rng([seed, 12, k]), effort)
     return max(found, *(value for value in map(objective, named) if value == value))
 
 
 def mean_values(seed: int, size: int, draws: int) -> list[float]:
-    """Return the largest mean of each measure over the calibrated populations, on samples of one size."""
+    """Return the largest mean of each measure over the calibrated populations, on samples of one
+    size.
+    """
     largest = np.zeros(len(ANSWERS))
     for j, (name, draw) in enumerate(POPULATIONS.items()):
         if name != MISCALIBRATED:
             rngs = (np.random.default_rng([seed, 13, j, size, index]) for index in range(draws))
             samples = [Sample(*draw(size, rng)) for rng in rngs]
-            means = [np.mean([one.measure(sample, one.grid(size)) for sample in samples]) for one in ANSWERS]
+            means = [
+                np.mean([one.measure(sample, one.grid(size)) for sample in samples])
+                for one in ANSWERS
+            ]
             largest = np.maximum(largest, means)
     return [float(value) for value in largest]
 
@@ -250,26 +287,51 @@ def limits_of_soft_loss(seed: int, laws: int) -> list[dict[str, Cell]]:
     for m in GRIDS:
         off = highest - [law.soft_loss(m) for law in drawn]
         rows.append(
-            {"quantity": f"sup R - SCDL_m, m = {m:,}", "smallest": float(off.min()), "largest": float(off.max())}
+            {
+                "quantity": f"sup R - SCDL_m, m = {m:,}",
+                "smallest": float(off.min()),
+                "largest": float(off.max()),
+            }
         )
     some = highest > 1e-9
     share = highest[some] / [curve.loss for curve, kept in zip(curves, some, strict=True) if kept]
-    rows.append({"quantity": "sup R / CDL (1/2 to 1)", "smallest": float(share.min()), "largest": float(share.max())})
+    rows.append(
+        {
+            "quantity": "sup R / CDL (1/2 to 1)",
+            "smallest": float(share.min()),
+            "largest": float(share.max()),
+        }
+    )
     return rows
 
 
-def question1(runner: Runner, *, repeats: int, seed: int, sizes: tuple[int, ...] = SIZES) -> PartResult:
+def question1(
+    runner: Runner, *, repeats: int, seed: int, sizes: tuple[int, ...] = SIZES
+) -> PartResult:
     """Check every answer; `repeats` is the number of distributions tried for each."""
     draws = max(4, min(40, repeats // 10))
-    chunks = [Chunk(f"seed{seed}-{repeats}-{k}", worst_ratio, (k, seed, repeats)) for k in range(len(ANSWERS))]
+    chunks = [
+        Chunk(f"seed{seed}-{repeats}-{k}", worst_ratio, (k, seed, repeats))
+        for k in range(len(ANSWERS))
+    ]
     ratios = runner("question1-ratios", chunks)
-    chunks = [Chunk(f"seed{seed}-{size}-{draws}", mean_values, (seed, size, draws)) for size in sizes]
+    chunks = [
+        Chunk(f"seed{seed}-{size}-{draws}", mean_values, (seed, size, draws)) for size in sizes
+    ]
     means = np.array(runner("question1-rates", chunks))
     few = repeats < 100
-    chunks = [Chunk(f"smooth-{eps:g}", smooth_against_all, (eps,)) for eps in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)]
-    chunks += [Chunk(f"cutoff-{e:g}-{k}", cutoff_against_all, (e, k)) for e, k in ([(1e-2, 3)] if few else _PROGRAMS)]
+    chunks = [
+        Chunk(f"smooth-{eps:g}", smooth_against_all, (eps,))
+        for eps in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+    ]
+    chunks += [
+        Chunk(f"cutoff-{e:g}-{k}", cutoff_against_all, (e, k))
+        for e, k in ([(1e-2, 3)] if few else _PROGRAMS)
+    ]
     against = runner("question1-against", chunks)
-    (limits,) = runner("question1-limits", [Chunk(f"seed{seed}-{repeats}", limits_of_soft_loss, (seed, repeats))])
+    (limits,) = runner(
+        "question1-limits", [Chunk(f"seed{seed}-{repeats}", limits_of_soft_loss, (seed, repeats))]
+    )
     return PartResult(
         name="question1",
         title="Table 1's first column, and Question 1",
@@ -277,7 +339,9 @@ def question1(runner: Runner, *, repeats: int, seed: int, sizes: tuple[int, ...]
         tables=(
             Table.of("question1", "Who solves Question 1", _rows(ratios, means, sizes)),
             Table.of("question1_against", "Counterexamples against every response", against),
-            Table.of("question1_limits", f"SCDL_m and sup R on {repeats} random distributions", limits),
+            Table.of(
+                "question1_limits", f"SCDL_m and sup R on {repeats} random distributions", limits
+            ),
         ),
         settings={"repeats": repeats, "seed": seed, "sizes": list(sizes)},
     )
@@ -332,23 +396,30 @@ class BestResponse:
 
 
 def best_response(law: Distribution, eps: float, actions: int) -> BestResponse:
-    """Find the response that does best against `law`, its mirror image, and one prediction with a bias of eps.
+    """Find the response that does best against `law`, its mirror image, and one prediction with a
+    bias of eps.
 
-    A response is a matrix x of the probabilities of each action a at each prediction p. The regret on a law is, per
-    action, the perspective function ``(sum_p w x (a - q))^2 / sum_p w x``, which is convex in x and the largest of the
-    linear functions ``sum_p w x (a - b)(a + b - 2 q)`` over replacements b. So the smallest worst regret is a convex
-    program. It is solved by linear programs, each with the best replacements of the last response as new constraints:
-    their values are lower bounds. On a law with one prediction the best replacement is its event rate, so its
+    A response is a matrix x of the probabilities of each action a at each prediction p. The regret
+    on a law is, per action, the perspective function ``(sum_p w x (a - q))^2 / sum_p w x``, which
+    is convex in x and the largest of the linear functions ``sum_p w x (a - b)(a + b - 2 q)`` over
+    replacements b. So the smallest worst regret is a convex program. It is solved by linear
+    programs, each with the best replacements of the last response as new constraints: their values
+    are lower bounds. On a law with one prediction the best replacement is its event rate, so its
     constraint is linear from the start.
 
-    Rounding the actions of any response to the grid changes the root of its regret by at most half a step, as
-    conditional expectation is a contraction; this gives `every`.
+    Rounding the actions of any response to the grid changes the root of its regret by at most half
+    a step, as conditional expectation is a contraction; this gives `every`.
     """
     grid: Floats = np.linspace(0, 1, actions)
     mirror = np.where(law.at > 0, 2 * law.at - law.frequency, law.frequency)
     laws = [law, Distribution(law.at, law.weight, np.clip(mirror, 0, 1))]
     shape = len(law.at), actions
-    ones = [(k, (grid - rate) ** 2) for k, p in enumerate(law.at) for rate in (p - eps, p + eps) if 0 <= rate <= 1]
+    ones = [
+        (k, (grid - rate) ** 2)
+        for k, p in enumerate(law.at)
+        for rate in (p - eps, p + eps)
+        if 0 <= rate <= 1
+    ]
     cuts: list[tuple[int, int, Floats]] = []
     low, high, x = 0.0, math.inf, np.exp(-((grid - law.at[:, None]) ** 2) / eps ** (2 / 3))
     x /= x.sum(axis=1, keepdims=True)
@@ -366,8 +437,12 @@ def best_response(law: Distribution, eps: float, actions: int) -> BestResponse:
     return BestResponse(low=low, high=high, every=every)
 
 
-def _regret_and_cuts(law: Distribution, x: Floats, grid: Floats) -> tuple[float, list[tuple[int, Floats]]]:
-    """Return the regret of a response, and for each action the linear function that touches the regret there."""
+def _regret_and_cuts(
+    law: Distribution, x: Floats, grid: Floats
+) -> tuple[float, list[tuple[int, Floats]]]:
+    """Return the regret of a response, and for each action the linear function that touches the
+    regret there.
+    """
     mass = law.weight[:, None] * x
     taken, events = mass.sum(axis=0), (mass * law.frequency[:, None]).sum(axis=0)
     some = np.flatnonzero(taken > _LEAST)
@@ -382,7 +457,9 @@ def _regret_and_cuts(law: Distribution, x: Floats, grid: Floats) -> tuple[float,
 def _solve(
     shape: tuple[int, int], cuts: list[tuple[int, int, Floats]], ones: list[tuple[int, Floats]]
 ) -> tuple[float, Floats]:
-    """Solve the linear program: variables x, the regret of each action on each of two laws, and the worst regret z."""
+    """Solve the linear program: variables x, the regret of each action on each of two laws, and the
+    worst regret z.
+    """
     from scipy import sparse
     from scipy.optimize import linprog
 
@@ -400,9 +477,14 @@ def _solve(
         rows.append(np.full(actions + 1, len(cuts) + 2 + k))
         columns.append(np.append(p * actions + np.arange(actions), size + 2 * actions))
         values.append(np.append(squared, -1.0))
-    above = sparse.csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))))
+    above = sparse.csr_array(
+        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+    )
     sums = sparse.hstack(
-        [sparse.kron(sparse.eye(points), np.ones((1, actions))), sparse.csr_array((points, 2 * actions + 1))]
+        [
+            sparse.kron(sparse.eye(points), np.ones((1, actions))),
+            sparse.csr_array((points, 2 * actions + 1)),
+        ]
     )
     cost = np.zeros(size + 2 * actions + 1)
     cost[-1] = 1.0
@@ -412,7 +494,9 @@ def _solve(
 
 
 def cutoff_against_all(eps: float, per_point: int) -> dict[str, Cell]:
-    """Return a row on Theorem B.1: the best response to its law and to one biased prediction, by a convex program."""
+    """Return a row on Theorem B.1: the best response to its law and to one biased prediction, by a
+    convex program.
+    """
     points, law = cutoff_gap(eps)
     found = best_response(law, eps, 3 * points * per_point + 1)
     return {
@@ -428,19 +512,23 @@ def cutoff_against_all(eps: float, per_point: int) -> dict[str, Cell]:
 
 
 def smooth_against_all(eps: float) -> dict[str, Cell]:
-    """Return a row on Theorem A.1, where a response is one number: the probability of action 1 at 1/2 - sqrt(eps).
+    """Return a row on Theorem A.1, where a response is one number: the probability of action 1 at
+    1/2 - sqrt(eps).
 
-    Taking action 0 there loses on the first law, which has half its weight there, and action 1 on the second; the best
-    response makes both equal.
+    Taking action 0 there loses on the first law, which has half its weight there, and action 1 on
+    the second; the best response makes both equal.
     """
     root, (first, second) = math.sqrt(eps), smooth_gap(eps)
-    zero = float(first.frequency[0]) - (1 - root) * float(1 - first.frequency[0])  # what action 0 loses on the first
+    # what action 0 loses on the first
+    zero = float(first.frequency[0]) - (1 - root) * float(1 - first.frequency[0])
     one = (1 - root) * float(1 - second.frequency[0]) - float(second.frequency[0])
     least = 1 / (2 / zero + 1 / one)
     return {
         "measure": "smCE",
         "eps": eps,
-        "value of the measure": max(smooth_calibration_error(law.sample()) for law in (first, second)),
+        "value of the measure": max(
+            smooth_calibration_error(law.sample()) for law in (first, second)
+        ),
         "smallest regret of any response": least,
         "of the best found": least,
         "best / eps": least / eps,

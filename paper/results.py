@@ -1,4 +1,6 @@
-"""The result of one part: computed in chunks that are stored, written as tables, and shown on one page."""
+"""The result of one part: computed in chunks that are stored, written as tables, and shown on one
+page.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ _INTRO = (
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary name in the same folder; the file replaces `path` at the end, and is removed on failure."""
+    """Yield a temporary name in the same folder; the file replaces `path` at the end, and is
+    removed on failure.
+    """
     temporary = path.with_name(f".paper-{secrets.token_hex(8)}.tmp")
     try:
         with write_errors(path):
@@ -87,7 +91,8 @@ class Table:
     rows : tuple of tuples
         Text, numbers and booleans; None for no value.
     printed : bool
-        Whether the page and the command show it; if not (points of a picture), it is in its CSV file alone.
+        Whether the page and the command show it; if not (points of a picture), it is in its CSV
+        file alone.
     """
 
     name: str
@@ -97,7 +102,9 @@ class Table:
     printed: bool = True
 
     @classmethod
-    def of(cls, name: str, title: str, rows: Sequence[Mapping[str, Cell]], *, printed: bool = True) -> Table:
+    def of(
+        cls, name: str, title: str, rows: Sequence[Mapping[str, Cell]], *, printed: bool = True
+    ) -> Table:
         """Build a table from records that all have the same fields."""
         columns = tuple(rows[0])
         cells = tuple(tuple(row[c] for c in columns) for row in rows)
@@ -118,13 +125,19 @@ class Table:
     def to_markdown(self, *columns: str) -> str:
         """Return some columns as a table in Markdown."""
         rows = [columns, ["---"] * len(columns)]
-        rows += [[re.sub(r"[|*]", r"\\\g<0>", shown(row[column])) for column in columns] for row in self.records()]
+        rows += [
+            [re.sub(r"[|*]", r"\\\g<0>", shown(row[column])) for column in columns]
+            for row in self.records()
+        ]
         return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
     def __str__(self) -> str:
         rows = [self.columns, *([shown(cell) for cell in row] for row in self.rows)]
         widths = [min(60, max(map(len, column))) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(c[:60].ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines = [
+            "  ".join(c[:60].ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
         return "\n".join([self.title, lines[0], "-" * max(map(len, lines)), *lines[1:]])
 
 
@@ -187,7 +200,9 @@ class PartResult:
         )
         words, pictures = tuple(found["words"]), tuple(found["pictures"])
         name, title, settings = found["name"], found["title"], found["settings"]
-        return cls(name=name, title=title, words=words, tables=tables, pictures=pictures, settings=settings)
+        return cls(
+            name=name, title=title, words=words, tables=tables, pictures=pictures, settings=settings
+        )
 
     def write(self, folder: Path) -> list[Path]:
         """Write a CSV file per table and one JSON file, and return their paths."""
@@ -202,7 +217,9 @@ class PartResult:
         return f"PartResult(name={self.name!r}, tables={len(self.tables)}, pictures={len(self.pictures)})"
 
     def __str__(self) -> str:
-        return "\n\n".join([self.title, *self.words, *(str(table) for table in self.tables if table.printed)])
+        return "\n\n".join(
+            [self.title, *self.words, *(str(table) for table in self.tables if table.printed)]
+        )
 
 
 def _plain(cell: Cell) -> Cell:
@@ -223,9 +240,11 @@ def shown(cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A function call: a module-level function, so that other processes can import it, and its arguments.
+    """A function call: a module-level function, so that other processes can import it, and its
+    arguments.
 
-    The result must depend on the arguments alone (a seed is one of them) and be serializable as JSON.
+    The result must depend on the arguments alone (a seed is one of them) and be serializable as
+    JSON.
     """
 
     key: str
@@ -278,8 +297,11 @@ class Runner:
         context = multiprocessing.get_context("spawn")  # the same on every system
         others = multiprocessing.active_children()
         size = min(self.jobs, len(chunks))
-        with ProcessPoolExecutor(size, mp_context=context, initializer=_leave_stopping_to_the_parent) as pool:
-            # Not wait(): an interrupt while it locks futures would leave some locked, and their pool without an end.
+        with ProcessPoolExecutor(
+            size, mp_context=context, initializer=_leave_stopping_to_the_parent
+        ) as pool:
+            # Not wait(): an interrupt while it locks futures would leave some locked, and their
+            # pool without an end.
             submitted, finished = dict[Future[Any], Chunk](), SimpleQueue[Future[Any]]()
             try:
                 for chunk in chunks:
@@ -292,7 +314,8 @@ class Runner:
             except BaseException:  # an interrupt must not wait for chunks that will not be stored
                 for worker in set(multiprocessing.active_children()).difference(others):
                     worker.terminate()
-                pool.shutdown(cancel_futures=True)  # its thread joins the workers; here it would compete for their end
+                # its thread joins the workers; here it would compete for their end
+                pool.shutdown(cancel_futures=True)
                 raise
 
 
@@ -308,7 +331,9 @@ def _stored(folder: Path, key: str) -> Any:
 
 
 def fingerprint() -> str:
-    """Return a 12-character hash of the source, of rainproof and of this package: other versions are not reused."""
+    """Return a 12-character hash of the source, of rainproof and of this package: other versions
+    are not reused.
+    """
     digest = hashlib.sha256()
     for home in (Path(rainproof.__file__).parent, Path(__file__).parent):
         for file in sorted([*home.rglob("*.py"), *home.rglob("*.pyx")]):
@@ -323,7 +348,9 @@ def spans(total: int, size: int) -> list[tuple[int, int]]:
 
 def write_page(folder: Path, names: Iterable[str]) -> Path:
     """Write ``index.html`` with those of the parts that are in a folder."""
-    parts = [read_part(folder / f"{name}.json") for name in names if (folder / f"{name}.json").exists()]
+    parts = [
+        read_part(folder / f"{name}.json") for name in names if (folder / f"{name}.json").exists()
+    ]
     write_text(folder / "index.html", page(parts, folder))
     return folder / "index.html"
 
@@ -347,11 +374,15 @@ def page(parts: Sequence[PartResult], folder: Path) -> str:
 
 def _section(part: PartResult, folder: Path) -> str:
     words = "".join(f"<p>{escape(text)}</p>" for text in part.words)
-    settings = ", ".join(f"{key} {value}" for key, value in part.settings.items() if value not in ([], None))
+    settings = ", ".join(
+        f"{key} {value}" for key, value in part.settings.items() if value not in ([], None)
+    )
     again = f'<p class="small">python -m paper {escape(part.name)}: {escape(settings)}</p>'
     pictures = "".join(_picture(folder / f"{name}.png", part.title) for name in part.pictures)
     tables = "".join(map(_table, part.tables))
-    return f'<h2 id="{escape(part.name)}">{escape(part.title)}</h2>{words}{pictures}{tables}{again}\n'
+    return (
+        f'<h2 id="{escape(part.name)}">{escape(part.title)}</h2>{words}{pictures}{tables}{again}\n'
+    )
 
 
 def _picture(path: Path, title: str) -> str:

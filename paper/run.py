@@ -1,4 +1,6 @@
-"""Compute parts of the paper and write the results: the function, and the command ``python -m paper``."""
+"""Compute parts of the paper and write the results: the function, and the command ``python -m
+paper``.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ _WIDTH = 30  # of the bar
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the paper: its function, its default number of repeats, and the least number it needs."""
+    """A part of the paper: its function, its default number of repeats, and the least number it
+    needs.
+    """
 
     run: Callable[..., PartResult]
     repeats: int
@@ -90,10 +94,11 @@ def run_paper(
     output : path
         The folder for the files; created if it does not exist.
     repeats : int, optional
-        The number of repeats of each part: simulations for the tables, alphas for figures 2 and 3, about as many
-        distributions per statement for ``claims``. Default: per part, see ``PARTS``.
+        The number of repeats of each part: simulations for the tables, alphas for figures 2 and 3,
+        about as many distributions per statement for ``claims``. Default: per part, see ``PARTS``.
     seed : int
-        The seed. The same seed gives the same numbers, also after an interruption and for any number of processes.
+        The seed. The same seed gives the same numbers, also after an interruption and for any
+        number of processes.
     jobs : int
         The number of processes.
     only : sequence of str
@@ -129,7 +134,10 @@ def run_paper(
         options: dict[str, Any] = {"only": tuple(only)} if name == "claims" else {}
         part = PARTS[name]
         result = part.run(
-            runner, repeats=part.repeats if repeats is None else max(repeats, part.least), seed=seed, **options
+            runner,
+            repeats=part.repeats if repeats is None else max(repeats, part.least),
+            seed=seed,
+            **options,
         )
         result.write(folder)
         draw(result, folder)
@@ -159,7 +167,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if argv is None:  # a process of its own
             for number in (signal.SIGINT, signal.SIGTERM):
-                if signal.getsignal(number) != signal.SIG_IGN:  # what is ignored, as in the background, stays so
+                # what is ignored, as in the background, stays so
+                if signal.getsignal(number) != signal.SIG_IGN:
                     signal.signal(number, _stop)
         return _run(_parser().parse_args(argv))
     except SystemExit:  # --help has said what was asked
@@ -168,7 +177,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error))
     except KeyboardInterrupt as stop:
         return 128 + (stop.args[0] if stop.args else signal.SIGINT)
-    except BrokenPipeError:  # nobody reads any more; Python must not fail over it while it shuts down
+    except BrokenPipeError:
+        # nobody reads any more; Python must not fail over it while it shuts down
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _NOBODY_READS
     except OSError as error:
@@ -195,7 +205,12 @@ def _run(arguments: argparse.Namespace) -> int:
             print("\n\n".join([result.title, *tables]), end="\n\n")
         print(f"Everything is on one page: {arguments.output / 'index.html'}")
         sys.stdout.flush()
-    return int(any(result.name == "claims" and unexpected(result.tables[0].records()) for result in done.values()))
+    return int(
+        any(
+            result.name == "claims" and unexpected(result.tables[0].records())
+            for result in done.values()
+        )
+    )
 
 
 class _Parser(argparse.ArgumentParser):
@@ -213,14 +228,31 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("parts", metavar="PART", nargs="*", help=f"what to compute: {', '.join(PARTS)} (default: all)")
-    parser.add_argument("--repeats", metavar="N", type=int, help="number of repetitions (default: as in the paper)")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the random numbers (default: 0)")
     parser.add_argument(
-        "--only", metavar="NAME", action="append", default=[], help="check this statement alone (claims)"
+        "parts",
+        metavar="PART",
+        nargs="*",
+        help=f"what to compute: {', '.join(PARTS)} (default: all)",
     )
     parser.add_argument(
-        "--jobs", metavar="N", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)"
+        "--repeats", metavar="N", type=int, help="number of repetitions (default: as in the paper)"
+    )
+    parser.add_argument(
+        "--seed", metavar="N", type=int, default=0, help="seed of the random numbers (default: 0)"
+    )
+    parser.add_argument(
+        "--only",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="check this statement alone (claims)",
+    )
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="processes (default: all cores)",
     )
     parser.add_argument(
         "-o",
@@ -245,7 +277,9 @@ class _Bar:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _PAUSE
             share = done / max(total, 1)
-            self._show(f"{name:<14} [{'#' * int(share * _WIDTH):{_WIDTH}}] {100 * share:3.0f}%  {done}/{total}")
+            self._show(
+                f"{name:<14} [{'#' * int(share * _WIDTH):{_WIDTH}}] {100 * share:3.0f}%  {done}/{total}"
+            )
 
     def clear(self) -> None:
         if self._shown:

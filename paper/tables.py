@@ -1,4 +1,6 @@
-"""Tables 1 and 2: how fast each measure comes to its population value, and its values for a logistic regression."""
+"""Tables 1 and 2: how fast each measure comes to its population value, and its values for a
+logistic regression.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ MISCALIBRATED = f"the example at alpha = {_ALPHA:g}"
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A row of Table 1: the measure in the catalogue, the power it is raised to, and the theoretical exponent."""
+    """A row of Table 1: the measure in the catalogue, the power it is raised to, and the
+    theoretical exponent.
+    """
 
     measure: str
     theory: float | None
@@ -65,7 +69,9 @@ class Rate:
     def entry(self) -> Measure:
         """The measure."""
         found = CATALOGUE[self.measure]
-        return found if self.function is None else replace(found, function=self.function, options={})
+        return (
+            found if self.function is None else replace(found, function=self.function, options={})
+        )
 
     def __call__(self, sample: Sample) -> float:
         bins = {"n_bins": max(1, math.ceil(sample.n ** (1 / 3)))} if self.cube_root_bins else {}
@@ -81,7 +87,9 @@ RATES: dict[str, Rate] = {
     "Cutoff": Rate("cutoff_calibration_error", -1 / 2, "Theta(T^-1/2)"),
     "Cutoff^(2/3)": Rate("cutoff_calibration_error", -1 / 3, "Theta(T^-1/3)", power=2 / 3),
     "Cutoff^(1/2)": Rate("cutoff_calibration_error", -1 / 4, "Theta(T^-1/4)", power=1 / 2),
-    "bECE, T^(1/3) bins": Rate("binned_calibration_error[rounded]", -1 / 3, "Theta(T^-1/3)", cube_root_bins=True),
+    "bECE, T^(1/3) bins": Rate(
+        "binned_calibration_error[rounded]", -1 / 3, "Theta(T^-1/3)", cube_root_bins=True
+    ),
     "binned ECE, T^(1/3) bins": Rate("binned_calibration_error", -1 / 3, "", cube_root_bins=True),
     "smooth ECE": Rate("smooth_ece", -1 / 3, "Theta(T^-1/3)"),
     "SCDL": Rate("soft_binned_cdl", -1 / 2, "O(T^-1/2 log T)"),
@@ -107,7 +115,9 @@ _RATES_WORDS = (
 )
 
 
-def table1(runner: Runner, *, repeats: int, seed: int, sizes: tuple[int, ...] = SIZES) -> PartResult:
+def table1(
+    runner: Runner, *, repeats: int, seed: int, sizes: tuple[int, ...] = SIZES
+) -> PartResult:
     """Estimate the testability exponents; also return the errors they are fitted to."""
     chunks, places = [], []
     for k, population in enumerate(POPULATIONS):
@@ -115,7 +125,11 @@ def table1(runner: Runner, *, repeats: int, seed: int, sizes: tuple[int, ...] = 
             draws = max(_FEWEST, min(repeats, _ROWS // size))
             for a, b in spans(draws, max(2, min(50, 500_000 // size))):
                 chunks.append(
-                    Chunk(f"seed{seed}-{k}-{size}-{a:05d}-{b:05d}", measure_samples, (seed, population, size, a, b))
+                    Chunk(
+                        f"seed{seed}-{k}-{size}-{a:05d}-{b:05d}",
+                        measure_samples,
+                        (seed, population, size, a, b),
+                    )
                 )
                 places.append((population, size))
     found: dict[tuple[str, int, str], list[float]] = {}
@@ -137,7 +151,9 @@ def table1(runner: Runner, *, repeats: int, seed: int, sizes: tuple[int, ...] = 
     )
 
 
-def measure_samples(seed: int, population: str, size: int, start: int, stop: int) -> list[dict[str, float]]:
+def measure_samples(
+    seed: int, population: str, size: int, start: int, stop: int
+) -> list[dict[str, float]]:
     """Compute all measures on samples start..stop of a population."""
     k = list(POPULATIONS).index(population)
     rows = []
@@ -157,14 +173,19 @@ def measure_samples(seed: int, population: str, size: int, start: int, stop: int
 def _truth() -> dict[str, float]:
     model = ExampleModel(_ALPHA)
     entries = {(rate.measure, rate.function): rate.entry for rate in RATES.values()}
-    values = {key: population_value(model, model.limit(), one, cells=1 << 15).value for key, one in entries.items()}
+    values = {
+        key: population_value(model, model.limit(), one, cells=1 << 15).value
+        for key, one in entries.items()
+    }
     return {
         name: math.nan if rate.cube_root_bins else values[rate.measure, rate.function] ** rate.power
         for name, rate in RATES.items()
     }
 
 
-def _errors(found: dict[tuple[str, int, str], list[float]], sizes: tuple[int, ...]) -> list[dict[str, Cell]]:
+def _errors(
+    found: dict[tuple[str, int, str], list[float]], sizes: tuple[int, ...]
+) -> list[dict[str, Cell]]:
     truth = _truth()
     rows: list[dict[str, Cell]] = []
     for name, rate in RATES.items():
@@ -175,16 +196,27 @@ def _errors(found: dict[tuple[str, int, str], list[float]], sizes: tuple[int, ..
                 continue
             for size in those:
                 values = np.abs(np.array(found[population, size, name]) - true)
-                error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+                error = (
+                    float(values.std(ddof=1)) / math.sqrt(len(values))
+                    if len(values) > 1
+                    else math.nan
+                )
                 rows.append(_row(name, population, size, len(values), float(values.mean()), error))
-        some = [row for row in rows if row["measure"] == name and row["population"] != MISCALIBRATED]
+        some = [
+            row for row in rows if row["measure"] == name and row["population"] != MISCALIBRATED
+        ]
         for size in those:
-            worst = max((row for row in some if row["T"] == size), key=lambda row: float(row["mean error"] or 0))
+            worst = max(
+                (row for row in some if row["T"] == size),
+                key=lambda row: float(row["mean error"] or 0),
+            )
             rows.append({**worst, "population": _WORST})
     return rows
 
 
-def _row(name: str, population: str, size: int, samples: int, mean: float, error: float) -> dict[str, Cell]:
+def _row(
+    name: str, population: str, size: int, samples: int, mean: float, error: float
+) -> dict[str, Cell]:
     return {
         "measure": name,
         "population": population,
@@ -201,7 +233,9 @@ def _exponents(errors: list[dict[str, Cell]]) -> list[dict[str, Cell]]:
         row: dict[str, Cell] = {"measure": name, "the paper says": rate.says, "theory": rate.theory}
         for population, label in ((_WORST, "calibrated, worst"), (MISCALIBRATED, "example")):
             some = [e for e in errors if e["measure"] == name and e["population"] == population]
-            columns: list[Any] = [[e[c] for e in some] for c in ("T", "mean error", "standard error")]
+            columns: list[Any] = [
+                [e[c] for e in some] for c in ("T", "mean error", "standard error")
+            ]
             slope, error = fit_exponent(*columns) if some else (math.nan, math.nan)
             row |= {f"{label}: exponent": slope, f"{label}: se": error}
         rows.append(row)
@@ -211,8 +245,9 @@ def _exponents(errors: list[dict[str, Cell]]) -> list[dict[str, Cell]]:
 def fit_exponent(sizes: Any, means: ArrayLike, errors: ArrayLike) -> tuple[float, float]:
     """Fit the slope of log(mean) on log(size) by least squares.
 
-    The standard error is the larger of two: from the standard errors of the means, and from the scatter about the line,
-    which is large if the rate is not a power. NaN if a mean is not positive or there are fewer than three.
+    The standard error is the larger of two: from the standard errors of the means, and from the
+    scatter about the line, which is large if the rate is not a power. NaN if a mean is not positive
+    or there are fewer than three.
 
     Examples
     --------
@@ -234,7 +269,8 @@ FITTED, EVALUATED = 500, 1000
 ALPHAS = (0.0, 0.5, 0.8, 1.0)
 _CHUNK = 50
 _EVERY = 5  # repeats for each one with population values, which take most of the time
-_CELLS = 1 << 10  # intervals per population value, of which there are thousands: errors of at most 1e-3
+# intervals per population value, of which there are thousands: errors of at most 1e-3
+_CELLS = 1 << 10
 
 
 def first_crossing(y_true: Any, y_prob: Any = None) -> float:
@@ -260,11 +296,15 @@ READINGS: Mapping[str, tuple[str, Measure]] = {
     "bECE, 10 bins": ("bECE", _bins("binned_calibration_error", 10)),
     "bECE, 11 bins": ("bECE", _bins("binned_calibration_error", 11)),
     "bECE, 2 ECE(D_11)": ("bECE", _bins("binned_calibration_error[rounded]", 11)),
-    "SCDL, first crossing": ("SCDL", replace(CATALOGUE["soft_binned_cdl"], function=first_crossing)),
+    "SCDL, first crossing": (
+        "SCDL",
+        replace(CATALOGUE["soft_binned_cdl"], function=first_crossing),
+    ),
     "SCDL": ("SCDL", CATALOGUE["soft_binned_cdl"]),
     "SCDL, hard rounding": ("SCDL", CATALOGUE["soft_binned_cdl[hard]"]),
 }
-FITTING = ("smCE", "Cutoff", "bECE, 10 bins", "SCDL, first crossing")  # the reading of each row that fits all its cells
+# the reading of each row that fits all its cells
+FITTING = ("smCE", "Cutoff", "bECE, 10 bins", "SCDL, first crossing")
 _READINGS_WORDS = (
     "The paper does not state how often it repeated the experiment, whether it fitted a new regression each time "
     "(here: 500 new rows for the fit and 1,000 new rows for the measures in every repeat), and whether the regression "
@@ -307,7 +347,9 @@ def table2(runner: Runner, *, repeats: int, seed: int) -> PartResult:
 
 
 def repeat_table2(seed: int, k: int, start: int, stop: int) -> list[dict[str, list[float | None]]]:
-    """Compute repeats start..stop at the k-th alpha: for each reading the estimate, in some the population value."""
+    """Compute repeats start..stop at the k-th alpha: for each reading the estimate, in some the
+    population value.
+    """
     model = ExampleModel(ALPHAS[k])
     rows = []
     for index in range(start, stop):
@@ -317,7 +359,11 @@ def repeat_table2(seed: int, k: int, start: int, stop: int) -> list[dict[str, li
         sample = Sample(y, f(x))
         row: dict[str, list[float | None]] = {}
         for name, (_, measure) in READINGS.items():
-            truth = population_value(model, f, measure, cells=_CELLS).value if index % _EVERY == 0 else None
+            truth = (
+                population_value(model, f, measure, cells=_CELLS).value
+                if index % _EVERY == 0
+                else None
+            )
             row[name] = [measure(sample), truth]
         rows.append(row)
     return rows

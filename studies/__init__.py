@@ -1,1 +1,3 @@
-"""Simulation studies of what rainproof claims: seeded, one command each, with results under docs/data."""
+"""Simulation studies of what rainproof claims: seeded, one command each, with results under
+docs/data.
+"""

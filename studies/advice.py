@@ -2,8 +2,9 @@
 
     python -m studies.advice docs/data/advice.csv
 
-The regret of a rule is its cost in the population less that of acting on the true probabilities given the forecast, as
-a share of the cost of the better of always and never acting. Lines that are in the file already are not computed again.
+The regret of a rule is its cost in the population less that of acting on the true probabilities
+given the forecast, as a share of the cost of the better of always and never acting. Lines that are
+in the file already are not computed again.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ Curve = Callable[[Any], Any]
 
 
 def kinds(rng: np.random.Generator) -> dict[str, tuple[Curve, Curve]]:
-    """Random populations by kind: predictions from uniform numbers, and the event rate at each prediction."""
+    """Random populations by kind: predictions from uniform numbers, and the event rate at each
+    prediction.
+    """
     middle = float(logit(np.exp(rng.uniform(*np.log(RATES)))))
     spread = rng.uniform(0.5, 2.0)
     shift, slope, power = rng.normal(0, 0.7), np.exp(rng.normal(0, 0.5)), np.exp(rng.normal(0, 0.4))
@@ -60,7 +63,9 @@ def kinds(rng: np.random.Generator) -> dict[str, tuple[Curve, Curve]]:
         "waves": (normal, lambda p: expit(logit(p) + size * np.sin(often * logit(p) + start))),
         "steps": (
             normal,
-            lambda p: expit(middle + 1.2 * spread * np.select([far(p) > 0.5, far(p) > -0.5], [1, 0], -1)),
+            lambda p: expit(
+                middle + 1.2 * spread * np.select([far(p) > 0.5, far(p) > -0.5], [1, 0], -1)
+            ),
         ),
         "useless": (normal, lambda p: 0 * p + expit(middle + shift)),
         "bent": (normal, lambda p: p**power),
@@ -72,7 +77,9 @@ def kinds(rng: np.random.Generator) -> dict[str, tuple[Curve, Curve]]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Drawn:
-    """A sample of a random population: `rate` is the event rate at each of the predictions `everyone` of it."""
+    """A sample of a random population: `rate` is the event rate at each of the predictions
+    `everyone` of it.
+    """
 
     kind: str
     miss: float
@@ -82,9 +89,14 @@ class Drawn:
     p: Any
 
     def regret(self, acts: Any) -> float:
-        """The cost of acting where `acts` is true, beyond the least possible, as a share of the better fixed rule's."""
+        """The cost of acting where `acts` is true, beyond the least possible, as a share of the
+        better fixed rule's.
+        """
         alarm, miss = 1 - self.rate, self.miss * self.rate
-        return float((np.where(acts, alarm, miss) - np.minimum(alarm, miss)).mean() / min(alarm.mean(), miss.mean()))
+        return float(
+            (np.where(acts, alarm, miss) - np.minimum(alarm, miss)).mean()
+            / min(alarm.mean(), miss.mean())
+        )
 
 
 def draw(n: int, number: int, seed: int = _SEED) -> Drawn | None:
@@ -101,7 +113,11 @@ def draw(n: int, number: int, seed: int = _SEED) -> Drawn | None:
     miss = MISSES[number // len(made) % len(MISSES)]
     p = predict(rng.random(n))
     y = rng.random(n) < true(p)
-    return None if y.all() or not y.any() else Drawn(kind=kind, miss=miss, everyone=everyone, rate=rate, y=y, p=p)
+    return (
+        None
+        if y.all() or not y.any()
+        else Drawn(kind=kind, miss=miss, everyone=everyone, rate=rate, y=y, p=p)
+    )
 
 
 def one(n: int, number: int, seed: int = _SEED) -> dict[str, Any] | None:
@@ -126,16 +142,26 @@ def one(n: int, number: int, seed: int = _SEED) -> dict[str, Any] | None:
     rule = a.verdict.rule
     acts["advice"] = acts["own map" if rule is Rule.RECALIBRATED else str(rule)]
     about = [n, number, drawn.kind, f"{rate.mean():.4f}", f"{miss:.3g}", a.verdict.grade, str(rule)]
-    return dict(zip(FIELDS, [*about, *(f"{drawn.regret(acts[name]):.6f}" for name in RULES)], strict=True))
+    return dict(
+        zip(FIELDS, [*about, *(f"{drawn.regret(acts[name]):.6f}" for name in RULES)], strict=True)
+    )
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Write the table, population by population."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("output", type=Path)
-    parser.add_argument("--share", type=float, default=1.0, help="of the populations (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=_SEED, help="of the populations (default: %(default)s)")
-    parser.add_argument("--only", type=int, nargs=2, metavar=("N", "COUNT"), help="so many populations, with n rows")
+    parser.add_argument(
+        "--share", type=float, default=1.0, help="of the populations (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=_SEED, help="of the populations (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--only", type=int, nargs=2, metavar=("N", "COUNT"), help="so many populations, with n rows"
+    )
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", rainproof.RainproofWarning)
     done = {(int(x["n"]), int(x["number"])) for x in lines_of(options.output)}

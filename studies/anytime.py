@@ -2,9 +2,10 @@
 
     python -m studies.anytime docs/data/anytime.csv docs/data/anytime-price.csv
 
-Rows of eight populations come one by one. After every ten of them ``guarantee(anytime=True)`` is computed, 1,000 times,
-and a series counts as failed if the bound is below the true loss at any look. Beside it the same looks at the bound for
-a fixed number of rows, which promises nothing then. The second table has both bounds at one number of rows.
+Rows of eight populations come one by one. After every ten of them ``guarantee(anytime=True)`` is
+computed, 1,000 times, and a series counts as failed if the bound is below the true loss at any
+look. Beside it the same looks at the bound for a fixed number of rows, which promises nothing then.
+The second table has both bounds at one number of rows.
 """
 
 from __future__ import annotations
@@ -43,7 +44,11 @@ def populations() -> dict[str, Population]:
     """Eight of them; the last has a loss so small that chance decides at most looks."""
     known = {name: case.population for name, case in cases().items()}
     known["nearly constant"] = Population(
-        name="nearly constant", about="", prob=np.array([0.5]), mass=np.ones(1), rate=np.array([0.51])
+        name="nearly constant",
+        about="",
+        prob=np.array([0.5]),
+        mass=np.ones(1),
+        rate=np.array([0.51]),
     )
     return {name: known[name] for name in NAMES}
 
@@ -64,8 +69,12 @@ def looks(population: Population, repeats: int) -> Iterator[dict[str, Any]]:
                 continue
             for level, anytime in failed:
                 # A bound at 95% is not below that at 50%.
-                if not some[level, anytime] and (level == min(LEVELS) or some[min(LEVELS), anytime]):
-                    found = rainproof.guarantee(sample, grid=GRID, confidence_level=level, anytime=anytime)
+                if not some[level, anytime] and (
+                    level == min(LEVELS) or some[min(LEVELS), anytime]
+                ):
+                    found = rainproof.guarantee(
+                        sample, grid=GRID, confidence_level=level, anytime=anytime
+                    )
                     some[level, anytime] = found.bound < truth - 1e-12
         failed = {key: count + some[key] for key, count in failed.items()}
     for level in LEVELS:
@@ -86,7 +95,12 @@ def prices(population: Population) -> Iterator[dict[str, Any]]:
         drawn = [rainproof.Sample(*population.draw(n, rng)) for _ in range(repeats)]
         for response in ("rounded", "as_is"):
             both = [
-                np.mean([rainproof.guarantee(s, response=response, anytime=anytime).bound for s in drawn])
+                np.mean(
+                    [
+                        rainproof.guarantee(s, response=response, anytime=anytime).bound
+                        for s in drawn
+                    ]
+                )
                 for anytime in (False, True)
             ]
             yield {
@@ -116,7 +130,9 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.simplefilter("ignore", rainproof.FewRowsWarning)
     known = populations().values()
     write(options.prices, (line for population in known for line in prices(population)))
-    write(options.looks, (line for population in known for line in looks(population, options.repeats)))
+    write(
+        options.looks, (line for population in known for line in looks(population, options.repeats))
+    )
 
 
 if __name__ == "__main__":

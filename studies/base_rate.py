@@ -2,11 +2,12 @@
 
     python -m studies.base_rate docs/data
 
-Each of eight forecasters is a population with a base rate of its own, of which rows are drawn by outcome, 1:1 or 1:10.
-The population that all statements are about has the same predictions given the outcome, and another base rate; its
-losses, costs and scores are known exactly. Counted are the samples for which a bound is below the loss (or a proven
-loss above it), how often the test rejects forecasters that are calibrated there, how often intervals contain the
-population's value, and what maps do to the predictions.
+Each of eight forecasters is a population with a base rate of its own, of which rows are drawn by
+outcome, 1:1 or 1:10. The population that all statements are about has the same predictions given
+the outcome, and another base rate; its losses, costs and scores are known exactly. Counted are the
+samples for which a bound is below the loss (or a proven loss above it), how often the test rejects
+forecasters that are calibrated there, how often intervals contain the population's value, and what
+maps do to the predictions.
 """
 
 from __future__ import annotations
@@ -28,7 +29,16 @@ from studies.populations import Population, populations
 from studies.tables import written
 
 Floats = NDArray[np.float64]
-NAMES = ("calibrated", "bell", "overconfident", "underconfident", "nonmonotone", "skewed", "rare", "quadratic")
+NAMES = (
+    "calibrated",
+    "bell",
+    "overconfident",
+    "underconfident",
+    "nonmonotone",
+    "skewed",
+    "rare",
+    "quadratic",
+)
 RATES = (0.005, 0.05)  # and the range between them
 DESIGNS = {"1:1": 0.5, "1:10": 1 / 11}
 
@@ -45,15 +55,22 @@ class Shifted:
     def of(cls, population: Population) -> Shifted:
         return cls(population.name, population.prob, population.mass, population.rate)
 
-    def draw(self, n: int, share: float, rng: np.random.Generator) -> tuple[NDArray[np.int8], Floats]:
+    def draw(
+        self, n: int, share: float, rng: np.random.Generator
+    ) -> tuple[NDArray[np.int8], Floats]:
         """So many rows, of which a given share has the event."""
         events = round(n * share)
         y = np.repeat(np.array([0, 1], np.int8), [n - events, events])
-        p = [rng.choice(self.prob, rows, p=given) for rows, given in zip((n - events, events), self.given, strict=True)]
+        p = [
+            rng.choice(self.prob, rows, p=given)
+            for rows, given in zip((n - events, events), self.given, strict=True)
+        ]
         return y, np.concatenate(p)
 
     def at(self, rate: float, prob: Floats | None = None) -> Sample:
-        """The population with a base rate, and with other predictions if they are given, as a weighted sample."""
+        """The population with a base rate, and with other predictions if they are given, as a
+        weighted sample.
+        """
         prob = self.prob if prob is None else prob
         weight = np.concatenate([(1 - rate) * self.given[0], rate * self.given[1]])
         return Sample(np.repeat([0, 1], len(prob)), np.tile(prob, 2), sample_weight=weight)
@@ -85,7 +102,9 @@ def bounds(repeats: int) -> Iterator[dict[str, Any]]:
                     found.append(
                         [
                             [
-                                rainproof.guarantee(*rows, base_rate=r, response="as_is", confidence_level=level).bound
+                                rainproof.guarantee(
+                                    *rows, base_rate=r, response="as_is", confidence_level=level
+                                ).bound
                                 for r in RATES
                             ]
                             for level in (0.9, 0.5)
@@ -101,10 +120,16 @@ def bounds(repeats: int) -> Iterator[dict[str, Any]]:
                         "n": n,
                         "confidence_level": level,
                         "repeats": repeats,
-                        **{f"violations_{rate}": int(f) for rate, f in zip(RATES, failed, strict=True)},
+                        **{
+                            f"violations_{rate}": int(f)
+                            for rate, f in zip(RATES, failed, strict=True)
+                        },
                         "violations_range": int((bound[:, k].max(axis=1) < losses.max()).sum()),
                         **{f"truth_{rate}": f"{truth[rate]:.5f}" for rate in RATES},
-                        **{f"bound_{r}": f"{b:.5f}" for r, b in zip(RATES, bound[:, k].mean(axis=0), strict=True)},
+                        **{
+                            f"bound_{r}": f"{b:.5f}"
+                            for r, b in zip(RATES, bound[:, k].mean(axis=0), strict=True)
+                        },
                         **{
                             f"hoeffding_slack_{r}": f"{np.sqrt(2 * np.log(1 / (1 - level)) / e):.5f}"
                             for r, e in zip(RATES, n_eff, strict=True)
@@ -166,11 +191,19 @@ def tests(repeats: int) -> Iterator[dict[str, Any]]:
                     y, p = shifted.draw(n, share, rng)
                     for error, off in ERRORS.items():
                         if error == "none" or number < repeats // 4:
-                            test = rainproof.calibration_test(y, off(p), base_rate=rate, n_resamples=99, rng=rng)
+                            test = rainproof.calibration_test(
+                                y, off(p), base_rate=rate, n_resamples=99, rng=rng
+                            )
                             rejected[error] += test.rejects()
                 for error, count in rejected.items():
                     tried = repeats if error == "none" else repeats // 4
-                    line = {"forecaster": name, "base_rate": f"{rate:.5f}", "design": design, "n": n, "error": error}
+                    line = {
+                        "forecaster": name,
+                        "base_rate": f"{rate:.5f}",
+                        "design": design,
+                        "n": n,
+                        "error": error,
+                    }
                     yield line | {"repeats": tried, "rejected": count}
 
 
@@ -180,23 +213,38 @@ def intervals(repeats: int) -> Iterator[dict[str, Any]]:
     for name in NAMES[2:7]:
         shifted = Shifted.of(populations()[name])
         whole = shifted.at(rate)
-        truth = {name: rainproof.list_measures()[name](whole) for name in ("brier_score", "log_score")}
+        truth = {
+            name: rainproof.list_measures()[name](whole) for name in ("brier_score", "log_score")
+        }
         benefit = rainproof.net_benefit(whole, thresholds=mu).value[0]
-        rng, covered = _stream(name, "intervals"), {**dict.fromkeys(truth, 0), **{f"net benefit at {t}": 0 for t in mu}}
+        rng, covered = (
+            _stream(name, "intervals"),
+            {**dict.fromkeys(truth, 0), **{f"net benefit at {t}": 0 for t in mu}},
+        )
         for _ in range(repeats):
             y, p = shifted.draw(300, 0.5, rng)
             for measure, value in truth.items():
-                found = rainproof.confidence_interval(y, p, base_rate=rate, measure=measure, rng=rng, n_resamples=99)
+                found = rainproof.confidence_interval(
+                    y, p, base_rate=rate, measure=measure, rng=rng, n_resamples=99
+                )
                 covered[measure] += found.low <= value <= found.high
             curve = rainproof.net_benefit(y, p, mu, base_rate=rate)
             for t, low, high, value in zip(mu, curve.low[0], curve.high[0], benefit, strict=True):
                 covered[f"net benefit at {t}"] += bool(low <= value <= high)
         for what, count in covered.items():
-            yield {"population": name, "of": what, "n": 300, "repeats": repeats, "covered": int(count)}
+            yield {
+                "population": name,
+                "of": what,
+                "n": 300,
+                "repeats": repeats,
+                "covered": int(count),
+            }
 
 
 def maps(repeats: int) -> Iterator[dict[str, Any]]:
-    """What the map makes of the predictions, beside the offset of the log odds alone; the population judges."""
+    """What the map makes of the predictions, beside the offset of the log odds alone; the
+    population judges.
+    """
     for name in NAMES:
         population = populations()[name]
         shifted, own = Shifted.of(population), float(population.mass @ population.rate)
@@ -206,9 +254,15 @@ def maps(repeats: int) -> Iterator[dict[str, Any]]:
                 y, p = shifted.draw(2000, 0.5, rng)
                 fitted = rainproof.Recalibrator(rng=0).fit(p, y, base_rate=rate)
                 offset = moved(shifted.prob, rate / (1 - rate) / (own / (1 - own)))
-                made = {"as_is": shifted.prob, "offset": offset, "map": fitted.predict(shifted.prob)}
+                made = {
+                    "as_is": shifted.prob,
+                    "offset": offset,
+                    "map": fitted.predict(shifted.prob),
+                }
                 assert fitted.certificate_ is not None
-                line = {"failed": fitted.certificate_.loss_bound < _loss(shifted.at(rate, made["map"]))}
+                line = {
+                    "failed": fitted.certificate_.loss_bound < _loss(shifted.at(rate, made["map"]))
+                }
                 for kind, prob in made.items():
                     whole = shifted.at(rate, prob)
                     line[f"mean_{kind}"] = whole.mean_prediction / rate
@@ -218,7 +272,13 @@ def maps(repeats: int) -> Iterator[dict[str, Any]]:
             names = [key for key in found[0] if key != "failed"]
             means = {key: f"{np.mean([line[key] for line in found]):.5f}" for key in names}
             failed = sum(bool(line["failed"]) for line in found)
-            yield {"population": name, "base_rate": rate, "repeats": repeats, **means, "certificates_failed": failed}
+            yield {
+                "population": name,
+                "base_rate": rate,
+                "repeats": repeats,
+                **means,
+                "certificates_failed": failed,
+            }
 
 
 def _cost(sample: Sample, mu: float) -> float:
@@ -249,7 +309,9 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.simplefilter("ignore", rainproof.RainproofWarning)
     for part in options.parts:
         study, repeats = STUDIES[part]
-        for line in written(options.folder / f"base-rate-{part}.csv", study(options.repeats or repeats)):
+        for line in written(
+            options.folder / f"base-rate-{part}.csv", study(options.repeats or repeats)
+        ):
             print(part, *list(line.values())[:4], file=sys.stderr)
 
 

@@ -1,10 +1,12 @@
-"""How often the intervals of costs contain the true cost, where each case has its own amount and events are few.
+"""How often the intervals of costs contain the true cost, where each case has its own amount and
+events are few.
 
     python -m studies.case_costs docs/data/case-costs.csv
 
-A false alarm costs 5, a miss the amount of the case: lognormal, with a standard deviation on the log scale, alike for
-all cases or larger for risky ones. Predictions are overconfident. Samples have about 50 events. The true costs are
-those of four million cases; of the recalibrated forecast, by the map that was fitted to the sample.
+A false alarm costs 5, a miss the amount of the case: lognormal, with a standard deviation on the
+log scale, alike for all cases or larger for risky ones. Predictions are overconfident. Samples have
+about 50 events. The true costs are those of four million cases; of the recalibrated forecast, by
+the map that was fitted to the sample.
 """
 
 from __future__ import annotations
@@ -50,16 +52,26 @@ def one(spread: float, amounts: str, simulations: int, assessed: int) -> list[di
     n = round(EVENTS / y.mean())
     gain = p * amount - (1 - p) * ALARM
     top = gain > max(np.quantile(gain, 1 - CAPACITY), 0.0)
-    as_is, never, within = (float(costs(acts, y, amount).mean()) for acts in (gain >= 0, p > 1, top))
+    as_is, never, within = (
+        float(costs(acts, y, amount).mean()) for acts in (gain >= 0, p > 1, top)
+    )
     true = {"cost, as is": as_is, "cost, never": never, "saved, never": as_is - never}
     true["cost, as is, capacity 2%"] = within
     counts: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
     for k in range(simulations):
-        y, p, amount = draw(np.random.default_rng([1, k, int(10 * spread), len(amounts)]), n, spread, amounts)
+        y, p, amount = draw(
+            np.random.default_rng([1, k, int(10 * spread), len(amounts)]), n, spread, amounts
+        )
         task = rainproof.DecisionTask.from_costs(false_positive=ALARM, false_negative=amount)
         sample = task._beside(rainproof.Sample(y, p))
-        free, limited = (TaskResult.of(sample, task, 8, None, 0.95, share) for share in (None, CAPACITY))
-        found = {"cost, as is": free.cost, "cost, never": free.cost_never, "saved, never": free.saved[Rule.NEVER]}
+        free, limited = (
+            TaskResult.of(sample, task, 8, None, 0.95, share) for share in (None, CAPACITY)
+        )
+        found = {
+            "cost, as is": free.cost,
+            "cost, never": free.cost_never,
+            "saved, never": free.saved[Rule.NEVER],
+        }
         found["cost, as is, capacity 2%"] = limited.cost
         now = dict(true)
         if k < assessed:
@@ -72,7 +84,10 @@ def one(spread: float, amounts: str, simulations: int, assessed: int) -> list[di
             found["cost, recalibrated"] = a.task.cost_recalibrated
             found["saved, recalibrated"] = a.task.saved[Rule.RECALIBRATED]
             saved = costs(own[1] >= ALARM / (ALARM + own[2]), own[0], own[2]) - mapped
-            now |= {"cost, recalibrated": as_is - float(saved.mean()), "saved, recalibrated": float(saved.mean())}
+            now |= {
+                "cost, recalibrated": as_is - float(saved.mean()),
+                "saved, recalibrated": float(saved.mean()),
+            }
         for name, interval in found.items():
             assert interval is not None
             counts[name].append((now[name] < interval.low, now[name] > interval.high))
@@ -86,10 +101,14 @@ def one(spread: float, amounts: str, simulations: int, assessed: int) -> list[di
 
 def main(arguments: list[str] | None = None) -> None:
     """Write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("output", type=Path)
     parser.add_argument("--simulations", type=int, default=SIMULATIONS)
-    parser.add_argument("--assessed", type=int, default=ASSESSED, help="of which so many are also recalibrated")
+    parser.add_argument(
+        "--assessed", type=int, default=ASSESSED, help="of which so many are also recalibrated"
+    )
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", rainproof.RainproofWarning)
     with options.output.open("w", newline="", encoding="utf-8") as file:

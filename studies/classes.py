@@ -1,13 +1,15 @@
-"""Which map to recalibrate several classes with? That of `Recalibrator` beside others, on the same rows.
+"""Which map to recalibrate several classes with? That of `Recalibrator` beside others, on the same
+rows.
 
     pip install scikit-learn
     python -m studies.classes docs/data/classes.csv docs/data/classes-violations.csv
     python -m studies.classes docs/data/classes-torch.csv --torch        (pip install torch)
 
-Classifiers are trained on some rows of data sets that come with scikit-learn or are made by it. Each way to recalibrate
-gets the predictions for other rows, and is judged on the rest: by log loss, Brier score, and the mean cost of twenty
-random tasks (a random cost for each wrong answer, and one for abstaining) as a share of that of the best fixed action.
-The second file counts how often the bound for all classes at once is wrong, for made populations.
+Classifiers are trained on some rows of data sets that come with scikit-learn or are made by it.
+Each way to recalibrate gets the predictions for other rows, and is judged on the rest: by log loss,
+Brier score, and the mean cost of twenty random tasks (a random cost for each wrong answer, and one
+for abstaining) as a share of that of the best fixed action. The second file counts how often the
+bound for all classes at once is wrong, for made populations.
 """
 
 from __future__ import annotations
@@ -41,7 +43,12 @@ def sources() -> Iterator[tuple[str, Floats, NDArray[np.int64]]]:
     digits = load_digits()
     yield "digits", digits.data, digits.target
     kinds: dict[str, dict[str, Any]] = {
-        "4 classes": {"n_classes": 4, "n_informative": 8, "n_clusters_per_class": 2, "class_sep": 0.8},
+        "4 classes": {
+            "n_classes": 4,
+            "n_informative": 8,
+            "n_clusters_per_class": 2,
+            "class_sep": 0.8,
+        },
         "10 classes, rare ones": {
             "n_classes": 10,
             "n_informative": 12,
@@ -50,8 +57,14 @@ def sources() -> Iterator[tuple[str, Floats, NDArray[np.int64]]]:
         },
     }
     for name, options in kinds.items():
-        yield name, *make_classification(20_000, n_features=20, random_state=1, flip_y=0.05, **options)
-    yield "3 rings", *make_gaussian_quantiles(n_samples=20_000, n_features=6, n_classes=3, random_state=2)
+        yield (
+            name,
+            *make_classification(20_000, n_features=20, random_state=1, flip_y=0.05, **options),
+        )
+    yield (
+        "3 rings",
+        *make_gaussian_quantiles(n_samples=20_000, n_features=6, n_classes=3, random_state=2),
+    )
 
 
 def models() -> dict[str, Any]:
@@ -77,7 +90,12 @@ class TorchNetwork:
 
         torch.manual_seed(0)
         self.mean, self.scale = x.mean(axis=0), x.std(axis=0) + 1e-9
-        hidden = [torch.nn.Linear(x.shape[1], 128), torch.nn.ReLU(), torch.nn.Linear(128, 128), torch.nn.ReLU()]
+        hidden = [
+            torch.nn.Linear(x.shape[1], 128),
+            torch.nn.ReLU(),
+            torch.nn.Linear(128, 128),
+            torch.nn.ReLU(),
+        ]
         self.layers = torch.nn.Sequential(*hidden, torch.nn.Linear(128, int(y.max()) + 1))
         optimizer = torch.optim.Adam(self.layers.parameters(), 1e-3)
         rows, classes = self._rows(x), torch.tensor(y, dtype=torch.int64)
@@ -126,7 +144,9 @@ def theirs(method: str) -> Callable[[Floats, Any], Callable[[Floats], Floats]]:
 
 
 def ours(p: Floats, y: Any) -> Callable[[Floats], Floats]:
-    """The recalibrator as it comes: from 2,000 rows on a quarter of them is kept for the certificate."""
+    """The recalibrator as it comes: from 2,000 rows on a quarter of them is kept for the
+    certificate.
+    """
     return rainproof.Recalibrator().fit(p, y).predict
 
 
@@ -148,7 +168,9 @@ def tasks(k: int, rng: np.random.Generator) -> list[Any]:
     found = []
     for _ in range(TASKS):
         costs = rng.exponential(size=(k, k)) * (1 - np.eye(k))
-        found.append(rainproof.DecisionTask.from_cost_matrix(costs, abstain=float(rng.uniform(0.1, 0.6))))
+        found.append(
+            rainproof.DecisionTask.from_cost_matrix(costs, abstain=float(rng.uniform(0.1, 0.6)))
+        )
     return found
 
 
@@ -158,11 +180,16 @@ def cost(task: Any, prob: Floats, y: Any) -> float:
 
 
 def compare(
-    sizes: tuple[int, ...] = SIZES, repeats: int = REPEATS, classifiers: Callable[[], dict[str, Any]] = models
+    sizes: tuple[int, ...] = SIZES,
+    repeats: int = REPEATS,
+    classifiers: Callable[[], dict[str, Any]] = models,
 ) -> Iterator[dict[str, Any]]:
     """A row for each data set, size, repeat and way."""
     ways: dict[str, Any] = {"no recalibration": lambda *_: np.asarray, OURS: ours, CHOSEN: chosen}
-    ways |= {f"scikit-learn, {method}": theirs(method) for method in ("sigmoid", "isotonic", "temperature")}
+    ways |= {
+        f"scikit-learn, {method}": theirs(method)
+        for method in ("sigmoid", "isotonic", "temperature")
+    }
     for source, features, y in sources():
         order = np.random.default_rng(3).permutation(len(y))
         x, y = features[order], y[order]
@@ -178,7 +205,10 @@ def compare(
                         continue
                     fit, judge = at[:n], at[n:]
                     lines = judged(ways, prob[fit], which[fit], prob[judge], which[judge], rng)
-                    yield from ({"data": source, "model": name, "n": n, "repeat": repeat, **line} for line in lines)
+                    yield from (
+                        {"data": source, "model": name, "n": n, "repeat": repeat, **line}
+                        for line in lines
+                    )
 
 
 def judged(
@@ -234,11 +264,17 @@ def populations(rng: np.random.Generator) -> dict[str, Callable[[int], tuple[Flo
 
 
 def violations(samples: int = 400, n: int = 300, delta: float = 0.1) -> Iterator[dict[str, Any]]:
-    """How often the bound for all classes is below the loss in the population, which many rows tell."""
+    """How often the bound for all classes is below the loss in the population, which many rows
+    tell.
+    """
     rng = np.random.default_rng(0)
     for name, draw in populations(rng).items():
         prob, true = draw(20_000)
-        outcome = (rng.random((len(true), 1)) > true.cumsum(axis=1)).sum(axis=1).clip(max=true.shape[1] - 1)
+        outcome = (
+            (rng.random((len(true), 1)) > true.cumsum(axis=1))
+            .sum(axis=1)
+            .clip(max=true.shape[1] - 1)
+        )
         many = loss_bound(rainproof.Sample(outcome, prob), delta)[1]  # type: ignore[arg-type]
         found = []
         for _ in range(samples if true.shape[1] < 50 else samples // 4):
@@ -261,7 +297,8 @@ def summary(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for way in dict.fromkeys(line["way"] for line in lines):
             own = [line for line in lines if line["n"] == n and line["way"] == way]
             means = {
-                key: round(float(np.mean([line[key] for line in own])), 4) for key in ("log_loss", "brier", "cost")
+                key: round(float(np.mean([line[key] for line in own])), 4)
+                for key in ("log_loss", "brier", "cost")
             }
             found.append({"n": n, "way": way, "draws": len(own), **means})
     return found
@@ -272,10 +309,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("compared", type=Path)
     parser.add_argument("violated", type=Path, nargs="?")
-    parser.add_argument("--torch", action="store_true", help="a network of PyTorch instead of the four classifiers")
+    parser.add_argument(
+        "--torch", action="store_true", help="a network of PyTorch instead of the four classifiers"
+    )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    lines = list(compare(classifiers=lambda: {"torch": TorchNetwork()}) if arguments.torch else compare())
+    lines = list(
+        compare(classifiers=lambda: {"torch": TorchNetwork()}) if arguments.torch else compare()
+    )
     write(arguments.compared, summary(lines))
     if arguments.violated is not None:
         write(arguments.violated, list(violations()))

@@ -1,11 +1,13 @@
-"""How often what `assess` says of calibrated forecasts of rows in clusters is wrong, and what it still finds.
+"""How often what `assess` says of calibrated forecasts of rows in clusters is wrong, and what it
+still finds.
 
     python -m studies.clusters docs/data/clusters.csv --label now
 
-Populations with few distinct predictions, clusters of equal and of very unequal sizes, and outcomes that depend on
-each other in a cluster: by one coin, by one coin in half of the clusters, or by a rate of their own. Sizes say nothing
-of predictions or outcomes. A label tells lines of one version of rainproof from those of another; lines of a label that
-are in the file already are not computed again.
+Populations with few distinct predictions, clusters of equal and of very unequal sizes, and outcomes
+that depend on each other in a cluster: by one coin, by one coin in half of the clusters, or by a
+rate of their own. Sizes say nothing of predictions or outcomes. A label tells lines of one version
+of rainproof from those of another; lines of a label that are in the file already are not computed
+again.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ SIZES = ("equal", "1 or 50", "Pareto")
 MOST_ROWS = 3_000  # about
 RATES = (0.01, 0.05, 0.2, 0.5)
 DEPENDENCE = ("one coin", "one coin in half", "beta-binomial")
-PREDICTIONS = {2: (0.5, 1.5), 3: (0.3, 0.9, 1.8), 5: (0.1, 0.6, 1.0, 1.4, 1.9)}  # times the event rate
+# times the event rate
+PREDICTIONS = {2: (0.5, 1.5), 3: (0.3, 0.9, 1.8), 5: (0.1, 0.6, 1.0, 1.4, 1.9)}
 THRESHOLD = 0.7  # times the event rate
 TOO_HIGH = 0.7  # times the predictions: the true rates of a forecast that is too high
 OVERCONFIDENT = 0.5  # the true slope of a forecast that is too extreme
@@ -43,8 +46,23 @@ _LARGE = 50  # rows
 _LARGE_SHARE = 0.1
 _TAIL = 1.3  # of Pareto's law: its variance is infinite
 INTERVALS = ("says less happens", "slope", "cost", "saved, never", "skill")
-FIELDS = ["label", "clusters", "sizes", "predictions", "level", "rate", "dependence", "rows", "few", "simulations"]
-FIELDS += ["rejected", "recalibrate", *(f"{x}: {y}" for x in INTERVALS for y in ("number", "covered", "width"))]
+FIELDS = [
+    "label",
+    "clusters",
+    "sizes",
+    "predictions",
+    "level",
+    "rate",
+    "dependence",
+    "rows",
+    "few",
+    "simulations",
+]
+FIELDS += [
+    "rejected",
+    "recalibrate",
+    *(f"{x}: {y}" for x in INTERVALS for y in ("number", "covered", "width")),
+]
 FIELDS += ["found: too high", "found: overconfident"]
 _TIE = 1e-9
 
@@ -77,13 +95,16 @@ class Case(NamedTuple):
             size = np.where(rng.random(self.number) < share, _LARGE, 1)
         else:
             scale = (min(mean, 8.0) - 1) * (_TAIL - 1)
-            size = 1 + np.minimum(scale * rng.pareto(_TAIL, self.number), MOST_ROWS / 10).astype(np.int64)
+            size = 1 + np.minimum(scale * rng.pareto(_TAIL, self.number), MOST_ROWS / 10).astype(
+                np.int64
+            )
         return np.repeat(np.arange(self.number), size)
 
     def draw(self, rng: Rng, factor: float = 1.0, slope: float = 1.0) -> tuple[Array, Array, Array]:
         """Outcomes, predictions and clusters.
 
-        The true rates have log odds that are nearer to the middle by the slope, and are then multiplied by the factor.
+        The true rates have log odds that are nearer to the middle by the slope, and are then
+        multiplied by the factor.
         """
         group = self.clusters(rng)
         which = rng.integers(0, self.values, self.number)[group]
@@ -92,10 +113,16 @@ class Case(NamedTuple):
         middle = logit(self.rate)
         true = factor * expit(middle + slope * (logit(self.prob) - middle))
         if self.dependence == "beta-binomial":
-            own = rng.beta(_CONCENTRATION * true, _CONCENTRATION * (1 - true), (self.number, self.values))
+            own = rng.beta(
+                _CONCENTRATION * true, _CONCENTRATION * (1 - true), (self.number, self.values)
+            )
             return rng.random(len(group)) < own[group, which], self.prob[which], group
         luck = rng.random(len(group))
-        shared = np.ones(self.number, bool) if self.dependence == "one coin" else rng.random(self.number) < 0.5
+        shared = (
+            np.ones(self.number, bool)
+            if self.dependence == "one coin"
+            else rng.random(self.number) < 0.5
+        )
         luck = np.where(shared[group], rng.random(self.number)[group], luck)
         return luck < true[which], self.prob[which], group
 
@@ -103,14 +130,18 @@ class Case(NamedTuple):
         """The values of the population."""
         acts = self.prob >= threshold
         cost = float(np.where(acts, 1 - self.prob, miss * self.prob).mean())
-        gained = float(np.where(acts, self.prob - threshold, 0.0).mean()) - max(0.0, self.rate - threshold)
+        gained = float(np.where(acts, self.prob - threshold, 0.0).mean()) - max(
+            0.0, self.rate - threshold
+        )
         foresight = min(threshold * (1 - self.rate), (1 - threshold) * self.rate)
         values = (0.0, 1.0, cost, cost - miss * self.rate, gained / foresight)
         return dict(zip(INTERVALS, values, strict=True))
 
 
 def cases() -> Iterator[Case]:
-    """Every count, law of sizes, rate and dependence; the numbers of predictions and their level take turns."""
+    """Every count, law of sizes, rate and dependence; the numbers of predictions and their level
+    take turns.
+    """
     turn = 0
     for count in COUNTS:
         for sizes in SIZES:
@@ -153,12 +184,19 @@ def one(case: Case, simulations: int) -> dict[str, Any]:
             for name, interval in zip(INTERVALS, intervals, strict=True):
                 if interval is not None:
                     found[f"{name}: number"] += 1
-                    found[f"{name}: covered"] += interval.low - _TIE <= truths[name] <= interval.high + _TIE
+                    found[f"{name}: covered"] += (
+                        interval.low - _TIE <= truths[name] <= interval.high + _TIE
+                    )
                     widths[name].append(interval.high - interval.low)
-        for name, off in {"too high": {"factor": TOO_HIGH}, "overconfident": {"slope": OVERCONFIDENT}}.items():
+        for name, off in {
+            "too high": {"factor": TOO_HIGH},
+            "overconfident": {"slope": OVERCONFIDENT},
+        }.items():
             y, p, group = case.draw(np.random.default_rng([*seed, 1]), **off)
             if y.any() and not y.all():
-                found[f"found: {name}"] += grouped_test(rainproof.Sample(y, p, groups=group)) <= 0.05
+                found[f"found: {name}"] += (
+                    grouped_test(rainproof.Sample(y, p, groups=group)) <= 0.05
+                )
     line: dict[str, Any] = {
         "clusters": case.number,
         "sizes": case.sizes,
@@ -169,24 +207,37 @@ def one(case: Case, simulations: int) -> dict[str, Any]:
         "rows": round(float(np.mean(rows))),
         "few": round(float(np.mean(few)), 1) if few else 0.0,
     }
-    line |= {f"{name}: width": f"{np.median(width):.4g}" if width else "" for name, width in widths.items()}
+    line |= {
+        f"{name}: width": f"{np.median(width):.4g}" if width else ""
+        for name, width in widths.items()
+    }
     return {name: line.get(name, found[name]) for name in FIELDS[1:]}
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Write the table, case by case."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("output", type=Path)
     parser.add_argument("--label", default="now", help="of these lines (default: %(default)s)")
-    parser.add_argument("--simulations", type=int, default=SIMULATIONS, help="of each case (default: %(default)s)")
+    parser.add_argument(
+        "--simulations", type=int, default=SIMULATIONS, help="of each case (default: %(default)s)"
+    )
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", rainproof.RainproofWarning)
     names = ("clusters", "sizes", "rate", "dependence")
-    done = {tuple(x[name] for name in names) for x in lines_of(options.output) if x["label"] == options.label}
+    done = {
+        tuple(x[name] for name in names)
+        for x in lines_of(options.output)
+        if x["label"] == options.label
+    }
     for case in cases():
         if (str(case.number), case.sizes, str(case.rate), case.dependence) not in done:
             print(*case, file=sys.stderr, flush=True)
-            append(options.output, FIELDS, [{"label": options.label, **one(case, options.simulations)}])
+            append(
+                options.output, FIELDS, [{"label": options.label, **one(case, options.simulations)}]
+            )
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
-"""How often the intervals of `compare` contain the difference of the populations, also with clusters.
+"""How often the intervals of `compare` contain the difference of the populations, also with
+clusters.
 
     python -m studies.comparison docs/data/comparison.csv
 
-Two pairs of forecasts that are equally calibrated but have different biases on a sample: calibrated predictions against
-the constant 1/2, and mirror images, 0.9 x + 0.1 and 0.9 x where x is right. Without clusters, and with 40 clusters
-whose outcomes are correlated; in every second sample a cluster has one prediction. For measures of miscalibration
-the difference is covered if both intervals contain their values, which is counted (as in `studies.coverage`): a lower
-bound. For scores `compare` itself is called.
+Two pairs of forecasts that are equally calibrated but have different biases on a sample: calibrated
+predictions against the constant 1/2, and mirror images, 0.9 x + 0.1 and 0.9 x where x is right.
+Without clusters, and with 40 clusters whose outcomes are correlated; in every second sample a
+cluster has one prediction. For measures of miscalibration the difference is covered if both
+intervals contain their values, which is counted (as in `studies.coverage`): a lower bound. For
+scores `compare` itself is called.
 """
 
 from __future__ import annotations
@@ -28,7 +30,12 @@ from studies.populations import Floats, populations
 from studies.tables import write
 
 ROWS, CLUSTERS, CORRELATION = 400, 40, 0.3  # the correlation is that of the latent normal variables
-MEASURES = ("soft_binned_cdl", "cutoff_calibration_error", "smooth_calibration_error", "brier_score")
+MEASURES = (
+    "soft_binned_cdl",
+    "cutoff_calibration_error",
+    "smooth_calibration_error",
+    "brier_score",
+)
 PAIRS: dict[str, tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]] = {
     "calibrated against 1/2": (lambda x: x, lambda x: np.full(len(x), 0.5)),
     "mirror images": (lambda x: 0.9 * x + 0.1, lambda x: 0.9 * x),
@@ -42,7 +49,9 @@ def draw(clustered: bool, k: int, rng: np.random.Generator) -> tuple[Floats, Any
         return x, (rng.random(ROWS) < x).astype(np.int8), None
     group = np.repeat(np.arange(CLUSTERS), ROWS // CLUSTERS)
     x = rng.random(CLUSTERS)[group] if k % 2 else rng.random(ROWS)
-    latent = np.sqrt(CORRELATION) * rng.normal(size=CLUSTERS)[group] + np.sqrt(1 - CORRELATION) * rng.normal(size=ROWS)
+    latent = np.sqrt(CORRELATION) * rng.normal(size=CLUSTERS)[group] + np.sqrt(
+        1 - CORRELATION
+    ) * rng.normal(size=ROWS)
     return x, (ndtr(latent) < x).astype(np.int8), group
 
 
@@ -50,7 +59,9 @@ def one(pair: str, measure: str, clustered: bool, simulations: int) -> dict[str,
     """Draw samples and count."""
     base = populations()["calibrated"].sample
     truths = [
-        rainproof.list_measures()[measure](base.y_true, forecast(base.y_prob), sample_weight=base.sample_weight)
+        rainproof.list_measures()[measure](
+            base.y_true, forecast(base.y_prob), sample_weight=base.sample_weight
+        )
         for forecast in PAIRS[pair]
     ]
     covered = 0
@@ -58,13 +69,17 @@ def one(pair: str, measure: str, clustered: bool, simulations: int) -> dict[str,
         rng = np.random.default_rng([zlib.crc32(pair.encode()), clustered, k])
         x, y, group = draw(clustered, k, rng)
         if measure == "brier_score":
-            found = rainproof.compare(y, *(f(x) for f in PAIRS[pair]), groups=group, measure=measure, rng=rng)
+            found = rainproof.compare(
+                y, *(f(x) for f in PAIRS[pair]), groups=group, measure=measure, rng=rng
+            )
             covered += found.low <= truths[0] - truths[1] <= found.high
         else:
             options: dict[str, Any] = {"levels": (0.975,), "resamples": 79}
             both = zip(PAIRS[pair], truths, strict=True)
             samples = ((rainproof.Sample(y, f(x), groups=group), truth) for f, truth in both)
-            covered += all(held(sample, measure, truth, rng, **options)[0] for sample, truth in samples)
+            covered += all(
+                held(sample, measure, truth, rng, **options)[0] for sample, truth in samples
+            )
     return {
         "pair": pair,
         "measure": measure,
@@ -80,7 +95,9 @@ def study(simulations: int, measures: tuple[str, ...] = MEASURES) -> Iterator[di
     for measure in measures:
         for pair in PAIRS:
             for clustered in (False, True):
-                print(measure, pair, "clusters" if clustered else "rows", file=sys.stderr, flush=True)
+                print(
+                    measure, pair, "clusters" if clustered else "rows", file=sys.stderr, flush=True
+                )
                 yield one(pair, measure, clustered, simulations)
 
 

@@ -1,4 +1,6 @@
-"""Put tables of docs/data into docs/benchmarks/study-tests.md: ``python -m studies.coverage_table``."""
+"""Put tables of docs/data into docs/benchmarks/study-tests.md: ``python -m
+studies.coverage_table``.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,19 @@ from studies.tables import markdown, read
 
 DOCS = Path(__file__).parent.parent / "docs"
 STRENGTH = 0.6  # of the miscalibration in the table of power
-SHOWN = ("combined", "brier_score", "smooth_calibration_error", "interval_calibration_error", "soft_binned_cdl")
+SHOWN = (
+    "combined",
+    "brier_score",
+    "smooth_calibration_error",
+    "interval_calibration_error",
+    "soft_binned_cdl",
+)
 
 
 def coverage() -> str:
-    """Coverage of 95% intervals by measure and method; a column for each population, with all numbers of rows."""
+    """Coverage of 95% intervals by measure and method; a column for each population, with all
+    numbers of rows.
+    """
     lines = read("coverage.csv")
     sizes = sorted({int(x["n"]) for x in lines})
     names = list(dict.fromkeys(x["population"] for x in lines))
@@ -21,12 +31,19 @@ def coverage() -> str:
     rows = []
     for measure, method in sorted(dict.fromkeys(key[:2] for key in cell), key=lambda key: key[1]):
         label = f"`{measure}`" + ("" if method == "inversion" else f", {method} bootstrap")
-        rows.append([label, *(" / ".join(cell.get((measure, method, p, n), "-") for n in sizes) for p in names)])
+        rows.append(
+            [
+                label,
+                *(" / ".join(cell.get((measure, method, p, n), "-") for n in sizes) for p in names),
+            ]
+        )
     return markdown(head, rows)
 
 
 def totals() -> str:
-    """The share of intervals by inversion that contained the value, over all simulations, and the lowest of a cell."""
+    """The share of intervals by inversion that contained the value, over all simulations, and the
+    lowest of a cell.
+    """
     lines = [x for x in read("coverage.csv") if x["method"] == "inversion"]
     total = sum(int(x["simulations"]) for x in lines)
     held = [100 * sum(int(x[name]) for x in lines) / total for name in ("covered_95", "covered_90")]
@@ -38,12 +55,18 @@ def totals() -> str:
     )
 
 
-SHORT = {"observed_expected": "O : E", "calibration_intercept": "intercept", "calibration_slope": "slope"}
+SHORT = {
+    "observed_expected": "O : E",
+    "calibration_intercept": "intercept",
+    "calibration_slope": "slope",
+}
 ENOUGH = 9.5  # draws of the rarer outcome, on average over the samples
 
 
 def few_events() -> str:
-    """The lowest coverage over all numbers of rows: of rows by population, of others by kind and number of events."""
+    """The lowest coverage over all numbers of rows: of rows by population, of others by kind and
+    number of events.
+    """
     lines, cells = read("intervals.csv"), dict[tuple[str, str], float]()
     for x in lines:
         name = x["population"]
@@ -60,7 +83,10 @@ def few_events() -> str:
 def few_totals() -> str:
     """How many intervals contained the value, over all simulations, with enough events and without."""
     said = []
-    for enough, where in ((True, "Where at least 10 rows or groups have the rarer outcome"), (False, "With fewer")):
+    for enough, where in (
+        (True, "Where at least 10 rows or groups have the rarer outcome"),
+        (False, "With fewer"),
+    ):
         lines = [x for x in read("intervals.csv") if (float(x["few"]) >= ENOUGH) == enough]
         total = sum(int(x["simulations"]) for x in lines)
         least = min(lines, key=lambda x: int(x["covered"]) / int(x["simulations"]))
@@ -77,11 +103,16 @@ def few_totals() -> str:
 def power() -> str:
     """Power in percent, by alternative and statistic, and the best of all statistics."""
     lines = [x for x in read("power.csv") if float(x["strength"]) == STRENGTH]
-    found = {(x["alternative"], x["measure"]): round(100 * int(x["rejected"]) / int(x["draws"])) for x in lines}
+    found = {
+        (x["alternative"], x["measure"]): round(100 * int(x["rejected"]) / int(x["draws"]))
+        for x in lines
+    }
     rows = []
     for name in dict.fromkeys(x["alternative"] for x in lines):
         best = max((power, measure) for (other, measure), power in found.items() if other == name)
-        rows.append([name, *(str(found[name, measure]) for measure in SHOWN), f"{best[0]} (`{best[1]}`)"])
+        rows.append(
+            [name, *(str(found[name, measure]) for measure in SHOWN), f"{best[0]} (`{best[1]}`)"]
+        )
     return markdown(["alternative", *(f"`{measure}`" for measure in SHOWN), "best of all"], rows)
 
 

@@ -4,17 +4,18 @@
 
 writes five tables, all at ``alpha = 0.01``:
 
-- ``detection-false.csv``: calibrated series of eight kinds. How many alarms there are (at most one in 100 days is
-  promised, on average).
-- ``detection-shift.csv``: log odds that are off by 0.8 from some day on, 400 rows a day: how soon it is found, and how
-  far off the day is on which it is said to have begun.
-- ``detection-delay.csv``: days of 200 rows that change on day 50 in six ways; the median delay beside rivals: probcal's
-  monitor if that package is installed, a two-sided CUSUM of each day's standardised residuals (k = 0.5, h = 3.5: by
-  Siegmund's approximation 100 days to a false alarm), and a score test of each day's rows for mean and slope, with
-  Bonferroni's correction of 5% over all days.
+- ``detection-false.csv``: calibrated series of eight kinds. How many alarms there are (at most one
+  in 100 days is promised, on average).
+- ``detection-shift.csv``: log odds that are off by 0.8 from some day on, 400 rows a day: how soon
+  it is found, and how far off the day is on which it is said to have begun.
+- ``detection-delay.csv``: days of 200 rows that change on day 50 in six ways; the median delay
+  beside rivals: probcal's monitor if that package is installed, a two-sided CUSUM of each day's
+  standardised residuals (k = 0.5, h = 3.5: by Siegmund's approximation 100 days to a false alarm),
+  and a score test of each day's rows for mean and slope, with Bonferroni's correction of 5% over
+  all days.
 - ``detection-storm.csv``: series with one day on which all outcomes are events.
-- ``detection-stored.csv``: how often ten periods of 40 rows that are off by 0.4 are found out together: stored on a
-  grid and merged, or row by row.
+- ``detection-stored.csv``: how often ten periods of 40 rows that are off by 0.4 are found out
+  together: stored on a grid and merged, or row by row.
 """
 
 from __future__ import annotations
@@ -61,9 +62,15 @@ def calm(name: str, days: int, rng: np.random.Generator) -> Iterator[Day]:
         n = int(rng.geometric(1 / ROWS)) if name == "days of any size" else ROWS
         p = {
             "rare events": lambda n=n: rng.exponential(0.01, n).clip(0, 1),
-            "seasonal": lambda n=n, day=day: odds_to_p(2 * math.sin(2 * math.pi * day / 90) + rng.normal(0, 0.7, n)),
-            "drifting predictions": lambda n=n, day=day: odds_to_p(4 * day / days - 3 + rng.normal(0, 0.7, n)),
-            "days resemble the day before": lambda n=n, level=level: odds_to_p(level + rng.normal(0, 0.7, n)),
+            "seasonal": lambda n=n, day=day: odds_to_p(
+                2 * math.sin(2 * math.pi * day / 90) + rng.normal(0, 0.7, n)
+            ),
+            "drifting predictions": lambda n=n, day=day: odds_to_p(
+                4 * day / days - 3 + rng.normal(0, 0.7, n)
+            ),
+            "days resemble the day before": lambda n=n, level=level: odds_to_p(
+                level + rng.normal(0, 0.7, n)
+            ),
             "yesterday's rate": lambda n=n, rate=rate: np.full(n, rate),
         }.get(name, lambda n=n: rng.random(n))()
         y = (rng.random() if name == COIN else rng.random(n)) < p
@@ -103,12 +110,23 @@ def false_alarms(repeats: int, days: int) -> Iterator[dict[str, Any]]:
                     alarms += turned and detector.alarm is not None
                     inside += detector.alarm is not None
             rows = "dependent" if dependent else "one after the other"
-            yield {"series": name, "rows": rows, "days": repeats * days, "alarms": alarms, "days_in_alarm": inside}
+            yield {
+                "series": name,
+                "rows": rows,
+                "days": repeats * days,
+                "alarms": alarms,
+                "days_in_alarm": inside,
+            }
 
 
 def shifts(repeats: int) -> Iterator[dict[str, Any]]:
     """How soon a shift is found, and how well it is dated."""
-    for shift, rows, dependent in ((0.8, 400, False), (0.4, 400, False), (0.8, 100, False), (0.8, 400, True)):
+    for shift, rows, dependent in (
+        (0.8, 400, False),
+        (0.4, 400, False),
+        (0.8, 100, False),
+        (0.8, 400, True),
+    ):
         rng = np.random.default_rng([int(100 * shift), rows, dependent])
         delay, off = list[float](), list[int]()
         for _ in range(repeats):
@@ -116,7 +134,11 @@ def shifts(repeats: int) -> Iterator[dict[str, Any]]:
             for at in range(LONGEST):
                 p = rng.beta(2, 5, rows)
                 y = rng.random(rows) < (p if at < CHANGE // 2 else odds_to_p(log_odds(p) + shift))
-                if detector.update(sums((y, p))) and detector.alarm is not None and at >= CHANGE // 2:
+                if (
+                    detector.update(sums((y, p)))
+                    and detector.alarm is not None
+                    and at >= CHANGE // 2
+                ):
                     delay.append(at - CHANGE // 2 + 1)
                     off.append(abs(at + 1 - detector.lasting - CHANGE // 2))
                     break
@@ -135,12 +157,18 @@ def shifts(repeats: int) -> Iterator[dict[str, Any]]:
 
 def wrong(name: str, rng: np.random.Generator, changed: bool) -> Day:
     """A day of 200 rows, changed in one of six ways."""
-    p = rng.exponential(0.02, ROWS).clip(1e-6, 0.99) if name.startswith("rare") else rng.random(ROWS)
+    p = (
+        rng.exponential(0.02, ROWS).clip(1e-6, 0.99)
+        if name.startswith("rare")
+        else rng.random(ROWS)
+    )
     q = {
         "log odds + 0.8": lambda: odds_to_p(log_odds(p) + 0.8),
         "too low by 0.05": lambda: np.clip(p + 0.05, 0, 1),
         "overconfident, factor 2": lambda: logit_scaled(p, 0.5),
-        "alternating by 0.1": lambda: np.clip(p + np.where(np.floor(16 * p) % 2 == 0, 0.1, -0.1), 0, 1),
+        "alternating by 0.1": lambda: np.clip(
+            p + np.where(np.floor(16 * p) % 2 == 0, 0.1, -0.1), 0, 1
+        ),
         "rare, half as often": lambda: p / 2,
         "one range off by 0.2": lambda: np.where((p > 0.5) & (p < 0.625), p - 0.2, p),
     }[name]()
@@ -244,7 +272,9 @@ def storms(repeats: int) -> Iterator[dict[str, Any]]:
             found = []
             for day in range(30):
                 p = rng.beta(2, 8, ROWS)
-                found.append(update((np.ones(ROWS, bool) if day == 15 else rng.random(ROWS) < p, p)))
+                found.append(
+                    update((np.ones(ROWS, bool) if day == 15 else rng.random(ROWS) < p, p))
+                )
             alarms += any(found)
         rows = "dependent" if dependent else "one after the other"
         yield {"rows": rows, "repeats": repeats, "series_with_an_alarm": alarms}
@@ -259,7 +289,13 @@ def stored(repeats: int) -> Iterator[dict[str, Any]]:
             parts = []
             for _ in range(10):
                 p = rng.beta(2, 5, 40) if shape == "usual" else rng.beta(1, 60, 40)
-                parts.append((rng.random(40) < odds_to_p(log_odds(p) + (0.4 if shape == "usual" else 1.0)), p))
+                parts.append(
+                    (
+                        rng.random(40)
+                        < odds_to_p(log_odds(p) + (0.4 if shape == "usual" else 1.0)),
+                        p,
+                    )
+                )
             y, p = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
             row_by_row = rainproof.SequentialTest().update(y, p).e_value
             kept.setdefault(f"{shape}, rows", []).append(row_by_row)
@@ -284,7 +320,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m studies.detection", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--repeats", type=int, default=100, help="series of each kind that change")
-    parser.add_argument("--days", type=int, default=4_000, help="days of each kind that is calibrated")
+    parser.add_argument(
+        "--days", type=int, default=4_000, help="days of each kind that is calibrated"
+    )
     options = parser.parse_args(arguments)
     tables = {
         "shift": shifts(options.repeats),

@@ -1,11 +1,13 @@
-"""How often what is proven, flagged and graded is false on hard samples: few predictions, weights, clusters.
+"""How often what is proven, flagged and graded is false on hard samples: few predictions, weights,
+clusters.
 
     python -m studies.edges docs/data/edges.csv [--repeats 400] [--version after]
 
-Samples have a fixed number of rows and every function has its default seed, as users have them: whatever depends on the
-ranks of the rows alone is then the same in all samples. Populations have two, three or five distinct predictions, and a
-truth just on the wrong side of what is asked. `--version` names the column of the release that is measured; run with
-an older release on the path, it measures that one.
+Samples have a fixed number of rows and every function has its default seed, as users have them:
+whatever depends on the ranks of the rows alone is then the same in all samples. Populations have
+two, three or five distinct predictions, and a truth just on the wrong side of what is asked.
+`--version` names the column of the release that is measured; run with an older release on the path,
+it measures that one.
 """
 
 from __future__ import annotations
@@ -58,7 +60,9 @@ Judge = Callable[[int, Generator], Verdict | None]  # of n rows; None where ther
 
 
 def threshold_law(values: int, target: float, above: float) -> Law:
-    """A population whose precision is `target + above` at every threshold that flags the largest prediction alone."""
+    """A population whose precision is `target + above` at every threshold that flags the largest
+    prediction alone.
+    """
     prob = tuple(np.round(np.linspace(0.15, 0.85, values), 3).tolist())
     share = tuple(np.full(values, 1 / values).tolist())
     low = np.linspace(0.1, target - 0.1, values - 1) if values > 1 else np.empty(0)
@@ -84,9 +88,11 @@ def thresholds(law: Law, target: float) -> Judge:
 
 
 def looked_up(chance: float, target: float, rate: float) -> Judge:
-    """Outcomes that are looked up rarely where they are bad: weights depend on predictions, the largest is stated.
+    """Outcomes that are looked up rarely where they are bad: weights depend on predictions, the
+    largest is stated.
 
-    Half of the flagged cases have an event rate of .98, the others of `rate`; of these, only a share is looked up.
+    Half of the flagged cases have an event rate of .98, the others of `rate`; of these, only a
+    share is looked up.
     """
     true = (0.98 + rate) / 2
 
@@ -130,7 +136,9 @@ def heavy_rows(law: Law, target: float) -> Judge:
 def threshold_of_weighted(
     outcome: NDArray[np.int64], prob: Floats, target: float, weight: Floats, largest: float
 ) -> float | None:
-    """The threshold that is proven for weighted rows; releases before `max_weight` prove it without."""
+    """The threshold that is proven for weighted rows; releases before `max_weight` prove it
+    without.
+    """
     options: dict[str, Any] = {"precision": target, "sample_weight": weight}
     try:
         found = rainproof.find_threshold(outcome, prob, **options, max_weight=largest)
@@ -157,11 +165,18 @@ def calibrated(values: int, highest: float) -> Law:
     prob = np.round(np.linspace(highest / values, highest, values), 4)
     share = 1 / np.arange(1, values + 1)
     share = share / share.sum()
-    return Law(f"calibrated, {values} predictions", tuple(share.tolist()), tuple(prob.tolist()), tuple(prob.tolist()))
+    return Law(
+        f"calibrated, {values} predictions",
+        tuple(share.tolist()),
+        tuple(prob.tolist()),
+        tuple(prob.tolist()),
+    )
 
 
 def skill(law: Law, threshold: float) -> float:
-    """Skill of acting on the true rates from the threshold on: 0 is no better than a fixed rule, 1 is perfect."""
+    """Skill of acting on the true rates from the threshold on: 0 is no better than a fixed rule, 1
+    is perfect.
+    """
     share = np.array(law.share)
     rate = np.array(law.rate)
     event_rate = float(share @ rate)
@@ -223,7 +238,9 @@ def cluster_sizes(kind: str, clusters: int, rng: Generator) -> NDArray[np.int64]
 
 
 def segments(kind: str, weighted: bool) -> Judge:
-    """A segment of a calibrated forecast that is flagged, where clusters share one coin or weights differ."""
+    """A segment of a calibrated forecast that is flagged, where clusters share one coin or weights
+    differ.
+    """
 
     def judge(n: int, rng: Generator) -> Verdict | None:
         if weighted:
@@ -260,17 +277,33 @@ def cases() -> Iterator[Case]:
     """Every statement, with the populations and sizes it is tried on."""
     for values, target in ((2, 0.7), (3, 0.6), (5, 0.9)):
         false = threshold_law(values, target, -NEAR)
-        yield Case("proven precision, just missed", false.name, 0.05, thresholds(false, target), SIZES)
+        yield Case(
+            "proven precision, just missed", false.name, 0.05, thresholds(false, target), SIZES
+        )
         true = threshold_law(values, target, 0.06)
-        yield Case("proven precision, exceeded by 6 points", true.name, 0.05, thresholds(true, target), SIZES)
+        yield Case(
+            "proven precision, exceeded by 6 points",
+            true.name,
+            0.05,
+            thresholds(true, target),
+            SIZES,
+        )
     for chance in (0.005, 0.02, 0.1):
         name = f"looked up: {chance:.1%} of the doubtful"
-        yield Case("proven precision, weighted, missed", name, 0.05, looked_up(chance, 0.9, 0.7), SIZES)
-        yield Case("proven precision, weighted, exceeded", name, 0.05, looked_up(chance, 0.8, 0.95), SIZES)
+        yield Case(
+            "proven precision, weighted, missed", name, 0.05, looked_up(chance, 0.9, 0.7), SIZES
+        )
+        yield Case(
+            "proven precision, weighted, exceeded", name, 0.05, looked_up(chance, 0.8, 0.95), SIZES
+        )
     for values in (2, 3, 5):
         heavy = threshold_law(values, 0.7, -NEAR)
         yield Case(
-            "proven precision, weighted, missed", f"{heavy.name}, weights 1 or 50", 0.05, heavy_rows(heavy, 0.7), SIZES
+            "proven precision, weighted, missed",
+            f"{heavy.name}, weights 1 or 50",
+            0.05,
+            heavy_rows(heavy, 0.7),
+            SIZES,
         )
     for values, highest in ((2, 0.5), (3, 0.9), (5, 0.1)):
         law = calibrated(values, highest)
@@ -278,15 +311,38 @@ def cases() -> Iterator[Case]:
     for values, highest, at in ((2, 0.6, 0.4), (3, 0.75, 0.3), (5, 0.9, 0.3), (5, 0.9, 0.7)):
         law = calibrated(values, highest)
         name = f"{law.name}, skill {skill(law, at):.2f} at {at:.0%}"
-        yield Case('"avoid" where there is skill', name, 0.05, avoided(law, at), (60, 150, 400), 0.5)
+        yield Case(
+            '"avoid" where there is skill', name, 0.05, avoided(law, at), (60, 150, 400), 0.5
+        )
     for values, highest in ((2, 0.3), (3, 0.8), (5, 0.4)):
         law = calibrated(values, highest)
-        yield Case('"recalibrate" of a calibrated forecast', law.name, 0.05, recalibrated(law), (60, 333, 1500))
+        yield Case(
+            '"recalibrate" of a calibrated forecast',
+            law.name,
+            0.05,
+            recalibrated(law),
+            (60, 333, 1500),
+        )
     for at in (0.2, 0.5):
-        yield Case('"avoid" of noise', f"three predictions, threshold {at:.0%}", 1.0, useless(at), (150, 400), 0.25)
+        yield Case(
+            '"avoid" of noise',
+            f"three predictions, threshold {at:.0%}",
+            1.0,
+            useless(at),
+            (150, 400),
+            0.25,
+        )
     for kind in ("equal", "1 or 50", "Pareto"):
-        yield Case("flagged segment", f"calibrated, clusters: {kind}", 0.05, segments(kind, False), (709, 3000))
-    yield Case("flagged segment", "calibrated, weights 1 or 50", 0.05, segments("equal", True), (709, 3000))
+        yield Case(
+            "flagged segment",
+            f"calibrated, clusters: {kind}",
+            0.05,
+            segments(kind, False),
+            (709, 3000),
+        )
+    yield Case(
+        "flagged segment", "calibrated, weights 1 or 50", 0.05, segments("equal", True), (709, 3000)
+    )
 
 
 def study(repeats: int, version: str) -> Iterator[dict[str, Any]]:

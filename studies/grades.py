@@ -1,11 +1,13 @@
-"""How often `assess` gives each grade, and how often what it says is right, on populations that are known.
+"""How often `assess` gives each grade, and how often what it says is right, on populations that are
+known.
 
     python -m studies.grades docs/data
 
 Writes grades.csv and statements.csv. Lines that are there already are not computed again.
 
-What is true of a map is that of the map that was fitted to the sample, in the population. An estimate by cross-fitting
-is of the mean of this over samples, and of maps that were fitted to four fifths of the rows: nearly the same.
+What is true of a map is that of the map that was fitted to the sample, in the population. An
+estimate by cross-fitting is of the mean of this over samples, and of maps that were fitted to four
+fifths of the rows: nearly the same.
 """
 
 from __future__ import annotations
@@ -52,7 +54,10 @@ def _odds(p: Any, factor: float) -> Any:
 POPULATIONS: dict[str, tuple[Curve, Curve]] = {
     "calibrated": (lambda u: u, lambda p: p),
     "calibrated, weak": (lambda u: 0.3 + 0.1 * u, lambda p: p),
-    "calibrated, three values": (lambda u: np.choose((3 * u).astype(int), [0.1, 0.4, 0.8]), lambda p: p),
+    "calibrated, three values": (
+        lambda u: np.choose((3 * u).astype(int), [0.1, 0.4, 0.8]),
+        lambda p: p,
+    ),
     "calibrated, rare": (lambda u: 0.1 * u**4, lambda p: p),
     "constant": (lambda u: 0 * u + 0.2, lambda p: 0 * p + 0.25),
     "noise": (lambda u: u, lambda p: 0 * p + 0.3),
@@ -60,7 +65,10 @@ POPULATIONS: dict[str, tuple[Curve, Curve]] = {
     "rare, three times too low": (lambda u: 0.1 * u**4, lambda p: 3 * p),
     "too extreme": (lambda u: u, lambda p: _odds(p, 0.4)),
     "too timid": (lambda u: 0.3 + 0.4 * u, lambda p: _odds(p, 2.0)),
-    "alternating": (lambda u: u, lambda p: np.clip(p + 0.15 * np.where(np.floor(10 * p) % 2, 1, -1), 0, 1)),
+    "alternating": (
+        lambda u: u,
+        lambda p: np.clip(p + 0.15 * np.where(np.floor(10 * p) % 2, 1, -1), 0, 1),
+    ),
     "inverted": (lambda u: u, lambda p: 1 - p),
 }
 
@@ -68,7 +76,8 @@ POPULATIONS: dict[str, tuple[Curve, Curve]] = {
 def draw(name: str, kind: str, n: int, rng: np.random.Generator) -> tuple[Any, Any, dict[str, Any]]:
     """Predictions, outcomes and the groups or weights of some rows.
 
-    Groups have up to nine rows, half of their predictions alike, and in half of the groups common outcomes.
+    Groups have up to nine rows, half of their predictions alike, and in half of the groups common
+    outcomes.
     """
     predict, rate = POPULATIONS[name]
     if kind != "groups":
@@ -84,7 +93,9 @@ def draw(name: str, kind: str, n: int, rng: np.random.Generator) -> tuple[Any, A
 
 
 def skill(acts: Any, rate: Any, threshold: float | None) -> float:
-    """What acting on some of the cases gains over no forecast, as a share of what perfect foresight gains."""
+    """What acting on some of the cases gains over no forecast, as a share of what perfect foresight
+    gains.
+    """
     base = float(rate.mean())
     if threshold is None:
         return float((rate * acts).mean() / base - ((1 - rate) * acts).mean() / (1 - base))
@@ -93,20 +104,28 @@ def skill(acts: Any, rate: Any, threshold: float | None) -> float:
 
 
 def loss(p: Any, rate: Any) -> float:
-    """The most that any decision loses in the population by acting on predictions, which the guarantee bounds."""
+    """The most that any decision loses in the population by acting on predictions, which the
+    guarantee bounds.
+    """
     some = slice(None, None, 10)
     weight = np.concatenate([1 - rate[some], rate[some]])
     event = np.repeat([0, 1], len(weight) // 2)
-    return rainproof.guarantee(event, np.tile(p[some], 2), sample_weight=weight, response="as_is").plug_in
+    return rainproof.guarantee(
+        event, np.tile(p[some], 2), sample_weight=weight, response="as_is"
+    ).plug_in
 
 
 @cache
 def known(name: str) -> tuple[Any, Any, dict[str, bool], float]:
-    """The predictions of a population with their event rates, which directions are right, and the true loss."""
+    """The predictions of a population with their event rates, which directions are right, and the
+    true loss.
+    """
     predict, rate = POPULATIONS[name]
     p = predict(_POINTS)
     q = rate(p)
-    sample = rainproof.Sample(np.repeat([0, 1], len(p)), np.tile(p, 2), sample_weight=np.concatenate([1 - q, q]))
+    sample = rainproof.Sample(
+        np.repeat([0, 1], len(p)), np.tile(p, 2), sample_weight=np.concatenate([1 - q, q])
+    )
     found = calibration_slope(Influence.of(sample, pool=False), 0.95)
     off, slope = float((p - q).mean()), 1.0 if found is None else found.value
     directions = {
@@ -150,7 +169,10 @@ def statements(a: rainproof.Assessment, name: str) -> Iterator[tuple[str, bool]]
             Rule.RECALIBRATED: mapped >= threshold,
             Rule.CUTOFF: p >= task.best_threshold,
         }
-        cost = {rule: float(np.where(on, alarm * (1 - rate), miss * rate).mean()) for rule, on in acted.items()}
+        cost = {
+            rule: float(np.where(on, alarm * (1 - rate), miss * rate).mean())
+            for rule, on in acted.items()
+        }
         for rule, true in cost.items():
             yield f"cost, {rule.value}", _covers(task.costs[rule], true)
         saved, true = task.saved[Rule.RECALIBRATED], cost[Rule.AS_IS] - cost[Rule.RECALIBRATED]
@@ -171,22 +193,35 @@ def one(name: str, kind: str, costs: str, n: int, simulations: int) -> Lines:
         rng = np.random.default_rng([list(POPULATIONS).index(name), list(KINDS).index(kind), n, k])
         p, y, columns = draw(name, kind, n, rng)
         miss = MISSES[k % len(MISSES)]
-        task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=miss) if costs == "yes" else None
+        task = (
+            rainproof.DecisionTask.from_costs(false_positive=1, false_negative=miss)
+            if costs == "yes"
+            else None
+        )
         a = rainproof.assess(y, p, task=task, measures=[], **columns)
         grades[a.verdict.grade] += 1
         said.update(statements(a, name))
     case = {"population": name, "rows": kind, "costs": costs, "n": n}
     return {
-        "grades.csv": [{**case, "simulations": simulations, **{grade: grades[grade] for grade in GRADES}}],
+        "grades.csv": [
+            {**case, "simulations": simulations, **{grade: grades[grade] for grade in GRADES}}
+        ],
         "statements.csv": [
-            {**case, "statement": what, "given": said[what, True] + said[what, False], "right": said[what, True]}
+            {
+                **case,
+                "statement": what,
+                "given": said[what, True] + said[what, False],
+                "right": said[what, True],
+            }
             for what in dict.fromkeys(what for what, _ in said)
         ],
     }
 
 
 def cases(simulations: int) -> Iterator[tuple[str, str, str, int, int]]:
-    """Population, kind of rows, whether there are costs, number of rows, and of samples: fewer of many rows."""
+    """Population, kind of rows, whether there are costs, number of rows, and of samples: fewer of
+    many rows.
+    """
     for kind, sizes in KINDS.items():
         for costs in ("no", "yes") if kind == "rows" else ("yes",):
             for n in sizes:
@@ -197,12 +232,17 @@ def cases(simulations: int) -> Iterator[tuple[str, str, str, int, int]]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Write the tables, case by case."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--simulations", type=int, default=20)
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", rainproof.RainproofWarning)
-    done = {(x["population"], x["rows"], x["costs"], x["n"]) for x in lines_of(options.folder / "grades.csv")}
+    done = {
+        (x["population"], x["rows"], x["costs"], x["n"])
+        for x in lines_of(options.folder / "grades.csv")
+    }
     for name, kind, costs, n, simulations in cases(options.simulations):
         if (name, kind, costs, str(n)) not in done:
             print(f"{name}, {kind}, costs: {costs}, n = {n:,}", file=sys.stderr, flush=True)

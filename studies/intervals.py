@@ -1,9 +1,11 @@
-"""How often the intervals of `clinical_performance`, `net_benefit` and costs contain the population's value.
+"""How often the intervals of `clinical_performance`, `net_benefit` and costs contain the
+population's value.
 
     python -m studies.intervals docs/data/intervals.csv
 
-Draws samples from populations meant to break them: few events, few predictions, predictions far from calibrated, rows
-in groups, heavy weights. Lines that are in the file already are not computed again.
+Draws samples from populations meant to break them: few events, few predictions, predictions far
+from calibrated, rows in groups, heavy weights. Lines that are in the file already are not computed
+again.
 """
 
 from __future__ import annotations
@@ -40,13 +42,38 @@ LEVEL = 0.95
 THRESHOLDS = (0.5, 1.0, 3.0)  # times the event rate
 _GRID = (np.arange(40_000) + 0.5) / 40_000
 MISS = 9.0  # the cost of a miss; a false alarm costs 1
-NAMES = ["auroc", "observed_expected", "calibration_intercept", "calibration_slope", "brier_score", "brier_skill"]
-NAMES += [f"net_benefit {x:g}r" for x in THRESHOLDS] + ["treat_all", "cost", "cost_always", "saved_never"]
-FIELDS = ["population", "rows", "n", "few", "interval", "simulations", "covered", "below", "above", "width", "truth"]
+NAMES = [
+    "auroc",
+    "observed_expected",
+    "calibration_intercept",
+    "calibration_slope",
+    "brier_score",
+    "brier_skill",
+]
+NAMES += [f"net_benefit {x:g}r" for x in THRESHOLDS] + [
+    "treat_all",
+    "cost",
+    "cost_always",
+    "saved_never",
+]
+FIELDS = [
+    "population",
+    "rows",
+    "n",
+    "few",
+    "interval",
+    "simulations",
+    "covered",
+    "below",
+    "above",
+    "width",
+    "truth",
+]
 
 Rng = np.random.Generator
 Array = np.ndarray
-Law = Callable[[Array], tuple[Array, Array]]  # from uniform numbers to log-odds of the prediction and of the event
+# from uniform numbers to log-odds of the prediction and of the event
+Law = Callable[[Array], tuple[Array, Array]]
 
 
 def choice(odds: list[float], true: list[float]) -> Law:
@@ -59,7 +86,9 @@ def choice(odds: list[float], true: list[float]) -> Law:
     return draw
 
 
-def normal(mean: float, spread: float, true: Callable[[Array], Array], rate: float | None = None) -> Law:
+def normal(
+    mean: float, spread: float, true: Callable[[Array], Array], rate: float | None = None
+) -> Law:
     """Normal log-odds; the true ones are moved so that the event has a rate, if one is given."""
     shift = 0.0
     if rate is not None:
@@ -107,7 +136,9 @@ def rows_of(kind: str, odds: Array, true: Array, rng: Rng) -> tuple[Array, dict[
     """Outcomes with the given log-odds, and the groups or weights of the rows."""
     n = len(odds)
     if kind == "weights":
-        return rng.random(n) < expit(true), {"sample_weight": np.where(rng.random(n) < 0.05, 50.0, 1.0)}
+        return rng.random(n) < expit(true), {
+            "sample_weight": np.where(rng.random(n) < 0.05, 50.0, 1.0)
+        }
     if kind == "rows":
         return rng.random(n) < expit(true), {}
     count, unequal = int(kind.split()[1]), "unequal" in kind
@@ -123,7 +154,13 @@ def intervals(y: Array, p: Array, columns: dict[str, Any], mu: Array) -> dict[st
     sample = rainproof.Sample(y, p, **columns)
     rows = Influence.of(sample)
     line, (score, skill) = _line(rows), brier(rows, LEVEL)
-    found = [auroc_interval(sample, rows, LEVEL), observed_expected(rows, LEVEL), *line, score, skill]
+    found = [
+        auroc_interval(sample, rows, LEVEL),
+        observed_expected(rows, LEVEL),
+        *line,
+        score,
+        skill,
+    ]
     ends: list[Any] = [x and (x.low, x.high) for x in found]
     ends += list(zip(*net_benefits(rows, mu, LEVEL)[1:], strict=True))
     everyone = replace(rows, prob=np.ones(len(rows.prob)))
@@ -140,7 +177,9 @@ def _line(rows: Influence) -> list[Any]:
 
 
 def columns_of(y: Array, p: Array) -> list[tuple[Array, float, float]]:
-    """The cost of acting on the forecast, that of always acting, what never acting would save; and their ranges."""
+    """The cost of acting on the forecast, that of always acting, what never acting would save; and
+    their ranges.
+    """
     cost = np.where(p >= 1 / (1 + MISS), ~y * 1.0, y * MISS)
     return [(cost, 0.0, MISS), (~y * 1.0, 0.0, 1.0), (cost - y * MISS, -MISS, MISS)]
 
@@ -150,7 +189,9 @@ def truths(law: Law, mu: Array) -> dict[str, float]:
     odds, true = law(_GRID)
     p, rate = expit(odds), expit(true)
     both = np.concatenate([p, p])
-    sample = rainproof.Sample(np.repeat([0, 1], len(p)), both, sample_weight=np.concatenate([1 - rate, rate]))
+    sample = rainproof.Sample(
+        np.repeat([0, 1], len(p)), both, sample_weight=np.concatenate([1 - rate, rate])
+    )
     rows = Influence.of(sample, pool=False)
     line, (score, skill) = _line(rows), brier(rows, LEVEL)
     area, ratio = auroc_interval(sample, rows, LEVEL), observed_expected(rows, LEVEL)
@@ -165,7 +206,11 @@ def truths(law: Law, mu: Array) -> dict[str, float]:
 def cases() -> list[tuple[str, str, int]]:
     """Population, kind of rows, number of rows."""
     found = [(name, "rows", n) for n in SIZES for name in laws(n)]
-    found += [(name, "weights", n) for n in (60, 200, 1_000) for name in ("calibrated", "saturated", "30 events")]
+    found += [
+        (name, "weights", n)
+        for n in (60, 200, 1_000)
+        for name in ("calibrated", "saturated", "30 events")
+    ]
     found += [("10 events", "weights", 1_000)]
     for count in GROUPS:
         kinds = [f"groups {count}", f"groups {count} unequal"]
@@ -176,7 +221,9 @@ def cases() -> list[tuple[str, str, int]]:
 
 
 def one(name: str, kind: str, n: int, simulations: int) -> list[dict[str, Any]]:
-    """Draw samples and count, for every interval; the same ones for the same case. Samples of one outcome are left."""
+    """Draw samples and count, for every interval; the same ones for the same case. Samples of one
+    outcome are left.
+    """
     law = laws(n)[name]
     mu = np.clip(np.array(THRESHOLDS) * float(expit(law(_GRID)[1]).mean()), 0.001, 0.9)
     truth = truths(law, mu)
@@ -201,7 +248,15 @@ def one(name: str, kind: str, n: int, simulations: int) -> list[dict[str, Any]]:
         below, above = int((high < t - 1e-9).sum()), int((low > t + 1e-9).sum())
         width = float(np.median(high - low))
         numbers = [len(found), len(found) - below - above, below, above, f"{width:.4g}", f"{t:.6g}"]
-        lines.append(dict(zip(FIELDS, [name, kind, n, round(float(np.mean(few)), 1), interval, *numbers], strict=True)))
+        lines.append(
+            dict(
+                zip(
+                    FIELDS,
+                    [name, kind, n, round(float(np.mean(few)), 1), interval, *numbers],
+                    strict=True,
+                )
+            )
+        )
     return lines
 
 
@@ -209,8 +264,12 @@ def main() -> None:
     """Write the table, case by case."""
     parser = argparse.ArgumentParser(prog="python -m studies.intervals", description=__doc__)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--share", type=float, default=1.0, help="of the simulations (default: %(default)s)")
-    parser.add_argument("--only", default="", help="cases with this text in population, kind of rows and number")
+    parser.add_argument(
+        "--share", type=float, default=1.0, help="of the simulations (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--only", default="", help="cases with this text in population, kind of rows and number"
+    )
     options = parser.parse_args()
     done = set()
     if options.output.exists():

@@ -1,10 +1,12 @@
-"""Online recalibration beside the model itself, and recalibrations that are refitted on a window of past rows.
+"""Online recalibration beside the model itself, and recalibrations that are refitted on a window of
+past rows.
 
     python -m studies.online docs/data
 
-Streams of a model's predictions, or of two models'; then the same with late outcomes; then adversaries that know the
-state and all probabilities, but not the coins. Writes online.csv, online-late.csv and online-adversaries.csv. Needs
-scikit-learn, and streamcal for one of the methods, which is left out if it is not installed.
+Streams of a model's predictions, or of two models'; then the same with late outcomes; then
+adversaries that know the state and all probabilities, but not the coins. Writes online.csv,
+online-late.csv and online-adversaries.csv. Needs scikit-learn, and streamcal for one of the
+methods, which is left out if it is not installed.
 """
 
 from __future__ import annotations
@@ -67,7 +69,8 @@ def streams(n: int, rng: np.random.Generator) -> dict[str, tuple[Models, NDArray
     found["rare"] = {"model": rare}, u < rare
     found["rare, doubled"] = {"model": rare}, u < 2 * rare
     found["replaced half-way"] = {"model": np.where(time < 0.5, p, 0.4 + p / 2)}, u < p
-    second = expit(logit(p) + noise)  # as good all the time as the first one is not after a third of it
+    # as good all the time as the first one is not after a third of it
+    second = expit(logit(p) + noise)
     first = np.where(time < 1 / 3, p, rng.random(n))
     found["two models, one fails"] = {"model": first, "second model": second}, u < p
     return found
@@ -77,7 +80,9 @@ def by_batches(p: Floats, fitted: Callable[[slice, slice], Floats]) -> Floats:
     """Predictions for some rows at a time, by a map of the rows before them."""
     out = p.copy()
     for start in range(STEP, len(p), STEP):
-        out[start : start + STEP] = fitted(slice(max(0, start - WINDOW), start), slice(start, start + STEP))
+        out[start : start + STEP] = fitted(
+            slice(max(0, start - WINDOW), start), slice(start, start + STEP)
+        )
     return out
 
 
@@ -107,7 +112,9 @@ def streamcal(p: Floats, y: NDArray[np.bool_]) -> Floats:
 def mixed(models: Models, y: NDArray[np.bool_]) -> Floats:
     """Where the walks of the online recalibrator start."""
     online, out = rainproof.OnlineRecalibrator(), np.empty(len(y))
-    for row, (p, outcome) in enumerate(zip(np.column_stack(list(models.values())).tolist(), y.tolist(), strict=True)):
+    for row, (p, outcome) in enumerate(
+        zip(np.column_stack(list(models.values())).tolist(), y.tolist(), strict=True)
+    ):
         named = dict(zip(models, p, strict=True))
         out[row] = online.mixture(named)
         online.predict(named)
@@ -116,7 +123,9 @@ def mixed(models: Models, y: NDArray[np.bool_]) -> Floats:
 
 
 def scores(p: Floats, y: NDArray[np.bool_]) -> dict[str, str]:
-    """CDL after rounding to 1/32, Brier score, log score, and the mean cost of acting from each threshold on."""
+    """CDL after rounding to 1/32, Brier score, log score, and the mean cost of acting from each
+    threshold on.
+    """
     with np.errstate(divide="ignore"):
         log = -np.log(np.where(y, p, 1 - p)).mean()
     sample = rainproof.Sample(y, p)
@@ -131,8 +140,12 @@ def recalibrations(sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
     for n in sizes:
         for name, (models, y) in streams(n, np.random.default_rng(n)).items():
             p = models["model"]
-            methods: dict[str, Callable[[], Floats]] = {m: lambda own=own: own for m, own in models.items()}
-            methods["online"] = lambda models=models, y=y: rainproof.OnlineRecalibrator().run(models, y)
+            methods: dict[str, Callable[[], Floats]] = {
+                m: lambda own=own: own for m, own in models.items()
+            }
+            methods["online"] = lambda models=models, y=y: rainproof.OnlineRecalibrator().run(
+                models, y
+            )
             if n <= LARGEST_SLOW:
                 methods["mixture"] = lambda models=models, y=y: mixed(models, y)
             methods["rolling isotonic"] = lambda p=p, y=y: rolling("isotonic", p, y)
@@ -161,7 +174,12 @@ def late(n: int) -> Iterator[dict[str, Any]]:
         for batch in (1, 10, 100, 1_000):
             made = rainproof.OnlineRecalibrator().run(models, y, np.arange(n) // batch)
             yield {"stream": name, "n": n, "outcomes": f"batches of {batch}", **scores(made, y)}
-        yield {"stream": name, "n": n, "outcomes": "100 rounds later", **scores(delayed(models, y, 100), y)}
+        yield {
+            "stream": name,
+            "n": n,
+            "outcomes": "100 rounds later",
+            **scores(delayed(models, y, 100), y),
+        }
 
 
 def adversaries() -> dict[str, Callable[[OnlineForecaster, list[int]], bool]]:
@@ -198,7 +216,13 @@ def attacks(sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
             if t in sizes:
                 loss = rainproof.measures.calibration_decision_loss(past, made)
                 scaled = loss * math.sqrt(t) / math.log(t)
-                yield {"adversary": name, "n": t, "grid": f.grid, "cdl": f"{loss:.5f}", "scaled": f"{scaled:.3f}"}
+                yield {
+                    "adversary": name,
+                    "n": t,
+                    "grid": f.grid,
+                    "cdl": f"{loss:.5f}",
+                    "scaled": f"{scaled:.3f}",
+                }
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -206,7 +230,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--rounds", type=int, nargs="+", default=(1_000, 10_000, 100_000, 1_000_000))
+    parser.add_argument(
+        "--rounds", type=int, nargs="+", default=(1_000, 10_000, 100_000, 1_000_000)
+    )
     options = parser.parse_args(arguments)
     write(options.folder / "online.csv", recalibrations(tuple(options.rows)))
     write(options.folder / "online-late.csv", late(sorted(options.rows)[len(options.rows) // 2]))

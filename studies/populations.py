@@ -1,8 +1,9 @@
 """Populations with known values of every measure, to draw samples from.
 
-Each is a table of predictions, with the mass and the true event rate of each. Where the predictions are meant to be
-continuous the table has many points; it is the population, not an approximation of one, so what rainproof computes from
-it as a weighted sample is the population's value up to rounding.
+Each is a table of predictions, with the mass and the true event rate of each. Where the predictions
+are meant to be continuous the table has many points; it is the population, not an approximation of
+one, so what rainproof computes from it as a weighted sample is the population's value up to
+rounding.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class Population:
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int8], Floats]:
         """Draw n rows independently: outcomes and predictions."""
-        at = np.minimum(np.searchsorted(self._cumulated, rng.random(n), "right"), len(self.prob) - 1)
+        at = np.minimum(
+            np.searchsorted(self._cumulated, rng.random(n), "right"), len(self.prob) - 1
+        )
         return (rng.random(n) < self.rate[at]).astype(np.int8), self.prob[at]
 
     @cached_property

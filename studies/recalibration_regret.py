@@ -2,11 +2,12 @@
 
     python -m studies.recalibration_regret docs/data/recalibration-regret.csv
 
-A population has predictions with their true event rates, of one of five kinds: calibrated, off by a linear function of
-the log odds, by waves or by steps, or useless. A sample of n rows is drawn from it, every rule makes of it what it can,
-and the expected cost of the actions is that in the population: a false alarm costs 1, a miss 1, 2, 5, 10 or 20. Regret
-is the cost beyond that of acting on the true event rates, as a share of the cost of the better fixed rule (always or
-never act).
+A population has predictions with their true event rates, of one of five kinds: calibrated, off by a
+linear function of the log odds, by waves or by steps, or useless. A sample of n rows is drawn from
+it, every rule makes of it what it can, and the expected cost of the actions is that in the
+population: a false alarm costs 1, a miss 1, 2, 5, 10 or 20. Regret is the cost beyond that of
+acting on the true event rates, as a share of the cost of the better fixed rule (always or never
+act).
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ KINDS = ("calibrated", "linear", "waves", "steps", "useless")
 SIZES = (200, 1_000, 5_000)
 MISSES = (1, 2, 5, 10, 20)  # what a miss costs, where a false alarm costs 1
 POPULATIONS = 40  # of each kind, at each size
-OURS, MEAN, BY_BRIER = "rainproof", "mean of the maps, by log loss", "mean of the maps, by Brier score"
+OURS, MEAN, BY_BRIER = (
+    "rainproof",
+    "mean of the maps, by log loss",
+    "mean of the maps, by Brier score",
+)
 _POINTS = 4096
 
 
@@ -47,7 +52,9 @@ def population(kind: str, rng: np.random.Generator) -> Population:
         size, length, start = rng.uniform(0.3, 1.0), rng.uniform(1, 4), rng.uniform(0, 2 * np.pi)
         true = score + size * np.sin(length * score + start)
     elif kind == "steps":
-        part = np.searchsorted(np.sort(rng.random(rng.integers(2, 8))), (np.arange(_POINTS) + 0.5) / _POINTS)
+        part = np.searchsorted(
+            np.sort(rng.random(rng.integers(2, 8))), (np.arange(_POINTS) + 0.5) / _POINTS
+        )
         true = (np.bincount(part, score) / np.maximum(np.bincount(part), 1))[part]
     elif kind == "useless":
         true = 0 * score
@@ -93,7 +100,9 @@ def regrets(kind: str, n: int, number: int) -> dict[str, float]:
     value = {
         "as is": whole.prob,
         "Platt, all rows": METHODS["logistic"](table).apply(whole.prob),
-        "isotonic, all rows": IsotonicRegression(out_of_bounds="clip").fit(p, y).predict(whole.prob),
+        "isotonic, all rows": IsotonicRegression(out_of_bounds="clip")
+        .fit(p, y)
+        .predict(whole.prob),
         "one map, by log loss": METHODS[best](table).apply(whole.prob),
         BY_BRIER: sum(
             share * METHODS[name](table).apply(whole.prob)

@@ -20,7 +20,9 @@ SHOWN = ("no recalibration", "always isotonic (scikit-learn)", "always Platt (lo
 
 def mean(lines: Lines, column: str) -> tuple[float, float]:
     """The mean over data sets, and its standard error from the repetitions; in thousandths."""
-    values, errors = (np.array([1e3 * float(line[column + end]) for line in lines]) for end in ("", "_error"))
+    values, errors = (
+        np.array([1e3 * float(line[column + end]) for line in lines]) for end in ("", "_error")
+    )
     return float(values.mean()), float(np.sqrt((errors**2).sum()) / len(errors))
 
 
@@ -43,11 +45,16 @@ def _ways(column: str) -> str:
         cells = []
         for n in sizes:
             some = [line for line in lines if (line["way"], line["n"]) == (way, n)]
-            (value, error), (beyond, doubt) = mean(some, column), mean(some, f"{column}_beyond_ours")
+            (value, error), (beyond, doubt) = (
+                mean(some, column),
+                mean(some, f"{column}_beyond_ours"),
+            )
             better = way != BEST and beyond < -2 * doubt
             cells.append(f"{value:.1f} ± {error:.1f}{' (better)' if better else ''}")
         rows.append([f"**{way}**" if way == OURS else way, *cells])
-    rows.sort(key=lambda row: (BEST in row[0], OURS in row[0], "mean" in row[0], "all rows" in row[0]))
+    rows.sort(
+        key=lambda row: (BEST in row[0], OURS in row[0], "mean" in row[0], "all rows" in row[0])
+    )
     return markdown(["way", *(f"n = {int(n):,} ({count[n]} sets)" for n in sizes)], rows)
 
 
@@ -56,7 +63,9 @@ def by_data_set() -> str:
     lines = [line for line in read("recalibration.csv") if line["n"] == "1000"]
     found = {(line["data_set"], line["way"]): f"{1e3 * float(line['loss']):.1f}" for line in lines}
     names = dict.fromkeys(line["data_set"] for line in lines)
-    return markdown(["data set", *SHOWN], [[name, *(found[name, way] for way in SHOWN)] for name in names])
+    return markdown(
+        ["data set", *SHOWN], [[name, *(found[name, way] for way in SHOWN)] for name in names]
+    )
 
 
 def regrets() -> str:
@@ -79,7 +88,9 @@ def regrets_by_kind() -> str:
     lines = [line for line in read("recalibration-regret.csv") if line["n"] == "1000"]
     found = {(line["rule"], line["kind"]): f"{float(line['regret']):.4f}" for line in lines}
     rules = dict.fromkeys(line["rule"] for line in lines)
-    return markdown(["rule", *KINDS], [[rule, *(found[rule, kind] for kind in KINDS)] for rule in rules])
+    return markdown(
+        ["rule", *KINDS], [[rule, *(found[rule, kind] for kind in KINDS)] for rule in rules]
+    )
 
 
 def certificates() -> str:
@@ -88,7 +99,10 @@ def certificates() -> str:
     for n in dict.fromkeys(line["n"] for line in lines):
         some = [line for line in lines if line["n"] == n]
         fits = sum(int(line["repeats"]) for line in some)
-        wrong = [f"{sum(int(line[name]) for line in some)} of {fits}" for name in ("harm_wrong", "gain_wrong")]
+        wrong = [
+            f"{sum(int(line[name]) for line in some)} of {fits}"
+            for name in ("harm_wrong", "gain_wrong")
+        ]
         names = ("harm", "harm_bound", "gain", "gain_at_least")
         means = [f"{np.mean([float(line[name]) for line in some]):.2%}" for name in names]
         rows.append([f"{int(n):,}", *wrong, *means])
@@ -104,7 +118,14 @@ def certificates() -> str:
     return markdown(head, rows)
 
 
-TABLES: tuple[Callable[[], str], ...] = (worst_tasks, costs, by_data_set, regrets, regrets_by_kind, certificates)
+TABLES: tuple[Callable[[], str], ...] = (
+    worst_tasks,
+    costs,
+    by_data_set,
+    regrets,
+    regrets_by_kind,
+    certificates,
+)
 
 
 def filled(page: str) -> str:

@@ -1,10 +1,12 @@
-"""False alarms of `SequentialTest` over 10,000 looks, and how many rows it needs to find six kinds of miscalibration.
+"""False alarms of `SequentialTest` over 10,000 looks, and how many rows it needs to find six kinds
+of miscalibration.
 
     python -m studies.sequential docs/data/sequential-null.csv docs/data/sequential-power.csv
 
-A series is a false alarm if the e-value reaches 20 at any of 10,000 looks. The rivals look after every 100 rows: a
-fixed-n test of the mean of ``(y - p)(1, logit p)`` by its exact variance (chi-squared, 2 degrees of freedom),
-repeated with Bonferroni's correction over the 100 looks planned; and probcal's monitor, if that package is installed.
+A series is a false alarm if the e-value reaches 20 at any of 10,000 looks. The rivals look after
+every 100 rows: a fixed-n test of the mean of ``(y - p)(1, logit p)`` by its exact variance
+(chi-squared, 2 degrees of freedom), repeated with Bonferroni's correction over the 100 looks
+planned; and probcal's monitor, if that package is installed.
 """
 
 from __future__ import annotations
@@ -91,13 +93,19 @@ def false_alarms(repeats: int) -> Iterator[dict[str, Any]]:
     found: dict[str, list[bool]] = {}
     for _ in range(repeats):
         for name, (p, y) in calm(LOOKS, rng).items():
-            found.setdefault(name, []).append(rainproof.SequentialTest().update(y, p).rejects(ALPHA))
-    found["batches in one storm"] = [batches(LOOKS, rng).rejects(ALPHA) for _ in range(max(1, repeats // 10))]
+            found.setdefault(name, []).append(
+                rainproof.SequentialTest().update(y, p).rejects(ALPHA)
+            )
+    found["batches in one storm"] = [
+        batches(LOOKS, rng).rejects(ALPHA) for _ in range(max(1, repeats // 10))
+    ]
     found["batches, as if independent"] = []
     for _ in range(max(1, repeats // 10)):
         rows = [storms(20, rng) for _ in range(LOOKS // 20)]
         p, y = (np.concatenate(part) for part in zip(*rows, strict=True))
-        found["batches, as if independent"].append(rainproof.SequentialTest().update(y, p).rejects(ALPHA))
+        found["batches, as if independent"].append(
+            rainproof.SequentialTest().update(y, p).rejects(ALPHA)
+        )
     for name, alarms in found.items():
         yield {"series": name, "looks": LOOKS, "repeats": len(alarms), "false_alarms": sum(alarms)}
 
@@ -109,7 +117,10 @@ def wrong(n: int, rng: np.random.Generator) -> dict[str, tuple[Floats, NDArray[n
     return {
         "overconfident, factor 2": (p, u < logit_scaled(p, 0.5)),
         "too low by 0.05": (p, u < np.clip(p + 0.05, 0, 1)),
-        "alternating by 0.1": (p, u < np.clip(p + np.where(np.floor(16 * p) % 2 == 0, 0.1, -0.1), 0, 1)),
+        "alternating by 0.1": (
+            p,
+            u < np.clip(p + np.where(np.floor(16 * p) % 2 == 0, 0.1, -0.1), 0, 1),
+        ),
         "rare, half as often": (rare, u < rare / 2),
         "one range off by 0.2": (p, u < np.where((p > 0.5) & (p < 0.625), p - 0.2, p)),
         "worse with time": (p, u < (1 - time) * p + time * logit_scaled(p, 0.25)),
@@ -152,13 +163,19 @@ def probcal(p: Floats, y: NDArray[np.bool_]) -> float:
 
 def delays(repeats: int) -> Iterator[dict[str, Any]]:
     """A line for each kind of miscalibration: the median row of the alarm."""
-    rivals: dict[str, Callable[[Floats, NDArray[np.bool_]], float]] = {"betting": betting, "repeated": repeated}
+    rivals: dict[str, Callable[[Floats, NDArray[np.bool_]], float]] = {
+        "betting": betting,
+        "repeated": repeated,
+    }
     if importlib.util.find_spec("probcal"):
         rivals["probcal"] = probcal
     for name in wrong(1, np.random.default_rng(0)):
         rng = np.random.default_rng(zlib.crc32(name.encode()))
         series = [wrong(LOOKS, rng)[name] for _ in range(repeats)]
-        medians = {rival: float(np.median([test(p, y) for p, y in series])) for rival, test in rivals.items()}
+        medians = {
+            rival: float(np.median([test(p, y) for p, y in series]))
+            for rival, test in rivals.items()
+        }
         yield {"miscalibration": name, "repeats": repeats, **medians}
 
 

@@ -2,8 +2,9 @@
 
     python -m studies.stability docs/data/stability.csv
 
-Forecasts of three models for the data sets that come with scikit-learn (each row by a model that has not seen it), and
-for flights (examples/flights.py). Lines that are in the file already are not computed again.
+Forecasts of three models for the data sets that come with scikit-learn (each row by a model that
+has not seen it), and for flights (examples/flights.py). Lines that are in the file already are not
+computed again.
 """
 
 from __future__ import annotations
@@ -31,7 +32,19 @@ from studies.grades import append, lines_of
 
 REPEATS = 30  # a third of them with costs
 SUBSET = 2_000  # flights
-FIELDS = ["data", "n", "event_rate", "costs", "vary", "repeats", "grades", "rules", "headlines", "texts", "p_values"]
+FIELDS = [
+    "data",
+    "n",
+    "event_rate",
+    "costs",
+    "vary",
+    "repeats",
+    "grades",
+    "rules",
+    "headlines",
+    "texts",
+    "p_values",
+]
 MODELS = {
     "naive Bayes": GaussianNB(),
     "logistic": make_pipeline(StandardScaler(), LogisticRegression()),
@@ -41,7 +54,9 @@ Forecasts = Iterator[tuple[str, Any, Any]]
 
 
 def scikit_learn(first: str = "") -> Forecasts:
-    """Outcomes and forecasts by the name of the data, which begins with some text, and of the model."""
+    """Outcomes and forecasts by the name of the data, which begins with some text, and of the
+    model.
+    """
     diabetes, progression = load_diabetes(return_X_y=True)
     wine, sort = load_wine(return_X_y=True)
     digits, digit = load_digits(return_X_y=True)
@@ -68,9 +83,15 @@ def flights() -> Forecasts:
 
 
 def one(name: str, y: Any, p: Any, repeats: int) -> Iterator[dict[str, Any]]:
-    """What varies with the seed, also where a miss costs four false alarms, and with the order of the rows."""
+    """What varies with the seed, also where a miss costs four false alarms, and with the order of
+    the rows.
+    """
     costs = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
-    for task, vary, count in ((None, "seed", repeats), (costs, "seed", repeats // 3), (None, "order", repeats)):
+    for task, vary, count in (
+        (None, "seed", repeats),
+        (costs, "seed", repeats // 3),
+        (None, "order", repeats),
+    ):
         found = [_verdict(y, p, task, vary, k) for k in range(count)]
         numbers = sorted(a.evidence.calibration.p_value for a in found)
         yield {
@@ -88,7 +109,9 @@ def one(name: str, y: Any, p: Any, repeats: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def _verdict(y: Any, p: Any, task: rainproof.DecisionTask | None, vary: str, k: int) -> rainproof.Assessment:
+def _verdict(
+    y: Any, p: Any, task: rainproof.DecisionTask | None, vary: str, k: int
+) -> rainproof.Assessment:
     if vary == "seed":
         return rainproof.assess(y, p, task=task, measures=[], rng=k)
     order = np.random.default_rng(k).permutation(len(y))
@@ -101,7 +124,9 @@ def _counted(found: Counter[str]) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Write the table, one data set after the other."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("output", type=Path)
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")

@@ -2,10 +2,11 @@
 
     python -m studies.switching docs/data/switching.csv
 
-Draws samples from twelve populations meant to break the bound, whose largest loss by the switch is known exactly.
-Counts the samples whose `harm_bound` is below the loss: at a confidence of 95%, and at 50%, where a failure is easiest
-to see. (`studies.proofs` is about `gain_at_least`.) Beside `harm_bound`: Hoeffding's bound, and on some of
-the samples the upper end of a bootstrap, the quantile of the largest loss among resampled rows (or groups).
+Draws samples from twelve populations meant to break the bound, whose largest loss by the switch is
+known exactly. Counts the samples whose `harm_bound` is below the loss: at a confidence of 95%, and
+at 50%, where a failure is easiest to see. (`studies.proofs` is about `gain_at_least`.) Beside
+`harm_bound`: Hoeffding's bound, and on some of the samples the upper end of a bootstrap, the
+quantile of the largest loss among resampled rows (or groups).
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ GROUP = 10  # rows of a group: one pair of predictions, and in half of the group
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two predictions for rows that come with probability `mass`, where the event has probability `rate`."""
+    """Two predictions for rows that come with probability `mass`, where the event has probability
+    `rate`.
+    """
 
     name: str
     old: Floats
@@ -46,7 +49,9 @@ class Pair:
     mass: Floats
     rows: str = "independent"
 
-    def draw(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats, Floats, dict[str, Any]]:
+    def draw(
+        self, n: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.bool_], Floats, Floats, dict[str, Any]]:
         """Draw n rows: outcomes, both predictions, and the options of `switch_guarantee`."""
         size, options = n, {}
         chance = rng.random(n)
@@ -55,7 +60,8 @@ class Pair:
             group = np.repeat(np.arange(size), GROUP)
             chance = np.where((rng.random(size) < 0.5)[group], rng.random(size)[group], chance)
             options["groups"] = group
-        elif self.rows == "fixed weights":  # the quantiles of a Pareto distribution without a variance
+        elif self.rows == "fixed weights":
+            # the quantiles of a Pareto distribution without a variance
             options["sample_weight"] = ((np.arange(n) + 0.5) / n) ** -0.6
         at = rng.choice(len(self.mass), size, p=self.mass)
         at = at[group] if self.rows == "groups" else at
@@ -63,9 +69,17 @@ class Pair:
 
     def truth(self) -> float:
         """The largest loss by the switch."""
-        outcome, weight = np.repeat([0, 1], len(self.mass)), np.r_[self.mass * (1 - self.rate), self.mass * self.rate]
+        outcome, weight = (
+            np.repeat([0, 1], len(self.mass)),
+            np.r_[self.mass * (1 - self.rate), self.mass * self.rate],
+        )
         forecasts = {"old": np.tile(self.old, 2), "new": np.tile(self.new, 2)}
-        return rainproof.Sample(outcome, forecasts, sample_weight=weight).curve("old", "new").chord().loss
+        return (
+            rainproof.Sample(outcome, forecasts, sample_weight=weight)
+            .curve("old", "new")
+            .chord()
+            .loss
+        )
 
 
 def pairs() -> dict[str, Pair]:
@@ -93,37 +107,56 @@ def pairs() -> dict[str, Pair]:
     hard = {"groups": "three values", "fixed weights": "three values"}
     for rows, name in hard.items():
         base = found[name]
-        found[rows] = Pair(name=rows, old=base.old, new=base.new, rate=base.rate, mass=thirds, rows=rows)
+        found[rows] = Pair(
+            name=rows, old=base.old, new=base.new, rate=base.rate, mass=thirds, rows=rows
+        )
     return found
 
 
-def bootstrap(y: NDArray[np.bool_], old: Floats, new: Floats, options: dict[str, Any], rng: np.random.Generator) -> Any:
+def bootstrap(
+    y: NDArray[np.bool_],
+    old: Floats,
+    new: Floats,
+    options: dict[str, Any],
+    rng: np.random.Generator,
+) -> Any:
     """The largest loss by the switch on resampled rows, or groups of rows."""
     weight, size = options.get("sample_weight"), GROUP if "groups" in options else 1
     found = []
     for _ in range(RESAMPLES):
-        at = (size * rng.integers(0, len(y) // size, len(y) // size)[:, None] + np.arange(size)).ravel()
+        at = (
+            size * rng.integers(0, len(y) // size, len(y) // size)[:, None] + np.arange(size)
+        ).ravel()
         part = None if weight is None else weight[at]
         found.append(2 * SwitchCurve._from_rows(y[at], old[at], new[at], part).chord().value)
     return np.array(found)
 
 
 def one(pair: Pair, n: int, repeats: int) -> Iterator[dict[str, Any]]:
-    """Draw `repeats` samples and count, a line for each level; always the same ones for the same arguments."""
+    """Draw `repeats` samples and count, a line for each level; always the same ones for the same
+    arguments.
+    """
     rng = np.random.default_rng([zlib.crc32(pair.name.encode()), n])
     harm = pair.truth()
     found: dict[float, list[list[float]]] = {level: [] for level in LEVELS}
     ends: dict[float, list[float]] = {level: [] for level in LEVELS}
     for k in range(repeats):
         *rows, options = pair.draw(n, rng)
-        rng.integers(1 << 32)  # a seed that is not needed any more, so that samples are those of the committed table
+        # a seed that is not needed any more, so that samples are those of the committed table
+        rng.integers(1 << 32)
         sample = rainproof.Sample(rows[0], {"old": rows[1], "new": rows[2]}, **options)
         curve, effective_n = sample.curve("old", "new"), min(sample.effective_n, sample.n_draws)
         plug_in = curve.chord().loss
-        redrawn = bootstrap(*rows, options, rng) if k < min(repeats, BOOTSTRAPPED.get(n, repeats)) else None
+        redrawn = (
+            bootstrap(*rows, options, rng)
+            if k < min(repeats, BOOTSTRAPPED.get(n, repeats))
+            else None
+        )
         for level in LEVELS:
             slack = np.sqrt(2 * np.log(1 / (1 - level)) / effective_n)
-            found[level].append([plug_in, harm_bound(curve, sample, 1 - level), min(1.0, plug_in + slack)])
+            found[level].append(
+                [plug_in, harm_bound(curve, sample, 1 - level), min(1.0, plug_in + slack)]
+            )
             if redrawn is not None:
                 ends[level].append(float(np.quantile(redrawn, level)))
     for level in LEVELS:

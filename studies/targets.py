@@ -1,11 +1,13 @@
-"""How often `find_threshold` is false, how often it finds a threshold, and how many cases that flags.
+"""How often `find_threshold` is false, how often it finds a threshold, and how many cases that
+flags.
 
     python -m studies.targets docs/data/targets.csv [--mapie PYTHON]
 
-Draws samples from populations in which precision, recall and false positive rate are known exactly at every threshold.
-On the same rows: "sequence", a fixed sequence on all rows, from the smallest number of flagged cases that could be
-proof down to the first failure (for precision, which is then proven only if it crosses the target once); and, run by a
-PYTHON that has it, `BinaryClassificationController` of MAPIE with its defaults.
+Draws samples from populations in which precision, recall and false positive rate are known exactly
+at every threshold. On the same rows: "sequence", a fixed sequence on all rows, from the smallest
+number of flagged cases that could be proof down to the first failure (for precision, which is then
+proven only if it crosses the target once); and, run by a PYTHON that has it,
+`BinaryClassificationController` of MAPIE with its defaults.
 """
 
 from __future__ import annotations
@@ -50,7 +52,10 @@ def populations() -> dict[str, Population]:
          at, np.select([at > 0.97, at > 0.9, at > 0.75], [0.95, 0.79, 0.83], 0.3)),
     ]  # fmt: skip
     mass = np.full(POINTS, 1 / POINTS)
-    return {name: Population(name=name, about=about, prob=p, mass=mass, rate=r) for name, about, p, r in made}
+    return {
+        name: Population(name=name, about=about, prob=p, mass=mass, rate=r)
+        for name, about, p, r in made
+    }
 
 
 class Case(NamedTuple):
@@ -65,19 +70,27 @@ class Case(NamedTuple):
         """The k-th sample: outcomes, predictions and further arguments."""
         rng = np.random.default_rng([len(self.population), self.n, k])
         source = populations()[self.population]
-        if self.rows == "groups":  # of unequal size, with nearly one prediction and one draw of the outcome each
+        # of unequal size, with nearly one prediction and one draw of the outcome each
+        if self.rows == "groups":
             size = rng.integers(1, GROUP + 1, 2 * self.n // (GROUP + 1))
             group = np.repeat(np.arange(len(size)), size)
             at = rng.integers(0, POINTS, len(size))[group]
-            return rng.random(len(size))[group] < source.rate[at], source.prob[at], {"groups": group}
+            return (
+                rng.random(len(size))[group] < source.rate[at],
+                source.prob[at],
+                {"groups": group},
+            )
         y, p = source.draw(self.n, rng)
-        if self.rows == "base rate":  # one of two events is kept: the rate of the population is the whole one
+        # one of two events is kept: the rate of the population is the whole one
+        if self.rows == "base rate":
             some = (y == 0) | (rng.random(self.n) < 0.5)
             return y[some], p[some], {"base_rate": float(source.rate.mean())}
         return y, p, {}
 
     def judge(self, threshold: float | None) -> tuple[bool, bool, float]:
-        """Whether a threshold was found, whether it is false, and the share of the population that it flags."""
+        """Whether a threshold was found, whether it is false, and the share of the population that
+        it flags.
+        """
         if threshold is None:
             return False, False, 0.0
         source = populations()[self.population]
@@ -88,7 +101,8 @@ class Case(NamedTuple):
             "false_positive_rate": (1 - rate[flag]).sum() / (1 - rate).sum(),
         }
         kept = [
-            true[k] <= v + 1e-9 if k == "false_positive_rate" else true[k] >= v - 1e-9 for k, v in self.targets.items()
+            true[k] <= v + 1e-9 if k == "false_positive_rate" else true[k] >= v - 1e-9
+            for k, v in self.targets.items()
         ]
         return True, not all(kept), float(flag.mean())
 
@@ -98,12 +112,21 @@ CASES += [Case("overconfident", n, {"precision": 0.8}) for n in (300, 1000, 5000
 CASES += [Case("rare", n, {"precision": 0.3}) for n in (1000, 5000, 20000)]
 CASES += [Case("ties", 1000, {"precision": 0.85}), Case("waves", 1000, {"precision": 0.85})]
 CASES += [Case("answers", n, {"precision": 0.95}) for n in (1000, 5000)]
-CASES += [Case("at the target", 1000, {"precision": 0.9}), Case("crossing", 1000, {"precision": 0.8})]
+CASES += [
+    Case("at the target", 1000, {"precision": 0.9}),
+    Case("crossing", 1000, {"precision": 0.8}),
+]
 CASES += [Case("dense", 1000, {"recall": 0.9}), Case("rare", 5000, {"recall": 0.8})]
-CASES += [Case("dense", 1000, {"false_positive_rate": 0.05}), Case("rare", 5000, {"false_positive_rate": 0.02})]
+CASES += [
+    Case("dense", 1000, {"false_positive_rate": 0.05}),
+    Case("rare", 5000, {"false_positive_rate": 0.02}),
+]
 CASES += [Case("dense", 2000, {"precision": 0.8, "recall": 0.6})]
 CASES += [Case(name, 2000, {"precision": 0.8}, "groups") for name in ("dense", "ties", "crossing")]
-CASES += [Case("dense", 2000, {"recall": 0.9}, "groups"), Case("rare", 5000, {"precision": 0.2}, "base rate")]
+CASES += [
+    Case("dense", 2000, {"recall": 0.9}, "groups"),
+    Case("rare", 5000, {"precision": 0.2}, "base rate"),
+]
 
 
 def sequence(y: Any, p: Floats, targets: dict[str, float]) -> float | None:
@@ -112,7 +135,10 @@ def sequence(y: Any, p: Floats, targets: dict[str, float]) -> float | None:
     last = np.append(np.diff(p[order]) != 0, True)
     hits, flagged = np.cumsum(y[order])[last], np.flatnonzero(last) + 1.0
     start = int(np.searchsorted(flagged, np.ceil(np.log(1 - LEVEL) / np.log(share))))
-    tail = np.where(hits > 0, betainc(np.maximum(hits, 1), flagged - hits + 1, share), 1.0)[start:] <= 1 - LEVEL
+    tail = (
+        np.where(hits > 0, betainc(np.maximum(hits, 1), flagged - hits + 1, share), 1.0)[start:]
+        <= 1 - LEVEL
+    )
     passed = int(np.argmin(np.append(tail, False)))
     return float(p[order][last][start + passed - 1]) if passed else None
 
@@ -144,7 +170,8 @@ def mapie(python: str, case: Case, repeats: int) -> list[float | None]:
             arrays[f"y{k}"], arrays[f"p{k}"], _ = case.draw(k)
         names, levels = zip(*case.targets.items(), strict=True)
         np.savez(path, names=names, levels=levels, repeats=repeats, **arrays)
-        told = subprocess.run([python, "-c", MAPIE, path], check=True, capture_output=True, text=True).stdout  # noqa: S603
+        command = [python, "-c", MAPIE, path]
+        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
     return [None if line == "none" else float(line) for line in told.split()]
 
 
@@ -161,7 +188,12 @@ def study(repeats: int, python: str | None, fewer: int) -> Iterator[dict[str, An
         if python is not None and case.rows == "rows":
             found["mapie"] = [case.judge(threshold) for threshold in mapie(python, case, fewer)]
         targets = "; ".join(f"{name} {share:g}" for name, share in case.targets.items())
-        line: dict[str, Any] = {"population": case.population, "rows": case.rows, "n": case.n, "targets": targets}
+        line: dict[str, Any] = {
+            "population": case.population,
+            "rows": case.rows,
+            "n": case.n,
+            "targets": targets,
+        }
         for name, told in found.items():
             many = np.array(told, float).reshape(-1, 3)
             line |= {
@@ -171,7 +203,10 @@ def study(repeats: int, python: str | None, fewer: int) -> Iterator[dict[str, An
             }
             line[f"{name}_flagged"] = f"{many[:, 2].mean():.4f}" if len(many) else ""
         same = np.array(found["ours"][:fewer], float)
-        yield line | {"same_found": int(same[:, 0].sum()), "same_flagged": f"{same[:, 2].mean():.4f}"}
+        yield line | {
+            "same_found": int(same[:, 0].sum()),
+            "same_flagged": f"{same[:, 2].mean():.4f}",
+        }
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -182,7 +217,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--fewer", type=int, default=200, help="samples for the others")
     parser.add_argument("--mapie", metavar="PYTHON", help="an interpreter that has MAPIE")
     options = parser.parse_args(arguments)
-    for line in written(options.path, study(options.repeats, options.mapie, min(options.fewer, options.repeats))):
+    for line in written(
+        options.path, study(options.repeats, options.mapie, min(options.fewer, options.repeats))
+    ):
         print(line["population"], line["rows"], line["n"], file=sys.stderr)
 
 

@@ -1,12 +1,14 @@
-"""The share of samples for which bounds about a range of thresholds fail, and how much sharper they are.
+"""The share of samples for which bounds about a range of thresholds fail, and how much sharper they
+are.
 
     python -m studies.threshold_range docs/data/threshold-range.csv
     python -m studies.threshold_range docs/data/threshold-range-weights.csv --weights
 
-Draws samples from the populations of the other studies, whose losses in every range are known, and counts those for
-which an upper bound is below the loss, or a lower bound above it, for a clinic's range of thresholds, for one threshold
-and for every decision. The switch is from the predictions to their squares. With ``--weights`` it compares maps for a
-range: the mean of methods weighted by their log loss, or by the part of it that thresholds in the range make up.
+Draws samples from the populations of the other studies, whose losses in every range are known, and
+counts those for which an upper bound is below the loss, or a lower bound above it, for a clinic's
+range of thresholds, for one threshold and for every decision. The switch is from the predictions to
+their squares. With ``--weights`` it compares maps for a range: the mean of methods weighted by
+their log loss, or by the part of it that thresholds in the range make up.
 """
 
 from __future__ import annotations
@@ -39,10 +41,14 @@ def truths(population: Population, threshold_range: Any) -> dict[str, float]:
     loss, p = rainproof.measures.calibration_decision_loss, population.prob
     outcome, weight = population.sample.y_true, population.sample.sample_weight
     p = np.tile(p, 2)
-    switch = rainproof.switch_guarantee(outcome, p, p**2, sample_weight=weight, threshold_range=threshold_range)
+    switch = rainproof.switch_guarantee(
+        outcome, p, p**2, sample_weight=weight, threshold_range=threshold_range
+    )
     return {
         "as is": loss(population.sample, swaps="monotone", threshold_range=threshold_range),
-        "rounded": rainproof.regret_curve(population.sample, grid=16, threshold_range=threshold_range).loss,
+        "rounded": rainproof.regret_curve(
+            population.sample, grid=16, threshold_range=threshold_range
+        ).loss,
         "loss at least": loss(population.sample, threshold_range=threshold_range),
         "switch: harm": switch.harm,
         "switch: gain": switch.gain,
@@ -58,7 +64,10 @@ def bounds(y: Any, p: Any, options: dict[str, Any], *, every: bool) -> dict[str,
     if every:
         switch = rainproof.switch_guarantee(y, p, p**2, **options)
         found["loss at least"] = rainproof.inference.loss_at_least(y, p, **options).bound
-        found["switch: harm"], found["switch: gain"] = switch.harm_bound, switch.gain_at_least or 0.0
+        found["switch: harm"], found["switch: gain"] = (
+            switch.harm_bound,
+            switch.gain_at_least or 0.0,
+        )
     return found
 
 
@@ -118,16 +127,26 @@ def excess(seed: int, n: int, low: float, high: float) -> tuple[float, float] | 
     if y.min() == y.max():
         return None
     rows, _ = divide(rainproof.Sample(y, prob[at]), np.random.default_rng(0), hold_out=False)
-    kept = ((1 - np.eye(FOLDS)) @ rows.weight.reshape(FOLDS, -1)).reshape(-1, *rows.weight.shape[1:])
+    kept = ((1 - np.eye(FOLDS)) @ rows.weight.reshape(FOLDS, -1)).reshape(
+        -1, *rows.weight.shape[1:]
+    )
     value, nearest = fitted_values(names, rows.prob, kept), 0.5 / (rows.weight.sum() + 1)
-    maps, mu = np.array([METHODS[name](rows.table()).apply(prob) for name in names]), np.linspace(low, high, 9)[:, None]
+    maps, mu = (
+        np.array([METHODS[name](rows.table()).apply(prob) for name in names]),
+        np.linspace(low, high, 9)[:, None],
+    )
 
     def lost(ends: tuple[float, float]) -> float:
         inside = np.clip(value, max(nearest, ends[0]), min(1 - nearest, ends[1]))
         logs = np.log1p(-inside), np.log(inside)
-        loss = sum(-log[:, f] @ rows.weight[f, y] for f in range(FOLDS) for y, log in enumerate(logs))
+        loss = sum(
+            -log[:, f] @ rows.weight[f, y] for f in range(FOLDS) for y, log in enumerate(logs)
+        )
         acts = mean_weights(np.asarray(loss)) @ maps >= mu
-        gain = np.mean((rate - mu) * ((rate >= mu) * 1.0 - acts), axis=1) / np.maximum(mu, 1 - mu)[:, 0]
+        gain = (
+            np.mean((rate - mu) * ((rate >= mu) * 1.0 - acts), axis=1)
+            / np.maximum(mu, 1 - mu)[:, 0]
+        )
         return float(gain.max())
 
     return lost((0.0, 1.0)), lost((low, high))
@@ -137,7 +156,9 @@ def compare_weights() -> Iterator[dict[str, Any]]:
     """A line for each range and number of rows."""
     for low, high in ((0.05, 0.2), (0.1, 0.12), (0.3, 0.6)):
         for n, repeats in ((200, 150), (1000, 150), (5000, 80)):
-            found = [pair for seed in range(repeats) if (pair := excess(seed, n, low, high)) is not None]
+            found = [
+                pair for seed in range(repeats) if (pair := excess(seed, n, low, high)) is not None
+            ]
             everywhere, inside = np.mean(found, axis=0)
             line = {"low": low, "high": high, "n": n, "populations": len(found)}
             yield line | {"everywhere": f"{everywhere:.6f}", "in_range": f"{inside:.6f}"}
@@ -149,7 +170,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("path", type=Path)
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--rows", type=int, default=1000)
-    parser.add_argument("--weights", action="store_true", help="compare the weights of maps, not bounds")
+    parser.add_argument(
+        "--weights", action="store_true", help="compare the weights of maps, not bounds"
+    )
     chosen = parser.parse_args(arguments)
     warnings.simplefilter("ignore", rainproof.RainproofWarning)
     lines = list(compare_weights() if chosen.weights else study(chosen.repeats, chosen.rows))

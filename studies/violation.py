@@ -2,9 +2,10 @@
 
     python -m studies.violation docs/data/violation.csv
 
-Draws samples from populations whose losses CDL(D_m) are known exactly and counts those for which the bound is below
-the loss on any of its grids. Twice: with the default settings, and in the hardest setting, one grid
-and a confidence of 50%. With equal weights, and with weights for which the effective number of rows is about half.
+Draws samples from populations whose losses CDL(D_m) are known exactly and counts those for which
+the bound is below the loss on any of its grids. Twice: with the default settings, and in the
+hardest setting, one grid and a confidence of 50%. With equal weights, and with weights for which
+the effective number of rows is about half.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def weights(kind: str, n: int) -> np.ndarray | None:
 
 def one(population: Population, n: int, kind: str, setting: str, repeats: int) -> dict[str, Any]:
     """Draw `repeats` samples and count; always the same ones for the same arguments."""
-    rng = np.random.default_rng([zlib.crc32(population.name.encode()), n, kind == "equal", setting == "default"])
+    rng = np.random.default_rng(
+        [zlib.crc32(population.name.encode()), n, kind == "equal", setting == "default"]
+    )
     weight, options = weights(kind, n), SETTINGS[setting]
     found: dict[str, list[tuple[bool, float, float, float]]] = {method: [] for method in METHODS}
     losses = population.losses(512)
@@ -49,7 +52,9 @@ def one(population: Population, n: int, kind: str, setting: str, repeats: int) -
         for method in METHODS:
             g = rainproof.guarantee(sample, method=method, **options)
             truth = np.array([losses[m] for m in g.grids.tolist()])
-            found[method].append((bool((g.bounds < truth).any()), g.bound, g.plug_in, losses[g.grid]))
+            found[method].append(
+                (bool((g.bounds < truth).any()), g.bound, g.plug_in, losses[g.grid])
+            )
     means = {method: np.mean(rows, axis=0) for method, rows in found.items()}
     new, old = means["adaptive"], means["hoeffding"]
     return {

@@ -2,9 +2,10 @@
 
     python -m studies.violation_as_is docs/data/violation-as-is.csv
 
-Draws samples from ten populations meant to break it, whose losses against every monotone recalibration are known,
-and counts those for which the bound is below the loss: at a confidence of 95%, and at 50%, where a failure is easiest
-to see. Three of them have rows in groups, heavy fixed weights, and weights that depend on the predictions.
+Draws samples from ten populations meant to break it, whose losses against every monotone
+recalibration are known, and counts those for which the bound is below the loss: at a confidence of
+95%, and at 50%, where a failure is easiest to see. Three of them have rows in groups, heavy fixed
+weights, and weights that depend on the predictions.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ SIZES = (100, 1_000, 10_000)
 FEWER = {10_000: 200}  # at most so many samples of so many rows
 LEVELS = (0.95, 0.5)
 GROUP = 10  # rows of a group: one prediction, and half of the groups one outcome
-LARGEST = 10.0  # the weight of predictions above 0.9 where weights depend on them; the others weigh 1/2
+# the weight of predictions above 0.9 where weights depend on them; the others weigh 1/2
+LARGEST = 10.0
 
 
 @dataclass(frozen=True)
@@ -40,29 +42,46 @@ class Case:
     population: Population
     rows: str = "independent"
 
-    def draw(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int8], Floats, dict[str, Any]]:
+    def draw(
+        self, n: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.int8], Floats, dict[str, Any]]:
         """Draw n rows: outcomes, predictions, and the options that `guarantee` needs."""
         if self.rows == "groups":
             return self._groups(n, rng)
         y, p = self.population.draw(n, rng)
-        if self.rows == "fixed weights":  # the quantiles of a Pareto distribution without a variance
+        # the quantiles of a Pareto distribution without a variance
+        if self.rows == "fixed weights":
             return y, p, {"sample_weight": ((np.arange(n) + 0.5) / n) ** -0.6}
         if self.rows == "importance weights":
             return y, p, {"sample_weight": importance(p), "max_weight": LARGEST}
         return y, p, {}
 
-    def _groups(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int8], Floats, dict[str, Any]]:
+    def _groups(
+        self, n: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.int8], Floats, dict[str, Any]]:
         group = np.repeat(np.arange(n // GROUP), GROUP)
-        at = rng.choice(len(self.population.prob), n // GROUP, p=self.population.mass / self.population.mass.sum())
+        at = rng.choice(
+            len(self.population.prob),
+            n // GROUP,
+            p=self.population.mass / self.population.mass.sum(),
+        )
         together = rng.random(n // GROUP) < 0.5
         chance = np.where(together[group], rng.random(n // GROUP)[group], rng.random(n))
         at = at[group]
-        return (chance < self.population.rate[at]).astype(np.int8), self.population.prob[at], {"groups": group}
+        return (
+            (chance < self.population.rate[at]).astype(np.int8),
+            self.population.prob[at],
+            {"groups": group},
+        )
 
     def truth(self) -> float:
-        """The largest expected loss of a decision maker, compared with the best monotone recalibration."""
+        """The largest expected loss of a decision maker, compared with the best monotone
+        recalibration.
+        """
         sample = self.population.sample
-        weight = sample.sample_weight * (importance(sample.y_prob) if self.rows == "importance weights" else 1.0)
+        weight = sample.sample_weight * (
+            importance(sample.y_prob) if self.rows == "importance weights" else 1.0
+        )
         return rainproof.measures.calibration_decision_loss(
             sample.y_true, sample.y_prob, sample_weight=weight, swaps="monotone"
         )
@@ -78,8 +97,16 @@ def cases() -> dict[str, Case]:
     known = populations()
     at, three = (np.arange(64) + 0.5) / 64, np.array([0.1, 0.5, 0.9])
     made = {
-        "inverted": (known["calibrated"].prob, known["calibrated"].mass, 1 - known["calibrated"].prob),
-        "alternating": (at, np.full(64, 1 / 64), np.clip(at + np.where(np.arange(64) % 2, 0.2, -0.2), 0, 1)),
+        "inverted": (
+            known["calibrated"].prob,
+            known["calibrated"].mass,
+            1 - known["calibrated"].prob,
+        ),
+        "alternating": (
+            at,
+            np.full(64, 1 / 64),
+            np.clip(at + np.where(np.arange(64) % 2, 0.2, -0.2), 0, 1),
+        ),
         "three values": (three, np.array([0.3, 0.4, 0.3]), np.array([0.2, 0.4, 0.95])),
         "constant": (three[1:2], np.ones(1), np.array([0.75])),
     }
@@ -87,9 +114,18 @@ def cases() -> dict[str, Case]:
         name: Population(name=name, about=name, prob=prob, mass=mass, rate=rate)
         for name, (prob, mass, rate) in made.items()
     }
-    plain = {"calibrated": known["calibrated"], "overconfident": known["overconfident"], "rare": known["rare"], **own}
+    plain = {
+        "calibrated": known["calibrated"],
+        "overconfident": known["overconfident"],
+        "rare": known["rare"],
+        **own,
+    }
     found = {name: Case(name, population) for name, population in plain.items()}
-    hard = {"groups": own["constant"], "fixed weights": own["three values"], "importance weights": own["inverted"]}
+    hard = {
+        "groups": own["constant"],
+        "fixed weights": own["three values"],
+        "importance weights": own["inverted"],
+    }
     return found | {kind: Case(kind, population, kind) for kind, population in hard.items()}
 
 

@@ -7,8 +7,9 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The suite runs a worker on each core. Threads for linear algebra would take the cores from one another, and small
-# matrices gain nothing by them. It is set before NumPy is imported, and for the processes that tests start.
+# The suite runs a worker on each core. Threads for linear algebra would take the cores from one
+# another, and small matrices gain nothing by them. It is set before NumPy is imported, and for the
+# processes that tests start.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
@@ -21,12 +22,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no fault of the code
 )
 # Others in every run, and many more of them: what `make fuzz` draws.
-settings.register_profile("search", settings.get_profile("rainproof"), derandomize=False, max_examples=1000)
+settings.register_profile(
+    "search", settings.get_profile("rainproof"), derandomize=False, max_examples=1000
+)
 settings.load_profile("rainproof")
 
 
-# Folders and files that run again and again through lines that other tests reach: the whole package at once, or
-# simulations.
+# Folders and files that run again and again through lines that other tests reach: the whole package
+# at once, or simulations.
 UNMEASURED = {
     "tests",
     "fuzz",
@@ -43,8 +46,10 @@ UNMEASURED = {
     "test_study.py",
     "test_verdict_studies.py",
 }
-ENGINES = {"io", "report"}  # folders whose tests share Spark, PostgreSQL or a browser: to start them takes long
-TORCH = {"test_class_study.py", "test_package.py", "test_torchmetrics.py"}  # to import it takes as long
+# folders whose tests share Spark, PostgreSQL or a browser: to start them takes long
+ENGINES = {"io", "report"}
+# to import it takes as long
+TORCH = {"test_class_study.py", "test_package.py", "test_torchmetrics.py"}
 LONG = {"tests", "paper", *ENGINES}  # folders whose files take long for the number of their tests
 
 
@@ -56,7 +61,9 @@ def pytest_configure(config):
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_auto_num_workers():
-    """Run one worker more than there are cores: tests often wait for a browser, a database or another process."""
+    """Run one worker more than there are cores: tests often wait for a browser, a database or
+    another process.
+    """
     return os.cpu_count() + 1
 
 
@@ -84,17 +91,24 @@ def pytest_collection_modifyitems(config, items):
         items.sort(key=lambda item: item.path.parent.name not in LONG)
     if config.pluginmanager.hasplugin("_cov"):
         for item in items:
-            if item.get_closest_marker("hypothesis") or UNMEASURED & {item.path.name, item.path.parent.name}:
+            if item.get_closest_marker("hypothesis") or UNMEASURED & {
+                item.path.name,
+                item.path.parent.name,
+            }:
                 item.add_marker("no_cover")
 
 
 def pytest_collection_finish():
-    """Search for garbage among what tests make, not among the thousands of tests and the modules that they import."""
+    """Search for garbage among what tests make, not among the thousands of tests and the modules
+    that they import.
+    """
     gc.collect()
     gc.freeze()
 
 
 def pytest_runtest_teardown():
-    """Close what the test drew: Matplotlib warns where many figures are open, whichever tests opened them."""
+    """Close what the test drew: Matplotlib warns where many figures are open, whichever tests
+    opened them.
+    """
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")

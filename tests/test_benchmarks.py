@@ -9,7 +9,9 @@ from benchmarks.contestants import CONTESTANTS
 from benchmarks.data import make_data
 from benchmarks.page import write_part
 
-RESAMPLED = [one.contestant for one in (resampling.TEST, resampling.BOOTSTRAP, resampling.COMPRESSED)]
+RESAMPLED = [
+    one.contestant for one in (resampling.TEST, resampling.BOOTSTRAP, resampling.COMPRESSED)
+]
 CALLS = [
     *CONTESTANTS,
     *measures.BY_NAME.values(),
@@ -23,7 +25,9 @@ CALLS = [
 ROWS = 200_000  # so many that each of the 10,000 segments has some
 
 
-@pytest.mark.parametrize("contestant", [one for one in CALLS if one.peer is None], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "contestant", [one for one in CALLS if one.peer is None], ids=lambda one: one.name
+)
 def test_a_call_that_is_timed(contestant):
     contestant.call(make_data(300))
 
@@ -42,7 +46,8 @@ def test_a_scan_that_is_timed(task, file):
 
 @pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 @pytest.mark.parametrize(
-    "name", [name for name in assess.jobs(300, 400, 3000) if "look" not in name and "scikit" not in name]
+    "name",
+    [name for name in assess.jobs(300, 400, 3000) if "look" not in name and "scikit" not in name],
 )
 def test_a_job_that_is_timed(name):
     assess.jobs(300, 400, 3000)[name]()
@@ -54,7 +59,9 @@ def test_the_segments_that_are_timed_are_tested():
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
-@pytest.mark.parametrize("given", [curves.Input.of(300), curves.Input.of(3000, most=1000)], ids=["rows", "compressed"])
+@pytest.mark.parametrize(
+    "given", [curves.Input.of(300), curves.Input.of(3000, most=1000)], ids=["rows", "compressed"]
+)
 @pytest.mark.parametrize("job", curves.JOBS)
 def test_a_job_whose_cost_curve_is_drawn(job, given):
     curves.JOBS[job](*given.fresh())
@@ -82,6 +89,8 @@ def test_each_program_writes_its_own_part_of_the_page(tmp_path):
     for name, text in (("a", "# A\n\nold"), ("b", "# B\n\n## C"), ("a", "# A\n\nnew")):
         write_part(page, name, text)
     parts = {"a": "## A\n\nnew", "b": "## B\n\n### C"}
-    written = "\n".join(f"<!-- part: {k} -->\n{part}\n<!-- end of {k} -->\n" for k, part in parts.items())
+    written = "\n".join(
+        f"<!-- part: {k} -->\n{part}\n<!-- end of {k} -->\n" for k, part in parts.items()
+    )
     assert page.read_text().endswith(f"machine.\n\n{written}")
     assert list(tmp_path.iterdir()) == [page]

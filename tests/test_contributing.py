@@ -1,4 +1,6 @@
-"""CONTRIBUTING.md's table of changes: its paths exist, and its first change is made here exactly as it says."""
+"""CONTRIBUTING.md's table of changes: its paths exist, and its first change is made here exactly as
+it says.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,9 @@ def test_mean_bias_is_tested_estimated_and_assessed():
 
 def files_of(change):
     """Return the paths in the row of a change."""
-    row = re.search(rf"^\| {change} \|(.*)\|$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    row = re.search(
+        rf"^\| {change} \|(.*)\|$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE
+    )
     return re.findall(r"`([^`]*/[^`]*)`", row[1])
 
 
@@ -115,19 +119,27 @@ def test_every_path_in_the_table_exists(change):
 
 def copied(folder):
     """Copy the repository, with the compiled kernels beside their sources."""
-    left_out = shutil.ignore_patterns(".*", "build", "__pycache__", "*.png", "*.egg-info", "node_modules")
+    left_out = shutil.ignore_patterns(
+        ".*", "build", "__pycache__", "*.png", "*.egg-info", "node_modules"
+    )
     shutil.copytree(ROOT, folder, ignore=left_out)
     shutil.copy(
         importlib.import_module("rainproof._cyutility").__file__, folder / "src" / "rainproof"
     )  # what they share
     for kernel in (ROOT / "src").rglob("*.pyx"):
         name = ".".join(kernel.relative_to(ROOT / "src").with_suffix("").parts)
-        shutil.copy(importlib.import_module(name).__file__, folder / kernel.relative_to(ROOT).parent)
+        shutil.copy(
+            importlib.import_module(name).__file__, folder / kernel.relative_to(ROOT).parent
+        )
     return folder
 
 
 def contents(folder):
-    files = (file for file in folder.rglob("*") if file.is_file() and file.suffix not in (".so", ".pyd", ".pyc"))
+    files = (
+        file
+        for file in folder.rglob("*")
+        if file.is_file() and file.suffix not in (".so", ".pyd", ".pyc")
+    )
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
 
 
@@ -143,11 +155,21 @@ def add_measure(folder):
     (package / "measures" / f"{NEW}.py").write_text(MODULE)
     line = f"from rainproof.measures.{NEW} import {FUNCTION}\n"
     insert(package / "measures" / "catalogue.py", "from rainproof.measures.scdl import", line)
-    insert(package / "measures" / "catalogue.py", '        Measure(\n            symbol="Brier"', RECORD)
+    insert(
+        package / "measures" / "catalogue.py",
+        '        Measure(\n            symbol="Brier"',
+        RECORD,
+    )
     exported = f"from rainproof.measures.{NEW} import {FUNCTION} as {FUNCTION}\n"
-    insert(package / "measures" / "__init__.pyi", "from rainproof.measures.catalogue import list_measures", exported)
+    insert(
+        package / "measures" / "__init__.pyi",
+        "from rainproof.measures.catalogue import list_measures",
+        exported,
+    )
     reference = folder / "docs" / "reference" / "measures.md"
-    insert(reference, "| `brier_score` |", f"| `{FUNCTION}` | mean prediction against event rate |\n")
+    insert(
+        reference, "| `brier_score` |", f"| `{FUNCTION}` | mean prediction against event rate |\n"
+    )
     insert(reference, "::: rainproof.measure_all", f"::: rainproof.measures.{FUNCTION}\n")
     guide = folder / "docs" / "guide" / "which-measure.md"
     insert(guide, "## Computing time", f"`{FUNCTION}` lets opposite biases cancel.\n\n")
@@ -155,7 +177,9 @@ def add_measure(folder):
 
 
 def test_a_measure_touches_the_listed_files_alone(tmp_path):
-    """The copy passes the tests that every measure must pass, and nothing but the listed files was changed."""
+    """The copy passes the tests that every measure must pass, and nothing but the listed files was
+    changed.
+    """
     folder = copied(tmp_path / "copy")
     before = contents(folder)
     add_measure(folder)
@@ -163,10 +187,25 @@ def test_a_measure_touches_the_listed_files_alone(tmp_path):
     changed = {path for path in after if before.get(path) != after[path]}
     assert changed == {path.replace("NEW", NEW) for path in files_of("a measure")}
     # -S: without what installs the package under test, so that the copy is imported.
-    command = [sys.executable, "-S", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--assert=plain", *READERS]
+    command = [
+        sys.executable,
+        "-S",
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--assert=plain",
+        *READERS,
+    ]
     command += ["-k", f"{FUNCTION} or test_catalogue or exported"]
     path = os.pathsep.join([str(folder / "src"), *filter(None, sys.path)])
-    options = {"cwd": folder, "env": {**os.environ, "PYTHONPATH": path}, "capture_output": True, "text": True}
+    options = {
+        "cwd": folder,
+        "env": {**os.environ, "PYTHONPATH": path},
+        "capture_output": True,
+        "text": True,
+    }
     done = subprocess.run(command, check=False, **options)
     assert done.returncode == 0, done.stdout[-3000:]
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 30

@@ -24,7 +24,10 @@ from rainproof.cli import main
 from tools.hooks import description, with_options
 
 ROOT = Path(__file__).parent.parent
-PAGES = {path.relative_to(ROOT / "docs").as_posix(): path.read_text() for path in (ROOT / "docs").rglob("*.md")}
+PAGES = {
+    path.relative_to(ROOT / "docs").as_posix(): path.read_text()
+    for path in (ROOT / "docs").rglob("*.md")
+}
 
 
 @pytest.fixture
@@ -46,10 +49,14 @@ def docstrings(monkeypatch):
 
 
 def test_formulas_and_tables_of_docstrings_are_drawn(docstrings):
-    text = "Is\n\n.. math:: a_1 <\n    \\tfrac12.\n\n=== ==\na   b\n=== ==\n1   `2`\n    3\n4\n=== =="
+    text = (
+        "Is\n\n.. math:: a_1 <\n    \\tfrac12.\n\n=== ==\na   b\n=== ==\n1   `2`\n    3\n4\n=== =="
+    )
     thing = SimpleNamespace(docstring=SimpleNamespace(value=text))
     docstrings.Docstrings().on_instance(obj=thing)
-    written = "Is\n\n:math:`a_1 < \\tfrac12.`\n\n\n| a | b |\n| --- | --- |\n| 1 | `2` 3 |\n| 4 |  |"
+    written = (
+        "Is\n\n:math:`a_1 < \\tfrac12.`\n\n\n| a | b |\n| --- | --- |\n| 1 | `2` 3 |\n| 4 |  |"
+    )
     assert thing.docstring.value == written
     alone = docstrings.with_formulas("<p>:math:<code>a_1 &lt; \\tfrac12</code></p>")
     assert alone.startswith("<math ")
@@ -57,8 +64,13 @@ def test_formulas_and_tables_of_docstrings_are_drawn(docstrings):
     assert "<mfrac>" in alone
     inside = docstrings.with_formulas("<p>:math:<code>a</code> is <code>b</code>.</p>")
     assert re.fullmatch(r'<p><math [^>]* display="inline">.*</math> is <code>b</code>.</p>', inside)
-    assert "<mi>s</mi></msub><mi>\u2033</mi>" in docstrings.with_formulas(":math:<code>r_s''</code>")
-    assert docstrings.with_links("See docs/guide/data.md.") == 'See <a href="../../guide/data/">data</a>.'
+    assert "<mi>s</mi></msub><mi>\u2033</mi>" in docstrings.with_formulas(
+        ":math:<code>r_s''</code>"
+    )
+    assert (
+        docstrings.with_links("See docs/guide/data.md.")
+        == 'See <a href="../../guide/data/">data</a>.'
+    )
 
 
 def test_every_formula_can_be_drawn(docstrings):
@@ -100,20 +112,28 @@ def test_a_report_is_written_once_until_the_code_changes(stories, tmp_path, monk
 
 
 def drawings():
-    """Return the functions named in each drawing of docs/theory/how-it-works.md, from top to bottom."""
+    """Return the functions named in each drawing of docs/theory/how-it-works.md, from top to
+    bottom.
+    """
     text = (ROOT / "docs" / "theory" / "how-it-works.md").read_text()
     blocks = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
-    return [re.findall(r"^ +\| +((?:[a-z]\w*\.){2,}\w[\w.]*)", block, re.MULTILINE) for block in blocks]
+    return [
+        re.findall(r"^ +\| +((?:[a-z]\w*\.){2,}\w[\w.]*)", block, re.MULTILINE) for block in blocks
+    ]
 
 
 def first_calls(call):
-    """Return the functions of rainproof that a call runs, in the order in which each is first entered."""
+    """Return the functions of rainproof that a call runs, in the order in which each is first
+    entered.
+    """
     seen = {}
 
     def enter(frame, event, _):
         module = frame.f_globals.get("__name__", "")
         if event == "call" and module.startswith("rainproof."):
-            seen.setdefault(f"{module.removeprefix('rainproof.')}.{frame.f_code.co_qualname}", len(seen))
+            seen.setdefault(
+                f"{module.removeprefix('rainproof.')}.{frame.f_code.co_qualname}", len(seen)
+            )
 
     sys.setprofile(enter)
     try:
@@ -129,7 +149,17 @@ def test_the_drawings_show_what_the_code_does(tmp_path):
     y = rng.random(300) < p
     file = tmp_path / "file.parquet"
     pq.write_table(pa.table({"p": p, "y": y}), file)
-    report = ["report", str(file), "--prob", "p", "--outcome", "y", "-o", str(tmp_path / "a.html"), "--quiet"]
+    report = [
+        "report",
+        str(file),
+        "--prob",
+        "p",
+        "--outcome",
+        "y",
+        "-o",
+        str(tmp_path / "a.html"),
+        "--quiet",
+    ]
     _, assess, command = drawings()
     for drawn, call in (
         (assess, lambda: rainproof.assess(y, p, measures=[], n_resamples=19, rng=0)),
@@ -143,10 +173,16 @@ def test_the_drawings_show_what_the_code_does(tmp_path):
 
 
 def test_the_drawing_of_the_packages_is_what_the_linter_holds():
-    layers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
+    layers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+        "contracts"
+    ][0]["layers"]
     text = (ROOT / "docs" / "theory" / "how-it-works.md").read_text()
     drawing = re.search(r"```text\n(.*?)```", text, re.DOTALL)[1]
-    drawn = [set(re.findall(r"[a-z]+", line[:34])) for line in drawing.splitlines() if re.search(r"[a-z]", line[:34])]
+    drawn = [
+        set(re.findall(r"[a-z]+", line[:34]))
+        for line in drawing.splitlines()
+        if re.search(r"[a-z]", line[:34])
+    ]
     assert drawn == [set(layer.split(" | ")) for layer in layers]
     assert (
         f"    {' -> '.join(f'({layer})' if '|' in layer else layer for layer in layers)}\n"
@@ -156,7 +192,9 @@ def test_the_drawing_of_the_packages_is_what_the_linter_holds():
 
 def test_every_file_that_the_page_names_exists():
     text = (ROOT / "docs" / "theory" / "how-it-works.md").read_text()
-    there = {file.name for folder in ("src/rainproof", "paper") for file in (ROOT / folder).rglob("*.*")}
+    there = {
+        file.name for folder in ("src/rainproof", "paper") for file in (ROOT / folder).rglob("*.*")
+    }
     assert set(re.findall(r"`(\w+\.(?:py|js))`", text)) <= there
 
 
@@ -167,7 +205,9 @@ def titles():
         [pages] = part.values()
         for page in [pages] if isinstance(pages, str) else pages:
             label, path = next(iter(page.items())) if isinstance(page, dict) else (None, page)
-            found[path] = label or (PAGES[path].partition("\n")[0].removeprefix("# ") if path in PAGES else path)
+            found[path] = label or (
+                PAGES[path].partition("\n")[0].removeprefix("# ") if path in PAGES else path
+            )
     return found
 
 
@@ -177,12 +217,17 @@ def test_every_page_has_a_title_and_a_description_of_its_own():
     said = {description(markdown(text)) for text in PAGES.values()}
     assert len(said) == len(PAGES)
     assert all(30 < len(text) < 200 for text in said)
-    assert description('<h1>T</h1><p>Says "a&lt;b",\n<em>not</em> c.</p><p>d</p>') == "Says &quot;a&lt;b&quot;, not c."
+    assert (
+        description('<h1>T</h1><p>Says "a&lt;b",\n<em>not</em> c.</p><p>d</p>')
+        == "Says &quot;a&lt;b&quot;, not c."
+    )
 
 
 @pytest.mark.parametrize("page", ["index.md", "reference/index.md"])
 def test_tables_call_pages_what_the_navigation_calls_them(page):
-    links = re.findall(r"\[([^\]]+)\]\(([\w/-]+\.md)\)", "".join(re.findall(r"^\|.*", PAGES[page], re.MULTILINE)))
+    links = re.findall(
+        r"\[([^\]]+)\]\(([\w/-]+\.md)\)", "".join(re.findall(r"^\|.*", PAGES[page], re.MULTILINE))
+    )
     assert len(links) >= 9
     folder = Path(page).parent
     for label, path in links:
@@ -195,14 +240,19 @@ def test_no_page_has_formulas_that_nothing_draws():
 
 
 def test_options_do_not_break_after_their_dashes():
-    assert with_options("<code>a --b-c 1</code> --d") == '<code>a <span class="option">--b-c</span> 1</code> --d'
+    assert (
+        with_options("<code>a --b-c 1</code> --d")
+        == '<code>a <span class="option">--b-c</span> 1</code> --d'
+    )
 
 
 def test_of_a_session_the_code_is_copied():
     """The theme marks what it copies, Pygments prompts (gp) and output (go), and a rule hides them."""
     [script] = (Path(material.__file__).parent / "templates/assets/javascripts").glob("bundle.*.js")
     assert "data-md-copying" in script.read_text()
-    session = markdown("```pycon\n>>> 1 + 1\n2\n```", extensions=["pymdownx.superfences", "pymdownx.highlight"])
+    session = markdown(
+        "```pycon\n>>> 1 + 1\n2\n```", extensions=["pymdownx.superfences", "pymdownx.highlight"]
+    )
     assert '<span class="gp">&gt;&gt;&gt; </span>' in session
     assert '<span class="go">2</span>' in session
     rule = "[data-md-copying] :is(.gp, .go) { display: none; }"
@@ -212,7 +262,12 @@ def test_of_a_session_the_code_is_copied():
 def test_the_site_has_an_icon_and_says_where_to_go_from_a_page_that_is_not_there(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text("# Home\n")
-    mine = {"docs_dir": str(tmp_path / "docs"), "site_dir": str(tmp_path / "site"), "hooks": [], "plugins": ["search"]}
+    mine = {
+        "docs_dir": str(tmp_path / "docs"),
+        "site_dir": str(tmp_path / "site"),
+        "hooks": [],
+        "plugins": ["search"],
+    }
     build(load_config(str(ROOT / "mkdocs.yml"), nav=["index.md"], **mine))
     text = (tmp_path / "site" / "404.html").read_text()
     icon = re.search(r'<link rel="icon" href="/rainproof/(.*?)">', text)[1]

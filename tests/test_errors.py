@@ -36,11 +36,19 @@ def packages(requirements):
 
 def test_what_a_message_installs_is_what_the_extras_install():
     root = Path(__file__).parent.parent
-    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    known = {"mlflow"} | packages(text for extra, listed in extras.items() if extra != "test" for text in listed)
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    known = {"mlflow"} | packages(
+        text for extra, listed in extras.items() if extra != "test" for text in listed
+    )
     trees = [ast.parse(path.read_text()) for path in (root / "src").rglob("*.py")]
     calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    last = [call.args[-1] for call in calls if getattr(call.func, "id", "") in ("MissingExtraError", "need")]
+    last = [
+        call.args[-1]
+        for call in calls
+        if getattr(call.func, "id", "") in ("MissingExtraError", "need")
+    ]
     named = [argument.value for argument in last if isinstance(argument, ast.Constant)]
     assert len(named) > 9
     assert packages(" ".join(named).split()) <= known

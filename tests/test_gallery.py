@@ -14,7 +14,9 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture(scope="module")
 def gallery():
-    """Return the folder of the pages that `make docs` has made; those that are older than the code are made again."""
+    """Return the folder of the pages that `make docs` has made; those that are older than the code
+    are made again.
+    """
     from tools.make_stories import changed  # with all that stories need
 
     folder = ROOT / "build" / "gallery"
@@ -29,18 +31,24 @@ def test_a_notebook_runs_and_answers_its_question(name, gallery):
     assert re.fullmatch(r"# .*\?", question)
     assert any(line.startswith("**So:** ") for line in rest)
     code = "".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
-    statements = [line for line in code.splitlines() if line and not line.startswith(("import ", "from "))]
+    statements = [
+        line for line in code.splitlines() if line and not line.startswith(("import ", "from "))
+    ]
     assert len(statements) <= 15
     assert re.search(r"```text\n\S", text)
     pictures = re.findall(r"!\[(.*)\]\((.*\.png)\)", text)
     assert pictures
-    assert all(len(seen) > 40 and (gallery / picture).stat().st_size > 5000 for seen, picture in pictures)
+    assert all(
+        len(seen) > 40 and (gallery / picture).stat().st_size > 5000 for seen, picture in pictures
+    )
     assert f"/blob/main/examples/gallery/{name}.py)" in rest[-1]
 
 
 def test_a_page_has_what_its_cells_print_and_draw(tmp_path):
     file = tmp_path / "one.py"
-    file.write_text("# %% [markdown]\n# # Why?\n#\n# Because.\n\n# %%\nx = 2\nprint(x)\n\n# %%\nx + 1\n")
+    file.write_text(
+        "# %% [markdown]\n# # Why?\n#\n# Because.\n\n# %%\nx = 2\nprint(x)\n\n# %%\nx + 1\n"
+    )
     text = write_page(file, tmp_path).read_text()
     assert text.startswith(
         "# Why?\n\nBecause.\n\n```python\nx = 2\nprint(x)\n```\n\n```text\n2\n```\n\n```python\nx + 1\n```\n"
@@ -53,10 +61,15 @@ def test_a_page_has_what_its_cells_print_and_draw(tmp_path):
     [
         ("1 / 0", pytest.raises(ZeroDivisionError, match="division by zero")),
         ("import warnings\nwarnings.warn('old')", pytest.raises(UserWarning, match="old")),
-        ("open('left.txt', 'w').close()", pytest.raises(RuntimeError, match=r"^one\.py leaves left\.txt in the repos")),
+        (
+            "open('left.txt', 'w').close()",
+            pytest.raises(RuntimeError, match=r"^one\.py leaves left\.txt in the repos"),
+        ),
     ],
 )
-def test_a_cell_that_fails_warns_or_leaves_a_file_stops_the_build(code, error, tmp_path, monkeypatch):
+def test_a_cell_that_fails_warns_or_leaves_a_file_stops_the_build(
+    code, error, tmp_path, monkeypatch
+):
     monkeypatch.setattr("tools.make_gallery.ROOT", tmp_path / "root")
     (tmp_path / "root").mkdir()
     file = tmp_path / "one.py"
@@ -69,7 +82,8 @@ def test_a_page_is_written_again_when_the_code_is_newer(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr("tools.make_gallery.GALLERY", ["one"])
     monkeypatch.setattr(
-        "tools.make_gallery.write_page", lambda file, folder: written.append((folder / "one.md").write_text("# Why?\n"))
+        "tools.make_gallery.write_page",
+        lambda file, folder: written.append((folder / "one.md").write_text("# Why?\n")),
     )
     for changed in (0, 0, 1e18):
         [first, page] = write_pages(tmp_path, changed)
@@ -80,4 +94,7 @@ def test_a_page_is_written_again_when_the_code_is_newer(tmp_path, monkeypatch):
 
 def test_every_notebook_has_its_page_in_the_site():
     assert {file.stem for file in FOLDER.glob("*.py")} == set(GALLERY)
-    assert re.findall(r" gallery/(\w+)\.md\n", (ROOT / "mkdocs.yml").read_text()) == ["index", *GALLERY]
+    assert re.findall(r" gallery/(\w+)\.md\n", (ROOT / "mkdocs.yml").read_text()) == [
+        "index",
+        *GALLERY,
+    ]

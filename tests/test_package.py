@@ -20,23 +20,36 @@ import rainproof
 from rainproof.measures.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parent.parent
-MODULES = [m.name for m in pkgutil.walk_packages(rainproof.__path__, "rainproof.") if not m.name.endswith("__main__")]
+MODULES = [
+    m.name
+    for m in pkgutil.walk_packages(rainproof.__path__, "rainproof.")
+    if not m.name.endswith("__main__")
+]
 PAPER = [f"paper.{file.stem}" for file in sorted((ROOT / "paper").glob("[!_]*.py"))]
 
 
 def run(*command, **options):
-    return subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False, **options)
+    return subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, check=False, **options
+    )
 
 
 @pytest.mark.parametrize("name", ["rainproof", *MODULES, *PAPER])
 def test_examples_in_docstrings(name):
-    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    result = doctest.testmod(
+        importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE
+    )
     assert result.failed == 0
 
 
 def test_there_are_examples_to_run():
     finder = doctest.DocTestFinder(recurse=False)
-    found = [test for name, value in PUBLIC.items() if inspect.isfunction(value) for test in finder.find(value, name)]
+    found = [
+        test
+        for name, value in PUBLIC.items()
+        if inspect.isfunction(value)
+        for test in finder.find(value, name)
+    ]
     assert sum(bool(test.examples) for test in found) >= 15
 
 
@@ -50,7 +63,9 @@ def pages_with_examples():
 
 @pytest.mark.parametrize("page", pages_with_examples())
 def test_examples_on_a_page_print_what_they_say(page, tmp_path, monkeypatch):
-    """The blocks of a page are one session: a later one may use what an earlier one made. Files are temporary ones."""
+    """The blocks of a page are one session: a later one may use what an earlier one made. Files are
+    temporary ones.
+    """
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     monkeypatch.chdir(tmp_path)
     for block in blocks:
@@ -62,7 +77,11 @@ def test_examples_on_a_page_print_what_they_say(page, tmp_path, monkeypatch):
 
 def test_every_page_has_its_place_in_the_site():
     nav = (ROOT / "mkdocs.yml").read_text()
-    missing = [str(p) for p in (ROOT / "docs").rglob("*.md") if f" {p.relative_to(ROOT / 'docs')}\n" not in nav]
+    missing = [
+        str(p)
+        for p in (ROOT / "docs").rglob("*.md")
+        if f" {p.relative_to(ROOT / 'docs')}\n" not in nav
+    ]
     assert not missing
 
 
@@ -71,7 +90,8 @@ def test_everything_exported_exists_is_documented_and_is_in_the_reference():
         assert sorted(package.__all__) == list(package.__all__)
     for name, value in PUBLIC.items():
         assert value.__doc__, name
-    for page in (ROOT / "docs" / "reference").glob("*.md"):  # a line of its table beside each docstring
+    # a line of its table beside each docstring
+    for page in (ROOT / "docs" / "reference").glob("*.md"):
         text = page.read_text()
         table = "".join(re.findall(r"^\| (.*?) \|", text, re.MULTILINE))
         for name in re.findall(r"^::: rainproof\.(?:\w+\.)?(\w+)$", text, re.MULTILINE):
@@ -82,8 +102,11 @@ def test_a_user_sees_forty_names_and_the_packages():
     shown = set(dir(rainproof)) - set(PACKAGES) - {"plots"}
     assert len(shown) <= 50
     assert shown == set(rainproof.__all__)
-    for name in rainproof.__all__:  # what is at the top has its place in a package too, but for errors and assess
-        assert name in HOMES or PUBLIC[name].__module__.startswith(("rainproof.errors", "rainproof.assessment"))
+    # what is at the top has its place in a package too, but for errors and assess
+    for name in rainproof.__all__:
+        assert name in HOMES or PUBLIC[name].__module__.startswith(
+            ("rainproof.errors", "rainproof.assessment")
+        )
 
 
 def test_no_module_has_the_name_of_a_public_function():
@@ -92,13 +115,17 @@ def test_no_module_has_the_name_of_a_public_function():
 
 
 def test_every_exported_function_names_a_page_that_explains_it():
-    """So does help(); the site makes it a link. Classes are in docs/reference, which the test above checks."""
+    """So does help(); the site makes it a link. Classes are in docs/reference, which the test above
+    checks.
+    """
     for name, value in PUBLIC.items():
         if inspect.isfunction(value):
             pages = re.findall(r"docs/([\w/-]+\.md)", inspect.getdoc(value))
             assert pages, f"the docstring of {name} names no page: docs/.../....md"
             texts = [(ROOT / "docs" / page).read_text() for page in pages]
-            assert any(re.search(rf"\b{name}\b", text) for text in texts), f"{pages} do not mention {name}"
+            assert any(re.search(rf"\b{name}\b", text) for text in texts), (
+                f"{pages} do not mention {name}"
+            )
 
 
 def test_everything_exported_has_its_docstring_on_one_page_of_the_site():
@@ -110,9 +137,17 @@ def test_everything_exported_has_its_docstring_on_one_page_of_the_site():
 def test_every_exported_measure_is_catalogued():
     """All functions of the package are measures, but for those that give a result object."""
     functions = {name for name in rainproof.measures.__all__ if name[0].islower()}
-    functions -= {"list_measures", "measure_all", "measure_classes", "score_decomposition", "soft_binned_profile"}
+    functions -= {
+        "list_measures",
+        "measure_all",
+        "measure_classes",
+        "score_decomposition",
+        "soft_binned_profile",
+    }
     assert functions == {measure.function.__name__ for measure in CATALOGUE.values()}
-    assert all(PUBLIC[measure.function.__name__] is measure.function for measure in CATALOGUE.values())
+    assert all(
+        PUBLIC[measure.function.__name__] is measure.function for measure in CATALOGUE.values()
+    )
 
 
 def test_the_version_stands_in_one_file():
@@ -120,21 +155,28 @@ def test_the_version_stands_in_one_file():
     read = run(ROOT / "tools" / "version.py").stdout.strip()
     cited = re.search(r"^version: (.*)", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1]
     assert read == cited == rainproof.__version__
-    released = re.search(r"^date-released: (.*)", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1]
+    released = re.search(
+        r"^date-released: (.*)", (ROOT / "CITATION.cff").read_text(), re.MULTILINE
+    )[1]
     top = re.search(r"^## (.*)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1]
     assert top in (f"{rainproof.__version__} ({released})", "Unreleased")
 
 
 def test_no_page_says_of_a_release_that_there_is_none():
-    """CONTRIBUTING.md says in its steps of a release which sentences go; before the first, all of them are there."""
+    """CONTRIBUTING.md says in its steps of a release which sentences go; before the first, all of
+    them are there.
+    """
     until = "Until its first upload to PyPI"
     said = {"README.md": until, "docs/index.md": until, "SECURITY.md": "nothing is released yet"}
-    words = {page: " ".join((ROOT / page).read_text().split()) for page in ("CONTRIBUTING.md", *said)}
+    words = {
+        page: " ".join((ROOT / page).read_text().split()) for page in ("CONTRIBUTING.md", *said)
+    }
     left = [page for page, sentence in said.items() if sentence in words[page]]
     top = re.search(r"^## (.*)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1]
     assert left == [] or (top == "Unreleased" and left == list(said))
     assert all(
-        f"`{page}`" in words["CONTRIBUTING.md"] and f'"{it}"' in words["CONTRIBUTING.md"] for page, it in said.items()
+        f"`{page}`" in words["CONTRIBUTING.md"] and f'"{it}"' in words["CONTRIBUTING.md"]
+        for page, it in said.items()
     )
 
 
@@ -148,7 +190,9 @@ def test_every_source_file_is_installed():
 
 
 def test_import_is_light():
-    """It loads nothing, not even NumPy, until a name is asked for: then what that name needs, and no other package."""
+    """It loads nothing, not even NumPy, until a name is asked for: then what that name needs, and
+    no other package.
+    """
     code = """
 import sys, rainproof
 print(*sorted({m.partition(".")[0] for m in sys.modules}))
@@ -157,7 +201,18 @@ print(*sorted({m.partition(".")[0] for m in sys.modules}))
 print(*sorted(sys.modules))
 """
     at_first, then, modules = (set(line.split()) for line in run("-c", code).stdout.splitlines())
-    heavy = {"pandas", "polars", "pyarrow", "matplotlib", "scipy", "sklearn", "dask", "duckdb", "pyspark", "torch"}
+    heavy = {
+        "pandas",
+        "polars",
+        "pyarrow",
+        "matplotlib",
+        "scipy",
+        "sklearn",
+        "dask",
+        "duckdb",
+        "pyspark",
+        "torch",
+    }
     assert "numpy" not in at_first
     assert "numpy" in then
     assert not then & heavy
@@ -165,7 +220,8 @@ print(*sorted(sys.modules))
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["assess", "--help"], ["assess", "a.csv", "--surprise"]]
+    "arguments",
+    [["--help"], ["--version"], ["assess", "--help"], ["assess", "a.csv", "--surprise"]],
 )
 def test_help_and_wrong_arguments_do_not_wait_for_numpy(arguments):
     code = f"import sys; from rainproof.cli import main; main({arguments}); print(*sys.modules)"
@@ -176,8 +232,11 @@ def test_help_and_wrong_arguments_do_not_wait_for_numpy(arguments):
 
 
 def test_the_command_line_loads_no_package_that_takes_longer_than_rainproof(tmp_path):
-    """Importing scipy.stats takes as long as an assessment; scipy.special has all that is needed of it."""
-    (tmp_path / "a.csv").write_text("p,y\n" + "0.9,0\n0.9,0\n0.9,1\n0.2,0\n" * 600)  # a certificate proves a gain
+    """Importing scipy.stats takes as long as an assessment; scipy.special has all that is needed of
+    it.
+    """
+    # a certificate proves a gain
+    (tmp_path / "a.csv").write_text("p,y\n" + "0.9,0\n0.9,0\n0.9,1\n0.2,0\n" * 600)
     command = ["assess", str(tmp_path / "a.csv"), "--prob", "p", "--outcome", "y", "--quiet"]
     code = f"import sys; from rainproof.cli import main; sys.argv[1:] = {command}; main(); print(*sys.modules)"
     modules = set(run("-c", code).stdout.splitlines()[-1].split())
@@ -267,20 +326,46 @@ def test_packages_import_from_packages_never_from_rainproof_itself(package):
 
 
 def upward_imports(source):
-    """Imports of plots and reports, but for type checking and for those inside the methods `plot` and `to_html`."""
+    """Imports of plots and reports, but for type checking and for those inside the methods `plot`
+    and `to_html`.
+    """
     tree = ast.parse(source)
-    allowed = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name in ("plot", "to_html")]
-    allowed += [n for n in ast.walk(tree) if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
+    allowed = [
+        n
+        for n in ast.walk(tree)
+        if isinstance(n, ast.FunctionDef) and n.name in ("plot", "to_html")
+    ]
+    allowed += [
+        n
+        for n in ast.walk(tree)
+        if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"
+    ]
     inside = {id(node) for part in allowed for node in ast.walk(part)}
-    found = (n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom) and id(n) not in inside)
-    return [line for line in map(ast.unparse, found) if re.search(r"rainproof\.(plots|report)\b", line)]
+    found = (
+        n
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Import | ast.ImportFrom) and id(n) not in inside
+    )
+    return [
+        line for line in map(ast.unparse, found) if re.search(r"rainproof\.(plots|report)\b", line)
+    ]
 
 
 def test_results_import_plots_and_reports_only_to_draw_themselves():
     """The exception that pyproject.toml states for import-linter is used for nothing else."""
-    for package in ("core", "measures", "decisions", "io", "inference", "recalibration", "assessment"):
+    for package in (
+        "core",
+        "measures",
+        "decisions",
+        "io",
+        "inference",
+        "recalibration",
+        "assessment",
+    ):
         for file in (ROOT / "src" / "rainproof" / package).rglob("*.py"):
             assert upward_imports(file.read_text()) == [], file
-    assert upward_imports("from rainproof.plots import regret") == ["from rainproof.plots import regret"]
+    assert upward_imports("from rainproof.plots import regret") == [
+        "from rainproof.plots import regret"
+    ]
     assert upward_imports("def f():\n    import rainproof.report") == ["import rainproof.report"]
     assert upward_imports("def plot(self):\n    from rainproof.plots import regret") == []

@@ -25,7 +25,9 @@ def small(monkeypatch):
     for module in (parts, speed):
         monkeypatch.setattr(module, "present" if module is parts else "contestants", lambda: FEW)
     monkeypatch.setattr(
-        recalibration, "sets", lambda: {name: _made(name, *MADE[name]) for name in ("shifted", "a jump")}
+        recalibration,
+        "sets",
+        lambda: {name: _made(name, *MADE[name]) for name in ("shifted", "a jump")},
     )
     monkeypatch.setattr(power, "REPLICATES", 3)
     monkeypatch.setattr(coverage, "REPLICATES", 2)
@@ -71,14 +73,19 @@ def test_another_python_answers_what_this_one_would():
         value, seconds = server.ask("one", "scikit-learn", "numbers", "brier_score_loss", y, p)
         assert value == pytest.approx(((y - p) ** 2).mean())
         assert seconds >= 0
-        with pytest.raises(calls.CallError, match="ValueError: Found input variables with inconsistent numbers"):
+        with pytest.raises(
+            calls.CallError, match="ValueError: Found input variables with inconsistent numbers"
+        ):
             server.ask("one", "scikit-learn", "numbers", "brier_score_loss", y, p[1:])
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", bad_input.CASES)
 def test_rainproof_is_right_about_bad_input(case):
-    assert bad_input.outcome(OURS, "soft_binned_cdl", case)[0] in (bad_input.RIGHT, bad_input.UNTRIED)
+    assert bad_input.outcome(OURS, "soft_binned_cdl", case)[0] in (
+        bad_input.RIGHT,
+        bad_input.UNTRIED,
+    )
 
 
 def test_every_contestant_is_in_a_part_and_locked():
@@ -89,7 +96,10 @@ def test_every_contestant_is_in_a_part_and_locked():
         if "==" in line
     }
     for one in CONTESTANTS:
-        assert any(one.of(kind) for kind in ("tests", "maps", "class_maps", "intervals", "bands", "advice", "numbers"))
+        assert any(
+            one.of(kind)
+            for kind in ("tests", "maps", "class_maps", "intervals", "bands", "advice", "numbers")
+        )
         assert one.name in (OURS, "no package") or speed._normal(one.name) in locked
 
 

@@ -26,17 +26,22 @@ CONSUMER = ROOT / "tests" / "helpers" / "typed_consumer.py"
 HERE = str(Path(sys.executable).parent)
 KEPT = ROOT / "build" / "release"  # what another run need not do again
 
-pytestmark = pytest.mark.timeout(1200)  # it compiles all kernels, and a busy machine may take ten minutes for that
+# it compiles all kernels, and a busy machine may take ten minutes for that
+pytestmark = pytest.mark.timeout(1200)
 
 
 def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False, **options
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 def unpack(archive, folder):
-    """Make a folder what a source distribution holds; a file that is the same keeps its time, by which ninja goes."""
+    """Make a folder what a source distribution holds; a file that is the same keeps its time, by
+    which ninja goes.
+    """
     with tarfile.open(archive) as files:
         wanted = {
             folder / member.name.partition("/")[2]: (files.extractfile(member).read(), member.mode)
@@ -57,8 +62,9 @@ def unpack(archive, folder):
 def dist(tmp_path_factory):
     """A source distribution of the last commit, and the wheel that `make test` has installed.
 
-    Is there none of these sources, one is made from the source distribution: without optimisation, to save time. What
-    was compiled is kept: another run compiles the kernels that have changed since.
+    Is there none of these sources, one is made from the source distribution: without optimisation,
+    to save time. What was compiled is kept: another run compiles the kernels that have changed
+    since.
     """
     folder = tmp_path_factory.mktemp("dist")
     clone = folder / "clone"  # the build writes beside what it builds
@@ -67,30 +73,50 @@ def dist(tmp_path_factory):
     build += ["--config-setting=setup-args=-Dbuildtype=plain", "--outdir", folder]
     env = {**os.environ, "PATH": os.pathsep.join([HERE, os.environ["PATH"]])}
     run(*build, "--sdist", clone, env=env)
-    changed = max(file.stat().st_mtime for file in [ROOT / "meson.build", *(ROOT / "src").rglob("*.*")])
+    changed = max(
+        file.stat().st_mtime for file in [ROOT / "meson.build", *(ROOT / "src").rglob("*.*")]
+    )
     for wheel in (ROOT / "build" / "wheel").glob("*.whl"):
         if wheel.stat().st_mtime > changed:
             shutil.copy(wheel, folder)
             return folder
     [archive] = folder.glob("*.tar.gz")
     unpack(archive, KEPT / "source")
-    run(*build, "--wheel", f"--config-setting=builddir={KEPT / 'compiled'}", KEPT / "source", env=env)
+    run(
+        *build,
+        "--wheel",
+        f"--config-setting=builddir={KEPT / 'compiled'}",
+        KEPT / "source",
+        env=env,
+    )
     return folder
 
 
 @pytest.fixture(scope="module")
 def python(dist):
-    """An interpreter with the wheel, NumPy and SciPy alone, always in the same place, by which mypy knows its cache."""
+    """An interpreter with the wheel, NumPy and SciPy alone, always in the same place, by which mypy
+    knows its cache.
+    """
     env = KEPT / "environment"
     run(sys.executable, "-m", "venv", "--without-pip", "--clear", env)
     [site] = env.glob("lib/python*/site-packages")
     for name in ("numpy", "scipy"):
         home = Path(importlib.util.find_spec(name).origin).parent
-        for part in home.parent.glob(f"{name}[.-]*"):  # the libraries beside it, and what describes it
+        # the libraries beside it, and what describes it
+        for part in home.parent.glob(f"{name}[.-]*"):
             (site / part.name).symlink_to(part)
         (site / name).symlink_to(home)
     [wheel] = dist.glob("*.whl")
-    run(sys.executable, "-m", "pip", "--python", env / "bin" / "python", "install", "--no-index", wheel)
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        env / "bin" / "python",
+        "install",
+        "--no-index",
+        wheel,
+    )
     return env / "bin" / "python"
 
 
@@ -98,7 +124,14 @@ def test_the_source_distribution_has_what_a_packager_needs(dist):
     [file] = dist.glob("*.tar.gz")
     with tarfile.open(file) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"PKG-INFO", "LICENSE", "README.md", "pyproject.toml", "meson.build", "tests/test_release.py"} <= names
+    assert {
+        "PKG-INFO",
+        "LICENSE",
+        "README.md",
+        "pyproject.toml",
+        "meson.build",
+        "tests/test_release.py",
+    } <= names
     assert {"src/rainproof/core/_scan.pyx", "src/rainproof/core/_rows.h"} <= names
     committed = run("git", "ls-tree", "-r", "--name-only", "HEAD", cwd=ROOT).splitlines()
     assert set(committed) <= names  # so that it can be built: the wheel is made of the same files
@@ -123,9 +156,7 @@ def test_the_wheel_has_all_modules_and_no_sources_of_kernels(dist):
 def test_the_demo_runs_where_nothing_else_is_installed(python, tmp_path):
     """Without a compiler, or any other program, in reach."""
     alone = {"env": {"PATH": ""}, "cwd": tmp_path}
-    code = (
-        "import rainproof as r, importlib.metadata as m; print(r.__file__, *sorted(d.name for d in m.distributions()))"
-    )
+    code = "import rainproof as r, importlib.metadata as m; print(r.__file__, *sorted(d.name for d in m.distributions()))"
     where, *others = run(python, "-c", code, **alone).split()
     assert Path(where).is_relative_to(python.parent.parent)
     assert others == ["numpy", "rainproof", "scipy"]
@@ -137,12 +168,19 @@ def test_the_demo_runs_where_nothing_else_is_installed(python, tmp_path):
 def check_types(checker, python, file):
     """Read a file as somebody who has rainproof installed does, by strict rules."""
     options = {
-        "mypy": ["--strict", "--config-file=", f"--python-executable={python}", f"--cache-dir={KEPT / 'mypy'}"],
+        "mypy": [
+            "--strict",
+            "--config-file=",
+            f"--python-executable={python}",
+            f"--cache-dir={KEPT / 'mypy'}",
+        ],
         "pyright": [f"--pythonpath={python}"],  # strict: the first line of the file says so
     }
     command = [sys.executable, "-m", checker, *options[checker], str(file)]
     env = {**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
-    return subprocess.run(command, cwd=file.parent, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=file.parent, env=env, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.parametrize("checker", ["mypy", "pyright"])
@@ -159,7 +197,9 @@ def test_a_consumer_is_checked_against_our_types(checker, python, tmp_path):
 
 
 def test_the_badges_are_true():
-    badges = re.findall(r"^\[!\[(.*?)\]\(https://img\.shields\.io/badge/(.*?)-\w+\)\]", README, re.MULTILINE)
+    badges = re.findall(
+        r"^\[!\[(.*?)\]\(https://img\.shields\.io/badge/(.*?)-\w+\)\]", README, re.MULTILINE
+    )
     for text, address in badges:  # what is read aloud is what is drawn
         assert re.sub(r"\W+", "", address.replace("_", "")) == re.sub(r"\W+", "", text)
     assert [text for text, _ in badges] == [
@@ -171,7 +211,9 @@ def test_the_badges_are_true():
 
 
 def test_every_file_has_the_same_addresses():
-    """Of the repository and of the site: pyproject.toml has them, and who moves the project finds the others here."""
+    """Of the repository and of the site: pyproject.toml has them, and who moves the project finds
+    the others here.
+    """
     urls = PROJECT["urls"]
     owner = re.fullmatch(r"https://github\.com/([\w-]+)/rainproof", urls["Repository"])[1]
     assert urls["Homepage"] == f"https://{owner}.github.io/rainproof/"
@@ -179,7 +221,9 @@ def test_every_file_has_the_same_addresses():
     owners = {}
     for name in run("git", "ls-files", cwd=ROOT).splitlines():
         if name.endswith((".cff", ".json", ".md", ".py", ".toml", ".yaml", ".yml")):
-            owners[name] = {"".join(found) for found in re.findall(named, (ROOT / name).read_text())}
+            owners[name] = {
+                "".join(found) for found in re.findall(named, (ROOT / name).read_text())
+            }
     assert {name: found for name, found in owners.items() if not found <= {owner}} == {}
     assert sum(map(bool, owners.values())) >= 6
 
@@ -200,11 +244,17 @@ def test_the_readme_on_pypi_has_whole_addresses():
 
 def test_the_conda_recipe_needs_what_the_package_needs():
     recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text())
-    needs = {kind: {line.replace(" ", "").lower() for line in lines} for kind, lines in recipe["requirements"].items()}
+    needs = {
+        kind: {line.replace(" ", "").lower() for line in lines}
+        for kind, lines in recipe["requirements"].items()
+    }
     backend = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
     assert needs["run"] == {"python", *PROJECT["dependencies"]}
     assert needs["host"] == {"python", "pip", *(line.lower() for line in backend)}
-    assert recipe["build"]["skip"] == f'match(python, "<{PROJECT["requires-python"].removeprefix(">=")}")'
+    assert (
+        recipe["build"]["skip"]
+        == f'match(python, "<{PROJECT["requires-python"].removeprefix(">=")}")'
+    )
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert recipe["context"]["version"] == cited["version"]
     assert (
@@ -218,7 +268,9 @@ def test_the_conda_recipe_needs_what_the_package_needs():
 
 
 def test_the_conda_recipe_is_one():
-    """rattler-build reads and renders it; conda-forge's linter asks for these sections in order, and these entries."""
+    """rattler-build reads and renders it; conda-forge's linter asks for these sections in order,
+    and these entries.
+    """
     from rattler_build import Stage0Recipe, VariantConfig
 
     path = ROOT / "conda" / "recipe.yaml"
@@ -226,7 +278,17 @@ def test_the_conda_recipe_is_one():
     [rendered] = Stage0Recipe.from_file(path).render(variants)
     recipe = yaml.safe_load(path.read_text())
     assert str(rendered.recipe.package.version) == recipe["context"]["version"]
-    order = ["schema_version", "context", "package", "source", "build", "requirements", "tests", "about", "extra"]
+    order = [
+        "schema_version",
+        "context",
+        "package",
+        "source",
+        "build",
+        "requirements",
+        "tests",
+        "about",
+        "extra",
+    ]
     assert list(recipe) == order
     assert {"homepage", "license", "license_file", "summary"} <= recipe["about"].keys()
     assert isinstance(recipe["extra"]["recipe-maintainers"], list)

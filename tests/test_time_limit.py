@@ -33,9 +33,21 @@ def test_a_test_that_hangs_fails_in_a_worker(tmp_path):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_it.py").write_text(HANGING)
     limits = ["--timeout=4", "--override-ini=faulthandler_timeout=2"]
-    command = [sys.executable, "-m", "pytest", "-p", "xdist", "-p", "pytest_timeout", "--numprocesses=1", *limits]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "xdist",
+        "-p",
+        "pytest_timeout",
+        "--numprocesses=1",
+        *limits,
+    ]
     env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert "crashed while running 'tests/test_it.py::test_hangs'" in done.stdout
     assert "1 failed, 2 passed" in done.stdout

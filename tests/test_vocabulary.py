@@ -54,10 +54,16 @@ ALLOWED = {
 
 
 def methods(name, kind):
-    """The public methods of a class that are written by hand in rainproof, and its `__init__` likewise."""
+    """The public methods of a class that are written by hand in rainproof, and its `__init__`
+    likewise.
+    """
     names = [n for n in dir(kind) if not n.startswith("_") or n == "__init__"]
     code = {n: getattr(getattr(kind, n), "__code__", None) for n in names}
-    return [(f"{name}.{n}", getattr(kind, n)) for n in names if code[n] and SOURCE in code[n].co_filename]
+    return [
+        (f"{name}.{n}", getattr(kind, n))
+        for n in names
+        if code[n] and SOURCE in code[n].co_filename
+    ]
 
 
 def callables():
@@ -77,7 +83,11 @@ def parameters():
 
 def results():
     """Every exported dataclass, by name."""
-    return {n: kind for n, kind in PUBLIC.items() if inspect.isclass(kind) and dataclasses.is_dataclass(kind)}
+    return {
+        n: kind
+        for n, kind in PUBLIC.items()
+        if inspect.isclass(kind) and dataclasses.is_dataclass(kind)
+    }
 
 
 def fields():
@@ -113,29 +123,56 @@ def test_every_exception_is_needed():
 
 @pytest.mark.parametrize(
     ("name", "default"),
-    [("rng", None), ("sample_weight", None), ("pos_label", None), ("groups", None), ("progress", None), ("ax", None)],
+    [
+        ("rng", None),
+        ("sample_weight", None),
+        ("pos_label", None),
+        ("groups", None),
+        ("progress", None),
+        ("ax", None),
+    ],
 )
 def test_defaults_are_the_same_everywhere(name, default):
     found = {where: parameter.default for where, n, parameter in parameters() if n == name}
     assert found
-    same = {"assess", "assess_many", "find_threshold", "loss_at_least", "switch_guarantee", "Recalibrator.__init__"}
+    same = {
+        "assess",
+        "assess_many",
+        "find_threshold",
+        "loss_at_least",
+        "switch_guarantee",
+        "Recalibrator.__init__",
+    }
     fixed = same if name == "rng" else set()  # the same rows give the same verdict, bounds and map
     assert {where for where, value in found.items() if value is not default} == fixed
 
 
 def test_confidence_levels_are_95_percent_unless_they_must_be_given():
-    found = {where: parameter.default for where, n, parameter in parameters() if n == "confidence_level"}
+    found = {
+        where: parameter.default for where, n, parameter in parameters() if n == "confidence_level"
+    }
     assert len(found) > 8
     assert {value for value in found.values() if value is not inspect.Parameter.empty} == {0.95}
 
 
 def test_options_are_keywords():
     """Only the data, and the axes of a plot, are passed by position."""
-    options = {"confidence_level", "rng", "n_resamples", "sample_weight", "pos_label", "groups", "progress", "fdr"}
+    options = {
+        "confidence_level",
+        "rng",
+        "n_resamples",
+        "sample_weight",
+        "pos_label",
+        "groups",
+        "progress",
+        "fdr",
+    }
     wrong = [
         (where, name)
         for where, name, parameter in parameters()
-        if name in options and parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and "." not in where
+        if name in options
+        and parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        and "." not in where
     ]
     assert wrong == []
 
@@ -147,14 +184,25 @@ def constructors(kind):
 
 
 def test_no_option_vanishes():
-    """``**options`` would swallow a misspelt one; those of these are refused, here or where they go.
+    """``**options`` would swallow a misspelt one; those of these are refused, here or where they
+    go.
 
     Those of ``plot`` go to a function of `rainproof.plots`.
     """
-    every = {where for where, _, parameter in parameters() if parameter.kind is inspect.Parameter.VAR_KEYWORD}
-    with pytest.raises(TypeError, match="Interval has the fields value, low, high, confidence_level: see colour"):
+    every = {
+        where
+        for where, _, parameter in parameters()
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD
+    }
+    with pytest.raises(
+        TypeError, match="Interval has the fields value, low, high, confidence_level: see colour"
+    ):
         rainproof.Interval(value=1.0, low=0.0, high=2.0, confidence_level=0.95, colour="red")
-    taking = {where for where in every if not where.endswith(".plot") and where not in constructors(Result)}
+    taking = {
+        where
+        for where in every
+        if not where.endswith(".plot") and where not in constructors(Result)
+    }
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         rainproof.decisions.risk_coverage([0, 1], [0.2, 0.7]).plot(colour="red")
     assert taking == {

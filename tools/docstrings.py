@@ -19,12 +19,16 @@ _FORMULA = re.compile(r"(<p>)?:math:<code>(.*?)</code>(?(1)(</p>)?)", re.DOTALL)
 
 
 class Docstrings(Extension):
-    """Write ``.. math::`` as a paragraph with the role ``:math:``, and tables, as Markdown has them."""
+    """Write ``.. math::`` as a paragraph with the role ``:math:``, and tables, as Markdown has
+    them.
+    """
 
     def on_instance(self, *, obj: Object, **_: Any) -> None:
         """Change the docstring before it is read."""
         if obj.docstring is not None:
-            text = _BLOCK.sub(lambda m: f"{m[1]}:math:`{' '.join(m[2].split())}`\n", obj.docstring.value)
+            text = _BLOCK.sub(
+                lambda m: f"{m[1]}:math:`{' '.join(m[2].split())}`\n", obj.docstring.value
+            )
             obj.docstring.value = _TABLE.sub(_table, text)
 
 
@@ -34,7 +38,9 @@ def _table(found: re.Match[str]) -> str:
     starts = [column.start() for column in re.finditer("=+", border)]
     rows: list[list[str]] = []
     for line in lines:
-        cells = [line[start:end].strip() for start, end in zip(starts, [*starts[1:], None], strict=True)]
+        cells = [
+            line[start:end].strip() for start, end in zip(starts, [*starts[1:], None], strict=True)
+        ]
         if cells[0]:
             rows.append(cells)
         else:
@@ -45,11 +51,14 @@ def _table(found: re.Match[str]) -> str:
 
 
 def with_formulas(html: str) -> str:
-    """Return the page with its formulas as MathML; those in a paragraph of their own stand on a line of their own."""
+    """Return the page with its formulas as MathML; those in a paragraph of their own stand on a
+    line of their own.
+    """
 
     def formula(found: re.Match[str]) -> str:
         alone = found[1] is not None and found[3] is not None
-        text = unescape(found[2]).replace("''", "\u2033").replace("'", "\u2032")  # as exponents primes would float
+        # as exponents primes would float
+        text = unescape(found[2]).replace("''", "\u2033").replace("'", "\u2032")
         drawn = convert(text, display="block" if alone else "inline")
         return drawn if alone else f"{found[1] or ''}{drawn}{found[3] or ''}"
 
@@ -57,5 +66,7 @@ def with_formulas(html: str) -> str:
 
 
 def with_links(html: str) -> str:
-    """Return a page of the reference, two folders down, with the pages that docstrings name as links."""
+    """Return a page of the reference, two folders down, with the pages that docstrings name as
+    links.
+    """
     return _PAGE.sub(r'<a href="../../\1/">\2</a>', html)

@@ -2,10 +2,11 @@
 
     python -m tools.freeze OLD/src NEW/src [--out build/freeze] [--only TEXT]
 
-Each checkout (with its kernels compiled) runs the same functions on the same samples, in a process of its own and in
-this environment. JSON, text and pickles of every result must be equal, with no tolerance, and whatever one refuses the
-other must refuse, with the same type of error. There are no golden files: a difference is printed with its size, and
-is either a mistake or a line of the changelog. Words of refusals are compared apart, as one table to be read.
+Each checkout (with its kernels compiled) runs the same functions on the same samples, in a process
+of its own and in this environment. JSON, text and pickles of every result must be equal, with no
+tolerance, and whatever one refuses the other must refuse, with the same type of error. There are no
+golden files: a difference is printed with its size, and is either a mistake or a line of the
+changelog. Words of refusals are compared apart, as one table to be read.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 SMALL = {"n_resamples": 19, "rng": 0}
-GROWTH = 1.1  # of a pickle, from one checkout to the other: one that begins to hold rows or a cache grows more
+# of a pickle, from one checkout to the other: one that begins to hold rows or a cache grows more
+GROWTH = 1.1
 Columns = dict[str, Any]
 
 
@@ -78,7 +80,11 @@ def cases() -> Iterator[Case]:
             for design, columns in designs(n, rng):
                 if n in (1, 12) and about not in ("calibrated", "tied", "constant"):
                     continue
-                if n == 1500 and design != "rows" and about not in ("calibrated", "too high", "tied"):
+                if (
+                    n == 1500
+                    and design != "rows"
+                    and about not in ("calibrated", "too high", "tied")
+                ):
                     continue
                 shown: Any = outcome
                 if design == "shares":
@@ -96,8 +102,15 @@ def of_classes() -> Iterator[Case]:
         outcome = (rng.random(n)[:, None] > prob.cumsum(axis=1)).sum(axis=1)
         yield Case(f"three classes, calibrated, n = {n}", outcome, prob, {})
         yield Case(f"three classes, too extreme, n = {n}", outcome, sharp, {})
-        yield Case(f"three classes, weights, n = {n}", outcome, prob, {"sample_weight": rng.exponential(size=n)})
-        yield Case(f"three classes, clusters, n = {n}", outcome, sharp, {"groups": np.arange(n) // 4})
+        yield Case(
+            f"three classes, weights, n = {n}",
+            outcome,
+            prob,
+            {"sample_weight": rng.exponential(size=n)},
+        )
+        yield Case(
+            f"three classes, clusters, n = {n}", outcome, sharp, {"groups": np.arange(n) // 4}
+        )
 
 
 def functions() -> dict[str, Callable[[Case], Any]]:
@@ -129,7 +142,9 @@ def functions() -> dict[str, Callable[[Case], Any]]:
     found: dict[str, Callable[[Case], Any]] = {
         "Sample": lambda case: _facts(sample(case)),
         "compress": lambda case: _facts(sample(case).compress(256)),
-        "take a half": lambda case: _facts(sample(case).split(folds=2, rng=np.random.default_rng(1))[0]),
+        "take a half": lambda case: _facts(
+            sample(case).split(folds=2, rng=np.random.default_rng(1))[0]
+        ),
         "measure_all": lambda case: measures.measure_all(sample(case)),
         "measure_all, compressed": lambda case: measures.measure_all(sample(case).compress(256)),
         "soft_binned_profile": lambda case: measures.soft_binned_profile(sample(case)),
@@ -146,17 +161,25 @@ def functions() -> dict[str, Callable[[Case], Any]]:
         "compare": lambda case: inference.compare(two(case), **SMALL),
         "null_band": lambda case: inference.null_band(sample(case), **SMALL),
         "minimum_detectable": lambda case: inference.minimum_detectable(sample(case), **SMALL),
-        "segment_tests": lambda case: inference.segment_tests(sample(case).by_segment(), min_rows=5, **SMALL),
+        "segment_tests": lambda case: inference.segment_tests(
+            sample(case).by_segment(), min_rows=5, **SMALL
+        ),
         "guarantee": lambda case: inference.guarantee(sample(case)),
         "guarantee, compressed": lambda case: inference.guarantee(sample(case).compress(256)),
-        "guarantee, range": lambda case: inference.guarantee(sample(case), threshold_range=(0.1, 0.3)),
+        "guarantee, range": lambda case: inference.guarantee(
+            sample(case), threshold_range=(0.1, 0.3)
+        ),
         "class_guarantee": lambda case: inference.class_guarantee(sample(case)),
         "loss_at_least": lambda case: inference.loss_at_least(sample(case), rng=0),
         "switch_guarantee": lambda case: inference.switch_guarantee(two(case), rng=0),
         "find_threshold": lambda case: inference.find_threshold(sample(case), precision=0.6, rng=0),
-        "find_threshold, recall": lambda case: inference.find_threshold(sample(case), recall=0.7, rng=0),
+        "find_threshold, recall": lambda case: inference.find_threshold(
+            sample(case), recall=0.7, rng=0
+        ),
         "Recalibrator": fitted,
-        "Recalibrator, logistic": lambda case: rainproof.Recalibrator("logistic", rng=0).fit(sample(case)),
+        "Recalibrator, logistic": lambda case: rainproof.Recalibrator("logistic", rng=0).fit(
+            sample(case)
+        ),
         "Recalibrator, none": lambda case: rainproof.Recalibrator("none", rng=0).fit(sample(case)),
         "predict": lambda case: fitted(case).predict(np.asarray(case.prob)[:20]),
         "regret_curve": lambda case: rainproof.regret_curve(sample(case)),
@@ -176,13 +199,24 @@ def functions() -> dict[str, Callable[[Case], Any]]:
 
 def _facts(sample: Any) -> dict[str, Any]:
     """What a sample says of itself."""
-    names = ("n", "n_draws", "total_weight", "event_rate", "effective_n", "grid", "mean_prediction", "base_rate")
+    names = (
+        "n",
+        "n_draws",
+        "total_weight",
+        "event_rate",
+        "effective_n",
+        "grid",
+        "mean_prediction",
+        "base_rate",
+    )
     facts = {name: getattr(sample, name) for name in names if hasattr(sample, name)}
     return {**facts, "repr": repr(sample)}
 
 
 def run(path: Path, only: str) -> None:
-    """Write a line of JSON for each sample and function, with the library that this process imports."""
+    """Write a line of JSON for each sample and function, with the library that this process
+    imports.
+    """
     warnings.simplefilter("ignore")
     every = functions()
     with path.open("w", encoding="utf-8") as file:
@@ -228,7 +262,8 @@ class Difference(NamedTuple):
     function: str
     case: str
     kind: str  # "refusal", "number", "text", "pickle", "shape"
-    size: float  # largest difference of numbers, relative to the larger one; infinite where it is not of numbers
+    # largest difference of numbers, relative to the larger one; infinite where it is not of numbers
+    size: float
     detail: str
 
 
@@ -244,13 +279,19 @@ def compared(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
     if not new.get("pickle", True):
         yield Difference(*where, "pickle", math.inf, "does not come back the same")
     if new.get("bytes", 0) > GROWTH * old.get("bytes", 0):
-        yield Difference(*where, "pickle", new["bytes"] / old["bytes"], f"{old['bytes']} -> {new['bytes']} bytes")
+        yield Difference(
+            *where, "pickle", new["bytes"] / old["bytes"], f"{old['bytes']} -> {new['bytes']} bytes"
+        )
     sizes = list(_sizes(old["json"], new["json"], ""))
     if sizes:
         path, size = max(sizes, key=lambda one: one[1])
-        yield Difference(*where, "shape" if math.isinf(size) else "number", size, f"{path} ({len(sizes)} values)")
+        yield Difference(
+            *where, "shape" if math.isinf(size) else "number", size, f"{path} ({len(sizes)} values)"
+        )
     elif old["text"] != new["text"]:
-        yield Difference(*where, "text", math.inf, f"{old['text'][:200]!r} -> {new['text'][:200]!r}")
+        yield Difference(
+            *where, "text", math.inf, f"{old['text'][:200]!r} -> {new['text'][:200]!r}"
+        )
 
 
 def _sizes(old: Any, new: Any, path: str) -> Iterator[tuple[str, float]]:
@@ -271,7 +312,9 @@ def _sizes(old: Any, new: Any, path: str) -> Iterator[tuple[str, float]]:
 def _relative(old: Any, new: Any) -> float:
     """The relative difference of two numbers; infinite for anything else."""
     try:
-        first, second = (float.fromhex(one) if isinstance(one, str) else float(one) for one in (old, new))
+        first, second = (
+            float.fromhex(one) if isinstance(one, str) else float(one) for one in (old, new)
+        )
     except (TypeError, ValueError):
         return math.inf
     return abs(first - second) / max(abs(first), abs(second))
@@ -287,10 +330,15 @@ def reworded(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """Compare, and return 1 if anything differs."""
     parser = argparse.ArgumentParser(prog="python -m tools.freeze", description=__doc__)
-    parser.add_argument("sources", nargs="+", type=Path, help="the two folders that hold the package")
+    parser.add_argument(
+        "sources", nargs="+", type=Path, help="the two folders that hold the package"
+    )
     parser.add_argument("--out", type=Path, default=Path("build/freeze"))
-    parser.add_argument("--only", default="", help="functions and samples with this text in 'function | sample'")
-    parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)  # what the two processes are started with
+    parser.add_argument(
+        "--only", default="", help="functions and samples with this text in 'function | sample'"
+    )
+    # what the two processes are started with
+    parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.run is not None:
         run(options.run, options.only)
@@ -299,7 +347,16 @@ def main(arguments: list[str] | None = None) -> int:
     paths = [options.out / "old.jsonl", options.out / "new.jsonl"]
     started = []
     for source, path in zip(options.sources, paths, strict=True):
-        command = [sys.executable, "-m", "tools.freeze", str(source), "--run", str(path), "--only", options.only]
+        command = [
+            sys.executable,
+            "-m",
+            "tools.freeze",
+            str(source),
+            "--run",
+            str(path),
+            "--only",
+            options.only,
+        ]
         environment = os.environ | {"PYTHONPATH": str(source.resolve()), "OMP_NUM_THREADS": "1"}
         started.append(subprocess.Popen(command, env=environment))  # noqa: S603 this program
     if any(process.wait() for process in started):
@@ -311,7 +368,9 @@ def main(arguments: list[str] | None = None) -> int:
     words = reworded(old, new)
     (options.out / "words.tsv").write_text("".join(f"{line}\n" for line in words), encoding="utf-8")
     summary = f"{len(differences)} differences in {len(old):,} results"
-    print(f"{summary}; {len(words)} refusals have other words, listed in {options.out / 'words.tsv'}")
+    print(
+        f"{summary}; {len(words)} refusals have other words, listed in {options.out / 'words.tsv'}"
+    )
     return 1 if differences else 0
 
 

@@ -15,12 +15,15 @@ from mkdocs.structure.pages import Page
 
 HERE = Path(__file__).parent
 LOG = logging.getLogger("mkdocs.hooks.stories")
-FOLDER = HERE.parent / "build" / "stories"  # ignored by git; a report is written again when the code has changed
+# ignored by git; a report is written again when the code has changed
+FOLDER = HERE.parent / "build" / "stories"
 GALLERY = HERE.parent / "build" / "gallery"  # likewise
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the reports to the site, and warn (in a strict build: fail) where the page quotes them wrongly."""
+    """Add the reports to the site, and warn (in a strict build: fail) where the page quotes them
+    wrongly.
+    """
     sys.path.insert(0, str(HERE))
     from make_gallery import write_pages
     from make_stories import changed, misquoted, write_reports
@@ -29,13 +32,17 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, f"guide/stories/{page.name}", abs_src_path=str(page)))
     for file in write_pages(GALLERY, changed()):
         files.append(File.generated(config, f"gallery/{file.name}", abs_src_path=str(file)))
-    for quotation in misquoted((HERE.parent / "docs" / "guide" / "stories.md").read_text(encoding="utf-8"), FOLDER):
+    for quotation in misquoted(
+        (HERE.parent / "docs" / "guide" / "stories.md").read_text(encoding="utf-8"), FOLDER
+    ):
         LOG.warning("docs/guide/stories.md quotes what is not in the report: %s", quotation)
     return files
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
-    """Describe the page in its head, keep options in one line, and draw formulas and link pages of docstrings."""
+    """Describe the page in its head, keep options in one line, and draw formulas and link pages of
+    docstrings.
+    """
     from docstrings import with_formulas, with_links  # beside this file, as above
 
     page.meta["description"] = description(html)
@@ -59,7 +66,8 @@ def with_options(html: str) -> str:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Show examples as sessions: what they print is no Python, and empty lines are not the sign that doctest needs.
+    """Show examples as sessions: what they print is no Python, and empty lines are not the sign
+    that doctest needs.
 
     Whoever searches finds what the library does before how it was measured.
     """

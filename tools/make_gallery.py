@@ -1,7 +1,8 @@
 """Make the pages of the gallery: each file of examples/gallery, with what it prints and draws.
 
-MkDocs has them written on each build (tools/hooks.py), and they are not committed. A cell begins with ``# %%``, as
-editors and Jupytext know it; the value of its last line is drawn if it is a picture, which the cell's title describes.
+MkDocs has them written on each build (tools/hooks.py), and they are not committed. A cell begins
+with ``# %%``, as editors and Jupytext know it; the value of its last line is drawn if it is a
+picture, which the cell's title describes.
 """
 
 from __future__ import annotations
@@ -31,8 +32,14 @@ def run(code: str, names: dict[str, Any]) -> tuple[str, Any]:
 
 
 def _files() -> set[str]:
-    """Return what is in the root of the repository, but for what programs that run meanwhile keep there."""
-    return {file.name for file in ROOT.iterdir() if file.name != "build" and not file.name.startswith(".")}
+    """Return what is in the root of the repository, but for what programs that run meanwhile keep
+    there.
+    """
+    return {
+        file.name
+        for file in ROOT.iterdir()
+        if file.name != "build" and not file.name.startswith(".")
+    }
 
 
 def write_page(notebook: Path, folder: Path) -> Path:
@@ -43,7 +50,9 @@ def write_page(notebook: Path, folder: Path) -> Path:
     parts, pictures, names = [], 0, {"__name__": "__main__"}
     before = _files()
     with contextlib.chdir(ROOT), warnings.catch_warnings(action="error"):
-        for cell in re.split(r"^# %%", notebook.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        for cell in re.split(r"^# %%", notebook.read_text(encoding="utf-8"), flags=re.MULTILINE)[
+            1:
+        ]:
             kind, _, body = cell.partition("\n")
             if kind.strip() == "[markdown]":
                 parts.append(re.sub(r"^# ?", "", body.strip(), flags=re.MULTILINE))
@@ -55,11 +64,15 @@ def write_page(notebook: Path, folder: Path) -> Path:
             if hasattr(figure, "savefig"):
                 pictures += 1
                 name = f"{notebook.stem}-{pictures}.png"
-                figure.savefig(folder / name, dpi=100, bbox_inches="tight", metadata={"Software": None})
+                figure.savefig(
+                    folder / name, dpi=100, bbox_inches="tight", metadata={"Software": None}
+                )
                 parts.append(f"![{kind.strip()}]({name})")
     if left := _files() - before:
         raise RuntimeError(f"{notebook.name} leaves {', '.join(sorted(left))} in the repository")
-    parts.append(f"[`examples/gallery/{notebook.name}`]({ADDRESS}/{notebook.name}) is this page as a notebook.")
+    parts.append(
+        f"[`examples/gallery/{notebook.name}`]({ADDRESS}/{notebook.name}) is this page as a notebook."
+    )
     page = folder / f"{notebook.stem}.md"
     page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return page
@@ -90,7 +103,11 @@ def write_pages(folder: Path, changed: float) -> list[Path]:
             write_page(notebook, folder)
         pages.append(page)
     (folder / "index.md").write_text(index(pages), encoding="utf-8")
-    return [folder / "index.md", *pages, *(picture for page in pages for picture in folder.glob(f"{page.stem}-*.png"))]
+    return [
+        folder / "index.md",
+        *pages,
+        *(picture for page in pages for picture in folder.glob(f"{page.stem}-*.png")),
+    ]
 
 
 # In the order of the page.

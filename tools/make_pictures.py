@@ -1,5 +1,5 @@
-"""Draw the pictures of the docs: `python tools/make_pictures.py`, or some of them by name (needs the extra `paper`, and
-pandas). The picture `costs` needs a quiet machine.
+"""Draw the pictures of the docs: `python tools/make_pictures.py`, or some of them by name (needs
+the extra `paper`, and pandas). The picture `costs` needs a quiet machine.
 
 The samples are those of docs/guide/which-measure.md; the table there is what `--table` prints.
 """
@@ -18,9 +18,12 @@ import numpy as np
 import rainproof
 
 HERE = Path(__file__).parent.parent / "docs" / "pictures"
-COLOURS = {"calibrated": "#0072B2", "overconfident": "#E69F00", "alternating": "#D55E00"}  # safe for the colour-blind
+# safe for the colour-blind
+COLOURS = {"calibrated": "#0072B2", "overconfident": "#E69F00", "alternating": "#D55E00"}
 HATCHES = {"calibrated": "", "overconfident": "//", "alternating": "xx"}  # and readable in grey
-SHOWN = [name for name, measure in rainproof.list_measures().items() if measure.kind == "calibration"]
+SHOWN = [
+    name for name, measure in rainproof.list_measures().items() if measure.kind == "calibration"
+]
 
 
 def samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -63,7 +66,12 @@ def draw_measures() -> None:
     at = np.arange(len(SHOWN))[::-1]
     for k, (name, measured) in enumerate(values().items()):
         heights = [measured[measure] for measure in SHOWN]
-        style = {"color": COLOURS[name], "hatch": HATCHES[name], "edgecolor": "white", "label": name}
+        style = {
+            "color": COLOURS[name],
+            "hatch": HATCHES[name],
+            "edgecolor": "white",
+            "label": name,
+        }
         bars = ax.barh(at + 0.27 * (1 - k), heights, height=0.26, **style)
         ax.bar_label(bars, fmt="%.3f", padding=2, fontsize=7)
     ax.set_yticks(at, SHOWN)
@@ -83,7 +91,15 @@ def draw_costs(sizes: tuple[int, ...] = (10**3, 10**4, 10**5, 10**6)) -> None:
     styles = ["-", "--", ":", "-."]
     for k, name in enumerate(names):
         seconds = [min(_seconds(name, y[:n], p[:n]) for _ in range(3)) for n in sizes]
-        ax.loglog(sizes, seconds, styles[k % 4], marker="o", markersize=3, label=name, color=mpl.colormaps["tab20"](k))
+        ax.loglog(
+            sizes,
+            seconds,
+            styles[k % 4],
+            marker="o",
+            markersize=3,
+            label=name,
+            color=mpl.colormaps["tab20"](k),
+        )
     argsort = [min(_argsort_seconds(p[:n]) for _ in range(5)) for n in sizes]
     ax.loglog(sizes, argsort, color="black", linewidth=2.5, label="np.argsort(p)")
     ax.set(xlabel="rows", ylabel="seconds", title="Computing time of each measure")
@@ -96,11 +112,18 @@ def draw_deviation() -> None:
     """Draw the deviation of the realized loss from its mean, from examples/deviation.py."""
     rows = np.genfromtxt(HERE / "deviation.csv", delimiter=",", names=True)
     figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    ax.loglog(rows["T"], rows["worst_deviation"], "o-", color="#D55E00", label="largest of 40 roundings")
-    ax.loglog(rows["T"], rows["mean_deviation"], "s--", color="#0072B2", label="mean of 40 roundings")
+    ax.loglog(
+        rows["T"], rows["worst_deviation"], "o-", color="#D55E00", label="largest of 40 roundings"
+    )
+    ax.loglog(
+        rows["T"], rows["mean_deviation"], "s--", color="#0072B2", label="mean of 40 roundings"
+    )
     line = rows["worst_deviation"][0] * (rows["T"][0] / rows["T"]) ** 0.5
     ax.loglog(rows["T"], line, color="0.5", label="slope -1/2")
-    ax.set(xlabel="decisions T", ylabel="largest regret of any decision\nminus its mean over the rounding")
+    ax.set(
+        xlabel="decisions T",
+        ylabel="largest regret of any decision\nminus its mean over the rounding",
+    )
     ax.grid(alpha=0.3)
     ax.legend()
     figure.savefig(HERE / "deviation.png", dpi=110)
@@ -109,16 +132,30 @@ def draw_deviation() -> None:
 def draw_rates() -> None:
     """Draw the error of each measure on T rows, from `python -m studies.rates`."""
     data = HERE.parent / "data"
-    rows = np.genfromtxt(data / "rates.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
-    slopes = np.genfromtxt(data / "rates-slopes.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
+    rows = np.genfromtxt(
+        data / "rates.csv", delimiter=",", names=True, dtype=None, encoding="utf-8"
+    )
+    slopes = np.genfromtxt(
+        data / "rates-slopes.csv", delimiter=",", names=True, dtype=None, encoding="utf-8"
+    )
     figure, axes = plt.subplots(1, 2, figsize=(12, 9.5), layout="constrained", sharey=True)
     for ax, forecaster in zip(axes, dict.fromkeys(rows["forecaster"]), strict=True):
         for k, name in enumerate(dict.fromkeys(rows["measure"])):
             some = rows[(rows["forecaster"] == forecaster) & (rows["measure"] == name)]
             fit = slopes[(slopes["forecaster"] == forecaster) & (slopes["measure"] == name)]
-            wide = {"linewidth": 3, "zorder": 3} if name == "soft_binned_cdl" else {"linewidth": 1.2}
-            style = {"color": mpl.colormaps["tab20"](k % 20), "linestyle": ["-", "--", ":", "-."][k % 4], **wide}
-            symbol = rainproof.list_measures()[name].symbol if name in rainproof.list_measures() else "bECE, T^1/3 bins"
+            wide = (
+                {"linewidth": 3, "zorder": 3} if name == "soft_binned_cdl" else {"linewidth": 1.2}
+            )
+            style = {
+                "color": mpl.colormaps["tab20"](k % 20),
+                "linestyle": ["-", "--", ":", "-."][k % 4],
+                **wide,
+            }
+            symbol = (
+                rainproof.list_measures()[name].symbol
+                if name in rainproof.list_measures()
+                else "bECE, T^1/3 bins"
+            )
             label = f"{symbol}: {fit['slope'][0]:.2f}"
             ax.loglog(some["T"], some["deviation"], marker="o", markersize=3, label=label, **style)
         ax.set(xlabel="rows T", title=f"{forecaster}: slopes in the legend")
@@ -191,13 +228,30 @@ def draw_costs_per_case() -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
     for outcome, style in {False: ("0.75", "no fraud", 3), True: ("#D55E00", "fraud", 14)}.items():
         colour, label, size = style
-        left.scatter(amount[fraud == outcome], p[fraud == outcome], s=size, color=colour, label=label, linewidths=0)
+        left.scatter(
+            amount[fraud == outcome],
+            p[fraud == outcome],
+            s=size,
+            color=colour,
+            label=label,
+            linewidths=0,
+        )
     at = np.geomspace(amount.min(), amount.max(), 200)
     left.plot(at, 5 / (5 + at), color="#0072B2", linewidth=2, label="threshold of each amount")
-    left.axhline(found.best_threshold, color="black", linestyle="--", linewidth=1, label="best cut-off for all")
+    left.axhline(
+        found.best_threshold,
+        color="black",
+        linestyle="--",
+        linewidth=1,
+        label="best cut-off for all",
+    )
     left.set(xscale="log", yscale="log", xlabel="amount", ylabel="probability", ylim=(1e-4, 1))
     left.legend(loc="lower left", fontsize=8)
-    names = {"as is": "each its own\nthreshold", "cut-off": "best cut-off\nfor all", "never": "never"}
+    names = {
+        "as is": "each its own\nthreshold",
+        "cut-off": "best cut-off\nfor all",
+        "never": "never",
+    }
     for k, (rule, name) in enumerate(names.items()):
         cost = found.costs[rule]
         right.bar(k, cost.value, color="#0072B2" if rule == "as is" else "0.7", width=0.6)
@@ -234,7 +288,9 @@ def draw_capacity() -> None:
 
 
 def draw_base_rate() -> None:
-    """Draw the fraud model of docs/guide/base-rate.md: what it says, what the map says, and what happens."""
+    """Draw the fraud model of docs/guide/base-rate.md: what it says, what the map says, and what
+    happens.
+    """
     rng = np.random.default_rng(3)
     fraud = np.repeat([1, 0], 2000)
     p = 1 / (1 + np.exp(1.125 - 1.5 * rng.normal(1.5 * fraud)))
@@ -243,12 +299,27 @@ def draw_base_rate() -> None:
     says = 1 / (1 + np.exp(1.125 - 1.5 * rng.normal(1.5 * happens)))
     figure, ax = plt.subplots(figsize=(6, 4.5), layout="constrained")
     ax.plot([1e-4, 1], [1e-4, 1], color="0.6", linewidth=1)
-    for said, mark, label in ((says, "s", "the model, fitted 1:1"), (mend.predict(says), "o", "mended to 0.5%")):
+    for said, mark, label in (
+        (says, "s", "the model, fitted 1:1"),
+        (mend.predict(says), "o", "mended to 0.5%"),
+    ):
         bins = np.array_split(np.argsort(said), 25)
         at, rate = ([float(values[part].mean()) for part in bins] for values in (said, happens))
-        ax.plot(at, rate, mark, color="#D55E00" if said is says else "#0072B2", label=label, markersize=4)
+        ax.plot(
+            at,
+            rate,
+            mark,
+            color="#D55E00" if said is says else "#0072B2",
+            label=label,
+            markersize=4,
+        )
     ax.set(
-        xscale="log", yscale="log", xlim=(1e-4, 1), ylim=(1e-4, 1), xlabel="prediction", ylabel="share that is fraud"
+        xscale="log",
+        yscale="log",
+        xlim=(1e-4, 1),
+        ylim=(1e-4, 1),
+        xlabel="prediction",
+        ylabel="share that is fraud",
     )
     ax.set_title("400,000 payments, of which 0.5% are fraud, in 25 bins")
     ax.legend()
@@ -256,7 +327,9 @@ def draw_base_rate() -> None:
 
 
 def draw_recalibration() -> None:
-    """Recalibrate flights on two months, draw the next two and print what docs/guide/recalibration.md quotes."""
+    """Recalibrate flights on two months, draw the next two and print what
+    docs/guide/recalibration.md quotes.
+    """
     example = runpy.run_path(str(HERE.parent.parent / "examples" / "flights.py"))
     table = example["predictions"](example["flights"]())
     month = table["date"].dt.month
@@ -264,8 +337,15 @@ def draw_recalibration() -> None:
     late, p, carrier = (past[name].to_numpy() for name in rows)
     r = rainproof.Recalibrator(rng=0).fit(p, late)
     print(r.method_, r.certificate_, *r.candidates_, sep="\n")
-    print(rainproof.Recalibrator(rng=0).fit(p, late, groups=past["date"].dt.day_of_year.to_numpy()).certificate_)
-    print(*rainproof.Recalibrator(rng=0).fit(p, late, by={"carrier": carrier.astype(str)}).segments_, sep="\n")
+    print(
+        rainproof.Recalibrator(rng=0)
+        .fit(p, late, groups=past["date"].dt.day_of_year.to_numpy())
+        .certificate_
+    )
+    print(
+        *rainproof.Recalibrator(rng=0).fit(p, late, by={"carrier": carrier.astype(str)}).segments_,
+        sep="\n",
+    )
     figure, axes = plt.subplots(1, 3, figsize=(14, 4.6), layout="constrained")
     for ax, name, number in zip(axes[1:], ("November", "December"), (11, 12), strict=True):
         late, p = (table[month == number][name].to_numpy() for name in rows[:2])
@@ -275,16 +355,30 @@ def draw_recalibration() -> None:
             for said, mark, label in ((p, "s", "before"), (after, "o", "after recalibration")):
                 order = np.array_split(np.argsort(said), 30)
                 at, rate = ([values[part].mean() for part in order] for values in (said, late))
-                axes[0].plot(at, rate, mark, color="#D55E00" if said is p else "#0072B2", label=label, markersize=4)
+                axes[0].plot(
+                    at,
+                    rate,
+                    mark,
+                    color="#D55E00" if said is p else "#0072B2",
+                    label=label,
+                    markersize=4,
+                )
             axes[0].set(
-                title="November, 30 bins", xlabel="prediction", ylabel="share late", xlim=(0, 0.7), ylim=(0, 0.7)
+                title="November, 30 bins",
+                xlabel="prediction",
+                ylabel="share late",
+                xlim=(0, 0.7),
+                ylim=(0, 0.7),
             )
             axes[0].legend()
         found = rainproof.switch_guarantee(late, p, after, rng=0)
         found.plot(ax).set_title(f"{name}: what recalibration loses")
         print(name, len(late), late.mean(), p.mean(), after.mean(), found, sep="\n")
         print(
-            [(rainproof.soft_binned_cdl(late, said), rainproof.measures.brier_score(late, said)) for said in (p, after)]
+            [
+                (rainproof.soft_binned_cdl(late, said), rainproof.measures.brier_score(late, said))
+                for said in (p, after)
+            ]
         )
     figure.savefig(HERE / "recalibration.png", dpi=100)
 
@@ -314,23 +408,43 @@ def _argsort_seconds(p: np.ndarray) -> float:
 
 
 def draw_range() -> None:
-    """Draw a clinic's range of thresholds, and what is proven for it, as docs/guide/threshold-range.md has them."""
+    """Draw a clinic's range of thresholds, and what is proven for it, as
+    docs/guide/threshold-range.md has them.
+    """
     rng = np.random.default_rng(0)
     risk = rng.beta(1, 5, 8000)
     died = rng.random(8000) < risk
     score = np.where(risk > 0.25, 1.6 * risk - 0.15, risk).clip(0, 0.99)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained", width_ratios=[1.4, 1])
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(9, 3.6), layout="constrained", width_ratios=[1.4, 1]
+    )
     rainproof.regret_curve(died, score, swaps="monotone").plot(left)
-    left.axvspan(0.05, 0.2, color=COLOURS["overconfident"], alpha=0.25, linewidth=0, label="5% to 20%")
+    left.axvspan(
+        0.05, 0.2, color=COLOURS["overconfident"], alpha=0.25, linewidth=0, label="5% to 20%"
+    )
     left.set_title("Loss at each threshold, on these rows")
     left.legend(loc="upper right", fontsize="small")
     names, ranges = ("every decision", "5% to 20%", "10%"), (None, (0.05, 0.2), 0.1)
-    found = [rainproof.guarantee(died, score, response="as_is", threshold_range=some) for some in ranges]
-    right.barh(names, [100 * g.bound for g in found], color="0.85", label="proven at 95% confidence")
-    right.barh(names, [100 * g.plug_in for g in found], color=COLOURS["calibrated"], height=0.4, label="on these rows")
+    found = [
+        rainproof.guarantee(died, score, response="as_is", threshold_range=some) for some in ranges
+    ]
+    right.barh(
+        names, [100 * g.bound for g in found], color="0.85", label="proven at 95% confidence"
+    )
+    right.barh(
+        names,
+        [100 * g.plug_in for g in found],
+        color=COLOURS["calibrated"],
+        height=0.4,
+        label="on these rows",
+    )
     for k, g in enumerate(found):
         right.text(100 * g.bound, k, f" {100 * g.bound:.2f}%", va="center")
-    right.set(xlabel="largest loss, % of what is at stake", xlim=(0, 130 * found[0].bound), ylim=(3.4, -0.6))
+    right.set(
+        xlabel="largest loss, % of what is at stake",
+        xlim=(0, 130 * found[0].bound),
+        ylim=(3.4, -0.6),
+    )
     right.set_title("A decision loses at most")
     right.legend(loc="lower right", fontsize="small")
     figure.savefig(HERE / "range.png", dpi=110)
@@ -357,14 +471,20 @@ PICTURES = {
 def main() -> None:
     """Draw the pictures, or print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pictures", nargs="*", choices=[[], *PICTURES], help="which to draw (default: all)")
-    parser.add_argument("--table", action="store_true", help="print the values as a Markdown table, draw nothing")
+    parser.add_argument(
+        "pictures", nargs="*", choices=[[], *PICTURES], help="which to draw (default: all)"
+    )
+    parser.add_argument(
+        "--table", action="store_true", help="print the values as a Markdown table, draw nothing"
+    )
     options = parser.parse_args()
     if options.table:
         found = values()
         print(f"| | {' | '.join(found)} |\n|---|{'---|' * len(found)}")
         for measure in rainproof.list_measures():
-            print(f"| `{measure}` | {' | '.join(f'{found[name][measure]:.3f}' for name in found)} |")
+            print(
+                f"| `{measure}` | {' | '.join(f'{found[name][measure]:.3f}' for name in found)} |"
+            )
         return
     HERE.mkdir(exist_ok=True)
     for name in options.pictures or PICTURES:

@@ -28,7 +28,9 @@ def main() -> None:
     with (DOCS / "data" / "power.csv").open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     names = list(dict.fromkeys(x["alternative"] for x in lines))
-    figure, axes = plt.subplots(2, 3, figsize=(12, 7), sharex=True, sharey=True, layout="constrained")
+    figure, axes = plt.subplots(
+        2, 3, figsize=(12, 7), sharex=True, sharey=True, layout="constrained"
+    )
     for ax, name in zip(axes.flat, names, strict=True):
         for measure in dict.fromkeys(x["measure"] for x in lines):
             some = [x for x in lines if (x["alternative"], x["measure"]) == (name, measure)]
@@ -36,7 +38,16 @@ def main() -> None:
             power = [int(x["rejected"]) / int(x["draws"]) for x in some]
             if measure in SHOWN:
                 label, colour, style = SHOWN[measure]
-                ax.plot(at, power, style, color=colour, label=label, linewidth=1.8, marker="o", markersize=3)
+                ax.plot(
+                    at,
+                    power,
+                    style,
+                    color=colour,
+                    label=label,
+                    linewidth=1.8,
+                    marker="o",
+                    markersize=3,
+                )
             else:
                 ax.plot(at, power, color="0.85", linewidth=1, zorder=0)
         ax.axhline(0.05, color="0.6", linewidth=0.8)

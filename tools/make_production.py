@@ -1,4 +1,5 @@
-"""Replay the flights of 2013 day by day: draw the picture of docs/guide/production.md and print its numbers.
+"""Replay the flights of 2013 day by day: draw the picture of docs/guide/production.md and print its
+numbers.
 
     python tools/make_production.py
 
@@ -34,15 +35,24 @@ def forecasts() -> pd.DataFrame:
     model = HistGradientBoostingClassifier(categorical_features=[0, 1, 2], random_state=0)
     model.fit(known[past], table["late"][past])
     rest = table.loc[~past, ["date", "month", "late"]]
-    return rest.assign(model=model.predict_proba(known[~past])[:, 1]).sort_values("date", kind="stable")
+    return rest.assign(model=model.predict_proba(known[~past])[:, 1]).sort_values(
+        "date", kind="stable"
+    )
 
 
 def monthly(table: pd.DataFrame) -> np.ndarray:
     """Recalibrate each month by a map fitted to the two months before."""
     out = table["model"].to_numpy().copy()
     for month in range(MAPPED + 1, 13):
-        past, now = table["month"].between(month - 2, month - 1), (table["month"] == month).to_numpy()
-        out[now] = rainproof.Recalibrator(rng=0).fit(table["model"][past], table["late"][past]).predict(out[now])
+        past, now = (
+            table["month"].between(month - 2, month - 1),
+            (table["month"] == month).to_numpy(),
+        )
+        out[now] = (
+            rainproof.Recalibrator(rng=0)
+            .fit(table["model"][past], table["late"][past])
+            .predict(out[now])
+        )
     return out
 
 
@@ -66,7 +76,9 @@ def draw(table: pd.DataFrame, lines: dict[str, rainproof.results.MonitoringResul
     ):
         top.plot(weeks[column].mean(), label=label, **style)
     top.set(
-        ylabel="share of flights, mean prediction", title="Late flights out of New York by week, 2013", ylim=(0, None)
+        ylabel="share of flights, mean prediction",
+        title="Late flights out of New York by week, 2013",
+        ylim=(0, None),
     )
     top.legend(frameon=False, fontsize="small", ncols=2)
     for ax, (name, line) in zip(rest, lines.items(), strict=True):
@@ -85,7 +97,9 @@ def main() -> None:
         "once": fitted.predict(table["model"].to_numpy()),
         "monthly": monthly(table),
         "at once": rainproof.OnlineRecalibrator().run(table["model"], table["late"]),
-        "at night": rainproof.OnlineRecalibrator().run(table["model"], table["late"], batch=table["date"]),
+        "at night": rainproof.OnlineRecalibrator().run(
+            table["model"], table["late"], batch=table["date"]
+        ),
     }
     table = table.assign(**made)
     first = rainproof.assess(table["late"][spring], table["model"][spring], n_resamples=199, rng=0)
@@ -93,13 +107,23 @@ def main() -> None:
     lines = {}
     for name in ("model", *made):
         y, p = table["late"].to_numpy()[~spring], table[name].to_numpy()[~spring]
-        lines[name] = line = rainproof.monitor(days(table[~spring], name), window=14, alpha=ALPHA, dependent=True)
+        lines[name] = line = rainproof.monitor(
+            days(table[~spring], name), window=14, alpha=ALPHA, dependent=True
+        )
         loss = rainproof.choose_grid(y, p, max_grid=32).losses[-1]
-        scores = [measure(y, p) for measure in (rainproof.measures.brier_score, rainproof.measures.log_score)]
-        print(f"{name}: CDL {loss:.4f}  Brier {scores[0]:.4f}  log {scores[1]:.4f}  {len(y):,} flights")
+        scores = [
+            measure(y, p)
+            for measure in (rainproof.measures.brier_score, rainproof.measures.log_score)
+        ]
+        print(
+            f"{name}: CDL {loss:.4f}  Brier {scores[0]:.4f}  log {scores[1]:.4f}  {len(y):,} flights"
+        )
         for c in line.changes:
             print(f"   alarm {c.alarm}: {c}")
-    draw(table[~spring], {"The model": lines["model"], "Online, outcomes at night": lines["at night"]})
+    draw(
+        table[~spring],
+        {"The model": lines["model"], "Online, outcomes at night": lines["at night"]},
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Write the JSON Schema of every result, from its fields and docstring: make schemas.
 
-A schema says what `to_dict` returns: the fields of the class, and the properties in `_also`. The description of each is
-the first sentence that the docstring has for it. Documents that are put together by hand have schemas by hand.
+A schema says what `to_dict` returns: the fields of the class, and the properties in `_also`. The
+description of each is the first sentence that the docstring has for it. Documents that are put
+together by hand have schemas by hand.
 """
 
 from __future__ import annotations
@@ -64,7 +65,12 @@ def schema_of(hint: Any) -> dict[str, Any]:
 
 def closed(properties: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an object with these properties and no others."""
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def object_schema(kind: type, **more: Any) -> dict[str, Any]:
@@ -75,7 +81,9 @@ def object_schema(kind: type, **more: Any) -> dict[str, Any]:
     told = {name: hints[name] for name in field_names(kind)}
     for name in getattr(kind, "_also", ()):
         found = inspect.getattr_static(kind, name)
-        told[name] = typing.get_type_hints(found.fget)["return"] if isinstance(found, property) else Any
+        told[name] = (
+            typing.get_type_hints(found.fget)["return"] if isinstance(found, property) else Any
+        )
     properties = {
         name: {**schema_of(hint), **({"description": about[name]} if name in about else {})}
         for name, hint in told.items()
@@ -86,8 +94,12 @@ def object_schema(kind: type, **more: Any) -> dict[str, Any]:
 
 def descriptions(kind: type) -> dict[str, str]:
     """Return the first sentence of what a docstring says of each attribute."""
-    section = re.search(r"Attributes\n-+\n(.*?)(?:\n\n[A-Z]\w+\n-+\n|\Z)", inspect.getdoc(kind) or "", re.DOTALL)
-    entries = re.findall(r"^([\w, ]+?) :[^\n]*\n((?:    [^\n]*\n?)+)", section[1] if section else "", re.MULTILINE)
+    section = re.search(
+        r"Attributes\n-+\n(.*?)(?:\n\n[A-Z]\w+\n-+\n|\Z)", inspect.getdoc(kind) or "", re.DOTALL
+    )
+    entries = re.findall(
+        r"^([\w, ]+?) :[^\n]*\n((?:    [^\n]*\n?)+)", section[1] if section else "", re.MULTILINE
+    )
     found = {}
     for names, text in entries:
         sentence = re.split(r"(?<=\.)\s", " ".join(text.split()), maxsplit=1)[0]
@@ -99,8 +111,16 @@ def descriptions(kind: type) -> dict[str, str]:
 def results() -> dict[str, type[Result]]:
     """Return the types of results whose `to_dict` their fields make, by name."""
     kinds = {name: getattr(rainproof.results, name) for name in rainproof.results.__all__}
-    own = {name: kind for name, kind in kinds.items() if inspect.isclass(kind) and issubclass(kind, Result)}
-    return {name: kind for name, kind in own.items() if is_dataclass(kind) and kind.to_dict is Result.to_dict}
+    own = {
+        name: kind
+        for name, kind in kinds.items()
+        if inspect.isclass(kind) and issubclass(kind, Result)
+    }
+    return {
+        name: kind
+        for name, kind in own.items()
+        if is_dataclass(kind) and kind.to_dict is Result.to_dict
+    }
 
 
 def document(name: str, title: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -111,7 +131,13 @@ def document(name: str, title: str, schema: dict[str, Any]) -> dict[str, Any]:
 def schemas() -> dict[str, dict[str, Any]]:
     """Return the documents by name."""
     version = {"rainproof": {"type": "string", "description": "the version of rainproof"}}
-    prob = {"prob": {"type": "array", "items": {"type": "string"}, "description": "the columns that are compared"}}
+    prob = {
+        "prob": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "the columns that are compared",
+        }
+    }
     kinds = rainproof.results
     return {
         "results": document(
@@ -120,15 +146,27 @@ def schemas() -> dict[str, dict[str, Any]]:
             {"$defs": {name: object_schema(kind) for name, kind in results().items()}},
         ),
         "assess-classes": document(
-            "assess-classes", "rainproof assess --classes --json", {"$ref": "results.json#/$defs/ClassAssessment"}
+            "assess-classes",
+            "rainproof assess --classes --json",
+            {"$ref": "results.json#/$defs/ClassAssessment"},
         ),
         "measure-classes": document(
-            "measure-classes", "rainproof measure --classes --json", object_schema(kinds.ClassMeasurements, **version)
+            "measure-classes",
+            "rainproof measure --classes --json",
+            object_schema(kinds.ClassMeasurements, **version),
         ),
-        "compare": document("compare", "rainproof compare --json", object_schema(kinds.Comparison, **version, **prob)),
-        "monitor": document("monitor", "rainproof monitor --json", object_schema(kinds.MonitoringResult, **version)),
+        "compare": document(
+            "compare",
+            "rainproof compare --json",
+            object_schema(kinds.Comparison, **version, **prob),
+        ),
+        "monitor": document(
+            "monitor", "rainproof monitor --json", object_schema(kinds.MonitoringResult, **version)
+        ),
         "threshold": document(
-            "threshold", "rainproof threshold --json", object_schema(kinds.ProvenThreshold, **version)
+            "threshold",
+            "rainproof threshold --json",
+            object_schema(kinds.ProvenThreshold, **version),
         ),
     }
 

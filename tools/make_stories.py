@@ -1,7 +1,8 @@
 """Make the reports and pictures of docs/guide/stories.md.
 
-The reports are pages of the site: MkDocs has them written on each build (tools/hooks.py), and they are not committed.
-The pictures are: ``python tools/make_stories.py`` draws them again and prints the numbers that the page quotes.
+The reports are pages of the site: MkDocs has them written on each build (tools/hooks.py), and they
+are not committed. The pictures are: ``python tools/make_stories.py`` draws them again and prints
+the numbers that the page quotes.
 
 Needs ``pip install '.[files,paper]' pandas``. The simulated forecasters are those of
 docs/guide/which-measure.md, the last story is examples/flights.py. Everything is seeded.
@@ -28,8 +29,12 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 from make_pictures import samples  # noqa: E402 - a file beside this one, wherever it is run from
 
-UMBRELLA = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65, actions=["leave it", "take it"])
-REBOOK = rainproof.DecisionTask.from_costs(false_positive=30, false_negative=70, actions=["keep", "rebook"])
+UMBRELLA = rainproof.DecisionTask.from_costs(
+    false_positive=35, false_negative=65, actions=["leave it", "take it"]
+)
+REBOOK = rainproof.DecisionTask.from_costs(
+    false_positive=30, false_negative=70, actions=["keep", "rebook"]
+)
 N_RESAMPLES = 199  # enough for p-values of 0.005, and quick enough for every build of the site
 
 
@@ -51,14 +56,18 @@ def real() -> rainproof.Assessment:
     table = flights()
     rows = table["late"].to_numpy(), table["probability"].to_numpy()
     carrier = {"carrier": table["carrier"].to_numpy(str)}
-    with warnings.catch_warnings(action="ignore", category=rainproof.RainproofWarning):  # the report states them
+    # the report states them
+    with warnings.catch_warnings(action="ignore", category=rainproof.RainproofWarning):
         return rainproof.assess(*rows, task=REBOOK, by=carrier, n_resamples=N_RESAMPLES, rng=0)
 
 
 STORIES: dict[str, tuple[str, Callable[[], rainproof.Assessment]]] = {
     "calibrated": ("A calibrated forecaster", functools.partial(simulated, "calibrated")),
     "overconfident": ("An overconfident forecaster", functools.partial(simulated, "overconfident")),
-    "alternating": ("A forecaster whose errors alternate", functools.partial(simulated, "alternating")),
+    "alternating": (
+        "A forecaster whose errors alternate",
+        functools.partial(simulated, "alternating"),
+    ),
     "flights": ("Will a flight out of New York be late?", real),
 }
 
@@ -99,7 +108,11 @@ def misquoted(text: str, folder: Path) -> list[str]:
 
 def save(figure: Figure, name: str) -> None:
     """Write a picture without the date and version that would make every run differ."""
-    figure.savefig(HERE.parent / "docs" / "guide" / "stories" / f"{name}.png", dpi=100, metadata={"Software": None})
+    figure.savefig(
+        HERE.parent / "docs" / "guide" / "stories" / f"{name}.png",
+        dpi=100,
+        metadata={"Software": None},
+    )
 
 
 def draw(name: str, a: rainproof.Assessment) -> None:
@@ -116,7 +129,9 @@ def draw_flights(a: rainproof.Assessment) -> None:
     """Draw the carriers and the days, and print what was found there."""
     table = flights()
     days = table.groupby(table["date"].dt.strftime("%Y-%m-%d"))
-    stored = {day: rainproof.Sample(rows["late"], rows["probability"]).compress() for day, rows in days}
+    stored = {
+        day: rainproof.Sample(rows["late"], rows["probability"]).compress() for day, rows in days
+    }
     line = rainproof.monitor(stored, window=14, dependent=True)
     for name, height, panel in (("flights-days", 5.6, line), ("flights-carriers", 5, a.segments)):
         figure = Figure(figsize=(9, height), layout="constrained")
@@ -127,7 +142,9 @@ def draw_flights(a: rainproof.Assessment) -> None:
 
 def print_numbers(y: np.ndarray, p: np.ndarray, a: rainproof.Assessment) -> None:
     """Print the numbers in the tables of the page."""
-    print(f"cutoff {rainproof.measures.cutoff_calibration_error(y, p):.3f}  SCDL {rainproof.soft_binned_cdl(y, p):.3f}")
+    print(
+        f"cutoff {rainproof.measures.cutoff_calibration_error(y, p):.3f}  SCDL {rainproof.soft_binned_cdl(y, p):.3f}"
+    )
     print(f"at 0.35: {a.advice_at(0.35)}")
     for swaps in ("all", "monotone"):
         loss = rainproof.measures.calibration_decision_loss(y, np.round(64 * p) / 64, swaps=swaps)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Print what rainproof and some of its extras need, for the Makefile: ``tools/requirements.py [EXTRA ...]``.
+"""Print what rainproof and some of its extras need, for the Makefile: ``tools/requirements.py
+[EXTRA ...]``.
 
 So that these packages can be fetched while the kernels are compiled.
 """
@@ -20,12 +21,17 @@ def needed(lines: list[str]) -> Iterator[str]:
     for line in lines:
         own = re.fullmatch(r"rainproof\[(.*)\]", line)
         extras = own[1].split(",") if own else []
-        yield from (one for extra in extras for one in needed(PROJECT["optional-dependencies"][extra]))
+        yield from (
+            one for extra in extras for one in needed(PROJECT["optional-dependencies"][extra])
+        )
         if not own:
             yield line
 
 
 if __name__ == "__main__":
     print(
-        *dict.fromkeys(needed([*PROJECT["dependencies"], *(f"rainproof[{extra}]" for extra in sys.argv[1:])])), sep="\n"
+        *dict.fromkeys(
+            needed([*PROJECT["dependencies"], *(f"rainproof[{extra}]" for extra in sys.argv[1:])])
+        ),
+        sep="\n",
     )

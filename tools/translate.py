@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Translate kernels to C, for meson.build: ``tools/translate.py CYTHON FOLDER [OPTION ...] FILE ...``.
+"""Translate kernels to C, for meson.build: ``tools/translate.py CYTHON FOLDER [OPTION ...] FILE
+...``.
 
-One process for all kernels of a package: what Cython reads before its first file takes longer than a kernel does.
-A translation that is as it was keeps its time, so that only what has changed is compiled again.
+One process for all kernels of a package: what Cython reads before its first file takes longer than
+a kernel does. A translation that is as it was keeps its time, so that only what has changed is
+compiled again.
 """
 
 from __future__ import annotations

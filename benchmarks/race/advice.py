@@ -1,4 +1,6 @@
-"""What following each package's own recommendation costs, in random populations with costs of errors."""
+"""What following each package's own recommendation costs, in random populations with costs of
+errors.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from studies.advice import Drawn, draw
 
 SIZES = (200, 1_000, 5_000)
 BLOCK = 45  # populations: nine kinds, five ratios of costs
-SEED = 36  # other populations than those of `studies.advice`, on which the rules of the verdict were chosen
+# other populations than those of `studies.advice`, on which the rules of the verdict were chosen
+SEED = 36
 
 
 @cache
@@ -55,7 +58,9 @@ def _regrets(lines: Lines) -> dict[tuple[str, str], dict[tuple[str, str], float]
     found: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
     for x in lines:
         if x["regret"]:
-            found.setdefault((x["package"], x["entry"]), {})[x["n"], x["number"]] = float(x["regret"])
+            found.setdefault((x["package"], x["entry"]), {})[x["n"], x["number"]] = float(
+                x["regret"]
+            )
     return found
 
 
@@ -69,17 +74,37 @@ def page(lines: Lines, pictures: Path) -> str:
     for key, name in rows.items():
         own = by.get(key, {})
         some = [np.array([x for (m, _), x in own.items() if m == n]) for n in sizes]
-        body.append([name, *(f"{100 * x.mean():.2f} ± {100 * _error(x):.2f}" if len(x) > 1 else "-" for x in some)])
-        gaps = [np.array([x - ours[k] for k, x in own.items() if k[0] == n and k in ours]) for n in sizes]
+        body.append(
+            [
+                name,
+                *(
+                    f"{100 * x.mean():.2f} ± {100 * _error(x):.2f}" if len(x) > 1 else "-"
+                    for x in some
+                ),
+            ]
+        )
+        gaps = [
+            np.array([x - ours[k] for k, x in own.items() if k[0] == n and k in ours])
+            for n in sizes
+        ]
         if key[0] != OURS:
             beyond.append(
-                [name, *(f"{100 * x.mean():+.2f} ± {100 * _error(x):.2f}" if len(x) > 1 else "-" for x in gaps)]
+                [
+                    name,
+                    *(
+                        f"{100 * x.mean():+.2f} ± {100 * _error(x):.2f}" if len(x) > 1 else "-"
+                        for x in gaps
+                    ),
+                ]
             )
     head = ["mean regret, percent", *(f"n = {int(n):,} ({count[n]} populations)" for n in sizes)]
     text = [
         markdown(head, sorted(body, key=_last)),
         "## Beyond rainproof's, on the same populations",
-        markdown(["percent; below 0 it is better", *(f"n = {int(n):,}" for n in sizes)], sorted(beyond, key=_last)),
+        markdown(
+            ["percent; below 0 it is better", *(f"n = {int(n):,}" for n in sizes)],
+            sorted(beyond, key=_last),
+        ),
         "## By kind of population, all sizes",
     ]
     kinds = unique(lines, "kind")
@@ -95,12 +120,18 @@ def page(lines: Lines, pictures: Path) -> str:
             key_ = f"{whose(x)}: {x['note'].splitlines()[0]}"
             notes[key_] = notes.get(key_, 0) + 1
     if notes:
-        text += ["## Failed", "\n".join(f"- {note} ({times} populations)" for note, times in notes.items())]
+        text += [
+            "## Failed",
+            "\n".join(f"- {note} ({times} populations)" for note, times in notes.items()),
+        ]
     with figure(pictures / "race-advice.png", 9, 4.2) as fig:
         ax, series = fig.add_subplot(), {}
         for (package, entry), own in by.items():
             if package != NO_PACKAGE or entry == "as they are":
-                at = [(int(n), 100 * np.mean([x for (m, _), x in own.items() if m == n])) for n in sizes]
+                at = [
+                    (int(n), 100 * np.mean([x for (m, _), x in own.items() if m == n]))
+                    for n in sizes
+                ]
                 series[f"{package}: {entry}"] = at
         draw_lines(ax, series, OURS)
         ax.set(yscale="log", xlabel="rows", ylabel="mean regret, percent")

@@ -1,8 +1,10 @@
-"""What each package makes of 40 inputs: 20 that are wrong, and 20 that are in order and look unusual.
+"""What each package makes of 40 inputs: 20 that are wrong, and 20 that are in order and look
+unusual.
 
-Right is an error for the first (or the plain number, where a package may read them on purpose), and for the second the
-number that the same rows give as plain arrays (floats in [0, 1], outcomes 0 and 1). NaN counts as an error, as it is
-taken for no answer. Any other number is wrong: silently, or with a warning.
+Right is an error for the first (or the plain number, where a package may read them on purpose), and
+for the second the number that the same rows give as plain arrays (floats in [0, 1], outcomes 0 and
+1). NaN counts as an error, as it is taken for no answer. Any other number is wrong: silently, or
+with a warning.
 """
 
 from __future__ import annotations
@@ -20,7 +22,13 @@ import numpy as np
 from benchmarks.race.contestants import BY_NAME, OURS
 from benchmarks.race.parts import Cell, Lines, Part, entries, markdown, unique
 
-RIGHT, REFUSED, WARNED, WRONG, UNTRIED = "right", "error", "wrong, with a warning", "silently wrong", "not tried"
+RIGHT, REFUSED, WARNED, WRONG, UNTRIED = (
+    "right",
+    "error",
+    "wrong, with a warning",
+    "silently wrong",
+    "not tried",
+)
 
 
 @dataclass(frozen=True)
@@ -127,7 +135,10 @@ def _torch(x: Any) -> Any:
 
 def _edge(at: float) -> Callable[[], tuple[Any, Any]]:
     """A certain prediction beside one that is nearly certain, or nearly so itself."""
-    return lambda: (np.array([1, 0, 1, 0, 1, 1, 0, 0] * 5), np.array([0.95, at, 0.6, 0.4, 0.97, 0.55, 0.3, 0.35] * 5))
+    return lambda: (
+        np.array([1, 0, 1, 0, 1, 1, 0, 0] * 5),
+        np.array([0.95, at, 0.6, 0.4, 0.97, 0.55, 0.3, 0.35] * 5),
+    )
 
 
 def _backwards() -> tuple[Any, Any]:
@@ -158,7 +169,9 @@ BAD: dict[str, Case] = {
     "a prediction of 1.2": Case(_with(1.2)),
     "a prediction of -0.1": Case(_with(-0.1)),
     "predictions in percent": Case(_of(_same, lambda p: 100 * p)),
-    "log-odds in place of predictions": Case(_of(_same, lambda p: np.log(p / (1 - p))), _plain, refusable=True),
+    "log-odds in place of predictions": Case(
+        _of(_same, lambda p: np.log(p / (1 - p))), _plain, refusable=True
+    ),
     "all predictions NaN": Case(_of(_same, lambda p: p * np.nan)),
     "NaN among the outcomes": Case(_of(_nan_outcome, _same)),
     "outcomes and predictions swapped": Case(lambda: _plain()[::-1]),
@@ -170,7 +183,9 @@ BAD: dict[str, Case] = {
     "one prediction too few": Case(_of(_same, lambda p: p[:-1])),
     "no rows": Case(lambda: (np.array([], np.int64), np.array([]))),
     "complex predictions": Case(_of(_same, lambda p: p + 0.1j)),
-    "predictions of three classes": Case(_of(_same, lambda p: np.column_stack([p / 2, p / 2, 1 - p]))),
+    "predictions of three classes": Case(
+        _of(_same, lambda p: np.column_stack([p / 2, p / 2, 1 - p]))
+    ),
     "a missing value in a pandas column": Case(_of(_same, _missing), needs="pandas"),
     "pandas columns of different order": Case(_reversed_labels, needs="pandas"),
 }
@@ -178,8 +193,12 @@ UNUSUAL: dict[str, Case] = {
     "outcomes that are booleans": Case(_of(lambda y: y == 1, _same), _plain),
     "outcomes of 8 bits without sign": Case(_of(lambda y: y.astype(np.uint8), _same), _plain),
     "outcomes that are floats": Case(_of(lambda y: y.astype(float), _same), _plain),
-    "predictions of 32 bits": Case(_of(_same, lambda p: p.astype(np.float32)), _of(_same, _rounded(np.float32)), 1e-4),
-    "predictions of 16 bits": Case(_of(_same, lambda p: p.astype(np.float16)), _of(_same, _rounded(np.float16)), 1e-3),
+    "predictions of 32 bits": Case(
+        _of(_same, lambda p: p.astype(np.float32)), _of(_same, _rounded(np.float32)), 1e-4
+    ),
+    "predictions of 16 bits": Case(
+        _of(_same, lambda p: p.astype(np.float16)), _of(_same, _rounded(np.float16)), 1e-3
+    ),
     "lists": Case(_of(list, list), _plain),
     "arrays with strides": Case(_of(_strided, _strided), _plain),
     "arrays that cannot be written": Case(_of(_frozen, _frozen), _plain),
@@ -199,7 +218,9 @@ UNUSUAL: dict[str, Case] = {
     ),
     "pandas columns": Case(_of(_pandas(), _pandas()), _plain, needs="pandas"),
     "pandas columns with the same labels": Case(
-        _of(_pandas(index=range(1000, 1200)), _pandas(index=range(1000, 1200))), _plain, needs="pandas"
+        _of(_pandas(index=range(1000, 1200)), _pandas(index=range(1000, 1200))),
+        _plain,
+        needs="pandas",
     ),
     "Polars columns": Case(_of(_polars, _polars), _plain, needs="polars"),
     "torch tensors": Case(_of(_torch, _torch), _plain, needs="torch"),
@@ -271,14 +292,21 @@ def page(lines: Lines, pictures: Path) -> str:  # noqa: ARG001
     """Counts by package, and every case that is silently wrong anywhere."""
     head = ["", "wrong input: right", "a number, silently", "a number, with a warning"]
     head += ["unusual input: right", "refused", "another number, silently", "not tried"]
-    body = [[f"**{p}** {e}" if p == OURS else f"{p} {e}", *map(str, counts)] for p, e, counts in _counts(lines)]
+    body = [
+        [f"**{p}** {e}" if p == OURS else f"{p} {e}", *map(str, counts)]
+        for p, e, counts in _counts(lines)
+    ]
     text = [markdown(head, body), "## Case by case"]
     names = unique(lines, "case")
     sign = {RIGHT: "·", REFUSED: "refused", WARNED: "warns", WRONG: "**wrong**", UNTRIED: "-"}
     packages = [(p, e) for p, e, _ in _counts(lines)]
     by = {(x["package"], x["entry"], x["case"]): x for x in lines}
     table = [
-        [name, *(sign[by[p, e, name]["outcome"]] if (p, e, name) in by else "-" for p, e in packages)] for name in names
+        [
+            name,
+            *(sign[by[p, e, name]["outcome"]] if (p, e, name) in by else "-" for p, e in packages),
+        ]
+        for name in names
     ]
     text.append(markdown(["· is right", *(f"{p} {e}" for p, e in packages)], table))
     worst = [x for x in lines if x["package"] == OURS and x["outcome"] != RIGHT]

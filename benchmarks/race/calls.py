@@ -1,4 +1,6 @@
-"""Calls of contestants: here, or in the other Python that some need, where this file is the program that answers."""
+"""Calls of contestants: here, or in the other Python that some need, where this file is the program
+that answers.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ from benchmarks.race.contestants import BY_NAME, CONTESTANTS, Contestant
 ROOT = Path(__file__).parents[2]
 LONG = 0.2  # seconds; what takes less is called again, as clocks are coarse
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-# A fixed threshold makes the allocator give freed arrays back, so that none is at hand before the call.
+# A fixed threshold makes the allocator give freed arrays back, so that none is at hand before the
+# call.
 MEMORY_ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 
 
@@ -36,7 +39,9 @@ class CallError(Exception):
 
 
 def interpreter(contestant: Contestant) -> str:
-    """The Python that runs a contestant: beside that of the race there may be an environment of another version."""
+    """The Python that runs a contestant: beside that of the race there may be an environment of
+    another version.
+    """
     if contestant.python is None or importlib.util.find_spec(contestant.module):
         return sys.executable
     return str(Path(f"{sys.prefix}-{contestant.python}") / "bin" / "python")
@@ -102,9 +107,16 @@ def _there_or_here(contestant: Contestant, kind: str, *arguments: Any) -> Any:
 
 
 def spent() -> float:
-    """Seconds of processor time so far: of this process, of those that have ended, and of those that still answer."""
+    """Seconds of processor time so far: of this process, of those that have ended, and of those
+    that still answer.
+    """
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + ended.ru_utime + ended.ru_stime + sum(one.ask("spent") for one in _SERVERS.values())
+    return (
+        time.process_time()
+        + ended.ru_utime
+        + ended.ru_stime
+        + sum(one.ask("spent") for one in _SERVERS.values())
+    )
 
 
 def close() -> None:
@@ -119,7 +131,10 @@ class Server:
     def __init__(self, program: str, environment: dict[str, str]) -> None:
         environment = {**os.environ, **ENVIRONMENT, **environment}
         self._process = subprocess.Popen(
-            [program, "-m", "benchmarks.race.calls"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+            [program, "-m", "benchmarks.race.calls"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
         )
 
     def __enter__(self) -> Server:
@@ -164,7 +179,9 @@ def _least(name: str, part: str, label: str, n: int) -> tuple[float, float]:
     with _quiet(), _one_core():
         function, arguments = BY_NAME[name].of(part)[label], _rows(part, n)
         function(*_rows(part, min(n, 1000)))  # so that imports are not measured
-        return _seconds(function, *arguments), _seconds(lambda y, p, *_: y.sum() + p.sum(), *arguments)
+        return _seconds(function, *arguments), _seconds(
+            lambda y, p, *_: y.sum() + p.sum(), *arguments
+        )
 
 
 def _most(name: str, part: str, label: str, n: int) -> int:
@@ -183,7 +200,13 @@ def _bad(name: str, label: str, case: str) -> tuple[str, str]:
         return outcome(name, label, case)
 
 
-KINDS: dict[str, Any] = {"one": _one, "least": _least, "most": _most, "bad": _bad, "spent": time.process_time}
+KINDS: dict[str, Any] = {
+    "one": _one,
+    "least": _least,
+    "most": _most,
+    "bad": _bad,
+    "spent": time.process_time,
+}
 _SERVERS: dict[str, Server] = {}  # by program
 
 
@@ -205,9 +228,15 @@ def _seconds(function: Any, *arguments: Any) -> float:
 
 @contextlib.contextmanager
 def _quiet() -> Any:
-    """No warnings, logs or bars of progress: they are counted where they matter, in the part about bad input."""
+    """No warnings, logs or bars of progress: they are counted where they matter, in the part about
+    bad input.
+    """
     logging.disable(logging.CRITICAL)
-    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"), contextlib.redirect_stderr(io.StringIO()):
+    with (
+        warnings.catch_warnings(action="ignore"),
+        np.errstate(all="ignore"),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
         try:
             yield
         finally:

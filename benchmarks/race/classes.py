@@ -19,7 +19,8 @@ from benchmarks.race.recalibration import CLIPPED, differences, failures
 SIZES = {200: 4, 1_000: 2, 5_000: 1}  # rows: samples of a block, more where they vary more
 JUDGED = 4_000  # rows, of which the probabilities are known, or at most
 LARGEST_REAL = 1_000  # rows to fit to, as the digits have 1,797
-MATRICES = 20  # of costs, drawn once: each action is for one class, and what it costs in another one is uniform
+# of costs, drawn once: each action is for one class, and what it costs in another one is uniform
+MATRICES = 20
 MEASURES = {
     "cost": ("cost, percent of the best fixed action's", 100),
     "wrong": ("wrong class, percent", 100),
@@ -52,11 +53,16 @@ def _real() -> dict[str, tuple[Any, Any]]:
         "digits, logistic regression": LogisticRegression(max_iter=200),
     }
     with warnings.catch_warnings(action="ignore"):
-        return {name: (y, cross_val_predict(m, x, y, cv=5, method="predict_proba")) for name, m in models.items()}
+        return {
+            name: (y, cross_val_predict(m, x, y, cv=5, method="predict_proba"))
+            for name, m in models.items()
+        }
 
 
 def drawn(name: str, n: int, block: int) -> tuple[Any, Any, Any, Any]:
-    """Outcomes and predictions to fit to; predictions to judge, and the probabilities of the classes there."""
+    """Outcomes and predictions to fit to; predictions to judge, and the probabilities of the
+    classes there.
+    """
     rng = generator(name, n, block)
     if name in MADE:
         z = 1.5 * rng.standard_normal((n + JUDGED, 3)) + np.array([0.5, 0.0, -0.5])
@@ -87,7 +93,11 @@ def run(data_set: str, n: int, package: str, entry: str, block: int) -> dict[str
     except CallError as error:
         return {"note": str(error)[:200]}
     found = np.asarray(found, np.float64)
-    if found.shape != q.shape or not np.isfinite(found).all() or abs(found.sum(axis=1) - 1).max() > 1e-4:
+    if (
+        found.shape != q.shape
+        or not np.isfinite(found).all()
+        or abs(found.sum(axis=1) - 1).max() > 1e-4
+    ):
         return {"note": "rows are no probabilities that sum to 1"}
     return judged(found, true)
 

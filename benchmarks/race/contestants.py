@@ -1,9 +1,10 @@
-"""Who is in the race: each package is one entry, with a function of arrays for each part that it can take part in.
+"""Who is in the race: each package is one entry, with a function of arrays for each part that it
+can take part in.
 
-Nothing is imported before it is called: an entry whose package is not installed is left out, and some run in another
-Python (`python`). Every function is called as its package documents it, with the defaults that it has; the exceptions
-are written beside them. y are outcomes 0 and 1, p predictions, q the predictions to judge, `miss` the cost of a miss
-where a false alarm costs 1.
+Nothing is imported before it is called: an entry whose package is not installed is left out, and
+some run in another Python (`python`). Every function is called as its package documents it, with
+the defaults that it has; the exceptions are written beside them. y are outcomes 0 and 1, p
+predictions, q the predictions to judge, `miss` the cost of a miss where a false alarm costs 1.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ Floats = NDArray[np.float64]
 Test = Callable[[Floats, Floats], float]  # (y, p): the p-value of a test of calibration
 Map = Callable[[Floats, Floats, Floats], Floats]  # (y, p, q): fit to y and p, apply to q
 Interval = Callable[[Floats, Floats], tuple[float, float]]  # (y, p): both ends, at 95%
-Band = Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]  # (y, p, rate): both ends, and the truth
+# (y, p, rate): both ends, and the truth
+Band = Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
 Advice = Callable[[Floats, Floats, Floats, float], NDArray[np.bool_]]  # (y, p, q, miss): act on q?
 Number = Callable[[Any, Any], float]  # (y, p): one number about the calibration of the rows
 
@@ -55,7 +57,8 @@ def _two(p: Floats) -> Floats:
     return np.column_stack([1 - p, p])
 
 
-# rainproof --------------------------------------------------------------------------------------------------------
+# rainproof
+# --------------------------------------------------------------------------------------------------------
 
 
 def _our_test(statistic: str) -> Test:
@@ -105,7 +108,9 @@ def _our_net_benefit(y: Floats, p: Floats) -> tuple[float, float]:
 
 
 def _our_band(y: Floats, p: Floats, rate: Floats) -> tuple[Floats, Floats, Floats]:
-    """The bins are soft; the truth of a bin is the mean of the rates of its rows, with the same weights."""
+    """The bins are soft; the truth of a bin is the mean of the rates of its rows, with the same
+    weights.
+    """
     from rainproof.clinical import reliability_curve
 
     found = reliability_curve(y, p, n_resamples=19, rng=0)  # the resamples are for the other band
@@ -113,7 +118,8 @@ def _our_band(y: Floats, p: Floats, rate: Floats) -> tuple[Floats, Floats, Float
     low = np.minimum(np.floor(at).astype(int), found.grid - 1)
     part = at - low
     weight, truth = (
-        np.bincount(low, (1 - part) * x, found.grid + 1) + np.bincount(low + 1, part * x, found.grid + 1)
+        np.bincount(low, (1 - part) * x, found.grid + 1)
+        + np.bincount(low + 1, part * x, found.grid + 1)
         for x in (np.ones(len(p)), rate)
     )
     at = np.rint(found.bins.prediction * found.grid).astype(int)
@@ -155,11 +161,14 @@ def _our_net_benefit_number(y: Any, p: Any) -> float:
     return float(np.ravel(rainproof.net_benefit(y, p, [THRESHOLD]).value)[0])
 
 
-# scikit-learn -----------------------------------------------------------------------------------------------------
+# scikit-learn
+# -----------------------------------------------------------------------------------------------------
 
 
 def _forecast(columns: int = 1) -> Any:
-    """A fitted classifier whose features are its own predictions: that of the event, or those of several classes."""
+    """A fitted classifier whose features are its own predictions: that of the event, or those of
+    several classes.
+    """
     from sklearn.base import BaseEstimator, ClassifierMixin
 
     class Forecast(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -194,7 +203,9 @@ def _sklearn_map(method: str) -> Map:
         from sklearn.calibration import CalibratedClassifierCV
         from sklearn.frozen import FrozenEstimator
 
-        model = CalibratedClassifierCV(FrozenEstimator(_forecast()), method=method).fit(p[:, None], y.astype(int))
+        model = CalibratedClassifierCV(FrozenEstimator(_forecast()), method=method).fit(
+            p[:, None], y.astype(int)
+        )
         return model.predict_proba(q[:, None])[:, 1]
 
     return fitted
@@ -205,7 +216,9 @@ def _sklearn_classes(method: str) -> Map:
         from sklearn.calibration import CalibratedClassifierCV
         from sklearn.frozen import FrozenEstimator
 
-        model = CalibratedClassifierCV(FrozenEstimator(_forecast(p.shape[1])), method=method).fit(p, y)
+        model = CalibratedClassifierCV(FrozenEstimator(_forecast(p.shape[1])), method=method).fit(
+            p, y
+        )
         return model.predict_proba(q)
 
     return fitted
@@ -226,7 +239,9 @@ def _sklearn_tuned(y: Floats, p: Floats, q: Floats, miss: float) -> NDArray[np.b
         return float(alarms + miss * misses)
 
     scoring = make_scorer(cost, greater_is_better=False)
-    model = TunedThresholdClassifierCV(FrozenEstimator(_forecast()), scoring=scoring, cv="prefit", refit=False)
+    model = TunedThresholdClassifierCV(
+        FrozenEstimator(_forecast()), scoring=scoring, cv="prefit", refit=False
+    )
     return model.fit(p[:, None], y.astype(int)).predict(q[:, None]) == 1
 
 
@@ -243,7 +258,8 @@ def _sklearn_brier(y: Any, p: Any) -> float:
     return float(brier_score_loss(y, p))
 
 
-# probcal ----------------------------------------------------------------------------------------------------------
+# probcal
+# ----------------------------------------------------------------------------------------------------------
 
 
 def _probcal_test(name: str) -> Test:
@@ -262,7 +278,9 @@ def _probcal_belt(y: Floats, p: Floats) -> float:
 
 
 def _probcal_kernel(y: Floats, p: Floats) -> float:
-    """Its bootstrap takes n squared numbers for each draw; from 2,000 rows on the linear test that it has for them."""
+    """Its bootstrap takes n squared numbers for each draw; from 2,000 rows on the linear test that
+    it has for them.
+    """
     from probcal.metrics import skce_test
 
     if len(y) > 2000:
@@ -277,7 +295,9 @@ def _probcal_map(y: Floats, p: Floats, q: Floats) -> Floats:
 
 
 def _probcal_interval(metric: str) -> Interval:
-    """Its default keeps the number of events in every draw: `stratify=False` is for that of a population."""
+    """Its default keeps the number of events in every draw: `stratify=False` is for that of a
+    population.
+    """
 
     def interval(y: Floats, p: Floats) -> tuple[float, float]:
         from probcal.metrics import evaluate
@@ -306,7 +326,8 @@ def _probcal_number(y: Any, p: Any) -> float:
     return float(ece(y, p))
 
 
-# MAPIE ------------------------------------------------------------------------------------------------------------
+# MAPIE
+# ------------------------------------------------------------------------------------------------------------
 
 
 def _mapie_test(name: str) -> Test:
@@ -328,7 +349,9 @@ def _mapie_map(y: Floats, p: Floats, q: Floats) -> Floats:
 def _mapie_classes(y: Floats, p: Floats, q: Floats) -> Floats:
     from mapie.calibration import VennAbersCalibrator
 
-    return np.asarray(VennAbersCalibrator(_forecast(p.shape[1]), cv="prefit").fit(p, y).predict_proba(q))
+    return np.asarray(
+        VennAbersCalibrator(_forecast(p.shape[1]), cv="prefit").fit(p, y).predict_proba(q)
+    )
 
 
 def _mapie_number(y: Any, p: Any) -> float:
@@ -337,7 +360,8 @@ def _mapie_number(y: Any, p: Any) -> float:
     return float(expected_calibration_error(y, p))
 
 
-# mcgrad -----------------------------------------------------------------------------------------------------------
+# mcgrad
+# -----------------------------------------------------------------------------------------------------------
 
 
 def _mcgrad_test(y: Floats, p: Floats) -> float:
@@ -363,7 +387,8 @@ def _mcgrad_number(y: Any, p: Any) -> float:
     return float(ecce(y, p))
 
 
-# netcal, relplot, torchmetrics, uncertainty-calibration ------------------------------------------------------------
+# netcal, relplot, torchmetrics, uncertainty-calibration
+# ------------------------------------------------------------
 
 
 def _netcal_map(package: str, name: str) -> Map:
@@ -427,13 +452,16 @@ def _uncertainty_number(y: Any, p: Any) -> float:
     return float(get_calibration_error(p, y))
 
 
-# betacal, venn-abers, probmetrics, model-diagnostics ---------------------------------------------------------------
+# betacal, venn-abers, probmetrics, model-diagnostics
+# ---------------------------------------------------------------
 
 
 def _betacal_map(y: Floats, p: Floats, q: Floats) -> Floats:
     from betacal import BetaCalibration
 
-    return np.asarray(BetaCalibration("abm").fit(p[:, None], y.astype(int)).predict(q[:, None])).ravel()
+    return np.asarray(
+        BetaCalibration("abm").fit(p[:, None], y.astype(int)).predict(q[:, None])
+    ).ravel()
 
 
 def _venn_abers_map(y: Floats, p: Floats, q: Floats) -> Floats:
@@ -446,7 +474,9 @@ def _venn_abers_map(y: Floats, p: Floats, q: Floats) -> Floats:
 def _probmetrics_map(y: Floats, p: Floats, q: Floats) -> Floats:
     from probmetrics.calibrators import get_calibrator
 
-    return np.asarray(get_calibrator("logistic").fit(_two(p), y.astype(int)).predict_proba(_two(q)))[:, 1]
+    return np.asarray(
+        get_calibrator("logistic").fit(_two(p), y.astype(int)).predict_proba(_two(q))
+    )[:, 1]
 
 
 def _probmetrics_classes(y: Floats, p: Floats, q: Floats) -> Floats:
@@ -463,7 +493,9 @@ def _diagnostics_test(y: Floats, p: Floats) -> float:
 
 
 def _diagnostics_band(y: Floats, p: Floats, rate: Floats) -> tuple[Floats, Floats, Floats]:
-    """Its interval is drawn, not returned: read from the figure, at the points where the fitted line has them."""
+    """Its interval is drawn, not returned: read from the figure, at the points where the fitted
+    line has them.
+    """
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -491,7 +523,8 @@ def _diagnostics_number(y: Any, p: Any) -> float:
     return float(decompose(y, p, scoring_function=SquaredError())["miscalibration"][0])
 
 
-# dcurves, empulse, calibre -----------------------------------------------------------------------------------------
+# dcurves, empulse, calibre
+# -----------------------------------------------------------------------------------------
 
 
 def _dcurves_advice(y: Floats, p: Floats, q: Floats, miss: float) -> NDArray[np.bool_]:
@@ -518,7 +551,9 @@ def _empulse_advice(y: Floats, p: Floats, q: Floats, miss: float) -> NDArray[np.
     from empulse.models import CSThresholdClassifier
     from sklearn.frozen import FrozenEstimator
 
-    model = CSThresholdClassifier(FrozenEstimator(_forecast()), random_state=0, fp_cost=1.0, fn_cost=float(miss))
+    model = CSThresholdClassifier(
+        FrozenEstimator(_forecast()), random_state=0, fp_cost=1.0, fn_cost=float(miss)
+    )
     return np.asarray(model.fit(p[:, None], y.astype(int)).predict(q[:, None])) == 1
 
 
@@ -529,7 +564,9 @@ def _empulse_number(y: Any, p: Any) -> float:
 
 
 def _calibre_map(name: str) -> Map:
-    """The centred isotonic one is what its guide names first; its spline takes seconds to fit 200 rows."""
+    """The centred isotonic one is what its guide names first; its spline takes seconds to fit 200
+    rows.
+    """
 
     def fitted(y: Floats, p: Floats, q: Floats) -> Floats:
         import calibre
@@ -553,12 +590,19 @@ def _calibre_brier(y: Floats, p: Floats) -> tuple[float, float]:
 
 
 def _calibre_net_benefit(y: Floats, p: Floats) -> tuple[float, float]:
-    """Net benefit is the payoff over that of no action, with a benefit of 1 / (1 - t) and a cost of t / (1 - t)."""
+    """Net benefit is the payoff over that of no action, with a benefit of 1 / (1 - t) and a cost of
+    t / (1 - t).
+    """
     import calibre
 
     task = calibre.DecisionTask(benefit=1 / (1 - THRESHOLD), cost=THRESHOLD / (1 - THRESHOLD))
-    policies = {"p": calibre.DecisionPolicy(prediction="p"), "none": calibre.DecisionPolicy(rule="none")}
-    found = calibre.decision_report(y, {"p": p}, task=task, policies=policies, reference="none", n_resamples=RESAMPLES)
+    policies = {
+        "p": calibre.DecisionPolicy(prediction="p"),
+        "none": calibre.DecisionPolicy(rule="none"),
+    }
+    found = calibre.decision_report(
+        y, {"p": p}, task=task, policies=policies, reference="none", n_resamples=RESAMPLES
+    )
     low, high = found.intervals["p"]
     return float(low), float(high)
 
@@ -568,11 +612,17 @@ def _calibre_band(y: Floats, p: Floats, rate: Floats) -> tuple[Floats, Floats, F
 
     found = calibre.confidence_bands(y, p, level=0.95, n_resamples=RESAMPLES)
     order = np.argsort(p)
-    return found["lower"], found["upper"], np.interp(found["prediction_values"], p[order], rate[order])
+    return (
+        found["lower"],
+        found["upper"],
+        np.interp(found["prediction_values"], p[order], rate[order]),
+    )
 
 
 def _calibre_advice(y: Floats, p: Floats, q: Floats, miss: float) -> NDArray[np.bool_]:
-    """The best of the forecast, its centred isotonic map (out of fold), all and none, by the payoff on the rows."""
+    """The best of the forecast, its centred isotonic map (out of fold), all and none, by the payoff
+    on the rows.
+    """
     import calibre
 
     threshold = 1 / (1 + miss)
@@ -584,7 +634,9 @@ def _calibre_advice(y: Floats, p: Floats, q: Floats, miss: float) -> NDArray[np.
         "all": policy(rule="all"),
         "none": policy(rule="none"),
     }
-    out_of_fold = np.asarray(calibre.cross_val_calibrate(calibre.CenteredIsotonicCalibrator(), p, y))
+    out_of_fold = np.asarray(
+        calibre.cross_val_calibrate(calibre.CenteredIsotonicCalibrator(), p, y)
+    )
     columns = {"p": p, "map": np.clip(out_of_fold, 0, 1)}
     chosen = calibre.select_decision_policy(
         y, columns, task=task, policies=policies, reference="p", case_ids=range(len(y))
@@ -636,7 +688,12 @@ CONTESTANTS = (
         numbers={
             **{
                 name: _our_number(name)
-                for name in ("soft_binned_cdl", "binned_calibration_error", "smooth_ece", "brier_score")
+                for name in (
+                    "soft_binned_cdl",
+                    "binned_calibration_error",
+                    "smooth_ece",
+                    "brier_score",
+                )
             },
             "net_benefit": _our_net_benefit_number,
         },
@@ -656,8 +713,13 @@ CONTESTANTS = (
         name="scikit-learn",
         module="sklearn",
         maps={method: _sklearn_map(method) for method in ("sigmoid", "isotonic", "temperature")},
-        class_maps={method: _sklearn_classes(method) for method in ("sigmoid", "isotonic", "temperature")},
-        advice={"CalibratedClassifierCV, method by its guide": _sklearn_chosen, "TunedThreshold": _sklearn_tuned},
+        class_maps={
+            method: _sklearn_classes(method) for method in ("sigmoid", "isotonic", "temperature")
+        },
+        advice={
+            "CalibratedClassifierCV, method by its guide": _sklearn_chosen,
+            "TunedThreshold": _sklearn_tuned,
+        },
         numbers={"calibration_curve": _sklearn_curve, "brier_score_loss": _sklearn_brier},
     ),
     Contestant(
@@ -692,7 +754,9 @@ CONTESTANTS = (
     Contestant(
         name="MAPIE",
         module="mapie",
-        tests={name: _mapie_test(name) for name in ("kolmogorov_smirnov", "kuiper", "spiegelhalter")},
+        tests={
+            name: _mapie_test(name) for name in ("kolmogorov_smirnov", "kuiper", "spiegelhalter")
+        },
         maps={"VennAbersCalibrator": _mapie_map},
         class_maps={"VennAbersCalibrator": _mapie_classes},
         numbers={"expected_calibration_error": _mapie_number},
@@ -700,12 +764,19 @@ CONTESTANTS = (
     Contestant(
         name="netcal",
         module="netcal",
-        maps={"BetaCalibration": _netcal_map("scaling", "BetaCalibration"), "BBQ": _netcal_map("binning", "BBQ")},
+        maps={
+            "BetaCalibration": _netcal_map("scaling", "BetaCalibration"),
+            "BBQ": _netcal_map("binning", "BBQ"),
+        },
         class_maps={"TemperatureScaling": _netcal_classes},
         numbers={"ECE": _netcal_number},
     ),
     Contestant(name="relplot", module="relplot", numbers={"smECE": _relplot_number}),
-    Contestant(name="torchmetrics", module="torchmetrics", numbers={"binary_calibration_error": _torchmetrics_number}),
+    Contestant(
+        name="torchmetrics",
+        module="torchmetrics",
+        numbers={"binary_calibration_error": _torchmetrics_number},
+    ),
     Contestant(
         name="uncertainty-calibration",
         module="calibration",

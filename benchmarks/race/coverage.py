@@ -81,7 +81,9 @@ def run(quantity: str, population: str, n: int, package: str, block: int) -> dic
         rate = np.interp(p, one.prob[order], one.rate[order])
         try:
             if quantity == DIAGRAM:
-                low, high, true = call(BY_NAME[package], "bands", quantity, y.astype(np.int64), p, rate)[0]
+                low, high, true = call(
+                    BY_NAME[package], "bands", quantity, y.astype(np.int64), p, rate
+                )[0]
             else:
                 low, high = call(BY_NAME[package], "intervals", quantity, y.astype(np.int64), p)[0]
                 true = truth(population, quantity)
@@ -104,7 +106,9 @@ def run(quantity: str, population: str, n: int, package: str, block: int) -> dic
 
 
 def _covered(lines: Lines) -> tuple[float, float, float] | None:
-    """Samples with an interval, the share of intervals that contain the truth, and their mean width."""
+    """Samples with an interval, the share of intervals that contain the truth, and their mean
+    width.
+    """
     given = np.array([float(x["given"]) for x in lines])
     if given.sum() == 0:
         return None
@@ -125,7 +129,11 @@ def page(lines: Lines, pictures: Path) -> str:
     )
     for quantity in [x for x in QUANTITIES if x in unique(lines, "quantity")]:
         own = [x for x in lines if x["quantity"] == quantity]
-        head = ["95% intervals", *(f"{p}, n = {int(n):,}" for p in unique(own, "population") for n in sizes), "all"]
+        head = [
+            "95% intervals",
+            *(f"{p}, n = {int(n):,}" for p in unique(own, "population") for n in sizes),
+            "all",
+        ]
         body = []
         for package in unique(own, "package"):
             row = [f"**{package}**" if package == OURS else package]
@@ -140,7 +148,11 @@ def page(lines: Lines, pictures: Path) -> str:
                 points.append((quantity, package, all_[1]))
         text += [f"## {quantity[0].upper()}{quantity[1:]}", markdown(head, body)]
     notes = sorted(
-        {f"- {x['package']}, {x['quantity']}, {x['population']}, n = {x['n']}: {x['note']}" for x in lines if x["note"]}
+        {
+            f"- {x['package']}, {x['quantity']}, {x['population']}, n = {x['n']}: {x['note']}"
+            for x in lines
+            if x["note"]
+        }
     )
     if notes:
         text += ["## No interval", "\n".join(notes)]
@@ -151,7 +163,13 @@ def page(lines: Lines, pictures: Path) -> str:
         for k, package in enumerate(packages):
             at = [(names.index(q), x) for q, who, x in points if who == package]
             shift = (k - len(packages) / 2) / 12
-            ax.plot([a + shift for a, _ in at], [x for _, x in at], "o", ms=9 if package == OURS else 6, label=package)
+            ax.plot(
+                [a + shift for a, _ in at],
+                [x for _, x in at],
+                "o",
+                ms=9 if package == OURS else 6,
+                label=package,
+            )
         ax.axhline(0.95, color="black", lw=1)
         ax.set_xticks(range(len(names)), [textwrap.fill(name, 14) for name in names], fontsize=7)
         ax.set(ylabel="contain the truth, of 95% intervals", ylim=(0, 1.02))
@@ -174,13 +192,17 @@ def summary(lines: Lines) -> tuple[str, str, str] | None:
     found: dict[str, list[float]] = {}
     for quantity in unique(lines, "quantity"):
         for package in unique(lines, "package"):
-            own = _covered([x for x in lines if (x["quantity"], x["package"]) == (quantity, package)])
+            own = _covered(
+                [x for x in lines if (x["quantity"], x["package"]) == (quantity, package)]
+            )
             if own is not None:
                 found.setdefault(package, []).append(own[1])
     others = {package: x for package, x in found.items() if package != OURS}
     if OURS not in found or not others:
         return None
-    several = sorted((x for x in others.items() if len(x[1]) > 1), key=lambda x: -min(x[1])) or list(others.items())
+    several = sorted(
+        (x for x in others.items() if len(x[1]) > 1), key=lambda x: -min(x[1])
+    ) or list(others.items())
     return (
         "covers: share of 95% intervals that contain the truth, least to most over quantities "
         f"({' and '.join(f'{int(n):,}' for n in unique(lines, 'n'))} rows)",

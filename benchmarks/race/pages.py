@@ -1,4 +1,6 @@
-"""The pages of the race, from its tables: every number on them is computed from the lines of a part."""
+"""The pages of the race, from its tables: every number on them is computed from the lines of a
+part.
+"""
 
 from __future__ import annotations
 
@@ -154,7 +156,10 @@ def write(results: Path, docs: Path) -> None:
     found = {name: lines for name, one in PARTS.items() if (lines := one.part.lines(results))}
     minutes = sum(map(_minutes, found.values()))
     for name, lines in found.items():
-        body, others = PARTS[name].part.page(lines, docs / "pictures"), [x for x in found if x != name]
+        body, others = (
+            PARTS[name].part.page(lines, docs / "pictures"),
+            [x for x in found if x != name],
+        )
         _write(docs / "benchmarks" / link(name), _text(name, body, _who(results), minutes, others))
     readme = docs.parent / "README.md"
     if readme.exists() and START in readme.read_text(encoding="utf-8"):
@@ -163,7 +168,9 @@ def write(results: Path, docs: Path) -> None:
 
 
 def _minutes(lines: Lines) -> float:
-    """At least, of one core; lines that do not say it count like others of the same function and number of rows."""
+    """At least, of one core; lines that do not say it count like others of the same function and
+    number of rows.
+    """
     known: dict[tuple[str | None, ...], list[float]] = {}
     for line in lines:
         if line["seconds"]:
@@ -184,7 +191,11 @@ def table(results: Path) -> str:
         if found is not None:
             what, ours, others = found
             rows.append(
-                [f"[{what.partition(':')[0]}](docs/benchmarks/{link(name)}):{what.partition(':')[2]}", ours, others]
+                [
+                    f"[{what.partition(':')[0]}](docs/benchmarks/{link(name)}):{what.partition(':')[2]}",
+                    ours,
+                    others,
+                ]
             )
     return markdown(["", "rainproof", "best of the others"], rows)
 
@@ -199,11 +210,16 @@ def _text(name: str, body: str, who: str, minutes: float, others: list[str]) -> 
         f"All parts took {minutes:.0f} minutes of one core at least."
     )
     more = " · ".join(f"[{PARTS[x].title.partition(': ')[2]}]({link(x)})" for x in others)
-    return "\n\n".join([*parts, body, "## Who took part", who, f"{source} The other parts: {more}."]) + "\n"
+    return (
+        "\n\n".join([*parts, body, "## Who took part", who, f"{source} The other parts: {more}."])
+        + "\n"
+    )
 
 
 def write_who(results: Path) -> None:
-    """Write who takes part, at which version, and on what machine, beside the tables whose numbers it made."""
+    """Write who takes part, at which version, and on what machine, beside the tables whose numbers
+    it made.
+    """
     found = [("Python", platform.python_version()), ("processor", processor())]
     found += [(one.name, version(one) or "") for one in CONTESTANTS if one.name != NO_PACKAGE]
     results.mkdir(parents=True, exist_ok=True)
@@ -217,7 +233,9 @@ def _who(results: Path) -> str:
     python, machine = found.pop("Python"), found.pop("processor")
     words = f"Python {python}, one core of {machine}: {', '.join(f'{name} {x}' for name, x in found.items() if x)}."
     words += "".join(
-        f" {one.name} needs Python {one.python} and ran there." for one in CONTESTANTS if one.python and found[one.name]
+        f" {one.name} needs Python {one.python} and ran there."
+        for one in CONTESTANTS
+        if one.python and found[one.name]
     )
     absent = [name for name, x in found.items() if not x]
     return words + (f" Not installed: {', '.join(absent)}." if absent else "")

@@ -1,4 +1,6 @@
-"""What a part of the race is: cells that are computed once, one line of a table each, and a page made of the lines."""
+"""What a part of the race is: cells that are computed once, one line of a table each, and a page
+made of the lines.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,11 @@ Cell = tuple[str | int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part: `keys` name a cell, `run` computes the other fields of its line, `page` writes about all lines.
+    """A part: `keys` name a cell, `run` computes the other fields of its line, `page` writes about
+    all lines.
 
-    A line has the seconds of processor time that it took, too. `cells` yields those of one block; blocks of more
-    replicates come after all cells of the first.
+    A line has the seconds of processor time that it took, too. `cells` yields those of one block;
+    blocks of more replicates come after all cells of the first.
     """
 
     name: str
@@ -50,7 +53,9 @@ class Part:
             return sorted(csv.DictReader(file), key=lambda line: names.index(line["package"]))
 
     def measure(self, folder: Path, *, blocks: int, quick: bool, until: float) -> bool:
-        """Compute the cells that are not in the table, block after block; False if the time was over before the end."""
+        """Compute the cells that are not in the table, block after block; False if the time was
+        over before the end.
+        """
         done = {tuple(line[key] for key in self.keys) for line in self.lines(folder)}
         folder.mkdir(parents=True, exist_ok=True)
         for block in range(blocks):
@@ -68,7 +73,9 @@ class Part:
         path = self.file(folder)
         new = not path.exists()
         with path.open("a", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, [*self.keys, *self.values, "seconds"], lineterminator="\n", restval="")
+            table = csv.DictWriter(
+                file, [*self.keys, *self.values, "seconds"], lineterminator="\n", restval=""
+            )
             if new:
                 table.writeheader()
             table.writerow(line)

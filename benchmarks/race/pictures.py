@@ -24,7 +24,9 @@ def figure(path: Path, width: float, height: float) -> Iterator[Any]:
 
 
 def lines(ax: Any, series: Mapping[str, Sequence[tuple[int, float]]], ours: str) -> None:
-    """Draw a line for each name by the number of rows; those whose name begins with `ours` stand out."""
+    """Draw a line for each name by the number of rows; those whose name begins with `ours` stand
+    out.
+    """
     import matplotlib as mpl
 
     own, others = (
@@ -40,7 +42,13 @@ def lines(ax: Any, series: Mapping[str, Sequence[tuple[int, float]]], ours: str)
                 if mine
                 else {"lw": 1, "ms": 5, "ls": "--", "color": next(others)}
             )
-            ax.plot(*zip(*points, strict=True), marker=next(marks), label=name, zorder=3 if mine else 2, **style)
+            ax.plot(
+                *zip(*points, strict=True),
+                marker=next(marks),
+                label=name,
+                zorder=3 if mine else 2,
+                **style,
+            )
     sizes = sorted({x for points in series.values() for x, _ in points})
     ax.set_xscale("log")
     ax.set_xticks(sizes, [f"{x:,}" for x in sizes])

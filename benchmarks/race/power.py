@@ -1,8 +1,8 @@
 """Which tests find miscalibration, at equal size: the share of samples in which each rejects.
 
-Each test is run on samples of calibrated forecasts too. Its power at equal size is the share of miscalibrated samples
-whose p-value is below the value that 5% of the calibrated samples are below: a test that rejects too often or too
-seldom gains and loses nothing by it.
+Each test is run on samples of calibrated forecasts too. Its power at equal size is the share of
+miscalibrated samples whose p-value is below the value that 5% of the calibrated samples are below:
+a test that rejects too often or too seldom gains and loses nothing by it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,18 @@ from scipy.special import expit, logit
 
 from benchmarks.race.calls import CallError, call
 from benchmarks.race.contestants import BY_NAME, OURS, RESAMPLES
-from benchmarks.race.parts import Cell, Line, Lines, Part, entries, generator, markdown, unique, whose, within
+from benchmarks.race.parts import (
+    Cell,
+    Line,
+    Lines,
+    Part,
+    entries,
+    generator,
+    markdown,
+    unique,
+    whose,
+    within,
+)
 from benchmarks.race.pictures import figure
 from benchmarks.race.pictures import lines as draw_lines
 
@@ -25,7 +36,8 @@ REPLICATES = 25  # of a cell
 LEVEL = 0.05
 DRAWS = 200  # of the bootstrap behind the errors
 BUDGET = 1.0  # seconds for one p-value
-SLOW = {"skce_test": 1_000}  # n squared numbers for each draw: from so many rows on it gets fewer samples
+# n squared numbers for each draw: from so many rows on it gets fewer samples
+SLOW = {"skce_test": 1_000}
 NULL_CELLS = 4  # as many cells of calibrated samples, for each of miscalibrated ones
 
 
@@ -43,13 +55,17 @@ def _tenths(u: Any) -> Any:
 
 Law = Callable[[Any], Any]
 LAWS: dict[str, Law] = {"uniform": _uniform, "rare": _rare, "tenths": _tenths}
-# The law of the predictions, and the event rate at each by strength: 1 at 1,000 rows, and as the root of 1 / n.
+# The law of the predictions, and the event rate at each by strength: 1 at 1,000 rows, and as the
+# root of 1 / n.
 ALTERNATIVES: dict[str, tuple[str, Callable[[Any, float], Any]]] = {
     "overconfident": ("uniform", lambda p, s: expit(np.exp(-0.25 * s) * logit(p))),
     "underconfident": ("uniform", lambda p, s: expit(np.exp(0.3 * s) * logit(p))),
     "too high": ("uniform", lambda p, s: expit(logit(p) - 0.25 * s)),
     "bent": ("uniform", lambda p, s: expit(logit(p) + 0.35 * s * (np.abs(2 * p - 1) - 0.5))),
-    "waves": ("uniform", lambda p, s: p + 0.5 * s * np.sin(12 * np.pi * p) * np.minimum(p, 1 - p) / 2),
+    "waves": (
+        "uniform",
+        lambda p, s: p + 0.5 * s * np.sin(12 * np.pi * p) * np.minimum(p, 1 - p) / 2,
+    ),
     "one region": ("uniform", lambda p, s: p - 0.25 * s * ((p > 0.8) & (p < 0.9))),
     "rare events": ("rare", lambda p, s: p * (1 + 0.4 * s)),
     "tenths, up and down": ("tenths", lambda p, s: p + 0.09 * s * (-1.0) ** np.rint(10 * p)),
@@ -63,7 +79,9 @@ def _name_of_null(law: str) -> str:
 def sample(population: str, n: int, block: int, number: int) -> tuple[Any, Any]:
     """Outcomes and predictions; the same for every test."""
     rng = generator(population, n, block, number)
-    law, rate = ALTERNATIVES.get(population, (population.removeprefix("calibrated, "), lambda p, _: p))
+    law, rate = ALTERNATIVES.get(
+        population, (population.removeprefix("calibrated, "), lambda p, _: p)
+    )
     while True:
         p = LAWS[law](rng.random(n))
         y = (rng.random(n) < np.clip(rate(p, (1_000 / n) ** 0.5), 0, 1)).astype(np.int64)
@@ -74,7 +92,11 @@ def sample(population: str, n: int, block: int, number: int) -> tuple[Any, Any]:
 def cells(block: int, quick: bool) -> Iterator[Cell]:
     """Calibrated samples first, as power needs them."""
     for n in SIZES[:1] if quick else SIZES:
-        some = [(one.name, label) for one, label in entries("tests") if block == 0 or n < SLOW.get(label, n + 1)]
+        some = [
+            (one.name, label)
+            for one, label in entries("tests")
+            if block == 0 or n < SLOW.get(label, n + 1)
+        ]
         for law in LAWS:
             for package, label in some:
                 for k in range(NULL_CELLS if n < SLOW.get(label, n + 1) else 2):
@@ -89,7 +111,9 @@ def run(population: str, n: int, package: str, entry: str, block: int) -> dict[s
     found: list[float] = []
     for number in range(REPLICATES):
         try:
-            value, seconds = call(BY_NAME[package], "tests", entry, *sample(population, n, block, number))
+            value, seconds = call(
+                BY_NAME[package], "tests", entry, *sample(population, n, block, number)
+            )
             if number > 0 and seconds > BUDGET:  # the first call imports
                 return {"replicates": 0, "note": f"over budget: {seconds:.1f} s for one p-value"}
         except CallError as error:
@@ -104,31 +128,40 @@ def _values(lines: Lines) -> np.ndarray:
 
 
 def share_below(null: np.ndarray, values: np.ndarray, level: float = LEVEL) -> np.ndarray:
-    """The share of values that a test of the exact level rejects, where `null` has the law of calibrated samples.
+    """The share of values that a test of the exact level rejects, where `null` has the law of
+    calibrated samples.
 
-    Ties at the critical value are rejected with the probability that makes the level exact. Along the last axis.
+    Ties at the critical value are rejected with the probability that makes the level exact. Along
+    the last axis.
     """
     count = null.shape[-1]
     critical = np.sort(null)[..., [min(count - 1, int(np.floor(level * count)))]]
     below, at = (null < critical).mean(axis=-1), (null == critical).mean(axis=-1)
     extra = (level - below) / at
-    found: np.ndarray = (values < critical).mean(axis=-1) + extra * (values == critical).mean(axis=-1)
+    found: np.ndarray = (values < critical).mean(axis=-1) + extra * (values == critical).mean(
+        axis=-1
+    )
     return found
 
 
 def _redrawn(values: np.ndarray, *seed: str) -> np.ndarray:
-    """The values, and below them as many drawn with replacement, again and again: the same samples for every test."""
+    """The values, and below them as many drawn with replacement, again and again: the same samples
+    for every test.
+    """
     at = generator(*seed).integers(0, len(values), (DRAWS, len(values)))
     return np.concatenate([values[None], values[at]])
 
 
-Powers = dict[tuple[str, str], np.ndarray]  # by kind and population: the number itself, then those of the bootstrap
+# by kind and population: the number itself, then those of the bootstrap
+Powers = dict[tuple[str, str], np.ndarray]
 
 
 def powers(lines: Lines) -> dict[tuple[str, str, str], Powers]:
-    """By package, test and n: the power at equal size by alternative, and under ("size", law) the share as it is.
+    """By package, test and n: the power at equal size by alternative, and under ("size", law) the
+    share as it is.
 
-    Samples of alternatives and calibrated ones are drawn again for the errors, as both make a power uncertain.
+    Samples of alternatives and calibrated ones are drawn again for the errors, as both make a power
+    uncertain.
     """
     found: dict[tuple[str, str, str], Powers] = {}
     groups: dict[tuple[str, str, str], dict[str, list[Line]]] = {}
@@ -153,10 +186,14 @@ def _mean(found: Powers) -> np.ndarray | None:
     return np.mean(powers_, axis=0) if len(powers_) == len(ALTERNATIVES) else None
 
 
-def _all_sizes(found: dict[tuple[str, str, str], Powers], package: str, entry: str) -> np.ndarray | None:
+def _all_sizes(
+    found: dict[tuple[str, str, str], Powers], package: str, entry: str
+) -> np.ndarray | None:
     """The mean over all sizes, if it was measured at each."""
     means = [_mean(own) for key, own in found.items() if key[:2] == (package, entry)]
-    return None if any(x is None for x in means) or len(means) < len(SIZES) else np.mean(means, axis=0)
+    return (
+        None if any(x is None for x in means) or len(means) < len(SIZES) else np.mean(means, axis=0)
+    )
 
 
 def _with_error(x: np.ndarray | None, *, sign: str = "") -> str:
@@ -169,7 +206,11 @@ def page(lines: Lines, pictures: Path) -> str:
     sizes, text = unique(lines, "n"), []
     rows: dict[tuple[str, str], Line] = {(x["package"], x["entry"]): x for x in lines}
     null, drawn = (
-        min(sum(int(x["replicates"]) for x in lines if _is(x, name, n)) for name in names for n in sizes)
+        min(
+            sum(int(x["replicates"]) for x in lines if _is(x, name, n))
+            for name in names
+            for n in sizes
+        )
         for names in (map(_name_of_null, LAWS), ALTERNATIVES)
     )
     text.append(
@@ -181,21 +222,36 @@ def page(lines: Lines, pictures: Path) -> str:
     for (package, entry), line in rows.items():
         own = [_mean(found.get((package, entry, n), {})) for n in sizes]
         over = _all_sizes(found, package, entry)
-        gap = None if ours is None or over is None or (package, entry) == (OURS, "combined") else over - ours
+        gap = (
+            None
+            if ours is None or over is None or (package, entry) == (OURS, "combined")
+            else over - ours
+        )
         body.append([whose(line), *map(_with_error, own), _with_error(gap, sign="+")])
-    body.sort(key=lambda row: -next((float(x.split(" ")[0]) for x in (row[2], row[1]) if x != "-"), -1.0))
-    head = ["mean power at equal size, percent", *(f"n = {int(n):,}" for n in sizes), "beyond rainproof combined, all"]
+    body.sort(
+        key=lambda row: -next((float(x.split(" ")[0]) for x in (row[2], row[1]) if x != "-"), -1.0)
+    )
+    head = [
+        "mean power at equal size, percent",
+        *(f"n = {int(n):,}" for n in sizes),
+        "beyond rainproof combined, all",
+    ]
     text += ["## Power, mean over the eight alternatives", markdown(head, body)]
     for n in sizes:
         head = [f"n = {int(n):,}", *ALTERNATIVES]
         body_ = []
         for (package, entry), line in rows.items():
             own_ = found.get((package, entry, n), {})
-            body_.append([whose(line), *(_percent(own_.get(("power", name))) for name in ALTERNATIVES)])
+            body_.append(
+                [whose(line), *(_percent(own_.get(("power", name))) for name in ALTERNATIVES)]
+            )
         text += [f"## Power at {int(n):,} rows", markdown(head, body_)]
     head = ["rejects a calibrated forecast", *(f"{law}, {int(n):,}" for law in LAWS for n in sizes)]
     body_ = [
-        [whose(line), *(_percent(found.get((*key, n), {}).get(("size", law))) for law in LAWS for n in sizes)]
+        [
+            whose(line),
+            *(_percent(found.get((*key, n), {}).get(("size", law))) for law in LAWS for n in sizes),
+        ]
         for key, line in rows.items()
     ]
     text += [
@@ -203,7 +259,9 @@ def page(lines: Lines, pictures: Path) -> str:
         "As each test comes, before sizes are made equal. Above 5% (beyond chance) its p-values are too small.",
         markdown(head, body_),
     ]
-    notes = sorted({f"- {whose(x)} at n = {int(x['n']):,}: {_reason(x['note'])}" for x in lines if x["note"]})
+    notes = sorted(
+        {f"- {whose(x)} at n = {int(x['n']):,}: {_reason(x['note'])}" for x in lines if x["note"]}
+    )
     if notes:
         text += ["## Not measured", "\n".join(notes)]
     _draw(found, rows, sizes, pictures)
@@ -211,15 +269,26 @@ def page(lines: Lines, pictures: Path) -> str:
 
 
 def _reason(note: str) -> str:
-    return f"it takes more than {BUDGET:g} s for one p-value" if note.startswith("over budget") else note
+    return (
+        f"it takes more than {BUDGET:g} s for one p-value"
+        if note.startswith("over budget")
+        else note
+    )
 
 
 def _is(line: Line, population: str, n: str) -> bool:
-    return (line["population"], line["n"], line["package"], line["entry"]) == (population, n, OURS, "combined")
+    return (line["population"], line["n"], line["package"], line["entry"]) == (
+        population,
+        n,
+        OURS,
+        "combined",
+    )
 
 
 def _error_of_one(found: dict[tuple[str, str, str], Powers]) -> float:
-    errors = [x[1:].std() for own in found.values() for (kind, _), x in own.items() if kind == "power"]
+    errors = [
+        x[1:].std() for own in found.values() for (kind, _), x in own.items() if kind == "power"
+    ]
     return float(np.mean(errors)) if errors else float("nan")
 
 

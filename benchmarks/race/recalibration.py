@@ -1,4 +1,6 @@
-"""Whose recalibrated probabilities are best: on rows that no map was fitted to, 20 data sets, four sizes."""
+"""Whose recalibrated probabilities are best: on rows that no map was fitted to, 20 data sets, four
+sizes.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from benchmarks.race.pictures import lines as draw_lines
 from studies.recalibration import FEWEST_HELD_OUT, costs, harm, seed_of
 from studies.recalibration_data import DataSet, Drawn, data_sets
 
-SIZES = {200: 4, 1_000: 2, 5_000: 1, 20_000: 1}  # rows: samples of a block, more where they vary more
+# rows: samples of a block, more where they vary more
+SIZES = {200: 4, 1_000: 2, 5_000: 1, 20_000: 1}
 MADE = (
     "calibrated",
     "overconfident",
@@ -62,7 +65,8 @@ def cells(block: int, quick: bool) -> Iterator[Cell]:
 def run(data_set: str, n: int, package: str, entry: str, block: int) -> dict[str, object]:
     """Fit to a sample, and judge on the other rows; for made data sets on the population."""
     one = sets()[data_set]
-    rng = np.random.default_rng(seed_of(one, n, 1_000 + block))  # not the rows of `studies.recalibration`
+    # not the rows of `studies.recalibration`
+    rng = np.random.default_rng(seed_of(one, n, 1_000 + block))
     drawn = one.draw(n, rng)
     while not 0 < drawn.y.sum() < n:
         drawn = one.draw(n, rng)
@@ -97,7 +101,9 @@ def _by_way(lines: Lines, measure: str) -> dict[str, dict[Key, float]]:
     found: dict[str, dict[Key, float]] = {}
     for x in lines:
         if x[measure]:
-            found.setdefault(f"{x['package']} {x['entry']}", {})[x["data_set"], x["n"], x["block"]] = float(x[measure])
+            found.setdefault(f"{x['package']} {x['entry']}", {})[
+                x["data_set"], x["n"], x["block"]
+            ] = float(x[measure])
     return found
 
 
@@ -114,12 +120,17 @@ def _beyond(own: dict[Key, float], ours: dict[Key, float], n: str) -> tuple[floa
 
 
 def differences(lines: Lines, measures: dict[str, tuple[str, int]]) -> list[str]:
-    """A table for each measure, with its unit and scale: how much more than rainproof's map, over data sets."""
+    """A table for each measure, with its unit and scale: how much more than rainproof's map, over
+    data sets.
+    """
     sizes, text = unique(lines, "n"), []
     rows: dict[str, Line] = {f"{x['package']} {x['entry']}": x for x in lines}
     counts = {n: len({(x["data_set"]) for x in lines if x["n"] == n}) for n in sizes}
     repeats = {n: len({x["block"] for x in lines if x["n"] == n}) for n in sizes}
-    drawn = (f"{counts[n]} at n = {int(n):,} ({repeats[n]} sample{'s' * (repeats[n] > 1)} of each)" for n in sizes)
+    drawn = (
+        f"{counts[n]} at n = {int(n):,} ({repeats[n]} sample{'s' * (repeats[n] > 1)} of each)"
+        for n in sizes
+    )
     text.append(f"Data sets: {', '.join(drawn)}.")
     for measure, (name, scale) in measures.items():
         by = _by_way(lines, measure)
@@ -130,7 +141,13 @@ def differences(lines: Lines, measures: dict[str, tuple[str, int]]) -> list[str]
             if way != WAY and way in by:
                 found = [_beyond(by[way], ours, n) for n in sizes]
                 body.append(
-                    [whose(line), *("-" if x is None else f"{scale * x[0]:+.2f} ± {scale * x[1]:.2f}" for x in found)]
+                    [
+                        whose(line),
+                        *(
+                            "-" if x is None else f"{scale * x[0]:+.2f} ± {scale * x[1]:.2f}"
+                            for x in found
+                        ),
+                    ]
                 )
         body[1:] = sorted(body[1:], key=_second)
         title = name.partition(",")[0]
@@ -166,7 +183,9 @@ def page(lines: Lines, pictures: Path) -> str:
 
 
 def _losses(lines: Lines, rows: dict[str, Line]) -> str:
-    """For each data set and size: the best other map by one half of the samples, judged by the other half."""
+    """For each data set and size: the best other map by one half of the samples, judged by the
+    other half.
+    """
     by, found, judged_, chance_ = _by_way(lines, "cost"), [], 0, 0
     for data_set in unique(lines, "data_set"):
         for n in unique(lines, "n"):
@@ -182,7 +201,13 @@ def _losses(lines: Lines, rows: dict[str, Line]) -> str:
             if gap < -LESS and sure:
                 cost = 100 * np.mean([x for key, x in by[WAY].items() if key[:2] == (data_set, n)])
                 found.append(
-                    [data_set, f"{int(n):,}", f"{cost:.1f}", f"{100 * gap:+.1f} ± {100 * error:.1f}", whose(rows[way])]
+                    [
+                        data_set,
+                        f"{int(n):,}",
+                        f"{cost:.1f}",
+                        f"{100 * gap:+.1f} ± {100 * error:.1f}",
+                        whose(rows[way]),
+                    ]
                 )
     above = (
         f"For each pair of data set and size the best of the {len(by) - 1} other maps was chosen by the mean cost over "
@@ -190,12 +215,19 @@ def _losses(lines: Lines, rows: dict[str, Line]) -> str:
         f"{judged_} pairs with four samples or more it is cheaper by half a point, beyond a 95% interval, in "
         f"{len(found)}, and by half a point within it in {chance_} more."
     )
-    return above + "\n\n" + markdown(["data set", "n", "rainproof", "the other's beyond it", "whose"], found)
+    return (
+        above
+        + "\n\n"
+        + markdown(["data set", "n", "rainproof", "the other's beyond it", "whose"], found)
+    )
 
 
 def _gaps(own: dict[Key, float], ours: dict[Key, float], data_set: str, n: str) -> list[float]:
     """The differences in the samples of a cell, in order."""
-    keys = sorted((key for key in own.keys() & ours.keys() if key[:2] == (data_set, n)), key=lambda key: int(key[2]))
+    keys = sorted(
+        (key for key in own.keys() & ours.keys() if key[:2] == (data_set, n)),
+        key=lambda key: int(key[2]),
+    )
     return [own[key] - ours[key] for key in keys]
 
 
@@ -205,7 +237,9 @@ def _draw(lines: Lines, rows: dict[str, Line], sizes: Sequence[str], pictures: P
         ax, series = fig.add_subplot(), {WAY: [(int(n), 0.0) for n in sizes]}
         for way in rows:
             if way in by and way != WAY and not way.startswith("no package"):
-                series[way] = [(int(n), 100 * x[0]) for n in sizes if (x := _beyond(by[way], by[WAY], n))]
+                series[way] = [
+                    (int(n), 100 * x[0]) for n in sizes if (x := _beyond(by[way], by[WAY], n))
+                ]
         draw_lines(ax, series, OURS)
         ax.set(xlabel="rows to fit to", ylabel="cost beyond rainproof's, points")
 

@@ -1,4 +1,6 @@
-"""Time and memory of a call by the number of rows; what an installation takes on disk, and an import of time."""
+"""Time and memory of a call by the number of rows; what an installation takes on disk, and an
+import of time.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,15 @@ from benchmarks.race.pictures import lines as draw_lines
 from benchmarks.tables import figures
 
 SIZES = tuple(10**k for k in range(3, 8))
-JOBS = {"numbers": "one number about calibration", "tests": "a test of calibration", "maps": "a recalibration map"}
+JOBS = {
+    "numbers": "one number about calibration",
+    "tests": "a test of calibration",
+    "maps": "a recalibration map",
+}
 MOST = {"numbers": 10**7, "tests": 10**5, "maps": 10**5}
 MEMORY = 10**6  # rows, of the first job
-BUDGET = 10.0  # seconds that a call may be expected to take, ten times as long as with a tenth of the rows
+# seconds that a call may be expected to take, ten times as long as with a tenth of the rows
+BUDGET = 10.0
 # By our function: those of others for the same quantity, or from the same sums.
 SAME = {
     "binned_calibration_error": [
@@ -62,7 +69,9 @@ def cells(block: int, quick: bool) -> Iterator[Cell]:
 
 
 def run(job: str, package: str, entry: str, n: int, block: int) -> dict[str, object]:
-    """The seconds of a call beside those of the floor, and the memory at one size; or the size, or the import time."""
+    """The seconds of a call beside those of the floor, and the memory at one size; or the size, or
+    the import time.
+    """
     one = BY_NAME[package]
     if job == INSTALL:
         return {"value": f"{installed(package, one.python is not None) / 1e6:.1f}"}
@@ -71,13 +80,19 @@ def run(job: str, package: str, entry: str, n: int, block: int) -> dict[str, obj
         first = f"calls.first({package!r}, {kind!r}, {next(iter(one.of(kind)))!r})"
         return {"value": f"{_import(interpreter(one), first) - _import(interpreter(one), ''):.3f}"}
     try:
-        before = _last.get((job, package, entry)) or (timed(one, job, entry, n // 10)[0] if n > SIZES[0] else 0.0)
+        before = _last.get((job, package, entry)) or (
+            timed(one, job, entry, n // 10)[0] if n > SIZES[0] else 0.0
+        )
         if 10 * before > BUDGET:
             _last[job, package, entry] = 10 * before
             return {"note": f"over budget: about {10 * before:.0f} s"}
         seconds, floor = timed(one, job, entry, n)
         _last[job, package, entry] = seconds
-        extra = f"{memory(one, job, entry, n) / 1e6:.1f}" if (job, n, block) == ("numbers", MEMORY, 0) else ""
+        extra = (
+            f"{memory(one, job, entry, n) / 1e6:.1f}"
+            if (job, n, block) == ("numbers", MEMORY, 0)
+            else ""
+        )
     except CallError as error:
         return {"note": str(error)[:200]}
     return {"value": f"{seconds:.4g}", "floor": f"{floor:.4g}", "memory": extra}
@@ -85,11 +100,18 @@ def run(job: str, package: str, entry: str, n: int, block: int) -> dict[str, obj
 
 @cache
 def _import(program: str, code: str) -> float:
-    """The least processor seconds of several processes that import NumPy and the race, and run this code."""
+    """The least processor seconds of several processes that import NumPy and the race, and run this
+    code.
+    """
     took, code = [], f"from benchmarks.race import calls; {code}"
     for _ in range(IMPORTS):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([program, "-c", code], check=True, stderr=subprocess.DEVNULL, env={**os.environ, **ENVIRONMENT})
+        subprocess.run(
+            [program, "-c", code],
+            check=True,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **ENVIRONMENT},
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return min(took)
@@ -101,7 +123,9 @@ def installed(package: str, elsewhere: bool = False) -> int:
         program = interpreter(BY_NAME[package])
         code = f"from benchmarks.race.speed import installed; print(installed({package!r}))"
         environment = {**os.environ, **ENVIRONMENT}
-        found = subprocess.run([program, "-c", code], capture_output=True, text=True, check=True, env=environment)
+        found = subprocess.run(
+            [program, "-c", code], capture_output=True, text=True, check=True, env=environment
+        )
         return int(found.stdout)
     return sum(map(_bytes, _requirements(package)))
 
@@ -133,7 +157,8 @@ def _normal(name: str) -> str:
 def _bytes(package: str) -> int:
     try:
         files = [Path(str(file.locate())) for file in importlib.metadata.files(package) or []]
-    except importlib.metadata.PackageNotFoundError:  # rainproof from its sources: without those of its kernels
+    except importlib.metadata.PackageNotFoundError:
+        # rainproof from its sources: without those of its kernels
         import rainproof
 
         folder = Path(str(rainproof.__file__)).parent
@@ -155,14 +180,20 @@ def page(lines: Lines, pictures: Path) -> str:
         for key, line in rows.items():
             found = [_least(own, *key, n) for n in sizes]
             slope = _growth([(int(n), x) for n, (x, _) in zip(sizes, found, strict=True) if x])
-            extra = next((x["memory"] for x in own if (x["package"], x["entry"]) == key and x["memory"]), "-")
+            extra = next(
+                (x["memory"] for x in own if (x["package"], x["entry"]) == key and x["memory"]), "-"
+            )
             cells_ = [
                 f"{figures(x / ours[n])}" if x and ours[n] else (note or "-")
                 for n, (x, note) in zip(sizes, found, strict=True)
             ]
             body.append([whose(line), *cells_, slope, *([extra] if job == "numbers" else [])])
         times = ", ".join(f"{figures(1e3 * x)} ms at {int(n):,}" for n, x in ours.items() if x)
-        floor = ", ".join(f"{figures(x / f)} at {int(n):,}" for n, x in ours.items() if x and (f := _floor(own, n)))
+        floor = ", ".join(
+            f"{figures(x / f)} at {int(n):,}"
+            for n, x in ours.items()
+            if x and (f := _floor(own, n))
+        )
         head = ["times rainproof's time", *(f"n = {int(n):,}" for n in sizes), "growth"]
         head += [f"MB at {MEMORY:,}"] if job == "numbers" else []
         text += [
@@ -200,17 +231,28 @@ def _same(lines: Lines, sizes: list[str]) -> list[str]:
         for package, entry in others:
             row = [f"{package} {entry}", ours]
             for n in sizes:
-                (mine, _), (other, note) = _least(lines, OURS, ours, n), _least(lines, package, entry, n)
+                (mine, _), (other, note) = (
+                    _least(lines, OURS, ours, n),
+                    _least(lines, package, entry, n),
+                )
                 row.append(figures(other / mine) if mine and other else (note or "-"))
             body.append(row)
-    head = ["times the time of rainproof's function", "which is", *(f"n = {int(n):,}" for n in sizes)]
+    head = [
+        "times the time of rainproof's function",
+        "which is",
+        *(f"n = {int(n):,}" for n in sizes),
+    ]
     return ["The same quantity, or one from the same sums:", markdown(head, body)]
 
 
 def _least(lines: Lines, package: str, entry: str, n: str) -> tuple[float | None, str]:
     own = [x for x in lines if (x["package"], x["entry"], x["n"]) == (package, entry, n)]
     values = [float(x["value"]) for x in own if x["value"]]
-    return (min(values), "") if values else (None, next((x["note"].partition(":")[0] for x in own if x["note"]), ""))
+    return (
+        (min(values), "")
+        if values
+        else (None, next((x["note"].partition(":")[0] for x in own if x["note"]), ""))
+    )
 
 
 def _growth(at: list[tuple[int, float]]) -> str:
@@ -230,7 +272,9 @@ def _number(text: str) -> float:
 
 def _floor(lines: Lines, n: str) -> float:
     """The least seconds that the sums of n rows took; a clock that stood still tells nothing."""
-    return min((float(x["floor"]) for x in lines if x["n"] == n and float(x["floor"] or 0)), default=0.0)
+    return min(
+        (float(x["floor"]) for x in lines if x["n"] == n and float(x["floor"] or 0)), default=0.0
+    )
 
 
 def _draw(lines: Lines, pictures: Path) -> None:
@@ -241,7 +285,10 @@ def _draw(lines: Lines, pictures: Path) -> None:
         ax, series = fig.add_subplot(), {}
         for package, entry in dict.fromkeys((x["package"], x["entry"]) for x in own):
             some = [x for x in own if (x["package"], x["entry"]) == (package, entry)]
-            at = [(int(n), min(float(x["value"]) for x in some if x["n"] == n)) for n in unique(some, "n")]
+            at = [
+                (int(n), min(float(x["value"]) for x in some if x["n"] == n))
+                for n in unique(some, "n")
+            ]
             series[f"{package} {entry}"] = at
         floors = [(int(n), _floor(own, n)) for n in unique(own, "n")]
         draw_lines(ax, series | {"sums of the rows": floors}, OURS)

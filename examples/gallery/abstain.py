@@ -12,7 +12,9 @@ import rainproof
 rng = np.random.default_rng(11)
 stated = rng.choice([0.2, 0.5, 0.8, 0.9, 0.95, 0.99], 4000, p=[0.1, 0.15, 0.2, 0.2, 0.2, 0.15])
 right = rng.random(4000) < stated**2
-task = rainproof.DecisionTask.from_costs(false_positive=3, false_negative=1, actions=["abstain", "answer"])
+task = rainproof.DecisionTask.from_costs(
+    false_positive=3, false_negative=1, actions=["abstain", "answer"]
+)
 a = rainproof.assess(right, stated, task=task)
 print(a)
 

@@ -18,7 +18,9 @@ x, benign = load_breast_cancer(return_X_y=True)
 malignant = benign == 0
 model = make_pipeline(StandardScaler(), LogisticRegression())
 p = cross_val_predict(model, x, malignant, method="predict_proba")[:, 1]
-task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=20, actions=["wait", "operate"])
+task = rainproof.DecisionTask.from_costs(
+    false_positive=1, false_negative=20, actions=["wait", "operate"]
+)
 a = rainproof.assess(malignant, p, task=task)
 print(a)
 
@@ -28,7 +30,9 @@ print(a)
 
 # %% Cost per case of six ways to decide: near 0 with the model, above 7 if nobody is operated on
 missed, needless = malignant & (p < 0.5), ~malignant & (p >= 0.5)
-print(f"cost per case from 50% on: {(20 * missed + needless).mean():.2f}; by the costs: {a.task.cost.value:.2f}")
+print(
+    f"cost per case from 50% on: {(20 * missed + needless).mean():.2f}; by the costs: {a.task.cost.value:.2f}"
+)
 a.task.plot()
 
 # %% [markdown]

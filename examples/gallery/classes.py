@@ -16,7 +16,9 @@ x, digit = load_digits(return_X_y=True)
 x, digit = x[np.isin(digit, [3, 5, 8]), ::3], digit[np.isin(digit, [3, 5, 8])]
 p = cross_val_predict(GaussianNB(), x, digit, method="predict_proba")
 sample = rainproof.Sample(digit, p, labels=[3, 5, 8])
-task = rainproof.DecisionTask.from_cost_matrix(5 - 5 * np.eye(3), actions=["3", "5", "8"], abstain=1)
+task = rainproof.DecisionTask.from_cost_matrix(
+    5 - 5 * np.eye(3), actions=["3", "5", "8"], abstain=1
+)
 print(rainproof.swap_regret(sample, task=task))
 
 # %% [markdown]

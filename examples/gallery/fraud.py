@@ -14,7 +14,9 @@ amount = rng.lognormal(3.5, 1.2, 20_000).round(2)
 risk = 1 / (1 + np.exp(-rng.normal(-5, 1.6, 20_000)))
 fraud = rng.random(20_000) < risk
 said = risk**0.7  # the model says too much
-task = rainproof.DecisionTask.from_costs(false_positive=5, false_negative=amount, actions=["pass", "check"])
+task = rainproof.DecisionTask.from_costs(
+    false_positive=5, false_negative=amount, actions=["pass", "check"]
+)
 a = rainproof.assess(fraud, said, task=task)
 print(a)
 

@@ -13,7 +13,9 @@ rng = np.random.default_rng(3)
 hospital = rng.integers(1, 9, 6000)
 risk = rng.beta(1, 6, 6000).round(3)
 infected = rng.random(6000) < np.where(hospital >= 7, np.minimum(1, 1.8 * risk), risk)
-task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9, actions=["observe", "treat"])
+task = rainproof.DecisionTask.from_costs(
+    false_positive=1, false_negative=9, actions=["observe", "treat"]
+)
 a = rainproof.assess(infected, risk, task=task, by={"hospital": hospital})
 print(a.verdict.headline)
 print(a.segments)

@@ -13,7 +13,9 @@ rng = np.random.default_rng(7)
 chance = rng.beta(1.2, 2.4, 2000)  # what the weather really does
 p = chance**1.6 / (chance**1.6 + (1 - chance) ** 1.6)  # what the forecaster says: too sure
 rained = rng.random(2000) < chance
-task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=6, actions=["leave it", "take it"])
+task = rainproof.DecisionTask.from_costs(
+    false_positive=1, false_negative=6, actions=["leave it", "take it"]
+)
 a = rainproof.assess(rained, p, task=task)
 print(a)
 

@@ -6,8 +6,8 @@
 >>> rainproof.soft_binned_cdl(y, p)
 0.125
 
-What most users need is here. All else is in `rainproof.measures`, `.decisions`, `.inference`, `.recalibration`,
-`.clinical`, `.io`, `.plots` and `.results`.
+What most users need is here. All else is in `rainproof.measures`, `.decisions`, `.inference`,
+`.recalibration`, `.clinical`, `.io`, `.plots` and `.results`.
 """
 
 from rainproof.core import VERSION, lazy

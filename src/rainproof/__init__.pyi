@@ -1,4 +1,5 @@
-# The public names, once: type checkers read them here, and __init__.py loads them from here when they are asked for.
+# The public names, once: type checkers read them here, and __init__.py loads them from here when
+# they are asked for.
 from rainproof import clinical as clinical
 from rainproof import decisions as decisions
 from rainproof import inference as inference

@@ -22,10 +22,12 @@ from typing import Any, NamedTuple
 
 
 def one_line(text: str) -> str:
-    """Return text of users, such as a name, as it is printed: what would move a terminal's cursor is escaped.
+    """Return text of users, such as a name, as it is printed: what would move a terminal's cursor
+    is escaped.
 
-    That is whatever Python's own representation of text escapes: control characters, line ends, marks of direction. It
-    stands here as messages quote names too; `rainproof.core.text` has it for all other text.
+    That is whatever Python's own representation of text escapes: control characters, line ends,
+    marks of direction. It stands here as messages quote names too; `rainproof.core.text` has it for
+    all other text.
     """
     return text if text.isprintable() else "".join(map(_escaped, text))
 
@@ -50,10 +52,11 @@ class Place(NamedTuple):
 
 
 class InputError(RainproofError, ValueError):
-    """The data or an argument breaks a rule; the message names the rule, the count and the first offender.
+    """The data or an argument breaks a rule; the message names the rule, the count and the first
+    offender.
 
-    The message is `problem`, `hint` and `remedy`, one after the other. A program with options of its own, such as the
-    command, says `option` in its own words instead of `remedy`.
+    The message is `problem`, `hint` and `remedy`, one after the other. A program with options of
+    its own, such as the command, says `option` in its own words instead of `remedy`.
 
     Attributes
     ----------
@@ -76,10 +79,11 @@ class InputError(RainproofError, ValueError):
     remedy : str
         What to do about it in Python.
     parameter : str
-        What `problem` begins with, where it is a parameter that a program with options calls otherwise.
+        What `problem` begins with, where it is a parameter that a program with options calls
+        otherwise.
     option : tuple of str and (str or None), or None
-        The parameter that is the way out, and the value to pass: ``("pos_label", "2")``, ``("percent", "")`` for a
-        switch, ``("pos_label", None)`` where the value is not known.
+        The parameter that is the way out, and the value to pass: ``("pos_label", "2")``,
+        ``("percent", "")`` for a switch, ``("pos_label", None)`` where the value is not known.
     """
 
     def __init__(
@@ -97,7 +101,8 @@ class InputError(RainproofError, ValueError):
         option: tuple[str, str | None] | None = None,
         parameter: str = "",
     ) -> None:
-        problem = one_line(hide_passwords(problem))  # what is refused may be an address where something else should be
+        # what is refused may be an address where something else should be
+        problem = one_line(hide_passwords(problem))
         hint = one_line(hint)
         remedy = one_line(remedy)
         super().__init__(f"{problem}{hint}{remedy}")
@@ -115,9 +120,15 @@ class InputError(RainproofError, ValueError):
 
     @classmethod
     def from_offenders(
-        cls, rule: str, count: int, where: Place | str | None = None, value: Any = None, **details: Any
+        cls,
+        rule: str,
+        count: int,
+        where: Place | str | None = None,
+        value: Any = None,
+        **details: Any,
     ) -> InputError:
-        """Make the error for `count` values that break `rule`, the first of them `value` at `where`.
+        """Make the error for `count` values that break `rule`, the first of them `value` at
+        `where`.
 
         Without `where` there is no first one: rows that another engine holds have no order.
         """
@@ -127,11 +138,16 @@ class InputError(RainproofError, ValueError):
         named = "" if first is None else f", the first is {first}"
         problem = f"{rule}; {values}{negation}{named}"
         details = {"place": where if isinstance(where, Place) else None, **details}
-        return cls(problem, rule=rule, count=count, first=None if first is None else str(first), **details)
+        return cls(
+            problem, rule=rule, count=count, first=None if first is None else str(first), **details
+        )
 
     def revised(self, *, count: int | None = None, **details: Any) -> InputError:
         """Return the same error of offenders with another count, or with other details."""
-        kept = {name: getattr(self, name) for name in ("place", "missing", "labels", "hint", "remedy", "option")}
+        kept = {
+            name: getattr(self, name)
+            for name in ("place", "missing", "labels", "hint", "remedy", "option")
+        }
         many = self.count if count is None else count
         return self.from_offenders(self.rule or "", many, self.first, **{**kept, **details})
 
@@ -139,7 +155,8 @@ class InputError(RainproofError, ValueError):
 class MissingExtraError(RainproofError, ImportError):
     """An optional package is missing; the message gives the command that installs it.
 
-    It names the package, not an extra of rainproof, so that it is right however rainproof was installed.
+    It names the package, not an extra of rainproof, so that it is right however rainproof was
+    installed.
     """
 
     def __init__(self, task: str, package: str, install: str) -> None:
@@ -181,9 +198,14 @@ class ResolutionWarning(RainproofWarning):
     """The value is finer than the grid of the compressed sample."""
 
 
-_SECRET = re.compile(r"""(:/{0,2}[^:@/\s'"]*:)[^\s'"]*@|([?&]\w*(?:passw|secret|token)\w*=)[^&#\s'"]*""", re.IGNORECASE)
+_SECRET = re.compile(
+    r"""(:/{0,2}[^:@/\s'"]*:)[^\s'"]*@|([?&]\w*(?:passw|secret|token)\w*=)[^&#\s'"]*""",
+    re.IGNORECASE,
+)
 
 
 def hide_passwords(text: str) -> str:
-    """Return a message without the passwords of addresses in it, such as postgresql://me:***@host/name."""
+    """Return a message without the passwords of addresses in it, such as
+    postgresql://me:***@host/name.
+    """
     return _SECRET.sub(lambda found: f"{found[1]}***@" if found[1] else f"{found[2]}***", text)

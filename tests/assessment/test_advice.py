@@ -1,4 +1,6 @@
-"""Advice at a threshold: proven for all ranges and thresholds at once, and nothing that is not proven."""
+"""Advice at a threshold: proven for all ranges and thresholds at once, and nothing that is not
+proven.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 import rainproof
-from rainproof.assessment.advice import PredictionSwap, ThresholdAdvice, advise, rate_intervals, thresholds
+from rainproof.assessment.advice import (
+    PredictionSwap,
+    ThresholdAdvice,
+    advise,
+    rate_intervals,
+    thresholds,
+)
 
 LEVEL = 0.95
 
@@ -37,7 +45,9 @@ def cells(p):
 @given(samples(max_size=12))
 def test_the_intervals_are_clopper_and_pearsons_in_every_run_of_cells(sample):
     y, p, _ = sample
-    starts, ends, _, _, at_least, at_most = rate_intervals(rainproof.Sample(y, p), confidence_level=0.9)
+    starts, ends, _, _, at_least, at_most = rate_intervals(
+        rainproof.Sample(y, p), confidence_level=0.9
+    )
     at = [cells(x) for x in p]
     own = sorted(set(at))
     assert list(zip(starts, ends, strict=True)) == own
@@ -82,13 +92,16 @@ def test_weights_widen_the_intervals_and_equal_ones_do_not():
     y = rng.random(300) < p
     weights = (None, np.full(300, 2.5), rng.exponential(size=300))
     plain, same, uneven = (
-        rate_intervals(rainproof.Sample(y, p, sample_weight=w), confidence_level=LEVEL)[4:] for w in weights
+        rate_intervals(rainproof.Sample(y, p, sample_weight=w), confidence_level=LEVEL)[4:]
+        for w in weights
     )
     np.testing.assert_allclose(same[0], plain[0], atol=1e-12)
     known = plain[1] - plain[0] < 1
     assert np.mean((uneven[1] - uneven[0])[known]) > np.mean((plain[1] - plain[0])[known])
     w = np.array([3.0, 1.0])
-    *_, low, high = rate_intervals(rainproof.Sample([1, 0], [0.5, 0.5], sample_weight=w), confidence_level=0.5)
+    *_, low, high = rate_intervals(
+        rainproof.Sample([1, 0], [0.5, 0.5], sample_weight=w), confidence_level=0.5
+    )
     slack = np.sqrt(np.log(2 / 0.5) * (w**2).sum() / 2) / w.sum()  # Hoeffding, by hand
     assert low[0, 0] == pytest.approx(0.75 - slack)
     assert high[0, 0] == 1.0
@@ -98,7 +111,9 @@ def test_weights_widen_the_intervals_and_equal_ones_do_not():
 def test_a_light_row_proves_nothing_beside_heavy_ones(light):
     """Its weight is lost in a sum of all: 1e18 + 1 is 1e18. One row proves no rate at this level."""
     w = [1e9, light]
-    *_, low, high = rate_intervals(rainproof.Sample([1, 0], [0.1, 0.9], sample_weight=w), confidence_level=0.95)
+    *_, low, high = rate_intervals(
+        rainproof.Sample([1, 0], [0.1, 0.9], sample_weight=w), confidence_level=0.95
+    )
     assert low[1, 1] == 0.0
     assert high[1, 1] == 1.0
 
@@ -111,12 +126,17 @@ def test_a_compressed_sample_proves_the_same_on_the_edges_that_it_knows(grid):
     low, high, *_ = rate_intervals(sample, confidence_level=LEVEL)
     assert all((edge * grid) % 1 == 0 for edge in [*low, *high])
     if grid == 2**16:
-        rows = rate_intervals(rainproof.Sample(sample.y_true, sample.y_prob), confidence_level=LEVEL)
+        rows = rate_intervals(
+            rainproof.Sample(sample.y_true, sample.y_prob), confidence_level=LEVEL
+        )
         np.testing.assert_array_equal(rows[0], low)
 
 
-POPULATIONS = {  # of calibrated forecasts: those of the issue that showed false advice, and some with few values
-    "three ranges": lambda rng, n: rng.choice([0.02, 0.42, 0.5], n, p=[0.9, 0.09, 0.01]) + 0.05 * rng.random(n),
+# of calibrated forecasts: those of the issue that showed false advice, and some with few values
+POPULATIONS = {
+    "three ranges": lambda rng, n: (
+        rng.choice([0.02, 0.42, 0.5], n, p=[0.9, 0.09, 0.01]) + 0.05 * rng.random(n)
+    ),
     "one value": lambda rng, n: np.full(n, 0.37),
     "three values": lambda rng, n: rng.choice([0.25, 0.5, 0.75], n),
     "just below an edge": lambda rng, n: (np.floor(rng.random(n) * 10) + 0.999) / 10.001,
@@ -124,19 +144,25 @@ POPULATIONS = {  # of calibrated forecasts: those of the issue that showed false
 
 
 def false_advice(name, *, level, samples=30, n=400):
-    """In how many samples a calibrated forecast gets advice against it at any threshold: all of it is false."""
+    """In how many samples a calibrated forecast gets advice against it at any threshold: all of it
+    is false.
+    """
     rng = np.random.default_rng(list(POPULATIONS).index(name))
     count = 0
     for _ in range(samples):
         p = POPULATIONS[name](rng, n)
         rates = rate_intervals(rainproof.Sample(rng.random(n) < p, p), confidence_level=level)
-        count += any(advise(rates, t, regret=0.0, net_benefit=0.0, null_high=0.0).swaps for t in thresholds().tolist())
+        count += any(
+            advise(rates, t, regret=0.0, net_benefit=0.0, null_high=0.0).swaps
+            for t in thresholds().tolist()
+        )
     return count
 
 
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_a_calibrated_forecast_gets_no_advice_at_any_threshold_but_by_the_stated_chance(name):
-    assert false_advice(name, level=0.95) <= 6  # Bin(30, 0.05) is above that less than once in a thousand
+    # Bin(30, 0.05) is above that less than once in a thousand
+    assert false_advice(name, level=0.95) <= 6
 
 
 def test_that_test_can_fail():
@@ -179,10 +205,18 @@ def test_what_is_not_proven_is_not_advised():
 def test_a_sentence_names_three_ranges(count, ending):
     swap = PredictionSwap(low=0.1, high=0.2, says="wait", do="act", share=0.1, saves=0.01)
     text = str(
-        ThresholdAdvice(threshold=0.5, regret=0.01 * count, net_benefit=0.0, null_high=0.0, swaps=(swap,) * count)
+        ThresholdAdvice(
+            threshold=0.5,
+            regret=0.01 * count,
+            net_benefit=0.0,
+            null_high=0.0,
+            swaps=(swap,) * count,
+        )
     )
     assert text.count("For predictions") == 3
-    assert text.endswith(f"the event rate there is above 0.5.{ending} Elsewhere follow the forecast.")
+    assert text.endswith(
+        f"the event rate there is above 0.5.{ending} Elsewhere follow the forecast."
+    )
 
 
 def test_numbers_of_the_advice():
@@ -230,6 +264,8 @@ def test_net_benefit_by_definition(sample):
     for found in a.advice[::20]:
         t = found.threshold
         acts = p >= t
-        expected = (np.average(acts * y, weights=w)) - np.average(acts * (1 - y), weights=w) * t / (1 - t)
+        expected = (np.average(acts * y, weights=w)) - np.average(acts * (1 - y), weights=w) * t / (
+            1 - t
+        )
         assert found.net_benefit == pytest.approx(expected, abs=1e-12)
         assert found.to_dict()["net_benefit"] == found.net_benefit

@@ -1,4 +1,6 @@
-"""What is advised never costs more, by our own estimates, than another column of the table without saying so."""
+"""What is advised never costs more, by our own estimates, than another column of the table without
+saying so.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,27 @@ RANGES = [(0.05, 0.2), (0.3, 0.6), (0.02, 0.9), 0.1, 0.5]
 
 
 def drawn(seed):
-    """Rows of one of many populations: few or many, rare events or not, calibrated or far off, noise too."""
+    """Rows of one of many populations: few or many, rare events or not, calibrated or far off,
+    noise too.
+    """
     rng = np.random.default_rng(seed)
     n = int(rng.choice([25, 40, 80, 200, 600]))
     spread = rng.choice([0.0, 0.3, 1.0, 2.0])
     chance = 1 / (1 + np.exp(-(rng.choice([-3.5, -2.0, 0.0, 1.0]) + spread * rng.normal(size=n))))
-    odds = np.log(chance / (1 - chance)) * rng.choice([-0.5, 0.4, 1.0, 2.5]) + rng.choice([-1.5, 0.0, 1.5])
+    odds = np.log(chance / (1 - chance)) * rng.choice([-0.5, 0.4, 1.0, 2.5]) + rng.choice(
+        [-1.5, 0.0, 1.5]
+    )
     prob = np.round(1 / (1 + np.exp(-odds - rng.choice([0.0, 1.5]) * rng.normal(size=n))), 2)
     return (rng.random(n) < chance).astype(int), prob, rng
 
 
 def names_of_cheaper(costs, own, named):
     """The columns that cost less than `own`, and are not named."""
-    less = [rule for rule, cost in costs.items() if rule is not Rule.PERFECT and cost.value < own * (1 - 1e-9)]
+    less = [
+        rule
+        for rule, cost in costs.items()
+        if rule is not Rule.PERFECT and cost.value < own * (1 - 1e-9)
+    ]
     return [rule for rule in less if named(rule) is False]
 
 
@@ -65,7 +75,9 @@ def test_in_a_range_a_cheaper_column_is_named_and_no_map_of_negative_skill_is_ad
     dearer = 0
     for seed in range(60 * part, 60 * part + 60):
         y, p, _ = drawn(1000 + seed)
-        a = rainproof.assess(y, p, threshold_range=RANGES[seed % len(RANGES)], measures=[], n_resamples=19)
+        a = rainproof.assess(
+            y, p, threshold_range=RANGES[seed % len(RANGES)], measures=[], n_resamples=19
+        )
         known, rule = a.evidence.range_costs, a.verdict.rule
         assert rule is not Rule.RECALIBRATED or a.evidence.skill.value >= 0, (seed, a.verdict.text)
         if known is None or a.evidence.rarer == 0 or a.evidence.constant or a.evidence.is_reversed:
@@ -80,14 +92,17 @@ def test_in_a_range_a_cheaper_column_is_named_and_no_map_of_negative_skill_is_ad
 @pytest.mark.parametrize(
     ("prob", "happens", "share", "threshold", "n"),
     [
-        ([0.01, 0.02], [0.03, 0.5], [0.35, 0.65], 0.06, 120),  # the original never acts, the maps often always do
+        # the original never acts, the maps often always do
+        ([0.01, 0.02], [0.03, 0.5], [0.35, 0.65], 0.06, 120),
         ([0.05, 0.1, 0.15, 0.2, 0.25], [0.1, 0.3, 0.5, 0.6, 0.8], [0.2] * 5, 0.2, 60),
     ],
 )
 def test_where_the_best_monotone_recalibration_has_skill_few_samples_are_told_to_avoid(
     prob, happens, share, threshold, n
 ):
-    """Its skill is 0.26 and 0.18; 9% and 13% of these samples were graded "avoid", at most 5% are promised."""
+    """Its skill is 0.26 and 0.18; 9% and 13% of these samples were graded "avoid", at most 5% are
+    promised.
+    """
     task = rainproof.DecisionTask.from_costs(false_positive=threshold, false_negative=1 - threshold)
     avoided = 0
     for seed in range(100):
@@ -108,7 +123,9 @@ def test_a_calibrated_forecast_with_skill_is_not_one_to_avoid(threshold, n):
         rng = np.random.default_rng([seed, n])
         p = np.where(rng.random(n) < share, *prob)
         y = (rng.random(n) < p).astype(int)
-        avoided += rainproof.assess(y, p, task=task, measures=[], n_resamples=19).verdict.grade == "avoid"
+        avoided += (
+            rainproof.assess(y, p, task=task, measures=[], n_resamples=19).verdict.grade == "avoid"
+        )
     assert avoided <= 6  # 5% and two standard errors
 
 
@@ -118,7 +135,10 @@ def test_noise_is_still_one_to_avoid():
     for seed in range(10):
         rng = np.random.default_rng(seed)
         y = rng.random(3000) < 0.3
-        avoided += rainproof.assess(y, rng.random(3000), measures=[], n_resamples=19).verdict.grade == "avoid"
+        avoided += (
+            rainproof.assess(y, rng.random(3000), measures=[], n_resamples=19).verdict.grade
+            == "avoid"
+        )
     assert avoided >= 8
 
 
@@ -127,7 +147,9 @@ def test_the_costs_of_a_range_are_means_over_its_thresholds():
     rng = np.random.default_rng(3)
     p = np.round(rng.random(500), 2)
     y = rng.random(500) < 0.1 + 0.6 * p
-    found = rainproof.assess(y, p, threshold_range=(0.1, 0.45), measures=[], n_resamples=19).evidence.range_costs
+    found = rainproof.assess(
+        y, p, threshold_range=(0.1, 0.45), measures=[], n_resamples=19
+    ).evidence.range_costs
     at = 0.1 + 0.35 * (np.arange(35_000) + 0.5) / 35_000
     rate = y.mean()
     always = at * (1 - rate)
@@ -141,7 +163,9 @@ def test_the_costs_of_a_range_are_means_over_its_thresholds():
     for rule, saved in found.saved.items():
         assert saved.value == pytest.approx(found.costs[Rule.AS_IS].value - found.costs[rule].value)
     for rule, saved in found.saved_recalibrated.items():
-        assert saved.value == pytest.approx(found.costs[Rule.RECALIBRATED].value - found.costs[rule].value)
+        assert saved.value == pytest.approx(
+            found.costs[Rule.RECALIBRATED].value - found.costs[rule].value
+        )
 
 
 def test_the_costs_at_one_threshold_are_those_of_the_task():
@@ -150,7 +174,9 @@ def test_the_costs_at_one_threshold_are_those_of_the_task():
     y = rng.random(500) < 0.1 + 0.6 * p
     task = rainproof.DecisionTask.from_costs(false_positive=0.3, false_negative=0.7)
     own = rainproof.assess(y, p, task=task, measures=[], n_resamples=19)
-    one = rainproof.assess(y, p, threshold_range=0.3, measures=[], n_resamples=19).evidence.range_costs
+    one = rainproof.assess(
+        y, p, threshold_range=0.3, measures=[], n_resamples=19
+    ).evidence.range_costs
     for rule, cost in one.costs.items():
         assert cost.value == pytest.approx(own.task.costs[rule].value)
     for rule, saved in one.saved_recalibrated.items():
@@ -162,11 +188,21 @@ def test_always_and_never_stand_in_the_table_of_a_range():
     p = rng.random(800)
     y = rng.random(800) < 0.4 + 0.6 * p
     found = rainproof.assess(y, p, threshold_range=(0.05, 0.2), measures=[], n_resamples=19)
-    assert found.verdict.table[0] == ("", "as they are", "recalibrated", "always", "never", "perfect")
+    assert found.verdict.table[0] == (
+        "",
+        "as they are",
+        "recalibrated",
+        "always",
+        "never",
+        "perfect",
+    )
     assert found.verdict.table[1][0] == "cost per case, mean over the range"
-    assert found.verdict.rule is Rule.ALWAYS  # events are far more frequent than every threshold of the range
+    # events are far more frequent than every threshold of the range
+    assert found.verdict.rule is Rule.ALWAYS
     assert "always act." in found.verdict.next_step
-    assert found.to_dict()["range_costs"]["costs"]["always"]["value"] == pytest.approx(0.125 * (1 - y.mean()))
+    assert found.to_dict()["range_costs"]["costs"]["always"]["value"] == pytest.approx(
+        0.125 * (1 - y.mean())
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,12 +210,20 @@ def test_always_and_never_stand_in_the_table_of_a_range():
     [
         ((0.05, 0.2), Rule.ALWAYS, "Until then always act."),
         ((0.5, 0.9), Rule.NEVER, "Until then never act."),
-        ((0.2, 0.5), None, "Until then act always if you act from less than 30% (the event rate) on, else never."),
+        (
+            (0.2, 0.5),
+            None,
+            "Until then act always if you act from less than 30% (the event rate) on, else never.",
+        ),
     ],
 )
-def test_of_a_constant_the_better_of_always_and_never_is_advised_if_it_is_one_for_the_whole_range(within, rule, step):
+def test_of_a_constant_the_better_of_always_and_never_is_advised_if_it_is_one_for_the_whole_range(
+    within, rule, step
+):
     y = np.arange(500) % 10 < 3
-    found = rainproof.assess(y, np.full(500, 0.3), threshold_range=within, measures=[], n_resamples=19).verdict
+    found = rainproof.assess(
+        y, np.full(500, 0.3), threshold_range=within, measures=[], n_resamples=19
+    ).verdict
     assert (found.grade, found.rule) == ("avoid", rule)
     assert found.next_step.endswith(step)
     assert found.table[0] == ("", "always", "never", "perfect")

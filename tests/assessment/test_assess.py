@@ -50,7 +50,10 @@ def test_the_parts_are_what_their_functions_say():
     assert a.value(0.3) == pytest.approx(rainproof.forecast_value(y, p)(0.3))
     found = a.advice_at(0.3)
     assert found.regret == a.regret(0.3)
-    assert str(found) in a.to_dict()["advice"]["thresholds"][[x.threshold for x in a.advice].index(0.3)]["text"]
+    assert (
+        str(found)
+        in a.to_dict()["advice"]["thresholds"][[x.threshold for x in a.advice].index(0.3)]["text"]
+    )
     assert a.summary.n == 2000
     assert 0.3 in [found.threshold for found in a.advice]
 
@@ -68,7 +71,9 @@ ROWS = {
 
 @pytest.mark.parametrize("mu", [0.25, 0.6])
 @pytest.mark.parametrize("given", ROWS.values(), ids=ROWS)
-def test_the_recalibrated_curve_costs_what_the_cross_validated_estimate_says(given, mu, monkeypatch):
+def test_the_recalibrated_curve_costs_what_the_cross_validated_estimate_says(
+    given, mu, monkeypatch
+):
     """At every threshold: of all maps that a row is recalibrated by, none was fitted to it."""
     options = dict(given)
     y, p = forecasts(options.pop("n"), overconfident, seed=8)
@@ -132,7 +137,11 @@ def test_groups_are_one_draw_each():
 def of_rows(told):
     """What an assessment told, without its words and without the number of groups."""
     if isinstance(told, dict):
-        return {key: of_rows(value) for key, value in told.items() if key not in ("groups", "verdict", "text")}
+        return {
+            key: of_rows(value)
+            for key, value in told.items()
+            if key not in ("groups", "verdict", "text")
+        }
     return [of_rows(value) for value in told] if isinstance(told, list) else told
 
 
@@ -148,26 +157,36 @@ def test_a_group_for_each_row_changes_no_number():
         assert of_rows(grouped.to_dict()) == of_rows(alone.to_dict())
         assert "approximately, over" not in str(grouped.verdict.details)
     both = {"a": (y, p), "b": (y, p**2)}
-    several = [rainproof.assess_many(both, task=task, groups=g, **few) for g in (None, np.arange(600))]
+    several = [
+        rainproof.assess_many(both, task=task, groups=g, **few) for g in (None, np.arange(600))
+    ]
     assert of_rows(several[0].to_dict()) == of_rows(several[1].to_dict())
 
 
 def test_a_group_for_each_row_is_said_to_assume_what_groups_do():
-    """Other samples may have larger groups: that none is in these rows does not prove that there are none."""
+    """Other samples may have larger groups: that none is in these rows does not prove that there
+    are none.
+    """
     y, p = forecasts(600, overconfident)
     needs = "must not depend on predictions or outcomes"
     found = rainproof.assess(y, p, groups=np.arange(600), **FAST)
     assert (
-        f"600 rows in 600 groups, taken as independent; sizes {needs}, else state max_weight=." in found.verdict.basis
+        f"600 rows in 600 groups, taken as independent; sizes {needs}, else state max_weight=."
+        in found.verdict.basis
     )
-    assert "It does not hold for groups whose size or weight depends on predictions or" in str(found.guarantee)
+    assert "It does not hold for groups whose size or weight depends on predictions or" in str(
+        found.guarantee
+    )
     weighted = rainproof.assess(y, p, groups=np.arange(600), sample_weight=1 + p, **FAST)
     assert f"; sizes and weights {needs}, else state max_weight=." in weighted.verdict.basis
 
 
 def test_a_compressed_sample_says_the_same():
     y, p = forecasts(3000, overconfident)
-    a, b = rainproof.assess(y, p, **FAST), rainproof.assess(rainproof.Sample(y, p).compress(), **FAST)
+    a, b = (
+        rainproof.assess(y, p, **FAST),
+        rainproof.assess(rainproof.Sample(y, p).compress(), **FAST),
+    )
     assert b.summary.compressed == 2**16
     assert a.profile.value == pytest.approx(b.profile.value)
     assert a.guarantee.bound == pytest.approx(b.guarantee.bound, rel=1e-3)
@@ -180,14 +199,20 @@ def test_rows_of_unequal_weight_that_are_compressed_cannot_be_divided():
     w = np.random.default_rng(1).random(3000)
     assert rainproof.assess(y, p, sample_weight=w, **FAST).recalibrator.certificate_.n < 3000
     a = rainproof.assess(
-        rainproof.Sample(y, p, sample_weight=w).compress(), task=rainproof.DecisionTask.threshold(0.2), **FAST
+        rainproof.Sample(y, p, sample_weight=w).compress(),
+        task=rainproof.DecisionTask.threshold(0.2),
+        **FAST,
     )
     assert a.recalibrator is None
     assert (a.to_dict()["recalibration"], a.to_dict()["worth"]) == (None, None)
     assert a.verdict.grade == "unknown"
-    assert "compressed rows of unequal weight cannot be divided" in a.verdict.details.replace("\n", " ")
+    assert "compressed rows of unequal weight cannot be divided" in a.verdict.details.replace(
+        "\n", " "
+    )
     assert a.task.cost is None
-    equal = rainproof.assess(rainproof.Sample(y, p, sample_weight=np.full(3000, 2.0)).compress(), **FAST)
+    equal = rainproof.assess(
+        rainproof.Sample(y, p, sample_weight=np.full(3000, 2.0)).compress(), **FAST
+    )
     assert equal.recalibrator is not None
 
 
@@ -204,7 +229,9 @@ def test_the_same_seed_gives_the_same_numbers():
     a, b = (rainproof.assess(y, p, **(FAST | {"rng": 3})).to_dict() for _ in range(2))
     assert a == b
     assert a["seed"] == 3
-    drawn = rainproof.assess(y, p, **(FAST | {"rng": stream_for(3, rainproof.Sample(y, p))})).to_dict()
+    drawn = rainproof.assess(
+        y, p, **(FAST | {"rng": stream_for(3, rainproof.Sample(y, p))})
+    ).to_dict()
     assert drawn["seed"] is None
     assert {**drawn, "seed": 3} == a
     assert rainproof.assess(y, p, **(FAST | {"rng": 4})).to_dict() != a
@@ -213,14 +240,19 @@ def test_the_same_seed_gives_the_same_numbers():
 def test_progress_counts_up_to_the_end():
     y, p = forecasts(300)
     seen = []
-    rainproof.assess(y, p, by=np.arange(300) % 2, progress=lambda done, total: seen.append((done, total)), **FAST)
+    rainproof.assess(
+        y, p, by=np.arange(300) % 2, progress=lambda done, total: seen.append((done, total)), **FAST
+    )
     assert [done for done, _ in seen] == list(range(1, len(seen) + 1))
     assert {total for _, total in seen} == {len(seen)}
 
 
 def test_confidence_and_tolerance_have_their_effect():
     y, p = forecasts(20_000, overconfident)
-    a, b = rainproof.assess(y, p, **FAST), rainproof.assess(y, p, confidence_level=0.8, tolerance=0.8, **FAST)
+    a, b = (
+        rainproof.assess(y, p, **FAST),
+        rainproof.assess(y, p, confidence_level=0.8, tolerance=0.8, **FAST),
+    )
     assert (a.verdict.grade, b.verdict.grade) == ("recalibrate", "use")
     assert b.guarantee.bound < a.guarantee.bound
     assert "80% confidence" in " ".join(str(b).split())
@@ -232,7 +264,9 @@ def test_confidence_and_tolerance_have_their_effect():
 def test_labels_and_weights_are_passed_on():
     y, p = forecasts(400)
     w = np.random.default_rng(1).random(400)
-    a = rainproof.assess(np.where(y, "yes", "no"), p, sample_weight=w, pos_label="yes", by=["x"] * 400, **FAST)
+    a = rainproof.assess(
+        np.where(y, "yes", "no"), p, sample_weight=w, pos_label="yes", by=["x"] * 400, **FAST
+    )
     assert a.profile.value == rainproof.soft_binned_cdl(y, p, sample_weight=w)
     assert a.summary.weighted
     assert a.segments.rows[0].value == a.profile.value
@@ -243,11 +277,15 @@ def test_doubts_are_warned_of_once_and_kept():
         a = rainproof.assess([0, 1] * 10, [0.4, 0.6] * 10, **FAST)
     assert len({str(w.message) for w in caught}) == len(caught) == len(a.warnings)
     assert caught[0].filename == __file__
-    assert [s.text for s in a.verdict.sentences if s.about == "note"] == [f"Note: {text}." for text in a.warnings]
+    assert [s.text for s in a.verdict.sentences if s.about == "note"] == [
+        f"Note: {text}." for text in a.warnings
+    ]
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
-@pytest.mark.parametrize(("y", "p"), [([1], [0.3]), ([0], [0.0]), ([1] * 30, [0.2] * 30), ([0, 1], [1.0, 1e-12])])
+@pytest.mark.parametrize(
+    ("y", "p"), [([1], [0.3]), ([0], [0.0]), ([1] * 30, [0.2] * 30), ([0, 1], [1.0, 1e-12])]
+)
 def test_hardly_any_rows(y, p):
     a = rainproof.assess(y, p, n_resamples=19, task=rainproof.DecisionTask.threshold(0.5))
     assert a.verdict.grade == "unknown"
@@ -291,18 +329,27 @@ KEYS = [
 
 def test_the_dict_is_the_schema_and_ready_for_json(tmp_path):
     y, p = forecasts(1000)
-    a = rainproof.assess(y, p, task=rainproof.DecisionTask.quadratic(), by=np.arange(1000) % 3, **FAST)
+    a = rainproof.assess(
+        y, p, task=rainproof.DecisionTask.quadratic(), by=np.arange(1000) % 3, **FAST
+    )
     found = a.to_dict()
     assert sorted(found) == sorted(" ".join(KEYS).split())
     assert json.loads(a.to_json(tmp_path / "a.json")) == found
     assert json.loads((tmp_path / "a.json").read_text()) == found
-    lengths = {len(found["reliability"][key]) for key in found["reliability"] if key not in ("grid", "method")}
+    lengths = {
+        len(found["reliability"][key])
+        for key in found["reliability"]
+        if key not in ("grid", "method")
+    }
     assert lengths == {len(a.reliability.bins.prediction)}
     assert found["profile"]["reciprocals"] == [1 / m for m in found["profile"]["grids"]]
     assert found["profile"]["resolved"] is True
-    assert found["recalibration"]["certificate"] is a.recalibrator.certificate_ is None  # of 1,000 rows
+    # of 1,000 rows
+    assert found["recalibration"]["certificate"] is a.recalibrator.certificate_ is None
     assert len(found["value"]["threshold"]) == len(found["value"]["value"]) <= 801
-    assert found["advice"]["method"].startswith("Advice against the forecast is right for all thresholds at once")
+    assert found["advice"]["method"].startswith(
+        "Advice against the forecast is right for all thresholds at once"
+    )
     assert (
         len(found["regret"]["null_threshold"])
         == len(found["regret"]["null_high"])
@@ -323,7 +370,12 @@ def test_what_notebooks_show():
 def test_arrays_cannot_be_changed():
     y, p = forecasts(200)
     a = rainproof.assess(y, p, **FAST)
-    for array in (a.reliability.null_low, a.histogram.share, a.null_band.regret_high, a.reliability.bins.low):
+    for array in (
+        a.reliability.null_low,
+        a.histogram.share,
+        a.null_band.regret_high,
+        a.reliability.bins.low,
+    ):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
     assert_array_equal(a.null_band.thresholds, [found.threshold for found in a.advice])
@@ -366,7 +418,9 @@ def test_measures_are_computed_when_asked_for_and_survive_pickling():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_an_assessment_stays_what_it_was_when_the_arrays_are_used_again(weighted):
-    """Measures, the core set and the SCDL of calibrated forecasts are computed when they are asked for."""
+    """Measures, the core set and the SCDL of calibrated forecasts are computed when they are asked
+    for.
+    """
     y, p = forecasts(600, lambda p: p**1.3)
     w = np.random.default_rng(2).exponential(size=600) if weighted else None
     used = [y.copy(), p.copy(), None if w is None else w.copy()]
@@ -384,7 +438,9 @@ def test_the_names_of_groups_change_nothing():
     rng = np.random.default_rng(1)
     c = 0.3 + 0.1 * rng.random(500)
     y, group = rng.random(500) < c, rng.integers(0, 120, 500)
-    one, other = (rainproof.assess(y, c, groups=names, measures=[]) for names in (group, group.astype(str)))
+    one, other = (
+        rainproof.assess(y, c, groups=names, measures=[]) for names in (group, group.astype(str))
+    )
     assert one.to_dict() == other.to_dict()
 
 
@@ -424,4 +480,6 @@ def test_a_skill_of_one_group_has_no_interval():
 def test_no_map_of_segments_is_named_where_there_is_one_outcome():
     rng = np.random.default_rng(4)
     a = rainproof.assess(np.zeros(400), rng.random(400), by=rng.integers(0, 2, 400), measures=[])
-    assert next(s.text for s in a.verdict.sentences if s.about == "segments").endswith("happens 0%.")
+    assert next(s.text for s in a.verdict.sentences if s.about == "segments").endswith(
+        "happens 0%."
+    )

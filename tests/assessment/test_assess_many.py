@@ -1,4 +1,6 @@
-"""Which of several forecasts: by cost, else by proven switches; a best one only where there is no doubt."""
+"""Which of several forecasts: by cost, else by proven switches; a best one only where there is no
+doubt.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ def rows(n=2000):
     return rng.random(n) < p, p
 
 
-@pytest.mark.filterwarnings("ignore::rainproof.ClassesWarning")  # one forecast is rounded to 0 and 1
+# one forecast is rounded to 0 and 1
+@pytest.mark.filterwarnings("ignore::rainproof.ClassesWarning")
 def test_the_best_by_cost():
     y, p = rows()
     forecasts = {"plain": (y, p), "bold": (list(y), np.round(p).clip(0.01, 0.99))}
@@ -30,39 +33,63 @@ def test_the_best_by_cost():
     assert s.best == "plain"
     assert s.ranking == ("plain", "bold")
     (pair,) = s.pairs
-    cost = {name: np.mean(np.where(q >= 0.25, 1.0 - y, 3.0 * y)) for name, (_, q) in forecasts.items()}
+    cost = {
+        name: np.mean(np.where(q >= 0.25, 1.0 - y, 3.0 * y)) for name, (_, q) in forecasts.items()
+    }
     assert pair.cost_difference.value == pytest.approx(cost["plain"] - cost["bold"])
     assert {one.name: one.cost.value for one in s.standings} == pytest.approx(cost)
-    assert s.headline == f"For your costs, take plain: {cost['plain']:.3f} per case, the least of 2 forecasts."
+    assert (
+        s.headline
+        == f"For your costs, take plain: {cost['plain']:.3f} per case, the least of 2 forecasts."
+    )
     assert (s.taken.name, s.taken.rule) == ("plain", "as is")
-    assert str(pair).startswith(f"plain costs less per case than bold: by {rounded(cost['bold'] - cost['plain'], 3)} (")
+    assert str(pair).startswith(
+        f"plain costs less per case than bold: by {rounded(cost['bold'] - cost['plain'], 3)} ("
+    )
     assert list(s) == ["plain", "bold"]
     assert len(s) == 2
     assert repr(s) == "AssessmentSet('plain', 'bold'; best='plain')"
     assert str(s).startswith(f"{s.headline}\n{s.next_step}\n\nforecast ")
     assert s["bold"].name == "bold"
     own = s["plain"].verdict
-    assert s.next_step == s.to_dict()["verdict"]["next_step"] == own.next_step.replace("Next:", "Next, with plain:")
+    assert (
+        s.next_step
+        == s.to_dict()["verdict"]["next_step"]
+        == own.next_step.replace("Next:", "Next, with plain:")
+    )
 
 
-@pytest.mark.filterwarnings("ignore::rainproof.ClassesWarning")  # one forecast is rounded to 0 and 1
+# one forecast is rounded to 0 and 1
+@pytest.mark.filterwarnings("ignore::rainproof.ClassesWarning")
 def test_rules_without_a_forecast_stand_beside_the_models():
     """All costs are of the same rows, so that they can be compared."""
     y, p = rows()
-    s = rainproof.assess_many({"plain": (y, p), "bold": (y, np.round(p).clip(0.01, 0.99))}, task=TASK, **FAST)
+    s = rainproof.assess_many(
+        {"plain": (y, p), "bold": (y, np.round(p).clip(0.01, 0.99))}, task=TASK, **FAST
+    )
     costs = {rule: cost.value for rule, cost in s.references.items()}
-    assert costs == pytest.approx({"always": np.mean(1.0 - y), "never": np.mean(3.0 * y), "perfect": 0.0})
+    assert costs == pytest.approx(
+        {"always": np.mean(1.0 - y), "never": np.mean(3.0 * y), "perfect": 0.0}
+    )
     lines = s.table().splitlines()
     assert lines[-1].split() == ["(perfect", "foresight)", "0"]
-    assert [line.split("  ")[0] for line in lines[-3:]] == ["(always act)", "(never act)", "(perfect foresight)"]
-    assert s.to_dict()["references"] == {str(rule): cost.to_dict() for rule, cost in s.references.items()}
+    assert [line.split("  ")[0] for line in lines[-3:]] == [
+        "(always act)",
+        "(never act)",
+        "(perfect foresight)",
+    ]
+    assert s.to_dict()["references"] == {
+        str(rule): cost.to_dict() for rule, cost in s.references.items()
+    }
     assert "(always act)" in s._repr_html_()
     for one in s.standings:
         assert one.cost.value == pytest.approx(s[one.name].task.cost.value)
         assert s[one.name].task.cost_always == s.references["always"]
         assert one.cost_recalibrated == s[one.name].task.cost_recalibrated
     assert rainproof.assess_many({"plain": (y, p)}, **FAST).references == {}
-    apart = rainproof.assess_many({"a": rainproof.Sample(y, p), "b": rainproof.Sample(y, p**2)}, task=TASK, **FAST)
+    apart = rainproof.assess_many(
+        {"a": rainproof.Sample(y, p), "b": rainproof.Sample(y, p**2)}, task=TASK, **FAST
+    )
     assert apart.references == {}  # which rows belong together is not known
 
 
@@ -74,9 +101,12 @@ def test_a_rule_that_costs_less_than_every_forecast_is_named(task, rule):
     s = rainproof.assess_many({"one": (y, noise[0]), "two": (y, noise[1])}, task=worse, **FAST)
     least = min(s.references[rule].value for rule in ("always", "never"))
     assert s.taken is None
-    assert s.headline.startswith(f"Do without them: none of 2 forecasts gains you anything over {rule}, ")
+    assert s.headline.startswith(
+        f"Do without them: none of 2 forecasts gains you anything over {rule}, "
+    )
     assert float(s.headline.split(", ")[1].split()[0]) == pytest.approx(least, rel=0.05)
-    assert s.next_step.endswith(f"lse use another forecast. Until then {rule.split()[0]} act.")  # costs of rare events
+    # costs of rare events
+    assert s.next_step.endswith(f"lse use another forecast. Until then {rule.split()[0]} act.")
     assert s.commands == ()
 
 
@@ -84,7 +114,9 @@ def test_forecasts_that_are_all_noise_are_done_without():
     y, _ = rows(2000)
     s = rainproof.assess_many({"a": (y, np.full(2000, 0.4)), "b": (y, np.full(2000, 0.6))}, **FAST)
     assert (s.taken, s.to_dict()["taken"]) == (None, None)
-    assert s.headline == "Do without them: none of 2 forecasts tells cases with the event from others."
+    assert (
+        s.headline == "Do without them: none of 2 forecasts tells cases with the event from others."
+    )
     assert s.next_step.startswith("Next: use another forecast.")
 
 
@@ -95,12 +127,15 @@ def test_the_next_step_follows_the_headline():
     c = 1 / (1 + np.exp(-rng.normal(-3, 1, n)))
     y = rng.random(n) < c
     own = {"a": (y, np.round(np.clip(2 * c, 0, 1), 3)), "b": (y, np.round(c, 2))}
-    s = rainproof.assess_many(own, task=rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4), **FAST)
+    s = rainproof.assess_many(
+        own, task=rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4), **FAST
+    )
     assert "gains you anything over never acting" in s.headline
     assert s.next_step == "Next: use another forecast. Until then never act."
 
 
-@pytest.mark.filterwarnings("ignore::rainproof.ClassesWarning")  # one forecast is rounded to 0 and 1
+# one forecast is rounded to 0 and 1
+@pytest.mark.filterwarnings("ignore::rainproof.ClassesWarning")
 def test_the_interval_of_the_difference_is_that_of_the_rows():
     """The paired interval, from the definition, at the level that two of three pairs leave to each."""
     y, p = rows()
@@ -124,7 +159,9 @@ def test_the_best_for_every_decision():
     assert pair.to_a.harm == expected.gain
     assert pair.better == s.best == "plain"
     assert s.ranking == ("plain", "noise")
-    assert s.headline == "Take plain: a switch to it gains more in one decision than it loses in any."
+    assert (
+        s.headline == "Take plain: a switch to it gains more in one decision than it loses in any."
+    )
     assert pair.cost_difference is None
     assert str(pair).startswith("From noise to plain: there is a decision that gains at least ")
     lines = str(s).splitlines()
@@ -145,8 +182,12 @@ def test_a_forecast_that_may_cost_less_once_recalibrated_is_named():
     assert (s.taken.name, s.taken.rule) == ("low", "recalibrated")
     assert s.taken.advised_cost.value == cost
     assert s.to_dict()["taken"] == {"name": "low", "rule": "recalibrated"}
-    assert s.headline.startswith(f"For your costs, take low, recalibrated: {cost:.3f} per case (an estimate).")
-    assert f"As they are, noisy costs least, {s['noisy'].task.cost.value:.3f} per case." in s.headline
+    assert s.headline.startswith(
+        f"For your costs, take low, recalibrated: {cost:.3f} per case (an estimate)."
+    )
+    assert (
+        f"As they are, noisy costs least, {s['noisy'].task.cost.value:.3f} per case." in s.headline
+    )
     assert s.next_step.startswith("Next, with low: apply the map, then act from 25% on.")
     assert s.commands == ("s['low'].recalibrator.predict(p_new)",)
     assert "\n    s['low'].recalibrator.predict(p_new)\n" in str(s)
@@ -157,14 +198,18 @@ def test_a_forecast_that_may_cost_less_once_recalibrated_is_named():
     assert bare.headline.endswith("For your own costs it may be another (task=).")
     assert bare.taken.advised_brier == bare.taken.brier_recalibrated < bare.first.brier_score
     better = bare["low"].recalibrator.predict(p**3)
-    assert bare.taken.brier_recalibrated == pytest.approx(rainproof.measures.brier_score(y, better), abs=0.002)
+    assert bare.taken.brier_recalibrated == pytest.approx(
+        rainproof.measures.brier_score(y, better), abs=0.002
+    )
 
 
 def test_an_infinite_log_score_is_explained():
     y, p = rows(300)
     certain = np.where(y, 0.0, p)
     s = rainproof.assess_many({"a": (y, p), "b": (y, certain)}, **FAST)
-    assert "log inf: an event was given probability 0, or a case without it probability 1." in str(s)
+    assert "log inf: an event was given probability 0, or a case without it probability 1." in str(
+        s
+    )
     assert "log inf" in s._repr_html_()
     assert "log inf" not in str(rainproof.assess_many({"a": (y, p), "b": (y, p**2)}, **FAST))
 
@@ -172,7 +217,9 @@ def test_an_infinite_log_score_is_explained():
 def test_a_calibration_error_alone_ranks_nothing():
     """The constant is perfectly calibrated, and worth nothing."""
     y, p = rows(6000)
-    s = rainproof.assess_many({"constant": (y, np.full(6000, y.mean())), "bold": (y, p**1.2)}, **FAST)
+    s = rainproof.assess_many(
+        {"constant": (y, np.full(6000, y.mean())), "bold": (y, p**1.2)}, **FAST
+    )
     assert s["constant"].profile.value < s["bold"].profile.value
     assert s.ranking[0] == s.best == "bold"
 
@@ -201,7 +248,9 @@ def test_no_difference_is_said_so():
     s = rainproof.assess_many({"a": (y, p), "b": (y, p), "c": (y, p)}, task=TASK, **FAST)
     assert s.best is None
     assert s.headline.startswith("For your costs, take a: ")
-    assert s.headline.endswith("; it is not clear whether it costs less than all others; as good: b; c.")
+    assert s.headline.endswith(
+        "; it is not clear whether it costs less than all others; as good: b; c."
+    )
     assert str(s.pairs[0]).startswith("a and b do not differ in cost beyond chance: by 0")
 
 
@@ -215,7 +264,9 @@ def test_samples_of_the_same_outcomes_are_compared_by_cost_alone():
     assert [pair.better for pair in s.pairs] == ["a", None, "c"]
     found = {one.name: one.cost for one in s.standings}
     assert s.pairs[0].cost_difference.value == pytest.approx(found["a"].value - found["b"].value)
-    assert str(s.pairs[0]).endswith("independent samples: it is not known which rows belong together.")
+    assert str(s.pairs[0]).endswith(
+        "independent samples: it is not known which rows belong together."
+    )
     none = rainproof.assess_many(forecasts, **FAST)
     assert none.pairs == none.sentences == ()
     assert "switch" not in str(none)
@@ -224,14 +275,24 @@ def test_samples_of_the_same_outcomes_are_compared_by_cost_alone():
 def test_equal_outcomes_are_the_same_rows_in_whatever_they_are_held():
     y, p = rows(600)
     labels = np.where(y, "yes", "no")
-    for one, other, pos_label in ((y, list(y), None), (labels, labels.tolist(), "yes"), (y, y.astype(float), None)):
-        s = rainproof.assess_many({"a": (one, p), "b": (other, p**2)}, task=TASK, pos_label=pos_label, **FAST)
-        expected = rainproof.assess_many(one, {"a": p, "b": p**2}, task=TASK, pos_label=pos_label, **FAST)
+    for one, other, pos_label in (
+        (y, list(y), None),
+        (labels, labels.tolist(), "yes"),
+        (y, y.astype(float), None),
+    ):
+        s = rainproof.assess_many(
+            {"a": (one, p), "b": (other, p**2)}, task=TASK, pos_label=pos_label, **FAST
+        )
+        expected = rainproof.assess_many(
+            one, {"a": p, "b": p**2}, task=TASK, pos_label=pos_label, **FAST
+        )
         assert s.to_dict() == expected.to_dict()
 
 
 def test_forecasts_of_different_outcomes_are_refused():
-    """A model that is right in 10% would cost less than one that is right in 18%: its losses are of fewer answers."""
+    """A model that is right in 10% would cost less than one that is right in 18%: its losses are of
+    fewer answers.
+    """
     rng = np.random.default_rng(0)
     weak, strong = rng.beta(1, 9, 4000), rng.beta(2, 9, 4000)
     a, b = rng.random(4000) < weak, rng.random(4000) < strong
@@ -240,7 +301,11 @@ def test_forecasts_of_different_outcomes_are_refused():
     of = "forecasts must be about the same outcomes; those of 'weak' and 'strong' "
     cells, same = rainproof.Sample(a, weak).compress(64), rainproof.Sample(b, strong)
     for one, other, how in (
-        ((a, weak), (b, strong), f"differ in {(a != b).sum():,} of 4,000 rows, the first is row {(a != b).argmax()}"),
+        (
+            (a, weak),
+            (b, strong),
+            f"differ in {(a != b).sum():,} of 4,000 rows, the first is row {(a != b).argmax()}",
+        ),
         ((few, strong), (b, strong), "differ in 2 of 4,000 rows, the first is row 7"),
         ((a[:999], weak[:999]), (b, strong), "are of 999 and 4,000 rows"),
         (cells, same, f"have {a.sum():,} and {b.sum():,} events in 4,000 rows"),
@@ -254,9 +319,14 @@ def test_forecasts_of_different_outcomes_are_refused():
         for task in (None, TASK):
             with pytest.raises(rainproof.InputError, match=re.escape(of + how)) as refused:
                 rainproof.assess_many({"weak": one, "strong": other}, task=task, **FAST)
-    assert str(refused.value).endswith("; pass one y_true for all, or assess each forecast by itself")
+    assert str(refused.value).endswith(
+        "; pass one y_true for all, or assess each forecast by itself"
+    )
     by = rainproof.Sample(a, weak, by=np.arange(4000) % 2).by_segment()
-    assert list(rainproof.assess_many({"weak": by, "same": rainproof.Sample(a, weak)}, **FAST)) == ["weak", "same"]
+    assert list(rainproof.assess_many({"weak": by, "same": rainproof.Sample(a, weak)}, **FAST)) == [
+        "weak",
+        "same",
+    ]
 
 
 def test_one_row_has_no_interval():
@@ -302,7 +372,9 @@ def test_shared_options_reach_every_forecast():
     assert seen[-1][0] == seen[-1][1] == len(seen)
     assert s.pairs[0].to_b.groups == 200
     cost = [np.where(x >= 0.25, 1.0 - y, 3.0 * y) for x in (p, p / 2)]
-    assert s.pairs[0].cost_difference.value == pytest.approx(np.average(cost[0] - cost[1], weights=w))
+    assert s.pairs[0].cost_difference.value == pytest.approx(
+        np.average(cost[0] - cost[1], weights=w)
+    )
 
 
 def test_the_dict_and_the_html(tmp_path):

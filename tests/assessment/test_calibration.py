@@ -1,4 +1,6 @@
-"""How predictions are off: in their mean, their spread or in places, whichever is clear, in the numbers people know."""
+"""How predictions are off: in their mean, their spread or in places, whichever is clear, in the
+numbers people know.
+"""
 
 from __future__ import annotations
 
@@ -59,14 +61,20 @@ def test_of_mean_and_spread_the_one_that_costs_more_is_named():
         found = how_calibrated(Sample(y, p), 0.001, 0.95)
         x = logit(p)
         mean = minimize(lambda a, x=x: lost(a[0], 1, x), [0.0]).fun
-        first, then = lost(0, 1, x) - mean, mean - minimize(lambda ab, x=x: lost(*ab, x), [0.0, 1.0]).fun
-        assert log_score_gains(Influence.of(Sample(y, p), pool=False)) == pytest.approx((first, then), abs=1e-6)
+        first, then = (
+            lost(0, 1, x) - mean,
+            mean - minimize(lambda ab, x=x: lost(*ab, x), [0.0, 1.0]).fun,
+        )
+        assert log_score_gains(Influence.of(Sample(y, p), pool=False)) == pytest.approx(
+            (first, then), abs=1e-6
+        )
         assert (found.direction in ("too high", "too low")) == (first >= then)
         assert not found.difference.low <= 0 <= found.difference.high
         assert not found.slope.low <= 1 <= found.slope.high
         directions.append(found.direction)
     assert directions == ["too extreme", "too high", "too low", "too timid"]
-    assert log_score_gains(Influence.of(Sample([0, 1, 1], [0.2, 0.7, 0.9]), pool=False)) is None  # separated
+    # separated
+    assert log_score_gains(Influence.of(Sample([0, 1, 1], [0.2, 0.7, 0.9]), pool=False)) is None
 
 
 def test_a_calibrated_forecast_has_no_direction_whatever_the_means_say():
@@ -82,14 +90,20 @@ def test_the_numbers_are_those_of_the_rows():
     half = 1.96 * np.std(p - y) / np.sqrt(N)
     assert (found.difference.high - found.difference.low) / 2 == pytest.approx(half, rel=0.01)
     clinical = rainproof.clinical.clinical_performance(y, p)
-    assert found.slope.value == pytest.approx(clinical.calibration_slope.value, abs=2e-3)  # alike log odds are pooled
+    # alike log odds are pooled
+    assert found.slope.value == pytest.approx(clinical.calibration_slope.value, abs=2e-3)
     assert found.intercept.value == pytest.approx(clinical.calibration_intercept.value, abs=2e-3)
 
 
 @pytest.mark.parametrize("direction", ["uneven", "too extreme", "too timid"])
 def test_the_most_biased_range_is_the_run_of_tenths_farthest_off(direction):
-    """Every run of tenths tried one by one; for extreme predictions those at an end, off in the right way."""
-    bend = {"too extreme": lambda p: expit(0.4 * logit(p)), "too timid": lambda p: expit(2 * logit(p))}
+    """Every run of tenths tried one by one; for extreme predictions those at an end, off in the
+    right way.
+    """
+    bend = {
+        "too extreme": lambda p: expit(0.4 * logit(p)),
+        "too timid": lambda p: expit(2 * logit(p)),
+    }
     y, p = drawn(bend.get(direction, lambda p: np.where((p > 0.3) & (p < 0.5), 0.1, p)), n=1000)
     found = rainproof.assess(y, p, measures=[]).calibration
     order = np.argsort(p)
@@ -106,7 +120,9 @@ def test_the_most_biased_range_is_the_run_of_tenths_farthest_off(direction):
                 best = far, at
     at = best[1]
     worst = found.most_biased
-    assert (worst.low, worst.high, worst.n, worst.events) == pytest.approx((p[at[0]], p[at[-1]], len(at), y[at].sum()))
+    assert (worst.low, worst.high, worst.n, worst.events) == pytest.approx(
+        (p[at[0]], p[at[-1]], len(at), y[at].sum())
+    )
     assert (worst.mean_prediction, worst.event_rate) == pytest.approx((p[at].mean(), y[at].mean()))
 
 
@@ -128,17 +144,24 @@ def test_rows_in_groups_and_weights_count_as_what_they_are():
     y, p = drawn(lambda p: p**1.5, n=600)
     groups = np.repeat(np.arange(60), 10)
     once, twice, thrice = (
-        how_calibrated(Sample(np.tile(y, k), np.tile(p, k), groups=np.tile(np.arange(600), k)), 0.001, 0.95)
+        how_calibrated(
+            Sample(np.tile(y, k), np.tile(p, k), groups=np.tile(np.arange(600), k)), 0.001, 0.95
+        )
         for k in (1, 2, 3)
     )
     assert thrice.difference.low == pytest.approx(twice.difference.low, rel=1e-6)
-    assert twice.difference.low == pytest.approx(once.difference.low, rel=0.05)  # one row is no group
+    # one row is no group
+    assert twice.difference.low == pytest.approx(once.difference.low, rel=0.05)
     assert thrice.slope.low == pytest.approx(twice.slope.low, rel=1e-6)
     assert twice.slope.low == pytest.approx(once.slope.low, rel=0.02)
     assert twice.most_biased.n == pytest.approx(2 * once.most_biased.n)
     weighted = how_calibrated(Sample(y, p, sample_weight=np.full(600, 3.0)), 0.001, 0.95)
-    assert weighted.difference.low == pytest.approx(how_calibrated(Sample(y, p), 0.001, 0.95).difference.low)
-    assert weighted.most_biased.n == pytest.approx(how_calibrated(Sample(y, p), 0.001, 0.95).most_biased.n)
+    assert weighted.difference.low == pytest.approx(
+        how_calibrated(Sample(y, p), 0.001, 0.95).difference.low
+    )
+    assert weighted.most_biased.n == pytest.approx(
+        how_calibrated(Sample(y, p), 0.001, 0.95).most_biased.n
+    )
     assert how_calibrated(Sample(y, p, groups=groups), 0.001, 0.95).direction == "too high"
 
 
@@ -157,7 +180,9 @@ def test_groups_are_tested_with_power_and_at_their_level():
 
 
 def test_eight_groups_are_tested_by_bets():
-    """Rows of eight groups share a part of their luck: what is plainly off is found, what is right is not."""
+    """Rows of eight groups share a part of their luck: what is plainly off is found, what is right
+    is not.
+    """
     rejected = {"calibrated": 0, "too high": 0}
     for seed in range(100):
         rng = np.random.default_rng(seed)
@@ -172,7 +197,9 @@ def test_eight_groups_are_tested_by_bets():
 
 @pytest.mark.filterwarnings("ignore:events in only:rainproof.errors.FewRowsWarning")
 def test_a_forecast_that_is_plainly_off_in_few_groups_is_recalibrated():
-    """Eight hospitals: a map is fitted, without a certificate, and is nearer to the truth than the forecast."""
+    """Eight hospitals: a map is fitted, without a certificate, and is nearer to the truth than the
+    forecast.
+    """
     rng = np.random.default_rng(0)
     odds = rng.normal(-1, 1, 400)
     y, groups = rng.random(400) < expit(odds), np.repeat(np.arange(8), 50)
@@ -184,7 +211,9 @@ def test_a_forecast_that_is_plainly_off_in_few_groups_is_recalibrated():
     better = a.recalibrator.predict(expit(new + 2))
     assert np.abs(better - expit(new)).mean() < np.abs(expit(new + 2) - expit(new)).mean() / 4
     few = {"groups": groups % 4, "measures": []}
-    with pytest.warns(rainproof.FewRowsWarning, match="groups has 4 groups: nothing is fitted to fewer than 5"):
+    with pytest.warns(
+        rainproof.FewRowsWarning, match="groups has 4 groups: nothing is fitted to fewer than 5"
+    ):
         nothing = rainproof.assess(y, expit(odds + 3), **few)
     assert nothing.verdict.grade == "unknown"
     assert "4 groups are too few to be sure that a correction" in nothing.verdict.headline

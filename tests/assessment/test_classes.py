@@ -1,4 +1,6 @@
-"""The assessment of several classes: its estimates from their definitions, its verdicts, and what they say."""
+"""The assessment of several classes: its estimates from their definitions, its verdicts, and what
+they say.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from rainproof.assessment.classes import _gain
 from rainproof.core.result import Interval
 
 ANIMALS = ["cat", "dog", "eel"]
-TASK = DecisionTask.from_cost_matrix([[0, 9, 9], [2, 0, 4], [2, 4, 0]], actions=ANIMALS, abstain=1.5)
+TASK = DecisionTask.from_cost_matrix(
+    [[0, 9, 9], [2, 0, 4], [2, 4, 0]], actions=ANIMALS, abstain=1.5
+)
 
 
 def rows(n, power, seed=0, k=3):
@@ -131,7 +135,9 @@ def test_verdicts(overconfident):
         assert words in str(a)
     good = assess(*rows(1500, 1.0, 1), n_resamples=199)
     assert (good.grade, good.rejected, good.verdict.rule) == ("use", (), "as is")
-    assert "Use them. 1,500 rows show no clear sign of miscalibration in any of 3 classes." in str(good)
+    assert "Use them. 1,500 rows show no clear sign of miscalibration in any of 3 classes." in str(
+        good
+    )
     for task in (None, TASK):
         with pytest.warns(rainproof.FewRowsWarning):
             two = assess([0, 1], [[0.9, 0.05, 0.05], [0.0, 1.0, 0.0]], task=task, n_resamples=19)
@@ -151,7 +157,11 @@ def test_what_recalibration_gains_in_the_decision_about_a_class(overconfident):
     """The best threshold of each fold by the others, and what the maps gain there, row by row."""
     y, p, a = overconfident
     rng = np.random.default_rng(1)
-    new, fold, event = p**0.5 / (p**0.5).sum(axis=1, keepdims=True), rng.integers(0, 3, len(y)), y == 1
+    new, fold, event = (
+        p**0.5 / (p**0.5).sum(axis=1, keepdims=True),
+        rng.integers(0, 3, len(y)),
+        y == 1,
+    )
     at, gained = thresholds(event_rate=event.mean()), np.empty(len(y))
     for f in range(3):
         own, gains = fold == f, []
@@ -159,7 +169,9 @@ def test_what_recalibration_gains_in_the_decision_about_a_class(overconfident):
             change = (event - mu) * ((new[:, 1] >= mu) * 1.0 - (p[:, 1] >= mu)) / max(mu, 1 - mu)
             gains.append(change[~own].sum())
         mu = at[int(np.argmax(gains))]
-        gained[own] = ((event - mu) * ((new[:, 1] >= mu) * 1.0 - (p[:, 1] >= mu)) / max(mu, 1 - mu))[own]
+        gained[own] = (
+            (event - mu) * ((new[:, 1] >= mu) * 1.0 - (p[:, 1] >= mu)) / max(mu, 1 - mu)
+        )[own]
     found = _gain(rainproof.Sample(y, p)[1], new[:, 1].copy(), fold, 0.95)
     assert found.value == pytest.approx(gained.mean(), rel=1e-9)
     assert found.low < found.value < found.high
@@ -186,13 +198,20 @@ def test_a_gain_that_does_not_matter(overconfident):
     costs_more = replace(a, task=replace(a.task, saved=much))
     assert costs_more.grade == "use"
     assert "but correcting that does not lower your cost" in costs_more.verdict.headline
-    unclear = replace(a, task=replace(a.task, saved={"recalibrated": replace(small, value=-0.1, low=-1.0, high=1.0)}))
+    unclear = replace(
+        a,
+        task=replace(
+            a.task, saved={"recalibrated": replace(small, value=-0.1, low=-1.0, high=1.0)}
+        ),
+    )
     assert "For your costs it is not clear whether recalibrating pays." in unclear.verdict.headline
     assert unclear.verdict.rule == "as is"
 
 
 @pytest.mark.parametrize("label", ANIMALS)
-def test_a_gain_is_negligible_below_a_twentieth_of_the_tolerance_times_twice_the_rarer_rate(overconfident, label):
+def test_a_gain_is_negligible_below_a_twentieth_of_the_tolerance_times_twice_the_rarer_rate(
+    overconfident, label
+):
     """Of each class that is off, by its own rate; of the decision about any one of them."""
     none = Interval(value=0.0, low=0.0, high=0.0, confidence_level=0.95)
     a = replace(overconfident[2], tolerance=0.08)
@@ -200,7 +219,9 @@ def test_a_gain_is_negligible_below_a_twentieth_of_the_tolerance_times_twice_the
     most = 0.08 / 20 * 2 * min(rate, 1 - rate)
     for high, negligible in ((0.999 * most, True), (1.001 * most, False)):
         gains = [replace(none, high=high if one.label == label else 0.0) for one in a.classes]
-        found = replace(a, classes=tuple(replace(one, gain=x) for one, x in zip(a.classes, gains, strict=True)))
+        found = replace(
+            a, classes=tuple(replace(one, gain=x) for one, x in zip(a.classes, gains, strict=True))
+        )
         assert found.negligible is negligible
 
 
@@ -223,12 +244,20 @@ def test_among_classes_what_is_advised_costs_least_or_the_cheaper_column_is_name
         "always": replace(at, value=0.8),
     }
     saves = {"recalibrated": replace(at, value=0.1), "always": replace(at, value=0.2)}
-    unsure = replace(a, skill=replace(at, value=0.0), rejected=(), task=replace(a.task, costs=costs, saved=saves))
+    unsure = replace(
+        a, skill=replace(at, value=0.0), rejected=(), task=replace(a.task, costs=costs, saved=saves)
+    )
     assert (unsure.grade, unsure.verdict.rule) == ("unknown", "recalibrated")
-    assert "(always 'abstain'), which is less by the estimates, but that is not established" in unsure.verdict.reason
+    assert (
+        "(always 'abstain'), which is less by the estimates, but that is not established"
+        in unsure.verdict.reason
+    )
     used = replace(unsure, skill=replace(at, value=0.3, low=0.1), rejected=())
     assert (used.grade, used.verdict.rule) == ("use", "as is")
-    assert "Less by the estimates, but not advised: recalibrated 0.90 (not established)." in used.verdict.reason
+    assert (
+        "Less by the estimates, but not advised: recalibrated 0.90 (not established)."
+        in used.verdict.reason
+    )
     clear = {"always": replace(at, value=0.6, low=0.1)}
     sure = replace(unsure, task=replace(unsure.task, saved=saves | clear, saved_recalibrated=clear))
     assert (sure.grade, sure.verdict.rule) == ("unknown", "always")
@@ -258,7 +287,10 @@ def test_groups_weights_and_many_classes():
     grouped = assess(np.repeat(y, 2), np.repeat(p, 2, axis=0), groups=np.repeat(np.arange(300), 2))
     alone = assess(y, p)
     assert grouped.groups == 300
-    assert "600 rows in 300 groups, taken as independent; sizes must not depend on" in grouped.verdict.basis
+    assert (
+        "600 rows in 300 groups, taken as independent; sizes must not depend on"
+        in grouped.verdict.basis
+    )
     assert grouped.guarantee.bound == pytest.approx(alone.guarantee.bound, abs=1e-9)
     assert grouped.skill_as_is.high - grouped.skill_as_is.low == pytest.approx(
         alone.skill_as_is.high - alone.skill_as_is.low, rel=0.05
@@ -274,11 +306,18 @@ def test_pages_pictures_and_json(overconfident, tmp_path):
     assert told["verdict"]["grade"] == "recalibrate"
     assert told["classes"][0]["label"] == "cat"
     assert told["recalibrator"]["certificate"]["n"] == 625
-    assert rainproof.Recalibrator.from_dict(told["recalibrator"]).candidates_ == a.recalibrator.candidates_
+    assert (
+        rainproof.Recalibrator.from_dict(told["recalibrator"]).candidates_
+        == a.recalibrator.candidates_
+    )
     assert told["task"]["costs"]["as is"]["value"] == a.task.costs["as is"].value
     page = a.to_html(tmp_path / "a.html", title="Animals <3")
     assert "Animals &lt;3" in page
-    assert page.count('<figcaption class="flagged">') == page.count('aria-label="Reliability diagram"') == 3
+    assert (
+        page.count('<figcaption class="flagged">')
+        == page.count('aria-label="Reliability diagram"')
+        == 3
+    )
     assert "<script>" not in page
     assert 'class="verdict recalibrate"' in page
     assert "with intervals of each bin by itself" in page
@@ -304,8 +343,12 @@ def test_two_columns_are_one_event():
 def test_what_is_refused():
     y, p = rows(100, 1.0)
     cases = {
-        "task must have a payoff for each of 3 classes; it is": lambda: assess(y, p, task=DecisionTask.threshold(0.2)),
-        "task must have a payoff for each of 4 classes": lambda: assess(*rows(50, 1.0, k=4), task=TASK),
+        "task must have a payoff for each of 3 classes; it is": lambda: assess(
+            y, p, task=DecisionTask.threshold(0.2)
+        ),
+        "task must have a payoff for each of 4 classes": lambda: assess(
+            *rows(50, 1.0, k=4), task=TASK
+        ),
         "measures are for one event": lambda: assess(y, p, measures=["brier_score"]),
         "by is for predictions of one event": lambda: assess(y, p, by=y),
         r"confidence_level must lie in \(0, 1\)": lambda: assess(y, p, confidence_level=2),

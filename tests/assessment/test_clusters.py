@@ -1,4 +1,6 @@
-"""Groups of unequal size and rare events: a calibrated forecast is left alone, and intervals contain the truth."""
+"""Groups of unequal size and rare events: a calibrated forecast is left alone, and intervals
+contain the truth.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ LEVEL = 0.95
 
 
 def drawn(seed, values, count, large, *, coin=1.0, factor=1.0):
-    """Rows of groups of 1 or, one in ten, of many rows; in a share of the groups one coin decides all outcomes."""
+    """Rows of groups of 1 or, one in ten, of many rows; in a share of the groups one coin decides
+    all outcomes.
+    """
     rng = np.random.default_rng(seed)
     size = np.where(rng.random(count) < 0.1, large, 1)
     group = np.repeat(np.arange(count), size)
@@ -52,7 +56,9 @@ def both_outcomes(draw, count=SAMPLES):
 
 
 def test_calibrated_rare_events_in_unequal_groups_are_rarely_rejected():
-    rejected = sum(grouped_test(Sample(y, p, groups=group)) <= 0.05 for y, p, group in both_outcomes(rare))
+    rejected = sum(
+        grouped_test(Sample(y, p, groups=group)) <= 0.05 for y, p, group in both_outcomes(rare)
+    )
     assert rejected <= SAMPLES * 0.05 + 2 * math.sqrt(SAMPLES * 0.05 * 0.95)
 
 
@@ -66,7 +72,9 @@ def test_calibrated_rare_events_in_unequal_groups_are_not_recalibrated():
 
 
 def test_intervals_of_rare_events_in_unequal_groups_contain_the_truth():
-    """What the forecast says less what happens, the cost of acting from 2% on, and what never acting would save."""
+    """What the forecast says less what happens, the cost of acting from 2% on, and what never
+    acting would save.
+    """
     covered = np.zeros(3)
     for y, p, group in both_outcomes(rare):
         rows = Influence.of(Sample(y, p, groups=group), pool=False)
@@ -117,14 +125,21 @@ def test_groups_of_one_row_are_no_clusters():
     assert not Influence.of(Sample(y, p, groups=np.arange(100)), pool=False).clustered
     weight = np.append(np.ones(100), 0.0)
     with_an_empty_row = Sample(
-        np.append(y, True), np.append(p, 0.5), groups=np.append(np.arange(100), 0), sample_weight=weight
+        np.append(y, True),
+        np.append(p, 0.5),
+        groups=np.append(np.arange(100), 0),
+        sample_weight=weight,
     )
     assert not Influence.of(with_an_empty_row, pool=False).clustered
 
 
 def test_a_group_that_was_not_seen_is_as_large_as_the_largest():
-    """Three groups of one row and one of seven: a case that is not among the rows has seven tenths of the weight."""
-    rows = Influence.of(Sample(np.arange(10) < 1, np.full(10, 0.2), groups=[0, 1, 2] + [3] * 7), pool=False)
+    """Three groups of one row and one of seven: a case that is not among the rows has seven tenths
+    of the weight.
+    """
+    rows = Influence.of(
+        Sample(np.arange(10) < 1, np.full(10, 0.2), groups=[0, 1, 2] + [3] * 7), pool=False
+    )
     none = np.zeros(10)
     assert rows.moments(none, (-1.0, 2.0))[0] == pytest.approx(0.5 * (0.7**2 + 1.4**2))
     assert rows.moments(none, (-1.0, 2.0))[1] == pytest.approx(0.5 * (1.4**3 - 0.7**3))
@@ -155,7 +170,9 @@ def test_the_variance_of_a_calibrated_forecast_has_the_correlation_of_pairs():
 
 
 def test_the_variance_of_the_test_is_the_largest_of_three():
-    """That of the groups, the same in score form at 0, and that of a calibrated forecast: each can be the largest."""
+    """That of the groups, the same in score form at 0, and that of a calibrated forecast: each can
+    be the largest.
+    """
     largest = set()
     for seed in range(60):
         y, p, group = drawn(seed, (0.2, 0.4), 300, 20, coin=0.5, factor=(0.8, 1.0, 1.2)[seed % 3])
@@ -183,7 +200,9 @@ def test_the_interval_of_says_less_happens_has_0_where_the_test_does_not_reject(
 
 
 def test_the_slope_varies_no_less_than_with_the_correlation_of_pairs():
-    """Copies of rows are no more rows: without the correlation the model's variance would be that of as many."""
+    """Copies of rows are no more rows: without the correlation the model's variance would be that
+    of as many.
+    """
     rng = np.random.default_rng(2)
     p = rng.uniform(0.1, 0.9, 150)
     y = rng.random(150) < p
@@ -191,7 +210,9 @@ def test_the_slope_varies_no_less_than_with_the_correlation_of_pairs():
     for copies in (1, 2, 8):
         columns = (np.repeat(column, copies) for column in (y, p, np.arange(150)))
         outcome, prob, group = columns
-        slope = calibration_slope(Influence.of(Sample(outcome, prob, groups=group), pool=False), LEVEL)
+        slope = calibration_slope(
+            Influence.of(Sample(outcome, prob, groups=group), pool=False), LEVEL
+        )
         widths.append(slope.high - slope.low)
     assert widths[1] == pytest.approx(widths[2], rel=1e-6)
     assert widths[1] == pytest.approx(widths[0], rel=0.1)
@@ -201,7 +222,11 @@ def test_the_direction_is_told_where_bets_reject():
     rng = np.random.default_rng(0)
     group, odds = np.repeat(np.arange(10), 50), rng.normal(0, 2, 500)
     y = rng.random(500) < 1 / (1 + np.exp(-odds))
-    for slope, shift, direction in ((1.0, 3.0, "too high"), (1.0, -3.0, "too low"), (-1.0, 0.0, "too extreme")):
+    for slope, shift, direction in (
+        (1.0, 3.0, "too high"),
+        (1.0, -3.0, "too low"),
+        (-1.0, 0.0, "too extreme"),
+    ):
         sample = Sample(y, 1 / (1 + np.exp(-slope * odds - shift)), groups=group)
         assert grouped_test(sample) <= 0.05
         assert how_calibrated(sample, grouped_test(sample), LEVEL).direction == direction
@@ -211,7 +236,9 @@ def test_few_clusters_are_told_in_result_and_verdict():
     y, p, group = both_outcomes(rare, 1)[0]
     with pytest.warns(rainproof.FewRowsWarning, match="events in only"):
         found = rainproof.assess(y, p, groups=group, measures=[])
-    text = f"events in only {int(Influence.of(Sample(y, p, groups=group)).fewest)} effective cluster"
+    text = (
+        f"events in only {int(Influence.of(Sample(y, p, groups=group)).fewest)} effective cluster"
+    )
     assert any(note.startswith(text) for note in map(str, found.warnings))
     assert text in " ".join(str(found).split())
     rows_without = Sample(~y, 1 - p, groups=group)
@@ -222,7 +249,9 @@ def test_the_area_under_the_roc_curve_allows_for_a_group_that_was_not_seen():
     """Groups of one or fifty rows, each with one coin, predictions of 0.5% or 1.5% row by row."""
     covered = drawn_so_far = seed = 0
     share = (0.015 / 0.02, 0.985 / 1.98)  # of events, and of other rows, at the higher prediction
-    truth = share[0] * (1 - share[1]) + 0.5 * (share[0] * share[1] + (1 - share[0]) * (1 - share[1]))
+    truth = share[0] * (1 - share[1]) + 0.5 * (
+        share[0] * share[1] + (1 - share[0]) * (1 - share[1])
+    )
     while drawn_so_far < 60:
         rng = np.random.default_rng(seed)
         seed += 1
@@ -237,7 +266,9 @@ def test_the_area_under_the_roc_curve_allows_for_a_group_that_was_not_seen():
     assert covered >= 60 * 0.93 - 2 * math.sqrt(60 * 0.93 * 0.07)
 
 
-@pytest.mark.parametrize(("count", "note"), [(9, "Only 9 groups"), (15, "Events in only 15 effective clusters: ")])
+@pytest.mark.parametrize(
+    ("count", "note"), [(9, "Only 9 groups"), (15, "Events in only 15 effective clusters: ")]
+)
 def test_clinical_performance_tells_of_few_clusters(count, note):
     y, p = np.arange(100) < count, np.full(100, 0.2) + np.arange(100) / 1e3
     columns = {"groups": np.repeat(np.arange(100), 2), "thresholds": [0.2], "rng": 0}
@@ -247,11 +278,17 @@ def test_clinical_performance_tells_of_few_clusters(count, note):
 
 def test_nothing_is_resampled_from_few_clusters():
     y, p, group = both_outcomes(rare, 1)[0]
-    with pytest.warns(rainproof.FewRowsWarning, match="effective cluster.* the whole range of the measure"):
+    with pytest.warns(
+        rainproof.FewRowsWarning, match="effective cluster.* the whole range of the measure"
+    ):
         found = rainproof.confidence_interval(y, p, groups=group, n_resamples=39, rng=0)
     assert (found.low, found.high) == (0.0, 0.5)
-    with pytest.warns(rainproof.FewRowsWarning, match="effective cluster.* nothing is claimed of the difference"):
-        pair = rainproof.compare(y, p, p**2, groups=group, measure="brier_score", n_resamples=39, rng=0)
+    with pytest.warns(
+        rainproof.FewRowsWarning, match="effective cluster.* nothing is claimed of the difference"
+    ):
+        pair = rainproof.compare(
+            y, p, p**2, groups=group, measure="brier_score", n_resamples=39, rng=0
+        )
     assert (pair.low, pair.high, pair.p_value) == (-math.inf, math.inf, 1.0)
 
 
@@ -273,7 +310,9 @@ def test_the_class_with_the_fewest_clusters_is_named_and_the_others_are_counted(
 
 @pytest.mark.parametrize("events", [0, 60])
 def test_the_interval_of_says_less_happens_has_room_where_all_outcomes_are_the_same(events):
-    rows = Influence.of(Sample(np.arange(60) < events, np.full(60, 0.4), groups=np.arange(60) // 2), pool=False)
+    rows = Influence.of(
+        Sample(np.arange(60) < events, np.full(60, 0.4), groups=np.arange(60) // 2), pool=False
+    )
     found = prediction_less_outcome(rows, LEVEL)
     assert found.value == pytest.approx(0.4 - events / 60)
     assert found.low <= found.value <= found.high

@@ -33,7 +33,9 @@ def test_the_histogram_of_a_coarse_compression_has_fewer_bars():
     assert len(Histogram.of(rainproof.Sample([0, 1], [0.2, 0.8]).compress(16)).share) == 16
 
 
-@pytest.mark.parametrize(("weight", "weighted"), [(None, False), ([1.0, 1.0, 1.0], True), ([1.0, 2.0, 1.0], True)])
+@pytest.mark.parametrize(
+    ("weight", "weighted"), [(None, False), ([1.0, 1.0, 1.0], True), ([1.0, 2.0, 1.0], True)]
+)
 def test_rows_tell_weights(weight, weighted):
     sample = rainproof.Sample([0, 1, 1], [0.2, 0.8, 0.9], sample_weight=weight)
     rows = DataSummary.of(sample)
@@ -48,7 +50,9 @@ def test_a_task_is_measured_as_acted_on():
     rng = np.random.default_rng(0)
     p = rng.random(500)
     sample = rainproof.Sample(rng.random(500) < 0.5 + (p - 0.5) / 4, p)
-    task = rainproof.DecisionTask.from_costs(false_positive=10, false_negative=40, actions=("wait", "treat"))
+    task = rainproof.DecisionTask.from_costs(
+        false_positive=10, false_negative=40, actions=("wait", "treat")
+    )
     found = TaskResult.of(sample, task, 8, None, 0.95)
     assert found.regret == rainproof.swap_regret(sample, task=task)
     shown = found.to_dict()

@@ -1,4 +1,6 @@
-"""What the user's own decision costs: each rule by its definition; what was fitted is judged on other rows."""
+"""What the user's own decision costs: each rule by its definition; what was fitted is judged on
+other rows.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from rainproof.core.piecewise import PiecewiseMap
 
 TASK = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
 RULES = [rule for rule in Rule if rule is not Rule.FIXED]  # which two actions have
-MAP = PiecewiseMap.from_ends(np.array([0, 0.5, 1]), np.array([0, 0.05]), np.array([0.05, 0.9]))  # any will do
+# any will do
+MAP = PiecewiseMap.from_ends(np.array([0, 0.5, 1]), np.array([0, 0.05]), np.array([0.05, 0.9]))
 
 
 def split(n=400, seed=0):
@@ -38,7 +41,9 @@ def result(sample, crossed, task=TASK):
 
 
 def acts_of(sample, crossed):
-    """Whether each row is acted on by each rule, by deal; cut-offs are the best on the other folds, one by one."""
+    """Whether each row is acted on by each rule, by deal; cut-offs are the best on the other folds,
+    one by one.
+    """
     p, y, cuts = sample.y_prob, sample.event, []
     for deal in crossed.deals:
         cut = np.empty(sample.n)
@@ -68,7 +73,10 @@ def test_every_rule_costs_what_it_says_on_all_rows():
     assert (found.n, len(crossed.deals)) == (400, 3)
     assert list(found.costs) == RULES
     limits = {Rule.ALWAYS: (0.0, 1.0), Rule.PERFECT: (0.0, 0.0)}
-    shown = {Rule.RECALIBRATED: MAP(sample.y_prob) >= 0.1, Rule.CUTOFF: sample.y_prob >= found.best_threshold}
+    shown = {
+        Rule.RECALIBRATED: MAP(sample.y_prob) >= 0.1,
+        Rule.CUTOFF: sample.y_prob >= found.best_threshold,
+    }
     assert 0 < shown[Rule.RECALIBRATED].mean() < 1
     for rule, act in acts_of(sample, crossed).items():
         expected = slow_interval(mean_cost_of(act, y), *limits.get(rule, (0.0, 9.0)))
@@ -77,7 +85,8 @@ def test_every_rule_costs_what_it_says_on_all_rows():
         assert found.acted[rule] == pytest.approx(np.mean(shown.get(rule, act)))
     told = found.to_dict()
     assert [told["costs"][rule] for rule in RULES] == [
-        told[f"cost{rest}"] for rest in ("", "_recalibrated", "_best_cutoff", "_always", "_never", "_perfect")
+        told[f"cost{rest}"]
+        for rest in ("", "_recalibrated", "_best_cutoff", "_always", "_never", "_perfect")
     ]
     assert found.errors == (1, 9)
 
@@ -115,9 +124,20 @@ def test_the_result_prints_as_a_table():
     where = f"{LABELS[Rule.CUTOFF]} (act from {found.best_threshold:.3g} on)"
     assert names == [where if rule is Rule.CUTOFF else LABELS[rule] for rule in RULES]
     cost = found.cost
-    assert lines[2].split()[4:] == [f"{cost.value:.4g}", f"({cost.low:.4g}", "to", f"{cost.high:.4g})"]
-    assert str(replace(found, best_threshold=2.0)).splitlines()[4].startswith("Best cut-off (never act) ")
-    quadratic = result(rainproof.Sample([0, 1], [0.1, 0.9]), None, rainproof.DecisionTask.quadratic())
+    assert lines[2].split()[4:] == [
+        f"{cost.value:.4g}",
+        f"({cost.low:.4g}",
+        "to",
+        f"{cost.high:.4g})",
+    ]
+    assert (
+        str(replace(found, best_threshold=2.0))
+        .splitlines()[4]
+        .startswith("Best cut-off (never act) ")
+    )
+    quadratic = result(
+        rainproof.Sample([0, 1], [0.1, 0.9]), None, rainproof.DecisionTask.quadratic()
+    )
     assert str(quadratic).startswith("The action is a number")
 
 
@@ -135,9 +155,14 @@ def test_groups_make_the_intervals_wider():
     rng = np.random.default_rng(0)
     p = np.repeat(rng.random(200), 5)
     y = np.repeat(rng.random(200) < p[::5], 5)
-    narrow, wide = (result(*fitted(rainproof.Sample(y, p, groups=groups))) for groups in (None, np.arange(1000) // 5))
+    narrow, wide = (
+        result(*fitted(rainproof.Sample(y, p, groups=groups)))
+        for groups in (None, np.arange(1000) // 5)
+    )
     for name in ("cost", "cost_recalibrated"):
-        (low, high), (lowest, highest) = ((getattr(x, name).low, getattr(x, name).high) for x in (narrow, wide))
+        (low, high), (lowest, highest) = (
+            (getattr(x, name).low, getattr(x, name).high) for x in (narrow, wide)
+        )
         assert highest - lowest > 1.5 * (high - low), name
 
 
@@ -147,15 +172,21 @@ def test_a_compressed_sample_costs_what_its_rows_cost():
     sample, crossed = fitted(rainproof.Sample(rng.random(2000) < p, p).compress(256))
     found, times = result(sample, crossed), crossed.rows.counts
     (deal,) = crossed.deals
-    y, q, better = (np.repeat(column, times) for column in (crossed.rows.event, crossed.rows.prob, deal.better))
+    y, q, better = (
+        np.repeat(column, times) for column in (crossed.rows.event, crossed.rows.prob, deal.better)
+    )
     assert len(y) == 2000
     for rule, act in {Rule.AS_IS: q >= 0.1, Rule.RECALIBRATED: better >= 0.1}.items():
         got = found.costs[rule]
-        assert (got.value, got.low, got.high) == pytest.approx(slow_interval(cost_of(act, y), 0.0, 9.0))
+        assert (got.value, got.low, got.high) == pytest.approx(
+            slow_interval(cost_of(act, y), 0.0, 9.0)
+        )
 
 
 def test_the_intervals_cover():
-    """On 200 samples of a rare event: about 95%, and no interval without width where no event was seen."""
+    """On 200 samples of a rare event: about 95%, and no interval without width where no event was
+    seen.
+    """
     rng = np.random.default_rng(3)
     inside = 0
     for _ in range(200):
@@ -169,7 +200,9 @@ def test_the_intervals_cover():
 def test_there_are_no_costs_without_actions_or_rows():
     sample, crossed = split()
     assert result(sample, crossed, rainproof.DecisionTask.quadratic()).cost is None
-    uneven = rainproof.Sample(sample.y_true, sample.y_prob, sample_weight=1 + sample.y_prob).compress()
+    uneven = rainproof.Sample(
+        sample.y_true, sample.y_prob, sample_weight=1 + sample.y_prob
+    ).compress()
     assert result(uneven, None).cost is None  # its rows cannot be told apart
     undivided = result(sample, None)
     assert undivided.cost == result(sample, crossed).cost
@@ -199,6 +232,8 @@ def test_round_predictions_act_from_a_threshold_on_that_they_equal_also_of_cells
     assert a.task.best_threshold == cuts[int(np.argmin(costs))]
     # Rows are dealt three times, cells once.
     found = rainproof.assess(sample, task=task, n_resamples=19)
-    assert a.task.cost_best_cutoff.value == pytest.approx(found.task.cost_best_cutoff.value, abs=0.003)
+    assert a.task.cost_best_cutoff.value == pytest.approx(
+        found.task.cost_best_cutoff.value, abs=0.003
+    )
     assert a.evidence.gain.share.value == pytest.approx(found.evidence.gain.share.value, abs=0.01)
     assert a.verdict.grade == found.verdict.grade

@@ -41,7 +41,10 @@ def test_reversed_forecasts_are_noticed_and_noise_is_not():
     rng = np.random.default_rng(0)
     p = rng.random(300)
     y = rng.random(300) < p
-    found = {name: rainproof.Sample(y, q) for name, q in (("right", p), ("wrong", 1 - p), ("noise", rng.random(300)))}
+    found = {
+        name: rainproof.Sample(y, q)
+        for name, q in (("right", p), ("wrong", 1 - p), ("noise", rng.random(300)))
+    }
     assert [is_reversed(s, auroc(s)) for s in found.values()] == [False, True, False]
     for groups, known in ((100, True), (5, False)):
         grouped = rainproof.Sample(y, 1 - p, groups=np.arange(300) % groups)
@@ -63,5 +66,9 @@ def test_the_verdict_asks_about_a_reversed_forecast():
     y = rng.random(1000) < p
     a = rainproof.assess(y, 1 - p, measures=[], n_resamples=99, rng=0)
     assert a.evidence.auroc == auroc(rainproof.Sample(y, 1 - p))
-    assert a.verdict.next_step.endswith("Did you mean 1 - p, or the other outcome as the event (pos_label)?")
-    assert "1 - p" not in rainproof.assess(y, p, measures=[], n_resamples=99, rng=0).verdict.next_step
+    assert a.verdict.next_step.endswith(
+        "Did you mean 1 - p, or the other outcome as the event (pos_label)?"
+    )
+    assert (
+        "1 - p" not in rainproof.assess(y, p, measures=[], n_resamples=99, rng=0).verdict.next_step
+    )

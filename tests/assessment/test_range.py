@@ -28,7 +28,12 @@ def found():
 def test_the_verdict_is_about_the_decisions_of_the_range(found):
     assert found["every"].verdict.grade == found["high"].verdict.grade == "recalibrate"
     assert found["low"].verdict.grade == "use"
-    assert found["low"].evidence.gain.share.high < 0.01 < 0.015 < found["high"].evidence.gain.share.value
+    assert (
+        found["low"].evidence.gain.share.high
+        < 0.01
+        < 0.015
+        < found["high"].evidence.gain.share.value
+    )
     assert 0.4 <= found["high"].evidence.gain.threshold <= 0.6
 
 
@@ -38,7 +43,10 @@ def test_everything_is_that_of_the_function_with_the_range(found):
     assert a.guarantee == rainproof.guarantee(y, p, response="as_is", threshold_range=(0.05, 0.2))
     assert a.guarantee.bound < found["every"].guarantee.bound / 2
     assert a.rounded_guarantee.bound < found["every"].rounded_guarantee.bound / 2
-    assert a.regret.loss == rainproof.regret_curve(y, p, grid=a.shown_grid, threshold_range=(0.05, 0.2)).loss
+    assert (
+        a.regret.loss
+        == rainproof.regret_curve(y, p, grid=a.shown_grid, threshold_range=(0.05, 0.2)).loss
+    )
     assert a.recalibrator.certificate_.threshold_range == (0.05, 0.2)
     assert a.value.threshold[[0, -1]].tolist() == [0.05, 0.2]
     assert a.worth.threshold_range == (0.05, 0.2)
@@ -81,7 +89,10 @@ def test_what_it_says_names_the_decisions(found):
     assert one.startswith("For decisions with the threshold 20%: use them.")
     assert "act from 20% on." in one
     high = " ".join(str(found["high"]).split())
-    assert "In the decision with a threshold between 40% and 60% that gains most, recalibrating gains about" in high
+    assert (
+        "In the decision with a threshold between 40% and 60% that gains most, recalibrating gains about"
+        in high
+    )
     page = found["low"].to_html()
     assert "of what is at stake in any decision with a threshold between 5% and 20%, acting" in page
     assert "there is a decision with a threshold between 5% and 20% for which this forecast" in page
@@ -89,13 +100,18 @@ def test_what_it_says_names_the_decisions(found):
 
 def test_the_whole_range_changes_nothing():
     y, p = rows(600)
-    assert rainproof.assess(y, p, threshold_range=(0, 1)).to_dict() == rainproof.assess(y, p).to_dict()
+    assert (
+        rainproof.assess(y, p, threshold_range=(0, 1)).to_dict() == rainproof.assess(y, p).to_dict()
+    )
 
 
 def test_a_task_must_have_its_thresholds_in_the_range():
     y, p = rows(300)
     task = rainproof.DecisionTask.threshold(0.3)
-    with pytest.raises(rainproof.InputError, match=r"threshold_range must contain the threshold of task, 0.3; it is"):
+    with pytest.raises(
+        rainproof.InputError,
+        match=r"threshold_range must contain the threshold of task, 0.3; it is",
+    ):
         rainproof.assess(y, p, task=task, threshold_range=(0.05, 0.2))
     assert rainproof.assess(y, p, task=task, threshold_range=(0.05, 0.3)).task is not None
     with pytest.raises(rainproof.InputError, match="threshold_range must be a number above 0"):
@@ -105,7 +121,10 @@ def test_a_task_must_have_its_thresholds_in_the_range():
 def test_several_forecasts_are_compared_in_the_range():
     y, p = rows(20_000)
     forecasts = {"a": p, "b": np.where(p > 0.3, 0.3 + (p - 0.3) / 2, p)}
-    high, low = (rainproof.assess_many(y, forecasts, threshold_range=some) for some in ((0.4, 0.6), (0.05, 0.2)))
+    high, low = (
+        rainproof.assess_many(y, forecasts, threshold_range=some)
+        for some in ((0.4, 0.6), (0.05, 0.2))
+    )
     assert high.best == "b"
     assert low.best is None
     assert low.pairs[0].to_b.threshold_range == (0.05, 0.2)
@@ -113,8 +132,13 @@ def test_several_forecasts_are_compared_in_the_range():
         "Take b: a switch to it gains more in one decision with a threshold between 40% and 60% than it loses in any."
     )
     said = " ".join(str(low).split())
-    assert "there is a decision with a threshold between 5% and 20% that gains at least, and none that loses" in said
-    assert "(the cost averaged over all thresholds, also those outside the range) is the least" in said
+    assert (
+        "there is a decision with a threshold between 5% and 20% that gains at least, and none that loses"
+        in said
+    )
+    assert (
+        "(the cost averaged over all thresholds, also those outside the range) is the least" in said
+    )
 
 
 def test_segments_and_the_command_line(tmp_path, monkeypatch, capsys):
@@ -123,13 +147,17 @@ def test_segments_and_the_command_line(tmp_path, monkeypatch, capsys):
     by = np.where(np.arange(3000) % 2, "odd", "even")
     lines = "\n".join(f"{a:.6f},{b},{c}" for a, b, c in zip(p, y, by, strict=True))
     (tmp_path / "rows.csv").write_text(f"p,y,side\n{lines}\n")
-    assert main(["assess", "rows.csv", "--by", "side", "--threshold-range", "40%,60%", "--json"]) == 0
+    assert (
+        main(["assess", "rows.csv", "--by", "side", "--threshold-range", "40%,60%", "--json"]) == 0
+    )
     told = json.loads(capsys.readouterr().out)
     for part in (told["guarantee"], told["regret"], told["recalibration"]["certificate"]):
         assert part["threshold_range"] == {"low": 0.4, "high": 0.6}
     q = np.round(p, 6)
     bounds = {
-        side: rainproof.guarantee(y[by == side], q[by == side], response="as_is", threshold_range=(0.4, 0.6)).bound
+        side: rainproof.guarantee(
+            y[by == side], q[by == side], response="as_is", threshold_range=(0.4, 0.6)
+        ).bound
         for side in ("odd", "even")
     }
     assert {s["label"]: s["loss_bound"] for s in told["segments"]["rows"]} == pytest.approx(bounds)
@@ -138,5 +166,7 @@ def test_segments_and_the_command_line(tmp_path, monkeypatch, capsys):
 
 def test_several_classes_have_no_range():
     shares = np.full((60, 3), 1 / 3)
-    with pytest.raises(rainproof.InputError, match="threshold_range is for one event: not for several classes"):
+    with pytest.raises(
+        rainproof.InputError, match="threshold_range is for one event: not for several classes"
+    ):
         rainproof.assess(np.arange(60) % 3, shares, threshold_range=0.2)

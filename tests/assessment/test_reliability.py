@@ -55,15 +55,21 @@ def test_options_have_their_effect():
     assert not np.array_equal(weighted.bins.event_rate, plain.bins.event_rate)
     again = rainproof.clinical.reliability_curve(y, p, grid=8, rng=0)
     assert_array_equal(again.null_low, plain.null_low)
-    assert not np.array_equal(rainproof.clinical.reliability_curve(y, p, grid=8, rng=1).null_low, plain.null_low)
     assert not np.array_equal(
-        rainproof.clinical.reliability_curve(y, p, grid=8, n_resamples=99, rng=0).null_low, plain.null_low
+        rainproof.clinical.reliability_curve(y, p, grid=8, rng=1).null_low, plain.null_low
+    )
+    assert not np.array_equal(
+        rainproof.clinical.reliability_curve(y, p, grid=8, n_resamples=99, rng=0).null_low,
+        plain.null_low,
     )
 
 
 @pytest.mark.parametrize(
     ("grid", "message"),
-    [(3, "grid must be a power of two"), (64, "grid must not exceed 16, the grid of the compressed sample; it is 64")],
+    [
+        (3, "grid must be a power of two"),
+        (64, "grid must not exceed 16, the grid of the compressed sample; it is 64"),
+    ],
 )
 def test_grids_that_cannot_be(grid, message):
     y, p = rows(200)

@@ -47,14 +47,18 @@ def test_costs_of_a_segment_are_those_of_its_rows():
         forecast, always, never = (np.average(c[at], weights=w[at]) for c in cost)
         assert segment.cost == pytest.approx(forecast)
         assert segment.cost_without == pytest.approx(min(always, never))
-    quadratic = rainproof.assess(y, p, by=by, task=rainproof.DecisionTask.quadratic(), **FAST).segments
+    quadratic = rainproof.assess(
+        y, p, by=by, task=rainproof.DecisionTask.quadratic(), **FAST
+    ).segments
     assert {(s.cost, s.cost_without) for s in quadratic.rows} == {(None, None)}
 
 
 def test_several_columns_have_names_and_missing_labels_are_a_segment():
     _, p, y = rows(400)
     month = np.where(np.arange(400) % 2, 1.0, np.nan)
-    found = rainproof.assess(y, p, by={"region": ["n"] * 200 + ["s"] * 200, "month": month}, **FAST).segments
+    found = rainproof.assess(
+        y, p, by={"region": ["n"] * 200 + ["s"] * 200, "month": month}, **FAST
+    ).segments
     assert found.by == ("region", "month")
     assert {s.label for s in found.rows} == {"n / 1.0", "n / None", "s / 1.0", "s / None"}
     assert all(s.n == 100 for s in found.rows)
@@ -62,13 +66,18 @@ def test_several_columns_have_names_and_missing_labels_are_a_segment():
 
 def test_rows_of_weight_zero_are_in_no_segment():
     _, p, y = rows(300)
-    found = rainproof.assess(y, p, sample_weight=[1.0] * 200 + [0.0] * 100, by=["a"] * 200 + ["b"] * 100, **FAST)
+    found = rainproof.assess(
+        y, p, sample_weight=[1.0] * 200 + [0.0] * 100, by=["a"] * 200 + ["b"] * 100, **FAST
+    )
     assert [s.label for s in found.segments.rows] == ["a"]
 
 
 def test_segments_given_as_samples():
     _, p, y = rows(600)
-    parts = {"a": rainproof.Sample(y[:300], p[:300]).compress(), "b": rainproof.Sample(y[300:], p[300:]).compress()}
+    parts = {
+        "a": rainproof.Sample(y[:300], p[:300]).compress(),
+        "b": rainproof.Sample(y[300:], p[300:]).compress(),
+    }
     found = rainproof.assess(Segments.from_samples(parts, ["region"]), **FAST)
     assert found.summary.n == 600
     assert found.segments.by == ("region",)
@@ -105,7 +114,9 @@ def test_q_values_are_benjamini_and_hochbergs():
         ratios = [len(p_values) * x / (k + 1) for k, x in enumerate(p_values) if x >= s.p_value]
         assert s.q_value == pytest.approx(min([1.0, *ratios]))
         assert s.flagged == (s.q_value <= 0.05)
-        assert s.status == ("miscalibrated beyond chance" if s.flagged else "no sign of miscalibration")
+        assert s.status == (
+            "miscalibrated beyond chance" if s.flagged else "no sign of miscalibration"
+        )
 
 
 def test_nothing_large_enough():
@@ -132,7 +143,9 @@ def test_shares_of_the_event_have_segments_too():
     by = np.repeat(["calm", "off", "few"], [600, 550, 50])
     share = np.clip(np.where(by == "off", p**3, p) + rng.normal(0, 0.1, 1200), 0, 1).round(2)
     sample = rainproof.Sample(share, p, fractional=True, by={"kind": by})
-    a = rainproof.assess(sample, task=rainproof.DecisionTask.from_costs(false_positive=1, false_negative=2), **FAST)
+    a = rainproof.assess(
+        sample, task=rainproof.DecisionTask.from_costs(false_positive=1, false_negative=2), **FAST
+    )
     found = {s.label: s for s in a.segments.rows}
     assert {name: s.n for name, s in found.items()} == {"calm": 600, "off": 550, "few": 50}
     assert [s.label for s in a.segments.flagged] == ["off"]
@@ -153,7 +166,9 @@ def test_shares_of_the_event_have_segments_too():
 
 
 def clustered(seed, *, clusters=120, size=10, segments=3):
-    """Calibrated predictions whose outcomes share one coin in each cluster; a cluster is in one segment."""
+    """Calibrated predictions whose outcomes share one coin in each cluster; a cluster is in one
+    segment.
+    """
     rng = np.random.default_rng(seed)
     cluster = np.repeat(np.arange(clusters), size)
     p = rng.beta(2, 4, clusters)[cluster]
@@ -162,11 +177,15 @@ def clustered(seed, *, clusters=120, size=10, segments=3):
 
 
 def test_calibrated_segments_of_clustered_rows_are_seldom_flagged():
-    """Rows of a cluster share one coin: taken as independent, some segment was flagged in every sample."""
+    """Rows of a cluster share one coin: taken as independent, some segment was flagged in every
+    sample.
+    """
     found = []
     for seed in range(40):
         y, p, cluster, by = clustered(seed, clusters=300, size=6)
-        found.append(len(rainproof.assess(y, p, groups=cluster, by=by, **FAST).segments.flagged) > 0)
+        found.append(
+            len(rainproof.assess(y, p, groups=cluster, by=by, **FAST).segments.flagged) > 0
+        )
     assert sum(found) <= 5
 
 
@@ -178,7 +197,9 @@ def test_segments_get_the_test_and_the_bound_of_their_own_clusters():
         assert (segment.n, segment.groups) == (800, 80)
         assert segment.p_value == pytest.approx(grouped_test(own), rel=1e-9)
         assert segment.loss_bound == pytest.approx(rainproof.guarantee(own, response="as_is").bound)
-    assert "independent" not in " ".join(s.text for s in a.verdict.sentences if s.about == "segments")
+    assert "independent" not in " ".join(
+        s.text for s in a.verdict.sentences if s.about == "segments"
+    )
     again = rainproof.assess(rainproof.Sample(y, p, by=by).by_segment(), groups=cluster, **FAST)
     assert [s.p_value for s in again.segments.rows] == [s.p_value for s in a.segments.rows]
 
@@ -188,7 +209,9 @@ def test_the_largest_weight_holds_for_the_bounds_of_segments():
     stated = rainproof.assess(y, p, groups=cluster, by=by, max_weight=20, **FAST).segments.rows[0]
     at = by == 0
     own = rainproof.Sample(y[at], p[at], groups=cluster[at])
-    assert stated.loss_bound == pytest.approx(rainproof.guarantee(own, response="as_is", max_weight=20).bound)
+    assert stated.loss_bound == pytest.approx(
+        rainproof.guarantee(own, response="as_is", max_weight=20).bound
+    )
 
 
 def test_a_miscalibrated_segment_of_clustered_rows_is_flagged():
@@ -199,7 +222,9 @@ def test_a_miscalibrated_segment_of_clustered_rows_is_flagged():
 
 
 def test_clusters_that_have_one_row_in_each_segment_are_none_there():
-    """Each day is in every city once: rows of a city are independent, and get the exact test, which finds any error."""
+    """Each day is in every city once: rows of a city are independent, and get the exact test, which
+    finds any error.
+    """
     rng, p, _ = rows(1800, seed=8)
     day, city = np.arange(1800) // 3, np.arange(1800) % 3
     rate = np.where(city == 2, np.clip(p + 0.3 * np.sin(10 * np.pi * p), 0, 1), p)
@@ -218,15 +243,23 @@ def test_segments_with_few_clusters_are_named():
     few = min(a.segments.rows, key=lambda s: s.effective_clusters)
     assert few.by_bets
     assert few.effective_clusters < 20
-    assert few.status == f"too few clusters to tell: events in only {few.effective_clusters:.0f} effective clusters"
+    assert (
+        few.status
+        == f"too few clusters to tell: events in only {few.effective_clusters:.0f} effective clusters"
+    )
     (said,) = [s.text for s in a.verdict.sentences if s.about == "segments"]
-    assert f"segments have too few clusters to tell anything but a very large difference: {few.label} has" in said
+    assert (
+        f"segments have too few clusters to tell anything but a very large difference: {few.label} has"
+        in said
+    )
 
 
 def test_shares_in_segments_that_are_all_small():
     _, p, _ = rows(120)
     by = ["a"] * 60 + ["b"] * 60
-    found = rainproof.assess(rainproof.Sample(p.round(1), p, fractional=True, by=by), **FAST).segments
+    found = rainproof.assess(
+        rainproof.Sample(p.round(1), p, fractional=True, by=by), **FAST
+    ).segments
     assert (found.rows[0].small, found.rows[0].q_value) == (True, None)
 
 
@@ -234,7 +267,10 @@ def test_shares_in_segments_that_are_all_small():
     ("by", "message"),
     [
         (["a"] * 3, r"by must hold one label for each of the 150 rows; its shape is \(3,\)"),
-        ({"x": [["a"] * 150]}, r"by\['x'\] must hold one label for each of the 150 rows; its shape is \(1, 150\)"),
+        (
+            {"x": [["a"] * 150]},
+            r"by\['x'\] must hold one label for each of the 150 rows; its shape is \(1, 150\)",
+        ),
     ],
 )
 def test_labels_that_do_not_fit(by, message):
@@ -246,13 +282,17 @@ def test_labels_that_do_not_fit(by, message):
 def test_by_is_for_rows():
     _, p, y = rows(150)
     label = ["a"] * 100 + ["b"] * 50
-    with pytest.raises(rainproof.InputError, match="by needs rows: a compressed sample does not keep"):
+    with pytest.raises(
+        rainproof.InputError, match="by needs rows: a compressed sample does not keep"
+    ):
         rainproof.assess(rainproof.Sample(y, p).compress(), by=label, **FAST)
     expected = rainproof.assess(y, p, by=label, **FAST).to_dict()
     assert rainproof.assess(rainproof.Sample(y, p), by=label, **FAST).to_dict() == expected
     assert rainproof.assess(rainproof.Sample(y, p, by=label), **FAST).to_dict() == expected
     parts = Segments.from_samples({"a": rainproof.Sample(y, p)}, ["region"])
-    with pytest.raises(rainproof.InputError, match="Segments hold predictions, weights, labels and names"):
+    with pytest.raises(
+        rainproof.InputError, match="Segments hold predictions, weights, labels and names"
+    ):
         rainproof.assess(parts, by=["a"] * 150, **FAST)
 
 
@@ -260,7 +300,9 @@ CITIES = ("Berlin", "Bonn", "Hamburg", "Köln", "Mainz")
 
 
 def biased(seed, *, exception=None, n=6000, values=None):
-    """Predictions that are too high in the same way in five cities, but for one in which they are too low."""
+    """Predictions that are too high in the same way in five cities, but for one in which they are
+    too low.
+    """
     rng = np.random.default_rng(seed)
     city = rng.choice(CITIES, n, p=[0.24, 0.24, 0.24, 0.04, 0.24])
     p = rng.beta(2, 3, n) if values is None else rng.choice(values, n)
@@ -298,7 +340,9 @@ def test_a_bias_that_all_segments_share_is_gone_after_recalibration(values):
     flagged = 0
     for seed in range(10):
         a = rainproof.assess(
-            *biased(seed, n=3000, values=values)[:2], by=biased(seed, n=3000, values=values)[2], **FAST
+            *biased(seed, n=3000, values=values)[:2],
+            by=biased(seed, n=3000, values=values)[2],
+            **FAST,
         )
         assert len(a.segments.flagged) >= 4
         assert a.segments.recalibrated
@@ -333,15 +377,18 @@ def test_nothing_is_recalibrated_where_nothing_is_off():
     a = rainproof.assess(y, p, by=rng.integers(0, 3, 1200), **FAST)
     assert not a.evidence.calibration.rejected
     assert not a.segments.recalibrated
-    assert {(s.flagged_recalibrated, s.p_value_recalibrated, s.mean_recalibrated) for s in a.segments.rows} == {
-        (None, None, None)
-    }
+    assert {
+        (s.flagged_recalibrated, s.p_value_recalibrated, s.mean_recalibrated)
+        for s in a.segments.rows
+    } == {(None, None, None)}
     assert "recalibration" not in said_of_segments(a)
     assert "q after" not in str(a.segments)
 
 
 def test_recalibration_is_conditional_where_the_grade_does_not_advise_it():
-    """Two halves are off against each other, all rows together are not: a map for all corrects neither."""
+    """Two halves are off against each other, all rows together are not: a map for all corrects
+    neither.
+    """
     rng = np.random.default_rng(5)
     half = np.arange(4000) % 2
     p = rng.uniform(0.2, 0.8, 4000)

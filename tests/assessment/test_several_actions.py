@@ -1,4 +1,6 @@
-"""More than two actions: the rule without a forecast is the best fixed action, and skill is that of the task."""
+"""More than two actions: the rule without a forecast is the best fixed action, and skill is that of
+the task.
+"""
 
 from __future__ import annotations
 
@@ -47,21 +49,36 @@ def test_costs_and_skill_are_those_of_the_best_fixed_action(rate):
     own, best = cost_of(taken(p), y), COSTS.min(axis=0)[y.astype(int)]
     assert found.task.fixed_action == ["go", "Umbrella", "stay"][fixed]
     assert list(found.task.costs) == [Rule.AS_IS, Rule.RECALIBRATED, Rule.FIXED, Rule.PERFECT]
-    columns = {Rule.AS_IS: (own, 0, 10), Rule.FIXED: (each[fixed], *sorted(COSTS[fixed])), Rule.PERFECT: (best, 0, 0)}
+    columns = {
+        Rule.AS_IS: (own, 0, 10),
+        Rule.FIXED: (each[fixed], *sorted(COSTS[fixed])),
+        Rule.PERFECT: (best, 0, 0),
+    }
     for rule, (column, least, most) in columns.items():
         got = found.task.costs[rule]
-        assert (got.value, got.low, got.high) == pytest.approx(slow_interval(column, least, most)), rule
+        assert (got.value, got.low, got.high) == pytest.approx(
+            slow_interval(column, least, most)
+        ), rule
     saved = found.task.saved[Rule.FIXED]
-    assert (saved.value, saved.low, saved.high) == pytest.approx(slow_interval(own - each[fixed], -10, 10))
+    assert (saved.value, saved.low, saved.high) == pytest.approx(
+        slow_interval(own - each[fixed], -10, 10)
+    )
     assert found.task.simplest is Rule.FIXED
     assert found.task.cost_fixed == found.task.costs[Rule.FIXED]
     assert (found.task.cost_always, found.task.cost_never) == (None, None)
 
-    for skill, cost in ((found.evidence.skill_as_is, "cost"), (found.evidence.skill, "cost_recalibrated")):
-        expected = (each[fixed].mean() - getattr(found.task, cost).value) / (each[fixed] - best).mean()
+    for skill, cost in (
+        (found.evidence.skill_as_is, "cost"),
+        (found.evidence.skill, "cost_recalibrated"),
+    ):
+        expected = (each[fixed].mean() - getattr(found.task, cost).value) / (
+            each[fixed] - best
+        ).mean()
         assert skill.value == pytest.approx(expected)
     skill = found.evidence.skill_as_is
-    spread = (each[fixed] - own - skill.value * (each[fixed] - best)).std() / (each[fixed] - best).mean()
+    spread = (each[fixed] - own - skill.value * (each[fixed] - best)).std() / (
+        each[fixed] - best
+    ).mean()
     assert (skill.high - skill.low) / 2 == pytest.approx(1.96 * spread / np.sqrt(1500), rel=0.05)
 
 
@@ -82,7 +99,11 @@ def test_a_forecast_that_always_says_the_same_action_is_of_no_use():
     constant, near = np.full(3000, 0.5), uniform(3000, 0.45, 0.55)
     for p in (constant, near):
         said = str(found := assess(outcomes(p), p))
-        assert (found.verdict.grade, found.verdict.rule, found.evidence.skill_as_is.value) == ("avoid", Rule.FIXED, 0)
+        assert (found.verdict.grade, found.verdict.rule, found.evidence.skill_as_is.value) == (
+            "avoid",
+            Rule.FIXED,
+            0,
+        )
         assert "Your cost is 3.5 per case, always 'Umbrella' or as they are.\n" in said
         assert "Next: use another forecast. Until then always take 'Umbrella'.\n" in said
         assert "always 'Umbrella'  perfect\n" in said
@@ -103,7 +124,9 @@ def test_noise_is_advised_against_in_favour_of_the_best_fixed_action():
     assert found.verdict.next_step.endswith("Until then always take 'action 1'.")
     for segment in found.segments.rows:
         rows = few == (segment.key == ("True",))
-        assert segment.cost_without == pytest.approx(-max((payoffs[a][y[rows] * 1]).mean() for a in range(3)))
+        assert segment.cost_without == pytest.approx(
+            -max((payoffs[a][y[rows] * 1]).mean() for a in range(3))
+        )
     assert {round(s.cost_without) for s in found.segments.rows} == {-7, -3}
 
 
@@ -111,12 +134,23 @@ def test_a_useful_forecast_is_compared_with_the_best_fixed_action():
     p = uniform(2000)
     found = assess(y := outcomes(p), p)
     assert (found.verdict.grade, found.verdict.rule) == ("use", Rule.AS_IS)
-    assert f"without them it is {cost_of([1] * 2000, y).mean():.1f} (always 'Umbrella')." in found.verdict.reason
+    assert (
+        f"without them it is {cost_of([1] * 2000, y).mean():.1f} (always 'Umbrella')."
+        in found.verdict.reason
+    )
     assert "Always 'Umbrella'" in str(found.task)
     names = [text.get_text() for text in intervals.costs(found.task).get_yticklabels()]
-    assert sorted(names) == ["Always 'Umbrella'", "Forecast as it is", "Perfect foresight", "Recalibrated"]
+    assert sorted(names) == [
+        "Always 'Umbrella'",
+        "Forecast as it is",
+        "Perfect foresight",
+        "Recalibrated",
+    ]
     told = json.loads(found.to_json())["task"]
-    assert (told["fixed_action"], told["cost_fixed"]) == ("Umbrella", told["costs"]["always the same"])
+    assert (told["fixed_action"], told["cost_fixed"]) == (
+        "Umbrella",
+        told["costs"]["always the same"],
+    )
 
 
 def test_several_forecasts_are_ranked_beside_the_best_fixed_action():
@@ -139,7 +173,9 @@ def test_the_stated_rate_of_the_event_chooses_the_action_and_sets_its_cost():
 
 def test_where_two_of_three_actions_are_ever_best_there_is_a_threshold():
     p = uniform(500)
-    found = assess(outcomes(p), p, rainproof.DecisionTask.from_cost_matrix([[0, 5], [3, 4], [1, 0]]))
+    found = assess(
+        outcomes(p), p, rainproof.DecisionTask.from_cost_matrix([[0, 5], [3, 4], [1, 0]])
+    )
     assert found.task.fixed_action is None
     assert {Rule.ALWAYS, Rule.NEVER, Rule.CUTOFF} <= set(found.task.costs)
     assert Rule.FIXED not in found.task.costs

@@ -51,7 +51,9 @@ def calibration(p_value=0.3, direction="none", **changed):
 
 def gain(low, high, log_score=0.01):
     share = interval((low + high) / 2, low, high)
-    return Gain(share=share, threshold=0.71, mean_prediction=0.57, log_score=log_score, brier_score=0.001)
+    return Gain(
+        share=share, threshold=0.71, mean_prediction=0.57, log_score=log_score, brier_score=0.001
+    )
 
 
 def evidence(**changed):
@@ -68,7 +70,11 @@ def evidence(**changed):
             "auroc": 0.7,
             "gain": gain(0.005, 0.017),
             "guarantee": SimpleNamespace(
-                bound=bound, plug_in=bound / 2, threshold_range=None, max_weight=None, weighted=False
+                bound=bound,
+                plug_in=bound / 2,
+                threshold_range=None,
+                max_weight=None,
+                weighted=False,
             ),
             "rounded_guarantee": SimpleNamespace(bound=0.03, grid=32),
             "certificate": None,
@@ -79,24 +85,42 @@ def evidence(**changed):
 
 OFF = calibration(0.001, "too high")
 NONE = {"skill_as_is": interval(0.02, -0.1, 0.0999)}
-SAVES, UNCLEAR, COSTLY = interval(0.25, 0.2, 0.32), interval(-0.01, -0.1, 0.1), interval(-0.1, -0.2, -0.05)
+SAVES, UNCLEAR, COSTLY = (
+    interval(0.25, 0.2, 0.32),
+    interval(-0.01, -0.1, 0.1),
+    interval(-0.1, -0.2, -0.05),
+)
 
 
 @pytest.mark.parametrize(
     ("changed", "grade"),
     [
         ({}, "use"),
-        ({"bound": 0.5}, "use"),  # a wide guarantee does not speak against a forecast that no test rejects
+        # a wide guarantee does not speak against a forecast that no test rejects
+        ({"bound": 0.5}, "use"),
         ({"skill": interval(0.3, -0.01, 0.6)}, "unknown"),
         ({"skill": interval(0.03, -0.01, 0.0999)} | NONE, "avoid"),
-        ({"skill": interval(0.03, -0.01, 0.0999), "skill_as_is": interval(0.1, -0.8, 1.0)}, "unknown"),  # few events
-        ({"skill": interval(0.0, 0.0, 0.02), "skill_as_is": interval(0.0, -0.1, 0.1)}, "unknown"),  # it may have some
-        ({"skill": interval(0.0, 0.0, 0.02), "skill_at_best": interval(0.0, -0.1, 0.1)} | NONE, "unknown"),
-        ({"skill": interval(0.0, 0.0, 0.02), "skill_at_best": interval(0.0, -0.1, 0.0999)} | NONE, "avoid"),
+        # few events
+        (
+            {"skill": interval(0.03, -0.01, 0.0999), "skill_as_is": interval(0.1, -0.8, 1.0)},
+            "unknown",
+        ),
+        # it may have some
+        ({"skill": interval(0.0, 0.0, 0.02), "skill_as_is": interval(0.0, -0.1, 0.1)}, "unknown"),
+        (
+            {"skill": interval(0.0, 0.0, 0.02), "skill_at_best": interval(0.0, -0.1, 0.1)} | NONE,
+            "unknown",
+        ),
+        (
+            {"skill": interval(0.0, 0.0, 0.02), "skill_at_best": interval(0.0, -0.1, 0.0999)}
+            | NONE,
+            "avoid",
+        ),
         ({"skill": interval(0.03, -0.01, 0.1)} | NONE, "unknown"),
         ({"skill": None}, "unknown"),
         ({"skill": interval(0.05, 0.01, 0.0999)}, "use"),  # shown, if small
-        ({"skill": interval(0.03, -0.01, 0.05), "saved": UNCLEAR}, "unknown"),  # it may pay in the user's decision
+        # it may pay in the user's decision
+        ({"skill": interval(0.03, -0.01, 0.05), "saved": UNCLEAR}, "unknown"),
         ({"skill": interval(-0.03, -0.1, 0.05), "saved": UNCLEAR} | NONE, "avoid"),
         ({"constant": True}, "avoid"),
         ({"calibration": OFF}, "recalibrate"),
@@ -104,15 +128,26 @@ SAVES, UNCLEAR, COSTLY = interval(0.25, 0.2, 0.32), interval(-0.01, -0.1, 0.1), 
         ({"calibration": OFF, "skill": interval(0.03, -0.01, 0.05)} | NONE, "avoid"),
         ({"calibration": OFF, "skill": interval(0.3, -0.1, 0.7)}, "recalibrate"),
         ({"calibration": calibration(0.0501, "none")}, "use"),
-        ({"calibration": OFF, "gain": gain(0.005, 0.017, log_score=0.0)}, "unknown"),  # no map helps
+        # no map helps
+        ({"calibration": OFF, "gain": gain(0.005, 0.017, log_score=0.0)}, "unknown"),
         ({"calibration": OFF, "gain": None}, "unknown"),
-        ({"skill": interval(0.03, -0.01, 0.05), "gain": None}, "unknown"),  # nothing could be fitted
-        ({"calibration": OFF, "gain": gain(-0.001, 0.0021)}, "use"),  # negligible: below 0.05 * 0.05 * 2 * 0.43
+        # nothing could be fitted
+        ({"skill": interval(0.03, -0.01, 0.05), "gain": None}, "unknown"),
+        # negligible: below 0.05 * 0.05 * 2 * 0.43
+        ({"calibration": OFF, "gain": gain(-0.001, 0.0021)}, "use"),
         ({"calibration": OFF, "gain": gain(-0.001, 0.0022)}, "recalibrate"),
         ({"calibration": OFF, "gain": gain(-0.001, 0.0021), "bound": 0.051}, "unknown"),
         ({"calibration": OFF, "saved": interval(-0.01, -0.1, 0.001)}, "recalibrate"),
-        ({"calibration": OFF, "saved": interval(-0.1, -0.2, 0.0)}, "use"),  # the map does not pay in the decision
-        ({"calibration": OFF, "saved": interval(-0.1, -0.2, 0.0), "skill": interval(0.3, -0.1, 0.7)}, "unknown"),
+        # the map does not pay in the decision
+        ({"calibration": OFF, "saved": interval(-0.1, -0.2, 0.0)}, "use"),
+        (
+            {
+                "calibration": OFF,
+                "saved": interval(-0.1, -0.2, 0.0),
+                "skill": interval(0.3, -0.1, 0.7),
+            },
+            "unknown",
+        ),
         ({"calibration": calibration(0.001, "too high", event_rate=1.0)}, "unknown"),
         ({"calibration": OFF, "saved": UNCLEAR, "by_rank": True}, "use"),  # only the order counts
         ({"calibration": OFF, "by_rank": True, "skill": interval(0.3, -0.1, 0.7)}, "unknown"),
@@ -132,10 +167,18 @@ def own(costs, saved=None, task=PLAIN):
     }
     acted = dict.fromkeys(costs, 0.061)
     regret = rainproof.swap_regret([0, 1, 1], [0.1, 0.4, 0.9], task=task)
-    return TaskResult(task=task, regret=regret, grid=32, costs=known, saved=found, acted=acted, n=4000)
+    return TaskResult(
+        task=task, regret=regret, grid=32, costs=known, saved=found, acted=acted, n=4000
+    )
 
 
-COSTS = {Rule.AS_IS: 0.41, Rule.RECALIBRATED: 0.16, Rule.ALWAYS: 0.98, Rule.NEVER: 0.42, Rule.PERFECT: 0.0}
+COSTS = {
+    Rule.AS_IS: 0.41,
+    Rule.RECALIBRATED: 0.16,
+    Rule.ALWAYS: 0.98,
+    Rule.NEVER: 0.42,
+    Rule.PERFECT: 0.0,
+}
 
 
 @pytest.mark.parametrize(
@@ -145,7 +188,11 @@ COSTS = {Rule.AS_IS: 0.41, Rule.RECALIBRATED: 0.16, Rule.ALWAYS: 0.98, Rule.NEVE
         ({}, COSTS, Rule.AS_IS),  # calibration is not rejected
         ({"calibration": OFF}, None, Rule.RECALIBRATED),
         ({"calibration": OFF, "saved": SAVES}, COSTS, Rule.RECALIBRATED),
-        ({"calibration": OFF, "saved": UNCLEAR}, COSTS | {Rule.RECALIBRATED: 0.41}, Rule.RECALIBRATED),
+        (
+            {"calibration": OFF, "saved": UNCLEAR},
+            COSTS | {Rule.RECALIBRATED: 0.41},
+            Rule.RECALIBRATED,
+        ),
         ({"calibration": OFF, "saved": UNCLEAR}, COSTS | {Rule.RECALIBRATED: 0.42}, Rule.AS_IS),
         ({"constant": True}, None, None),
         ({"constant": True}, COSTS, Rule.NEVER),
@@ -154,11 +201,24 @@ COSTS = {Rule.AS_IS: 0.41, Rule.RECALIBRATED: 0.16, Rule.ALWAYS: 0.98, Rule.NEVE
         ({"skill": interval(0.3, -0.1, 0.6)}, COSTS, Rule.RECALIBRATED),
         ({"skill": interval(0.3, -0.1, 0.6)}, COSTS | {Rule.RECALIBRATED: 0.41}, Rule.AS_IS),
         ({"calibration": OFF, "saved": COSTLY}, COSTS | {Rule.RECALIBRATED: 0.51}, Rule.AS_IS),
-        # 0.0076 and 0.0077 less than the original forecast; the standard error is (0.05 - 0.02) / 2 / 1.96 = 0.00765
-        ({"skill": interval(0.1, -0.1, 0.6)}, COSTS | {Rule.RECALIBRATED: 0.5, Rule.NEVER: 0.4024}, Rule.AS_IS),
-        ({"skill": interval(0.1, -0.1, 0.6)}, COSTS | {Rule.RECALIBRATED: 0.5, Rule.NEVER: 0.4023}, Rule.NEVER),
+        # 0.0076 and 0.0077 less than the original forecast; the standard error is (0.05 - 0.02) / 2
+        # / 1.96 = 0.00765
         (
-            {"skill": interval(0.1, 0.01, 0.6), "calibration": OFF, "gain": gain(0.005, 0.017, log_score=0.0)},
+            {"skill": interval(0.1, -0.1, 0.6)},
+            COSTS | {Rule.RECALIBRATED: 0.5, Rule.NEVER: 0.4024},
+            Rule.AS_IS,
+        ),
+        (
+            {"skill": interval(0.1, -0.1, 0.6)},
+            COSTS | {Rule.RECALIBRATED: 0.5, Rule.NEVER: 0.4023},
+            Rule.NEVER,
+        ),
+        (
+            {
+                "skill": interval(0.1, 0.01, 0.6),
+                "calibration": OFF,
+                "gain": gain(0.005, 0.017, log_score=0.0),
+            },
             COSTS | {Rule.RECALIBRATED: 0.5, Rule.NEVER: 0.4023},
             Rule.AS_IS,  # skill is shown
         ),
@@ -177,7 +237,8 @@ def test_what_is_advised(changed, costs, rule):
 def test_doing_without_must_be_cheaper_than_the_map_too():
     e = evidence(skill=interval(0.1, -0.1, 0.6))
     task = own(COSTS | {Rule.RECALIBRATED: 0.35, Rule.NEVER: 0.3})
-    for saved, rule in ((0.0076, Rule.RECALIBRATED), (0.0077, Rule.NEVER)):  # of a standard error of 0.00765
+    # of a standard error of 0.00765
+    for saved, rule in ((0.0076, Rule.RECALIBRATED), (0.0077, Rule.NEVER)):
         over_map = {Rule.NEVER: interval(saved, 0.02, 0.05)}
         assert advised(e, replace(task, saved_recalibrated=over_map)) is rule
 
@@ -190,7 +251,9 @@ def test_a_map_surely_worse_than_none_is_not_recommended():
 
 def test_a_map_that_costs_more_is_never_advised():
     skills = (interval(0.3, 0.2, 0.4), interval(0.3, -0.1, 0.6), interval(0.0, -0.1, 0.05))
-    for skill, p, score, cost in itertools.product(skills, (0.001, 0.3), (-0.1, 0.1), (0.3, 0.41, 0.5)):
+    for skill, p, score, cost in itertools.product(
+        skills, (0.001, 0.3), (-0.1, 0.1), (0.3, 0.41, 0.5)
+    ):
         e = evidence(
             skill=skill,
             calibration=calibration(p, "uneven"),
@@ -233,18 +296,34 @@ def test_directions_in_words(direction, where):
 
 def test_the_second_sentence_is_the_money():
     found = judge(evidence(calibration=OFF, saved=SAVES), own(COSTS, (0.2, 0.32)))
-    assert found.reason == "Your cost falls from 0.41 to 0.16 per case, recalibrated (saves 0.20 to 0.32)."
-    assert found.next_step == "Next: apply the map, then act from 20% on. That flags 6.1% of the cases."
-    unclear = judge(evidence(calibration=OFF, saved=replace(UNCLEAR, value=0.01)), own(COSTS, (-0.1, 0.6)))
-    assert unclear.headline.endswith("Recalibrating mends that; whether it lowers your cost is not clear.")
+    assert (
+        found.reason
+        == "Your cost falls from 0.41 to 0.16 per case, recalibrated (saves 0.20 to 0.32)."
+    )
+    assert (
+        found.next_step
+        == "Next: apply the map, then act from 20% on. That flags 6.1% of the cases."
+    )
+    unclear = judge(
+        evidence(calibration=OFF, saved=replace(UNCLEAR, value=0.01)), own(COSTS, (-0.1, 0.6))
+    )
+    assert unclear.headline.endswith(
+        "Recalibrating mends that; whether it lowers your cost is not clear."
+    )
     costs_more = judge(evidence(calibration=OFF, saved=UNCLEAR), own(COSTS, (-0.1, 0.1)))
-    assert costs_more.headline.endswith("For your costs it is not clear whether recalibrating pays.")
+    assert costs_more.headline.endswith(
+        "For your costs it is not clear whether recalibrating pays."
+    )
     assert unclear.reason == (
         "Your cost is 0.41 per case as they are, 0.16 recalibrated; it is not clear which is less (saves -0.10 to "
         "0.60)."
     )
-    worse = judge(evidence(calibration=OFF, saved=SAVES), own(COSTS | {Rule.NEVER: 0.17}, (0.2, 0.32)))
-    assert worse.reason.endswith("recalibrated (saves 0.20 to 0.32). Without them it is 0.17 (never acting).")
+    worse = judge(
+        evidence(calibration=OFF, saved=SAVES), own(COSTS | {Rule.NEVER: 0.17}, (0.2, 0.32))
+    )
+    assert worse.reason.endswith(
+        "recalibrated (saves 0.20 to 0.32). Without them it is 0.17 (never acting)."
+    )
     used = judge(evidence(), own(COSTS))
     assert used.reason == (
         "Your cost is 0.410 per case; without them it is 0.420 (never acting). Less by the estimates, but not advised: "
@@ -258,18 +337,25 @@ def test_a_forecast_to_use():
     assert found.headline == (
         "Use them. 4,000 rows show no sign of miscalibration: they say 62% on average, it happens 57% (p = 0.3)."
     )
-    assert found.reason == "Acting on them loses at most 2% of what is at stake in any decision (95% confidence)."
+    assert (
+        found.reason
+        == "Acting on them loses at most 2% of what is at stake in any decision (95% confidence)."
+    )
     slightly = judge(evidence(calibration=calibration(0.08)))
     assert "no clear sign of miscalibration" in slightly.headline
     harmless = judge(evidence(calibration=OFF, gain=gain(-0.001, 0.002)))
     assert harmless.headline.endswith("but correcting that gains next to nothing.")
-    not_for_you = judge(evidence(calibration=OFF, saved=COSTLY), own(COSTS | {Rule.RECALIBRATED: 0.51}))
+    not_for_you = judge(
+        evidence(calibration=OFF, saved=COSTLY), own(COSTS | {Rule.RECALIBRATED: 0.51})
+    )
     assert not_for_you.headline.endswith("but correcting that does not lower your cost.")
     assert not_for_you.rule is Rule.AS_IS
 
 
 def test_a_forecast_to_do_without():
-    constant = judge(evidence(constant=True, calibration=calibration(mean_prediction=0.2, event_rate=0.2)))
+    constant = judge(
+        evidence(constant=True, calibration=calibration(mean_prediction=0.2, event_rate=0.2))
+    )
     assert constant.headline == "Do without them. They say 20% for every case; it happens in 20%."
     assert constant.next_step == (
         "Next: use another forecast. Until then act always if you act from less than 20% (the event rate) on, else "
@@ -281,7 +367,10 @@ def test_a_forecast_to_do_without():
         "(upper end of a 95% interval)."
     )
     mine = judge(useless, own(COSTS))
-    assert mine.headline == "You can do without them: at your threshold (20%) they gain next to nothing."
+    assert (
+        mine.headline
+        == "You can do without them: at your threshold (20%) they gain next to nothing."
+    )
     assert mine.next_step == "Next: use another forecast. Until then never act."
 
 
@@ -295,9 +384,13 @@ def test_too_few_rows():
     assert found.reason == (
         "It is not clear whether they gain over no forecast: skill 0.30 (-0.10 to 0.60); 1 is perfect, 0 is none."
     )
-    assert found.next_step.startswith("Next: until there are more rows, act from your own threshold on")
+    assert found.next_step.startswith(
+        "Next: until there are more rows, act from your own threshold on"
+    )
     rare = judge(evidence(**few, events=6, calibration=calibration(0.6, event_rate=0.04)))
-    assert rare.headline.startswith("Too few events to be sure (6 in 143 rows). They say 62% on average")
+    assert rare.headline.startswith(
+        "Too few events to be sure (6 in 143 rows). They say 62% on average"
+    )
     common = judge(evidence(**few, events=6, calibration=calibration(0.6, event_rate=0.96)))
     assert common.headline.startswith("Too few cases without the event to be sure (6 in 143 rows).")
     grouped = judge(evidence(n=400, groups=8, skill=interval(0.3, -0.1, 0.6)))
@@ -348,15 +441,22 @@ def test_the_best_cut_off_is_named():
     task = replace(own(cut), best_threshold=0.31)
     found = judge(evidence(calibration=OFF, saved=SAVES), task)
     assert "best cut-off 31%" in found.table[0]
-    assert found.reason.endswith(" Without a map: acting from 31% on as they are costs least, 0.15 by the estimate.")
+    assert found.reason.endswith(
+        " Without a map: acting from 31% on as they are costs least, 0.15 by the estimate."
+    )
     assert found.rule is Rule.RECALIBRATED
-    alike = judge(evidence(calibration=OFF, saved=SAVES), replace(own(cut | {Rule.CUTOFF: 0.159}), best_threshold=0.31))
+    alike = judge(
+        evidence(calibration=OFF, saved=SAVES),
+        replace(own(cut | {Rule.CUTOFF: 0.159}), best_threshold=0.31),
+    )
     assert alike.reason.endswith(" As much: best cut-off.")  # 0.16, as the map
     none = judge(evidence(skill=interval(-0.03, -0.1, 0.05), saved=UNCLEAR, **NONE), task)
     assert (none.grade, "Without a map" in none.reason) == ("avoid", False)
-    for cost, at in ((0.161, 0.31), (0.17, 0.31), (0.15, 2.0)):  # the same when rounded; more; never acting
+    # the same when rounded; more; never acting
+    for cost, at in ((0.161, 0.31), (0.17, 0.31), (0.15, 2.0)):
         other = judge(
-            evidence(calibration=OFF, saved=SAVES), replace(own(cut | {Rule.CUTOFF: cost}), best_threshold=at)
+            evidence(calibration=OFF, saved=SAVES),
+            replace(own(cut | {Rule.CUTOFF: cost}), best_threshold=at),
         )
         assert "costs least" not in other.reason
         assert ("best cut-off 31%" in other.table[0]) == (at <= 1)
@@ -373,12 +473,20 @@ def test_the_screen_says_that_recalibrated_numbers_are_cross_validated():
 def test_rare_events_are_said_to_leave_little_to_gain():
     rare = calibration(0.001, "too high", mean_prediction=0.02, event_rate=0.0104)
     found = judge(evidence(calibration=rare, gain=gain(-0.001, 0.002), tolerance=0.5))
-    assert found.reason.endswith("; events are rare: even perfect foresight gains at most 1.0% over no forecast.")
+    assert found.reason.endswith(
+        "; events are rare: even perfect foresight gains at most 1.0% over no forecast."
+    )
     harmful = judge(evidence(calibration=rare, gain=gain(0.17, 0.18)))
-    assert "foresight" not in harmful.reason  # it mends harm, which is more than foresight gains over no forecast
-    assert found.next_step.endswith("your own threshold on (1% if a miss costs 99 times a false alarm).")
+    # it mends harm, which is more than foresight gains over no forecast
+    assert "foresight" not in harmful.reason
+    assert found.next_step.endswith(
+        "your own threshold on (1% if a miss costs 99 times a false alarm)."
+    )
     other = judge(evidence(calibration=calibration(mean_prediction=0.97, event_rate=0.98)))
-    assert "; cases without the event are rare: even perfect foresight gains at most 2.0% over no" in other.reason
+    assert (
+        "; cases without the event are rare: even perfect foresight gains at most 2.0% over no"
+        in other.reason
+    )
     assert other.next_step.endswith("(98% if a false alarm costs 49 times a miss).")
     assert "rare" not in judge(evidence()).reason
 
@@ -386,7 +494,12 @@ def test_rare_events_are_said_to_leave_little_to_gain():
 @pytest.mark.parametrize("rate", [1e-5, 0.003, 0.2, 0.5, 0.7, 0.9995])
 def test_the_example_of_a_threshold_is_near_the_event_rate(rate):
     at = (
-        float(re.search(r"on \((.*?)% if", judge(evidence(calibration=calibration(event_rate=rate))).next_step)[1])
+        float(
+            re.search(
+                r"on \((.*?)% if",
+                judge(evidence(calibration=calibration(event_rate=rate))).next_step,
+            )[1]
+        )
         / 100
     )
     assert abs(np.log(at / (1 - at)) - np.log(rate / (1 - rate))) < 1.2
@@ -396,7 +509,10 @@ def test_the_bound_of_the_map_is_marked_as_that_of_fewer_rows():
     certificate = SimpleNamespace(n=1000, loss_bound=0.04, gain_at_least=0.0, harm_bound=0.01)
     found = judge(evidence(calibration=OFF, certificate=certificate))
     assert found.table[-1][1:] == ("2%", "4%*")
-    assert "(*: from 1,000 rows that the map was not fitted to, which prove less than all 4,000)" in found.basis
+    assert (
+        "(*: from 1,000 rows that the map was not fitted to, which prove less than all 4,000)"
+        in found.basis
+    )
     assert "*" not in judge(evidence(calibration=OFF)).basis
 
 
@@ -442,7 +558,9 @@ def test_costs_have_the_digits_of_their_difference():
 @pytest.mark.parametrize("p", [0.0004, 0.001, 0.0432, 0.0538, 0.19, 0.2, 0.21, 0.61])
 @pytest.mark.parametrize("skill", [(0.2, 0.4), (-0.1, 0.7)])
 def test_the_headline_has_the_p_value_itself(p, skill):
-    """No range is printed: "p > 0.05" was said of 0.054, beside an interval of the slope that excludes 1."""
+    """No range is printed: "p > 0.05" was said of 0.054, beside an interval of the slope that
+    excludes 1.
+    """
     found = judge(evidence(calibration=calibration(p), skill=interval(0.3, *skill)))
     assert f"({p_value(p)})" in found.headline.replace("not chance: ", "")
     assert re.findall(r"p [<>] [\d.]+", str(found)) == (["p < 0.001"] if p < 0.001 else [])
@@ -451,7 +569,9 @@ def test_the_headline_has_the_p_value_itself(p, skill):
 def test_what_may_be_chance_is_worth_a_look_up_to_one_in_five():
     few = {"n": 143, "skill": interval(0.3, -0.1, 0.6)}
     at, above = (judge(evidence(**few, calibration=calibration(p))).headline for p in (0.2, 0.2001))
-    assert at.endswith("Where they say 90%, it happened in 7 of 11 cases, but chance could do that (p = 0.2).")
+    assert at.endswith(
+        "Where they say 90%, it happened in 7 of 11 cases, but chance could do that (p = 0.2)."
+    )
     assert above.endswith("They say 62% on average, it happens 57%; that can be chance (p = 0.21).")
     at, above = (judge(evidence(calibration=calibration(p))).headline for p in (0.2, 0.2001))
     assert "no clear sign of miscalibration" in at
@@ -471,9 +591,15 @@ def test_the_tiles_answer_four_questions():
 
 
 def test_no_sentence_contradicts_the_grade():
-    """Over many kinds of evidence: what is said of chance, of the map and of the costs fits the grade and the rule."""
+    """Over many kinds of evidence: what is said of chance, of the map and of the costs fits the
+    grade and the rule.
+    """
     for p, skill, saved, n, rate in itertools.product(
-        (0.001, 0.3), ((0.2, 0.4), (-0.1, 0.6), (-0.1, 0.05)), (None, -0.1, -0.02, 0.02, 0.25), (80, 4000), (0.57, 0.01)
+        (0.001, 0.3),
+        ((0.2, 0.4), (-0.1, 0.6), (-0.1, 0.05)),
+        (None, -0.1, -0.02, 0.02, 0.25),
+        (80, 4000),
+        (0.57, 0.01),
     ):
         e = evidence(
             n=n,
@@ -481,7 +607,11 @@ def test_no_sentence_contradicts_the_grade():
             skill=interval(sum(skill) / 2, *skill),
             saved=None if saved is None else interval(saved, saved - 0.05, saved + 0.05),
         )
-        task = None if saved is None else own(COSTS | {Rule.RECALIBRATED: 0.41 - saved}, (saved - 0.05, saved + 0.05))
+        task = (
+            None
+            if saved is None
+            else own(COSTS | {Rule.RECALIBRATED: 0.41 - saved}, (saved - 0.05, saved + 0.05))
+        )
         found = judge(e, task)
         text = " ".join(str(found).split())
         assert ("not chance" in text) == (e.calibration.rejected and e.grade != "avoid")
@@ -512,11 +642,17 @@ def segment_table(*rows):
 
 
 def test_segments_in_a_line_and_in_a_table():
-    off, fine, small = segment("2022", flagged=True), segment("2023"), segment("2024", 9, small=True)
+    off, fine, small = (
+        segment("2022", flagged=True),
+        segment("2023"),
+        segment("2024", 9, small=True),
+    )
     assert words.segments(segment_table(off, segment("2021", flagged=True))).startswith(
         "All 2 segments (season) are off beyond chance (false discovery rate 5%), most 2022: says 64%, happens 55%."
     )
-    assert words.segments(segment_table(off, fine)).startswith("1 of 2 segments (season) is off beyond chance")
+    assert words.segments(segment_table(off, fine)).startswith(
+        "1 of 2 segments (season) is off beyond chance"
+    )
     assert words.segments(segment_table(fine, small)) == (
         "None of 1 segment (season) is off beyond chance. 1 segment has too few rows to be tested."
     )
@@ -528,7 +664,13 @@ def test_segments_in_a_line_and_in_a_table():
     assert lines[2].split() == ["2024", "9", "64%", "55%"]
     priced = segment_table(replace(off, cost=0.25))
     assert str(priced).splitlines()[1].split()[-1] == "0.25"
-    assert str(segment_table(small)).splitlines()[0].split() == ["season", "rows", "says", "happens"]  # none is tested
+    # none is tested
+    assert str(segment_table(small)).splitlines()[0].split() == [
+        "season",
+        "rows",
+        "says",
+        "happens",
+    ]
 
 
 def test_the_dict_and_the_html_say_the_same():
@@ -560,21 +702,37 @@ def test_the_same_rows_in_any_order_get_the_same_verdict():
 
 
 def test_within_a_capacity_that_is_used_up_the_order_counts():
-    limits = {"capacity": 0.061, "one_more": {Rule.AS_IS: 7.5, Rule.RECALIBRATED: 4.2, Rule.PERFECT: 20.0}}
+    limits = {
+        "capacity": 0.061,
+        "one_more": {Rule.AS_IS: 7.5, Rule.RECALIBRATED: 4.2, Rule.PERFECT: 20.0},
+    }
     task = replace(own(COSTS | {Rule.RECALIBRATED: 0.41}, saved=(-0.01, 0.01)), **limits)
     assert task.by_rank
-    assert not replace(task, one_more=limits["one_more"] | {Rule.AS_IS: 0.0}).by_rank  # all that pays is acted on
+    # all that pays is acted on
+    assert not replace(task, one_more=limits["one_more"] | {Rule.AS_IS: 0.0}).by_rank
     assert not replace(own(COSTS), **limits).by_rank  # the map is shown to save
     assert not own(COSTS, saved=(-0.01, 0.01)).by_rank
     found = judge(evidence(calibration=OFF, saved=UNCLEAR, by_rank=True), task)
     assert (found.grade, found.rule) == ("use", Rule.AS_IS)
-    assert "is not shown to improve their order, which alone counts within your capacity." in found.headline
+    assert (
+        "is not shown to improve their order, which alone counts within your capacity."
+        in found.headline
+    )
     assert "act on the 6.1% of the cases with the highest probabilities." in found.next_step
-    assert "One more case would gain about 4.2, by the recalibrated probabilities." in found.next_step
+    assert (
+        "One more case would gain about 4.2, by the recalibrated probabilities." in found.next_step
+    )
     assert found.commands == ("rainproof.decisions.decide(p_new, task, ids, capacity=capacity)",)
-    assert next(line for line in found.table if line[0] == "one more case gains")[1:3] == ("", "4.2")
-    few = judge(evidence(calibration=OFF, saved=UNCLEAR, by_rank=True, skill=interval(0.3, -0.1, 0.7)), task)
-    assert few.headline.startswith("Too few rows to be sure (4,000). They are too high: they say 62% on average")
+    assert next(line for line in found.table if line[0] == "one more case gains")[1:3] == (
+        "",
+        "4.2",
+    )
+    few = judge(
+        evidence(calibration=OFF, saved=UNCLEAR, by_rank=True, skill=interval(0.3, -0.1, 0.7)), task
+    )
+    assert few.headline.startswith(
+        "Too few rows to be sure (4,000). They are too high: they say 62% on average"
+    )
     right = judge(evidence(saved=UNCLEAR, by_rank=True), task)
     assert "One more case would gain about 7.5, by the probabilities." in right.next_step
     pays = judge(evidence(calibration=OFF, saved=SAVES), replace(own(COSTS), **limits))
@@ -583,7 +741,10 @@ def test_within_a_capacity_that_is_used_up_the_order_counts():
 
 @pytest.mark.parametrize(
     ("rule", "saved", "said"),
-    [("recalibrated", SAVES, "Grade: recalibrate. "), ("as is", UNCLEAR, "Grade: recalibrate (for your costs: as")],
+    [
+        ("recalibrated", SAVES, "Grade: recalibrate. "),
+        ("as is", UNCLEAR, "Grade: recalibrate (for your costs: as"),
+    ],
 )
 def test_the_screen_has_the_grade(rule, saved, said):
     costs = COSTS | ({} if rule == "recalibrated" else {Rule.RECALIBRATED: 0.42})
@@ -599,11 +760,18 @@ def test_the_screen_says_which_decision_the_skill_is_about():
     ):
         assert f"kill ({where}) " in judge(evidence(**changed), task).basis
     within = SimpleNamespace(
-        bound=0.02, plug_in=0.01, threshold_range=ThresholdRange(0.1, 0.3), max_weight=None, weighted=False
+        bound=0.02,
+        plug_in=0.01,
+        threshold_range=ThresholdRange(0.1, 0.3),
+        max_weight=None,
+        weighted=False,
     )
-    assert judge(evidence(guarantee=within, constant=True)).next_step.endswith("Until then always act.")
+    assert judge(evidence(guarantee=within, constant=True)).next_step.endswith(
+        "Until then always act."
+    )
     assert (
-        "at the threshold 30%, of your range the nearest to the event rate" in judge(evidence(guarantee=within)).basis
+        "at the threshold 30%, of your range the nearest to the event rate"
+        in judge(evidence(guarantee=within)).basis
     )
 
 
@@ -612,7 +780,9 @@ def test_rows_that_may_have_been_chosen_by_outcome_come_first_in_the_next_step()
     assert found.next_step.startswith(
         "Next: if rows were chosen by outcome (57% have the event), assess them again with"
     )
-    assert "(--base-rate): all of this is about 57%. Else apply the map, then act" in found.next_step
+    assert (
+        "(--base-rate): all of this is about 57%. Else apply the map, then act" in found.next_step
+    )
 
 
 @pytest.mark.parametrize(
@@ -638,20 +808,37 @@ def test_when_rows_may_have_been_chosen_by_outcome(events, mean, miss, asked):
 
 def test_segments_that_are_all_on_one_side_are_said_to_be():
     segments = [
-        Segment(key=(name,), n=60, share=0.5, mean_prediction=said, event_rate=0.3, value=0.1, small=True)
+        Segment(
+            key=(name,),
+            n=60,
+            share=0.5,
+            mean_prediction=said,
+            event_rate=0.3,
+            value=0.1,
+            small=True,
+        )
         for name, said in (("a", 0.5), ("b", 0.4))
     ]
     table = SegmentTable(by=("s",), fdr=0.05, min_rows=100, rows=tuple(segments))
     said = words.segments(table)
-    assert said == "2 segments have too few rows to be tested. In all 2 they say more than happened."
+    assert (
+        said == "2 segments have too few rows to be tested. In all 2 they say more than happened."
+    )
     mixed = replace(table, rows=(segments[0], replace(segments[1], mean_prediction=0.2)))
     assert words.segments(mixed) == "2 segments have too few rows to be tested."
     assert str(table).endswith("First come those where a decision can lose most.")
-    alike = replace(segments[0], mean_prediction=0.31, small=False, p_value=0.001, q_value=0.001, flagged=True)
+    alike = replace(
+        segments[0], mean_prediction=0.31, small=False, p_value=0.001, q_value=0.001, flagged=True
+    )
     off = replace(alike, mean_prediction=0.5)
-    assert words.segment_order(replace(table, rows=(off,))) == "First come those where a decision can lose most."
+    assert (
+        words.segment_order(replace(table, rows=(off,)))
+        == "First come those where a decision can lose most."
+    )
     both = replace(table, rows=(alike, off))
-    assert words.segment_order(both).endswith("about the same, some probabilities are too high and others too low.")
+    assert words.segment_order(both).endswith(
+        "about the same, some probabilities are too high and others too low."
+    )
 
 
 def test_rows_that_are_all_treated_alike_do_not_prove_that_there_is_no_skill():
@@ -665,29 +852,55 @@ def test_rows_that_are_all_treated_alike_do_not_prove_that_there_is_no_skill():
 @pytest.mark.filterwarnings("ignore::rainproof.errors.FewRowsWarning")
 @pytest.mark.parametrize("costs", [None, (1, 1)])
 def test_a_forecast_that_finds_the_only_event_is_not_one_to_avoid(costs):
-    """No map that was fitted without this event finds it: its skill is 0 on these rows, not in the population."""
+    """No map that was fitted without this event finds it: its skill is 0 on these rows, not in the
+    population.
+    """
     y, p = np.r_[1, np.zeros(99, int)], np.r_[0.9, np.linspace(0.001, 0.01, 99)]
-    task = None if costs is None else rainproof.DecisionTask.from_costs(false_positive=1, false_negative=1)
+    task = (
+        None
+        if costs is None
+        else rainproof.DecisionTask.from_costs(false_positive=1, false_negative=1)
+    )
     a = rainproof.assess(y, p, task=task, measures=[], n_resamples=19)
     assert (a.verdict.grade, a.evidence.skill.value) == ("unknown", 0.0)
-    assert (a.evidence.skill.low, a.evidence.skill.high) == (0.0, pytest.approx(0.95))  # 0 of 1: at most 95%
-    for other in (p / 100, 1 - p):  # whoever acts on these finds nothing, and one event does not show that
-        assert rainproof.assess(y, other, task=task, measures=[], n_resamples=19).verdict.grade != "avoid"
+    # 0 of 1: at most 95%
+    assert (a.evidence.skill.low, a.evidence.skill.high) == (0.0, pytest.approx(0.95))
+    # whoever acts on these finds nothing, and one event does not show that
+    for other in (p / 100, 1 - p):
+        assert (
+            rainproof.assess(y, other, task=task, measures=[], n_resamples=19).verdict.grade
+            != "avoid"
+        )
 
 
 def test_costs_without_the_forecast_are_said_where_they_may_be_less():
-    e = evidence(calibration=OFF, saved=UNCLEAR, skill=interval(-0.06, -0.2, 0.1), skill_as_is=interval(0.1, -0.1, 0.3))
-    said = judge(e, own(COSTS | {Rule.RECALIBRATED: 0.4, Rule.NEVER: 0.3}, saved=(-0.1, 0.1))).reason
+    e = evidence(
+        calibration=OFF,
+        saved=UNCLEAR,
+        skill=interval(-0.06, -0.2, 0.1),
+        skill_as_is=interval(0.1, -0.1, 0.3),
+    )
+    said = judge(
+        e, own(COSTS | {Rule.RECALIBRATED: 0.4, Rule.NEVER: 0.3}, saved=(-0.1, 0.1))
+    ).reason
     assert said.endswith(
         "Without them it is 0.3000 (never acting), which is less by the estimates, but that is not established."
     )
     unclear = judge(e, own(COSTS | {Rule.RECALIBRATED: 0.4}, saved=(0.005, 0.02))).reason
-    assert unclear.endswith("Without them it is 0.4200 (never acting); it is not clear which is less.")
+    assert unclear.endswith(
+        "Without them it is 0.4200 (never acting); it is not clear which is less."
+    )
     sure = replace(e, skill=interval(0.3, 0.2, 0.4))
-    assert "Without them" not in judge(sure, own(COSTS | {Rule.RECALIBRATED: 0.4}, saved=(0.005, 0.02))).reason
-    as_is = judge(evidence(skill_as_is=interval(0.1, -0.1, 0.3)), own(COSTS | {Rule.RECALIBRATED: 0.41})).reason
     assert (
-        as_is == "Your cost is 0.410 per case; without them it is 0.420 (never acting); it is not clear which is less."
+        "Without them"
+        not in judge(sure, own(COSTS | {Rule.RECALIBRATED: 0.4}, saved=(0.005, 0.02))).reason
+    )
+    as_is = judge(
+        evidence(skill_as_is=interval(0.1, -0.1, 0.3)), own(COSTS | {Rule.RECALIBRATED: 0.41})
+    ).reason
+    assert (
+        as_is
+        == "Your cost is 0.410 per case; without them it is 0.420 (never acting); it is not clear which is less."
     )
 
 
@@ -708,7 +921,10 @@ def test_compressed_rows_of_unequal_weight_have_no_grade():
     assert said.headline.endswith(
         "No grade: of compressed rows of unequal weight, skill, costs and a map cannot be estimated."
     )
-    assert "262,144, drawn at random, or fewer. Until then act from 20% on. That flags" in said.next_step
+    assert (
+        "262,144, drawn at random, or fewer. Until then act from 20% on. That flags"
+        in said.next_step
+    )
     limited = rainproof.assess(sample, task=task, capacity=0.1, measures=[], n_resamples=19).verdict
     assert limited.next_step.endswith("or fewer.")
     assert limited.commands == ()
@@ -727,4 +943,6 @@ def test_doing_without_a_forecast_is_said_of_the_maps_tried():
 
 def test_what_is_not_chance_has_a_p_value_that_says_so():
     off = calibration(rejected=True, p_value=0.17)
-    assert "(not chance: p = 0.17)" in judge(evidence(calibration=off, confidence_level=0.8)).headline
+    assert (
+        "(not chance: p = 0.17)" in judge(evidence(calibration=off, confidence_level=0.8)).headline
+    )

@@ -26,7 +26,8 @@ def test_the_true_skill_is_that_of_its_definition():
     hits, alarms = (0.6 + 0.9) / 1.8, (0.4 + 0.1) / 2.2
     assert grades.skill(acts, rate, None) == pytest.approx(hits - alarms)
     assert grades.skill(acts, rate, rate.mean()) == pytest.approx(hits - alarms)
-    never, own, perfect = 0.8 * 0.45, (0.8 * 0.3 + 0.2 * 0.5) / 4, 0.0  # costs, a false alarm at 0.2 and a miss at 0.8
+    # costs, a false alarm at 0.2 and a miss at 0.8
+    never, own, perfect = 0.8 * 0.45, (0.8 * 0.3 + 0.2 * 0.5) / 4, 0.0
     always = 0.2 * 0.55
     assert never > always
     assert grades.skill(acts, rate, 0.2) == pytest.approx((always - own) / (always - perfect))
@@ -67,11 +68,17 @@ def test_the_committed_statements_are_wrong_as_rarely_as_they_say():
     lines = tables.read("statements.csv")
     for statement, (_, most) in tables.STATEMENTS.items():
         level = float(most.rstrip("%")) / 100
-        if statement == "cost, cut-off":  # about the mean of cut-offs, judged by one: the page says that it is worse
+        # about the mean of cut-offs, judged by one: the page says that it is worse
+        if statement == "cost, cut-off":
             level = 0.1
         for kind in grades.KINDS:
             wrong, given = total(lines, statement, kind)
-            assert wrong <= given * level + 3 * math.sqrt(given * level), (statement, kind, wrong, given)
+            assert wrong <= given * level + 3 * math.sqrt(given * level), (
+                statement,
+                kind,
+                wrong,
+                given,
+            )
     for statement in ("guarantee", "guarantee, recalibrated"):
         assert total(lines, statement)[0] == 0
 
@@ -89,12 +96,20 @@ def test_no_committed_grade_is_far_from_the_right_one():
         if line["population"] in ("calibrated", "calibrated, three values", "calibrated, rare"):
             assert int(line["avoid"]) == 0, line
             assert int(line["recalibrate"]) <= 0.05 * count + 3 * math.sqrt(0.05 * count), line
-        elif line["population"] in ("too high", "too extreme", "too timid", "inverted", "rare, three times too low"):
+        elif line["population"] in (
+            "too high",
+            "too extreme",
+            "too timid",
+            "inverted",
+            "rare, three times too low",
+        ):
             assert int(line["recalibrate"]) >= 0.9 * count, line
 
 
 def test_the_regret_of_a_rule_is_that_of_its_definition(monkeypatch):
-    """With predictions that are right, acting on them has no regret, and every rule has at least as much."""
+    """With predictions that are right, acting on them has no regret, and every rule has at least as
+    much.
+    """
     line = advice.one(300, 1)
     assert line["kind"] == "calibrated"
     assert float(line["as is"]) == 0
@@ -104,7 +119,8 @@ def test_the_regret_of_a_rule_is_that_of_its_definition(monkeypatch):
     p = np.array([0.1, 0.6])
     monkeypatch.setattr(advice, "_POINTS", p)
     monkeypatch.setattr(advice, "kinds", lambda _: {"own": (lambda u: u, lambda p: 1.5 * p - 0.1)})
-    line = advice.one(300, 0)  # a miss costs as much as a false alarm: the true rates are .05 and .8
+    # a miss costs as much as a false alarm: the true rates are .05 and .8
+    line = advice.one(300, 0)
     assert float(line["never"]) == pytest.approx((0.85 - 0.25) / 2 / (0.85 / 2), abs=1e-6)
     assert float(line["always"]) == pytest.approx((0.95 + 0.2 - 0.25) / 0.85, abs=1e-6)
 
@@ -120,7 +136,10 @@ def test_no_rule_is_better_than_the_committed_advice():
     """Beyond two standard errors of the difference."""
     lines = tables.read("advice.csv")
     for n in advice.POPULATIONS:
-        regret = {rule: np.array([float(x[rule]) for x in lines if int(x["n"]) == n]) for rule in advice.RULES}
+        regret = {
+            rule: np.array([float(x[rule]) for x in lines if int(x["n"]) == n])
+            for rule in advice.RULES
+        }
         for rule, other in regret.items():
             more = regret["advice"] - other
             assert more.mean() <= 2 * more.std() / math.sqrt(len(more)), (n, rule)
@@ -133,7 +152,12 @@ def test_the_verdict_on_real_forecasts_depends_on_neither_seed_nor_order():
     seeds, costs, orders = stability.one(name, *found[name], 3)
     assert (seeds["grades"], seeds["headlines"]) == ("recalibrate 3", 1)
     assert (costs["costs"], costs["repeats"]) == ("yes", 1)
-    assert (orders["repeats"], orders["grades"], orders["headlines"], orders["texts"]) == (3, "recalibrate 3", 1, 1)
+    assert (orders["repeats"], orders["grades"], orders["headlines"], orders["texts"]) == (
+        3,
+        "recalibrate 3",
+        1,
+        1,
+    )
 
 
 def test_the_committed_verdicts_depend_on_neither_seed_nor_order():
@@ -147,9 +171,15 @@ def test_the_committed_verdicts_depend_on_neither_seed_nor_order():
 
 
 def test_the_intervals_of_costs_hold_with_few_events(tmp_path):
-    costs.main([str(tmp_path / "c.csv"), "--simulations", "12", "--only", "10 events, weights, 1000"])
+    costs.main(
+        [str(tmp_path / "c.csv"), "--simulations", "12", "--only", "10 events, weights, 1000"]
+    )
     lines = grades.lines_of(tmp_path / "c.csv")
-    assert {x["interval"] for x in lines} > {"cost, recalibrated", "cost, cut-off", "saved, recalibrated"}
+    assert {x["interval"] for x in lines} > {
+        "cost, recalibrated",
+        "cost, cut-off",
+        "saved, recalibrated",
+    }
     assert all(int(x["covered"]) >= 9 for x in lines)
     right = {x["interval"]: x for x in tables.read("costs.csv") if x["population"] == "calibrated"}
     assert set(right) == {x["interval"] for x in lines}
@@ -160,7 +190,8 @@ def test_the_committed_intervals_of_costs_hold():
     for interval in {x["interval"] for x in lines}:
         some = [x for x in lines if x["interval"] == interval and float(x["few"]) >= 10]
         covered, n = (sum(int(x[k]) for x in some) for k in ("covered", "simulations"))
-        level = 0.92 if interval in ("cost, recalibrated", "cost, cut-off") else 0.95  # one fit is not the mean of all
+        # one fit is not the mean of all
+        level = 0.92 if interval in ("cost, recalibrated", "cost, cut-off") else 0.95
         assert covered / n >= level - 3 * math.sqrt(0.05 * 0.95 / n), (interval, covered, n)
 
 
@@ -168,7 +199,10 @@ def test_costs_are_those_of_the_population():
     rng = np.random.default_rng(0)
     p = rng.random(400)
     a = rainproof.assess(
-        rng.random(400) < p, p, task=rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9), measures=[]
+        rng.random(400) < p,
+        p,
+        task=rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9),
+        measures=[],
     )
     at, rate = np.array([0.05, 0.5]), np.array([0.1, 0.4])
     found = {what: true for what, _, true in costs._truths(a, at, rate, 0.1)}
@@ -186,7 +220,13 @@ def test_a_short_study_of_clusters(tmp_path, monkeypatch):
     assert len(lines) == len(clusters.SIZES) * len(clusters.DEPENDENCE)
     for line in lines:
         assert line["label"] == "now"
-        assert 0 <= int(line["cost: covered"]) <= int(line["cost: number"]) == int(line["simulations"]) <= 2
+        assert (
+            0
+            <= int(line["cost: covered"])
+            <= int(line["cost: number"])
+            == int(line["simulations"])
+            <= 2
+        )
 
 
 @pytest.mark.parametrize("dependence", clusters.DEPENDENCE)
@@ -203,7 +243,9 @@ def test_predictions_of_rows_in_clusters_are_calibrated(dependence, level):
 
 
 def test_statements_about_clusters_hold():
-    """Over all populations, with two standard errors; few populations are left where one is often wrong."""
+    """Over all populations, with two standard errors; few populations are left where one is often
+    wrong.
+    """
     lines = [x for x in grades.lines_of(tables.DATA / "clusters.csv") if x["label"] == "now"]
     samples = sum(int(x["simulations"]) for x in lines)
     for name in ("rejected", "recalibrate"):
@@ -213,5 +255,7 @@ def test_statements_about_clusters_hold():
     for name in clusters.INTERVALS:
         number = sum(int(x[f"{name}: number"]) for x in lines)
         assert sum(int(x[f"{name}: covered"]) for x in lines) >= 0.93 * number
-    found = [int(x["found: too high"]) / int(x["simulations"]) for x in lines if float(x["few"]) >= 100]
+    found = [
+        int(x["found: too high"]) / int(x["simulations"]) for x in lines if float(x["few"]) >= 100
+    ]
     assert np.mean(found) > 0.8

@@ -30,13 +30,28 @@ def rain(tmp_path, monkeypatch):
 
 
 def without_code(verdict):
-    """Leave out what is another way in a shell than in Python: to recalibrate, also by segment, and options."""
+    """Leave out what is another way in a shell than in Python: to recalibrate, also by segment, and
+    options.
+    """
     del verdict["commands"], verdict["text"], verdict["basis"]
-    verdict["sentences"] = [said for said in verdict["sentences"] if said["about"] not in ("segments", "limits")]
+    verdict["sentences"] = [
+        said for said in verdict["sentences"] if said["about"] not in ("segments", "limits")
+    ]
 
 
 def test_the_command_is_the_function(rain, capsys):
-    options = ["--by", "city", "--cost-fp", "35", "--cost-fn", "65", "--confidence-level", "0.9", "--seed", "7"]
+    options = [
+        "--by",
+        "city",
+        "--cost-fp",
+        "35",
+        "--cost-fn",
+        "65",
+        "--confidence-level",
+        "0.9",
+        "--seed",
+        "7",
+    ]
     assert main(["assess", *COLUMNS, *options, "--json", "-o", "a.json"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -48,7 +63,8 @@ def test_the_command_is_the_function(rain, capsys):
     found = json.loads(out)
     for document in (found, expected):
         without_code(document["verdict"])
-    segments = [document.pop("segments")["rows"] for document in (found, expected)]  # which are compressed
+    # which are compressed
+    segments = [document.pop("segments")["rows"] for document in (found, expected)]
     assert found == expected
     names = ("label", "n", "value", "p_value", "flagged")
     assert [[row[name] for name in names] for row in segments[0]] == [
@@ -95,11 +111,18 @@ def test_the_next_step_can_be_run_as_it_is(tmp_path, monkeypatch, capsys):
     Path("new.csv").write_text("my prob\n0.25\n0.75\n")
     for line in lines:
         assert main(shlex.split(line)[1:]) == 0
-    assert json.loads(Path("two words-map.json").read_text())["map"] == verdict["recalibration"]["map"]
-    low, high = (float(line.split(",")[1]) for line in Path("new-recalibrated.csv").read_text().splitlines()[1:])
+    assert (
+        json.loads(Path("two words-map.json").read_text())["map"] == verdict["recalibration"]["map"]
+    )
+    low, high = (
+        float(line.split(",")[1])
+        for line in Path("new-recalibrated.csv").read_text().splitlines()[1:]
+    )
     assert low < 0.1 < high < 0.6
     assert main(["report", "two words.csv", *options, "-o", "r.html"]) == 0
-    assert "rainproof apply new.csv --map &#x27;two words-map.json&#x27;" in Path("r.html").read_text()
+    assert (
+        "rainproof apply new.csv --map &#x27;two words-map.json&#x27;" in Path("r.html").read_text()
+    )
     Path("more.csv").write_bytes(Path("two words.csv").read_bytes())
     assert main(["assess", "two words.csv", "more.csv", *options]) == 0
     assert "rainproof apply" not in capsys.readouterr().out.rpartition("Report written")[2]
@@ -112,20 +135,33 @@ def test_the_next_step_reads_the_rows_as_the_verdict_did(tmp_path, monkeypatch, 
     happened = (rng.random(4000) < np.array([0.3, 0.5, 0.7])[level]) / 2 + 0.25
     words = [["no", "", "yes"][at] for at in level]
     Path("w.json").write_text('{"no": 0.01, "yes": 0.99}')
-    Path("a.csv").write_text("p;y\n" + "".join(f"{a};{b}\n" for a, b in zip(words, happened, strict=True)))
+    Path("a.csv").write_text(
+        "p;y\n" + "".join(f"{a};{b}\n" for a, b in zip(words, happened, strict=True))
+    )
     columns = ["--prob", "p", "--outcome", "y", "--confidence-words", "w.json", "--sep", ";"]
     assert main(["assess", "a.csv", *columns, "--fractional", "--drop-missing"]) == 0
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("    rainproof ")]
+    lines = [
+        line.strip()
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith("    rainproof ")
+    ]
     # --drop-missing as it was typed, not as the condition that it stands for
-    assert " --drop-missing --sep ';' --confidence-words w.json --fractional -o a-map.json" in lines[0]
-    assert lines[1].endswith("--sep ';' --confidence-words w.json --keep-missing -o new-recalibrated.csv")
+    assert (
+        " --drop-missing --sep ';' --confidence-words w.json --fractional -o a-map.json" in lines[0]
+    )
+    assert lines[1].endswith(
+        "--sep ';' --confidence-words w.json --keep-missing -o new-recalibrated.csv"
+    )
     Path("new.csv").write_text(Path("a.csv").read_text())
     for line in lines:
         assert main(shlex.split(line)[1:]) == 0
     counts = "p,k,n\n0.01,300,1000\n0.99,700,1000\n"
     Path("k.csv").write_text(counts)
     assert main(["assess", "k.csv", "--prob", "p", "--outcome", "k", "--trials", "n"]) == 0
-    assert "rainproof recalibrate k.csv --prob p --outcome k --trials n -o k-map.json\n" in capsys.readouterr().out
+    assert (
+        "rainproof recalibrate k.csv --prob p --outcome k --trials n -o k-map.json\n"
+        in capsys.readouterr().out
+    )
 
 
 def test_a_verdict_on_recalibrated_rows_says_what_it_is_worth(rain, capsys):
@@ -133,7 +169,10 @@ def test_a_verdict_on_recalibrated_rows_says_what_it_is_worth(rain, capsys):
     Path("rain.csv").write_text(header.replace("p,", "p_recalibrated,", 1) + "\n" + rows)
     assert main(["assess", "rain.csv", "--outcome", "y"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "if its map was fitted to these rows, this verdict is too favourable; judge it on other rows" in said
+    assert (
+        "if its map was fitted to these rows, this verdict is too favourable; judge it on other rows"
+        in said
+    )
 
 
 def lines_of(path, prob="p"):
@@ -143,7 +182,9 @@ def lines_of(path, prob="p"):
 
 def test_a_compressed_file_stays_one(tmp_path):
     path = tmp_path / "x.csv.gz"
-    assert lines_of(path).recalibrate() == (f"rainproof recalibrate {path} --prob p --outcome y -o map.json",)
+    assert lines_of(path).recalibrate() == (
+        f"rainproof recalibrate {path} --prob p --outcome y -o map.json",
+    )
     path.write_bytes(b"")
     assert lines_of(path).recalibrate() == (
         f"rainproof recalibrate {path} --prob p --outcome y -o x-map.json",
@@ -211,7 +252,10 @@ def test_a_largest_weight(rain, capsys):
     assert found["worth"] == rainproof.assess(y, p, **stated).to_dict()["worth"]
     assert main(["recalibrate", *COLUMNS, *given, "-o", "map.json"]) == 0
     assert main(["assess", *COLUMNS, "--groups", "city", "--max-weight", "100"]) == 2
-    assert "--max-weight must be finite, and at least the largest weight 134; it is 100" in capsys.readouterr().err
+    assert (
+        "--max-weight must be finite, and at least the largest weight 134; it is 100"
+        in capsys.readouterr().err
+    )
 
 
 def test_shares_of_the_event_by_segment(rain, capsys):
@@ -219,10 +263,15 @@ def test_shares_of_the_event_by_segment(rain, capsys):
     shares, season = np.resize([0.0, 0.5, 1.0], 400), np.resize(["old", "new"], 400)
     rows = [f"{a},{b},{c}" for a, b, c in zip(p, shares, season, strict=True)]
     Path("games.csv").write_text("\n".join(["p,y,season", *rows]))
-    assert main(["assess", "games.csv", *COLUMNS[1:], "--fractional", "--by", "season", "--json"]) == 0
+    assert (
+        main(["assess", "games.csv", *COLUMNS[1:], "--fractional", "--by", "season", "--json"]) == 0
+    )
     told = json.loads(capsys.readouterr().out)
-    expected = rainproof.assess(rainproof.Sample(shares, p, by={"season": season}, fractional=True), rng=0).to_dict()
-    assert {**told, "verdict": None} == {**expected, "verdict": None}  # that of the command names options
+    expected = rainproof.assess(
+        rainproof.Sample(shares, p, by={"season": season}, fractional=True), rng=0
+    ).to_dict()
+    # that of the command names options
+    assert {**told, "verdict": None} == {**expected, "verdict": None}
     assert told["segments"]["by"] == ["season"]
 
 
@@ -230,7 +279,9 @@ def test_shares_of_the_event_by_segment(rain, capsys):
 def test_groups_of_several_columns(rain, capsys):
     """What is the same in all of them is one group."""
     y, p = rain
-    rows = [f"{a},{b},{k % 4},{k % 5},{k // 200}" for k, (a, b) in enumerate(zip(p, y, strict=True))]
+    rows = [
+        f"{a},{b},{k % 4},{k % 5},{k // 200}" for k, (a, b) in enumerate(zip(p, y, strict=True))
+    ]
     Path("games.csv").write_text("\n".join(["p,y,season,home,away", *rows]))
     several = ["--groups", "season", "home", "away"]
     assert main(["assess", "games.csv", *COLUMNS[1:], *several, "--json"]) == 0
@@ -243,7 +294,23 @@ def test_groups_of_several_columns(rain, capsys):
     for name, *options in (["recalibrate", "--by", "away"], ["policy", "--threshold", "0.3"]):
         output = ["-o", f"{name}.json", "--quiet"]
         assert main([name, "games.csv", *COLUMNS[1:], *several, *options, *output]) == 0
-    assert main(["switch", "games.csv", "--old", "p", "--new", "away", "--outcome", "y", *several, "--quiet"]) == 0
+    assert (
+        main(
+            [
+                "switch",
+                "games.csv",
+                "--old",
+                "p",
+                "--new",
+                "away",
+                "--outcome",
+                "y",
+                *several,
+                "--quiet",
+            ]
+        )
+        == 0
+    )
     assert main(["assess", "games.csv", *COLUMNS[1:], "--fractional", *several, "--quiet"]) == 0
     Path("games.csv").write_text("p,y,season,home\n0.5,1,1,1\n0.5,0,1,\n")
     assert main(["assess", "games.csv", *COLUMNS[1:], "--groups", "season", "home"]) == 2
@@ -279,7 +346,10 @@ def test_quiet_and_warnings(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        (["--cost-fp", "3"], "--cost-fp and --cost-fn must be given together: their ratio sets the threshold"),
+        (
+            ["--cost-fp", "3"],
+            "--cost-fp and --cost-fn must be given together: their ratio sets the threshold",
+        ),
         (
             ["--cost-fp", "-3", "--cost-fn", "3"],
             "argument --cost-fp: must be a positive, finite number, or the name of a column; it is '-3' "
@@ -291,7 +361,10 @@ def test_quiet_and_warnings(tmp_path, capsys, monkeypatch):
             "argument --fail-on: must name grades (use, recalibrate, avoid, unknown), with commas; it has 'care' "
             "(see 'rainproof assess --help')",
         ),
-        (["--groups", "p"], "prob, outcome and weight and by must be different columns; they are p, y, p"),
+        (
+            ["--groups", "p"],
+            "prob, outcome and weight and by must be different columns; they are p, y, p",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(rain, capsys, options, error):

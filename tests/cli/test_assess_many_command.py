@@ -21,15 +21,42 @@ def rain(tmp_path, monkeypatch):
     p, q = rng.random(400).round(4), rng.random(400).round(4)
     y = (rng.random(400) < p).astype(int)
     w = rng.integers(1, 4, 400)
-    lines = [f"{a},{b},{c},{d},{i // 4}\n" for i, (a, b, c, d) in enumerate(zip(p, q, y, w, strict=True))]
+    lines = [
+        f"{a},{b},{c},{d},{i // 4}\n" for i, (a, b, c, d) in enumerate(zip(p, q, y, w, strict=True))
+    ]
     (tmp_path / "rain.csv").write_text("p,q,y,w,day\n" + "".join(lines))
     monkeypatch.chdir(tmp_path)
     return y, p, q, w
 
 
 def test_the_command_is_the_function(rain, capsys):
-    options = ["--weight", "w", "--groups", "day", "--cost-fp", "1", "--cost-fn", "4", "--seed", "7"]
-    assert main(["assess-many", *FORECASTS, *options, "--confidence-level", "0.9", "--json", "-o", "c.json"]) == 0
+    options = [
+        "--weight",
+        "w",
+        "--groups",
+        "day",
+        "--cost-fp",
+        "1",
+        "--cost-fn",
+        "4",
+        "--seed",
+        "7",
+    ]
+    assert (
+        main(
+            [
+                "assess-many",
+                *FORECASTS,
+                *options,
+                "--confidence-level",
+                "0.9",
+                "--json",
+                "-o",
+                "c.json",
+            ]
+        )
+        == 0
+    )
     out, err = capsys.readouterr()
     assert err == ""
     assert out == Path("c.json").read_text()
@@ -53,7 +80,10 @@ def test_the_command_is_the_function(rain, capsys):
 def test_the_next_step_is_a_command(rain, capsys):
     y, p, _, _ = rain
     odds = (p + 1e-4) / (1 - p + 1e-4)
-    lines = [f"{a},{b},{c}\n" for a, b, c in zip(odds**5 / (1 + odds**5), odds**6 / (1 + odds**6), y, strict=True)]
+    lines = [
+        f"{a},{b},{c}\n"
+        for a, b, c in zip(odds**5 / (1 + odds**5), odds**6 / (1 + odds**6), y, strict=True)
+    ]
     Path("rain.csv").write_text("p,q,y\n" + "".join(lines))  # both are overconfident
     assert main(["assess-many", *FORECASTS, "--seed", "3", "--json"]) == 0
     verdicts = [one["verdict"] for one in json.loads(capsys.readouterr().out)["assessments"]]
@@ -63,7 +93,9 @@ def test_the_next_step_is_a_command(rain, capsys):
 
 
 def test_the_ranking_is_printed(rain, capsys):
-    assert main(["assess-many", *FORECASTS, "--cost-fp", "1", "--cost-fn", "4", "-o", "c.json"]) == 0
+    assert (
+        main(["assess-many", *FORECASTS, "--cost-fp", "1", "--cost-fn", "4", "-o", "c.json"]) == 0
+    )
     out, err = capsys.readouterr()
     assert err == ""
     y, p, q, _ = rain
@@ -90,9 +122,15 @@ TWO = "--prob must name two or more different columns; it is "
     [
         (["--prob", "p"], f"{TWO}p: put the forecasts in one file, one column each\n"),
         (["more.csv", "--prob", "p"], f"{TWO}p: put the forecasts in one file, one column each\n"),
-        (["more.csv", "--prob", "p", "p"], f"{TWO}p p: put the forecasts in one file, one column each\n"),
+        (
+            ["more.csv", "--prob", "p", "p"],
+            f"{TWO}p p: put the forecasts in one file, one column each\n",
+        ),
         (["--prob", "p", "p"], f"{TWO}p p\n"),
-        (["--prob", "p", "day"], "day must lie in [0, 1]; 392 values do not, the first is day[8] = 2.0"),
+        (
+            ["--prob", "p", "day"],
+            "day must lie in [0, 1]; 392 values do not, the first is day[8] = 2.0",
+        ),
         (["--prob", "p", "q", "--cost-fp", "1"], "--cost-fp and --cost-fn must be given together"),
     ],
 )

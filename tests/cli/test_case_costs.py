@@ -47,7 +47,9 @@ def test_a_column_of_costs_is_the_same_as_an_array(payments, capsys, file):
     y, p, amount = payments
     assert main(["assess", file, *ROWS, *COSTS, "--capacity", "4%", "--json"]) == 0
     task = DecisionTask.from_costs(false_positive=5, false_negative=amount)
-    assert costs_of(json.loads(capsys.readouterr().out)) == costs_of(assess(y, p, task=task, capacity=0.04).to_dict())
+    assert costs_of(json.loads(capsys.readouterr().out)) == costs_of(
+        assess(y, p, task=task, capacity=0.04).to_dict()
+    )
 
 
 def test_costs_beside_groups_segments_conditions_and_shares(payments, capsys):
@@ -85,16 +87,45 @@ def test_costs_of_each_case_at_another_base_rate(payments, capsys):
 
 def test_several_forecasts_with_a_column_of_costs(payments, capsys):
     y, p, amount = payments
-    many = ["assess-many", "payments.csv", "--prob", "p", "q", "--outcome", "fraud", *COSTS, "--json"]
+    many = [
+        "assess-many",
+        "payments.csv",
+        "--prob",
+        "p",
+        "q",
+        "--outcome",
+        "fraud",
+        *COSTS,
+        "--json",
+    ]
     assert main(many) == 0
     task = DecisionTask.from_costs(false_positive=5, false_negative=amount)
     forecasts = {"p": p, "q": (p + 0.1) / 1.1}
-    expected = [one.cost.value for one in assess_many(y, forecasts, task=task, measures=[]).standings]
-    assert [one["cost"]["value"] for one in json.loads(capsys.readouterr().out)["standings"]] == expected
+    expected = [
+        one.cost.value for one in assess_many(y, forecasts, task=task, measures=[]).standings
+    ]
+    assert [
+        one["cost"]["value"] for one in json.loads(capsys.readouterr().out)["standings"]
+    ] == expected
 
 
 def test_a_report_with_a_column_of_costs(payments):
-    assert main(["report", "payments.csv", *ROWS, *COSTS, "--capacity", "0.03", "-o", "report.html", "--quiet"]) == 0
+    assert (
+        main(
+            [
+                "report",
+                "payments.csv",
+                *ROWS,
+                *COSTS,
+                "--capacity",
+                "0.03",
+                "-o",
+                "report.html",
+                "--quiet",
+            ]
+        )
+        == 0
+    )
     text = Path("report.html").read_text()
     assert "costs of 500 cases" in text
     assert "one more case gains" in text
@@ -114,27 +145,66 @@ def test_decide_compares_each_row_with_its_own_threshold(payments, capsys):
 
 
 @pytest.mark.parametrize(
-    ("costs", "most"), [(COSTS, "7"), (["--cost-fp", "5", "--cost-fn", "30"], "7"), (COSTS, f"{700 / N}%")]
+    ("costs", "most"),
+    [(COSTS, "7"), (["--cost-fp", "5", "--cost-fn", "30"], "7"), (COSTS, f"{700 / N}%")],
 )
 def test_decide_within_a_capacity(payments, capsys, costs, most):
     _, p, amount = payments
     assert (
-        main(["decide", "payments.csv", "--prob", "p", *costs, "--capacity", most, "--id", "payment", "-o", "out.csv"])
+        main(
+            [
+                "decide",
+                "payments.csv",
+                "--prob",
+                "p",
+                *costs,
+                "--capacity",
+                most,
+                "--id",
+                "payment",
+                "-o",
+                "out.csv",
+            ]
+        )
         == 0
     )
-    task = DecisionTask.from_costs(false_positive=5, false_negative=amount if "amount" in costs else 30)
+    task = DecisionTask.from_costs(
+        false_positive=5, false_negative=amount if "amount" in costs else 30
+    )
     found = decide(p, task, np.arange(1000, 1000 + N), capacity=7)
     assert decided() == found.action.tolist()
     assert decided().count("act") == 7
     out = capsys.readouterr().out.replace("\n", " ")
-    assert f"Acting pays on {found.wanted} rows, if the probabilities are right; the capacity is 7." in out
+    assert (
+        f"Acting pays on {found.wanted} rows, if the probabilities are right; the capacity is 7."
+        in out
+    )
     assert f"One more would gain {found.one_more:.4g}." in out
 
 
 def test_the_next_command_within_a_capacity_runs(payments, capsys):
     _, p, _ = payments
-    assert main(["assess", "payments.csv", *ROWS, "--cost-fp", "5", "--cost-fn", "30", "--capacity", "2.5%"]) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("    rainproof decide")]
+    assert (
+        main(
+            [
+                "assess",
+                "payments.csv",
+                *ROWS,
+                "--cost-fp",
+                "5",
+                "--cost-fn",
+                "30",
+                "--capacity",
+                "2.5%",
+            ]
+        )
+        == 0
+    )
+    lines = [
+        line.split()
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith("    rainproof decide")
+    ]
     expected = "rainproof decide new.csv --prob p --cost-fp 5 --cost-fn 30 --capacity 0.025 --id ID -o new-decided.csv"
     assert lines == [expected.split()]
     Path("new.csv").write_text(Path("payments.csv").read_text().replace("payment,", "ID,", 1))
@@ -148,7 +218,20 @@ def test_a_policy_rounds_and_the_costs_of_each_row_decide(payments, capsys):
 
     _, p, amount = payments
     assert (
-        main(["policy", "payments.csv", *ROWS, "--cost-fp", "5", "--cost-fn", "30", "-o", "policy.json", "--quiet"])
+        main(
+            [
+                "policy",
+                "payments.csv",
+                *ROWS,
+                "--cost-fp",
+                "5",
+                "--cost-fn",
+                "30",
+                "-o",
+                "policy.json",
+                "--quiet",
+            ]
+        )
         == 0
     )
     made, ids = load("policy.json"), np.arange(1000, 1000 + N)
@@ -165,7 +248,9 @@ def test_a_policy_rounds_and_the_costs_of_each_row_decide(payments, capsys):
         "-o",
         "out.csv",
     ]
-    own = RoundingPolicy(DecisionTask.from_costs(false_positive=5, false_negative=amount), made.grid)
+    own = RoundingPolicy(
+        DecisionTask.from_costs(false_positive=5, false_negative=amount), made.grid
+    )
     for options, expected in [
         (["--capacity", "9"], made.decide(p, ids, capacity=9)),
         (COSTS, own.decide(p, ids)),
@@ -191,8 +276,14 @@ def test_rows_without_a_cost_are_copied_if_they_may_be(payments, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["assess", *ROWS, "--cost-fp", "5", "--cost-fn", "amuont"], "has no column 'amuont' (did you mean 'amount'?)"),
-        (["assess", *ROWS, "--cost-fn", "amount"], "--cost-fp and --cost-fn must be given together"),
+        (
+            ["assess", *ROWS, "--cost-fp", "5", "--cost-fn", "amuont"],
+            "has no column 'amuont' (did you mean 'amount'?)",
+        ),
+        (
+            ["assess", *ROWS, "--cost-fn", "amount"],
+            "--cost-fp and --cost-fn must be given together",
+        ),
         (
             ["assess", *ROWS, "--cost-fp", "-1", "--cost-fn", "amount"],
             "a positive, finite number, or the name of a column",
@@ -202,20 +293,44 @@ def test_rows_without_a_cost_are_copied_if_they_may_be(payments, capsys):
             "a positive, finite number, or the name of a column",
         ),
         (["assess", *ROWS, "--capacity", "2%"], "--capacity needs --cost-fp and --cost-fn"),
-        (["assess", *ROWS, *COSTS, "--capacity", "150%"], "must be a share of the cases below 1, such as 2% or 0.02"),
-        (["assess", *ROWS, *COSTS, "--capacity", "100%"], "must be a share of the cases below 1, such as 2% or 0.02"),
-        (["assess", *ROWS, *COSTS, "--capacity", "0"], "or a whole number of them, such as 200; it is '0'"),
+        (
+            ["assess", *ROWS, *COSTS, "--capacity", "150%"],
+            "must be a share of the cases below 1, such as 2% or 0.02",
+        ),
+        (
+            ["assess", *ROWS, *COSTS, "--capacity", "100%"],
+            "must be a share of the cases below 1, such as 2% or 0.02",
+        ),
+        (
+            ["assess", *ROWS, *COSTS, "--capacity", "0"],
+            "or a whole number of them, such as 200; it is '0'",
+        ),
         (["assess", *ROWS, *COSTS, "--capacity", "1,2"], "must be a share of the cases below 1"),
         (["policy", *ROWS, *COSTS, "-o", "policy.json"], "a policy stores one threshold"),
-        (["monitor", *ROWS, *COSTS, "--by", "payment"], "periods are compressed, and keep no costs of single cases"),
-        (["decide", "--prob", "p", "-o", "out.csv"], "state the decision: --policy, or --cost-fp and --cost-fn"),
-        (["decide", "--prob", "p", *COSTS, "--capacity", "7", "-o", "out.csv"], "--id is missing: with --capacity"),
+        (
+            ["monitor", *ROWS, *COSTS, "--by", "payment"],
+            "periods are compressed, and keep no costs of single cases",
+        ),
+        (
+            ["decide", "--prob", "p", "-o", "out.csv"],
+            "state the decision: --policy, or --cost-fp and --cost-fn",
+        ),
+        (
+            ["decide", "--prob", "p", *COSTS, "--capacity", "7", "-o", "out.csv"],
+            "--id is missing: with --capacity",
+        ),
         (
             ["decide", "--prob", "p", *COSTS, "--capacity", "2.5", "-o", "out.csv"],
             "must be a share of the cases below 1",
         ),
-        (["decide", "--prob", "p", *COSTS, "--rounded", "-o", "out.csv"], "--rounded needs --policy"),
-        (["decide", "--prob", "p", "--cost-fp", "fraud", "--cost-fn", "fraud", "-o", "out.csv"], "must not both be 0"),
+        (
+            ["decide", "--prob", "p", *COSTS, "--rounded", "-o", "out.csv"],
+            "--rounded needs --policy",
+        ),
+        (
+            ["decide", "--prob", "p", "--cost-fp", "fraud", "--cost-fn", "fraud", "-o", "out.csv"],
+            "must not both be 0",
+        ),
         (
             ["decide", "--prob", "p", "--cost-fp", "p", "--cost-fn", "3", "-o", "out.csv"],
             "prob and costs must be different",
@@ -243,8 +358,12 @@ def test_a_number_that_is_also_a_column_is_refused(payments, capsys, command):
 def test_a_bad_amount_has_its_line(payments, capsys):
     y, p, amount = payments
     write("bad.csv", p, y, np.where(np.arange(N) % 250 == 7, -amount, amount))
-    for command in (["assess", "bad.csv", *ROWS], ["decide", "bad.csv", "--prob", "p", "-o", "out.csv"]):
+    for command in (
+        ["assess", "bad.csv", *ROWS],
+        ["decide", "bad.csv", "--prob", "p", "-o", "out.csv"],
+    ):
         assert main([*command, *COSTS]) == 2
         assert (
-            "amount must be finite and not negative; 2 values do not, the first is amount[7]" in capsys.readouterr().err
+            "amount must be finite and not negative; 2 values do not, the first is amount[7]"
+            in capsys.readouterr().err
         )

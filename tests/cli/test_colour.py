@@ -54,7 +54,8 @@ def test_old_windows_consoles_show_codes_instead_of_colours(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], *([name, "--help"] for name in ("assess", "measure", "report", "demo"))]
+    "arguments",
+    [["--help"], *([name, "--help"] for name in ("assess", "measure", "report", "demo"))],
 )
 def test_help_in_colour_is_the_same_text(monkeypatch, capsys, arguments):
     assert main(arguments) == 0

@@ -90,7 +90,11 @@ def test_output_is_the_json_and_the_last_line_says_where(rain, capsys):
     assert main([*MEASURE, "--json", "--output", "again.json"]) == 0
     out = capsys.readouterr().out
     assert Path("values.json").read_text() == Path("again.json").read_text() == out
-    assert sorted(path.name for path in Path().iterdir()) == ["again.json", "rain.csv", "values.json"]
+    assert sorted(path.name for path in Path().iterdir()) == [
+        "again.json",
+        "rain.csv",
+        "values.json",
+    ]
 
 
 def test_quiet_says_nothing_but_what_was_asked_for(rain, capsys):
@@ -108,7 +112,9 @@ def test_doubts_are_part_of_the_answer(tmp_path, capsys):
     assert err == ""
     assert out.count("Note: ") == 2
     assert "Note: every outcome is 1: nothing is known about the other outcome.\n" in out
-    assert main(["measure", str(tmp_path / "a.csv"), "--prob", "p", "--outcome", "y", "--json"]) == 0
+    assert (
+        main(["measure", str(tmp_path / "a.csv"), "--prob", "p", "--outcome", "y", "--json"]) == 0
+    )
     assert len(json.loads(capsys.readouterr().out)["warnings"]) == 2
 
 
@@ -120,8 +126,14 @@ WRONG = {
         ["--versoin"],
         "there is no option --versoin; did you mean --version? (see 'rainproof --help')",
     ),
-    "no command": (["--prob", "p"], "there is no option --prob before the command (see 'rainproof --help')"),
-    "no abbreviations": ([*MEASURE, "--out", "x"], f"there is no option --out; did you mean --output? {HELP}"),
+    "no command": (
+        ["--prob", "p"],
+        "there is no option --prob before the command (see 'rainproof --help')",
+    ),
+    "no abbreviations": (
+        [*MEASURE, "--out", "x"],
+        f"there is no option --out; did you mean --output? {HELP}",
+    ),
     "no file": (
         ["measure", "snow.csv", *MEASURE[2:]],
         "cannot read snow.csv: No such file or directory",
@@ -142,9 +154,15 @@ WRONG = {
         [*MEASURE, "--outcome", "sky", "--quiet"],
         "sky must be 0 or 1; it holds text such as 'dry', 'wet': name the event with --pos-label",
     ),
-    "over the source": ([*MEASURE, "-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
+    "over the source": (
+        [*MEASURE, "-o", "rain.csv"],
+        "rain.csv is the file to read: the result would overwrite it",
+    ),
     "into a folder": ([*MEASURE, "-o", "."], "cannot write .: it is not a regular file"),
-    "no such folder": ([*MEASURE, "-o", "no/a.json"], "cannot write no/a.json: No such file or directory"),
+    "no such folder": (
+        [*MEASURE, "-o", "no/a.json"],
+        "cannot write no/a.json: No such file or directory",
+    ),
     "endless name": ([*MEASURE, "-o", "x" * 999], f"cannot write {'x' * 999}: File name too long"),
     "no such source": (
         ["measure", "no.csv", *MEASURE[2:], "-o", "values.json"],
@@ -166,15 +184,23 @@ def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
 def test_a_result_does_not_replace_a_pipe(rain, capsys):
     os.mkfifo("pipe")
     assert main([*MEASURE, "-o", "pipe"]) == 2
-    assert capsys.readouterr() == ("", "rainproof: error: cannot write pipe: it is not a regular file\n")
+    assert capsys.readouterr() == (
+        "",
+        "rainproof: error: cannot write pipe: it is not a regular file\n",
+    )
     assert Path("pipe").is_fifo()
 
 
 def test_words_that_are_no_command(rain, capsys):
-    for word, meant in {"mesure": "did you mean 'measure'?", "frob": "commands are assess, assess-many, "}.items():
+    for word, meant in {
+        "mesure": "did you mean 'measure'?",
+        "frob": "commands are assess, assess-many, ",
+    }.items():
         assert main([word]) == 2
         err = capsys.readouterr().err
-        assert err.startswith(f"rainproof: error: {word!r} is neither a command nor a file; {meant}")
+        assert err.startswith(
+            f"rainproof: error: {word!r} is neither a command nor a file; {meant}"
+        )
         assert err.endswith("(see 'rainproof --help')\n")
     for file in ("pats.csv", "data/pats"):
         assert main([file, "--prob", "p", "--outcome", "y"]) == 2
@@ -214,7 +240,10 @@ def test_python_m_rainproof(rain):
     assert done.stdout.endswith("\nResult written to values.json\n")
     failed = python_m_rainproof(*MEASURE, "--weight", "x")
     assert (failed.returncode, failed.stdout) == (2, "")
-    assert failed.stderr == "rainproof: error: rain.csv has no column 'x'; it has 'p', 'y', 'w', 'sky'\n"
+    assert (
+        failed.stderr
+        == "rainproof: error: rain.csv has no column 'x'; it has 'p', 'y', 'w', 'sky'\n"
+    )
 
 
 def test_python_m_rainproof_in_this_process(rain, capsys, monkeypatch):
@@ -243,7 +272,9 @@ print(gc.isenabled(), gc.get_threshold()[0] > 50_000)
 
 def test_characters_that_the_terminal_has_not(rain):
     Path("rain.csv").rename("Þurrt.csv")
-    done = python_m_rainproof("measure", "Þurrt.csv", *MEASURE[2:], env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = python_m_rainproof(
+        "measure", "Þurrt.csv", *MEASURE[2:], env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
     assert done.returncode == 0
     assert done.stdout.startswith("\\xdeurrt.csv: 400 rows")
 
@@ -311,10 +342,18 @@ def test_what_the_help_states_without_numpy_is_true():
 
 def test_a_reading_option_is_offered_wherever_rows_are_read():
     """All commands that take --outcome read rows alike."""
-    reading = [parser for parser in app._parser("")[1].values() if "--outcome" in parser._option_string_actions]
+    reading = [
+        parser
+        for parser in app._parser("")[1].values()
+        if "--outcome" in parser._option_string_actions
+    ]
     assert len(reading) == 11
     for parser in reading:
         assert set(options.ROWS_AS_THEY_ARE) <= set(parser._option_string_actions)
     # What is about the rows as they are, at their own event rate, takes no other.
-    without = {parser.prog.split()[-1] for parser in reading if "--base-rate" not in parser._option_string_actions}
+    without = {
+        parser.prog.split()[-1]
+        for parser in reading
+        if "--base-rate" not in parser._option_string_actions
+    }
     assert without == {"compare", "store", "monitor"}

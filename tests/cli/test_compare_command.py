@@ -28,7 +28,11 @@ def rain(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("measure", [None, "brier_score"])
 def test_the_command_is_the_function(rain, capsys, measure):
-    options = [] if measure is None else ["--measure", measure, "--groups", "day", "--confidence-level", "0.9"]
+    options = (
+        []
+        if measure is None
+        else ["--measure", measure, "--groups", "day", "--confidence-level", "0.9"]
+    )
     assert main(["compare", *TWO, *options, "--seed", "7", "--json", "-o", "c.json"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -54,8 +58,20 @@ def test_the_difference_is_printed(rain, capsys):
 def test_shares_of_the_event(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     p, q, y = np.random.default_rng(5).random((3, 200)).round(3)
-    Path("a.csv").write_text("p,q,y\n" + "".join(f"{a},{b},{c}\n" for a, b, c in zip(p, q, y, strict=True)))
-    columns = ["a.csv", "--prob", "p", "q", "--outcome", "y", "--fractional", "--measure", "brier_score"]
+    Path("a.csv").write_text(
+        "p,q,y\n" + "".join(f"{a},{b},{c}\n" for a, b, c in zip(p, q, y, strict=True))
+    )
+    columns = [
+        "a.csv",
+        "--prob",
+        "p",
+        "q",
+        "--outcome",
+        "y",
+        "--fractional",
+        "--measure",
+        "brier_score",
+    ]
     assert main(["compare", *columns, "--json"]) == 0
     sample = rainproof.Sample(y, {"p": p, "q": q}, fractional=True)
     found = json.loads(capsys.readouterr().out)
@@ -68,7 +84,10 @@ def test_shares_of_the_event(tmp_path, monkeypatch, capsys):
         (["--measure", "nope"], "measure must be"),
         (["--prob", "p"], "argument --prob: expected 2 arguments (see 'rainproof compare --help')"),
         (["--prob", "p", "p"], "the forecasts must be different columns; they are p, p"),
-        (["-o", "c.html"], "--output must name a .json file, as that is what is written; it is 'c.html'"),
+        (
+            ["-o", "c.html"],
+            "--output must name a .json file, as that is what is written; it is 'c.html'",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(rain, capsys, options, error):

@@ -13,7 +13,9 @@ def completions(script, *words):
     line = " ".join(f"'{word}'" for word in words)
     code = f'source "$0"; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; '
     code += f"_shtab_rainproof rainproof '{words[-1]}' '{words[-2]}'; printf \"%s\\n\" \"${{COMPREPLY[@]}}\""
-    done = subprocess.run(["bash", "-c", code, script], capture_output=True, text=True, check=True, cwd=script.parent)
+    done = subprocess.run(
+        ["bash", "-c", code, script], capture_output=True, text=True, check=True, cwd=script.parent
+    )
     return set(done.stdout.split())
 
 
@@ -26,7 +28,14 @@ def script(tmp_path, capsys):
 
 
 def test_commands_and_options(script):
-    assert completions(script, "rainproof", "") >= {"assess", "report", "policy", "decide", "demo", "completion"}
+    assert completions(script, "rainproof", "") >= {
+        "assess",
+        "report",
+        "policy",
+        "decide",
+        "demo",
+        "completion",
+    }
     assert completions(script, "rainproof", "re") == {"recalibrate", "report"}
     assert completions(script, "rainproof", "report", "--cost-f") == {"--cost-fp", "--cost-fn"}
     assert completions(script, "rainproof", "completion", "") >= {"bash", "zsh", "fish"}
@@ -55,4 +64,6 @@ def test_a_shell_that_is_not_known(capsys):
 def test_without_shtab_the_error_names_the_command(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "shtab", None)
     assert main(["completion", "bash"]) == 2
-    assert capsys.readouterr().err == "rainproof: error: completion needs shtab: pip install shtab\n"
+    assert (
+        capsys.readouterr().err == "rainproof: error: completion needs shtab: pip install shtab\n"
+    )

@@ -22,7 +22,10 @@ def rain(tmp_path, monkeypatch):
     rng = np.random.default_rng(3)
     p = rng.random(N).round(4)
     y = (rng.random(N) < p**2).astype(int)
-    lines = [f"{i},{a},{b},{i % 3 + 1},{'wet' if b else 'dry'}\n" for i, (a, b) in enumerate(zip(p, y, strict=True))]
+    lines = [
+        f"{i},{a},{b},{i % 3 + 1},{'wet' if b else 'dry'}\n"
+        for i, (a, b) in enumerate(zip(p, y, strict=True))
+    ]
     (tmp_path / "rain.csv").write_text("day,p,y,w,sky\n" + "".join(lines))
     monkeypatch.chdir(tmp_path)
     return y, p
@@ -30,13 +33,27 @@ def rain(tmp_path, monkeypatch):
 
 POLICY = ["policy", "rain.csv", "--prob", "p", "--outcome", "y", "-o", "policy.json"]
 COSTS = [*POLICY, "--cost-fp", "35", "--cost-fn", "65"]
-DECIDE = ["decide", "rain.csv", "--policy", "policy.json", "--prob", "p", "--id", "day", "-o", "out.csv", "--force"]
+DECIDE = [
+    "decide",
+    "rain.csv",
+    "--policy",
+    "policy.json",
+    "--prob",
+    "p",
+    "--id",
+    "day",
+    "-o",
+    "out.csv",
+    "--force",
+]
 
 
 def test_predictions_that_the_map_has_not_seen_are_noted(rain, capsys):
     assert main(["recalibrate", *POLICY[1:6], "-o", "map.json"]) == 0
     assert main([*COSTS, "--map", "map.json"]) == 0
-    Path("new.csv").write_text("day,p\n" + "".join(f"{i},{p}\n" for i, p in enumerate([0.5] * 90 + [0.0] * 10)))
+    Path("new.csv").write_text(
+        "day,p\n" + "".join(f"{i},{p}\n" for i, p in enumerate([0.5] * 90 + [0.0] * 10))
+    )
     capsys.readouterr()
     new = ["--prob", "p", "-o", "out.csv", "--force"]
     low, high = rainproof.load("map.json").map_.fitted_range
@@ -79,29 +96,49 @@ def test_from_what_is_at_stake_to_what_to_do(rain, capsys):
     )
     lines = Path("out.csv").read_text().splitlines()
     expected = Path("rain.csv").read_text().splitlines()
-    assert lines == ["day,p,y,w,sky,action", *(f"{a},{b}" for a, b in zip(expected[1:], actions, strict=True))]
+    assert lines == [
+        "day,p,y,w,sky,action",
+        *(f"{a},{b}" for a, b in zip(expected[1:], actions, strict=True)),
+    ]
     assert sorted(path.name for path in Path().iterdir()) == ["out.csv", "policy.json", "rain.csv"]
 
 
 def test_options_have_their_effect(rain, capsys):
     y, p = rain
     weight = np.arange(N) % 3 + 1
-    options = ["--outcome", "sky", "--pos-label", "wet", "--weight", "w", "--threshold", "0.2", "--seed", "9"]
+    options = [
+        "--outcome",
+        "sky",
+        "--pos-label",
+        "wet",
+        "--weight",
+        "w",
+        "--threshold",
+        "0.2",
+        "--seed",
+        "9",
+    ]
     assert main([*POLICY, *options, "--actions", "go", "stay", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     task = rainproof.DecisionTask.threshold(0.2, actions=["go", "stay"])
-    policy = rainproof.RoundingPolicy(task, sample=rainproof.Sample(y, p, sample_weight=weight), seed=9)
+    policy = rainproof.RoundingPolicy(
+        task, sample=rainproof.Sample(y, p, sample_weight=weight), seed=9
+    )
     assert rainproof.load("policy.json") == policy
     assert main([*DECIDE, "--rounded", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     rows = [line.split(",")[-2:] for line in Path("out.csv").read_text().splitlines()]
     rounded = policy.round(p, np.arange(N))
     assert rows[0] == ["action", "rounded"]
-    assert [(a, float(b)) for a, b in rows[1:]] == list(zip(task.best_response(rounded), rounded, strict=True))
+    assert [(a, float(b)) for a, b in rows[1:]] == list(
+        zip(task.best_response(rounded), rounded, strict=True)
+    )
 
 
 def test_policies_without_names_or_without_ids(rain, capsys):
-    rainproof.RoundingPolicy(rainproof.DecisionTask.quadratic(), 8, rounding="hard").save("policy.json")
+    rainproof.RoundingPolicy(rainproof.DecisionTask.quadratic(), 8, rounding="hard").save(
+        "policy.json"
+    )
     without = [a for a in DECIDE if a not in ("--id", "day")]
     assert main(without) == 0
     assert capsys.readouterr().out == "rain.csv: 400 rows decided\nResult written to out.csv\n"
@@ -122,7 +159,10 @@ def test_random_numbers_as_actions(rain, capsys):
 HELP = "(see 'rainproof decide --help')"
 STAKE = "state the decision: either --cost-fp and --cost-fn, or --threshold"
 WRONG = {
-    "nothing given": (["decide"], f"the following arguments are required: FILE, -o/--output {HELP}"),
+    "nothing given": (
+        ["decide"],
+        f"the following arguments are required: FILE, -o/--output {HELP}",
+    ),
     "no policy": (
         [*DECIDE[:3], "no.json", *DECIDE[4:]],
         "cannot read no.json: No such file or directory",
@@ -139,8 +179,14 @@ WRONG = {
         [*DECIDE, "--id", "dya"],
         "rain.csv has no column 'dya' (did you mean 'day'?); it has 'day', 'p', 'y', 'w', 'sky'",
     ),
-    "one column twice": ([*DECIDE, "--id", "p"], "prob and ids must be different columns; both are p"),
-    "over the source": ([*DECIDE, "-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
+    "one column twice": (
+        [*DECIDE, "--id", "p"],
+        "prob and ids must be different columns; both are p",
+    ),
+    "over the source": (
+        [*DECIDE, "-o", "rain.csv"],
+        "rain.csv is the file to read: the result would overwrite it",
+    ),
     "over the policy": (
         [*DECIDE, "-o", "policy.json"],
         "policy.json is the file to read: the result would overwrite it",
@@ -151,7 +197,10 @@ WRONG = {
         ".arrow, .jsonl, .jsonl.gz, .ndjson, .ndjson.gz, .json, .json.gz, .xlsx, .xlsb, .xls or .ods; it is 'out.doc'",
     ),
     "into a folder": ([*DECIDE, "-o", "."], "cannot write .: it is not a regular file"),
-    "no such folder": ([*DECIDE, "-o", "no/a.csv"], "cannot write no/a.csv: No such file or directory"),
+    "no such folder": (
+        [*DECIDE, "-o", "no/a.csv"],
+        "cannot write no/a.csv: No such file or directory",
+    ),
     "text for probabilities": (
         [*DECIDE, "--prob", "sky"],
         "sky must hold numbers; it holds text such as 'dry', 'wet'; is it the outcome?",
@@ -228,9 +277,13 @@ output.shown_progress = lambda *_, **options: contextlib.nullcontext(progress)
 """
 
 
-@pytest.mark.parametrize(("name", "code", "left"), [("SIGKILL", -signal.SIGKILL, 1), ("SIGINT", 130, 0)])
+@pytest.mark.parametrize(
+    ("name", "code", "left"), [("SIGKILL", -signal.SIGKILL, 1), ("SIGINT", 130, 0)]
+)
 def test_killed_halfway(rain, name, code, left):
-    """The file is what it was; of a run that had no time to clean up a hidden file stays, in nobody's way."""
+    """The file is what it was; of a run that had no time to clean up a hidden file stays, in
+    nobody's way.
+    """
     rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 8).save("policy.json")
     Path("out.csv").write_text("old")
     with rainproof_process(*DECIDE, first=KILLED.format(name)) as process:

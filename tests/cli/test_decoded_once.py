@@ -52,7 +52,11 @@ TAKEN = {
 COMPRESS = ("assess", "report", "recalibrate", "policy", "threshold")  # many rows
 # Every pair of a command's options, whether rows are dropped, and whether they are many.
 CASES = [
-    (command, [*options, *(DROP if (place + drop) % 2 else [])], 100 if many and command in COMPRESS else 1 << 18)
+    (
+        command,
+        [*options, *(DROP if (place + drop) % 2 else [])],
+        100 if many and command in COMPRESS else 1 << 18,
+    )
     for command in COMMANDS
     for place, options in enumerate(([], *TAKEN.get(command, [])))
     for drop, many in enumerate((False, True))
@@ -63,7 +67,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 
 def write(name, part, holes=False):
     lines = [
-        f"{'' if holes and HOLES[k] else P[k]},{Q[k]},{Y[k]},{CITY[k]},{WHO[k]},{DAY[k]}\n" for k in np.arange(N)[part]
+        f"{'' if holes and HOLES[k] else P[k]},{Q[k]},{Y[k]},{CITY[k]},{WHO[k]},{DAY[k]}\n"
+        for k in np.arange(N)[part]
     ]
     Path(name).write_text("p,q,y,city,who,day\n" + "".join(lines))
 
@@ -91,7 +96,9 @@ def decoded(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("command", "options", "many"), CASES, ids=lambda case: "".join(case) if isinstance(case, list) else str(case)
+    ("command", "options", "many"),
+    CASES,
+    ids=lambda case: "".join(case) if isinstance(case, list) else str(case),
 )
 def test_rows_are_read_once(decoded, monkeypatch, capsys, command, options, many):
     monkeypatch.setattr("rainproof.assessment.assessing.MANY_ROWS", many)
@@ -108,8 +115,16 @@ def test_rows_are_read_once(decoded, monkeypatch, capsys, command, options, many
 
 
 def test_guessing_looks_at_the_head(decoded):
-    assert main(["measure", "whole-1.csv", "whole-2.csv", "--prob", "p", "--drop-missing", "--quiet"]) == 0
-    assert decoded["whole-1.csv", "end"] == decoded["whole-2.csv", "end"] == decoded["whole-2.csv", "head"] == 1
+    assert (
+        main(["measure", "whole-1.csv", "whole-2.csv", "--prob", "p", "--drop-missing", "--quiet"])
+        == 0
+    )
+    assert (
+        decoded["whole-1.csv", "end"]
+        == decoded["whole-2.csv", "end"]
+        == decoded["whole-2.csv", "head"]
+        == 1
+    )
     assert (decoded["whole-1.csv", "head"], decoded["whole-1.csv", "more"]) == (2, 1)
 
 
@@ -117,10 +132,31 @@ def test_copies_are_made_in_one_pass(decoded):
     fitted = [*ONE, "--quiet"]
     assert main(["recalibrate", "whole-1.csv", *fitted, *BY, "-o", "map.json"]) == 0
     assert main(["policy", "whole-1.csv", *fitted, "--threshold", "0.3", "-o", "policy.json"]) == 0
-    for command in (["apply", "--map", "map.json"], ["decide", "--policy", "policy.json", "--id", "who"]):
+    for command in (
+        ["apply", "--map", "map.json"],
+        ["decide", "--policy", "policy.json", "--id", "who"],
+    ):
         decoded.clear()
-        assert main([command[0], "whole-2.csv", *command[1:], "--prob", "p", "-o", f"{command[0]}.csv", "--quiet"]) == 0
-        assert decoded == {("whole-2.csv", "head"): 1, ("whole-2.csv", "more"): 1, ("whole-2.csv", "end"): 1}
+        assert (
+            main(
+                [
+                    command[0],
+                    "whole-2.csv",
+                    *command[1:],
+                    "--prob",
+                    "p",
+                    "-o",
+                    f"{command[0]}.csv",
+                    "--quiet",
+                ]
+            )
+            == 0
+        )
+        assert decoded == {
+            ("whole-2.csv", "head"): 1,
+            ("whole-2.csv", "more"): 1,
+            ("whole-2.csv", "end"): 1,
+        }
 
 
 @pytest.mark.parametrize("groups", [None, WHO])
@@ -129,7 +165,8 @@ def test_segments_of_kept_rows_are_those_of_python(decoded, capsys, groups):
     assert main(["assess", "whole-1.csv", "whole-2.csv", *ONE, *BY, *named, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     expected = rainproof.assess(Y, P, by={"city": CITY}, groups=groups, rng=0).to_dict()
-    del found["warnings"], expected["warnings"], found["verdict"], expected["verdict"]  # ids, command lines
+    # ids, command lines
+    del found["warnings"], expected["warnings"], found["verdict"], expected["verdict"]
     assert found == json.loads(json.dumps(expected))
     fit = [*ONE, *BY, *named, "-o", "map.json", "--quiet"]
     assert main(["recalibrate", "whole-1.csv", "whole-2.csv", *fit]) == 0
@@ -141,10 +178,15 @@ def test_segments_of_kept_rows_are_those_of_python(decoded, capsys, groups):
 def test_many_rows_without_holes_are_those_of_scan(decoded, capsys, monkeypatch, options):
     """Rows that were kept at first are in the sums, and those with missing values are not."""
     monkeypatch.setattr("rainproof.assessment.assessing.MANY_ROWS", 100)
-    assert main(["assess", "holes-1.csv", "holes-2.csv", *ONE, *options, "--drop-missing", "--json"]) == 0
+    assert (
+        main(["assess", "holes-1.csv", "holes-2.csv", *ONE, *options, "--drop-missing", "--json"])
+        == 0
+    )
     found = json.loads(capsys.readouterr().out)
     weight = "q" if "--weight" in options else None
-    given = rainproof.scan("holes-*.csv", weight=weight, by="city" if BY[0] in options else None, where="p is not null")
+    given = rainproof.scan(
+        "holes-*.csv", weight=weight, by="city" if BY[0] in options else None, where="p is not null"
+    )
     expected = json.loads(json.dumps(rainproof.assess(given, rng=0).to_dict()))
     for one in (found, expected):
         del one["warnings"], one["verdict"]

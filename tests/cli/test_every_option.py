@@ -21,7 +21,12 @@ COSTS = {"--cost-fp": ["1"], "--cost-fn": ["4"]}
 PLAIN = {
     "assess": {"": ["d.csv"], **OF},
     "assess-many": {"": ["d.csv"], "--prob": ["p", "q"], "--outcome": ["y"]},
-    "compare": {"": ["d.csv"], "--prob": ["p", "q"], "--outcome": ["y"], "--measure": ["brier_score"]},
+    "compare": {
+        "": ["d.csv"],
+        "--prob": ["p", "q"],
+        "--outcome": ["y"],
+        "--measure": ["brier_score"],
+    },
     "measure": {"": ["d.csv"], **OF},
     "report": {"": ["d.csv"], **OF, "--output": ["out.html"]},
     "recalibrate": {"": ["d.csv"], **OF, "--output": ["out.json"]},
@@ -44,7 +49,13 @@ NEEDS = {  # what an option is tried with; None in place of a value takes one aw
     "--output": {},
     "--map": {"--map": ["map.json"]},
     "--classes": {"--prob": None, **PHOTOS},
-    "--cost-matrix": {"--prob": None, **PHOTOS, "--cost-matrix": ["costs.json"], "--cost-fp": None, "--cost-fn": None},
+    "--cost-matrix": {
+        "--prob": None,
+        **PHOTOS,
+        "--cost-matrix": ["costs.json"],
+        "--cost-fp": None,
+        "--cost-fn": None,
+    },
     "--weight": {"--weight": ["w"]},
     "--trials": {"--trials": ["n"], "--outcome": ["hits"]},
     "--pos-label": {"--pos-label": ["yes"], "--outcome": ["lab"]},
@@ -53,7 +64,12 @@ NEEDS = {  # what an option is tried with; None in place of a value takes one aw
     "--drop-missing": {"--drop-missing": []},
     "--keep-missing": {"--keep-missing": []},
     "--sep": {"--sep": [","]},
-    "--percent": {"--percent": [], "--prob": ["percent"], "--old": ["percent"], "--new": ["percent"]},
+    "--percent": {
+        "--percent": [],
+        "--prob": ["percent"],
+        "--old": ["percent"],
+        "--new": ["percent"],
+    },
     "--confidence-words": {
         "--confidence-words": ["words.json"],
         "--prob": ["words"],
@@ -114,7 +130,12 @@ APART = {  # where a command means something else by an option, or needs somethi
         **PHOTOS,
         "--outcome": None,
     },
-    ("decide", "--classes"): {"--prob": None, **PHOTOS, **NEEDS["--cost-matrix"], "--outcome": None},
+    ("decide", "--classes"): {
+        "--prob": None,
+        **PHOTOS,
+        **NEEDS["--cost-matrix"],
+        "--outcome": None,
+    },
     ("decide", "--cost-matrix"): {**NEEDS["--cost-matrix"], "--outcome": None},
     ("apply", "--confidence-words"): {"--prob": ["words"], "--confidence-words": ["words.json"]},
     ("apply", "--percent"): {"--prob": ["percent"], "--percent": []},
@@ -124,11 +145,21 @@ APART = {  # where a command means something else by an option, or needs somethi
     ("report", "--capacity"): {**COSTS, "--capacity": ["10"]},
     ("assess-many", "--percent"): {"--percent": [], "--prob": ["percent", "w"]},
     ("compare", "--percent"): {"--percent": [], "--prob": ["percent", "w"]},
-    ("assess-many", "--confidence-words"): {"--prob": ["words", "others"], "--confidence-words": ["words.json"]},
-    ("compare", "--confidence-words"): {"--prob": ["words", "others"], "--confidence-words": ["words.json"]},
+    ("assess-many", "--confidence-words"): {
+        "--prob": ["words", "others"],
+        "--confidence-words": ["words.json"],
+    },
+    ("compare", "--confidence-words"): {
+        "--prob": ["words", "others"],
+        "--confidence-words": ["words.json"],
+    },
     ("assess-many", "--prob"): {},
     ("switch", "--percent"): {"--percent": [], "--old": ["percent"], "--new": ["w"]},
-    ("switch", "--confidence-words"): {"--old": ["words"], "--new": ["others"], "--confidence-words": ["words.json"]},
+    ("switch", "--confidence-words"): {
+        "--old": ["words"],
+        "--new": ["others"],
+        "--confidence-words": ["words.json"],
+    },
 }
 
 
@@ -183,9 +214,13 @@ def written(tmp_path_factory):
         rows = [[*row, i // 2, 1 + i % 2] for i, row in enumerate(rows)]
         csv.writer(file).writerows([["cat", "dog", "eel", "animal", "patient", "w"], *rows])
     (folder / "words.json").write_text('{"likely": 0.8, "no": 0.3}')
-    (folder / "costs.json").write_text('{"costs": [[0, 9, 4], [1, 0, 2]], "actions": ["wait", "act"]}')
+    (folder / "costs.json").write_text(
+        '{"costs": [[0, 9, 4], [1, 0, 2]], "actions": ["wait", "act"]}'
+    )
     rainproof.Recalibrator().fit(p, y).save(folder / "map.json")
-    rainproof.Recalibrator().fit(p, y, by={"day": columns["day"].astype(str)}).save(folder / "map-by.json")
+    rainproof.Recalibrator().fit(p, y, by={"day": columns["day"].astype(str)}).save(
+        folder / "map-by.json"
+    )
     fitted = rainproof.scan(folder / "photos.csv", classes=["cat", "dog", "eel"], outcome="animal")
     rainproof.Recalibrator().fit(fitted).save(folder / "classes.json")
     task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
@@ -206,9 +241,14 @@ def here(written, tmp_path, monkeypatch):
 
 def arguments(command, option):
     """A command that tries an option."""
-    taken = {action.option_strings[-1] for action in parsers()[command]._actions if action.option_strings}
+    taken = {
+        action.option_strings[-1] for action in parsers()[command]._actions if action.option_strings
+    }
     needed = APART.get((command, option), NEEDS[option])
-    words = {**PLAIN[command], **{name: value for name, value in needed.items() if name in taken | {""}}}
+    words = {
+        **PLAIN[command],
+        **{name: value for name, value in needed.items() if name in taken | {""}},
+    }
     given = [[name, *value] for name, value in words.items() if name and value is not None]
     assert option in words or not needed, "the table says what an option is tried with"
     return [command, *words[""], *(word for one in given for word in one)]
@@ -225,7 +265,9 @@ FILES = [(name, action) for name, action in NAMES if action.metavar in ("FILE", 
 
 
 @pytest.mark.parametrize(
-    ("command", "file"), FILES, ids=[f"{name} {''.join(action.option_strings[-1:])}" for name, action in FILES]
+    ("command", "file"),
+    FILES,
+    ids=[f"{name} {''.join(action.option_strings[-1:])}" for name, action in FILES],
 )
 def test_an_empty_name_of_a_file_is_a_wrong_argument(here, capsys, command, file):
     """It is that of a variable that is not set, and would be the current folder."""

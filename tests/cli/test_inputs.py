@@ -59,8 +59,12 @@ def test_standard_input(tmp_path, monkeypatch, capsys, data):
 
 
 @pytest.mark.parametrize("before", [b"\xef\xbb\xbf", b" \n\t", b"\xef\xbb\xbf\r\n "])
-@pytest.mark.parametrize("data", [b'{"p":0.5,"y":1}\n{"p":0.2,"y":0}\n', b'[{"p":0.5,"y":1},{"p":0.2,"y":0}]'])
-def test_json_on_standard_input_after_blanks_and_a_byte_order_mark(monkeypatch, capsys, before, data):
+@pytest.mark.parametrize(
+    "data", [b'{"p":0.5,"y":1}\n{"p":0.2,"y":0}\n', b'[{"p":0.5,"y":1},{"p":0.2,"y":0}]']
+)
+def test_json_on_standard_input_after_blanks_and_a_byte_order_mark(
+    monkeypatch, capsys, before, data
+):
     piped(monkeypatch, before + data)
     assert main(["measure", "-", *QUIET]) == 0
     assert json.loads(capsys.readouterr().out)["n"] == 2
@@ -72,7 +76,10 @@ def test_standard_input_is_named_in_texts(monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("standard input: 4 rows")
     piped(monkeypatch, CSV)
     assert main(["measure", "-", "--prob", "x", "--outcome", "y"]) == 2
-    assert capsys.readouterr().err == "rainproof: error: standard input has no column 'x'; it has 'p', 'y'\n"
+    assert (
+        capsys.readouterr().err
+        == "rainproof: error: standard input has no column 'x'; it has 'p', 'y'\n"
+    )
     piped(monkeypatch, b"")
     assert main(["measure", "-", *QUIET]) == 2
     assert capsys.readouterr().err == "rainproof: error: standard input is empty\n"
@@ -83,16 +90,24 @@ def test_standard_input_once(monkeypatch, capsys):
     assert capsys.readouterr().err == "rainproof: error: - (standard input) can be read once only\n"
     monkeypatch.setattr("sys.stdin", None)
     assert main(["measure", "-", *QUIET]) == 2
-    assert capsys.readouterr().err == "rainproof: error: - reads standard input, but nothing is piped into it\n"
+    assert (
+        capsys.readouterr().err
+        == "rainproof: error: - reads standard input, but nothing is piped into it\n"
+    )
 
 
 GUESSES = {
     "p,y\n0.1,0\n0.8,1\n": ("p", "y"),
     "city,risk,died\nx,0.1,0\nx,1,1\n": ("risk", "died"),
     "a,b\n1,0.5\n0,1.0\n": ("b", "a"),  # by their values alone
-    "share,prob,y\n0.2,0.1,0\n0.3,0.8,1\n": ("prob", "y", "'share' could be --prob too"),  # the usual name
+    # the usual name
+    "share,prob,y\n0.2,0.1,0\n0.3,0.8,1\n": ("prob", "y", "'share' could be --prob too"),
     "p,y,sunday\n0.1,0,1\n0.8,1,0\n": ("p", "y", "'sunday' could be --outcome too"),
-    "risk,y,risk_recalibrated\n0.1,0,0.2\n0.8,1,0.7\n": ("risk_recalibrated", "y", "'risk' could be --prob too"),
+    "risk,y,risk_recalibrated\n0.1,0,0.2\n0.8,1,0.7\n": (
+        "risk_recalibrated",
+        "y",
+        "'risk' could be --prob too",
+    ),
     "p;y\n0,1;0\n0,8;1\n": ("p", "y"),
     "p\ty\n12.5%\t0\n80%\t1\n": ("p", "y"),
     "p,y\n0.1,false\n,true\n0.8,TRUE\n": ("p", "y"),
@@ -114,9 +129,9 @@ def test_columns_are_guessed_and_said(monkeypatch, capsys, text, columns):
 def test_typed_columns_and_given_ones(tmp_path, capsys):
     path = str(tmp_path / "rows.parquet")
     day = pa.array([1, 2, 3, 4], pa.date32())
-    table = pa.table({**ROWS, "b": [False, True, True, True], "q": [0.5] * 4, "day": day}).append_column(
-        "kind", pa.array(["u", "v", "u", "v"]).dictionary_encode()
-    )
+    table = pa.table(
+        {**ROWS, "b": [False, True, True, True], "q": [0.5] * 4, "day": day}
+    ).append_column("kind", pa.array(["u", "v", "u", "v"]).dictionary_encode())
     parquet.write_table(table, path)
     assert main(["measure", path, "--json", "--prob", "q"]) == 0
     out, err = capsys.readouterr()
@@ -167,7 +182,8 @@ def test_a_label_that_no_column_has(monkeypatch, capsys):
     ("labels", "pos_label", "meant"),
     [
         ("no no yes", "Yes", "; did you mean 'yes'?"),
-        ("yes no yes", "Yes", "; did you mean 'yes'?"),  # the first label is taken for the other one
+        # the first label is taken for the other one
+        ("yes no yes", "Yes", "; did you mean 'yes'?"),
         ("paid default", "defualt", "; did you mean 'default'?"),
         ("it's its", "It's", '; did you mean "it\'s"?'),
         ("no yes", "maybe", ""),
@@ -175,7 +191,9 @@ def test_a_label_that_no_column_has(monkeypatch, capsys):
 )
 def test_a_label_that_is_almost_there(tmp_path, monkeypatch, capsys, labels, pos_label, meant):
     monkeypatch.chdir(tmp_path)
-    Path("rows.csv").write_text("p,s\n" + "".join(f"0.{k + 1},{s}\n" for k, s in enumerate(labels.split())))
+    Path("rows.csv").write_text(
+        "p,s\n" + "".join(f"0.{k + 1},{s}\n" for k, s in enumerate(labels.split()))
+    )
     arguments = ["measure", "rows.csv", "--pos-label", pos_label]
     assert main(arguments) == 2
     assert capsys.readouterr().err.endswith(f"one of them {pos_label!r}{meant})\n")
@@ -190,13 +208,17 @@ def test_a_label_that_is_almost_there(tmp_path, monkeypatch, capsys, labels, pos
 def test_nothing_is_taken_if_a_named_column_is_missing(monkeypatch, capsys, option):
     piped(monkeypatch, CSV)
     assert main(["measure", "-", option, "nope"]) == 2
-    assert capsys.readouterr().err.startswith("rainproof: error: standard input has no column 'nope'; it has ")
+    assert capsys.readouterr().err.startswith(
+        "rainproof: error: standard input has no column 'nope'; it has "
+    )
 
 
 def test_what_to_type_is_quoted(monkeypatch, capsys):
     piped(monkeypatch, b"the risk,did it\n0.1,0\n0.8,1\n")
     assert main(["measure", "-"]) == 0
-    assert capsys.readouterr().err.startswith("rainproof: note: taking --prob 'the risk' --outcome 'did it'\n")
+    assert capsys.readouterr().err.startswith(
+        "rainproof: note: taking --prob 'the risk' --outcome 'did it'\n"
+    )
     piped(monkeypatch, b"p,did it\n0.1,no rain\n0.8,rain\n")
     assert main(["measure", "-"]) == 2
     assert capsys.readouterr().err.endswith(" --outcome 'did it' --pos-label 'no rain' or rain)\n")
@@ -219,7 +241,10 @@ def test_a_file_without_a_command_is_assessed(tmp_path, monkeypatch, capsys):
     assert main(["-", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     assert main(["no.csv"]) == 2
-    assert capsys.readouterr().err == "rainproof: error: cannot read no.csv: No such file or directory\n"
+    assert (
+        capsys.readouterr().err
+        == "rainproof: error: cannot read no.csv: No such file or directory\n"
+    )
 
 
 HOLES = "p,y,w\n0.1,0,1\n,1,1\n0.4,,1\n0.6,1,\nnan,1,1\n0.5,1,1\n"
@@ -269,7 +294,9 @@ def test_errors_name_the_way_out_and_the_line(tmp_path, monkeypatch, capsys):
     table = pa.table({"p": [0.5, None], "y": [0, 1]})
     parquet.write_table(table, "e.parquet")
     assert main(["measure", "e.parquet", *QUIET]) == 2
-    assert capsys.readouterr().err.endswith("the first is p[1]; --drop-missing leaves such rows out\n")
+    assert capsys.readouterr().err.endswith(
+        "the first is p[1]; --drop-missing leaves such rows out\n"
+    )
 
 
 def test_percent_and_separators(tmp_path, monkeypatch, capsys):
@@ -299,7 +326,10 @@ def test_percent_and_separators(tmp_path, monkeypatch, capsys):
     assert main(["measure", "signs.tsv", *QUIET, "--sep", "tab"]) == 0
     Path("w.csv").write_text("p;y;w\n0,5;0;1,234\n0,5;1;2\n")
     assert main(["measure", "w.csv", *QUIET, "--weight", "w"]) == 2
-    assert "w must hold numbers; 1 value does not, the first is w[0] = '1,234' (line 2)" in capsys.readouterr().err
+    assert (
+        "w must hold numbers; 1 value does not, the first is w[0] = '1,234' (line 2)"
+        in capsys.readouterr().err
+    )
 
 
 def test_numbers_that_hardly_are_in_percent(tmp_path, monkeypatch, capsys):
@@ -314,7 +344,9 @@ def test_numbers_that_hardly_are_in_percent(tmp_path, monkeypatch, capsys):
         assert err.startswith(f"rainproof: note: {said}\n"), command
         outside = "4 rows (100%) have predictions outside of those that the map was fitted to (0.2 to 0.8)"
         assert err.splitlines()[1:] == [f"rainproof: note: {outside}"] * (command is apply)
-        assert ("The new column is not in percent: it is from 0 to 1\n" in out) == (command is apply)
+        assert ("The new column is not in percent: it is from 0 to 1\n" in out) == (
+            command is apply
+        )
     with pytest.warns(rainproof.RainproofWarning, match=f"^{said}$"):
         rainproof.scan("a.csv", "p", "y", percent=True)
     Path("none.csv").write_text("p,y\n0,0\n0,1\n")
@@ -352,7 +384,10 @@ def test_a_column_that_is_there_twice(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("p,y,p\n0.1,0,0.2\n0.8,1,0.7\n")
     assert main(["a.csv"]) == 2
-    assert capsys.readouterr().err == "rainproof: error: a.csv has 2 columns called 'p'; it must have one\n"
+    assert (
+        capsys.readouterr().err
+        == "rainproof: error: a.csv has 2 columns called 'p'; it must have one\n"
+    )
     Path("b.csv").write_text("id,p,y,id\n1,0.1,0,1\n1,0.8,1,1\n")  # which matters to no one
     assert main(["b.csv", "--quiet"]) == 0
 
@@ -371,8 +406,38 @@ def test_json_of_any_layout(tmp_path, monkeypatch, capsys):
     piped(monkeypatch, Path("array.json").read_bytes())
     assert main(["measure", "-", *QUIET]) == 0
     assert {**json.loads(capsys.readouterr().out), "file": ""} == found[0]
-    assert main(["recalibrate", "array.json", "--prob", "p", "--outcome", "y", "-o", "map.json", "--quiet"]) == 0
-    assert main(["apply", "array.json", "--map", "map.json", "--prob", "p", "-o", "better.json", "--quiet"]) == 0
+    assert (
+        main(
+            [
+                "recalibrate",
+                "array.json",
+                "--prob",
+                "p",
+                "--outcome",
+                "y",
+                "-o",
+                "map.json",
+                "--quiet",
+            ]
+        )
+        == 0
+    )
+    assert (
+        main(
+            [
+                "apply",
+                "array.json",
+                "--map",
+                "map.json",
+                "--prob",
+                "p",
+                "-o",
+                "better.json",
+                "--quiet",
+            ]
+        )
+        == 0
+    )
     better = json.loads(Path("better.json").read_text())
     assert [{name: one[name] for name in ("p", "y")} for one in better] == rows
     assert all("p_recalibrated" in one for one in better)
@@ -403,7 +468,12 @@ def test_what_reads_rows_takes_every_reading_option(option, tmp_path):
     assert found[0].event_rate == found[1].event_rate == rates.get(option, 2 / 3)
     if option in map(dest, VALUES):
         copy = tmp_path / "copy.csv"
-        assert append_columns(rows, copy, prob="p", new_columns={"twice": lambda p, _: 2 * p}, **reading) == 3
+        assert (
+            append_columns(
+                rows, copy, prob="p", new_columns={"twice": lambda p, _: 2 * p}, **reading
+            )
+            == 3
+        )
         assert copy.read_text().splitlines()[2].endswith(",0.2" if option == "percent" else ",1.6")
 
 
@@ -411,4 +481,6 @@ def test_words_that_say_how_likely_it_is_are_told_of_their_option(tmp_path, caps
     path = tmp_path / "answers.csv"
     path.write_text("said,y\nlikely,1\nunlikely,0\nsure,1\n")
     assert main(["assess", str(path), "--prob", "said", "--outcome", "y"]) == 2
-    assert capsys.readouterr().err.endswith("if these words say how likely it is, add --confidence-words FILE\n")
+    assert capsys.readouterr().err.endswith(
+        "if these words say how likely it is, add --confidence-words FILE\n"
+    )

@@ -66,7 +66,9 @@ def test_all_that_is_printed(rain, capsys):
     )
     values = rainproof.measure_all(rainproof.Sample(y, p).compress())
     lines = table.splitlines()
-    assert [line.split() for line in lines[:-1]] == [[name, f"{value:.4f}"] for name, value in values.items()]
+    assert [line.split() for line in lines[:-1]] == [
+        [name, f"{value:.4f}"] for name, value in values.items()
+    ]
     assert lines[-1] == "Result written to values.json"
     found = json.loads(Path("values.json").read_text())
     assert found["measures"] == values.to_dict()["values"]
@@ -75,11 +77,16 @@ def test_all_that_is_printed(rain, capsys):
 
 def test_weights_are_said_so(rain, capsys):
     assert main([*MEASURE, "--weight", "amount"]) == 0
-    assert capsys.readouterr().out.startswith("rain.csv: 2,000 rows weighted by amount (1,800 effective rows), ")
+    assert capsys.readouterr().out.startswith(
+        "rain.csv: 2,000 rows weighted by amount (1,800 effective rows), "
+    )
 
 
 def test_hard_rounding_is_said_so():
-    assert "Round each probability down to a multiple of 1/" in words(*overconfident(), rounding="hard")[0]
+    assert (
+        "Round each probability down to a multiple of 1/"
+        in words(*overconfident(), rounding="hard")[0]
+    )
 
 
 def test_perfect_calibration():

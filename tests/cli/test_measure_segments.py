@@ -55,7 +55,17 @@ def test_a_table_with_a_line_for_each_segment(capsys):
     assert out.startswith(f"data/*.parquet: 1,200 rows, event rate {100 * Y.mean():.3g}%\n")
     lines = out.splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("region"))
-    assert lines[head].split() == ["region", "rows", "event", "rate", "SCDL", "grid", "loss", "at", "most"]
+    assert lines[head].split() == [
+        "region",
+        "rows",
+        "event",
+        "rate",
+        "SCDL",
+        "grid",
+        "loss",
+        "at",
+        "most",
+    ]
     for line, region in zip(lines[head + 1 :], ["east", "tiny", "west"], strict=False):
         of = region == REGION
         few = ["few", "rows"] if region == "tiny" else []
@@ -68,11 +78,23 @@ def test_a_table_with_a_line_for_each_segment(capsys):
 
 
 def test_json_has_the_segments(capsys):
-    arguments = [*MEASURE, "--by", "region", "day", "--where", "region != 'tiny'", "--json", "--fail-above", "0.1"]
+    arguments = [
+        *MEASURE,
+        "--by",
+        "region",
+        "day",
+        "--where",
+        "region != 'tiny'",
+        "--json",
+        "--fail-above",
+        "0.1",
+    ]
     status = main(arguments)
     found = json.loads(capsys.readouterr().out)
     keys = [part["segment"] for part in found["segments"]]
-    assert keys == [{"region": r, "day": d} for r in ("east", "west") for d in ("1970-01-01", "1970-01-02")]
+    assert keys == [
+        {"region": r, "day": d} for r in ("east", "west") for d in ("1970-01-01", "1970-01-02")
+    ]
     assert found["by"] == ["region", "day"]
     assert found["where"] == "region != 'tiny'"
     assert found["n"] == (REGION != "tiny").sum() == sum(part["n"] for part in found["segments"])
@@ -96,7 +118,12 @@ def test_the_limit(capsys):
         (whole / 2, False, 1, f"FAILED: SCDL is above {whole / 2:g} for all rows.\n"),
         (0, True, 1, "FAILED: SCDL is above 0 for all rows and 2 of 3 segments.\n"),
     ):
-        arguments = [*MEASURE, "--fail-above", repr(float(limit)), *(["--by", "region"] if by else [])]
+        arguments = [
+            *MEASURE,
+            "--fail-above",
+            repr(float(limit)),
+            *(["--by", "region"] if by else []),
+        ]
         assert main(arguments) == status
         assert words in capsys.readouterr().out
         assert main([*arguments, "--quiet"]) == status
@@ -104,10 +131,29 @@ def test_the_limit(capsys):
 
 
 def test_a_calibrated_segment_and_one_without_a_name(capsys):
-    pq.write_table(pa.table({"p": [0.5] * 200, "y": [0, 1] * 100, "g": [None] * 200}), "even.parquet")
-    assert main(["measure", "even.parquet", "--prob", "p", "--outcome", "y", "--by", "g", "-o", "out.json"]) == 0
+    pq.write_table(
+        pa.table({"p": [0.5] * 200, "y": [0, 1] * 100, "g": [None] * 200}), "even.parquet"
+    )
+    assert (
+        main(
+            [
+                "measure",
+                "even.parquet",
+                "--prob",
+                "p",
+                "--outcome",
+                "y",
+                "--by",
+                "g",
+                "-o",
+                "out.json",
+            ]
+        )
+        == 0
+    )
     out = capsys.readouterr().out
-    assert "(none)   200         50%  1.53e-05  1/65536      0.00306%\n" in out  # as finely as the grid can tell
+    # as finely as the grid can tell
+    assert "(none)   200         50%  1.53e-05  1/65536      0.00306%\n" in out
     assert out.endswith("\nResult written to out.json\n")
     assert json.loads(Path("out.json").read_text())["segments"][0]["segment"] == {"g": None}
 
@@ -115,7 +161,10 @@ def test_a_calibrated_segment_and_one_without_a_name(capsys):
 def test_infinite_segments_are_words_in_json(capsys):
     columns = {"p": [0.5] * 200, "y": [0, 1] * 100, "g": [math.inf, -math.inf] * 100}
     pq.write_table(pa.table(columns), "inf.parquet")
-    assert main(["measure", "inf.parquet", "--prob", "p", "--outcome", "y", "--by", "g", "--json"]) == 0
+    assert (
+        main(["measure", "inf.parquet", "--prob", "p", "--outcome", "y", "--by", "g", "--json"])
+        == 0
+    )
     found = json.loads(capsys.readouterr().out)["segments"]
     assert [part["segment"] for part in found] == [{"g": "-inf"}, {"g": "inf"}]
 
@@ -157,14 +206,38 @@ def other_columns():
     ("spoil", "options", "message"),
     [
         (truncated, [], "cannot read data/400.parquet: "),
-        (something_else, [], "cannot read data/400.parquet: Parquet magic bytes not found in footer"),
-        (other_columns, [], "data/400.parquet has no column 'p' (did you mean 'P'?); it has 'P', 'y'\n"),
+        (
+            something_else,
+            [],
+            "cannot read data/400.parquet: Parquet magic bytes not found in footer",
+        ),
+        (
+            other_columns,
+            [],
+            "data/400.parquet has no column 'p' (did you mean 'P'?); it has 'P', 'y'\n",
+        ),
         (None, ["--by", "nation"], "data/0.parquet has no column 'nation'"),
         (None, ["--where", "region ="], "where must be a condition such as "),
-        (None, ["--where", "region > 3"], "where cannot compare region, which holds values of type string, with 3\n"),
-        (None, ["--fail-above", "-1"], "--fail-above must be a number that is not negative; it is -1.0\n"),
-        (None, ["--fail-above", "nan"], "--fail-above must be a number that is not negative; it is nan\n"),
-        (None, ["-o", "data/400.parquet"], "data/400.parquet is the file to read: the result would overwrite it\n"),
+        (
+            None,
+            ["--where", "region > 3"],
+            "where cannot compare region, which holds values of type string, with 3\n",
+        ),
+        (
+            None,
+            ["--fail-above", "-1"],
+            "--fail-above must be a number that is not negative; it is -1.0\n",
+        ),
+        (
+            None,
+            ["--fail-above", "nan"],
+            "--fail-above must be a number that is not negative; it is nan\n",
+        ),
+        (
+            None,
+            ["-o", "data/400.parquet"],
+            "data/400.parquet is the file to read: the result would overwrite it\n",
+        ),
     ],
 )
 def test_errors_are_one_line_and_exit_code_2(capsys, spoil, options, message):
@@ -194,4 +267,7 @@ def test_names_that_are_no_utf8(capsys):
     assert main(["measure", os.fsdecode(b"\xff.parquet"), *MEASURE[2:]]) == 0
     assert capsys.readouterr().out.startswith("\\udcff.parquet: 400 rows")
     assert main(["measure", os.fsdecode(b"\xfe.parquet"), *MEASURE[2:]]) == 2
-    assert capsys.readouterr().err == "rainproof: error: cannot read \\udcfe.parquet: No such file or directory\n"
+    assert (
+        capsys.readouterr().err
+        == "rainproof: error: cannot read \\udcfe.parquet: No such file or directory\n"
+    )

@@ -27,7 +27,9 @@ def written(tmp_path_factory):
     for day in range(1, 17):
         p = rng.random(200)
         q = p if day < 9 else p**3
-        rainproof.Sample(rng.random(200) < q, p).save(folder / f"days/2026-03-{day:02}.parquet", grid=1024)
+        rainproof.Sample(rng.random(200) < q, p).save(
+            folder / f"days/2026-03-{day:02}.parquet", grid=1024
+        )
     pq.write_table(pa.table({"p": [0.1, 0.8, 0.6], "y": [0, 1, 1]}), folder / "today.parquet")
     return folder
 
@@ -63,13 +65,17 @@ def test_store_does_not_overwrite_what_it_reads(capsys):
 
 def test_store_makes_the_folder(capsys):
     target = Path("more/days/2026-03-02.parquet")
-    assert main([*STORE[:3], "q", *STORE[4:-1], str(target)]) == 2  # no such column: nothing is made
+    # no such column: nothing is made
+    assert main([*STORE[:3], "q", *STORE[4:-1], str(target)]) == 2
     assert not Path("more").exists()
     assert main([*STORE[:-1], str(target)]) == 0
     assert rainproof.load(target).n == 3
     capsys.readouterr()
     assert main([*STORE[:-1], "today.parquet/day.parquet"]) == 2
-    assert capsys.readouterr().err == "rainproof: error: cannot write today.parquet/day.parquet: Not a directory\n"
+    assert (
+        capsys.readouterr().err
+        == "rainproof: error: cannot write today.parquet/day.parquet: Not a directory\n"
+    )
 
 
 MONITOR = ["monitor", "rows.csv", "--by", "day", "--json"]
@@ -92,7 +98,8 @@ def test_monitor_rows_by_period(capsys, labels):
     expected = rainproof.monitor(samples, window=3).to_dict()
     assert told.pop("rainproof") == rainproof.__version__
     assert told == json.loads(json.dumps(expected))
-    assert main([*MONITOR, "--dependent-rows", "--where", f"day <> '{labels[0]}'"]) == 0  # columns are guessed
+    # columns are guessed
+    assert main([*MONITOR, "--dependent-rows", "--where", f"day <> '{labels[0]}'"]) == 0
     out, err = capsys.readouterr()
     assert err == "rainproof: note: taking --prob p --outcome y\n"
     assert [window["label"] for window in json.loads(out)["windows"]] == labels[1:]
@@ -114,8 +121,14 @@ def test_monitor_periods_of_other_types(capsys):
             ["2026-03-01,0.1,0", ",0.5,1"],
             "day must not be missing; it is in 1 row; --drop-missing leaves such rows out",
         ),
-        (["3/2/2026,0.1,0", "12/1/2025,0.5,1"], "day must be in order as text, such as 2026-03-02; it has '12/1"),
-        (["2026-03-01,1.5,0"], "p must lie in [0, 1]; 1 value does not, the first is p[0] = 1.5 (line 2)"),
+        (
+            ["3/2/2026,0.1,0", "12/1/2025,0.5,1"],
+            "day must be in order as text, such as 2026-03-02; it has '12/1",
+        ),
+        (
+            ["2026-03-01,1.5,0"],
+            "p must lie in [0, 1]; 1 value does not, the first is p[0] = 1.5 (line 2)",
+        ),
     ],
 )
 def test_monitor_rows_that_cannot_be_ordered_or_read(capsys, rows, error):
@@ -129,11 +142,24 @@ def test_monitor_rows_that_cannot_be_ordered_or_read(capsys, rows, error):
 
 def test_monitor_without_the_rows_of_no_period(capsys):
     Path("rows.csv").write_text('"the ""day""",p,y\n1,0.25,0\n,0.5,1\n2,0.75,1\n')
-    arguments = ["monitor", "rows.csv", "--by", 'the "day"', "--prob", "p", "--outcome", "y", "--json"]
+    arguments = [
+        "monitor",
+        "rows.csv",
+        "--by",
+        'the "day"',
+        "--prob",
+        "p",
+        "--outcome",
+        "y",
+        "--json",
+    ]
     assert main(arguments) == 2
     assert "; --drop-missing leaves such rows out" in capsys.readouterr().err
     assert main([*arguments, "--drop-missing"]) == 0
-    assert [window["label"] for window in json.loads(capsys.readouterr().out)["windows"]] == ["1", "2"]
+    assert [window["label"] for window in json.loads(capsys.readouterr().out)["windows"]] == [
+        "1",
+        "2",
+    ]
 
 
 def test_monitor_does_not_overwrite_what_it_reads(capsys):
@@ -162,7 +188,9 @@ def test_monitor_prints_the_table_the_state_and_the_next_step(capsys):
     table = line.table().splitlines()
     assert out[: len(table)] == table
     said = " ".join(out[len(table) :])
-    assert f"In alarm: {line.changes[0]}. The alarm was raised at 2026-03-09; " in " ".join(said.split())
+    assert f"In alarm: {line.changes[0]}. The alarm was raised at 2026-03-09; " in " ".join(
+        said.split()
+    )
     assert "--dependent-rows takes a period as one observation" in said
     (command,) = (text for text in out if text.startswith("    "))
     assert max(len(text) for text in out if text != command) < 81
@@ -180,7 +208,9 @@ def write_rows(shifted=range(8, 16), day=lambda k: f"2026-03-{k + 1:02}"):
         for i, p in enumerate(rng.random(240).round(4)):
             q = p**6 if k in shifted and i % 2 else p
             label = day(k)
-            lines.append(f"{label} {i % 24:02}:00,{label},{'ns'[i % 2]},{p},{int(rng.random() < q)}")
+            lines.append(
+                f"{label} {i % 24:02}:00,{label},{'ns'[i % 2]},{p},{int(rng.random() < q)}"
+            )
     Path("rows.csv").write_text("\n".join(lines) + "\n")
 
 
@@ -191,8 +221,28 @@ def write_rows(shifted=range(8, 16), day=lambda k: f"2026-03-{k + 1:02}"):
 )
 def test_the_next_step_reads_the_rows_since_the_change(capsys, day, where):
     write_rows(day=day)
-    assert main(["monitor", "rows.csv", "--by", "day", "--prob", "p", "--outcome", "y", "--where", "p > 0.01"]) == 0
-    commands = [shlex.split(text) for text in capsys.readouterr().out.splitlines() if text.startswith("    ")]
+    assert (
+        main(
+            [
+                "monitor",
+                "rows.csv",
+                "--by",
+                "day",
+                "--prob",
+                "p",
+                "--outcome",
+                "y",
+                "--where",
+                "p > 0.01",
+            ]
+        )
+        == 0
+    )
+    commands = [
+        shlex.split(text)
+        for text in capsys.readouterr().out.splitlines()
+        if text.startswith("    ")
+    ]
     assert [command[1] for command in commands] == ["recalibrate", "apply"]
     assert f"(p > 0.01) and {where}" in commands[0]
     assert main([*commands[0][1:]]) == 0
@@ -207,7 +257,21 @@ def test_monitor_by_segment_and_by_time(capsys):
     write_rows()
     columns = ["--prob", "p", "--outcome", "y"]
     assert (
-        main(["monitor", "rows.csv", "--by", "time", "--every", "day", "--segments", "region", *columns, "--json"]) == 0
+        main(
+            [
+                "monitor",
+                "rows.csv",
+                "--by",
+                "time",
+                "--every",
+                "day",
+                "--segments",
+                "region",
+                *columns,
+                "--json",
+            ]
+        )
+        == 0
     )
     told = json.loads(capsys.readouterr().out)
     by_day = rainproof.monitor(rainproof.scan("rows.csv", "p", "y", by=["day", "region"])).to_dict()
@@ -233,9 +297,13 @@ STATES = {
 
 def codes_of_the_guide():
     """The table in docs/guide/production.md: a state, options and the code."""
-    page = (Path(__file__).parents[2] / "docs" / "guide" / "production.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "production.md").read_text(
+        encoding="utf-8"
+    )
     table = page[page.index("| the newest period |") :].partition("\n\n")[0].splitlines()
-    head, _, *lines = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in table]
+    head, _, *lines = [
+        [cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in table
+    ]
     for state, *codes in lines:
         for option, code in zip(head[1:], codes, strict=True):
             yield state, [] if option == "no option" else option.split(), int(code)
@@ -254,7 +322,20 @@ CODES = [
 def test_exit_codes(capsys, state, options, code):
     write_rows(shifted=STATES[state])
     try:
-        found = main(["monitor", "rows.csv", "--by", "day", "--prob", "p", "--outcome", "y", "--quiet", *options])
+        found = main(
+            [
+                "monitor",
+                "rows.csv",
+                "--by",
+                "day",
+                "--prob",
+                "p",
+                "--outcome",
+                "y",
+                "--quiet",
+                *options,
+            ]
+        )
     except SystemExit as stopped:  # argparse
         found = stopped.code
     assert found == code
@@ -294,8 +375,12 @@ def test_an_alarm_that_comes_back_is_told_again():
     for day in range(1, 13):
         p = rng.random(400)
         worse = 4 <= day < 7 or day >= 10
-        rainproof.Sample(rng.random(400) < (p**3 if worse else p), p).save(f"days/2026-03-{day:02}.parquet", grid=1024)
-        codes.append(main(["monitor", "days", "--fail-on", "new", "--state", "told.json", "--quiet"]))
+        rainproof.Sample(rng.random(400) < (p**3 if worse else p), p).save(
+            f"days/2026-03-{day:02}.parquet", grid=1024
+        )
+        codes.append(
+            main(["monitor", "days", "--fail-on", "new", "--state", "told.json", "--quiet"])
+        )
     assert [day for day, code in enumerate(codes, 1) if code] == [4, 10]
 
 
@@ -330,15 +415,27 @@ def test_monitor_draws(capsys, name):
             "days is not a folder of stored samples: for files of rows name the column of periods, such as "
             "'rainproof monitor days 'my days' --by day'",
         ),
-        (["days", "--pos-label", "x"], "--pos-label is for files of rows, with --by; days is a folder"),
-        (["days", "--drop-missing"], "--drop-missing is for files of rows, with --by; days is a folder"),
+        (
+            ["days", "--pos-label", "x"],
+            "--pos-label is for files of rows, with --by; days is a folder",
+        ),
+        (
+            ["days", "--drop-missing"],
+            "--drop-missing is for files of rows, with --by; days is a folder",
+        ),
         (
             ["."],
             "today.parquet is not a stored sample: it is a Parquet file of other columns, which rainproof.scan reads; "
             "'rainproof store' and Sample.save write samples",
         ),
-        (["days", "--window", "0"], "window must be a whole number of periods, at least 1; it is 0"),
-        (["days", "--plot", "line.gif"], "--plot must name a .png, .svg or .pdf file; it is 'line.gif'"),
+        (
+            ["days", "--window", "0"],
+            "window must be a whole number of periods, at least 1; it is 0",
+        ),
+        (
+            ["days", "--plot", "line.gif"],
+            "--plot must name a .png, .svg or .pdf file; it is 'line.gif'",
+        ),
         (["days", "-o", "no/line.json"], "cannot write no/line.json: No such file or directory"),
     ],
 )
@@ -346,4 +443,6 @@ def test_monitor_says_what_is_wrong_in_a_line(capsys, arguments, error):
     assert main(["monitor", *arguments]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.removeprefix("rainproof: error: ").removeprefix("./") == f"{error}\n".removeprefix("./")
+    assert said.err.removeprefix("rainproof: error: ").removeprefix(
+        "./"
+    ) == f"{error}\n".removeprefix("./")

@@ -1,4 +1,6 @@
-"""`rainproof policy` states where it acts at random, what that costs, and what the verdict recommends."""
+"""`rainproof policy` states where it acts at random, what that costs, and what the verdict
+recommends.
+"""
 
 from __future__ import annotations
 
@@ -57,11 +59,17 @@ def test_the_price_of_the_guarantee(calibrated, capsys):
     assert f"this policy, on average over its rounding {cost.policy:.4g}" in text
     assert f"'act' from 0.04762 on, without rounding {plain:.4g}" in text
     assert f"always 'act' {1 - y.mean():.4g} always 'wait' {20 * y.mean():.4g}" in text
-    assert f"Rounding costs {cost.policy - plain:.4g} per case here. It buys the guarantee above" in text
+    assert (
+        f"Rounding costs {cost.policy - plain:.4g} per case here. It buys the guarantee above"
+        in text
+    )
     finer = policy_cost(rainproof.RoundingPolicy(policy.task, 32), sample).policy
     assert losses[4] > losses[3] == losses.min()
     assert f"but its guarantee is no better: --grid 32 costs {finer:.4g} per case, with " in text
-    assert "grades these probabilities \"use\" and recommends 'act' from 0.04762 on, which needs no policy." in text
+    assert (
+        "grades these probabilities \"use\" and recommends 'act' from 0.04762 on, which needs no policy."
+        in text
+    )
 
 
 def test_a_grid_of_ones_own(calibrated, capsys):
@@ -97,7 +105,10 @@ def test_the_same_numbers_as_json(calibrated, capsys):
         "n": N,
         "grade": "use",
         "grid": choice.grid,
-        "random_between": [np.floor(choice.grid / 21) / choice.grid, np.ceil(choice.grid / 21) / choice.grid],
+        "random_between": [
+            np.floor(choice.grid / 21) / choice.grid,
+            np.ceil(choice.grid / 21) / choice.grid,
+        ],
     }
 
 
@@ -106,11 +117,15 @@ def test_rounding_that_costs_nothing_or_less(calibrated, capsys):
     saved(np.full(N, 0.25), y)
     assert main(COSTS) == 0
     assert "That is 0% of these rows." in (out := " ".join(capsys.readouterr().out.split()))
-    assert "On these rows rounding costs nothing. Always 'act' costs no more than either on these rows." in out
+    assert (
+        "On these rows rounding costs nothing. Always 'act' costs no more than either on these rows."
+        in out
+    )
     saved(np.where(y, 0.24, 0.26), y)
     assert main([*POLICY, "--threshold", "0.25", "--grid", "2"]) == 0
-    assert "per case less than no rounding. If the probabilities are calibrated this is chance," in " ".join(
-        capsys.readouterr().out.split()
+    assert (
+        "per case less than no rounding. If the probabilities are calibrated this is chance,"
+        in " ".join(capsys.readouterr().out.split())
     )
 
 
@@ -132,7 +147,9 @@ def test_many_rows_are_pooled(calibrated, capsys, monkeypatch):
     assert many.split("Cost per case")[0] == few.split("Cost per case")[0]
     p, y = calibrated
     rainproof.Recalibrator("logistic", rng=0).fit(p, y).save("map.json")
-    assert "on these rows, pooled to 1/65536, no decision that rests on" in said(capsys, [*COSTS, "--map", "map.json"])
+    assert "on these rows, pooled to 1/65536, no decision that rests on" in said(
+        capsys, [*COSTS, "--map", "map.json"]
+    )
 
 
 def test_a_threshold_of_zero_in_double_precision(calibrated, capsys):

@@ -10,7 +10,18 @@ import pytest
 
 from rainproof.cli import main
 
-POLICY = ["policy", "rows.csv", "--prob", "p", "--outcome", "y", "--threshold", "0.3", "-o", "policy.json"]
+POLICY = [
+    "policy",
+    "rows.csv",
+    "--prob",
+    "p",
+    "--outcome",
+    "y",
+    "--threshold",
+    "0.3",
+    "-o",
+    "policy.json",
+]
 
 
 def overconfident(rng, n):
@@ -35,8 +46,14 @@ def calibrated(rng, n):
 @pytest.mark.parametrize(
     ("forecast", "warning"),
     [
-        (overconfident, "rainproof: warning: Recalibrate first. These probabilities are too extreme:\n"),
-        (noise, "rainproof: warning: Do without them. Where they are higher, the event is hardly\n"),
+        (
+            overconfident,
+            "rainproof: warning: Recalibrate first. These probabilities are too extreme:\n",
+        ),
+        (
+            noise,
+            "rainproof: warning: Do without them. Where they are higher, the event is hardly\n",
+        ),
         (inverted, "rainproof: warning: Check which outcome is the event: the higher the\n"),
         (calibrated, ""),
     ],
@@ -44,7 +61,9 @@ def calibrated(rng, n):
 def test_the_warning_and_the_way_out(tmp_path, monkeypatch, capsys, forecast, warning):
     monkeypatch.chdir(tmp_path)
     p, y = forecast(np.random.default_rng(0), 4000)
-    Path("rows.csv").write_text("p,y\n" + "".join(f"{a:.4f},{b:d}\n" for a, b in zip(p, y, strict=True)))
+    Path("rows.csv").write_text(
+        "p,y\n" + "".join(f"{a:.4f},{b:d}\n" for a, b in zip(p, y, strict=True))
+    )
     assert main(POLICY) == 0
     out, err = capsys.readouterr()
     assert out.endswith("Policy written to policy.json\n")

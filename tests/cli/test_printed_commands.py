@@ -1,4 +1,6 @@
-"""Every command that is printed, run as it is printed, gives the numbers of the screen that it stands on."""
+"""Every command that is printed, run as it is printed, gives the numbers of the screen that it
+stands on.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from rainproof.cli.output import shell_line
 
 pytestmark = pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 
-ODD = 'two\nlines $HOME\'s "x"'  # a name that a shell, a terminal and a condition could take for something else
+# a name that a shell, a terminal and a condition could take for something else
+ODD = 'two\nlines $HOME\'s "x"'
 N = 2100  # rows: enough for a certificate
 
 
@@ -51,7 +54,12 @@ def written(tmp_path_factory):
         "-p": p,
         "or": np.array(["a", "b", ""])[k % 3],
     }
-    rows = list(zip(*(column if np.ndim(column) else [column] * N for column in columns.values()), strict=True))
+    rows = list(
+        zip(
+            *(column if np.ndim(column) else [column] * N for column in columns.values()),
+            strict=True,
+        )
+    )
     for name, separator in (("d.csv", ","), ("my rain.csv", ","), ("tabs.txt.csv", "\t")):
         with (folder / name).open("w", newline="") as file:
             csv.writer(file, delimiter=separator).writerows([list(columns), *rows])
@@ -62,7 +70,10 @@ def written(tmp_path_factory):
     (folder / "words.json").write_text('{"likely": 0.8, "no": 0.3}')
     with sqlite3.connect(folder / "base.db") as base:
         base.execute("create table rain (p real, y integer)")
-        base.executemany("insert into rain values (?, ?)", [(float(a), int(b)) for a, b in zip(p, event, strict=True)])
+        base.executemany(
+            "insert into rain values (?, ?)",
+            [(float(a), int(b)) for a, b in zip(p, event, strict=True)],
+        )
     base.close()
     (folder / "guess.csv").write_text(
         "".join(f"{a},{b}\n" for a, b in [("chance", "rained"), *zip(p, event * 1, strict=True)])
@@ -71,9 +82,14 @@ def written(tmp_path_factory):
     chosen = [int(rng.choice(3, p=(row**2 / (row**2).sum()))) for row in three]
     names = ["cat", "dog", "an eel"]
     with (folder / "photos.csv").open("w", newline="") as file:
-        rows = [[*map(str, row), names[at], i // 2] for i, (row, at) in enumerate(zip(three, chosen, strict=True))]
+        rows = [
+            [*map(str, row), names[at], i // 2]
+            for i, (row, at) in enumerate(zip(three, chosen, strict=True))
+        ]
         csv.writer(file).writerows([[*names, "animal", "album"], *rows])
-    (folder / "costs.json").write_text('{"costs": [[0, 9, 4], [1, 0, 2]], "actions": ["wait", "act"]}')
+    (folder / "costs.json").write_text(
+        '{"costs": [[0, 9, 4], [1, 0, 2]], "actions": ["wait", "act"]}'
+    )
     (folder / "days").mkdir()
     for day in range(1, 17):
         some = rng.random(200)
@@ -92,7 +108,9 @@ def here(written, monkeypatch, tmp_path):
 
 def read_by_a_shell(line):
     """The words of a line as Bash reads them."""
-    shown = subprocess.run(["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True)
+    shown = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True
+    )
     return shown.stdout.decode().split("\0")[:-1]
 
 
@@ -121,7 +139,16 @@ CASES = {
     "plain": ["d.csv", *OF],
     "guessed": ["guess.csv"],
     "segments": ["d.csv", *OF, "--by", "city", "--drop-missing"],
-    "segments with odd names": ["d.csv", *OF, "--by", "or", ODD, "--drop-missing", "--where", "p > 0.1 or p < 0.05"],
+    "segments with odd names": [
+        "d.csv",
+        *OF,
+        "--by",
+        "or",
+        ODD,
+        "--drop-missing",
+        "--where",
+        "p > 0.1 or p < 0.05",
+    ],
     "clusters": ["d.csv", *OF, "--groups", "patient", "day", "--max-weight", "50"],
     "event": ["d.csv", "--prob", "p", "--outcome", "lab", "--pos-label=-yes"],
     "weights": ["d.csv", *OF, "--weight", "w"],
@@ -133,7 +160,16 @@ CASES = {
     "shares": ["d.csv", "--prob", "p", "--outcome", "share", "--fractional"],
     "tabs": ["tabs.txt.csv", *OF, "--sep", "tab"],
     "words": ["d.csv", "--prob", "words", "--outcome", "y", "--confidence-words", "words.json"],
-    "options": ["d.csv", *OF, "--threshold-range", "5%,70%", "--confidence-level", "0.9", "--seed", "7"],
+    "options": [
+        "d.csv",
+        *OF,
+        "--threshold-range",
+        "5%,70%",
+        "--confidence-level",
+        "0.9",
+        "--seed",
+        "7",
+    ],
     "costs": ["d.csv", *OF, *COSTS],
     "costs of each case": ["d.csv", *OF, "--cost-fp", "2", "--cost-fn", "amount", "--drop-missing"],
     "capacity": ["d.csv", *OF, *COSTS, "--capacity", "10%"],
@@ -147,9 +183,29 @@ CASES = {
     "several files": ["part-1.csv", "part-2.csv", *OF],
     "pattern": ["part-*.csv", *OF],
     "database": ["sqlite:///base.db#rain", *OF],
-    "classes": ["photos.csv", "--classes", "cat", "dog", "an eel", "--outcome", "animal", "--groups", "album"],
+    "classes": [
+        "photos.csv",
+        "--classes",
+        "cat",
+        "dog",
+        "an eel",
+        "--outcome",
+        "animal",
+        "--groups",
+        "album",
+    ],
     "cost matrix": [
-        *("photos.csv", "--classes", "cat", "dog", "an eel", "--outcome", "animal", "--cost-matrix", "costs.json")
+        *(
+            "photos.csv",
+            "--classes",
+            "cat",
+            "dog",
+            "an eel",
+            "--outcome",
+            "animal",
+            "--cost-matrix",
+            "costs.json",
+        )
     ],
 }
 
@@ -174,12 +230,16 @@ def test_the_commands_of_a_verdict(here, capsys, options):
         if " recalibrate " in line:
             fitted = json.loads(made.read_text())
             found = screen["recalibrator" if "--classes" in options else "recalibration"]
-            assert [fitted[name] for name in ("map", "certificate")] == [found[name] for name in ("map", "certificate")]
+            assert [fitted[name] for name in ("map", "certificate")] == [
+                found[name] for name in ("map", "certificate")
+            ]
         elif " decide " in line:
             with made.open(newline="") as file:
                 actions = [row["action"] for row in csv.DictReader(file)]
             decided = sum(action != "" for action in actions)
-            assert actions.count("act") == (200 if "--capacity 200" in line else round(0.1 * decided))
+            assert actions.count("act") == (
+                200 if "--capacity 200" in line else round(0.1 * decided)
+            )
 
 
 @pytest.mark.parametrize("options", [[], ["--groups", "patient"], ["--drop-missing"]])
@@ -193,7 +253,22 @@ def test_the_commands_of_several_forecasts(here, capsys, options):
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
             writer.writerows(rows)
-    assert main(["assess-many", "d.csv", "--prob", *forecasts, "--outcome", "y", *options, "-o", "s.json"]) == 0
+    assert (
+        main(
+            [
+                "assess-many",
+                "d.csv",
+                "--prob",
+                *forecasts,
+                "--outcome",
+                "y",
+                *options,
+                "-o",
+                "s.json",
+            ]
+        )
+        == 0
+    )
     lines = printed(capsys.readouterr().out)
     assert " recalibrate " in lines[0]
     screen = json.loads(Path("s.json").read_text())
@@ -224,7 +299,17 @@ def test_the_commands_of_the_demo(tmp_path, monkeypatch, capsys):
 
 def test_the_command_of_an_alarm(here, capsys):
     """It recalibrates on the rows since the change that the screen names."""
-    options = ["--prob", "p", "--outcome", "y", "--by", "day", "--segments", "city", "--drop-missing"]
+    options = [
+        "--prob",
+        "p",
+        "--outcome",
+        "y",
+        "--by",
+        "day",
+        "--segments",
+        "city",
+        "--drop-missing",
+    ]
     assert main(["monitor", "d.csv", *options]) == 0
     (line,) = printed(capsys.readouterr().out)[:1]
     fitted = json.loads(run(line).read_text())
@@ -245,10 +330,15 @@ def test_the_command_of_an_alarm_of_stored_days(here, capsys):
     since = re.search("day >= '(.*?)'", program)[1]
     together = sum(sample for day, sample in days.items() if day >= since)
     fitted = json.loads(Path("map.json").read_text())
-    assert fitted["map"] == json.loads(json.dumps(rainproof.Recalibrator().fit(together).to_dict()))["map"]
+    assert (
+        fitted["map"]
+        == json.loads(json.dumps(rainproof.Recalibrator().fit(together).to_dict()))["map"]
+    )
 
 
-@pytest.mark.parametrize("word", [ODD, "", "a b", "tab\t", "\x1b[31m", "\x9b", "‮x", "\U000e0001", "it's\n\\n", "$(ls)"])
+@pytest.mark.parametrize(
+    "word", [ODD, "", "a b", "tab\t", "\x1b[31m", "\x9b", "‮x", "\U000e0001", "it's\n\\n", "$(ls)"]
+)
 def test_a_word_is_what_a_shell_reads(word):
     line = shell_line(["x", word])
     assert line.isprintable()

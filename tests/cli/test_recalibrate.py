@@ -30,7 +30,9 @@ def rain(tmp_path, monkeypatch):
     side = np.array(["north", "south", ""])[np.arange(N) % 3]
     y = (rng.random(N) < np.where(side == "north", 1 - p, p**2)).astype(int)
     rows = zip(p, y, side, np.arange(N) % 3 + 1, strict=True)
-    Path(tmp_path / "rain.csv").write_text("p,y,side,w\n" + "".join(f"{a},{b},{c},{d}\n" for a, b, c, d in rows))
+    Path(tmp_path / "rain.csv").write_text(
+        "p,y,side,w\n" + "".join(f"{a},{b},{c},{d}\n" for a, b, c, d in rows)
+    )
     monkeypatch.chdir(tmp_path)
     return y, p, side
 
@@ -65,18 +67,35 @@ def test_from_past_outcomes_to_better_numbers(rain, capsys):
         f"rain.csv: 3,000 rows recalibrated; they said {p.mean():.0%} on average and now say {value.mean():.0%}\n"
         "Result written to out.csv\n"
     )
-    assert {path.name for path in Path().iterdir()} == {"rain.csv", "map.json", "map.png", "out.csv"}
+    assert {path.name for path in Path().iterdir()} == {
+        "rain.csv",
+        "map.json",
+        "map.png",
+        "out.csv",
+    }
 
 
 def test_options_have_their_effect(rain, capsys):
-    options = ["--methods", "isotonic", "none", "--confidence-level", "0.9", "--seed", "4", "--where", "p < 0.8"]
+    options = [
+        "--methods",
+        "isotonic",
+        "none",
+        "--confidence-level",
+        "0.9",
+        "--seed",
+        "4",
+        "--where",
+        "p < 0.8",
+    ]
     assert main([*RECALIBRATE, *options, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document == json.loads(Path("map.json").read_text())
     assert [c["method"] for c in document["candidates"]] == ["none", "isotonic"]
     assert document["certificate"]["confidence_level"] == 0.9
     y, p, _ = rain
-    r = rainproof.Recalibrator(["isotonic", "none"], confidence_level=0.9, rng=4).fit(p[p < 0.8], y[p < 0.8])
+    r = rainproof.Recalibrator(["isotonic", "none"], confidence_level=0.9, rng=4).fit(
+        p[p < 0.8], y[p < 0.8]
+    )
     assert document["map"] == r.to_dict()["map"]
     assert main([*RECALIBRATE, "--groups", "w", "--json"]) == 0  # three groups are too few
     assert json.loads(capsys.readouterr().out)["certificate"]["groups"] == 3
@@ -85,7 +104,12 @@ def test_options_have_their_effect(rain, capsys):
     assert capsys.readouterr() == ("", "")
     assert Path("out.csv").read_text().startswith("p,y,side,w,better\n")
     assert main([*APPLY, "--quiet"]) == 0
-    assert main(["apply", "out.csv", "--map", "map.json", "--prob", "p_recalibrated", "-o", "twice.csv"]) == 0
+    assert (
+        main(
+            ["apply", "out.csv", "--map", "map.json", "--prob", "p_recalibrated", "-o", "twice.csv"]
+        )
+        == 0
+    )
     assert capsys.readouterr().err == "rainproof: note: 'p_recalibrated' is recalibrated already\n"
 
 
@@ -104,8 +128,20 @@ def test_segments(rain, capsys, suffix, monkeypatch):
     elif suffix == "feather":
         pa.feather.write_feather(table, "today.feather")
     else:
-        Path("today.csv").write_text("p,where\n" + "".join(f"{a},{b}\n" for a, b in zip(p, side, strict=True)))
-    arguments = ["apply", f"today.{suffix}", "--map", "map.json", "--prob", "p", "-o", "out.csv", "--force"]
+        Path("today.csv").write_text(
+            "p,where\n" + "".join(f"{a},{b}\n" for a, b in zip(p, side, strict=True))
+        )
+    arguments = [
+        "apply",
+        f"today.{suffix}",
+        "--map",
+        "map.json",
+        "--prob",
+        "p",
+        "-o",
+        "out.csv",
+        "--force",
+    ]
     assert main([*arguments, "--by", "where"]) == 0
     assert "segments that the map has not seen" not in capsys.readouterr().out
     r = rainproof.load("map.json")
@@ -118,7 +154,10 @@ def test_segments(rain, capsys, suffix, monkeypatch):
         assert main([*APPLY, "--by", "w", *quiet]) == 2
         assert capsys.readouterr().err.startswith("rainproof: error: by has ")
     assert main([*APPLY, "--by", "w", "--unseen", "pooled"]) == 0
-    assert "3,000 rows of segments that the map has not seen: the map of all rows is used" in capsys.readouterr().out
+    assert (
+        "3,000 rows of segments that the map has not seen: the map of all rows is used"
+        in capsys.readouterr().out
+    )
     np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), r.map_(p), strict=True)
 
 
@@ -126,7 +165,10 @@ def test_several_columns(rain, capsys):
     _, p, side = rain
     assert main([*RECALIBRATE, "--by", "w", "side", "--methods", "logistic", "--quiet"]) == 0
     assert main([*APPLY, "--quiet"]) == 0
-    by = {"w": (np.arange(N) % 3 + 1).astype(str), "side": np.array([s or None for s in side.tolist()], object)}
+    by = {
+        "w": (np.arange(N) % 3 + 1).astype(str),
+        "side": np.array([s or None for s in side.tolist()], object),
+    }
     expected = rainproof.load("map.json").predict(p, by=by)
     np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), expected, strict=True)
 
@@ -134,10 +176,13 @@ def test_several_columns(rain, capsys):
 @pytest.mark.parametrize("by", [["side"], ["w", "side"], ["id"]])
 def test_segments_of_dependent_rows(rain, capsys, by, monkeypatch):
     y, p, side = rain
-    monkeypatch.setattr("rainproof.io.files._CSV_BLOCK", 4096)  # groups and segments go on in the next batch
+    # groups and segments go on in the next batch
+    monkeypatch.setattr("rainproof.io.files._CSV_BLOCK", 4096)
     group, weight = np.arange(N) % 40, 0.5 + np.arange(N) % 3
     rows = zip(p, y, side, weight, group, strict=True)
-    Path("rain.csv").write_text("p,y,side,w,id\n" + "".join(f"{a},{b},{c},{d},{e}\n" for a, b, c, d, e in rows))
+    Path("rain.csv").write_text(
+        "p,y,side,w,id\n" + "".join(f"{a},{b},{c},{d},{e}\n" for a, b, c, d, e in rows)
+    )
     assert main([*RECALIBRATE, "--by", *by, "--groups", "id", "--methods", "logistic"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -151,7 +196,9 @@ def test_segments_of_dependent_rows(rain, capsys, by, monkeypatch):
     r = rainproof.Recalibrator("logistic", rng=0).fit(p, y, groups=group, by=named)
     assert rainproof.load("map.json").to_dict() == r.to_dict()
     assert main([*APPLY, "--quiet"]) == 0
-    np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), r.predict(p, by=named), strict=True)
+    np.testing.assert_array_equal(
+        column("out.csv", "p_recalibrated"), r.predict(p, by=named), strict=True
+    )
 
 
 def test_segments_of_dependent_rows_refuse_what_others_do(rain, capsys):
@@ -176,7 +223,18 @@ def test_shares_and_segments_together(tmp_path, monkeypatch):
     assert json.loads(Path("map.json").read_text()) == json.loads(json.dumps(fitted.to_dict()))
 
 
-POLICY = ["policy", "rain.csv", "--prob", "p", "--outcome", "y", "--threshold", "0.3", "-o", "policy.json"]
+POLICY = [
+    "policy",
+    "rain.csv",
+    "--prob",
+    "p",
+    "--outcome",
+    "y",
+    "--threshold",
+    "0.3",
+    "-o",
+    "policy.json",
+]
 
 
 def test_a_policy_that_recalibrates_first(rain, capsys):
@@ -185,19 +243,35 @@ def test_a_policy_that_recalibrates_first(rain, capsys):
     assert main([*POLICY, "--map", "map.json"]) == 0
     out = capsys.readouterr().out
     said = " ".join(out.split())
-    assert "on these rows no decision that rests on the recalibrated probabilities rounded to it" in said
+    assert (
+        "on these rows no decision that rests on the recalibrated probabilities rounded to it"
+        in said
+    )
     assert "The rounding is random: a row with a recalibrated probability between " in said
     assert "'rainproof assess' grades" not in said
     r = rainproof.load("map.json")
     task = rainproof.DecisionTask.threshold(0.3)
     policy = rainproof.RoundingPolicy(task, sample=rainproof.Sample(y, p), recalibration=r.map_)
     assert rainproof.load("policy.json") == policy
-    decide = ["decide", "rain.csv", "--policy", "policy.json", "--prob", "p", "--id", "p", "-o", "out.csv"]
+    decide = [
+        "decide",
+        "rain.csv",
+        "--policy",
+        "policy.json",
+        "--prob",
+        "p",
+        "--id",
+        "p",
+        "-o",
+        "out.csv",
+    ]
     Path("today.csv").write_text("id,p\n" + "".join(f"{i},{a}\n" for i, a in enumerate(p)))
     decide[1], decide[7] = "today.csv", "id"
     assert main([*decide, "--rounded", "--quiet"]) == 0
     plain = rainproof.RoundingPolicy(task, policy.grid)
-    np.testing.assert_array_equal(column("out.csv", "rounded"), plain.round(r.predict(p), np.arange(N)))
+    np.testing.assert_array_equal(
+        column("out.csv", "rounded"), plain.round(r.predict(p), np.arange(N))
+    )
 
 
 def test_a_policy_needs_a_map_without_segments(rain, capsys):
@@ -222,7 +296,12 @@ def test_rows_that_nothing_can_be_fitted_to(rain, capsys):
 
 @pytest.mark.parametrize(
     ("options", "drawn"),
-    [([], None), (["--by", "g"], None), (["--groups", "g"], None), (["--where", "k < 60"], "60 rows")],
+    [
+        ([], None),
+        (["--by", "g"], None),
+        (["--groups", "g"], None),
+        (["--where", "k < 60"], "60 rows"),
+    ],
 )
 def test_warnings_about_reversed_labels_and_few_rows(tmp_path, monkeypatch, capsys, options, drawn):
     monkeypatch.chdir(tmp_path)
@@ -231,15 +310,23 @@ def test_warnings_about_reversed_labels_and_few_rows(tmp_path, monkeypatch, caps
         y = np.random.default_rng(1).random(400) < outcome
         rows = (f"{a},{b:d},{k % 50},{k}\n" for k, (a, b) in enumerate(zip(p, y, strict=True)))
         Path(f"{name}.csv").write_text("p,y,g,k\n" + "".join(rows))
-    few = "" if drawn is None else f"rainproof: warning: only {drawn}: much of the map can be due to chance, and "
+    few = (
+        ""
+        if drawn is None
+        else f"rainproof: warning: only {drawn}: much of the map can be due to chance, and "
+    )
     for name in ("good", "reversed"):
         assert main(["recalibrate", f"{name}.csv", *RECALIBRATE[2:], *options, "--json"]) == 0
         out, err = capsys.readouterr()
         json.loads(out)
         text = " ".join(err.split())
         assert max(map(len, err.splitlines()), default=0) <= 80
-        assert text.startswith("rainproof: warning: check which outcome is the event: ") == (name == "reversed")
-        assert ("Did you mean 1 - p, or the other outcome as the event (--pos-label)?" in text) == (name == "reversed")
+        assert text.startswith("rainproof: warning: check which outcome is the event: ") == (
+            name == "reversed"
+        )
+        assert ("Did you mean 1 - p, or the other outcome as the event (--pos-label)?" in text) == (
+            name == "reversed"
+        )
         assert few in text
         assert ("only" in text) == bool(few)
         assert main(["recalibrate", f"{name}.csv", *RECALIBRATE[2:], *options, "--quiet"]) == 0
@@ -247,7 +334,10 @@ def test_warnings_about_reversed_labels_and_few_rows(tmp_path, monkeypatch, caps
 
 
 WRONG = {
-    "no column": ([*RECALIBRATE, "--prob", "q"], "rain.csv has no column 'q'; it has 'p', 'y', 'side', 'w'"),
+    "no column": (
+        [*RECALIBRATE, "--prob", "q"],
+        "rain.csv has no column 'q'; it has 'p', 'y', 'side', 'w'",
+    ),
     "over the source": (
         [*RECALIBRATE, "-o", "rain.csv"],
         "rain.csv is the file to read: the result would overwrite it",
@@ -256,7 +346,10 @@ WRONG = {
         [*RECALIBRATE, "-o", "a.png", "--plot", "a.png"],
         "--plot and --output must be different files; both are 'a.png'",
     ),
-    "no map": ([*APPLY[:3], "no.json", *APPLY[4:]], "cannot read no.json: No such file or directory"),
+    "no map": (
+        [*APPLY[:3], "no.json", *APPLY[4:]],
+        "cannot read no.json: No such file or directory",
+    ),
     "damaged": (
         [*APPLY[:3], "damaged.json", *APPLY[4:]],
         "damaged.json holds no recalibrator: it is damaged: its digest does not fit its content",
@@ -265,7 +358,10 @@ WRONG = {
         [*APPLY, "--by", "side"],
         "by must name nothing, as the map was fitted without segments; it names side",
     ),
-    "no such column": ([*APPLY, "--prob", "q"], "rain.csv has no column 'q'; it has 'p', 'y', 'side', 'w'"),
+    "no such column": (
+        [*APPLY, "--prob", "q"],
+        "rain.csv has no column 'q'; it has 'p', 'y', 'side', 'w'",
+    ),
     "no probabilities": (
         [*APPLY, "--prob", "w"],
         "w must lie in [0, 1]; 2,000 values do not, the first is w[1] = 2.0 (line 3)",
@@ -274,7 +370,10 @@ WRONG = {
         [*APPLY, "--column", "y"],
         "rain.csv has a column 'y' already: rename it, as the new one is called so",
     ),
-    "over the map": ([*APPLY, "-o", "map.json"], "map.json is the file to read: the result would overwrite it"),
+    "over the map": (
+        [*APPLY, "-o", "map.json"],
+        "map.json is the file to read: the result would overwrite it",
+    ),
 }
 
 
@@ -282,7 +381,9 @@ WRONG = {
 def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
     arguments, message = WRONG[case]
     rainproof.Recalibrator("logistic", rng=0).fit(rain[1], rain[0]).save("map.json")
-    Path("damaged.json").write_text(Path("map.json").read_text().replace('"method": "logistic"', '"method": "none"'))
+    Path("damaged.json").write_text(
+        Path("map.json").read_text().replace('"method": "logistic"', '"method": "none"')
+    )
     before = {path: path.read_bytes() for path in Path().iterdir()}
     assert main(arguments) == 2
     assert capsys.readouterr() == ("", f"rainproof: error: {message}\n")
@@ -336,6 +437,9 @@ def test_a_constant_is_said_to_be_one(tmp_path, monkeypatch, capsys):
     Path("rain.csv").write_text("p,y\n" + "".join(f"0.2,{k % 4 == 0:d}\n" for k in range(400)))
     assert main(RECALIBRATE) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "Every probability is 20%, so the map has one value, 25%. That tells no case from another" in out
+    assert (
+        "Every probability is 20%, so the map has one value, 25%. That tells no case from another"
+        in out
+    )
     assert "isotonic" not in out
     assert rainproof.load("map.json").predict([0.2])[0] == pytest.approx(0.25, abs=0.005)

@@ -53,7 +53,9 @@ def test_the_commands_of_the_verdict_have_the_groups_that_it_was_made_with(visit
     write("patient_id", np.clip(p**3, 0, 1), q, y, np.arange(400) // 4)
     assert main(["assess", "visits.csv", *COLUMNS, *groups.split(), "--json"]) == 0
     fit, _ = json.loads(capsys.readouterr().out)["verdict"]["commands"]
-    assert fit == f"rainproof recalibrate visits.csv --prob p --outcome y{groups} -o visits-map.json"
+    assert (
+        fit == f"rainproof recalibrate visits.csv --prob p --outcome y{groups} -o visits-map.json"
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,6 +99,11 @@ def test_switch_takes_groups(visits, capsys):
     options = ["--groups", "patient_id", "--confidence-level", "0.9", "--seed", "3"]
     assert main([*SWITCH, *options, "--json"]) == 0
     y, p, q = visits
-    expected = rainproof.switch_guarantee(y, p, q, groups=np.arange(400) // 4, confidence_level=0.9, rng=3)
-    assert json.loads(capsys.readouterr().out) == {"rainproof": rainproof.__version__, **expected.to_dict()}
+    expected = rainproof.switch_guarantee(
+        y, p, q, groups=np.arange(400) // 4, confidence_level=0.9, rng=3
+    )
+    assert json.loads(capsys.readouterr().out) == {
+        "rainproof": rainproof.__version__,
+        **expected.to_dict(),
+    }
     assert expected.groups == 100

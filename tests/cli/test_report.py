@@ -23,7 +23,10 @@ def rain(tmp_path, monkeypatch):
     rng = np.random.default_rng(3)
     p = rng.random(400).round(4)
     y = (rng.random(400) < p**2).astype(int)
-    lines = [f"{a},{b},{i % 3},{'wet' if b else 'dry'},{b + 1}\n" for i, (a, b) in enumerate(zip(p, y, strict=True))]
+    lines = [
+        f"{a},{b},{i % 3},{'wet' if b else 'dry'},{b + 1}\n"
+        for i, (a, b) in enumerate(zip(p, y, strict=True))
+    ]
     (tmp_path / "rain.csv").write_text("p,y,city,sky,w\n" + "".join(lines))
     monkeypatch.chdir(tmp_path)
     return y, p
@@ -51,10 +54,31 @@ def test_the_page_and_the_verdict(rain, capsys):
 
 
 def test_every_option_has_its_effect(rain, capsys):
-    options = ["--by", "city", "--cost-fp", "35", "--cost-fn", "65", "--title", "A <title>", "--seed", "5"]
+    options = [
+        "--by",
+        "city",
+        "--cost-fp",
+        "35",
+        "--cost-fn",
+        "65",
+        "--title",
+        "A <title>",
+        "--seed",
+        "5",
+    ]
     options += ["--confidence-level", "0.9"]
     options += ["--weight", "w", "--where", "p < 0.9"]
-    command = ["report", "rain.csv", "--prob", "p", "--outcome", "sky", "--pos-label", "wet", *options]
+    command = [
+        "report",
+        "rain.csv",
+        "--prob",
+        "p",
+        "--outcome",
+        "sky",
+        "--pos-label",
+        "wet",
+        *options,
+    ]
     assert main([*command, "-o", "report.html", "--json"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -83,8 +107,14 @@ def test_the_same_page_every_time(rain, capsys):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        (["--cost-fp", "3"], "--cost-fp and --cost-fn must be given together: their ratio sets the threshold"),
-        (["--cost-fn", "3"], "--cost-fp and --cost-fn must be given together: their ratio sets the threshold"),
+        (
+            ["--cost-fp", "3"],
+            "--cost-fp and --cost-fn must be given together: their ratio sets the threshold",
+        ),
+        (
+            ["--cost-fn", "3"],
+            "--cost-fp and --cost-fn must be given together: their ratio sets the threshold",
+        ),
         (
             ["--seed", "-1"],
             "argument --seed: must be an integer from 0 to 2**64 - 1; it is '-1' (see 'rainproof report --help')",
@@ -135,7 +165,10 @@ def test_open_shows_the_page(rain, browser, capsys):
 def test_without_a_browser_the_page_is_there_all_the_same(rain, capsys, monkeypatch):
     monkeypatch.setattr("webbrowser._tryorder", [])
     demo = Path("demo/report.html")
-    for command, page in ((["report", "rain.csv", *COLUMNS, "-o", "r.html"], Path("r.html")), (["demo", "demo"], demo)):
+    for command, page in (
+        (["report", "rain.csv", *COLUMNS, "-o", "r.html"], Path("r.html")),
+        (["demo", "demo"], demo),
+    ):
         assert main([*command, "--open"]) == 0
         assert capsys.readouterr().err == f"rainproof: note: no browser was found to open {page}\n"
         assert page.exists()
@@ -162,7 +195,12 @@ def test_the_demo_command(tmp_path, capsys, monkeypatch):
     assert data["verdict"]["grade"] == "recalibrate"  # the forecaster is overconfident on purpose
     assert data["recalibration"]["certificate"]["gain_at_least"] > 0
     assert data["task"]["task"]["thresholds"] == [0.35]
-    assert {row["label"] for row in data["segments"]["rows"]} == {"Bergen", "Hamburg", "Lisbon", "Porto"}
+    assert {row["label"] for row in data["segments"]["rows"]} == {
+        "Bergen",
+        "Hamburg",
+        "Lisbon",
+        "Porto",
+    }
     assert Path("rainproof-demo/rain.csv").read_text() == as_csv(forecasts())
 
 
@@ -171,7 +209,18 @@ def test_the_demo_is_what_the_report_says_it_is(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["demo", "x", "--json"]) == 0
     demo = json.loads(capsys.readouterr().out)
-    options = ["--prob", "probability", "--outcome", "rained", "--by", "city", "--cost-fp", "35", "--cost-fn", "65"]
+    options = [
+        "--prob",
+        "probability",
+        "--outcome",
+        "rained",
+        "--by",
+        "city",
+        "--cost-fp",
+        "35",
+        "--cost-fn",
+        "65",
+    ]
     assert main(["report", "x/rain.csv", *options, "-o", "x/again.html", "--json"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again["verdict"] == demo["verdict"]

@@ -20,7 +20,9 @@ from tools import make_schemas
 
 FOLDER = Path(__file__).parents[2] / "docs" / "schema"
 SCHEMAS = {path.stem: json.loads(path.read_text()) for path in FOLDER.glob("*.json")}
-REGISTRY = Registry().with_resources([(schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values()])
+REGISTRY = Registry().with_resources(
+    [(schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values()]
+)
 COLUMNS = ["--prob", "p", "--outcome", "y"]
 FORECASTS = ["--prob", "p", "q", "--outcome", "y"]
 CLASSES = ["--classes", "a", "b", "c", "--outcome", "what"]
@@ -46,14 +48,24 @@ def folder(tmp_path_factory):
         p = rng.random(n).round(3)
         y = (rng.random(n) < rate(p)).astype(int)
         q = y if name == "sure" else 1 - p.round()
-        rows = [f"{a},{b},{c},{1 + i % 3},{i // 2},{i % 3}" for i, (a, b, c) in enumerate(zip(p, q, y, strict=True))]
+        rows = [
+            f"{a},{b},{c},{1 + i % 3},{i // 2},{i % 3}"
+            for i, (a, b, c) in enumerate(zip(p, q, y, strict=True))
+        ]
         if name == "usual":
             rainproof.Recalibrator("logistic", rng=0).fit(p, y).save(path / "fitted.json")
         (path / f"{name}.csv").write_text("\n".join(["p,q,y,w,day,city", *rows]))
-    for name, n, some in (("", 60, "abc"), ("-tiny", 2, "ab"), ("-one", 30, "c"), ("-many", 2000, "abc")):
+    for name, n, some in (
+        ("", 60, "abc"),
+        ("-tiny", 2, "ab"),
+        ("-one", 30, "c"),
+        ("-many", 2000, "abc"),
+    ):
         said = rng.dirichlet([2, 1, 1], n).round(3)
         said[:, 0] = 1 - said[:, 1:].sum(axis=1)
-        lines = [",".join(map(str, [*row, some[i % len(some)]])) for i, row in enumerate(said.tolist())]
+        lines = [
+            ",".join(map(str, [*row, some[i % len(some)]])) for i, row in enumerate(said.tolist())
+        ]
         (path / f"classes{name}.csv").write_text("\n".join(["a,b,c,what", *lines]))
     (path / "costs.json").write_text('{"costs": [[0, 1, 2], [1, 0, 1]], "abstain": 0.4}')
     (path / "days").mkdir()
@@ -82,17 +94,38 @@ RUNS = [
     *(("assess-many", ["assess-many", f"{file}.csv", *FORECASTS]) for file in FILES),
     ("assess-many", ["assess-many", "usual.csv", *FORECASTS, *COSTS, "--groups", "day"]),
     *(("compare", ["compare", f"{file}.csv", *FORECASTS]) for file in ("usual", "one", "tiny")),
-    *(("compare", ["compare", f"{file}.csv", *FORECASTS, "--measure", "log_score"]) for file in FILES),
+    *(
+        ("compare", ["compare", f"{file}.csv", *FORECASTS, "--measure", "log_score"])
+        for file in FILES
+    ),
     *(("measure", ["measure", f"{file}.csv", *COLUMNS, "--by", "city"]) for file in FILES),
-    ("measure", ["measure", "usual.csv", "tiny.csv", *COLUMNS, "--fail-above", "0.9", "--weight", "w"]),
+    (
+        "measure",
+        ["measure", "usual.csv", "tiny.csv", *COLUMNS, "--fail-above", "0.9", "--weight", "w"],
+    ),
     ("measure-classes", ["measure", "classes.csv", *CLASSES]),
     *(("assess-classes", ["assess", f"classes{k}.csv", *CLASSES]) for k in ("", "-tiny", "-one")),
-    ("assess-classes", ["report", "classes.csv", *CLASSES, "--cost-matrix", "costs.json", "-o", "classes.html"]),
-    *(("recalibrate", ["recalibrate", f"classes{k}.csv", *CLASSES, "-o", "map.json"]) for k in ("", "-tiny", "-many")),
+    (
+        "assess-classes",
+        ["report", "classes.csv", *CLASSES, "--cost-matrix", "costs.json", "-o", "classes.html"],
+    ),
+    *(
+        ("recalibrate", ["recalibrate", f"classes{k}.csv", *CLASSES, "-o", "map.json"])
+        for k in ("", "-tiny", "-many")
+    ),
     ("measure", ["measure", "sure.csv", "--prob", "q", "--outcome", "y", "--rounding", "hard"]),
-    *(("switch", ["switch", f"{file}.csv", "--old", "p", "--new", "q", "--outcome", "y"]) for file in FILES),
-    ("switch", ["switch", "usual.csv", "--old", "p", "--new", "q", "--outcome", "y", "--weight", "w"]),
-    ("switch", ["switch", "usual.csv", "--old", "p", "--new", "q", "--outcome", "y", "--groups", "day"]),
+    *(
+        ("switch", ["switch", f"{file}.csv", "--old", "p", "--new", "q", "--outcome", "y"])
+        for file in FILES
+    ),
+    (
+        "switch",
+        ["switch", "usual.csv", "--old", "p", "--new", "q", "--outcome", "y", "--weight", "w"],
+    ),
+    (
+        "switch",
+        ["switch", "usual.csv", "--old", "p", "--new", "q", "--outcome", "y", "--groups", "day"],
+    ),
     ("threshold", ["threshold", "usual.csv", *COLUMNS, "--recall", "60%"]),
     (
         "threshold",
@@ -112,13 +145,58 @@ RUNS = [
     ),
     ("monitor", ["monitor", "days"]),
     ("monitor", ["monitor", "days", "--dependent-rows", "--window", "2"]),
-    ("monitor", ["monitor", "usual.csv", *COLUMNS, "--by", "day", "--weight", "w", "--dependent-rows"]),
+    (
+        "monitor",
+        ["monitor", "usual.csv", *COLUMNS, "--by", "day", "--weight", "w", "--dependent-rows"],
+    ),
     ("recalibrate", ["recalibrate", "usual.csv", *COLUMNS, "--by", "city", "-o", "map.json"]),
-    ("recalibrate", ["recalibrate", "reversed.csv", *COLUMNS, "--by", "city", "--groups", "day", "-o", "map.json"]),
+    (
+        "recalibrate",
+        [
+            "recalibrate",
+            "reversed.csv",
+            *COLUMNS,
+            "--by",
+            "city",
+            "--groups",
+            "day",
+            "-o",
+            "map.json",
+        ],
+    ),
     ("recalibrate", ["recalibrate", "tiny.csv", *COLUMNS, "-o", "map.json"]),
-    *(("policy", ["policy", f"{file}.csv", *COLUMNS, *COSTS, "-o", "policy.json"]) for file in FILES),
-    ("policy", ["policy", "usual.csv", *COLUMNS, "--threshold", "0.3", "--map", "fitted.json", "-o", "policy.json"]),
-    ("policy", ["policy", "usual.csv", *COLUMNS, "--cost-fp", "1e-300", "--cost-fn", "1e300", "-o", "policy.json"]),
+    *(
+        ("policy", ["policy", f"{file}.csv", *COLUMNS, *COSTS, "-o", "policy.json"])
+        for file in FILES
+    ),
+    (
+        "policy",
+        [
+            "policy",
+            "usual.csv",
+            *COLUMNS,
+            "--threshold",
+            "0.3",
+            "--map",
+            "fitted.json",
+            "-o",
+            "policy.json",
+        ],
+    ),
+    (
+        "policy",
+        [
+            "policy",
+            "usual.csv",
+            *COLUMNS,
+            "--cost-fp",
+            "1e-300",
+            "--cost-fn",
+            "1e300",
+            "-o",
+            "policy.json",
+        ],
+    ),
 ]
 
 
@@ -136,10 +214,24 @@ def test_what_to_dict_returns():
     quadratic = rainproof.DecisionTask.quadratic()
     by = {"a": np.arange(200) % 2, "b": np.where(p > 0.5, 1.5, np.nan)}
     validate("assess", rainproof.assess(y, p.round(), task=quadratic, by=by, **some).to_dict())
-    validate("assess", rainproof.assess(rainproof.Sample(y, p, sample_weight=p).compress(64), rng=1, **some).to_dict())
+    validate(
+        "assess",
+        rainproof.assess(
+            rainproof.Sample(y, p, sample_weight=p).compress(64), rng=1, **some
+        ).to_dict(),
+    )
     split = {"a": (y, p), "b": rainproof.Sample(y, p / 2)}
-    validate("assess-many", rainproof.assess_many(split, task=rainproof.DecisionTask.threshold(0.2), **some).to_dict())
-    validate("switch", {"rainproof": "", **rainproof.switch_guarantee(y, p, p, groups=np.arange(200) // 2).to_dict()})
+    validate(
+        "assess-many",
+        rainproof.assess_many(split, task=rainproof.DecisionTask.threshold(0.2), **some).to_dict(),
+    )
+    validate(
+        "switch",
+        {
+            "rainproof": "",
+            **rainproof.switch_guarantee(y, p, p, groups=np.arange(200) // 2).to_dict(),
+        },
+    )
 
 
 def test_every_command_with_json_has_a_schema():
@@ -160,7 +252,9 @@ def test_results_are_as_their_schemas_say(case):
     for result in results(case):
         name = type(result).__name__
         if name in SCHEMAS["results"]["$defs"]:
-            Draft202012Validator({"$ref": f"results.json#/$defs/{name}"}, registry=REGISTRY).validate(result.to_dict())
+            Draft202012Validator(
+                {"$ref": f"results.json#/$defs/{name}"}, registry=REGISTRY
+            ).validate(result.to_dict())
 
 
 def test_every_schema_is_tested_and_strict(folder):

@@ -1,4 +1,6 @@
-"""A signal at a random moment of any command: it ends with the signal's exit code, silent, and has written nothing."""
+"""A signal at a random moment of any command: it ends with the signal's exit code, silent, and has
+written nothing.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,18 @@ COLUMNS = ["--prob", "p", "--outcome", "y"]
 LINES = {
     "assess": ["a.csv", *COLUMNS, "--cost-fp", "1", "--cost-fn", "4", "-o", "new.json"],
     "assess-many": ["a.csv", "--prob", "p", "q", "--outcome", "y", "-o", "new.json"],
-    "compare": ["a.csv", "--prob", "p", "q", "--outcome", "y", "-o", "new.json", "--plot", "new.svg"],
+    "compare": [
+        "a.csv",
+        "--prob",
+        "p",
+        "q",
+        "--outcome",
+        "y",
+        "-o",
+        "new.json",
+        "--plot",
+        "new.svg",
+    ],
     "measure": ["a.csv", *COLUMNS, "-o", "new.json"],
     "report": ["a.csv", *COLUMNS, "-o", "new.html"],
     "recalibrate": ["a.csv", *COLUMNS, "--by", "s", "-o", "new.json", "--plot", "new.png"],
@@ -49,13 +62,18 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("read")
     rng = random.Random(5)
     rows = [(rng.random(), rng.random(), rng.choice("abc")) for _ in range(ROWS)]
-    lines = [f"{k},{p:.3f},{q:.3f},{int(rng.random() < p**2)},{s}" for k, (p, q, s) in enumerate(rows)]
+    lines = [
+        f"{k},{p:.3f},{q:.3f},{int(rng.random() < p**2)},{s}" for k, (p, q, s) in enumerate(rows)
+    ]
     (folder / "a.csv").write_text("\n".join(["id,p,q,y,s", *lines, ""]))
     (folder / "stream.jsonl").write_text("".join(f'{{"id": {k}, "p": 0.3}}\n' for k in range(ROWS)))
     data = str(folder / "a.csv")
     for command, output in (("recalibrate", "map"), ("policy", "policy")):
         more = ["--threshold", "0.3"] if command == "policy" else []
-        assert main([command, data, *COLUMNS, *more, "-o", str(folder / f"{output}.json"), "--quiet"]) == 0
+        assert (
+            main([command, data, *COLUMNS, *more, "-o", str(folder / f"{output}.json"), "--quiet"])
+            == 0
+        )
     return folder
 
 
@@ -76,7 +94,9 @@ def stdin_of(command, folder):
 
 
 def run(command, folder, number, moment):
-    """Run a command in a process of its own, with a signal after so many seconds; return its exit code and errors."""
+    """Run a command in a process of its own, with a signal after so many seconds; return its exit
+    code and errors.
+    """
     with stdin_of(command, folder) as stdin:
         process = subprocess.Popen(
             [sys.executable, "-c", SCRIPT, command, *LINES[command]],
@@ -125,6 +145,10 @@ def test_a_signal_at_a_random_moment(command, folder, loading, tmp_path, monkeyp
             assert names(stopped) == names(whole), at
         else:
             assert code == 128 + number, at
-            left = before + [name for name in names(stopped) if command == "stream" and name.startswith("state.json")]
+            left = before + [
+                name
+                for name in names(stopped)
+                if command == "stream" and name.startswith("state.json")
+            ]
             assert names(stopped) == sorted(left), at
         shutil.rmtree(stopped)

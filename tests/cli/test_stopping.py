@@ -1,4 +1,6 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the command ends, says nothing and leaves nothing, whatever it was doing."""
+"""Ctrl-C, SIGTERM and SIGHUP: the command ends, says nothing and leaves nothing, whatever it was
+doing.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from rainproof.core.files import atomic_output, remove_unfinished
 
 COLUMNS = ["--prob", "p", "--outcome", "y"]
 
-# Polars restarts system calls that Ctrl-C interrupts: a blocked read goes on as if nothing had happened.
+# Polars restarts system calls that Ctrl-C interrupts: a blocked read goes on as if nothing had
+# happened.
 BEFORE = "import polars, duckdb, pyarrow"
 AFTER = """
 import pathlib
@@ -82,7 +85,10 @@ def test_a_busy_library_is_not_waited_for(number):
 
 
 def test_ctrl_c_while_modules_are_loaded():
-    with rainproof_process("measure", "a.csv", *COLUMNS, first=IMPORTING) as process, held_up(process, "pipe"):
+    with (
+        rainproof_process("measure", "a.csv", *COLUMNS, first=IMPORTING) as process,
+        held_up(process, "pipe"),
+    ):
         process.send_signal(signal.SIGINT)
         assert end_of(process) == (130, b"", b"")
 
@@ -100,7 +106,9 @@ def test_what_is_ignored_stays_ignored():
 
 @pytest.fixture
 def handlers():
-    """The signals as a program in the foreground finds them; a function that tells how each is handled."""
+    """The signals as a program in the foreground finds them; a function that tells how each is
+    handled.
+    """
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
     usual = [signal.default_int_handler, signal.SIG_DFL, signal.SIG_DFL]
     before = [signal.signal(*pair) for pair in zip(numbers, usual, strict=True)]

@@ -70,7 +70,9 @@ def state_of(path):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_stopping_anywhere_changes_nothing(tmp_path, monkeypatch, seed):
-    """The process ends without a word before or after any write, and is started again; also while the journal turns."""
+    """The process ends without a word before or after any write, and is started again; also while
+    the journal turns.
+    """
     monkeypatch.setattr(stream, "JOURNAL", 7)
     lines = records(60, seed)
     answers, state = done(tmp_path / "calm.json", lines)
@@ -142,8 +144,11 @@ def test_killed_for_real(tmp_path):
     ]
     command += [str(path), "--grid", "8", "--seed", "5"]
     at = 0
-    for stop in (137, 500, None):  # answers to read before the kill, with as many lines under way as the pipe holds
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    # answers to read before the kill, with as many lines under way as the pipe holds
+    for stop in (137, 500, None):
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         rest = lines[at:] if stop is None else lines[at : at + stop + 200]
         process.stdin.write("".join(json.dumps(line) + "\n" for line in rest))
         process.stdin.flush()
@@ -167,23 +172,42 @@ def type_in(monkeypatch, raw):
 
 def test_as_it_is_typed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    lines = ['{"id": "a", "p": 0.7}', '{"id": "a", "y": 1}', "not JSON", '{"id": "b", "y": 1}', "[" * 100_000]
+    lines = [
+        '{"id": "a", "p": 0.7}',
+        '{"id": "a", "y": 1}',
+        "not JSON",
+        '{"id": "b", "y": 1}',
+        "[" * 100_000,
+    ]
     type_in(monkeypatch, "\n".join(lines).encode() + b"\n")
     assert main(["stream", "s.json", "--seed", "1"]) == 1
     out = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [set(one) for one in out] == [{"id", "probability"}, {"id", "learnt"}, {"error"}, {"error"}, {"error"}]
+    assert [set(one) for one in out] == [
+        {"id", "probability"},
+        {"id", "learnt"},
+        {"error"},
+        {"error"},
+        {"error"},
+    ]
     assert out[2]["error"].startswith("a line must be JSON: ")
-    assert out[3]["error"] == "id must be that of a prediction that waits for its outcome; 'b' is not"
+    assert (
+        out[3]["error"] == "id must be that of a prediction that waits for its outcome; 'b' is not"
+    )
     type_in(monkeypatch, b'{"id": 7, "p": 0.7}\n')
     assert main(["stream", "s.json"]) == 0
     assert main(["stream", "s.json", "--grid", "64"]) == 2
-    assert capsys.readouterr().err == "rainproof: error: grid must be that of s.json, which grows; it is 64\n"
+    assert (
+        capsys.readouterr().err
+        == "rainproof: error: grid must be that of s.json, which grows; it is 64\n"
+    )
     (tmp_path / "s.json").write_text("{}")
     assert main(["stream", "s.json"]) == 2
     assert capsys.readouterr().err.startswith("rainproof: error: s.json holds no stream")
 
 
-def test_lines_from_windows_with_a_mark_and_with_bytes_that_are_no_text(tmp_path, monkeypatch, capsys):
+def test_lines_from_windows_with_a_mark_and_with_bytes_that_are_no_text(
+    tmp_path, monkeypatch, capsys
+):
     lines = [
         b'\xef\xbb\xbf{"id": "a", "p": 0.5}\r',
         b'{"id": "\xff", "p": 0.5}',
@@ -209,7 +233,9 @@ def test_a_closed_stream_is_an_error_in_a_line(tmp_path, monkeypatch, capsys, cl
 def test_a_folder_is_no_state(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in ("", ".", "/", tmp_path):
-        with pytest.raises(rainproof.InputError, match=r"path must name the file of the state; .* is a folder"):
+        with pytest.raises(
+            rainproof.InputError, match=r"path must name the file of the state; .* is a folder"
+        ):
             Stream(folder)
     assert not list(tmp_path.iterdir())
 
@@ -217,10 +243,14 @@ def test_a_folder_is_no_state(tmp_path, monkeypatch):
 def test_one_process_at_a_time(tmp_path):
     path = tmp_path / "s.json"
     with Stream(path, 8, 5):
-        with pytest.raises(InputError, match=r"cannot lock .*s\.json\.lock: is another process at work"):
+        with pytest.raises(
+            InputError, match=r"cannot lock .*s\.json\.lock: is another process at work"
+        ):
             Stream(path)
         code = f"from rainproof.cli import main; raise SystemExit(main(['stream', {str(path)!r}]))"
-        other = subprocess.run([sys.executable, "-c", code], input="", capture_output=True, text=True, check=False)
+        other = subprocess.run(
+            [sys.executable, "-c", code], input="", capture_output=True, text=True, check=False
+        )
         assert other.returncode == 2
         assert other.stderr.startswith("rainproof: error: cannot lock")
     with Stream(path):
@@ -302,9 +332,14 @@ def test_an_id_that_is_used_for_something_else_is_refused(tmp_path):
             one.answer({"id": "Rome", "p": 0.5})
             one.answer({"id": "Rome", "y": 1})
             for name, p in (("Oslo", 0.25), ("Rome", 0.5)):
-                with pytest.raises(InputError, match=f"must be new for each prediction; '{name}' was that of p = {p}"):
+                with pytest.raises(
+                    InputError,
+                    match=f"must be new for each prediction; '{name}' was that of p = {p}",
+                ):
                     one.answer({"id": name, "p": 0.75})
-            with pytest.raises(InputError, match="y must be what it was; the outcome 1 of 'Rome' is learnt already"):
+            with pytest.raises(
+                InputError, match="y must be what it was; the outcome 1 of 'Rome' is learnt already"
+            ):
                 one.answer({"id": "Rome", "y": 0})
 
 
@@ -331,7 +366,10 @@ def test_a_journal_of_another_state_is_not_taken_up(tmp_path, monkeypatch):
         ({"id": 1.5, "p": 0.5}, "id must be text or an integer"),
         ({"id": "a", "p": 1.5}, r"p must be a number in \[0, 1\]"),
         ({"id": "a", "p": True}, "p must be a number"),
-        ({"id": "a", "p": {"x": 0.5, "y": 2}}, r"p must be a number in \[0, 1\], or an object of such by model"),
+        (
+            {"id": "a", "p": {"x": 0.5, "y": 2}},
+            r"p must be a number in \[0, 1\], or an object of such by model",
+        ),
         ({"id": "a", "p": {}}, "the predictions of the same models"),
         ({"id": "a", "y": 1}, "waits for its outcome; 'a' is not"),
         ({"id": "a", "y": 2}, "y must be 0 or 1"),
@@ -364,7 +402,10 @@ def test_several_models(tmp_path):
     killed(path, {"id": "a", "p": both}, rng=5)
     made = r.predict(both, id="a")
     with Stream(path) as one:
-        assert one.answer({"id": "a", "p": {"new": 1, "old": 0.25}}) == {"id": "a", "probability": made}
+        assert one.answer({"id": "a", "p": {"new": 1, "old": 0.25}}) == {
+            "id": "a",
+            "probability": made,
+        }
         for bad in (0.5, {"old": 0.5}):
             with pytest.raises(InputError, match="the predictions of the same models by name"):
                 one.answer({"id": "b", "p": bad})
@@ -378,7 +419,8 @@ def test_a_state_of_before_is_refused_by_its_version(tmp_path):
     killed(path)
     path.write_text(path.read_text().replace('"version": 2', '"version": 1'))
     with pytest.raises(
-        InputError, match="a stream must have version 2, the only one that this rainproof reads; it has 1"
+        InputError,
+        match="a stream must have version 2, the only one that this rainproof reads; it has 1",
     ):
         Stream(path)
 

@@ -20,7 +20,9 @@ def frame(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(2)
     p = rng.random(3000)
-    frame = pd.DataFrame({"p": p, "y": (rng.random(3000) < p).astype(int), "day": np.arange(3000) // 3})
+    frame = pd.DataFrame(
+        {"p": p, "y": (rng.random(3000) < p).astype(int), "day": np.arange(3000) // 3}
+    )
     frame.to_csv("rows.csv", index=False)
     return frame
 
@@ -35,12 +37,30 @@ def test_it_prints_what_is_proven(capsys, frame, share):
 
 
 def test_options_have_their_effect(capsys, frame):
-    options = ["--recall", "70%", "--false-positive-rate", "60%", "--groups", "day", "--confidence-level", "0.9"]
-    assert main([*FIND, *options, "--seed", "4", "--json", "-o", "found.json", "--plot", "found.svg"]) == 0
+    options = [
+        "--recall",
+        "70%",
+        "--false-positive-rate",
+        "60%",
+        "--groups",
+        "day",
+        "--confidence-level",
+        "0.9",
+    ]
+    assert (
+        main([*FIND, *options, "--seed", "4", "--json", "-o", "found.json", "--plot", "found.svg"])
+        == 0
+    )
     told = json.loads(capsys.readouterr().out)
     assert told == json.loads(Path("found.json").read_text())
     expected = rainproof.find_threshold(
-        frame.y, frame.p, recall=0.7, false_positive_rate=0.6, groups=frame.day, confidence_level=0.9, rng=4
+        frame.y,
+        frame.p,
+        recall=0.7,
+        false_positive_rate=0.6,
+        groups=frame.day,
+        confidence_level=0.9,
+        rng=4,
     )
     assert told == {"rainproof": rainproof.__version__, **expected.to_dict()}
     assert Path("found.svg").stat().st_size > 5000
@@ -58,10 +78,22 @@ def test_the_exit_code_is_1_where_none_is_proven(capsys):
     ("options", "message"),
     [
         ([], "state a target: --precision, --recall, --false-positive-rate, or several of them"),
-        (["--precision", "90"], "argument --precision: must be a share such as 0.9 or 90%; it is '90'"),
-        (["--recall", "nan%"], "argument --recall: must be a share such as 0.9 or 90%; it is 'nan%'"),
-        (["--recall", "100%"], "argument --recall: must be a share such as 0.9 or 90%; it is '100%'"),
-        (["--recall", "90%", "--where", "y = 0"], "must have both outcomes; all rows with weight have 0"),
+        (
+            ["--precision", "90"],
+            "argument --precision: must be a share such as 0.9 or 90%; it is '90'",
+        ),
+        (
+            ["--recall", "nan%"],
+            "argument --recall: must be a share such as 0.9 or 90%; it is 'nan%'",
+        ),
+        (
+            ["--recall", "100%"],
+            "argument --recall: must be a share such as 0.9 or 90%; it is '100%'",
+        ),
+        (
+            ["--recall", "90%", "--where", "y = 0"],
+            "must have both outcomes; all rows with weight have 0",
+        ),
     ],
 )
 def test_it_refuses(capsys, options, message):

@@ -1,7 +1,8 @@
-"""Rows are paired by position: pandas objects whose labels say otherwise are refused, whatever they are given as.
+"""Rows are paired by position: pandas objects whose labels say otherwise are refused, whatever they
+are given as.
 
-One table: every public function and method x every argument that has a value for each row. It is made from the
-signatures, so that a new function, or a new argument, cannot be forgotten.
+One table: every public function and method x every argument that has a value for each row. It is
+made from the signatures, so that a new function, or a new argument, cannot be forgotten.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def column(values):
 ROWS = {
     "y_true": column(Y.astype(int)),
     "y": column(Y.astype(int)),
-    "forecasts": column(Y.astype(int)),  # of assess_many: the outcomes, if y_prob names the forecasts
+    # of assess_many: the outcomes, if y_prob names the forecasts
+    "forecasts": column(Y.astype(int)),
     "y_prob": column(P),
     "p": column(P),
     "y_prob_a": column(P),
@@ -61,7 +63,16 @@ OTHERS = re.findall(
 """,
 )
 # Their columns are named, or they take no rows: a query, a source that is read, a table of sums.
-WITHOUT_ROWS = {"scan", "sql", "load", "read_answers", "list_measures", "sample_size", "monitor", "segment_tests"}
+WITHOUT_ROWS = {
+    "scan",
+    "sql",
+    "load",
+    "read_answers",
+    "list_measures",
+    "sample_size",
+    "monitor",
+    "segment_tests",
+}
 SEVERAL = {"y_prob": pd.DataFrame(CLASSES, index=LABELS), "y_true": column(np.arange(N) % 3)}
 MORE = {
     "swap_regret": {"task": TASK},
@@ -77,7 +88,9 @@ METHODS = {
     "Accumulator.update": lambda: rainproof.Accumulator().update,
     "OnlineRecalibrator.run": lambda: rainproof.OnlineRecalibrator(rng=0).run,
     "Recalibrator.fit": lambda: rainproof.Recalibrator().fit,
-    "Recalibrator.predict": lambda: rainproof.Recalibrator("none").fit(P, Y, by=np.arange(N) % 3).predict,
+    "Recalibrator.predict": lambda: (
+        rainproof.Recalibrator("none").fit(P, Y, by=np.arange(N) % 3).predict
+    ),
     "RoundingPolicy.decide": lambda: rainproof.RoundingPolicy(TASK, 8).decide,
     "RoundingPolicy.decide_index": lambda: rainproof.RoundingPolicy(TASK, 8).decide_index,
     "RoundingPolicy.round": lambda: rainproof.RoundingPolicy(TASK, 8).round,
@@ -89,13 +102,18 @@ METHODS = {
 
 def callables():
     """Every public function, and every method that takes two columns or more."""
-    found = {name: (lambda value=value: value) for name, value in PUBLIC.items() if inspect.isfunction(value)}
+    found = {
+        name: (lambda value=value: value)
+        for name, value in PUBLIC.items()
+        if inspect.isfunction(value)
+    }
     return {name: made for name, made in found.items() if name not in WITHOUT_ROWS} | METHODS
 
 
 def names_of(name):
     rows = [p for p in inspect.signature(callables()[name]()).parameters if p in ROWS]
-    return [p for p in rows if (name, p) != ("SequentialTest.update", "batch")]  # there it is a switch
+    # there it is a switch
+    return [p for p in rows if (name, p) != ("SequentialTest.update", "batch")]
 
 
 CASES = [(name, wrong) for name in callables() for wrong in names_of(name)[1:]]
@@ -113,15 +131,23 @@ WRONGS = {"the same index in another order": reordered, "different indexes": lab
 
 
 def arguments(name, wrong, change):
-    """What is needed beside the argument that is wrong, all with the same labels; and the wrong one, changed."""
+    """What is needed beside the argument that is wrong, all with the same labels; and the wrong
+    one, changed.
+    """
     parameters = inspect.signature(callables()[name]()).parameters
     needed = [
-        p for p in names_of(name) if parameters[p].default is inspect.Parameter.empty or p in ("y_true", "y_prob")
+        p
+        for p in names_of(name)
+        if parameters[p].default is inspect.Parameter.empty or p in ("y_true", "y_prob")
     ]
     needed += [p for p in ("y_prob_a", "y_prob_b", "p_old", "p_new", "y") if p in parameters]
-    given = {p: ROWS[p] for p in dict.fromkeys([names_of(name)[0], *needed, wrong])} | MORE.get(name, {})
+    given = {p: ROWS[p] for p in dict.fromkeys([names_of(name)[0], *needed, wrong])} | MORE.get(
+        name, {}
+    )
     one = given[wrong]
-    parts = {key: change(part) for key, part in one.items()} if isinstance(one, dict) else change(one)
+    parts = (
+        {key: change(part) for key, part in one.items()} if isinstance(one, dict) else change(one)
+    )
     return given | {wrong: parts}
 
 
@@ -133,16 +159,21 @@ def test_rows_with_other_labels_are_refused(name, wrong, what):
 
 
 @pytest.mark.parametrize("what", WRONGS)
-@pytest.mark.parametrize("name", ["decide", "RoundingPolicy.decide", "RoundingPolicy.probabilities", "best_response"])
+@pytest.mark.parametrize(
+    "name", ["decide", "RoundingPolicy.decide", "RoundingPolicy.probabilities", "best_response"]
+)
 def test_costs_of_cases_with_other_labels_are_refused(name, what):
     p, ids, task = ROWS["y_prob"], ROWS["ids"], rainproof.DecisionTask
     right, wrong = (
-        task.from_costs(false_positive=1, false_negative=x(column(1 + P))) for x in (pd.Series, WRONGS[what])
+        task.from_costs(false_positive=1, false_negative=x(column(1 + P)))
+        for x in (pd.Series, WRONGS[what])
     )
     act = {
         "decide": lambda task: rainproof.decisions.decide(p, task),
         "RoundingPolicy.decide": lambda task: rainproof.RoundingPolicy(task, 8).decide(p, ids),
-        "RoundingPolicy.probabilities": lambda task: rainproof.RoundingPolicy(task, 8).probabilities(p),
+        "RoundingPolicy.probabilities": lambda task: rainproof.RoundingPolicy(
+            task, 8
+        ).probabilities(p),
         "best_response": lambda task: task.best_response(p),
     }[name]
     act(right)

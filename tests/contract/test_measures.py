@@ -17,7 +17,9 @@ from rainproof.measures.catalogue import CATALOGUE
 
 # Small linear programs say as much about the contract as large ones, and sooner.
 QUICKLY = {"lower_distance_to_calibration": {"grid": 16}}
-MEASURES = [replace(m, options={**m.options, **QUICKLY.get(m.name, {})}) for m in CATALOGUE.values()]
+MEASURES = [
+    replace(m, options={**m.options, **QUICKLY.get(m.name, {})}) for m in CATALOGUE.values()
+]
 every_measure = pytest.mark.parametrize("measure", MEASURES, ids=list(CATALOGUE))
 close = {"abs": 1e-12}
 
@@ -46,14 +48,18 @@ def test_a_weight_of_zero_is_a_removal(sample):
 def test_the_scale_of_weights_does_not_matter(sample, scale):
     y, p, w = sample
     for measure in MEASURES:
-        assert measure(y, p, sample_weight=w * scale) == pytest.approx(measure(y, p, sample_weight=w), **close)
+        assert measure(y, p, sample_weight=w * scale) == pytest.approx(
+            measure(y, p, sample_weight=w), **close
+        )
 
 
 @given(samples())
 def test_equal_weights_are_no_weights(sample):
     y, p, _ = sample
     for measure in MEASURES:
-        assert measure(y, p, sample_weight=np.full(len(p), 0.3)) == pytest.approx(measure(y, p), **close)
+        assert measure(y, p, sample_weight=np.full(len(p), 0.3)) == pytest.approx(
+            measure(y, p), **close
+        )
 
 
 @given(samples(), st.randoms(use_true_random=False))
@@ -74,10 +80,18 @@ def test_arrays_and_samples_give_the_same(sample):
 
 
 @every_measure
-@pytest.mark.parametrize("convert", [list, tuple, pd.Series, np.asarray, lambda a: np.asarray(a, order="F")[::1]])
+@pytest.mark.parametrize(
+    "convert", [list, tuple, pd.Series, np.asarray, lambda a: np.asarray(a, order="F")[::1]]
+)
 def test_containers_give_the_same(measure, convert):
-    y, p, w = np.array([0, 1, 1, 0, 1]), np.array([0.125, 0.3, 0.3, 0.9, 1.0]), np.array([1.0, 2.0, 0.5, 1.0, 3.0])
-    assert measure(convert(y), convert(p), sample_weight=convert(w)) == measure(y, p, sample_weight=w)
+    y, p, w = (
+        np.array([0, 1, 1, 0, 1]),
+        np.array([0.125, 0.3, 0.3, 0.9, 1.0]),
+        np.array([1.0, 2.0, 0.5, 1.0, 3.0]),
+    )
+    assert measure(convert(y), convert(p), sample_weight=convert(w)) == measure(
+        y, p, sample_weight=w
+    )
 
 
 @every_measure

@@ -1,4 +1,6 @@
-"""Whatever a name holds, it moves no cursor and begins no line: in text, tables and messages, and on the terminal."""
+"""Whatever a name holds, it moves no cursor and begins no line: in text, tables and messages, and
+on the terminal.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def periods(by=None):
     days = [np.arange(N) < N // 2, np.arange(N) >= N // 2]
     some = None if by is None else [{named("g"): SEGMENT[day]} for day in days]
     samples = [
-        rainproof.Sample(Y[day] if k == 0 else 1 - Y[day], P[day], by=None if some is None else some[k])
+        rainproof.Sample(
+            Y[day] if k == 0 else 1 - Y[day], P[day], by=None if some is None else some[k]
+        )
         for k, day in enumerate(days)
     ]
     return {named(str(k)): sample for k, sample in enumerate(samples)}
@@ -64,8 +68,12 @@ RESULTS = {
     "segments": segments,
     "segment tests": lambda: rainproof.inference.segment_tests(segments(), rng=0),
     "a map with segments": a_map,
-    "an assessment": lambda: rainproof.assess(Y, P, by={named("g"): SEGMENT}, task=task(), n_resamples=99),
-    "an assessment of classes": lambda: rainproof.assess(WHICH, THREE, labels=CLASSES, n_resamples=99),
+    "an assessment": lambda: rainproof.assess(
+        Y, P, by={named("g"): SEGMENT}, task=task(), n_resamples=99
+    ),
+    "an assessment of classes": lambda: rainproof.assess(
+        WHICH, THREE, labels=CLASSES, n_resamples=99
+    ),
     "several": lambda: rainproof.assess_many(Y, {named("a"): P, named("b"): P**2}, n_resamples=99),
     "several with costs": lambda: rainproof.assess_many(
         Y, {named("a"): P, named("b"): P**2}, task=task(), n_resamples=99
@@ -106,7 +114,10 @@ def test_names_are_escaped_where_they_are_printed(make):
             check(getattr(found, method)())
     for part in ("headline", "next_step"):
         check(getattr(found, part, ""))
-    for sentence in (*getattr(getattr(found, "verdict", None), "asides", ()), *getattr(found, "commands", ())):
+    for sentence in (
+        *getattr(getattr(found, "verdict", None), "asides", ()),
+        *getattr(found, "commands", ()),
+    ):
         assert sentence.isprintable()
 
 
@@ -118,7 +129,9 @@ def test_names_are_escaped_in_messages(make):
     error = caught.value
     assert str(error).isprintable()
     assert "\\x1b" in str(error)
-    assert all(part.isprintable() for part in (error.problem, error.hint, error.remedy, error.rule or ""))
+    assert all(
+        part.isprintable() for part in (error.problem, error.hint, error.remedy, error.rule or "")
+    )
 
 
 def test_names_are_escaped_in_warnings():

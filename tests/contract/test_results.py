@@ -1,4 +1,6 @@
-"""What every result that users hold must keep to, and every function that takes a source of randomness."""
+"""What every result that users hold must keep to, and every function that takes a source of
+randomness.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ def results(case):
     days = {f"day {k}": sample.compress(64) for k in range(8)}
     by = np.arange(len(p)) % 2
     some = {"measures": ["soft_binned_cdl", "log_score"], **FAST}
-    both = rainproof.assess_many({"a": (y, p), "b": (y, other)}, task=QUADRATIC, by={"half": by}, **some)
+    both = rainproof.assess_many(
+        {"a": (y, p), "b": (y, other)}, task=QUADRATIC, by={"half": by}, **some
+    )
     found = [
         both,
         *both.pairs,
@@ -71,28 +75,60 @@ def results(case):
         rainproof.measure_all(sample),
     ]
     for a in found[-3:-1]:
-        found += [a.summary, a.verdict, *a.measures, a.histogram, a.reliability, *a.advice, a.task, a.task.regret]
+        found += [
+            a.summary,
+            a.verdict,
+            *a.measures,
+            a.histogram,
+            a.reliability,
+            *a.advice,
+            a.task,
+            a.task.regret,
+        ]
     found += [both["a"].segments, *both["a"].segments.rows]
     for measure in ("soft_binned_cdl", "log_score", undefined):
         found.append(rainproof.calibration_test(sample, measure=measure, **FAST))
         found.append(rainproof.calibration_test(sample, statistic=measure, measure=measure, **FAST))
-        found += [rainproof.confidence_interval(sample, measure=measure, method=m, **FAST) for m in ("auto", "basic")]
+        found += [
+            rainproof.confidence_interval(sample, measure=measure, method=m, **FAST)
+            for m in ("auto", "basic")
+        ]
         found.append(rainproof.compare(y, p, other, measure=measure, **FAST))
         found.append(rainproof.compare(sample, sample, paired=False, measure=measure, **FAST))
         found.append(rainproof.inference.minimum_detectable(sample, measure=measure, **FAST))
-        halves = {(math.inf, None): rainproof.Sample(y[::2], p[::2]), (datetime.date(2026, 1, 1), 0.5): sample}
-        found.append(rainproof.inference.segment_tests(halves, measure=measure, min_rows=2, intervals=1, **FAST))
-    several = rainproof.measures.measure_classes(y, np.stack([1 - p, p / 2, p / 2], axis=1), measures=["log_score"])
-    found += [several, *several.measures, rainproof.DecisionTask.from_cost_matrix(1 - np.eye(3)), *of_classes()]
+        halves = {
+            (math.inf, None): rainproof.Sample(y[::2], p[::2]),
+            (datetime.date(2026, 1, 1), 0.5): sample,
+        }
+        found.append(
+            rainproof.inference.segment_tests(
+                halves, measure=measure, min_rows=2, intervals=1, **FAST
+            )
+        )
+    several = rainproof.measures.measure_classes(
+        y, np.stack([1 - p, p / 2, p / 2], axis=1), measures=["log_score"]
+    )
+    found += [
+        several,
+        *several.measures,
+        rainproof.DecisionTask.from_cost_matrix(1 - np.eye(3)),
+        *of_classes(),
+    ]
     found += [rainproof.inference.class_guarantee(y, np.stack([1 - p, p / 2, p / 2], axis=1))]
-    found += [rainproof.measures.score_decomposition(sample, score=score) for score in ("brier", "log")]
+    found += [
+        rainproof.measures.score_decomposition(sample, score=score) for score in ("brier", "log")
+    ]
     found += [
         rainproof.inference.null_band(sample, **FAST),
         rainproof.guarantee(sample),
         rainproof.inference.loss_at_least(sample, rng=0),
     ]
     found += [rainproof.guarantee(y, p, groups=by), rainproof.switch_guarantee(y, p, other, rng=0)]
-    found += [rainproof.find_threshold(np.append(y, [0, 1]), np.append(p, [0.2, 0.4]), recall=0.3, precision=0.5)]
+    found += [
+        rainproof.find_threshold(
+            np.append(y, [0, 1]), np.append(p, [0.2, 0.4]), recall=0.3, precision=0.5
+        )
+    ]
     dependent = rainproof.monitor(days, dependent=True)
     found += [dependent, dependent.detectable]
     line = rainproof.monitor(days)
@@ -119,24 +155,39 @@ def results(case):
         fitted,
         certify([(sample, IDENTITY)], None, 0.95),
         rainproof.results.Candidate(method="none", weight=0.1, log_loss=0.3, brier_score=0.2),
-        rainproof.results.SegmentMap(segment=(1,), corrected=False, gain_at_least=0.0, harm_bound=1.0, n=3),
+        rainproof.results.SegmentMap(
+            segment=(1,), corrected=False, gain_at_least=0.0, harm_bound=1.0, n=3
+        ),
         fitted.map_,
         rainproof.forecast_value(sample),
         rainproof.decisions.risk_coverage(sample),
     ]
-    found += [rainproof.recalibration.OnlineForecaster(rng=0), rainproof.OnlineRecalibrator(rng=0), *surprises()]
+    found += [
+        rainproof.recalibration.OnlineForecaster(rng=0),
+        rainproof.OnlineRecalibrator(rng=0),
+        *surprises(),
+    ]
     certain = rainproof.Interval(value=0.1, low=0.0, high=0.2, confidence_level=0.95)
     found += [
         *both["a"].verdict.answers,
         both["a"].evidence,
         both["a"].calibration,
         rainproof.Interval(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95),
-        rainproof.results.PredictionSwap(low=0.25, high=0.5, says="act", do="wait", share=0.1, saves=0.01),
+        rainproof.results.PredictionSwap(
+            low=0.25, high=0.5, says="act", do="wait", share=0.1, saves=0.01
+        ),
         *(w for w in [both["a"].worth] if w is not None),
-        rainproof.results.PredictionRange(low=0.1, high=0.3, mean_prediction=0.2, event_rate=0.1, n=10.0, events=1.0),
-        rainproof.results.Gain(share=certain, threshold=0.3, mean_prediction=0.2, log_score=math.inf, brier_score=0.01),
+        rainproof.results.PredictionRange(
+            low=0.1, high=0.3, mean_prediction=0.2, event_rate=0.1, n=10.0, events=1.0
+        ),
+        rainproof.results.Gain(
+            share=certain, threshold=0.3, mean_prediction=0.2, log_score=math.inf, brier_score=0.01
+        ),
         rainproof.results.RangeCosts(
-            costs={"as is": certain}, saved={}, saved_recalibrated={"always": certain}, without_forecast=certain
+            costs={"as is": certain},
+            saved={},
+            saved_recalibrated={"always": certain},
+            without_forecast=certain,
         ),
     ]
     return [*found, rainproof.RoundingPolicy(task, 8)]
@@ -145,7 +196,9 @@ def results(case):
 @cache
 def of_classes():
     """What is the same in every case: results of three classes."""
-    fitted = rainproof.Recalibrator("none").fit(np.tile([[0.2, 0.3, 0.5]], (2100, 1)), np.arange(2100) % 3)
+    fitted = rainproof.Recalibrator("none").fit(
+        np.tile([[0.2, 0.3, 0.5]], (2100, 1)), np.arange(2100) % 3
+    )
     found = rainproof.assess(
         np.arange(60) % 3,
         np.tile([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], (30, 1)),
@@ -158,7 +211,9 @@ def of_classes():
 
 @cache
 def surprises():
-    """Events that were predicted to be nearly impossible: the evidence against the forecast is infinite."""
+    """Events that were predicted to be nearly impossible: the evidence against the forecast is
+    infinite.
+    """
     sample = rainproof.Sample([1] * 4000, [1e-9] * 4000).compress()
     line = rainproof.monitor({str(day): sample for day in range(8)})
     return [line, *line.changes, *line.changes[0].rates]
@@ -170,7 +225,11 @@ def test_every_result_is_json_without_infinity_or_nan(case):
     found = results(case)
     held = {kind for result in found for kind in type(result).__mro__}
     public = list(PUBLIC.values())
-    assert not [kind for kind in public if inspect.isclass(kind) and hasattr(kind, "to_dict") and kind not in held]
+    assert not [
+        kind
+        for kind in public
+        if inspect.isclass(kind) and hasattr(kind, "to_dict") and kind not in held
+    ]
     for result in found:
         told = result.to_dict()
         assert json.loads(json.dumps(told, allow_nan=False)) == told, type(result)
@@ -202,14 +261,38 @@ PLAIN_TAGS = {"b", "caption", "div", "h4", "li", "p", "pre", "sub", "table", "td
 def named():
     """Results that show names which users give."""
     y, p = rows(60)
-    sample, task = rainproof.Sample(y, p), rainproof.DecisionTask.threshold(0.2, actions=[HOSTILE, "act"])
+    sample, task = (
+        rainproof.Sample(y, p),
+        rainproof.DecisionTask.threshold(0.2, actions=[HOSTILE, "act"]),
+    )
     some = {"measures": [], "task": task, "by": {HOSTILE: [HOSTILE] * 60}, **FAST}
     both = rainproof.assess_many({HOSTILE: (y, p), "b": (y, 1 - p)}, **some)
-    line = rainproof.monitor({f"{HOSTILE}{k}": rainproof.Sample([1] * 400, [1e-9] * 400).compress() for k in range(8)})
-    found = [both, *both.pairs, *both.standings, *both.values(), both[HOSTILE].segments, *both[HOSTILE].segments.rows]
-    found += [both[HOSTILE].task, task, rainproof.swap_regret(y, p, task), rainproof.RoundingPolicy(task, 8)]
-    found += [rainproof.inference.segment_tests({HOSTILE: sample}, min_rows=2, **FAST), line, *line.changes]
-    found += [rainproof.net_benefit(y, {HOSTILE: p}), rainproof.clinical.grade_table(y, p, by=[HOSTILE] * 60)]
+    line = rainproof.monitor(
+        {f"{HOSTILE}{k}": rainproof.Sample([1] * 400, [1e-9] * 400).compress() for k in range(8)}
+    )
+    found = [
+        both,
+        *both.pairs,
+        *both.standings,
+        *both.values(),
+        both[HOSTILE].segments,
+        *both[HOSTILE].segments.rows,
+    ]
+    found += [
+        both[HOSTILE].task,
+        task,
+        rainproof.swap_regret(y, p, task),
+        rainproof.RoundingPolicy(task, 8),
+    ]
+    found += [
+        rainproof.inference.segment_tests({HOSTILE: sample}, min_rows=2, **FAST),
+        line,
+        *line.changes,
+    ]
+    found += [
+        rainproof.net_benefit(y, {HOSTILE: p}),
+        rainproof.clinical.grade_table(y, p, by=[HOSTILE] * 60),
+    ]
     return [*found, rainproof.list_measures()]
 
 
@@ -244,12 +327,16 @@ RANDOM = {
 
 def test_every_function_that_takes_rng_is_listed():
     functions = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
-    taking = {name for name, value in functions.items() if "rng" in inspect.signature(value).parameters}
+    taking = {
+        name for name, value in functions.items() if "rng" in inspect.signature(value).parameters
+    }
     assert taking == set(RANDOM)
 
 
 @pytest.mark.parametrize("name", RANDOM)
-@pytest.mark.parametrize("wrong", [-1, "a", 1.5, True, [1], np.random.RandomState(0)], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "wrong", [-1, "a", 1.5, True, [1], np.random.RandomState(0)], ids=lambda x: type(x).__name__
+)
 def test_rng_is_a_seed_or_a_generator(name, wrong):
     rule = r"rng must be None, a non-negative integer or a numpy\.random\.Generator; it is "
     with pytest.raises(rainproof.InputError, match=rule + re.escape(repr(wrong))):

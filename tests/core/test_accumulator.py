@@ -50,7 +50,11 @@ def test_a_bad_batch_changes_nothing(warm, size, weighted):
 
 
 def test_weighted_and_unweighted_batches_mix():
-    stream = rainproof.Accumulator(4096).update(Y[:100], P[:100]).update(Y[100:], P[100:], sample_weight=W[100:])
+    stream = (
+        rainproof.Accumulator(4096)
+        .update(Y[:100], P[:100])
+        .update(Y[100:], P[100:], sample_weight=W[100:])
+    )
     w = np.concatenate([np.ones(100), W[100:]])
     assert rainproof.soft_binned_cdl(stream.sample()) == pytest.approx(
         rainproof.soft_binned_cdl(Y, P, sample_weight=w), abs=1e-13
@@ -91,7 +95,10 @@ def test_an_empty_accumulator_has_no_sample():
 def test_what_cannot_be_added():
     with pytest.raises(TypeError):
         rainproof.Accumulator() + 1
-    with pytest.raises(rainproof.InputError, match="must have the same pos_label to be added; they have 'a' and None"):
+    with pytest.raises(
+        rainproof.InputError,
+        match="must have the same pos_label to be added; they have 'a' and None",
+    ):
         rainproof.Accumulator(4, pos_label="a") + rainproof.Accumulator(4)
     with pytest.raises(rainproof.InputError, match="must be compressed to the same grid"):
         rainproof.Accumulator(4).update([1], [0.5]) + rainproof.Accumulator(8).update([1], [0.5])
@@ -120,13 +127,17 @@ def test_the_other_label_is_the_same_in_all_batches():
     days = [rainproof.Accumulator(8, pos_label="rain") for _ in range(3)]
     days[0].update(["rain"], [0.5]).update(["rain", "dry"], [0.5, 0.1]).update(["dry"], [0.2])
     with pytest.raises(
-        rainproof.InputError, match="y_true must hold 'rain' and one other label; there are 'dry' and 'snow'"
+        rainproof.InputError,
+        match="y_true must hold 'rain' and one other label; there are 'dry' and 'snow'",
     ):
         days[0].update(["snow", "rain"], [0.2, 0.3])
     assert days[0].n == 4
     days[1].update(["snow"], [0.2])
     for other in (days[1], pickle.loads(pickle.dumps(days[1]))):
-        with pytest.raises(rainproof.InputError, match="the same other label to be added; there are 'dry' and 'snow'"):
+        with pytest.raises(
+            rainproof.InputError,
+            match="the same other label to be added; there are 'dry' and 'snow'",
+        ):
             days[0] + other
     both = days[0] + days[2].update(["rain"], [0.9])
     with pytest.raises(rainproof.InputError, match="there are 'dry' and 'snow'"):
@@ -153,7 +164,10 @@ def test_threads_that_share_one_lose_no_rows():
     shared.update(y, p)  # so that its tables are there, and are added to in place
     sys.setswitchinterval(1e-6)
     try:
-        threads = [threading.Thread(target=lambda: [shared.update(y, p) for _ in range(50)]) for _ in range(8)]
+        threads = [
+            threading.Thread(target=lambda: [shared.update(y, p) for _ in range(50)])
+            for _ in range(8)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -22,14 +22,20 @@ def arrays(thing):
         yield thing
     elif type(thing).__module__.startswith("rainproof"):
         # What a dataclass keeps beside its fields is computed again in a copy.
-        names = [field.name for field in fields(thing)] if is_dataclass(thing) else getattr(thing, "__dict__", ())
+        names = (
+            [field.name for field in fields(thing)]
+            if is_dataclass(thing)
+            else getattr(thing, "__dict__", ())
+        )
         for name in names:
             if name != "_rows":  # the caller's own
                 yield from arrays(getattr(thing, name))
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
-@pytest.mark.parametrize("travel", [lambda thing: pickle.loads(pickle.dumps(thing)), copy.copy, copy.deepcopy])
+@pytest.mark.parametrize(
+    "travel", [lambda thing: pickle.loads(pickle.dumps(thing)), copy.copy, copy.deepcopy]
+)
 @pytest.mark.parametrize(
     "make",
     [
@@ -55,7 +61,8 @@ def test_copies_are_the_same_and_read_only(make, travel):
 def test_a_sample_is_sent_with_its_rows_once():
     p = np.random.default_rng(0).random(100_000)
     sample = rainproof.Sample(p > 0.5, p)
-    loss = rainproof.measures.calibration_decision_loss(sample)  # which sorts, and keeps what it sorted
+    # which sorts, and keeps what it sorted
+    loss = rainproof.measures.calibration_decision_loss(sample)
     sent = pickle.dumps(sample)
     assert len(sent) < 1.5 * (p.nbytes + len(p))
     assert rainproof.measures.calibration_decision_loss(pickle.loads(sent)) == loss

@@ -27,7 +27,9 @@ def test_a_file_is_replaced_whole(tmp_path):
 def test_a_file_has_the_permissions_of_any_new_file(tmp_path):
     write_atomic(tmp_path / "a.json", "")
     (tmp_path / "b.json").write_text("")
-    assert stat.filemode((tmp_path / "a.json").stat().st_mode) == stat.filemode((tmp_path / "b.json").stat().st_mode)
+    assert stat.filemode((tmp_path / "a.json").stat().st_mode) == stat.filemode(
+        (tmp_path / "b.json").stat().st_mode
+    )
 
 
 def test_a_link_stays_a_link(tmp_path):
@@ -63,7 +65,10 @@ def test_a_check_leaves_no_trace(tmp_path):
 def test_a_check_knows_every_source(tmp_path):
     for name in ("a.csv", "policy.json"):
         (tmp_path / name).write_text("old")
-    with pytest.raises(rainproof.InputError, match=r"policy\.json is the file to read: the result would overwrite it$"):
+    with pytest.raises(
+        rainproof.InputError,
+        match=r"policy\.json is the file to read: the result would overwrite it$",
+    ):
         check_output(tmp_path / "policy.json", tmp_path / "a.csv", tmp_path / "policy.json")
 
 
@@ -99,7 +104,9 @@ def test_where_the_program_itself_writes_is_refused(tmp_path):
     try:
         with log.open("a") as file:
             os.dup2(file.fileno(), 1)
-        with pytest.raises(rainproof.InputError, match=r"log: standard output or error is redirected to it$"):
+        with pytest.raises(
+            rainproof.InputError, match=r"log: standard output or error is redirected to it$"
+        ):
             check_output(log)
     finally:
         os.dup2(kept, 1)
@@ -112,7 +119,10 @@ def test_a_loop_of_links_is_refused(tmp_path):
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(rainproof.InputError, match=r"^cannot write .*a: "):
         check_output(tmp_path / "a")
-    with pytest.raises(rainproof.InputError, match=r"^cannot write .*a: "), atomic_output(tmp_path / "a"):
+    with (
+        pytest.raises(rainproof.InputError, match=r"^cannot write .*a: "),
+        atomic_output(tmp_path / "a"),
+    ):
         pass
 
 
@@ -122,7 +132,8 @@ def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
     target.write_text("old")
     target.chmod(mode)
     with atomic_output(target) as temporary:
-        assert not stat.S_IMODE(temporary.stat().st_mode) & ~(mode | 0o600)  # also while it is written
+        # also while it is written
+        assert not stat.S_IMODE(temporary.stat().st_mode) & ~(mode | 0o600)
         temporary.write_text("new")
     assert target.read_text() == "new"
     assert stat.S_IMODE(target.stat().st_mode) == mode

@@ -53,8 +53,16 @@ CASES = {
         f"{LABEL}; 1 value does not, the first is y_true[0] = -1; the labels are -1 and 1: if 1 is the event, "
         "pass pos_label=1",
     ),
-    "label 0.5": (([0.5, 1], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[0] = 0.5{SHARES}"),
-    "label NaN": (([0, NAN], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[1] = nan"),
+    "label 0.5": (
+        ([0.5, 1], [0.5, 0.5]),
+        {},
+        f"{LABEL}; 1 value does not, the first is y_true[0] = 0.5{SHARES}",
+    ),
+    "label NaN": (
+        ([0, NAN], [0.5, 0.5]),
+        {},
+        f"{LABEL}; 1 value does not, the first is y_true[1] = nan",
+    ),
     "swapped": (
         ([0.3, 0.7], [0, 1]),
         {},
@@ -65,8 +73,16 @@ CASES = {
         {},
         f"{LABEL}; 2 values do not, the first is y_true[0] = 30.0; were y_true and y_prob swapped?",
     ),
-    "NaN beside classes": (([0, NAN], [0, 1]), {}, f"{LABEL}; 1 value does not, the first is y_true[1] = nan"),
-    "lengths": (([0, 1], [0.5]), {}, "y_true and y_prob must have the same length; they have 2 and 1"),
+    "NaN beside classes": (
+        ([0, NAN], [0, 1]),
+        {},
+        f"{LABEL}; 1 value does not, the first is y_true[1] = nan",
+    ),
+    "lengths": (
+        ([0, 1], [0.5]),
+        {},
+        "y_true and y_prob must have the same length; they have 2 and 1",
+    ),
     "weight length": (
         ([0, 1], [0.5, 0.5]),
         {"sample_weight": [1]},
@@ -105,16 +121,28 @@ CASES = {
         "only the ratios of weights matter, so rescale them",
     ),
     "empty": (([], []), {}, "y_true and y_prob must not be empty"),
-    "three dimensions": (([0, 1], [[[0.5]], [[0.1]]]), {}, "y_prob must be one-dimensional; its shape is (2, 1, 1)"),
+    "three dimensions": (
+        ([0, 1], [[[0.5]], [[0.1]]]),
+        {},
+        "y_prob must be one-dimensional; its shape is (2, 1, 1)",
+    ),
     "two columns of outcomes": (
         ([[0, 1], [1, 0]], [0.5, 0.1]),
         {},
         "y_true must be one-dimensional; its shape is (2, 2); of two columns pass the event's, y_true[:, 1]",
     ),
     "a number": ((1, [0.5]), {}, "y_true must be one-dimensional; its shape is ()"),
-    "a cube": (([0], np.zeros((1, 1, 1))), {}, "y_prob must be one-dimensional; its shape is (1, 1, 1)"),
+    "a cube": (
+        ([0], np.zeros((1, 1, 1))),
+        {},
+        "y_prob must be one-dimensional; its shape is (1, 1, 1)",
+    ),
     "ragged": (([0, 1], [[0.5], [0.1, 0.9]]), {}, "y_prob must be readable as an array: "),
-    "string predictions": (([0, 1], ["0.1", "0.2"]), {}, "y_prob must hold numbers; it holds strings"),
+    "string predictions": (
+        ([0, 1], ["0.1", "0.2"]),
+        {},
+        "y_prob must hold numbers; it holds strings",
+    ),
     "bytes": (([0, 1], [b"a", b"b"]), {}, "y_prob must hold numbers; it holds bytes"),
     "complex": (([0, 1], [0.1j, 0.2]), {}, "y_prob must hold numbers; it holds complex numbers"),
     "dates": (
@@ -168,7 +196,11 @@ CASES = {
         {"pos_label": "yes"},
         "y_true must not contain missing labels; 1 value does, the first is y_true[1]",
     ),
-    "two events": (([0, 1], [0.5, 0.5]), {"pos_label": [0, 1]}, "pos_label must be one label; it is [0, 1]"),
+    "two events": (
+        ([0, 1], [0.5, 0.5]),
+        {"pos_label": [0, 1]},
+        "pos_label must be one label; it is [0, 1]",
+    ),
     "labels that will not compare": (
         (np.zeros(2, [("a", "f8")]), [0.5, 0.5]),
         {"pos_label": 1},
@@ -201,7 +233,13 @@ def test_every_message_ends_where_it_is_expected_to():
     for case, (arguments, options, message) in CASES.items():
         with pytest.raises(rainproof.InputError, match=r"must|missing|compared") as caught:
             rainproof.soft_binned_cdl(*arguments, **options)
-        if case not in ("ragged", "objects", "pandas NA", "labels that will not compare", "a huge integer"):
+        if case not in (
+            "ragged",
+            "objects",
+            "pandas NA",
+            "labels that will not compare",
+            "a huge integer",
+        ):
             assert str(caught.value) == message, case
 
 
@@ -223,7 +261,8 @@ def test_a_bad_row_is_found_wherever_it_is():
         spoiled = p.copy()
         spoiled[row] = 2
         with pytest.raises(
-            rainproof.InputError, match=re.escape(f"1 value does not, the first is y_prob[{row}] = 2.0")
+            rainproof.InputError,
+            match=re.escape(f"1 value does not, the first is y_prob[{row}] = 2.0"),
         ):
             rainproof.Sample(y, spoiled)
 
@@ -232,7 +271,8 @@ def test_many_offenders_are_counted():
     p = np.full(200_000, 0.5)
     p[100_000:] = 7
     with pytest.raises(
-        rainproof.InputError, match=re.escape("100,000 values do not, the first is y_prob[100000] = 7.0")
+        rainproof.InputError,
+        match=re.escape("100,000 values do not, the first is y_prob[100000] = 7.0"),
     ):
         rainproof.Sample(np.zeros(200_000), p)
 
@@ -264,7 +304,9 @@ def test_predictions_are_checked_to_the_last_bit(value):
 def test_a_sample_comes_alone():
     sample = rainproof.Sample([0, 1], [0.2, 0.8])
     for extra in ({"y_prob": [0.2, 0.8]}, {"sample_weight": [1, 1]}, {"pos_label": 1}):
-        with pytest.raises(rainproof.InputError, match="a Sample holds predictions, weights and labels already"):
+        with pytest.raises(
+            rainproof.InputError, match="a Sample holds predictions, weights and labels already"
+        ):
             rainproof.soft_binned_cdl(sample, **extra)
 
 
@@ -281,7 +323,9 @@ def test_rows_that_changed_while_they_were_read():
     """The kernel saw a bad row that is no longer there: nothing is wrong with what is."""
     from rainproof.core.door import as_rows
 
-    assert str(as_rows([0, 1], [0.2, 0.7], None).explain()) == "the rows changed while they were read"
+    assert (
+        str(as_rows([0, 1], [0.2, 0.7], None).explain()) == "the rows changed while they were read"
+    )
     assert "changed" in str(as_rows([0, 1], [0.2, 0.7], [1, 1]).explain())
 
 
@@ -296,8 +340,14 @@ TINY = Fraction(1, 10**400)
             [0.5, 1 + TINY],
             r"y_prob must lie in \[0, 1\]; 1 value does not, the first is y_prob\[1\] = 1\.0000000000000002",
         ),
-        ([-TINY, 0.5], r"y_prob must lie in \[0, 1\]; 1 value does not, the first is y_prob\[0\] = -5e-324"),
-        (np.array([0.5, ABOVE]), r"y_prob must lie in \[0, 1\]; 1 value does not, the first is y_prob\[1\] = 1\.0000"),
+        (
+            [-TINY, 0.5],
+            r"y_prob must lie in \[0, 1\]; 1 value does not, the first is y_prob\[0\] = -5e-324",
+        ),
+        (
+            np.array([0.5, ABOVE]),
+            r"y_prob must lie in \[0, 1\]; 1 value does not, the first is y_prob\[1\] = 1\.0000",
+        ),
     ],
     ids=["Fraction above", "Fraction below", "longdouble"],
 )
@@ -314,17 +364,27 @@ def test_what_a_double_rounds_to_the_ends_from_inside_is_taken():
 def test_series_in_another_order_are_refused():
     import pandas as pd
 
-    y, p = pd.Series([0, 1, 1], index=["a", "b", "c"]), pd.Series([0.2, 0.7, 0.9], index=["c", "b", "a"])
+    y, p = (
+        pd.Series([0, 1, 1], index=["a", "b", "c"]),
+        pd.Series([0.2, 0.7, 0.9], index=["c", "b", "a"]),
+    )
     with pytest.raises(
-        rainproof.InputError, match="y_true and y_prob have the same index in another order: align them first"
+        rainproof.InputError,
+        match="y_true and y_prob have the same index in another order: align them first",
     ):
         rainproof.Sample(y, p)
-    with pytest.raises(rainproof.InputError, match="y_true and sample_weight have the same index in another order"):
+    with pytest.raises(
+        rainproof.InputError, match="y_true and sample_weight have the same index in another order"
+    ):
         rainproof.Sample(y, p[::-1], sample_weight=p)
     assert rainproof.Sample(y, p.reindex(y.index)).n == 3
-    assert rainproof.Sample(y, p.reset_index(drop=True)).n == 3  # the default index: paired by place, as arrays are
+    # the default index: paired by place, as arrays are
+    assert rainproof.Sample(y, p.reset_index(drop=True)).n == 3
     assert rainproof.Sample(y, pd.Series([0.2, 0.7, 0.9], index=[2, 5, 7]).to_numpy()).n == 3
-    with pytest.raises(rainproof.InputError, match=r"y_true and y_prob have different indexes: .* y_prob.to_numpy\(\)"):
+    with pytest.raises(
+        rainproof.InputError,
+        match=r"y_true and y_prob have different indexes: .* y_prob.to_numpy\(\)",
+    ):
         rainproof.Sample(y, pd.Series([0.2, 0.7, 0.9], index=["a", 1, None]))
 
 
@@ -335,7 +395,9 @@ def test_series_in_another_order_are_refused():
 def test_a_hint_is_of_all_rows_not_of_the_first(late, hint):
     y = np.arange(200_000) % 2.0
     y[-1] = late
-    with pytest.raises(rainproof.InputError, match=rf"1 value does not, .* y_true\[199999\] = {late}(\.0)?{hint}$"):
+    with pytest.raises(
+        rainproof.InputError, match=rf"1 value does not, .* y_true\[199999\] = {late}(\.0)?{hint}$"
+    ):
         rainproof.Sample(y, np.full(200_000, 0.5))
 
 
@@ -351,7 +413,9 @@ def test_three_labels_are_not_taken_for_two():
 
 def test_the_way_out_is_said_without_a_command_line():
     """A program with options of its own can name them instead of what to do in Python."""
-    with pytest.raises(rainproof.InputError, match=r"if 2 is the event, pass pos_label=2$") as caught:
+    with pytest.raises(
+        rainproof.InputError, match=r"if 2 is the event, pass pos_label=2$"
+    ) as caught:
         rainproof.Sample([1, 2, 2], [0.1, 0.2, 0.3])
     found = caught.value
     assert (found.option, found.remedy) == (("pos_label", "2"), "pass pos_label=2")
@@ -390,9 +454,13 @@ def test_a_sample_of_one_label_need_not_have_the_event():
     assert rainproof.Sample([2, 2], [0.5, 0.6], pos_label=3).event_rate == 0
 
 
-@pytest.mark.parametrize("columns", [{"groups": [[1], [2, 3]]}, {"by": [[1], [2, 3]]}, {"by": {"a": [[1], [2, 3]]}}])
+@pytest.mark.parametrize(
+    "columns", [{"groups": [[1], [2, 3]]}, {"by": [[1], [2, 3]]}, {"by": {"a": [[1], [2, 3]]}}]
+)
 def test_ragged_groups_and_segments(columns):
-    with pytest.raises(rainproof.InputError, match=r"must be readable as an array: .*inhomogeneous"):
+    with pytest.raises(
+        rainproof.InputError, match=r"must be readable as an array: .*inhomogeneous"
+    ):
         rainproof.Sample([0, 1], [0.2, 0.7], **columns)
 
 
@@ -407,14 +475,23 @@ def test_a_frame_is_no_forecast():
 def test_a_table_of_one_column_is_a_column():
     """As scikit-learn takes them: ``frame[["p"]]`` is often meant."""
     rng = np.random.default_rng(0)
-    p, y, weight, group = rng.random(400), rng.integers(0, 2, 400), rng.integers(1, 4, 400), np.arange(400) // 2
+    p, y, weight, group = (
+        rng.random(400),
+        rng.integers(0, 2, 400),
+        rng.integers(1, 4, 400),
+        np.arange(400) // 2,
+    )
 
     def table(column):
         return np.asarray(column)[:, None]
 
     expected = rainproof.Sample(y, p, sample_weight=weight, groups=group, by=group % 3)
     found = rainproof.Sample(
-        table(y), table(p), sample_weight=table(weight), groups=table(group), by=[[label] for label in group % 3]
+        table(y),
+        table(p),
+        sample_weight=table(weight),
+        groups=table(group),
+        by=[[label] for label in group % 3],
     )
     assert found.event_rate == expected.event_rate
     assert rainproof.assess(found).to_dict() == rainproof.assess(expected).to_dict()
@@ -426,5 +503,7 @@ def test_a_table_of_one_column_is_a_column():
 
 
 def test_costs_of_each_case_may_be_a_table_of_one_column():
-    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=np.array([[2.0], [3.0]]))
+    task = rainproof.DecisionTask.from_costs(
+        false_positive=1, false_negative=np.array([[2.0], [3.0]])
+    )
     assert task.best_response([0.3, 0.3]).tolist() == ["wait", "act"]

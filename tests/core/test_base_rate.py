@@ -27,7 +27,9 @@ def _weights(y: np.ndarray, rate: float) -> np.ndarray:
 @pytest.mark.parametrize("name", list(CATALOGUE))
 def test_measures_are_those_of_rows_weighted_by_outcome(name: str) -> None:
     (y, p), measure = _rows(), CATALOGUE[name]
-    assert measure(y, p, base_rate=0.03) == pytest.approx(measure(y, p, sample_weight=_weights(y, 0.03)), abs=1e-12)
+    assert measure(y, p, base_rate=0.03) == pytest.approx(
+        measure(y, p, sample_weight=_weights(y, 0.03)), abs=1e-12
+    )
     assert measure(Sample(y, p), base_rate=0.03) == measure(Sample(y, p, base_rate=0.03))
     assert measure(y, p, base_rate=y.mean()) == pytest.approx(measure(y, p), abs=1e-12)
 
@@ -47,9 +49,21 @@ def test_rows_weigh_what_makes_the_rate(rate: float) -> None:
 def test_all_views_of_a_sample_keep_the_rate() -> None:
     y, p = _rows()
     s = Sample(y, p, base_rate=0.02)
-    for same in (s.compress(256), s.in_order(), deepcopy(s), pickle.loads(pickle.dumps(s.compress(256))), s._own()):
-        assert (same.base_rate, same.event_rate, same.effective_n) == (s.base_rate, s.event_rate, s.effective_n)
-        assert rainproof.soft_binned_cdl(same) == pytest.approx(rainproof.soft_binned_cdl(s), abs=1e-12)
+    for same in (
+        s.compress(256),
+        s.in_order(),
+        deepcopy(s),
+        pickle.loads(pickle.dumps(s.compress(256))),
+        s._own(),
+    ):
+        assert (same.base_rate, same.event_rate, same.effective_n) == (
+            s.base_rate,
+            s.event_rate,
+            s.effective_n,
+        )
+        assert rainproof.soft_binned_cdl(same) == pytest.approx(
+            rainproof.soft_binned_cdl(s), abs=1e-12
+        )
         assert not same._weighted
     before = Sample(y, p).compress(256)
     cells = before._at_rates((0.02, 0.02))
@@ -58,12 +72,16 @@ def test_all_views_of_a_sample_keep_the_rate() -> None:
     assert cells.counts.sum() == len(y)
     both = Sample(y, {"a": p, "b": p**2}, base_rate=0.02)
     assert both["b"].base_rate == 0.02
-    assert rainproof.measures.brier_score(both["a"]) == pytest.approx(rainproof.measures.brier_score(s))
+    assert rainproof.measures.brier_score(both["a"]) == pytest.approx(
+        rainproof.measures.brier_score(s)
+    )
 
 
 def test_parts_hold_their_share_of_each_outcome_and_weigh_anew() -> None:
     y, p = _rows(401)
-    parts = Sample(y, p, base_rate=0.02).split(folds=3, held_out=[0.25], rng=np.random.default_rng(0))
+    parts = Sample(y, p, base_rate=0.02).split(
+        folds=3, held_out=[0.25], rng=np.random.default_rng(0)
+    )
     assert [part.event_rate for part in parts] == [0.02] * 4
     assert sum(part.n for part in parts) == 401
     assert sum(part._events for part in parts) == y.sum()
@@ -77,11 +95,15 @@ def test_of_a_range_the_weights_are_those_of_the_middle_in_log_odds() -> None:
     assert s.event_rate / (1 - s.event_rate) == pytest.approx(np.sqrt(0.01 / 0.99 * 0.25))
     assert [end.base_rate for end in s._ends()] == [0.01, 0.2]
     assert s._middle().base_rate == s.event_rate
-    with pytest.raises(InputError, match=r"base_rate must be one number here; it is a range, \(0.01, 0.2\)"):
+    with pytest.raises(
+        InputError, match=r"base_rate must be one number here; it is a range, \(0.01, 0.2\)"
+    ):
         rainproof.soft_binned_cdl(s)
 
 
-@pytest.mark.parametrize("rate", [0, 1, -0.1, 1.5, float("nan"), (0.1, float("nan")), (0.0, 0.5), np.array([0.2, 1.0])])
+@pytest.mark.parametrize(
+    "rate", [0, 1, -0.1, 1.5, float("nan"), (0.1, float("nan")), (0.0, 0.5), np.array([0.2, 1.0])]
+)
 def test_refuses_rates_outside(rate: object) -> None:
     with pytest.raises(InputError, match="base_rate must lie between 0 and 1, both excluded"):
         Sample(*_rows(), base_rate=rate)
@@ -93,7 +115,9 @@ def test_refuses_reversed_or_equal_ends(rate: tuple[float, float]) -> None:
         Sample(*_rows(), base_rate=rate)
 
 
-@pytest.mark.parametrize("rate", [True, "0.1", (0.1, 0.2, 0.3), None.__class__, [], [[0.1, 0.2]], {"a": 1}])
+@pytest.mark.parametrize(
+    "rate", [True, "0.1", (0.1, 0.2, 0.3), None.__class__, [], [[0.1, 0.2]], {"a": 1}]
+)
 def test_refuses_what_is_no_rate(rate: object) -> None:
     with pytest.raises(InputError, match="base_rate must be a number, or the two ends of a range"):
         Sample(*_rows(), base_rate=rate)

@@ -45,7 +45,11 @@ def test_sums_are_their_definition(sample, n, left_closed):
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 10, 15, 16, 49, 100, 1000, 12345, 1 << 20])
 def test_predictions_on_an_edge_and_beside_it(n, left_closed):
     """Every edge k/n and the doubles next to it; m p is rounded, but the bin is right."""
-    k = np.arange(n + 1) if n < 1e5 else np.unique(np.random.default_rng(n).integers(0, n + 1, 5000))
+    k = (
+        np.arange(n + 1)
+        if n < 1e5
+        else np.unique(np.random.default_rng(n).integers(0, n + 1, 5000))
+    )
     at = k / n
     p = np.concatenate([at, np.nextafter(at, 0), np.nextafter(at, 1), k * (1 / n)]).clip(0, 1)
     y = np.arange(len(p)) % 3 == 0
@@ -58,7 +62,9 @@ def test_predictions_on_an_edge_and_beside_it(n, left_closed):
 
 @pytest.mark.parametrize("n", [15, 10, 7])
 def test_floats_of_half_the_size(n):
-    p = np.concatenate([np.arange(n + 1) / n, np.random.default_rng(0).random(500)]).astype(np.float32)
+    p = np.concatenate([np.arange(n + 1) / n, np.random.default_rng(0).random(500)]).astype(
+        np.float32
+    )
     y = np.arange(len(p)) % 2
     check(y, p, None, n, False)
     check(y, p, np.full(len(p), 0.3, np.float32), n, True)
@@ -82,7 +88,9 @@ def test_many_rows_in_threads(weighted):
 
 
 def test_a_row_of_weight_zero_is_no_row():
-    sums = rainproof.Sample([1, 0, 1], [0.1, 0.5, 0.9], sample_weight=[1, 0, 2])._bin_sums(3, np.array([1 / 3, 2 / 3]))
+    sums = rainproof.Sample([1, 0, 1], [0.1, 0.5, 0.9], sample_weight=[1, 0, 2])._bin_sums(
+        3, np.array([1 / 3, 2 / 3])
+    )
     assert_array_equal(sums[0], [1, 0, 2])
     assert_array_equal(sums[1], [1, 0, 2])
 

@@ -1,4 +1,6 @@
-"""Several classes: a sample for each follows the definition, two are one event, and broken rules are named."""
+"""Several classes: a sample for each follows the definition, two are one event, and broken rules
+are named.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,11 @@ def test_one_against_the_rest_by_the_definition():
         for column in ("y_true", "y_prob", "sample_weight", "_group"):
             np.testing.assert_array_equal(getattr(classes[name], column), getattr(expected, column))
         for number in ("n", "n_draws", "groups", "total_weight", "effective_n"):
-            assert getattr(classes[name], number) == getattr(expected, number) == getattr(classes, number)
+            assert (
+                getattr(classes[name], number)
+                == getattr(expected, number)
+                == getattr(classes, number)
+            )
         assert classes.rates[k] == pytest.approx(expected.event_rate, abs=1e-15)
     assert list(rainproof.Sample(Y, P)) == [0, 1, 2, 3]
     with pytest.raises(KeyError, match="'eel' is not among the classes 'ant', 'bee', 'cow', 'dog'"):
@@ -67,7 +73,9 @@ def test_the_order_of_rows_does_not_matter():
     shuffled = rng.permutation(N)
     one = rainproof.Sample(Y, p, sample_weight=w, groups=group).in_order()
     names = (group * 7 % 100).astype(str)  # whatever groups are called
-    other = rainproof.Sample(Y[shuffled], p[shuffled], sample_weight=w[shuffled], groups=names[shuffled]).in_order()
+    other = rainproof.Sample(
+        Y[shuffled], p[shuffled], sample_weight=w[shuffled], groups=names[shuffled]
+    ).in_order()
     for column in ("which", "prob", "sample_weight"):
         np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
     np.testing.assert_array_equal(one.top_label._group, other.top_label._group)
@@ -97,16 +105,23 @@ def test_two_columns_are_the_event_to_the_bit():
     swapped = rainproof.Sample(words, frame, pos_label="no")
     np.testing.assert_array_equal(swapped.y_prob, p[:, 0])
     np.testing.assert_array_equal(swapped.y_true, 1 - y)
-    with pytest.raises(rainproof.InputError, match=r"y_prob must sum to 1 in each row .*y_prob\[0\] = \[0.1, 0.2\]"):
+    with pytest.raises(
+        rainproof.InputError, match=r"y_prob must sum to 1 in each row .*y_prob\[0\] = \[0.1, 0.2\]"
+    ):
         rainproof.Sample([0], [[0.1, 0.2]], pos_label=1)
 
 
 TAKEN = {"assess", "class_guarantee", "measure_classes", "swap_regret"}
-MORE = {"compare": {"y_prob_b": P}, "switch_guarantee": {"p_new": P}, "find_threshold": {"recall": 0.9}}
+MORE = {
+    "compare": {"y_prob_b": P},
+    "switch_guarantee": {"p_new": P},
+    "find_threshold": {"recall": 0.9},
+}
 OF_ONE_EVENT = {
     name: function
     for name, function in PUBLIC.items()
-    if inspect.isfunction(function) and next(iter(inspect.signature(function).parameters), "") == "y_true"
+    if inspect.isfunction(function)
+    and next(iter(inspect.signature(function).parameters), "") == "y_true"
     if name not in TAKEN
 }
 
@@ -114,10 +129,14 @@ OF_ONE_EVENT = {
 @pytest.mark.parametrize("name", OF_ONE_EVENT)
 def test_a_function_takes_several_classes_or_says_what_to_do(name):
     function, more = OF_ONE_EVENT[name], MORE.get(name, {})
-    with pytest.raises(rainproof.InputError, match="has 4 classes, but this is about one event: choose a class"):
+    with pytest.raises(
+        rainproof.InputError, match="has 4 classes, but this is about one event: choose a class"
+    ):
         function(Y, P, **more)
     if name not in ("compare", "grade_table", "switch_guarantee"):  # which take no such sample
-        with pytest.raises(rainproof.InputError, match="the sample has 4 classes, but this is about one event"):
+        with pytest.raises(
+            rainproof.InputError, match="the sample has 4 classes, but this is about one event"
+        ):
             function(rainproof.Sample(Y, P), **more)
 
 
@@ -128,10 +147,13 @@ def test_what_is_about_one_event_refuses_several_classes():
         lambda: rainproof.Accumulator().update(Y, P),
         lambda: rainproof.assess_many(Y, {"a": P, "b": P}),
     ):
-        with pytest.raises(rainproof.InputError, match="has 4 classes, but this is about one event: choose a class"):
+        with pytest.raises(
+            rainproof.InputError, match="has 4 classes, but this is about one event: choose a class"
+        ):
             call()
     with pytest.raises(
-        AttributeError, match=r"no attribute 'compress': choose a class, sample\[label\], or sample.top"
+        AttributeError,
+        match=r"no attribute 'compress': choose a class, sample\[label\], or sample.top",
     ):
         sample.compress(16)
     with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
@@ -140,9 +162,13 @@ def test_what_is_about_one_event_refuses_several_classes():
     with pytest.raises(rainproof.InputError, match=r"of several classes use task.best_response"):
         rainproof.decisions.decide(P, task)
     for option in ({"by": Y}, {"pos_label": 1}, {"fractional": True}):
-        with pytest.raises(rainproof.InputError, match="is for predictions of one event; y_prob has 4 classes"):
+        with pytest.raises(
+            rainproof.InputError, match="is for predictions of one event; y_prob has 4 classes"
+        ):
             rainproof.Sample(Y, P, **option)
-    with pytest.raises(rainproof.InputError, match="labels name the classes of predictions with a column for each"):
+    with pytest.raises(
+        rainproof.InputError, match="labels name the classes of predictions with a column for each"
+    ):
         rainproof.Sample(Y > 1, P[:, 0], labels=["a", "b"])
     moved = pd.Series(Y).iloc[::-1]
     with pytest.raises(rainproof.InputError, match="have the same index in another order"):
@@ -205,5 +231,7 @@ def test_rows_are_counted_over_all_blocks(monkeypatch):
     monkeypatch.setattr("rainproof.core.door._BLOCK", 64)
     p = P.copy()
     p[[70, 200, 290]] = 0.3
-    with pytest.raises(rainproof.InputError, match=r"; 3 values do not, the first is y_prob\[70\] = "):
+    with pytest.raises(
+        rainproof.InputError, match=r"; 3 values do not, the first is y_prob\[70\] = "
+    ):
         rainproof.Sample(Y, p)

@@ -1,4 +1,6 @@
-"""One number for some rows, which decides how they are dealt: what it depends on, and what it does not."""
+"""One number for some rows, which decides how they are dealt: what it depends on, and what it does
+not.
+"""
 
 from __future__ import annotations
 
@@ -107,13 +109,18 @@ def test_cells_are_their_sums():
     a, b = (one.compress(64) for one in (first, second))
     assert (a + b).digest == (b + a).digest == Sample(Y, P).compress(64).digest
     assert a.digest != b.digest
-    heavy = [Sample(Y[at], P[at], sample_weight=1 + W[at]).compress(64) for at in (slice(25), slice(25, N))]
+    heavy = [
+        Sample(Y[at], P[at], sample_weight=1 + W[at]).compress(64)
+        for at in (slice(25), slice(25, N))
+    ]
     assert (heavy[0] + heavy[1]).digest == (heavy[1] + heavy[0]).digest
 
 
 def test_a_base_rate_does_not_matter():
     assert Sample(Y, P, base_rate=0.1).digest == Sample(Y, P).digest
-    assert Sample(Y, P, base_rate=(0.1, 0.2)).compress(64).digest == Sample(Y, P).compress(64).digest
+    assert (
+        Sample(Y, P, base_rate=(0.1, 0.2)).compress(64).digest == Sample(Y, P).compress(64).digest
+    )
 
 
 def test_a_forecast_has_its_own_and_a_pair_has_both():
@@ -121,7 +128,12 @@ def test_a_forecast_has_its_own_and_a_pair_has_both():
     assert both["a"].digest == Sample(Y, P).digest
     assert both["b"].digest == Sample(Y, P**2).digest
     assert both.digest == Sample(Y, {"c": P, "d": P**2}).digest
-    assert len({both.digest, both["a"].digest, both["b"].digest, Sample(Y, {"a": P, "b": P**3}).digest}) == 4
+    assert (
+        len(
+            {both.digest, both["a"].digest, both["b"].digest, Sample(Y, {"a": P, "b": P**3}).digest}
+        )
+        == 4
+    )
     assert both["a"]._pair(P, P**2).digest == both.digest
 
 
@@ -140,19 +152,30 @@ def test_several_classes():
     p = rng.dirichlet([1, 1, 1], N)
     which, shuffled = rng.integers(0, 3, N), rng.permutation(N)
     known = Sample(which, p, sample_weight=W, groups=G)
-    assert Sample(which[shuffled], p[shuffled], sample_weight=W[shuffled], groups=G[shuffled]).digest == known.digest
+    assert (
+        Sample(which[shuffled], p[shuffled], sample_weight=W[shuffled], groups=G[shuffled]).digest
+        == known.digest
+    )
     assert known.in_order().digest == known.digest
     labels = np.array(["cat", "dog", "eel"])
-    assert Sample(labels[which], p, sample_weight=2 * W, groups=-G, labels=labels).digest == known.digest
+    assert (
+        Sample(labels[which], p, sample_weight=2 * W, groups=-G, labels=labels).digest
+        == known.digest
+    )
     assert Sample(which, p, sample_weight=W).digest != known.digest
     other = which.copy()
     other[0] = (other[0] + 1) % 3
     assert Sample(other, p, sample_weight=W, groups=G).digest != known.digest
-    assert Sample(which, p).digest == Sample(which, p / (1 + rng.uniform(-1e-15, 1e-15, (N, 1)))).digest
+    assert (
+        Sample(which, p).digest
+        == Sample(which, p / (1 + rng.uniform(-1e-15, 1e-15, (N, 1)))).digest
+    )
 
 
 def test_rows_are_sorted_by_rounded_predictions_then_outcomes():
-    """Predictions that differ in the last bits are in the order of their outcomes, whatever those bits are."""
+    """Predictions that differ in the last bits are in the order of their outcomes, whatever those
+    bits are.
+    """
     near = 0.3 * (1 + np.arange(-3, 4) * 2e-16)
     p, y = np.concatenate([near, [0.1, 0.9]]), np.array([1, 0, 1, 0, 1, 0, 1, 1, 0])
     found = Sample(y, p).in_order()
@@ -173,11 +196,16 @@ def test_the_key_of_a_row_is_the_row(rows):
 @pytest.mark.parametrize("groups", [None, np.arange(900) // 3])
 @pytest.mark.parametrize("classes", [1, 3])
 def test_last_bits_do_not_move_rows_to_other_folds(groups, classes):
-    """A map is fitted to folds: with rows divided by sums that are 1 but for rounding it stays the same."""
+    """A map is fitted to folds: with rows divided by sums that are 1 but for rounding it stays the
+    same.
+    """
     rng = np.random.default_rng(6)
     p = rng.dirichlet([1, 1, 1], 900).round(2)[:, :classes].squeeze()
     p = p if classes == 1 else p / p.sum(axis=1, keepdims=True)
     y = (rng.random(900) < p).astype(int) if classes == 1 else rng.integers(0, 3, 900)
     nearly = p / (1 + rng.uniform(-1e-15, 1e-15, (900, 1) if classes > 1 else 900))
-    maps = [rainproof.Recalibrator().fit(np.minimum(some, 1.0), y, groups=groups) for some in (p, nearly)]
+    maps = [
+        rainproof.Recalibrator().fit(np.minimum(some, 1.0), y, groups=groups)
+        for some in (p, nearly)
+    ]
     np.testing.assert_allclose(maps[0].predict(p), maps[1].predict(p), atol=1e-6)

@@ -15,7 +15,9 @@ import rainproof
 from rainproof.core.distinct import DistinctTable
 
 TINY = 5e-324
-EDGES = np.array([0.0, -0.0, TINY, 1e-300, 1e-12, 0.5, np.nextafter(0.5, 0), np.nextafter(1.0, 0), 1.0])
+EDGES = np.array(
+    [0.0, -0.0, TINY, 1e-300, 1e-12, 0.5, np.nextafter(0.5, 0), np.nextafter(1.0, 0), 1.0]
+)
 
 
 def assert_pooled(y, p):
@@ -36,7 +38,19 @@ def test_any_rows(sample):
 
 @pytest.mark.parametrize("n", [1, 2, 25, 1000, 40_000])
 @pytest.mark.parametrize(
-    "kind", ["uniform", "constant", "three", "edges", "rare", "tiny", "crowded", "sorted", "falling", "hundredths"]
+    "kind",
+    [
+        "uniform",
+        "constant",
+        "three",
+        "edges",
+        "rare",
+        "tiny",
+        "crowded",
+        "sorted",
+        "falling",
+        "hundredths",
+    ],
 )
 @pytest.mark.parametrize("events", ["both", "none", "all"])
 def test_predictions_that_fill_buckets_unevenly(n, kind, events):
@@ -83,12 +97,16 @@ def test_predictions_that_were_changed_after_the_check(value, weight):
     p = np.linspace(0, 1, 100)
     sample = rainproof.Sample(np.arange(100) % 2, p, sample_weight=weight)
     p[50] = value
-    with pytest.raises(rainproof.InputError, match="the predictions changed after they were checked"):
+    with pytest.raises(
+        rainproof.InputError, match="the predictions changed after they were checked"
+    ):
         sample.distinct()
 
 
 def test_predictions_that_change_between_two_passes():
-    """Another thread writes valid predictions meanwhile: what is returned is a table of predictions, or an error."""
+    """Another thread writes valid predictions meanwhile: what is returned is a table of
+    predictions, or an error.
+    """
     n = 300_000
     low = np.random.default_rng(0).random(n) * 0.01
     p, y, stop = low.copy(), np.zeros(n, np.uint8), threading.Event()

@@ -13,7 +13,10 @@ from rainproof.core.files import locked
 
 def test_a_second_holder_is_refused_until_the_first_lets_go(tmp_path):
     path = tmp_path / "state.lock"
-    with locked(path), pytest.raises(InputError, match=r"cannot lock .*state\.lock: is another process at work\?"):
+    with (
+        locked(path),
+        pytest.raises(InputError, match=r"cannot lock .*state\.lock: is another process at work\?"),
+    ):
         locked(path)
     with locked(path):
         assert path.exists()

@@ -22,7 +22,11 @@ def test_every_measure_is_the_same(sample):
     for name in QUICK:
         slack = 3e-4 if name == "smooth_ece" else 1e-12
         assert CATALOGUE[name](pooled) == pytest.approx(CATALOGUE[name](made), abs=slack), name
-    assert (pooled.n, pooled.grid, pooled.event_rate) == (made.n, None, pytest.approx(made.event_rate))
+    assert (pooled.n, pooled.grid, pooled.event_rate) == (
+        made.n,
+        None,
+        pytest.approx(made.event_rate),
+    )
     assert pooled.total_weight == made.total_weight
     assert pooled.effective_n == made.n
 

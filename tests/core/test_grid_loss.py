@@ -18,7 +18,9 @@ def test_each_grid_is_rounded_and_swept_once(monkeypatch):
     rounded, swept = [], []
     round_once, curve_once = module.bins, SwapCurve.from_table
     monkeypatch.setattr(module, "bins", lambda *sums: rounded.append(sums[3]) or round_once(*sums))
-    monkeypatch.setattr(SwapCurve, "from_table", lambda t, swaps="all": swept.append(t) or curve_once(t, swaps))
+    monkeypatch.setattr(
+        SwapCurve, "from_table", lambda t, swaps="all": swept.append(t) or curve_once(t, swaps)
+    )
     sample = rainproof.Sample(Y, P)
     profile, choice, bound = (
         rainproof.measures.soft_binned_profile(sample),

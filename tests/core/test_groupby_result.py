@@ -48,8 +48,12 @@ FORMS = {
     "tuples": lambda: ROWS,
     "a generator": lambda: iter(ROWS),
     "mappings": lambda: DICTS,
-    "in upper case": lambda: [{name.upper(): value for name, value in row.items()} for row in DICTS],
-    "decimals": lambda: [{name: decimal.Decimal(str(value)) for name, value in row.items()} for row in DICTS],
+    "in upper case": lambda: [
+        {name.upper(): value for name, value in row.items()} for row in DICTS
+    ],
+    "decimals": lambda: [
+        {name: decimal.Decimal(str(value)) for name, value in row.items()} for row in DICTS
+    ],
     "named tuples": lambda: [Named(*row) for row in ROWS],
     "a cursor": cursor,
     "sqlite3 rows": sqlite_rows,
@@ -86,9 +90,13 @@ def test_segments(named):
     assert segments.by == ("region",)
     assert segments.counts == {"n": 1, "s": 2, None: 2}
     assert repr(segments.pooled) == repr(SAMPLE)
-    with pytest.raises(InputError, match=r"^rows are of segments by region: read them with Segments.from_table$"):
+    with pytest.raises(
+        InputError, match=r"^rows are of segments by region: read them with Segments.from_table$"
+    ):
         rainproof.Sample.from_table([{**row, "region": "n"} for row in DICTS])
-    with pytest.raises(InputError, match=r"^rows have no columns of segments: read them with Sample.from_table$"):
+    with pytest.raises(
+        InputError, match=r"^rows have no columns of segments: read them with Sample.from_table$"
+    ):
         rainproof.io.Segments.from_table(DICTS)
 
 
@@ -101,7 +109,9 @@ def test_by_says_the_order_and_must_say_all():
 
 
 def test_pandas_missing_values_are_no_segment():
-    rows = [{**row, "r": region} for row, region in zip(DICTS, [1, pd.NA, 1, pd.NaT, None], strict=True)]
+    rows = [
+        {**row, "r": region} for row, region in zip(DICTS, [1, pd.NA, 1, pd.NaT, None], strict=True)
+    ]
     assert rainproof.io.Segments.from_table(rows).counts == {1: 2, None: 3}
 
 
@@ -133,14 +143,21 @@ def test_refusals_are_those_of_the_arrays():
 
 
 def test_the_first_offence_is_told():
-    codes = [violation_code("label", "rule"), violation_code("prob", "nan"), violation_code("prob", "null")]
+    codes = [
+        violation_code("label", "rule"),
+        violation_code("prob", "nan"),
+        violation_code("prob", "null"),
+    ]
     rows = [(8, code, 0, 0 if code == codes[2] else 1, 0.0, 0.0, 0.0) for code in codes]
     with pytest.raises(InputError, match=r"^y_prob must not contain NaN; 1 value does$"):
         rainproof.Sample.from_table(rows)
 
 
 def changed(**values):
-    return [{**DICTS[0], **{f"rainproof_{name}": value for name, value in values.items()}}, *DICTS[1:]]
+    return [
+        {**DICTS[0], **{f"rainproof_{name}": value for name, value in values.items()}},
+        *DICTS[1:],
+    ]
 
 
 WRONG = {

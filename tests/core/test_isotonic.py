@@ -18,7 +18,9 @@ from rainproof.core.distinct import DistinctTable
 def table(negative, positive):
     size = len(negative)
     return DistinctTable(
-        prob=np.arange(1, size + 1) / (size + 1), negative=np.array(negative, float), positive=np.array(positive, float)
+        prob=np.arange(1, size + 1) / (size + 1),
+        negative=np.array(negative, float),
+        positive=np.array(positive, float),
     )
 
 
@@ -32,10 +34,15 @@ def test_isotonic_is_the_best_of_all_partitions(seed):
     negative, positive = rng.integers(0, 4, (2, size)).astype(float)
     negative[(negative == 0) & (positive == 0)] = 1
     if seed % 2:
-        negative, positive = negative * rng.choice([0.1, 1, 7.5], size), positive * rng.choice([0.1, 1, 1e3], size)
+        negative, positive = (
+            negative * rng.choice([0.1, 1, 7.5], size),
+            positive * rng.choice([0.1, 1, 1e3], size),
+        )
     expected = best_partition(negative, positive)
     assert expected == max_min(negative, positive)  # the oracles agree with each other
-    np.testing.assert_allclose(isotonic(table(negative, positive)), np.array(expected, float), rtol=1e-14)
+    np.testing.assert_allclose(
+        isotonic(table(negative, positive)), np.array(expected, float), rtol=1e-14
+    )
 
 
 @given(samples())
@@ -78,7 +85,9 @@ def test_frequencies_that_rise_stay_and_ones_that_fall_become_their_mean():
     assert_array_equal(isotonic(table(count, size + 1 - count)), np.full(size, 0.5))
 
 
-@pytest.mark.parametrize(("negative", "positive"), [(1e-20, 1.0), (1.0, 1e-20), (1e-320, 1e120), (1e140, 1e-320)])
+@pytest.mark.parametrize(
+    ("negative", "positive"), [(1e-20, 1.0), (1.0, 1e-20), (1e-320, 1e120), (1e140, 1e-320)]
+)
 def test_an_outcome_too_light_to_show_in_the_mean_is_not_forgotten(negative, positive):
     (fit,) = isotonic(table([negative], [positive]))
     assert 0 < fit < 1

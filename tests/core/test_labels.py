@@ -21,7 +21,11 @@ COLUMNS = {
     "a list": (["b", 2, "b"], [2, "b"], [1, 0, 1]),
     "missing in four ways": ([None, np.nan, pd.NA, pd.NaT, "a"], ["a", None], [1, 1, 1, 1, 0]),
     "days": (np.array(["2026-03-03", "NaT", "2026-03-02"], "M8[D]"), [DAY, NEXT, None], [1, 2, 0]),
-    "nanoseconds": (np.array(["2026-03-02T12"], "M8[ns]"), [datetime.datetime(2026, 3, 2, 12)], [0]),
+    "nanoseconds": (
+        np.array(["2026-03-02T12"], "M8[ns]"),
+        [datetime.datetime(2026, 3, 2, 12)],
+        [0],
+    ),
     "NumPy scalars": ([np.int64(3), 3, np.float32(0.5)], [0.5, 3], [1, 1, 0]),
     "none": ([], [], []),
 }
@@ -57,7 +61,9 @@ def test_without_columns_all_rows_are_one_segment(rows):
 def test_labels_that_cannot_be_hashed_or_ordered_are_refused():
     with pytest.raises(InputError, match="must be plain values; unhashable type: 'dict'"):
         code_labels([{}])
-    with pytest.raises(InputError, match="must be plain values; '<' not supported between instances of 'complex'"):
+    with pytest.raises(
+        InputError, match="must be plain values; '<' not supported between instances of 'complex'"
+    ):
         code_labels([1j, 2j])
 
 
@@ -70,5 +76,8 @@ def test_rows_by_segment():
     assert {key: places.tolist() for key, places in rows.items()} == {"x": [0, 2], "y": [1]}
     with pytest.raises(InputError, match="by must name at least one column"):
         rows_by_segment({}, 3)
-    with pytest.raises(InputError, match=r"by\['a'\] must hold one label for each of the 3 rows; its shape is \(2,\)"):
+    with pytest.raises(
+        InputError,
+        match=r"by\['a'\] must hold one label for each of the 3 rows; its shape is \(2,\)",
+    ):
         rows_by_segment({"a": [1, 2]}, 3)

@@ -25,11 +25,19 @@ def test_rows_and_cells(weight):
     assert (cells.n, cells.grid) == (2000, 1 << 16)
     assert cells.event_rate == pytest.approx(expected.event_rate)
     assert cells.effective_n == pytest.approx(expected.effective_n)
-    found, wanted = (rainproof.measures.soft_binned_profile(rows).value for rows in (cells, expected))
-    assert found == pytest.approx(wanted, abs=2**-16)  # rows of a cell are pooled, so none moves by more
+    found, wanted = (
+        rainproof.measures.soft_binned_profile(rows).value for rows in (cells, expected)
+    )
+    # rows of a cell are pooled, so none moves by more
+    assert found == pytest.approx(wanted, abs=2**-16)
 
 
 def test_the_ends():
     whole = PiecewiseMap.steps(np.array([0.5]), np.array([0.0, 1.0]))
     found = rainproof.Sample([0, 1, 1, 0], [0.1, 0.9, 0.2, 1.0]).compress(4).map(whole)
-    assert sorted(zip(found.y_prob.tolist(), found.y_true.tolist(), strict=True)) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert sorted(zip(found.y_prob.tolist(), found.y_true.tolist(), strict=True)) == [
+        (0, 0),
+        (0, 1),
+        (1, 0),
+        (1, 1),
+    ]

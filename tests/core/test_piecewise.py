@@ -1,4 +1,6 @@
-"""A map of straight pieces stays in [0, 1], keeps order to the last bit, and is read back as it was written."""
+"""A map of straight pieces stays in [0, 1], keeps order to the last bit, and is read back as it was
+written.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,16 @@ PROBABILITIES = st.floats(0, 1)
 def exactly(found, p):
     """The map at one prediction, by its definition, in fractions."""
     piece = max(k for k, edge in enumerate(found.edges[:-1]) if edge <= p)
-    return Fraction(found.start[piece]) + (Fraction(p) - Fraction(found.edges[piece])) * Fraction(found.slope[piece])
+    return Fraction(found.start[piece]) + (Fraction(p) - Fraction(found.edges[piece])) * Fraction(
+        found.slope[piece]
+    )
 
 
 def neighbours(edges):
     """Predictions at the edges and next to them, on both sides."""
-    near = np.concatenate([edges, np.nextafter(edges, 0), np.nextafter(edges, 1), [1e-12, 5e-324, 1 / 3]])
+    near = np.concatenate(
+        [edges, np.nextafter(edges, 0), np.nextafter(edges, 1), [1e-12, 5e-324, 1 / 3]]
+    )
     return np.unique(np.clip(near, 0, 1))
 
 
@@ -32,7 +38,9 @@ def neighbours(edges):
 def test_values_are_those_of_the_definition_and_stay_inside(pieces):
     inner = np.sort([edge for edge, _, _ in pieces[1:]])
     edges = np.concatenate([[0.0], inner, [1.0]])
-    found = PiecewiseMap.from_ends(edges, np.array([a for _, a, _ in pieces]), np.array([b for _, _, b in pieces]))
+    found = PiecewiseMap.from_ends(
+        edges, np.array([a for _, a, _ in pieces]), np.array([b for _, _, b in pieces])
+    )
     p = neighbours(found.edges)
     value = found(p)
     assert ((value >= 0) & (value <= 1)).all()
@@ -68,7 +76,9 @@ def test_a_steep_piece_is_a_jump():
 
 @pytest.mark.parametrize("near", [1 - 2.0**-45, 1 - 2.0**-51, 0.5, 0.0])
 def test_a_jump_at_1_is_one(near):
-    """Naive Bayes says 1 in a fifth of its rows: their value is that of these rows, not of those just below."""
+    """Naive Bayes says 1 in a fifth of its rows: their value is that of these rows, not of those
+    just below.
+    """
     steep = PiecewiseMap.from_ends(
         np.array([0.0, near, 1.0, 1.0]), np.array([0.1, 0.1, 0.4]), np.array([0.1, 0.4, 0.4])
     )
@@ -82,7 +92,9 @@ def test_a_jump_at_1_is_one(near):
 
 def test_steps():
     found = PiecewiseMap.steps(np.array([0.25, 0.5]), np.array([0.1, 0.9, 0.3]))
-    assert found([0, 0.2499, 0.25, 0.4999, 0.5, 1]).tolist() == pytest.approx([0.1, 0.1, 0.9, 0.9, 0.3, 0.3], abs=1e-15)
+    assert found([0, 0.2499, 0.25, 0.4999, 0.5, 1]).tolist() == pytest.approx(
+        [0.1, 0.1, 0.9, 0.9, 0.3, 0.3], abs=1e-15
+    )
     assert not found.rises
 
 
@@ -122,10 +134,16 @@ def test_it_is_read_back_as_it_was_written():
 
 GOOD = {"edges": [0.0, 0.5, 1.0], "start": [0.0, 0.5], "slope": [1.0, 0.5]}
 DAMAGED = {
-    "a key is missing": ({"edges": GOOD["edges"], "start": GOOD["start"]}, "must have 'edges', 'start' and 'slope'"),
+    "a key is missing": (
+        {"edges": GOOD["edges"], "start": GOOD["start"]},
+        "must have 'edges', 'start' and 'slope'",
+    ),
     "no object": ([], "must have 'edges'"),
     "too few": (GOOD | {"slope": [1.0]}, "one 'start' and one 'slope' for each piece"),
-    "no pieces": ({"edges": [0.0], "start": [], "slope": []}, "one 'start' and one 'slope' for each piece"),
+    "no pieces": (
+        {"edges": [0.0], "start": [], "slope": []},
+        "one 'start' and one 'slope' for each piece",
+    ),
     "text": (GOOD | {"start": [0.0, "0.5"]}, "'start' must be a list of numbers"),
     "true": (GOOD | {"start": [0.0, True]}, "'start' must be a list of numbers"),
     "no list": (GOOD | {"start": 0.0}, "'start' must be a list of numbers"),
@@ -134,9 +152,18 @@ DAMAGED = {
     "order": (GOOD | {"edges": [0.0, 1.5, 1.0]}, "increase from 0 to 1"),
     "outside": (GOOD | {"slope": [1.0, 2.0]}, "lie in \\[0, 1\\]"),
     "fine": (GOOD | {"edges": [0.0, 1e-20, 1.0]}, "multiples of 2\\*\\*-52"),
-    "a range of one": (GOOD | {"fitted_range": [0.1]}, "'fitted_range' must be null or two numbers"),
-    "a range backwards": (GOOD | {"fitted_range": [0.5, 0.1]}, "'fitted_range' must be null or two numbers"),
-    "a range beyond 1": (GOOD | {"fitted_range": [0.5, 1.5]}, "'fitted_range' must be null or two numbers"),
+    "a range of one": (
+        GOOD | {"fitted_range": [0.1]},
+        "'fitted_range' must be null or two numbers",
+    ),
+    "a range backwards": (
+        GOOD | {"fitted_range": [0.5, 0.1]},
+        "'fitted_range' must be null or two numbers",
+    ),
+    "a range beyond 1": (
+        GOOD | {"fitted_range": [0.5, 1.5]},
+        "'fitted_range' must be null or two numbers",
+    ),
     "fine slope": (GOOD | {"slope": [1.0, 2.0**-31]}, "multiples of 2\\*\\*-30"),
 }
 
@@ -148,6 +175,8 @@ def test_damage_is_refused(data, message):
 
 
 def test_predictions_are_checked():
-    with pytest.raises(InputError, match=r"p must lie in \[0, 1\]; 1 value does not, the first is p\[1\] = 1.5"):
+    with pytest.raises(
+        InputError, match=r"p must lie in \[0, 1\]; 1 value does not, the first is p\[1\] = 1.5"
+    ):
         PiecewiseMap.from_dict(GOOD)([0.5, 1.5])
     assert UNIT == 2**52

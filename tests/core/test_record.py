@@ -1,4 +1,6 @@
-"""The one record: what it owns, what it counts, and that every function reads it once and keeps no rows."""
+"""The one record: what it owns, what it counts, and that every function reads it once and keeps no
+rows.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +56,14 @@ def test_an_assessment_reads_sums_and_pools_the_rows_once(monkeypatch, options):
     str(rainproof.assess(Y, P, task=TASK, rng=0, **options))
     assert calls["read"] == 1
     whole = {key: times for key, times in calls.items() if f" of {N} rows" in key}
-    again = 1 + ("sample_weight" in options)  # sums of weights depend on the order of the rows in the last bit
+    # sums of weights depend on the order of the rows in the last bit
+    again = 1 + ("sample_weight" in options)
     assert max(whole.values()) == again, whole
 
 
-@pytest.mark.parametrize("make", ["plain", "grouped", "several", "by", "shares", "cells", "weighted"])
+@pytest.mark.parametrize(
+    "make", ["plain", "grouped", "several", "by", "shares", "cells", "weighted"]
+)
 def test_copies_and_pickles_keep_every_number(make):
     made = {
         "plain": lambda: Sample(Y, P),
@@ -71,14 +76,25 @@ def test_copies_and_pickles_keep_every_number(make):
     }[make]()
     for other in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
         assert repr(other) == repr(made)
-        for name in ("n", "n_draws", "groups", "effective_n", "event_rate", "total_weight", "forecasts", "grid"):
+        for name in (
+            "n",
+            "n_draws",
+            "groups",
+            "effective_n",
+            "event_rate",
+            "total_weight",
+            "forecasts",
+            "grid",
+        ):
             assert getattr(other, name) == getattr(made, name)
         if make == "several":
             assert (
                 rainproof.switch_guarantee(other, rng=0).harm_bound
                 == rainproof.switch_guarantee(made, rng=0).harm_bound
             )
-            assert rainproof.measures.brier_score(other["b"]) == rainproof.measures.brier_score(made["b"])
+            assert rainproof.measures.brier_score(other["b"]) == rainproof.measures.brier_score(
+                made["b"]
+            )
         elif make == "by":
             assert other.by_segment().counts == made.by_segment().counts
         else:
@@ -87,9 +103,19 @@ def test_copies_and_pickles_keep_every_number(make):
 
 def test_what_is_counted():
     grouped = Sample(Y, P, groups=G)
-    assert (grouped.n, grouped.n_draws, grouped.groups, grouped.effective_n) == (N, 1000, 1000, pytest.approx(1000))
+    assert (grouped.n, grouped.n_draws, grouped.groups, grouped.effective_n) == (
+        N,
+        1000,
+        1000,
+        pytest.approx(1000),
+    )
     halves = Sample([0.5] * 400, RNG.random(400), fractional=True)
-    assert (halves.n, halves.n_draws, halves.groups, halves.effective_n) == (400, 400, None, pytest.approx(400))
+    assert (halves.n, halves.n_draws, halves.groups, halves.effective_n) == (
+        400,
+        400,
+        None,
+        pytest.approx(400),
+    )
     assert rainproof.guarantee(halves).effective_n == pytest.approx(400)
     weighted = Sample(Y, P, sample_weight=W, groups=G)
     together = np.bincount(G, W)
@@ -101,7 +127,10 @@ def test_what_is_counted():
 def test_groups_in_the_sample_are_those_of_the_argument():
     sample = Sample(Y, P, groups=G)
     assert rainproof.guarantee(sample).bound == rainproof.guarantee(Y, P, groups=G).bound
-    assert rainproof.assess(sample, rng=0).to_dict() == rainproof.assess(Y, P, groups=G, rng=0).to_dict()
+    assert (
+        rainproof.assess(sample, rng=0).to_dict()
+        == rainproof.assess(Y, P, groups=G, rng=0).to_dict()
+    )
     with pytest.raises(rainproof.InputError, match="the Sample has groups already"):
         rainproof.guarantee(sample, groups=G)
 
@@ -109,30 +138,51 @@ def test_groups_in_the_sample_are_those_of_the_argument():
 def test_several_forecasts():
     both = Sample(Y, {"old": P, "new": Q}, sample_weight=W, groups=G, by={"s": S})
     one = rainproof.switch_guarantee(both, rng=0)
-    assert one.to_dict() == rainproof.switch_guarantee(Y, P, Q, sample_weight=W, groups=G, rng=0).to_dict()
-    assert rainproof.measures.brier_score(both["new"]) == rainproof.measures.brier_score(Y, Q, sample_weight=W)
+    assert (
+        one.to_dict()
+        == rainproof.switch_guarantee(Y, P, Q, sample_weight=W, groups=G, rng=0).to_dict()
+    )
+    assert rainproof.measures.brier_score(both["new"]) == rainproof.measures.brier_score(
+        Y, Q, sample_weight=W
+    )
     again = rainproof.compare(both, measure="brier_score", n_resamples=39, rng=0)
-    expected = rainproof.compare(Y, P, Q, sample_weight=W, groups=G, measure="brier_score", n_resamples=39, rng=0)
+    expected = rainproof.compare(
+        Y, P, Q, sample_weight=W, groups=G, measure="brier_score", n_resamples=39, rng=0
+    )
     assert again.to_dict() == expected.to_dict()
     part = both.by_segment()["b"]
     assert part.forecasts == ("old", "new")
     assert rainproof.measures.brier_score(part["new"]) == rainproof.measures.brier_score(
         Y[S == "b"], Q[S == "b"], sample_weight=W[S == "b"]
     )
-    with pytest.raises(rainproof.InputError, match="several forecasts, 'old', 'new': choose one, as sample\\['old'\\]"):
+    with pytest.raises(
+        rainproof.InputError,
+        match="several forecasts, 'old', 'new': choose one, as sample\\['old'\\]",
+    ):
         rainproof.measures.brier_score(both)
-    with pytest.raises(rainproof.InputError, match=r"must name at least one forecast, and each once.*'1', '1'"):
+    with pytest.raises(
+        rainproof.InputError, match=r"must name at least one forecast, and each once.*'1', '1'"
+    ):
         Sample(Y, {1: P, "1": Q})
 
 
 def test_rows_that_belong_together_are_not_taken_as_more():
-    shares, grouped = Sample([0.5, 1, 0], [0.2, 0.6, 0.4], fractional=True), Sample([0, 1], [0.2, 0.6], groups=[1, 1])
+    shares, grouped = (
+        Sample([0.5, 1, 0], [0.2, 0.6, 0.4], fractional=True),
+        Sample([0, 1], [0.2, 0.6], groups=[1, 1]),
+    )
     with pytest.raises(rainproof.InputError, match="shares of the event need rows"):
         shares.compress()
-    with pytest.raises(rainproof.InputError, match=r"compress ungrouped\(\), if rows may be taken as independent"):
+    with pytest.raises(
+        rainproof.InputError, match=r"compress ungrouped\(\), if rows may be taken as independent"
+    ):
         grouped.compress()
     assert grouped.ungrouped().compress().n == 2
-    for function in (rainproof.calibration_test, rainproof.inference.null_band, rainproof.clinical.reliability_curve):
+    for function in (
+        rainproof.calibration_test,
+        rainproof.inference.null_band,
+        rainproof.clinical.reliability_curve,
+    ):
         with pytest.raises(rainproof.InputError, match="cannot take outcomes that are shares"):
             function(shares)
         with pytest.raises(rainproof.InputError, match="takes no groups"):
@@ -140,13 +190,18 @@ def test_rows_that_belong_together_are_not_taken_as_more():
 
 
 SHUFFLED = np.r_[1:N, 0]
-SERIES = {name: pd.Series(values) for name, values in (("y", Y), ("p", P), ("g", G), ("s", S), ("w", W), ("q", Q))}
+SERIES = {
+    name: pd.Series(values)
+    for name, values in (("y", Y), ("p", P), ("g", G), ("s", S), ("w", W), ("q", Q))
+}
 
 
 @pytest.mark.parametrize("moved", ["y", "p", "w", "g", "s", "q"])
 def test_a_misaligned_index_is_refused_wherever_rows_are_given(moved):
     """One check at the door, for every function and every column."""
-    c = {name: series.iloc[SHUFFLED] if name == moved else series for name, series in SERIES.items()}
+    c = {
+        name: series.iloc[SHUFFLED] if name == moved else series for name, series in SERIES.items()
+    }
     calls = {
         "w": lambda: rainproof.measures.brier_score(c["y"], c["p"], sample_weight=c["w"]),
         "g": lambda: [
@@ -161,7 +216,9 @@ def test_a_misaligned_index_is_refused_wherever_rows_are_given(moved):
         "s": lambda: rainproof.assess(c["y"], c["p"], by={"s": c["s"]}),
         "q": lambda: rainproof.compare(c["y"], c["p"], c["q"]),
     }
-    with pytest.raises(rainproof.InputError, match="have the same index in another order: align them first"):
+    with pytest.raises(
+        rainproof.InputError, match="have the same index in another order: align them first"
+    ):
         calls.get(moved, calls["w"])()
     if moved == "g":
         for function in (
@@ -187,15 +244,24 @@ def test_tables_classes_and_ids_are_aligned_too():
         lambda: Sample(c["y"], moved["p"], fractional=True),
     ]
     for call in calls:
-        with pytest.raises(rainproof.InputError, match="have the same index in another order: align them first"):
+        with pytest.raises(
+            rainproof.InputError, match="have the same index in another order: align them first"
+        ):
             call()
 
 
 def test_shares_are_checked_as_whole_rows():
-    with pytest.raises(rainproof.InputError, match=r"must lie in \[0, 1\]; 1 value does not, the first is y_prob\[2\]"):
+    with pytest.raises(
+        rainproof.InputError,
+        match=r"must lie in \[0, 1\]; 1 value does not, the first is y_prob\[2\]",
+    ):
         Sample([0.5] * 3, [0.1, 0.2, 1.5], fractional=True)
-    with pytest.raises(rainproof.InputError, match="y_true and b must have the same length; they have 3 and 6"):
-        Sample([0.5] * 3, {"a": [0.1, 0.2, 0.5], "b": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}, fractional=True)
+    with pytest.raises(
+        rainproof.InputError, match="y_true and b must have the same length; they have 3 and 6"
+    ):
+        Sample(
+            [0.5] * 3, {"a": [0.1, 0.2, 0.5], "b": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}, fractional=True
+        )
     both = Sample([0.5, 1, 0], {"a": [0.1, 0.2, 0.5], "b": [0.4, 0.6, 0.3]}, fractional=True)
     assert rainproof.measures.brier_score(both["b"]) == rainproof.measures.brier_score(
         Sample([0.5, 1, 0], [0.4, 0.6, 0.3], fractional=True)
@@ -205,17 +271,23 @@ def test_shares_are_checked_as_whole_rows():
 def test_what_a_record_cannot_give_is_said():
     plain, cells = Sample([0, 1], [0.2, 0.6]), Sample([0, 1], [0.2, 0.6]).compress(8)
     both = rainproof.scan({"a": [0.2, 0.6], "b": [0.3, 0.5], "y": [0, 1]}, ["a", "b"], grid=8)
-    with pytest.raises(KeyError, match="'c' is not among the forecasts of the sample: one forecast without a name"):
+    with pytest.raises(
+        KeyError, match="'c' is not among the forecasts of the sample: one forecast without a name"
+    ):
         plain["c"]
     refused = {
-        "cannot be combined with pos_label": lambda: Sample([1], [0.5], fractional=True, pos_label=1),
+        "cannot be combined with pos_label": lambda: Sample(
+            [1], [0.5], fractional=True, pos_label=1
+        ),
         "groups need rows": lambda: cells._attach([1, 2], None),
         "keeps pairs of cells: scan each by itself": lambda: both["a"],
         "recalibrated needs rows": lambda: rainproof.forecast_value(cells, recalibrated=[0.2, 0.6]),
         "the sample has no segments": plain.by_segment,
         "must have the same forecasts to be added": lambda: cells + both,
         "must have two forecasts; it has 1": lambda: rainproof.switch_guarantee(plain),
-        "cannot be split row by row": Sample([0, 1], [0.2, 0.6], sample_weight=[1, 2]).compress(8)._floor,
+        "cannot be split row by row": Sample([0, 1], [0.2, 0.6], sample_weight=[1, 2])
+        .compress(8)
+        ._floor,
     }
     for words, call in refused.items():
         with pytest.raises(rainproof.InputError, match=words):
@@ -230,7 +302,9 @@ def test_draws_are_divided_whole():
     assert sum(part.n_draws for part in parts) == 1000
     found = [set(part._group.tolist()) for part in parts]
     assert len(set.union(*found)) == sum(map(len, found))
-    assert [part.n for part in grouped.split(folds=3, held_out=[0.25], rng=np.random.default_rng(0))][-1] == 750
+    assert [
+        part.n for part in grouped.split(folds=3, held_out=[0.25], rng=np.random.default_rng(0))
+    ][-1] == 750
     cells = Sample(Y, P).compress(64)
     parts = cells.split(folds=2, held_out=[0.5], rng=np.random.default_rng(0))
     assert sum(part.n for part in parts) == N
@@ -253,12 +327,16 @@ def test_two_indexes_that_differ_pair_by_position_only_if_one_is_the_default():
     dated = pd.Series(P, index=pd.date_range("2026-01-01", periods=N))
     assert rainproof.Sample(SERIES["y"], dated).n == N
     other = pd.Series(Y, index=np.arange(N) + 7)
-    with pytest.raises(rainproof.InputError, match=r"have different indexes: .* pass y_prob.to_numpy\(\)"):
+    with pytest.raises(
+        rainproof.InputError, match=r"have different indexes: .* pass y_prob.to_numpy\(\)"
+    ):
         rainproof.Sample(other, dated)
 
 
 def test_fitted_objects_hold_no_rows():
-    """Neither a prediction nor an outcome of the training rows can be read from a pickle, whatever was asked for."""
+    """Neither a prediction nor an outcome of the training rows can be read from a pickle, whatever
+    was asked for.
+    """
     rng = np.random.default_rng(0)
     p = rng.random(100_000)
     y = (rng.random(100_000) < p**1.3).astype(int)
@@ -282,7 +360,13 @@ def largest_array(found, seen=None):
     seen.add(id(found))
     if isinstance(found, np.ndarray):
         return found.size
-    parts = list(found.values()) if isinstance(found, dict) else list(found) if isinstance(found, tuple | list) else []
+    parts = (
+        list(found.values())
+        if isinstance(found, dict)
+        else list(found)
+        if isinstance(found, tuple | list)
+        else []
+    )
     parts += list(getattr(found, "__dict__", {}).values())
     names = [name for kind in type(found).__mro__ for name in getattr(kind, "__slots__", ())]
     parts += [getattr(found, name) for name in names if hasattr(found, name)]
@@ -304,17 +388,25 @@ def _columns(seed: int) -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.parametrize("names", [(), ("sample_weight",), ("groups",), ("by",), ("sample_weight", "groups", "by")])
+@pytest.mark.parametrize(
+    "names", [(), ("sample_weight",), ("groups",), ("by",), ("sample_weight", "groups", "by")]
+)
 @pytest.mark.parametrize("kind", ["rows", "shares", "several"])
-def test_the_canonical_order_does_not_depend_on_how_rows_came(names: tuple[str, ...], kind: str) -> None:
-    columns = {name: column for name, column in _columns(3).items() if name in ("y_true", "y_prob", *names)}
+def test_the_canonical_order_does_not_depend_on_how_rows_came(
+    names: tuple[str, ...], kind: str
+) -> None:
+    columns = {
+        name: column for name, column in _columns(3).items() if name in ("y_true", "y_prob", *names)
+    }
     if kind == "shares":
         columns["y_true"] = np.random.default_rng(4).choice([0.0, 0.3, 1.0], _ROWS)
     other = np.random.default_rng(5).random(_ROWS)
 
     def ordered(at: np.ndarray) -> Sample:
         prob = columns["y_prob"][at]
-        rest = {name: column[at] for name, column in columns.items() if name not in ("y_true", "y_prob")}
+        rest = {
+            name: column[at] for name, column in columns.items() if name not in ("y_true", "y_prob")
+        }
         several = {"a": prob, "b": other[at]}
         given = several if kind == "several" else prob
         return Sample(columns["y_true"][at], given, fractional=kind == "shares", **rest).in_order()
@@ -358,7 +450,10 @@ def test_the_canonical_order_keeps_every_row() -> None:
     sample = Sample(**columns)
     found = sample.in_order()
     both = ("y_prob", "y_true", "sample_weight")
-    kept = [sorted(zip(*(getattr(s, name).tolist() for name in both), strict=True)) for s in (sample, found)]
+    kept = [
+        sorted(zip(*(getattr(s, name).tolist() for name in both), strict=True))
+        for s in (sample, found)
+    ]
     assert kept[0] == kept[1]
     assert (found.groups, found.event_rate) == (sample.groups, pytest.approx(sample.event_rate))
     for key, part in sample.by_segment().items():
@@ -371,11 +466,17 @@ def test_what_compressed_samples_and_pairs_are_asked_for():
     cells_ = Sample(Y, P).compress(8)
     assert cells_._own() is cells_
     pair = Sample(Y, {"a": P, "b": Q})
-    with pytest.raises(rainproof.InputError, match="p_new must not be given with a Sample, which holds it already"):
+    with pytest.raises(
+        rainproof.InputError, match="p_new must not be given with a Sample, which holds it already"
+    ):
         rainproof.switch_guarantee(pair, p_new=P)
-    with pytest.raises(rainproof.InputError, match="p_old is missing: pass outcomes and two forecasts"):
+    with pytest.raises(
+        rainproof.InputError, match="p_old is missing: pass outcomes and two forecasts"
+    ):
         rainproof.switch_guarantee(Y)
-    with pytest.raises(rainproof.InputError, match="if these are logarithms of probabilities, apply exp first"):
+    with pytest.raises(
+        rainproof.InputError, match="if these are logarithms of probabilities, apply exp first"
+    ):
         Sample([0, 1], [-0.5, -2.0])
 
 

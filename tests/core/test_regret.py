@@ -40,14 +40,20 @@ def random_rows(rng, n):
 
 @given(samples(max_size=10), classes, st.lists(probabilities, min_size=1, max_size=5))
 def test_both_limits_are_the_definition_anywhere(sample, swaps, asked):
-    """At thresholds of any kind, in one sweep and one by one: with equal predictions below and above."""
+    """At thresholds of any kind, in one sweep and one by one: with equal predictions below and
+    above.
+    """
     y, p, w = sample
     curve, table = curve_of(y, p, w, swaps), exact_pooled(y, p, w)
     found = curve.points([*asked, *p])
     assert_array_equal(found[0], np.unique([*asked, *p]))
     for mu, left, right in zip(*(column.tolist() for column in found), strict=True):
         for above, swept in ((True, left), (False, right)):
-            expected = float(threshold_regret(*table, Fraction(mu), above, swaps)) if mu > 0 or not above else 0.0
+            expected = (
+                float(threshold_regret(*table, Fraction(mu), above, swaps))
+                if mu > 0 or not above
+                else 0.0
+            )
             assert swept == pytest.approx(expected, abs=1e-14)
             assert curve.regret(mu, above=above) == pytest.approx(swept, abs=1e-14)
 
@@ -83,7 +89,8 @@ def test_between_breakpoints_the_curve_is_a_line(sample, swaps):
     assert (mu[0], mu[-1]) == (0, 1)
     for k in range(len(mu) - 1):
         middle = mu[k] / 2 + mu[k + 1] / 2
-        if mu[k] < middle < mu[k + 1] and swaps != "constant":  # there the positive part has a kink too
+        # there the positive part has a kink too
+        if mu[k] < middle < mu[k + 1] and swaps != "constant":
             assert curve(middle) == pytest.approx((right[k] + left[k + 1]) / 2, abs=1e-14)
 
 
@@ -102,9 +109,11 @@ def test_between_predictions_the_curve_is_convex(sample, swaps):
 
 
 def test_by_hand():
-    """Weight 1/4 at 0.2 (frequency 1) and 3/4 at 0.6 (frequency 1/3): a jump up, a kink, a jump down.
+    """Weight 1/4 at 0.2 (frequency 1) and 3/4 at 0.6 (frequency 1/3): a jump up, a kink, a jump
+    down.
 
-    R = 0 below 0.2, (1 - mu)/4 up to 1/3, then (1 - mu)/4 + 3/4 (mu - 1/3) = mu/2 up to 0.6, (1 - mu)/4 after.
+    R = 0 below 0.2, (1 - mu)/4 up to 1/3, then (1 - mu)/4 + 3/4 (mu - 1/3) = mu/2 up to 0.6, (1 -
+    mu)/4 after.
     """
     curve = curve_of([1, 1, 0, 0], [0.2, 0.6, 0.6, 0.6])
     mu, left, right = curve.breakpoints()
@@ -133,7 +142,9 @@ def test_by_hand_with_fewer_swaps():
 
 
 def test_a_jump_where_a_prediction_is_right_on_average():
-    """0.5 is the mean of its isotonic block: left of it the swap up gains, right of it the swap down, not alike."""
+    """0.5 is the mean of its isotonic block: left of it the swap up gains, right of it the swap
+    down, not alike.
+    """
     curve = curve_of([1, 1, 0, 1, 0, 0], [0.2, 0.5, 0.5, 0.5, 0.8, 0.8], swaps="monotone")
     assert_array_equal(curve.recalibrated, [0.5, 0.5, 0.5])
     assert_allclose(curve.points(0.5)[1:], [[0.5 / 6], [1 / 6]])
@@ -169,8 +180,14 @@ def test_asking_in_any_order_and_shape(swaps):
     ("mu", "message"),
     [
         (1.5, r"^threshold must lie in \[0, 1\]; 1 value does not, the first is threshold = 1\.5$"),
-        ([0.5, -0.25, 2.0], r"^threshold must lie in \[0, 1\]; 2 values do not, the first is threshold\[1\] = -0\.25$"),
-        ([np.nan, 0.5], r"^threshold must lie in \[0, 1\]; 1 value does not, the first is threshold\[0\] = nan$"),
+        (
+            [0.5, -0.25, 2.0],
+            r"^threshold must lie in \[0, 1\]; 2 values do not, the first is threshold\[1\] = -0\.25$",
+        ),
+        (
+            [np.nan, 0.5],
+            r"^threshold must lie in \[0, 1\]; 1 value does not, the first is threshold\[0\] = nan$",
+        ),
     ],
 )
 def test_thresholds_outside_are_refused(mu, message):
@@ -235,7 +252,9 @@ def test_the_chord_is_the_highest_over_one_half(sample, swaps):
     chord = curve_of(y, p, w, swaps).chord
     assert 2 * chord.value == pytest.approx(float(exact_loss(*table, swaps)), abs=1e-15)
     assert chord.mu_a <= 0.5 <= chord.mu_b
-    assert chord.share * chord.mu_a + (1 - chord.share) * chord.mu_b == pytest.approx(0.5, abs=1e-15)
+    assert chord.share * chord.mu_a + (1 - chord.share) * chord.mu_b == pytest.approx(
+        0.5, abs=1e-15
+    )
     corners = dict(exact_curve(*table, swaps))
     assert chord.regret_a == pytest.approx(float(corners[Fraction(chord.mu_a)]), abs=1e-15)
     assert chord.regret_b == pytest.approx(float(corners[Fraction(chord.mu_b)]), abs=1e-15)
@@ -244,23 +263,32 @@ def test_the_chord_is_the_highest_over_one_half(sample, swaps):
 @for_seeds(30)
 def test_bridge_against_all_pairs(seed):
     rng = np.random.default_rng(seed)
-    inner = np.round(rng.random(int(rng.integers(0, 60))), int(rng.integers(1, 4)))  # ties, often at 1/2
+    # ties, often at 1/2
+    inner = np.round(rng.random(int(rng.integers(0, 60))), int(rng.integers(1, 4)))
     mu = np.sort([0.0, 1.0, *inner])
     value = np.round(rng.random(len(mu)), int(rng.integers(1, 5)))  # many points on one line
     left, right = np.flatnonzero(mu < 0.5), np.flatnonzero(mu > 0.5)
     best = max(value[mu == 0.5], default=0.0)
     for a in left:
         for b in right:
-            best = max(best, (value[a] * (mu[b] - 0.5) + value[b] * (0.5 - mu[a])) / (mu[b] - mu[a]))
+            best = max(
+                best, (value[a] * (mu[b] - 0.5) + value[b] * (0.5 - mu[a])) / (mu[b] - mu[a])
+            )
     a, b = bridge(mu, value)
-    got = value[a] if a == b else (value[a] * (mu[b] - 0.5) + value[b] * (0.5 - mu[a])) / (mu[b] - mu[a])
+    got = (
+        value[a]
+        if a == b
+        else (value[a] * (mu[b] - 0.5) + value[b] * (0.5 - mu[a])) / (mu[b] - mu[a])
+    )
     assert got == pytest.approx(best, abs=1e-15)
 
 
 @pytest.mark.parametrize("shape", ["noise", "walk", "parabola", "peak", "steps", "zero"])
 @pytest.mark.parametrize("size", [126, 127, 1000, 5000])
 def test_bridge_of_many_points_is_the_edge_of_the_whole_hull(size, shape):
-    """Most points are left out before the hull is built: it must have the same edge, whatever the curve."""
+    """Most points are left out before the hull is built: it must have the same edge, whatever the
+    curve.
+    """
     rng = np.random.default_rng(size)
     for power in (0.3, 1, 1, 3):
         mu = np.sort([0.0, 1.0, *rng.random(size) ** power])
@@ -299,7 +327,9 @@ def test_bridge_finds_an_end_far_below_the_first_edge(seed):
 
 
 def test_one_threshold_where_the_envelope_rests_on_one_half():
-    """Weight 1 at 1/2, never: R = mu up to 1/2, so the worst task is a plain choice between two actions."""
+    """Weight 1 at 1/2, never: R = mu up to 1/2, so the worst task is a plain choice between two
+    actions.
+    """
     chord = curve_of([0, 0], [0.5, 0.5]).chord
     assert (chord.mu_a, chord.mu_b, chord.share, chord.value) == (0.5, 0.5, 1.0, 0.5)
     assert chord.above_a
@@ -307,7 +337,9 @@ def test_one_threshold_where_the_envelope_rests_on_one_half():
 
 
 def test_predictions_too_small_to_tell_apart():
-    """Products of distances like 5e-324 would all be 0; seen from 1/2 such places are one, and the higher counts."""
+    """Products of distances like 5e-324 would all be 0; seen from 1/2 such places are one, and the
+    higher counts.
+    """
     mu = np.array([0.0, 5e-324, 1e-323, 0.75, 1 - 2**-53, 1.0])
     assert bridge(mu, np.array([0.0, 1.0, 0.5, 0.25, 0.25, 0.0])) == (1, 4)
     assert bridge(mu, np.array([0.0, 0.5, 1.0, 0.25, 0.0, 0.5])) == (2, 5)
@@ -317,7 +349,9 @@ def test_predictions_too_small_to_tell_apart():
 
 
 def test_what_each_class_swaps_for():
-    table = DistinctTable(np.array([0.1, 0.5, 0.7]), np.array([1.0, 3.0, 1.0]), np.array([1.0, 1.0, 3.0]))
+    table = DistinctTable(
+        np.array([0.1, 0.5, 0.7]), np.array([1.0, 3.0, 1.0]), np.array([1.0, 1.0, 3.0])
+    )
     assert_array_equal(SwapCurve.from_table(table, "all").recalibrated, [0.5, 0.25, 0.75])
     assert_array_equal(SwapCurve.from_table(table, "monotone").recalibrated, [1 / 3, 1 / 3, 0.75])
     assert_array_equal(SwapCurve.from_table(table, "constant").recalibrated, [0.5, 0.5, 0.5])
@@ -333,5 +367,7 @@ def test_the_classes_are_nested_threshold_by_threshold(sample):
 
 
 def test_an_unknown_class_is_refused():
-    with pytest.raises(rainproof.InputError, match=r"^swaps must be 'all', 'monotone' or 'constant'; it is 'some'$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^swaps must be 'all', 'monotone' or 'constant'; it is 'some'$"
+    ):
         curve_of([0, 1], [0.25, 0.5], swaps="some")

@@ -17,7 +17,9 @@ from rainproof.core.cells import split, sum_on_grid
 def test_soft_weights_are_hats(asked, m):
     cell, up = split(np.array(asked), m)
     pi = sum_on_grid(cell, 1 - up, up, m)
-    hats = [sum(max(1 - abs(m * Fraction(p) - j), Fraction(0)) for p in asked) for j in range(m + 1)]
+    hats = [
+        sum(max(1 - abs(m * Fraction(p) - j), Fraction(0)) for p in asked) for j in range(m + 1)
+    ]
     np.testing.assert_allclose(pi, np.array(hats, float), atol=1e-14)
 
 

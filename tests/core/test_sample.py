@@ -33,7 +33,8 @@ def same(a, b, grid=2**16):
 
 
 @pytest.mark.parametrize(
-    "dtype", ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "f2", "O", ">i4", "g"]
+    "dtype",
+    ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "f2", "O", ">i4", "g"],
 )
 def test_label_types_give_the_same_sums(dtype):
     same(rainproof.Sample(Y.astype(dtype), P), rainproof.Sample(Y, P))
@@ -48,16 +49,29 @@ def test_prediction_types_are_read_for_what_they_are(dtype):
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4", "u1", "?"])
 def test_weight_types(dtype):
     w = (10 * W).astype(dtype)
-    same(rainproof.Sample(Y, P, sample_weight=w), rainproof.Sample(Y, P, sample_weight=w.astype(np.float64)))
+    same(
+        rainproof.Sample(Y, P, sample_weight=w),
+        rainproof.Sample(Y, P, sample_weight=w.astype(np.float64)),
+    )
 
 
 @pytest.mark.parametrize(
     "convert",
-    [list, tuple, pd.Series, lambda a: pd.Series(a).array, lambda a: np.ma.masked_array(a), memoryview],
+    [
+        list,
+        tuple,
+        pd.Series,
+        lambda a: pd.Series(a).array,
+        lambda a: np.ma.masked_array(a),
+        memoryview,
+    ],
     ids=["list", "tuple", "Series", "extension array", "unmasked", "buffer"],
 )
 def test_containers(convert):
-    same(rainproof.Sample(convert(Y), convert(P), sample_weight=convert(W)), rainproof.Sample(Y, P, sample_weight=W))
+    same(
+        rainproof.Sample(convert(Y), convert(P), sample_weight=convert(W)),
+        rainproof.Sample(Y, P, sample_weight=W),
+    )
 
 
 def test_integer_and_boolean_predictions():
@@ -102,8 +116,14 @@ def test_pos_label():
     same(rainproof.Sample(words.astype(object), P, pos_label="yes"), rainproof.Sample(Y, P))
     same(rainproof.Sample(Y + 1, P, pos_label=2), rainproof.Sample(Y, P))
     same(rainproof.Sample(Y, P, pos_label=0), rainproof.Sample(1 - Y, P))
-    same(rainproof.Sample(["no", "no"], [0.1, 0.2], pos_label="yes"), rainproof.Sample([0, 0], [0.1, 0.2]))
-    same(rainproof.Sample(["yes", "yes"], [0.1, 0.2], pos_label="yes"), rainproof.Sample([1, 1], [0.1, 0.2]))
+    same(
+        rainproof.Sample(["no", "no"], [0.1, 0.2], pos_label="yes"),
+        rainproof.Sample([0, 0], [0.1, 0.2]),
+    )
+    same(
+        rainproof.Sample(["yes", "yes"], [0.1, 0.2], pos_label="yes"),
+        rainproof.Sample([1, 1], [0.1, 0.2]),
+    )
 
 
 def test_what_a_sample_knows_of_itself():
@@ -119,7 +139,9 @@ def test_what_a_sample_knows_of_itself():
     compressed = sample.compress(64)
     assert (compressed.n, compressed.grid) == (1000, 64)
     assert compressed.effective_n == pytest.approx(sample.effective_n, rel=1e-13)
-    assert repr(compressed) == f"Sample(n=1000, events={Y.sum()}, grid=64, total_weight={W.sum():.6g})"
+    assert (
+        repr(compressed) == f"Sample(n=1000, events={Y.sum()}, grid=64, total_weight={W.sum():.6g})"
+    )
     assert rainproof.Sample([0, 1, 1], [0.5, 0.5, 0.5], sample_weight=[1, 0, 2]).n == 2
 
 
@@ -131,8 +153,16 @@ def test_compression_follows_its_definition():
         k = (int(np.floor(m * p)), int(y))
         total, mass, count = rows.get(k, (0.0, 0.0, 0))
         rows[k] = total + w * p, mass + w, count + 1
-    expected = [(k[1], total / mass, mass, count) for k, (total, mass, count) in sorted(rows.items())]
-    got = zip(compressed.y_true, compressed.y_prob, compressed.sample_weight, compressed.counts, strict=True)
+    expected = [
+        (k[1], total / mass, mass, count) for k, (total, mass, count) in sorted(rows.items())
+    ]
+    got = zip(
+        compressed.y_true,
+        compressed.y_prob,
+        compressed.sample_weight,
+        compressed.counts,
+        strict=True,
+    )
     assert_allclose(list(got), expected, rtol=1e-13)
 
 
@@ -158,22 +188,33 @@ def test_compress_and_merge_in_any_order_and_split(sample, m, random):
         assert other.n == whole.n
         for left, right in zip(table(other, m), table(whole, m), strict=True):
             assert_allclose(
-                left, right, rtol=0 if w is None else 1e-15, atol=0 if w is None else 1e-16 * whole.total_weight
+                left,
+                right,
+                rtol=0 if w is None else 1e-15,
+                atol=0 if w is None else 1e-16 * whole.total_weight,
             )
-        assert rainproof.soft_binned_cdl(other) == pytest.approx(rainproof.soft_binned_cdl(whole), abs=1e-15)
+        assert rainproof.soft_binned_cdl(other) == pytest.approx(
+            rainproof.soft_binned_cdl(whole), abs=1e-15
+        )
 
 
 @given(samples(weighted=False), powers, st.integers(0, 10))
 def test_coarsening_is_what_a_coarser_pass_gives(sample, m, extra):
     """To the last bit, but for the lowest cell, where each pass rounds offsets to 2^-52 of its own."""
     y, p, _ = sample
-    fine, coarse = rainproof.Sample(y, p).compress(m << extra).compress(m), rainproof.Sample(y, p).compress(m)
+    fine, coarse = (
+        rainproof.Sample(y, p).compress(m << extra).compress(m),
+        rainproof.Sample(y, p).compress(m),
+    )
     assert_array_equal(fine._cells.slot, coarse._cells.slot)
     assert_array_equal(fine.counts, coarse.counts)
     lowest = coarse._cells.slot < 2
     assert_array_equal(fine._cells.rise[:, ~lowest], coarse._cells.rise[:, ~lowest])
     assert_allclose(
-        fine._cells.rise.sum(0), coarse._cells.rise.sum(0), rtol=0, atol=len(p) * 2.0**-53 * (1 + 2.0**-extra)
+        fine._cells.rise.sum(0),
+        coarse._cells.rise.sum(0),
+        rtol=0,
+        atol=len(p) * 2.0**-53 * (1 + 2.0**-extra),
     )
 
 
@@ -182,7 +223,9 @@ def test_sums_of_many_equal_predictions_have_no_drift():
     n = 1_000_000
     cells = rainproof.Sample(np.zeros(n, np.int8), np.full(n, 0.6)).compress(2)._cells
     assert Fraction(cells.rise[0, 0]) + Fraction(cells.rise[1, 0]) == n * (2 * Fraction(0.6) - 1)
-    weighted = rainproof.Sample(np.zeros(n, np.int8), np.full(n, 0.1), sample_weight=np.full(n, 0.1)).compress(2)
+    weighted = rainproof.Sample(
+        np.zeros(n, np.int8), np.full(n, 0.1), sample_weight=np.full(n, 0.1)
+    ).compress(2)
     assert weighted.total_weight == 0.1 * n
 
 
@@ -193,8 +236,15 @@ def test_one_thread_or_many_give_the_same_bits(monkeypatch):
     w = RNG.random(n)
     results = []
     for threads in (1, 2, 4):
-        monkeypatch.setattr("rainproof.core.cells.available_threads", lambda threads=threads: threads)
-        results.append((table(rainproof.Sample(y, p), 1024), table(rainproof.Sample(y, p, sample_weight=w), 1024)))
+        monkeypatch.setattr(
+            "rainproof.core.cells.available_threads", lambda threads=threads: threads
+        )
+        results.append(
+            (
+                table(rainproof.Sample(y, p), 1024),
+                table(rainproof.Sample(y, p, sample_weight=w), 1024),
+            )
+        )
     for plain, weighted in results[1:]:
         for left, right in zip(plain, results[0][0], strict=True):
             assert_array_equal(left, right)
@@ -205,12 +255,17 @@ def test_one_thread_or_many_give_the_same_bits(monkeypatch):
 def test_adding_needs_compression_and_one_grid():
     rows = rainproof.Sample([0, 1], [0.2, 0.8])
     with pytest.raises(
-        rainproof.InputError, match=r"only compressed samples can be added: call compress\(grid\) on both"
+        rainproof.InputError,
+        match=r"only compressed samples can be added: call compress\(grid\) on both",
     ):
         rows + rows.compress(4)
-    with pytest.raises(rainproof.InputError, match="they have grid = 4 and grid = 8: compress the finer one again"):
+    with pytest.raises(
+        rainproof.InputError, match="they have grid = 4 and grid = 8: compress the finer one again"
+    ):
         rows.compress(4) + rows.compress(8)
-    with pytest.raises(rainproof.InputError, match="compressed to grid = 4 cannot be made finer; grid is 8"):
+    with pytest.raises(
+        rainproof.InputError, match="compressed to grid = 4 cannot be made finer; grid is 8"
+    ):
         rows.compress(4).compress(8)
     with pytest.raises(TypeError):
         rows + 1
@@ -218,7 +273,9 @@ def test_adding_needs_compression_and_one_grid():
 
 def test_a_weighted_and_an_unweighted_sample_merge():
     y, p = [0, 1, 1], [0.2, 0.8, 0.4]
-    merged = rainproof.Sample(y, p).compress(8) + rainproof.Sample(y, p, sample_weight=[2, 2, 2]).compress(8)
+    merged = rainproof.Sample(y, p).compress(8) + rainproof.Sample(
+        y, p, sample_weight=[2, 2, 2]
+    ).compress(8)
     once = rainproof.Sample(y, p, sample_weight=[3, 3, 3]).compress(8)
     assert_array_equal(merged.sample_weight, once.sample_weight)
     assert_array_equal(merged.y_prob, once.y_prob)
@@ -245,7 +302,11 @@ def test_distinct_over_several_chunks(monkeypatch):
 
 
 def test_distinct_after_compression_pools_each_cell_at_its_mean():
-    table = rainproof.Sample([1, 0, 0, 1], [0.75, 0.8, 0.3, 0.9], sample_weight=[1, 2, 3, 4]).compress(4).distinct()
+    table = (
+        rainproof.Sample([1, 0, 0, 1], [0.75, 0.8, 0.3, 0.9], sample_weight=[1, 2, 3, 4])
+        .compress(4)
+        .distinct()
+    )
     assert_allclose(table.prob, [0.3, (0.75 + 1.6 + 3.6) / 7], rtol=1e-15)
     assert_array_equal(table.negative, [3, 2])
     assert_array_equal(table.positive, [0, 5])
@@ -253,7 +314,9 @@ def test_distinct_after_compression_pools_each_cell_at_its_mean():
 
 def test_a_perfectly_calibrated_sample_is_known_to_its_resolution_when_compressed():
     y = np.tile(np.arange(1000) < 100, 1000)
-    assert rainproof.soft_binned_cdl(rainproof.Sample(y, np.full(len(y), 0.1)).compress()) == 2.0**-16
+    assert (
+        rainproof.soft_binned_cdl(rainproof.Sample(y, np.full(len(y), 0.1)).compress()) == 2.0**-16
+    )
 
 
 def test_a_share_of_events_is_never_more_than_all():
@@ -303,4 +366,6 @@ def test_what_a_sample_shows_is_documented():
     """Whatever has no underscore is in the table of its documentation or has a docstring in it."""
     shown = [name for name in dir(rainproof.Sample) if not name.startswith("_")]
     page = (Path(__file__).parents[2] / "docs" / "reference" / "data.md").read_text()
-    assert [name for name in shown if name not in rainproof.Sample.__doc__ and f"`{name}(" not in page] == []
+    assert [
+        name for name in shown if name not in rainproof.Sample.__doc__ and f"`{name}(" not in page
+    ] == []

@@ -1,4 +1,6 @@
-"""One `save`, one `load`: what a file holds is known, kept and checked; what is left of killed writers is swept."""
+"""One `save`, one `load`: what a file holds is known, kept and checked; what is left of killed
+writers is swept.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ THINGS = {
     "sample": (SAMPLE, "a.parquet"),
     "segments": (rainproof.io.Segments.from_samples({1: SAMPLE, "x": SAMPLE}, "s"), "b.parquet"),
     "policy": (rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.3), 8), "c.json"),
-    "recalibrator": (rainproof.Recalibrator(["logistic"], rng=0).fit([0.2, 0.4, 0.7] * 20, [0, 1, 1] * 20), "d.json"),
+    "recalibrator": (
+        rainproof.Recalibrator(["logistic"], rng=0).fit([0.2, 0.4, 0.7] * 20, [0, 1, 1] * 20),
+        "d.json",
+    ),
     "online recalibrator": (rainproof.OnlineRecalibrator(8, rng=0), "e.json"),
     "online forecaster": (rainproof.recalibration.OnlineForecaster(rng=0), "f.json"),
 }
@@ -41,7 +46,12 @@ def test_other_files_are_not_overwritten(tmp_path, kind):
     thing, _ = THINGS[kind]
     table = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"p": [0.5]}), table)
-    others = {"rows.csv": b"p,y\n0.5,1\n", "a.json": b'{"a": 1}', "b.bin": b"\0\1", "rows.parquet": table.read_bytes()}
+    others = {
+        "rows.csv": b"p,y\n0.5,1\n",
+        "a.json": b'{"a": 1}',
+        "b.bin": b"\0\1",
+        "rows.parquet": table.read_bytes(),
+    }
     others["cut.parquet"] = others["rows.parquet"][:20]
     for other, (something, _) in THINGS.items():
         if other != kind and {other, kind} != {"sample", "segments"}:
@@ -74,7 +84,9 @@ def test_what_is_no_such_file_is_named(tmp_path):
         b'{\n  "format": "rainproof stream",\n': "the state of 'rainproof stream', which that command reads",
     }.items():
         path.write_bytes(raw)
-        with pytest.raises(rainproof.InputError, match=f"x holds nothing that rainproof.load reads: it is {what}$"):
+        with pytest.raises(
+            rainproof.InputError, match=f"x holds nothing that rainproof.load reads: it is {what}$"
+        ):
             rainproof.load(path)
 
 
@@ -135,7 +147,9 @@ from rainproof.core.files import write_atomic
 for k in range(40):
     write_atomic(Path(f"{sys.argv[1]}-{k}"), "whole")
 """
-    processes = [subprocess.Popen([sys.executable, "-c", code, str(k)], cwd=tmp_path) for k in range(4)]
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(k)], cwd=tmp_path) for k in range(4)
+    ]
     assert [process.wait() for process in processes] == [0] * 4
     assert len(list(tmp_path.iterdir())) == 160
 

@@ -1,4 +1,6 @@
-"""The pass over the rows, by each of the instructions that this processor has, against exact arithmetic."""
+"""The pass over the rows, by each of the instructions that this processor has, against exact
+arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,13 @@ def _instructions(request: pytest.FixtureRequest) -> Iterator[None]:
 def awkward(rng: np.random.Generator, m: int, n: int) -> Array:
     """Predictions at grid points, beside them, near 0 and 1, and elsewhere."""
     grid = rng.integers(0, m + 1, n) / m
-    kinds = [grid, np.nextafter(grid, 0), np.minimum(np.nextafter(grid, 1), 1), rng.random(n), rng.random(n) ** 40]
+    kinds = [
+        grid,
+        np.nextafter(grid, 0),
+        np.minimum(np.nextafter(grid, 1), 1),
+        rng.random(n),
+        rng.random(n) ** 40,
+    ]
     kinds += [np.full(n, x) for x in (0.0, -0.0, 1.0, 1e-12, 5e-324, 1 - 2**-53)]
     return np.choose(rng.integers(0, len(kinds), n), kinds)
 
@@ -54,7 +62,8 @@ def scanned(prob: Array, label: Array, m: int) -> dict[int, tuple[int, Fraction]
     assert scan(prob, label, None, m, table, 0, len(prob))
     slot, count, _, rise, _ = collect(table)
     return {
-        int(s): (int(c), Fraction(float(a)) + Fraction(float(b))) for s, c, a, b in zip(slot, count, *rise, strict=True)
+        int(s): (int(c), Fraction(float(a)) + Fraction(float(b)))
+        for s, c, a, b in zip(slot, count, *rise, strict=True)
     }
 
 
@@ -104,7 +113,11 @@ def test_a_bad_label_is_noticed(labels: str, at: int) -> None:
     m, n = 4, 4 * BLOCK + 3
     prob = np.full(n, 0.3)
     dtype = np.dtype(labels)
-    wrong = (np.nan, np.inf, 0.5, 2, -1) if dtype.kind == "f" else (2, np.iinfo(dtype).max, np.iinfo(dtype).min or 3)
+    wrong = (
+        (np.nan, np.inf, 0.5, 2, -1)
+        if dtype.kind == "f"
+        else (2, np.iinfo(dtype).max, np.iinfo(dtype).min or 3)
+    )
     for value in wrong:
         label = np.zeros(n, dtype)
         label[at] = value
@@ -114,10 +127,13 @@ def test_a_bad_label_is_noticed(labels: str, at: int) -> None:
 
 @pytest.mark.parametrize("prob", [0.0, 0.25, 0.5 - 2**-54, 1 - 2**-53, 1.0])
 def test_a_slot_takes_more_rows_than_a_quick_one(prob: float) -> None:
-    """All rows in one slot, with the largest offset and the smallest, beyond the 2^24 that a quick slot takes."""
+    """All rows in one slot, with the largest offset and the smallest, beyond the 2^24 that a quick
+    slot takes.
+    """
     m, n = 2, (1 << 25) + BLOCK + 1
     table = np.zeros((2 * m + 2, 2), np.uint64)
-    one = np.broadcast_to(np.float64(prob), n), np.broadcast_to(np.uint8(1), n)  # without memory for the rows
+    # without memory for the rows
+    one = np.broadcast_to(np.float64(prob), n), np.broadcast_to(np.uint8(1), n)
     assert scan(*one, None, m, table, 0, n)
     (slot,), (count,), _, rise, _ = collect(table)
     cell, offset = divmod(Fraction(prob) * m, 1)
@@ -127,16 +143,22 @@ def test_a_slot_takes_more_rows_than_a_quick_one(prob: float) -> None:
 
 @pytest.mark.parametrize("m", [3, 10, 15, 100])
 def test_bins_by_their_cuts(m: int) -> None:
-    """Rows beside the cuts go to the bins that a comparison with the cuts gives, and keep their predictions."""
+    """Rows beside the cuts go to the bins that a comparison with the cuts gives, and keep their
+    predictions.
+    """
     rng = np.random.default_rng(m)
     cut = np.array([-1.0, *(k / m for k in range(1, m + 1)), 2.0])
     edges = cut[rng.integers(1, m + 1, 20 * m)]
-    prob = np.concatenate([edges, np.nextafter(edges, 0), np.minimum(np.nextafter(edges, 1), 1), rng.random(20 * m)])
+    prob = np.concatenate(
+        [edges, np.nextafter(edges, 0), np.minimum(np.nextafter(edges, 1), 1), rng.random(20 * m)]
+    )
     label = rng.integers(0, 2, len(prob))
     table = np.zeros((2 * m + 2, 2), np.uint64)
     assert scan(prob, label, None, m, table, 0, len(prob), cut)
     slot, count, _, rise, _ = collect(table)
-    inside = [(prob > low) & (prob <= high) & (label == y) for low, high in pairwise(cut) for y in (0, 1)]
+    inside = [
+        (prob > low) & (prob <= high) & (label == y) for low, high in pairwise(cut) for y in (0, 1)
+    ]
     found = np.zeros((2, len(inside)))
     found[:, slot] = count, ((slot >> 1) * count + rise[0]) / m
     assert found[0].tolist() == [here.sum() for here in inside]

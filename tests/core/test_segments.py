@@ -1,4 +1,6 @@
-"""Segments from one pass equal the samples of their rows; pooled, they equal the sample of all rows."""
+"""Segments from one pass equal the samples of their rows; pooled, they equal the sample of all
+rows.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ def test_every_segment_is_the_sample_of_its_rows(monkeypatch, m, segments, weigh
 @given(
     st.lists(
         st.tuples(
-            st.integers(0, 1), st.sampled_from([0.0, 1.0, 0.5, 1e-300, -0.0]) | st.floats(0, 1), st.integers(0, 3)
+            st.integers(0, 1),
+            st.sampled_from([0.0, 1.0, 0.5, 1e-300, -0.0]) | st.floats(0, 1),
+            st.integers(0, 3),
         ),
         min_size=1,
     )
@@ -93,10 +97,23 @@ def test_sums_that_came_as_a_table_are_the_same():
     m = 16
     cell, count = np.floor(m * p).astype(int), (w > 0).astype(int)
     order = rng.permutation(len(p))[: len(p)]
-    sums = {"cell": cell, "outcome": y, "count": count, "weight": w, "rise": w * (m * p - cell), "squares": w * w}
+    sums = {
+        "cell": cell,
+        "outcome": y,
+        "count": count,
+        "weight": w,
+        "rise": w * (m * p - cell),
+        "squares": w * w,
+    }
     kept = order[count[order] > 0]
-    columns = {f"rainproof_{name}": column[kept] for name, column in {"grid": np.full(900, m), **sums}.items()}
-    labels = {"name": [f"k{k}" for k in s[kept]], "k": [None if k == 3 else int(k) for k in s[kept]]}
+    columns = {
+        f"rainproof_{name}": column[kept]
+        for name, column in {"grid": np.full(900, m), **sums}.items()
+    }
+    labels = {
+        "name": [f"k{k}" for k in s[kept]],
+        "k": [None if k == 3 else int(k) for k in s[kept]],
+    }
     found = Segments.from_table({**columns, **labels}, by=["name", "k"])
     assert found.by == ("name", "k")
     for k in range(5):
@@ -121,9 +138,24 @@ def test_a_bad_row_changes_nothing():
             [1.0, 1.0],
             r"^y_prob must lie in \[0, 1\]; 1 value does not, the first is y_prob\[1\] = 1.5$",
         ),
-        ([0, 2], [0.2, 0.5], [1.0, 1.0], r"^y_true must be 0 or 1 .* the first is y_true\[1\] = 2;"),
-        ([0, 1], [0.2, 0.5], [1.0, np.nan], r"^sample_weight must be finite and not negative; 1 value does not"),
-        ([0, 1], [0.2, 0.5], [-1.0, 1.0], r"^sample_weight must be finite and not negative; 1 value does not"),
+        (
+            [0, 2],
+            [0.2, 0.5],
+            [1.0, 1.0],
+            r"^y_true must be 0 or 1 .* the first is y_true\[1\] = 2;",
+        ),
+        (
+            [0, 1],
+            [0.2, 0.5],
+            [1.0, np.nan],
+            r"^sample_weight must be finite and not negative; 1 value does not",
+        ),
+        (
+            [0, 1],
+            [0.2, 0.5],
+            [-1.0, 1.0],
+            r"^sample_weight must be finite and not negative; 1 value does not",
+        ),
     ):
         with pytest.raises(rainproof.InputError, match=message):
             one.add(as_rows(y, p, w), s)
@@ -138,7 +170,8 @@ def test_more_rows_than_can_be_counted(monkeypatch):
     one = SegmentSums(8, weighted=False)
     one.add(as_rows([0, 1], [0.2, 0.7], None), np.array([0, 1]))
     with pytest.raises(
-        rainproof.InputError, match=r"^segments take up to 3 rows in one pass: split the data, or do with"
+        rainproof.InputError,
+        match=r"^segments take up to 3 rows in one pass: split the data, or do with",
     ):
         one.add(as_rows([0, 1], [0.2, 0.7], None), np.array([0, 1]))
 
@@ -146,7 +179,9 @@ def test_more_rows_than_can_be_counted(monkeypatch):
 def test_segments_without_weight_are_none():
     y, p, s = [0, 1, 1], [0.2, 0.7, 0.1], np.array([0, 1, 1])
     assert list(grouped(8, [(y, p, [0.0, 1.0, 0.0], s)], weighted=True)) == [1]
-    with pytest.raises(rainproof.InputError, match=r"^sample_weight must not be zero for every row$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^sample_weight must not be zero for every row$"
+    ):
         grouped(8, [(y, p, [0.0, 0.0, 0.0], s)], weighted=True)
 
 
@@ -161,7 +196,10 @@ def test_the_mapping_is_in_order_and_none_comes_last():
     with pytest.raises(KeyError, match="north"):
         found["north"]
     assert repr(found) == "Segments(5 by x, n, n=5)"
-    assert str(found).splitlines()[1:3] == ["a, True             1 rows  (few)", "a, None             1 rows  (few)"]
+    assert str(found).splitlines()[1:3] == [
+        "a, True             1 rows  (few)",
+        "a, None             1 rows  (few)",
+    ]
 
 
 def test_many_segments_print_in_few_lines():
@@ -185,13 +223,18 @@ def test_measures_and_small_segments():
 def test_one_name_is_one_column_and_no_samples_are_refused():
     sample = rainproof.Sample([0, 1], [0.2, 0.7])
     assert Segments.from_samples({"n": sample}, by="region").by == ("region",)
-    with pytest.raises(rainproof.InputError, match=r"^samples must hold at least one segment; it is empty$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^samples must hold at least one segment; it is empty$"
+    ):
         Segments.from_samples({}, by="region")
 
 
 def test_samples_of_different_grids_make_one_whole():
     y, p, _, s = rows(500, 2, weighted=False)
-    mixed = {"a": rainproof.Sample(y[s == 0], p[s == 0]), "b": rainproof.Sample(y[s == 1], p[s == 1]).compress(32)}
+    mixed = {
+        "a": rainproof.Sample(y[s == 0], p[s == 0]),
+        "b": rainproof.Sample(y[s == 1], p[s == 1]).compress(32),
+    }
     assert_same(Segments.from_samples(mixed, by=["x"]).pooled, rainproof.Sample(y, p).compress(32))
     plain = {k: rainproof.Sample(y[s == k], p[s == k]) for k in (0, 1)}
     assert_same(Segments.from_samples(plain, by=["x"]).pooled, rainproof.Sample(y, p).compress())

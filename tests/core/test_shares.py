@@ -14,7 +14,9 @@ import rainproof
 from rainproof.assessment.summaries import DataSummary
 
 SHARE = st.sampled_from([0.0, 1.0, 0.5, 1e-12, 0.3, 1 - 1e-12])
-ROW = st.tuples(SHARE, st.sampled_from([0.0, 0.25, 1e-12, 1.0, 0.6]), st.sampled_from([1.0, 0.0, 2.5, 1e6]))
+ROW = st.tuples(
+    SHARE, st.sampled_from([0.0, 0.25, 1e-12, 1.0, 0.6]), st.sampled_from([1.0, 0.0, 2.5, 1e6])
+)
 
 
 @given(st.lists(ROW, min_size=1, max_size=12), st.booleans())
@@ -31,7 +33,9 @@ def test_parts_from_the_definition(rows, grouped):
     found = zip(sample.y_true, sample.y_prob, sample.sample_weight, sample._group, strict=True)
     assert [tuple(row) for row in found] == expected
     assert sample.n == (w > 0).sum()
-    assert sample.groups == (len({i % 3 for i in range(len(rows)) if w[i] > 0}) if grouped else None)
+    assert sample.groups == (
+        len({i % 3 for i in range(len(rows)) if w[i] > 0}) if grouped else None
+    )
     assert sample.event_rate == pytest.approx(np.average(share, weights=w))
     assert rainproof.measures.brier_score(sample) == pytest.approx(
         np.average(share * (1 - p) ** 2 + (1 - share) * p**2, weights=w)
@@ -102,5 +106,7 @@ def test_rows_that_were_split_count_once_after_a_copy():
 def test_what_is_refused(arguments, message):
     with pytest.raises(rainproof.InputError, match=message):
         rainproof.Sample(*arguments, fractional=True)
-    with pytest.raises(rainproof.InputError, match=r"if these are shares .* make a Sample with fractional=True$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"if these are shares .* make a Sample with fractional=True$"
+    ):
         rainproof.Sample([0.5, 1], [0.5, 0.5])

@@ -26,7 +26,10 @@ class Worded(Numbers):
 
 
 def test_a_text_comes_before_numbers():
-    assert Numbers()._repr_html_() == "<p><b>Numbers</b></p><table><tr><th>n</th><td>3</td></tr></table>"
+    assert (
+        Numbers()._repr_html_()
+        == "<p><b>Numbers</b></p><table><tr><th>n</th><td>3</td></tr></table>"
+    )
     assert Worded()._repr_html_() == "<p>It is &lt;fine&gt;.</p>"
 
 
@@ -37,9 +40,21 @@ def test_lines_are_paragraphs_and_columns_stay_aligned():
 
 
 def test_values_are_shown_as_people_write_them():
-    told = {"result": "x", "a_b": 0.123456, "n": 12345, "yes": True, "no": False, "none": None, "text": "x" * 200}
+    told = {
+        "result": "x",
+        "a_b": 0.123456,
+        "n": 12345,
+        "yes": True,
+        "no": False,
+        "none": None,
+        "text": "x" * 200,
+    }
     found = html_fields({**told, "two": [0.5, 1], "parts": {"low": 0.25, "name": "<b>"}})
-    rows = found.removeprefix("<table><tr><th>").removesuffix("</td></tr></table>").split("</td></tr><tr><th>")
+    rows = (
+        found.removeprefix("<table><tr><th>")
+        .removesuffix("</td></tr></table>")
+        .split("</td></tr><tr><th>")
+    )
     assert [row.split("</th><td>") for row in rows] == [
         ["a b", "0.1235"],
         ["n", "12,345"],
@@ -58,13 +73,17 @@ def test_lists_are_columns_and_edges_stand_beside_what_they_bound():
     assert found.endswith("<tr><td>5</td><td>0.5</td><td>\u2013</td></tr></table>")
     assert "<caption>" not in found
     long = html_fields({"n": 100, "x": list(range(100))})
-    assert "<caption>9 of 100 rows</caption><tr><th>x</th></tr><tr><td>0</td></tr><tr><td>12</td></tr>" in long
+    assert (
+        "<caption>9 of 100 rows</caption><tr><th>x</th></tr><tr><td>0</td></tr><tr><td>12</td></tr>"
+        in long
+    )
 
 
 def test_records_are_rows():
     found = html_fields({"rows": [{"the_name": "<a>", "none": None, "n": k} for k in range(20)]})
     assert (
-        "<caption>9 of 20 rows</caption><tr><th>the name</th><th>n</th></tr><tr><td>&lt;a&gt;</td><td>0</td>" in found
+        "<caption>9 of 20 rows</caption><tr><th>the name</th><th>n</th></tr><tr><td>&lt;a&gt;</td><td>0</td>"
+        in found
     )
     assert "<caption>" not in html_fields({"rows": [{"n": 1}]})
 

@@ -50,7 +50,9 @@ def test_p_values_have_two_digits_and_are_rounded_up(value, text):
 
 
 def test_no_p_value_is_printed_smaller_than_it_is():
-    for value in np.concatenate([np.arange(1, 1001) / 1000, 10 / np.arange(10, 1000), 10.0 ** -np.arange(0, 20, 0.1)]):
+    for value in np.concatenate(
+        [np.arange(1, 1001) / 1000, 10 / np.arange(10, 1000), 10.0 ** -np.arange(0, 20, 0.1)]
+    ):
         shown = p_value(float(value))
         number = float(shown.removeprefix("p = ").removeprefix("p < "))
         assert value < number if "<" in shown else value <= number < 1.1 * value + 1e-12
@@ -58,7 +60,13 @@ def test_no_p_value_is_printed_smaller_than_it_is():
 
 @pytest.mark.parametrize(
     ("n", "text"),
-    [(1, "1 row"), (4000, "4,000 rows"), (5.5, "5.5 rows"), (0, "0 rows"), (1_234_567, "1,234,567 rows")],
+    [
+        (1, "1 row"),
+        (4000, "4,000 rows"),
+        (5.5, "5.5 rows"),
+        (0, "0 rows"),
+        (1_234_567, "1,234,567 rows"),
+    ],
 )
 def test_counts_of_rows(n, text):
     assert rows(n) == text

@@ -23,10 +23,14 @@ def small(seed):
 def best_of_all_subsets(gain, capacity):
     """The largest expected gain of acting on at most so many cases."""
     sizes = range(capacity + 1)
-    return max(sum(gain[list(some)]) for k in sizes for some in itertools.combinations(range(len(gain)), k))
+    return max(
+        sum(gain[list(some)]) for k in sizes for some in itertools.combinations(range(len(gain)), k)
+    )
 
 
-@pytest.mark.parametrize(("seed", "capacity"), [(seed, k) for seed in range(5) for k in (1, 2, 4, 9, 100)])
+@pytest.mark.parametrize(
+    ("seed", "capacity"), [(seed, k) for seed in range(5) for k in (1, 2, 4, 9, 100)]
+)
 def test_no_other_choice_gains_more(seed, capacity):
     p, fp, fn = small(seed)
     gain = p * fn - (1 - p) * fp
@@ -34,7 +38,9 @@ def test_no_other_choice_gains_more(seed, capacity):
     found = decide(p, task, np.arange(len(p)), capacity=capacity)
     acts = found.action == "act"
     assert acts.sum() == found.acted <= capacity
-    assert gain[acts].sum() == pytest.approx(best_of_all_subsets(gain, min(capacity, len(p))), abs=1e-12)
+    assert gain[acts].sum() == pytest.approx(
+        best_of_all_subsets(gain, min(capacity, len(p))), abs=1e-12
+    )
     more = best_of_all_subsets(gain, min(capacity + 1, len(p))) - gain[acts].sum()
     assert found.one_more == pytest.approx(more, abs=1e-12)
     if capacity >= len(p):
@@ -48,7 +54,9 @@ def test_one_threshold_for_all_cases_ranks_by_probability():
     found = decide(p, task, ids, capacity=20)
     assert np.flatnonzero(found.action == "act").tolist() == np.sort(np.argsort(-p)[:20]).tolist()
     assert found.wanted == (p >= 0.1).sum()
-    third = DecisionTask.from_payoffs([[0, -6], [-4, 0], [-3, -9]], actions=["pay", "block", "phone"])
+    third = DecisionTask.from_payoffs(
+        [[0, -6], [-4, 0], [-3, -9]], actions=["pay", "block", "phone"]
+    )
     assert set(decide(p, third, ids, capacity=20).action) == {"pay", "block"}
 
 
@@ -60,13 +68,16 @@ def test_the_lottery_is_fair_and_depends_on_id_and_seed_alone():
     order = np.random.default_rng(0).permutation(n)
     assert decide(p, task, ids[order], capacity=k).action.tolist() == first[order].tolist()
     assert decide(p, task, ids, capacity=k, seed=1).action.tolist() != first.tolist()
-    times = sum((decide(p, task, ids, capacity=k, seed=s).action == "act").astype(int) for s in range(2000))
+    times = sum(
+        (decide(p, task, ids, capacity=k, seed=s).action == "act").astype(int) for s in range(2000)
+    )
     assert times.min() > 2000 * k / n - 4 * np.sqrt(2000 * 0.25 * 0.75)
     assert times.max() < 2000 * k / n + 4 * np.sqrt(2000 * 0.25 * 0.75)
 
 
 def test_the_lottery_of_a_policy_does_not_prefer_those_that_were_rounded_far():
-    # All are rounded up to 1/2 or down to 0, with the same number that must not also decide the lottery.
+    # All are rounded up to 1/2 or down to 0, with the same number that must not also decide the
+    # lottery.
     p = np.repeat([0.1, 0.4], 4000)
     ids = np.arange(len(p))
     policy = RoundingPolicy(DecisionTask.threshold(0.3), 2, seed=4)
@@ -88,14 +99,29 @@ def test_a_policy_with_costs_of_each_case_and_a_capacity():
 
 def test_a_capacity_is_a_share_or_a_number():
     p, fp, fn = small(4)
-    task, ids, n = DecisionTask.from_costs(false_positive=fp, false_negative=fn), np.arange(len(p)), len(p)
+    task, ids, n = (
+        DecisionTask.from_costs(false_positive=fp, false_negative=fn),
+        np.arange(len(p)),
+        len(p),
+    )
     acts = decide(p, task, ids, capacity=2).action.tolist()
     assert decide(p, task, ids, capacity=2.9 / n).action.tolist() == acts
     assert decide(p, task, ids, capacity=np.int64(2)).action.tolist() == acts
-    assert decide(np.full(10_000, 0.5), DecisionTask.threshold(0.3), np.arange(10_000), capacity=0.07).acted == 700
+    assert (
+        decide(
+            np.full(10_000, 0.5), DecisionTask.threshold(0.3), np.arange(10_000), capacity=0.07
+        ).acted
+        == 700
+    )
     y = [0, 1] * 50 + [0] * 50
-    prob, cost = np.linspace(0.01, 0.9, 150), DecisionTask.from_costs(false_positive=1, false_negative=3)
-    shares = [assess(y, prob, task=cost, capacity=capacity, measures=[]).task for capacity in (15, 0.1, 1000)]
+    prob, cost = (
+        np.linspace(0.01, 0.9, 150),
+        DecisionTask.from_costs(false_positive=1, false_negative=3),
+    )
+    shares = [
+        assess(y, prob, task=cost, capacity=capacity, measures=[]).task
+        for capacity in (15, 0.1, 1000)
+    ]
     assert shares[0].capacity == shares[1].capacity == 0.1
     assert shares[0].costs == shares[1].costs
     assert shares[2].capacity == 1
@@ -104,9 +130,15 @@ def test_a_capacity_is_a_share_or_a_number():
 def test_bad_capacities_are_told_what_is_wrong():
     task, p, ids = DecisionTask.threshold(0.3), [0.2, 0.6], [1, 2]
     for capacity in (0, -0.1, 1.5, True, "2%", np.nan, np.inf):
-        with pytest.raises(InputError, match="capacity must be a share of the cases, above 0 and below 1, or a whole"):
+        with pytest.raises(
+            InputError,
+            match="capacity must be a share of the cases, above 0 and below 1, or a whole",
+        ):
             decide(p, task, ids, capacity=capacity)
-        with pytest.raises(InputError, match="capacity must be a share of the cases, above 0 and below 1, or a whole"):
+        with pytest.raises(
+            InputError,
+            match="capacity must be a share of the cases, above 0 and below 1, or a whole",
+        ):
             assess([0, 1], [0.2, 0.6], task=task, capacity=capacity)
     with pytest.raises(InputError, match="ids is missing: with a capacity"):
         decide(p, task, capacity=1)
@@ -141,7 +173,10 @@ def greedy(gain, weight, capacity):
 @pytest.mark.parametrize("capacity", [0.001, 0.1, 0.25, 0.7, 1.0])
 def test_acts_within_a_capacity(capacity):
     rng = np.random.default_rng(2)
-    gain, weight = rng.choice([-2.0, -0.5, 0.0, 0.25, 3.0, 8.0], 50), rng.choice([0.0, 1.0, 3.0], 50)
+    gain, weight = (
+        rng.choice([-2.0, -0.5, 0.0, 0.25, 3.0, 8.0], 50),
+        rng.choice([0.0, 1.0, 3.0], 50),
+    )
     acts, one_more = acts_within(gain, weight / weight.sum(), capacity)
     some = weight > 0
     assert acts[some] == pytest.approx(greedy(gain[some], weight[some], capacity))
@@ -167,7 +202,9 @@ def test_costs_within_a_capacity(amounts):
     assert a.task.acted[Rule.AS_IS] == pytest.approx(0.05)
     assert a.task.one_more[Rule.AS_IS] == pytest.approx(gain[(gain > 0) & (acts < 1)].max())
     perfect = greedy(np.where(y, fn, -5), weight, 0.05)
-    assert a.task.cost_perfect.value == pytest.approx(np.average(np.where(y, fn * (1 - perfect), 0), weights=weight))
+    assert a.task.cost_perfect.value == pytest.approx(
+        np.average(np.where(y, fn * (1 - perfect), 0), weights=weight)
+    )
     at_random = np.where(y, fn * 0.95, 5 * 0.05)
     assert a.task.cost_always.value == pytest.approx(np.average(at_random, weights=weight))
     simple = min(a.task.cost_always.value, a.task.cost_never.value)
@@ -185,10 +222,14 @@ def test_a_capacity_that_is_enough_changes_no_cost():
     p = rng.beta(1, 6, 600).round(2)
     y = rng.random(600) < p
     task = DecisionTask.from_costs(false_positive=5, false_negative=30)
-    with_limit, free = (assess(y, p, task=task, measures=[], capacity=c).task for c in (len(y), None))
+    with_limit, free = (
+        assess(y, p, task=task, measures=[], capacity=c).task for c in (len(y), None)
+    )
     for rule in (Rule.AS_IS, Rule.RECALIBRATED, Rule.NEVER):
         for end in ("value", "low", "high"):
-            assert getattr(with_limit.costs[rule], end) == pytest.approx(getattr(free.costs[rule], end), abs=1e-12)
+            assert getattr(with_limit.costs[rule], end) == pytest.approx(
+                getattr(free.costs[rule], end), abs=1e-12
+            )
     assert set(with_limit.one_more.values()) == {0.0}
     assert with_limit.acted[Rule.AS_IS] == free.acted[Rule.AS_IS]
 
@@ -198,7 +239,9 @@ def test_a_ranking_is_worth_something_where_acting_is_nearly_free_but_limited():
     y = np.arange(200) % 5 == 0
     task = DecisionTask.from_costs(false_positive=1e-9, false_negative=9)
     p = np.where(y, 0.6, 0.1) + np.arange(200) % 2 / 10
-    free, limited = (assess(y, p, task=task, measures=[], n_resamples=99, capacity=c) for c in (None, 0.1))
+    free, limited = (
+        assess(y, p, task=task, measures=[], n_resamples=99, capacity=c) for c in (None, 0.1)
+    )
     assert free.evidence.skill.value == pytest.approx(0)
     assert limited.evidence.skill.value == pytest.approx(1)
     assert limited.verdict.grade != "avoid"
@@ -209,7 +252,12 @@ def test_huge_costs_have_intervals():
     y, p = np.arange(120) % 3 == 0, np.linspace(0.05, 0.9, 120)
     with np.errstate(over="ignore", invalid="ignore"):
         for miss in (4e300, np.linspace(1e300, 4e300, 120)):
-            a = assess(y, p, task=DecisionTask.from_costs(false_positive=1e300, false_negative=miss), measures=[])
+            a = assess(
+                y,
+                p,
+                task=DecisionTask.from_costs(false_positive=1e300, false_negative=miss),
+                measures=[],
+            )
             assert 0 < a.task.cost.value < 4e300
 
 

@@ -25,12 +25,19 @@ def rows(seed, n=60, *, ties=True):
 
 
 def by_hand(y, p, fp, fn, weight, per):
-    """The swap regret in units: of all rules that replace each action (at each prediction), the best."""
+    """The swap regret in units: of all rules that replace each action (at each prediction), the
+    best.
+    """
     act = [pi * b >= (1 - pi) * a for pi, a, b in zip(p, fp, fn, strict=True)]
-    keys = [(bool(taken), pi if per == "prediction" else None) for taken, pi in zip(act, p, strict=True)]
+    keys = [
+        (bool(taken), pi if per == "prediction" else None) for taken, pi in zip(act, p, strict=True)
+    ]
 
     def cost(acts):
-        each = [(0 if yi else a) if do else (b if yi else 0) for do, yi, a, b in zip(acts, y, fp, fn, strict=True)]
+        each = [
+            (0 if yi else a) if do else (b if yi else 0)
+            for do, yi, a, b in zip(acts, y, fp, fn, strict=True)
+        ]
         return float(np.dot(weight, each)) / weight.sum()
 
     saved = 0.0
@@ -40,7 +47,9 @@ def by_hand(y, p, fp, fn, weight, per):
     return saved, cost(act)
 
 
-@pytest.mark.parametrize(("seed", "per"), list(itertools.product(range(6), ["action", "prediction"])))
+@pytest.mark.parametrize(
+    ("seed", "per"), list(itertools.product(range(6), ["action", "prediction"]))
+)
 def test_swap_regret_is_the_best_change_of_actions(seed, per):
     y, p, fp, fn = rows(seed)
     weight = np.random.default_rng(seed).choice([0.5, 1.0, 4.0], len(y))
@@ -57,10 +66,18 @@ def test_a_case_is_acted_on_from_its_own_threshold():
     assert task.best_response(at).tolist() == ["act"] * 5
     below = np.nextafter(at, -1.0).clip(0)
     assert task.best_response(below).tolist() == ["wait", "wait", "act", "wait", "wait"]
-    assert task.payoff(["act", "act", "wait", "act", "wait"], [0, 1, 1, 0, 1]).tolist() == [-5, 0, -3, -7, -99]
+    assert task.payoff(["act", "act", "wait", "act", "wait"], [0, 1, 1, 0, 1]).tolist() == [
+        -5,
+        0,
+        -3,
+        -7,
+        -99,
+    ]
     assert task.thresholds == ()
     assert task.scale == 99
-    assert DecisionTask.from_costs(false_positive=[1, 2], false_negative=[3, 6]).thresholds == (0.25,)
+    assert DecisionTask.from_costs(false_positive=[1, 2], false_negative=[3, 6]).thresholds == (
+        0.25,
+    )
 
 
 @pytest.mark.parametrize("per", ["action", "prediction"])
@@ -72,7 +89,9 @@ def test_equal_costs_are_the_same_as_one_number(per):
     one, other = swap_regret(y, p, task, per=per), swap_regret(y, p, same, per=per)
     assert other.value == pytest.approx(one.value, abs=1e-12)
     assert one.value > 0
-    assert [(s.action, s.weight, s.share) for s in other.swaps] == [(s.action, s.weight, s.share) for s in one.swaps]
+    assert [(s.action, s.weight, s.share) for s in other.swaps] == [
+        (s.action, s.weight, s.share) for s in one.swaps
+    ]
     policy, theirs = (RoundingPolicy(t, 8, seed=3) for t in (task, same))
     ids = np.arange(len(p))
     assert policy.decide(p, ids).tolist() == theirs.decide(p, ids).tolist()
@@ -89,7 +108,9 @@ def test_a_policy_compares_the_rounded_probability_with_the_threshold_of_the_cas
     assert policy.decide(p, ids).tolist() == [
         "review" if r >= a / (a + b) else "pay" for r, a, b in zip(rounded, fp, fn, strict=True)
     ]
-    chance = np.mean([RoundingPolicy(task, 4, seed=s).decide(p, ids) == "review" for s in range(4000)], axis=0)
+    chance = np.mean(
+        [RoundingPolicy(task, 4, seed=s).decide(p, ids) == "review" for s in range(4000)], axis=0
+    )
     assert policy.probabilities(p)[:, 1] == pytest.approx(chance, abs=0.05)
 
 
@@ -98,9 +119,17 @@ def test_the_costs_stay_with_their_rows():
     task = DecisionTask.from_costs(false_positive=fp, false_negative=fn)
     sample = task._beside(Sample(y, p, groups=np.arange(40) // 2, by=np.arange(40) % 3))
     known = {(yi, pi, a, b) for yi, pi, a, b in zip(y, p, fp, fn, strict=True)}
-    parts = [sample.in_order(), *sample.split(folds=3), sample.ungrouped(), pickle.loads(pickle.dumps(sample))]
+    parts = [
+        sample.in_order(),
+        *sample.split(folds=3),
+        sample.ungrouped(),
+        pickle.loads(pickle.dumps(sample)),
+    ]
     for part in [*parts, *sample.by_segment().values(), Sample._join(sample.split(folds=2))]:
-        found = [(*row, *costs) for *row, costs in zip(part.y_true, part.prob, part._costs.tolist(), strict=True)]
+        found = [
+            (*row, *costs)
+            for *row, costs in zip(part.y_true, part.prob, part._costs.tolist(), strict=True)
+        ]
         assert set(found) <= known
     assert sorted(parts[0]._costs.tolist()) == sorted(sample._costs.tolist())
     backwards = DecisionTask.from_costs(false_positive=fp[::-1], false_negative=fn[::-1])
@@ -112,13 +141,15 @@ def test_a_row_with_a_share_of_the_event_has_its_cost_once():
     y, p, amount = [0.5, 1.0, 0.0], [0.6, 0.1, 0.2], [10.0, 20.0, 30.0]
     task = DecisionTask.from_costs(false_positive=5, false_negative=amount)
     found = swap_regret(Sample(y, p, fractional=True), task=task)
-    # Acted on: 0.6 >= 1/3 and 0.2 >= 1/7; never acting saves half a false alarm and one, and costs half a miss.
+    # Acted on: 0.6 >= 1/3 and 0.2 >= 1/7; never acting saves half a false alarm and one, and costs
+    # half a miss.
     assert found.in_units == pytest.approx(max(0, (2.5 + 5 - 5) / 3) + max(0, 20 / 3))
 
 
 def _frame(**columns):
     return pd.DataFrame(
-        {"y": [0, 1, 0], "p": [0.1, 0.8, 0.3], "amount": [10.0, 20.0, 30.0], **columns}, index=list("abc")
+        {"y": [0, 1, 0], "p": [0.1, 0.8, 0.3], "amount": [10.0, 20.0, 30.0], **columns},
+        index=list("abc"),
     )
 
 
@@ -126,14 +157,25 @@ def test_series_must_have_the_index_of_the_rows():
     frame = _frame()
     task = DecisionTask.from_costs(false_positive=5, false_negative=frame["amount"])
     plain = DecisionTask.from_costs(false_positive=5, false_negative=frame["amount"].to_numpy())
-    assert swap_regret(frame["y"], frame["p"], task).value == swap_regret(frame["y"], frame["p"], plain).value
+    assert (
+        swap_regret(frame["y"], frame["p"], task).value
+        == swap_regret(frame["y"], frame["p"], plain).value
+    )
     turned = DecisionTask.from_costs(false_positive=5, false_negative=frame["amount"][::-1])
-    with pytest.raises(InputError, match="y_true and false_negative have the same index in another order"):
+    with pytest.raises(
+        InputError, match="y_true and false_negative have the same index in another order"
+    ):
         swap_regret(frame["y"], frame["p"], turned)
-    with pytest.raises(InputError, match="y_true and false_negative have the same index in another order"):
+    with pytest.raises(
+        InputError, match="y_true and false_negative have the same index in another order"
+    ):
         rainproof.assess(frame["y"], frame["p"], task=turned)
-    with pytest.raises(InputError, match="false_positive and false_negative have different indexes"):
-        DecisionTask.from_costs(false_positive=frame["amount"], false_negative=frame["amount"].set_axis(list("xyz")))
+    with pytest.raises(
+        InputError, match="false_positive and false_negative have different indexes"
+    ):
+        DecisionTask.from_costs(
+            false_positive=frame["amount"], false_negative=frame["amount"].set_axis(list("xyz"))
+        )
 
 
 @pytest.mark.parametrize(
@@ -143,15 +185,33 @@ def test_series_must_have_the_index_of_the_rows():
             {"false_negative": [1, -2, 3]},
             r"false_negative must be finite and not negative; 1 value does not.*\[1\] = -2",
         ),
-        ({"false_negative": [1, np.nan, np.inf]}, r"false_negative must be finite.*2 values.*\[1\]"),
+        (
+            {"false_negative": [1, np.nan, np.inf]},
+            r"false_negative must be finite.*2 values.*\[1\]",
+        ),
         ({"false_negative": [None, 1, 2]}, "false_negative must be finite"),
         ({"false_negative": ["a", "b"]}, "false_negative must hold numbers; it holds strings"),
-        ({"false_negative": "amount"}, "false_negative must be a positive, finite cost; it is 'amount'"),
-        ({"false_negative": [[1, 2], [3, 4]]}, "false_negative must be a number, or one-dimensional"),
+        (
+            {"false_negative": "amount"},
+            "false_negative must be a positive, finite cost; it is 'amount'",
+        ),
+        (
+            {"false_negative": [[1, 2], [3, 4]]},
+            "false_negative must be a number, or one-dimensional",
+        ),
         ({"false_negative": []}, "false_negative must be a number, or one-dimensional"),
-        ({"false_negative": [1, 2], "false_positive": 0}, "false_positive must be a positive, finite cost; it is 0"),
-        ({"false_negative": [1, 2], "false_positive": [1, 2, 3]}, "must have the same length; they have 3 and 2"),
-        ({"false_negative": [1, 0, 0], "false_positive": [0, 2, 0]}, "not both be 0 in a case.*the first is case 2"),
+        (
+            {"false_negative": [1, 2], "false_positive": 0},
+            "false_positive must be a positive, finite cost; it is 0",
+        ),
+        (
+            {"false_negative": [1, 2], "false_positive": [1, 2, 3]},
+            "must have the same length; they have 3 and 2",
+        ),
+        (
+            {"false_negative": [1, 0, 0], "false_positive": [0, 2, 0]},
+            "not both be 0 in a case.*the first is case 2",
+        ),
         ({"false_negative": [1e308], "false_positive": [1e308]}, "less than the largest double"),
     ],
 )
@@ -165,17 +225,26 @@ def test_what_cannot_keep_costs_says_so():
     task = DecisionTask.from_costs(false_positive=fp, false_negative=fn)
     sample = Sample(y, p)
     for refused, message in [
-        (lambda: swap_regret(sample.compress(), task=task), "a compressed sample does not keep them"),
+        (
+            lambda: swap_regret(sample.compress(), task=task),
+            "a compressed sample does not keep them",
+        ),
         (lambda: task._beside(sample).compress(), "costs of each case need rows"),
         (lambda: swap_regret(sample.in_order(), task=task), "go with the rows as they came"),
         (lambda: swap_regret(y[1:], p[1:], task), "there are 60 for 59 rows"),
         (lambda: DecisionTask.from_dict(task.to_dict()), "is not stored: make it again"),
         (lambda: RoundingPolicy(task, 8).to_dict(), "cannot be stored"),
         (lambda: RoundingPolicy(task, 8).decide_index(p, np.arange(60)), "the same in every case"),
-        (lambda: task.best_response(p[:3]), r"one value for each of the 60 cases.*its shape is \(3,\)"),
+        (
+            lambda: task.best_response(p[:3]),
+            r"one value for each of the 60 cases.*its shape is \(3,\)",
+        ),
         (lambda: task.best_response(0.3), r"its shape is \(\)"),
         (lambda: rainproof.monitor([("a", y, p)], task=task), "the same in every case"),
-        (lambda: rainproof.assess(Sample(y, p, by=y * 0).by_segment(), task=task), "pass y_true, y_prob and by"),
+        (
+            lambda: rainproof.assess(Sample(y, p, by=y * 0).by_segment(), task=task),
+            "pass y_true, y_prob and by",
+        ),
     ]:
         with pytest.raises(InputError, match=message):
             refused()

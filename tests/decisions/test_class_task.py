@@ -18,14 +18,19 @@ ANIMALS = ["cat", "dog", "eel", "fox"]
 
 def rows(n, k, rng):
     p = rng.dirichlet(np.full(k, 0.6), n)
-    return (rng.random((n, 1)) > p.cumsum(axis=1)).sum(axis=1).clip(max=k - 1), np.roll(p, 1, axis=1)
+    return (rng.random((n, 1)) > p.cumsum(axis=1)).sum(axis=1).clip(max=k - 1), np.roll(
+        p, 1, axis=1
+    )
 
 
 def brute_force(u, p, y, w):
     """The swap regret by the definition: try every replacement of every action."""
     taken = []
     for row in p.tolist():
-        expected = [sum(Fraction(q) * Fraction(pay) for q, pay in zip(row, line, strict=True)) for line in u.tolist()]
+        expected = [
+            sum(Fraction(q) * Fraction(pay) for q, pay in zip(row, line, strict=True))
+            for line in u.tolist()
+        ]
         taken.append(expected.index(max(expected)))
     total, best = 0.0, {}
     for a in set(taken):
@@ -58,9 +63,9 @@ def test_best_response_and_swap_regret_by_brute_force(seed):
 
 
 def test_two_columns_are_the_task_of_one_event():
-    assert DecisionTask.from_cost_matrix([[0, 65], [35, 0]], actions=["wait", "act"]) == DecisionTask.from_costs(
-        false_positive=35, false_negative=65
-    )
+    assert DecisionTask.from_cost_matrix(
+        [[0, 65], [35, 0]], actions=["wait", "act"]
+    ) == DecisionTask.from_costs(false_positive=35, false_negative=65)
     y, p = rows(300, 2, rng)
     task = DecisionTask.threshold(0.3)
     assert rainproof.swap_regret(y, p, task) == rainproof.swap_regret(y, p[:, 1], task)
@@ -76,15 +81,24 @@ def test_abstain_costs_the_same_in_every_class():
     advice = rainproof.swap_regret([0] * 5 + [1] * 3 + [2, 3], said, task)
     assert advice.best_swap == {"cat": "abstain"}
     assert advice.in_units == pytest.approx(0.3, rel=1e-12)
-    assert str(advice).splitlines()[1] == "  Replace 'cat' by 'abstain': saves 30.00% of what is at stake, on 10 rows."
+    assert (
+        str(advice).splitlines()[1]
+        == "  Replace 'cat' by 'abstain': saves 30.00% of what is at stake, on 10 rows."
+    )
 
 
 def test_the_first_of_equals_is_taken():
     u = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]])
     for order in itertools.permutations(range(3)):
-        assert DecisionTask.from_payoffs(u[list(order)]).best_response([0.5, 0.25, 0.25]) == f"action {order.index(0)}"
+        assert (
+            DecisionTask.from_payoffs(u[list(order)]).best_response([0.5, 0.25, 0.25])
+            == f"action {order.index(0)}"
+        )
     assert DecisionTask.from_payoffs(u).best_response([0.25, 0.5, 0.25]) == "action 1"
-    assert DecisionTask.from_payoffs(u).best_index([[0.25, 0.25, 0.5], [0.5, 0.5, 0]]).tolist() == [2, 0]
+    assert DecisionTask.from_payoffs(u).best_index([[0.25, 0.25, 0.5], [0.5, 0.5, 0]]).tolist() == [
+        2,
+        0,
+    ]
 
 
 def test_a_task_comes_back_from_json():
@@ -95,32 +109,56 @@ def test_a_task_comes_back_from_json():
     assert str(task).startswith("3 actions in 4 classes, ")
     with pytest.raises(rainproof.InputError, match=r"payoffs must have shape \(actions, classes\)"):
         DecisionTask.from_dict({"task": "classes", "actions": ["a"]})
-    with pytest.raises(rainproof.InputError, match="actions must name each of the 3 actions; it has 1"):
+    with pytest.raises(
+        rainproof.InputError, match="actions must name each of the 3 actions; it has 1"
+    ):
         DecisionTask.from_dict({**task.to_dict(), "actions": ["a"]})
 
 
 def test_what_is_refused():
-    task, (y, p), four = DecisionTask.from_cost_matrix(1 - np.eye(3)), rows(50, 3, rng), rows(9, 4, rng)
+    task, (y, p), four = (
+        DecisionTask.from_cost_matrix(1 - np.eye(3)),
+        rows(50, 3, rng),
+        rows(9, 4, rng),
+    )
     cases = {
-        "p must have 3 columns, one for each class; its shape is": lambda: task.best_response(p[:, :2]),
+        "p must have 3 columns, one for each class; its shape is": lambda: task.best_response(
+            p[:, :2]
+        ),
         "p must sum to 1 in each row": lambda: task.best_response(p / 2),
         "p must not contain NaN": lambda: task.best_response(p * np.nan),
         "action must be one of .*; it is 'dog'": lambda: task.payoff("dog", 1),
         "y must be the number of a class, from 0 to 2": lambda: task.payoff("action 1", 3),
-        "task must have a payoff for each of 4 classes; it has 3": lambda: rainproof.swap_regret(*four, task),
-        "y_prob must have a column for each class of the task, 3": lambda: rainproof.swap_regret(y > 1, p[:, 0], task),
-        "several classes have swap regret by action": lambda: rainproof.swap_regret(y, p, task, per="prediction"),
+        "task must have a payoff for each of 4 classes; it has 3": lambda: rainproof.swap_regret(
+            *four, task
+        ),
+        "y_prob must have a column for each class of the task, 3": lambda: rainproof.swap_regret(
+            y > 1, p[:, 0], task
+        ),
+        "several classes have swap regret by action": lambda: rainproof.swap_regret(
+            y, p, task, per="prediction"
+        ),
         "task must be about one event here: of several classes use task.best_response": lambda: (
             rainproof.RoundingPolicy(task, 8)
         ),
-        "has 3 classes, but this is about one event": lambda: rainproof.swap_regret(y, p, DecisionTask.threshold(0.2)),
-        "pos_label is for predictions of one event": lambda: rainproof.swap_regret(y, p, task, pos_label=1),
-        "abstain must be a finite cost": lambda: DecisionTask.from_cost_matrix(1 - np.eye(3), abstain=np.inf),
-        r"payoffs must have shape \(actions, classes\).* it is \(2, 1\)": lambda: DecisionTask.from_payoffs([[1], [2]]),
+        "has 3 classes, but this is about one event": lambda: rainproof.swap_regret(
+            y, p, DecisionTask.threshold(0.2)
+        ),
+        "pos_label is for predictions of one event": lambda: rainproof.swap_regret(
+            y, p, task, pos_label=1
+        ),
+        "abstain must be a finite cost": lambda: DecisionTask.from_cost_matrix(
+            1 - np.eye(3), abstain=np.inf
+        ),
+        r"payoffs must have shape \(actions, classes\).* it is \(2, 1\)": lambda: (
+            DecisionTask.from_payoffs([[1], [2]])
+        ),
         r"costs must have shape \(actions, classes\): for each action a number for each class.* it is \(3,\)": lambda: (
             DecisionTask.from_cost_matrix([0, 1, 2])
         ),
-        "costs must have shape .* rows differ in length": lambda: DecisionTask.from_cost_matrix([[0, 1, 2], [1, 0]]),
+        "costs must have shape .* rows differ in length": lambda: DecisionTask.from_cost_matrix(
+            [[0, 1, 2], [1, 0]]
+        ),
         "payoffs must differ between actions": lambda: DecisionTask.from_payoffs([[1, 2, 3]] * 2),
     }
     for message, call in cases.items():

@@ -28,7 +28,9 @@ Y, P = [1, 1, 0, 0], [0.2, 0.6, 0.6, 0.6]
 def test_the_loss_is_cdl(sample, swaps):
     y, p, w = sample
     curve = regret_curve(y, p, swaps=swaps, sample_weight=w)
-    assert curve.loss == rainproof.measures.calibration_decision_loss(y, p, swaps=swaps, sample_weight=w)
+    assert curve.loss == rainproof.measures.calibration_decision_loss(
+        y, p, swaps=swaps, sample_weight=w
+    )
     assert curve.worst.regret - 1e-15 <= curve.loss <= 2 * curve.worst.regret + 1e-15
     assert curve.worst.regret == pytest.approx(curve.regret.max(), abs=1e-15)
     assert curve(curve.worst.threshold) == pytest.approx(curve.worst.regret, abs=1e-15)
@@ -60,10 +62,13 @@ def test_the_worst_task_on_a_grid(sample, m):
     weights = np.concatenate([w * (1 - up), w * up])
     curve = regret_curve(y, p, grid=m, sample_weight=w)
     assert curve.loss == pytest.approx(
-        rainproof.measures.calibration_decision_loss(np.tile(y, 2), rounded, sample_weight=weights), abs=1e-12
+        rainproof.measures.calibration_decision_loss(np.tile(y, 2), rounded, sample_weight=weights),
+        abs=1e-12,
     )
     if curve.loss > 1e-9:
-        r = swap_regret(np.tile(y, 2), rounded, curve.worst_task, per="prediction", sample_weight=weights)
+        r = swap_regret(
+            np.tile(y, 2), rounded, curve.worst_task, per="prediction", sample_weight=weights
+        )
         assert r.value == pytest.approx(curve.loss, abs=1e-9)
 
 
@@ -90,20 +95,29 @@ def test_the_outline_is_the_curve(sample, swaps, asked):
     assert np.all(np.diff(curve.threshold) >= 0)
     for mu in (x for x in asked if x not in curve.threshold):
         right = int(np.searchsorted(curve.threshold, mu))
-        (a, b), (low, high) = curve.threshold[right - 1 : right + 1], curve.regret[right - 1 : right + 1]
+        (a, b), (low, high) = (
+            curve.threshold[right - 1 : right + 1],
+            curve.regret[right - 1 : right + 1],
+        )
         assert curve(mu) == pytest.approx(low + (high - low) * (mu - a) / (b - a), abs=1e-12)
 
 
 def test_constant_swaps_have_a_kink_where_they_stop_paying():
     """1/3 at 0.2 comes true, 2/3 at 0.8 half the time; 2/3 do overall.
 
-    R = (1 - mu)/3 on [0.2, 2/3); then, as the constant stays put, (mu - 1/2) 2/3 up to 0.8. With one more row at 0.2
-    that comes to nothing, the constant 1/2 acts below it: R = max(0, (1 - 2 mu)/4) on [0.2, 0.5).
+    R = (1 - mu)/3 on [0.2, 2/3); then, as the constant stays put, (mu - 1/2) 2/3 up to 0.8. With
+    one more row at 0.2 that comes to nothing, the constant 1/2 acts below it: R = max(0, (1 - 2
+    mu)/4) on [0.2, 0.5).
     """
-    assert_allclose(regret_curve([1, 1, 0], [0.2, 0.8, 0.8], swaps="constant")([0.4, 0.7]), [0.2, 0.4 / 3])
-    curve = regret_curve([1, 0, 0, 1, 1, 0, 1, 1], [0.2, 0.2, 0.2, 0.8, 0.8, 0.8, 0.8, 0.8], swaps="constant")
+    assert_allclose(
+        regret_curve([1, 1, 0], [0.2, 0.8, 0.8], swaps="constant")([0.4, 0.7]), [0.2, 0.4 / 3]
+    )
+    curve = regret_curve(
+        [1, 0, 0, 1, 1, 0, 1, 1], [0.2, 0.2, 0.2, 0.8, 0.8, 0.8, 0.8, 0.8], swaps="constant"
+    )
     # below 5/8 the constant acts, which adds the rows at 0.2: gain 1/8 - mu 3/8, until mu = 1/3
-    # from 5/8 on it does not, which saves those at 0.8: gain mu 5/8 - 4/8, from mu = 0.8 on, where nobody acts
+    # from 5/8 on it does not, which saves those at 0.8: gain mu 5/8 - 4/8, from mu = 0.8 on, where
+    # nobody acts
     assert_allclose(curve.threshold, [0, 0.2, 0.2, 1 / 3, 5 / 8, 5 / 8, 0.8, 0.8, 1])
     assert_allclose(curve.regret, [0, 0, 0.05, 0, 0, 0, 0, 0, 0], atol=1e-16)
     assert curve(0.3) == pytest.approx(1 / 8 - 0.3 * 3 / 8)
@@ -119,13 +133,19 @@ def test_by_hand():
     assert curve.loss == pytest.approx(0.55)
     task = curve.worst_task
     assert_allclose(task.payoffs, [(1, 0), (0.9, 0.4), (0, 1)])
-    assert task.thresholds == (math.nextafter(0.2, 1), 0.6)  # 0.2 itself must count as below, 0.6 as above
+    # 0.2 itself must count as below, 0.6 as above
+    assert task.thresholds == (math.nextafter(0.2, 1), 0.6)
     assert str(curve) == (
         "No decision loses more than 55.00% of what is at stake by acting on these predictions (4 rows, all swaps).\n"
         "Largest loss: a decision among 3 actions with thresholds 0.2 and 0.6."
     )
-    assert str(task) == ("3 actions, 1 at stake: 'below' below 0.2, 'between' from 0.2, 'above' from 0.6.")
-    assert repr(task) == "DecisionTask(actions=('below', 'between', 'above'), thresholds=(0.2, 0.6), scale=1)"
+    assert str(task) == (
+        "3 actions, 1 at stake: 'below' below 0.2, 'between' from 0.2, 'above' from 0.6."
+    )
+    assert (
+        repr(task)
+        == "DecisionTask(actions=('below', 'between', 'above'), thresholds=(0.2, 0.6), scale=1)"
+    )
     assert curve._repr_html_().count("<p>") == 2
 
 
@@ -134,7 +154,8 @@ def test_by_hand():
     [
         ([0, 0], [0.5, 0.5], [(1, 0), (0, 1)], 0.5),  # the envelope rests on 1/2 itself
         ([1, 1], [0.5, 0.5], [(1, 0), (0, 1)], math.nextafter(0.5, 1)),
-        ([0], [0.75], [(1, 2 / 3), (0, 1)], 0.75),  # the chord starts at (0, 0), where nothing is lost
+        # the chord starts at (0, 0), where nothing is lost
+        ([0], [0.75], [(1, 2 / 3), (0, 1)], 0.75),
         ([1], [0.25], [(1, 0), (2 / 3, 1)], math.nextafter(0.25, 1)),  # ... or ends at (1, 0)
         ([1], [0.0], [(1, 0), (1, 1)], 5e-324),  # 'never' came true: whoever believed it
         ([0], [1.0], [(1, 1), (0, 1)], 1.0),
@@ -156,18 +177,26 @@ def test_no_decision_loses_anything(swaps):
     assert curve.worst_task is None
     assert (curve.loss, curve.worst.regret) == pytest.approx((0, 0), abs=1e-15)
     assert curve.net_benefit.max() == pytest.approx(0, abs=1e-15)
-    assert str(curve) == f"No decision loses anything by acting on these predictions (10 rows, {swaps} swaps)."
+    assert (
+        str(curve)
+        == f"No decision loses anything by acting on these predictions (10 rows, {swaps} swaps)."
+    )
     assert curve.to_dict()["worst_task"] is None
 
 
 def test_the_words_for_one_row_on_a_grid():
     curve = regret_curve([1], [1.0], grid=8)
-    assert str(curve) == "No decision loses anything by acting on these predictions rounded to 1/8 (1 row, all swaps)."
+    assert (
+        str(curve)
+        == "No decision loses anything by acting on these predictions rounded to 1/8 (1 row, all swaps)."
+    )
     assert repr(curve) == "RegretCurve(loss=0, worst=(0, 0), swaps='all', grid=8, n=1)"
 
 
 def test_net_benefit_is_what_decision_curves_count():
-    """TP/n - FP/n mu/(1-mu), of acting on q less that of acting on p; at mu = 1 the limit from the left."""
+    """TP/n - FP/n mu/(1-mu), of acting on q less that of acting on p; at mu = 1 the limit from the
+    left.
+    """
     rng = np.random.default_rng(7)
     p = np.round(rng.random(200), 1)
     y = rng.random(200) < p**2
@@ -175,7 +204,9 @@ def test_net_benefit_is_what_decision_curves_count():
     curve = regret_curve(y, p)
     for mu, lost in zip(curve.threshold, curve.net_benefit, strict=True):
         if mu < 1 and mu not in p and mu not in q:
-            benefit = [np.mean(y & (f > mu)) - np.mean(~y & (f > mu)) * mu / (1 - mu) for f in (q, p)]
+            benefit = [
+                np.mean(y & (f > mu)) - np.mean(~y & (f > mu)) * mu / (1 - mu) for f in (q, p)
+            ]
             assert lost == pytest.approx(benefit[0] - benefit[1], abs=1e-12)
     near = regret_curve([1, 1, 0], [0.5, 0.25, 0.75])
     assert near.net_benefit[-1] == pytest.approx(near(1 - 1e-9) / 1e-9) == pytest.approx(2 / 3)
@@ -220,7 +251,10 @@ def test_a_compressed_sample_gives_the_same_curve_on_a_grid(m):
         ({"grid": 128}, "grid must not exceed 64, the grid of the compressed sample; it is 128"),
         ({"grid": 3}, "grid must be a power of two from 2 to 1,048,576; it is 3"),
         ({"swaps": "some"}, "swaps must be 'all', 'monotone' or 'constant'; it is 'some'"),
-        ({"sample_weight": [1, 2]}, "a Sample holds predictions, weights and labels already: pass it alone"),
+        (
+            {"sample_weight": [1, 2]},
+            "a Sample holds predictions, weights and labels already: pass it alone",
+        ),
     ],
 )
 def test_bad_calls_are_told_what_is_wrong(options, message):

@@ -1,4 +1,6 @@
-"""The value of a forecast, from its definition: at random thresholds, and on both sides of every prediction."""
+"""The value of a forecast, from its definition: at random thresholds, and on both sides of every
+prediction.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def isotonic(y, p, w):
 
 
 def both_sides(curve):
-    """The curve's points by piece: (threshold, index, whether predictions equal to the threshold are acted on)."""
+    """The curve's points by piece: (threshold, index, whether predictions equal to the threshold
+    are acted on).
+    """
     return [(mu, k, k % 2 == 1) for k, mu in enumerate(curve.threshold)]
 
 
@@ -48,7 +52,8 @@ def test_every_point_by_definition(rows):
     assert (curve.threshold[0], curve.threshold[-1], len(curve.threshold) % 2) == (0, 1, 0)
     for mu, k, ties in both_sides(curve):
         assert curve.value[k] == pytest.approx(by_definition(y, p, w, mu, ties=ties), abs=1e-12)
-        perfect = by_definition(y, foresight, w, mu, ties=mu > 0)  # at 0 act on no 0, at 1 on every 1
+        # at 0 act on no 0, at 1 on every 1
+        perfect = by_definition(y, foresight, w, mu, ties=mu > 0)
         assert curve.value_perfect[k] == pytest.approx(perfect, abs=1e-12)
     assert {0.0, 1.0, *p[shares(y, w) > 0]} <= set(curve.threshold)
     assert np.all(curve.value <= curve.value_perfect + 1e-12)
@@ -58,7 +63,9 @@ def test_every_point_by_definition(rows):
 
 @given(samples(max_size=12), st.lists(probabilities, min_size=1, max_size=6))
 def test_random_thresholds_by_definition(rows, asked):
-    """Straight lines between the points are the curves; calling it acts on predictions equal to the threshold."""
+    """Straight lines between the points are the curves; calling it acts on predictions equal to the
+    threshold.
+    """
     y, p, w = rows
     v = forecast_value(y, p, sample_weight=w)
     assert_allclose(v(asked), [by_definition(y, p, w, mu, ties=True) for mu in asked], atol=1e-12)
@@ -80,7 +87,9 @@ def test_some_thresholds_without_the_curve(rows, asked):
 
 @given(samples(max_size=12))
 def test_the_gaps_are_regret_curves(rows):
-    """Recalibration gains the regret for monotone swaps; what is below no forecast is that for constant swaps."""
+    """Recalibration gains the regret for monotone swaps; what is below no forecast is that for
+    constant swaps.
+    """
     y, p, w = rows
     curve, table = (
         forecast_value(y, p, sample_weight=w),
@@ -104,7 +113,8 @@ def test_relative_value_and_net_benefit(rows):
     for mu, k, ties in both_sides(curve):
         if 0 < rate < 1 and curve.value_perfect[k] > 1e-300:  # a rate may round to 0 or 1
             expected = by_definition(y, p, w, mu, ties=ties) / curve.value_perfect[k]
-            close = 1e-9 + 1e-12 / curve.value_perfect[k]  # the definition cancels where little is at stake
+            # the definition cancels where little is at stake
+            close = 1e-9 + 1e-12 / curve.value_perfect[k]
             assert v.relative[k] == pytest.approx(expected, rel=1e-9, abs=close)
     assert np.isnan(v.relative).all() if rate in (0, 1) else np.all(v.relative <= 1 + 1e-9)
     inner = curve.threshold < 1 - 1e-9
@@ -124,11 +134,14 @@ def test_relative_value_keeps_its_digits_where_almost_every_row_is_an_event():
 def test_by_hand():
     """Two of four events, at 0.2, 0.4, 0.6, 0.8 the outcomes 0, 1, 0, 1; e(1/2) = 1/4.
 
-    At 1/2 acting on 0.6 and 0.8 gains (-1/2 + 1/2)/4 = 0. Between 0.6 and 0.8: (1 - mu)/4 of e = (1 - mu)/2, one half.
-    At 0.3: 0.3/4 of the row not acted on, of e = 0.15. At 0.6 the false alarm is acted on: (1 - 2 mu)/4 = -0.05.
+    At 1/2 acting on 0.6 and 0.8 gains (-1/2 + 1/2)/4 = 0. Between 0.6 and 0.8: (1 - mu)/4 of e = (1
+    - mu)/2, one half. At 0.3: 0.3/4 of the row not acted on, of e = 0.15. At 0.6 the false alarm is
+    acted on: (1 - 2 mu)/4 = -0.05.
     """
     v = forecast_value([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8])
-    assert_allclose(v([0.3, 0.5, 0.6, 0.7, 0.8, 0.9]), [0.075, 0, -0.05, 0.075, 0.05, 0], atol=1e-15)
+    assert_allclose(
+        v([0.3, 0.5, 0.6, 0.7, 0.8, 0.9]), [0.075, 0, -0.05, 0.075, 0.05, 0], atol=1e-15
+    )
     assert_allclose(v.threshold, np.repeat([0, 0.2, 0.4, 0.5, 0.6, 0.8, 1], 2)[1:-1])
     assert_allclose(v.value, [0, 0, 0.05, 0.1, -0.05, 0, 0, -0.05, 0.1, 0.05, 0, 0], atol=1e-15)
     assert_allclose(v.relative, [0, 0, 0.5, 0.5, -0.25, 0, 0, -0.25, 0.5, 0.5, 0, 0], atol=1e-15)
@@ -155,12 +168,19 @@ def test_the_range_with_most_value_is_named():
         run = max(runs, key=lambda run: value[run].sum())
         said[sign] = sum(value[r[0]] > 0 for r in runs), f"{mu[run[0]]:.3f}", f"{mu[run[-1]]:.3f}"
     assert said == {1: (4, "0.010", "0.188"), -1: (3, "0.191", "0.800")}
-    assert "whichever is better) at thresholds from 0.01 to 0.1882 (and in 3 other ranges). " in str(v)
-    assert "worse than no forecast at thresholds from 0.1909 to 0.8 (and in 2 other ranges); " in str(v)
+    assert (
+        "whichever is better) at thresholds from 0.01 to 0.1882 (and in 3 other ranges). " in str(v)
+    )
+    assert (
+        "worse than no forecast at thresholds from 0.1909 to 0.8 (and in 2 other ranges); "
+        in str(v)
+    )
 
 
 def test_limits_where_nothing_is_at_stake():
-    """A 0 that comes true is worth ever less near 0, but ever more than all that is at stake there is lost."""
+    """A 0 that comes true is worth ever less near 0, but ever more than all that is at stake there
+    is lost.
+    """
     v = forecast_value([1, 0, 0, 1], [0.0, 0.0, 0.5, 1.0])
     assert (v.relative[0], v.relative[-1]) == (-math.inf, 0.5)
     assert v.net_benefit[-1] == pytest.approx(0.25)
@@ -209,10 +229,16 @@ def test_recalibrated_predictions_of_the_same_rows():
     assert v.recalibration == "given"
     own = forecast_value(y, p**2, sample_weight=w)
     for mu, k, ties in both_sides(v):
-        assert v.value_recalibrated[k] == pytest.approx(by_definition(y, p**2, w, mu, ties=ties), abs=1e-12)
-    assert_allclose(own([0.1, 0.33, 0.7]), [by_definition(y, p**2, w, mu, ties=True) for mu in (0.1, 0.33, 0.7)])
+        assert v.value_recalibrated[k] == pytest.approx(
+            by_definition(y, p**2, w, mu, ties=ties), abs=1e-12
+        )
+    assert_allclose(
+        own([0.1, 0.33, 0.7]), [by_definition(y, p**2, w, mu, ties=True) for mu in (0.1, 0.33, 0.7)]
+    )
     sample = rainproof.Sample(y, p, sample_weight=w)
-    assert_array_equal(forecast_value(sample, recalibrated=p**2).value_recalibrated, v.value_recalibrated)
+    assert_array_equal(
+        forecast_value(sample, recalibrated=p**2).value_recalibrated, v.value_recalibrated
+    )
     assert forecast_value(sample).recalibration == "isotonic"
 
 
@@ -243,7 +269,10 @@ def test_results_are_read_only_and_json():
     ("recalibrated", "message"),
     [
         ([0.2], "y_true and recalibrated must have the same length; they have 2 and 1"),
-        ([0.2, 1.5], "recalibrated must lie in [0, 1]; 1 value does not, the first is recalibrated[1] = 1.5"),
+        (
+            [0.2, 1.5],
+            "recalibrated must lie in [0, 1]; 1 value does not, the first is recalibrated[1] = 1.5",
+        ),
         ([0.2, math.nan], "recalibrated must"),
     ],
 )
@@ -256,7 +285,8 @@ def test_bad_recalibrations_are_told_what_is_wrong(recalibrated, message):
 def test_a_compressed_sample_has_no_rows_to_recalibrate():
     sample = rainproof.Sample([0, 1], [0.2, 0.7]).compress(8)
     with pytest.raises(
-        rainproof.InputError, match=r"^recalibrated needs rows: a compressed sample does not keep them$"
+        rainproof.InputError,
+        match=r"^recalibrated needs rows: a compressed sample does not keep them$",
     ):
         forecast_value(sample, recalibrated=[0.2, 0.7])
     with pytest.raises(rainproof.InputError, match=r"^threshold must lie in \[0, 1\]"):

@@ -32,10 +32,16 @@ def test_losses_and_bounds_are_the_definitions(sample):
     for m, loss, bound in zip(choice.grids.tolist(), choice.losses, choice.bounds, strict=True):
         pi, s = soft_binned_oracle.rounded(y, p, weights, m)
         some = [j for j in range(m + 1) if pi[j]]
-        columns = ([soft_binned_oracle.Fraction(j, m) for j in some], [pi[j] for j in some], [s[j] for j in some])
+        columns = (
+            [soft_binned_oracle.Fraction(j, m) for j in some],
+            [pi[j] for j in some],
+            [s[j] for j in some],
+        )
         table = (np.array(column, dtype=object) for column in columns)
         assert loss == pytest.approx(float(exact_loss(*table, "all")), abs=1e-12)
-        assert bound == pytest.approx(min(1, float(2 * soft_binned_oracle.loss(y, p, weights, m)) + 2 / m), abs=1e-12)
+        assert bound == pytest.approx(
+            min(1, float(2 * soft_binned_oracle.loss(y, p, weights, m)) + 2 / m), abs=1e-12
+        )
         assert loss <= bound + 1e-12
     assert choice.loss == choice.losses[choice.grids == choice.grid][0]
     assert choice.loss == pytest.approx(choice.losses.min(), abs=1e-12)
@@ -55,7 +61,9 @@ def test_the_loss_falls_then_climbs_to_that_of_the_rows():
     y, p = forecasts(1, 2000)
     choice = choose_grid(y, p, max_grid=2**20)
     assert 2 < choice.grid < 1024
-    assert choice.losses[-1] == pytest.approx(rainproof.measures.calibration_decision_loss(y, p), abs=0.01)
+    assert choice.losses[-1] == pytest.approx(
+        rainproof.measures.calibration_decision_loss(y, p), abs=0.01
+    )
     assert choice.losses[-1] > 10 * choice.loss
 
 
@@ -90,7 +98,9 @@ def test_a_compressed_sample_gives_the_same_answer():
 
 
 def test_how_it_prints():
-    """On 1/2: 1/6 at 0 always, 1/2 at 1/2 one time in three: R(0) = R(1/2) = 1/6. On 1/4: R(1/4) = R(1/2) = 1/3."""
+    """On 1/2: 1/6 at 0 always, 1/2 at 1/2 one time in three: R(0) = R(1/2) = 1/6. On 1/4: R(1/4) =
+    R(1/2) = 1/3.
+    """
     choice = choose_grid(["no", "yes", "yes"], [0.5, 0.25, 1.0], pos_label="yes", max_grid=4)
     assert repr(choice) == "GridChoice(grid=2, loss=0.333333, bound=1, n=3)"
     assert str(choice) == (
@@ -121,7 +131,9 @@ def test_bad_grids_are_told_what_is_wrong(largest, message):
 
 @pytest.mark.parametrize(("loss", "grid"), [(0.0, 2), (5e-13, 2), (2e-11, 4)])
 def test_the_coarsest_of_grids_that_are_equal_up_to_rounding(loss, grid):
-    """Calibrated rows at 1/2, and a few at 1/4: on the grid 1/2 those lose a share of their weight, else nothing."""
+    """Calibrated rows at 1/2, and a few at 1/4: on the grid 1/2 those lose a share of their weight,
+    else nothing.
+    """
 
     def found(weight):
         w = np.array([0.75 * weight, 0.25 * weight, 0.5, 0.5])

@@ -1,4 +1,6 @@
-"""An id has one name, whatever array it comes in; what cannot be an id is refused by count and place."""
+"""An id has one name, whatever array it comes in; what cannot be an id is refused by count and
+place.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,23 @@ TEXTS = [
     "0x1",
     "٣",
 ]
-TEXTS += ["05", "18446744073709551616", "-9223372036854775809", "99999999999999999999", "100000000000000000000", "a\0b"]
+TEXTS += [
+    "05",
+    "18446744073709551616",
+    "-9223372036854775809",
+    "99999999999999999999",
+    "100000000000000000000",
+    "a\0b",
+]
 
 
 def name(ids):
     return names(as_ids(ids)).tolist()
 
 
-@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4", ">u8", "intc", "longlong"])
+@pytest.mark.parametrize(
+    "dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4", ">u8", "intc", "longlong"]
+)
 def test_an_integer_is_itself_in_every_type(dtype):
     info = np.iinfo(np.dtype(dtype))
     some = [i for i in EDGES if info.min <= i <= info.max]
@@ -69,7 +80,11 @@ def test_text_that_spells_an_integer_is_that_integer():
 def test_other_text_is_hashed_as_utf8(text):
     expected = [oracle.fnv(text.encode())]
     assert name([text]) == name([text.encode()]) == name(pd.Series([text])) == expected
-    assert name(np.array([text, "x" * 50])[:1]) == name(np.array([text.encode(), b"x" * 50])[:1]) == expected
+    assert (
+        name(np.array([text, "x" * 50])[:1])
+        == name(np.array([text.encode(), b"x" * 50])[:1])
+        == expected
+    )
     assert name(np.array([text]).astype(">U45")) == expected
     if hasattr(np.dtypes, "StringDType"):
         assert name(np.array([text], np.dtypes.StringDType())) == expected
@@ -99,7 +114,10 @@ def test_many_texts_with_a_common_beginning_do_not_collide():
 BAD = {
     "a float": ([1, 2.5, 3.5], "2 values do not, the first is ids[1] = 2.5"),
     "too large": ([2**64], "1 value does not, the first is ids[0] = 18446744073709551616"),
-    "too small": ([0, -(2**63) - 1], "1 value does not, the first is ids[1] = -9223372036854775809"),
+    "too small": (
+        [0, -(2**63) - 1],
+        "1 value does not, the first is ids[1] = -9223372036854775809",
+    ),
     "nothing": (["a", None], "1 value does not, the first is ids[1] = None"),
     "a bool": ([True], "1 value does not, the first is ids[0] = True"),
     "a surrogate": (["ok", "\ud800"], "1 value does not, the first is ids[1] = '\\ud800'"),
@@ -131,7 +149,10 @@ def test_code_points_that_do_not_exist():
     [
         (np.array([1.0]), r"they are of type float64 \(floats are not reliable ids; use "),
         (np.array([True]), r"they are of type bool \(two values cannot identify rows\)$"),
-        (np.array(["2026-05-17"], "M8[D]"), r"they are of type datetime64\[D\] \(use \.astype\(str\)\)$"),
+        (
+            np.array(["2026-05-17"], "M8[D]"),
+            r"they are of type datetime64\[D\] \(use \.astype\(str\)\)$",
+        ),
         (np.array([5], "m8[s]"), r"they are of type timedelta64\[s\] \(use \.astype\(str\)\)$"),
         (pd.Series([1, None]), r"they are of type float64 \(floats"),
         (np.array([1j]), r"they are of type complex128$"),
@@ -143,16 +164,21 @@ def test_types_that_are_no_ids(values, message):
 
 
 def test_shapes_that_are_no_ids():
-    with pytest.raises(rainproof.InputError, match=r"^ids must be one-dimensional; its shape is \(2, 2\)$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^ids must be one-dimensional; its shape is \(2, 2\)$"
+    ):
         as_ids([[1, 2], [3, 4]])
-    with pytest.raises(rainproof.InputError, match=r"^ids must be one-dimensional; its shape is \(\)$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^ids must be one-dimensional; its shape is \(\)$"
+    ):
         as_ids("abc")
 
 
 def test_a_masked_id_is_missing():
     ids = np.ma.array([1, 2, 3], mask=[False, True, True])
     with pytest.raises(
-        rainproof.InputError, match=r"^ids must not contain masked values; 2 values do, the first is ids\["
+        rainproof.InputError,
+        match=r"^ids must not contain masked values; 2 values do, the first is ids\[",
     ):
         as_ids(ids)
     assert names(as_ids(np.ma.array([1, 2]))).tolist() == [1, 2]

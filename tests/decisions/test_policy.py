@@ -1,4 +1,6 @@
-"""The policy is a pure function of (id, seed, p), unbiased, and does what is best at the rounded probability."""
+"""The policy is a pure function of (id, seed, p), unbiased, and does what is best at the rounded
+probability.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,20 @@ P = rng.random(N)
 P[:6] = 0.0, 1.0, 0.5, 5e-324, 1 - 2**-53, -0.0
 IDS = rng.permutation(N) * 7919 - 10_000
 TASK = rainproof.DecisionTask.threshold(0.35)
-THREE = rainproof.DecisionTask.from_payoffs([[10, -50], [4, 0], [-20, 30]], actions=["go", "umbrella", "stay"])
+THREE = rainproof.DecisionTask.from_payoffs(
+    [[10, -50], [4, 0], [-20, 30]], actions=["go", "umbrella", "stay"]
+)
 QUADRATIC = rainproof.DecisionTask.quadratic()
-tasks = st.sampled_from([TASK, THREE, rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)])
+tasks = st.sampled_from(
+    [TASK, THREE, rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)]
+)
 
 
 @given(
-    st.lists(st.tuples(probabilities, st.one_of(st.integers(-(2**63), 2**64 - 1), st.text(max_size=8))), max_size=20),
+    st.lists(
+        st.tuples(probabilities, st.one_of(st.integers(-(2**63), 2**64 - 1), st.text(max_size=8))),
+        max_size=20,
+    ),
     powers,
     st.integers(0, 2**64 - 1),
 )
@@ -64,14 +73,20 @@ def test_values_for_other_languages(case):
     assert (oracle.name(ident), oracle.uniform(ident, seed)) == (x, Fraction(u))
     for m in (2, 64, 2**20):
         policy = RoundingPolicy(TASK, m, seed=seed)
-        assert policy.round([u / m, np.nextafter(u, 1) / m], [ident, ident]).tolist() == [0.0, 1 / m]
+        assert policy.round([u / m, np.nextafter(u, 1) / m], [ident, ident]).tolist() == [
+            0.0,
+            1 / m,
+        ]
 
 
 def test_the_table_in_the_docs_is_this_one():
     text = (Path(__file__).parent.parent.parent / "docs" / "reference" / "formats.md").read_text()
     for (ident, seed), (x, h) in VECTORS.items():
         shown = f'"{ident}"' if isinstance(ident, str) else ident
-        assert f"| `{shown}` | `{seed}` | `{x:016x}` | `{h:016x}` | `{(h >> 11) * 2.0**-53!r}` |" in text
+        assert (
+            f"| `{shown}` | `{seed}` | `{x:016x}` | `{h:016x}` | `{(h >> 11) * 2.0**-53!r}` |"
+            in text
+        )
 
 
 def test_the_generator_is_the_published_one():
@@ -91,7 +106,9 @@ def test_the_generator_is_the_published_one():
 
 @given(st.lists(probabilities, min_size=1, max_size=20), powers, tasks)
 def test_the_mean_of_the_rounded_is_p(p, m, task):
-    """E[p'] = p exactly: the share of uniforms that round up is m p - floor(m p), to 2^-53 where p < 1/m."""
+    """E[p'] = p exactly: the share of uniforms that round up is m p - floor(m p), to 2^-53 where p
+    < 1/m.
+    """
     for q in p:
         at = Fraction(q) * m
         low = at // 1
@@ -104,7 +121,12 @@ def test_the_mean_of_the_rounded_is_p(p, m, task):
     assert (shares >= 0).all()
 
 
-@given(st.lists(probabilities, min_size=1, max_size=20), powers, tasks, st.sampled_from(["soft", "hard"]))
+@given(
+    st.lists(probabilities, min_size=1, max_size=20),
+    powers,
+    tasks,
+    st.sampled_from(["soft", "hard"]),
+)
 def test_probabilities_are_the_definition(p, m, task, rounding):
     """r* o tau_m, row by row and in fractions."""
     found = RoundingPolicy(task, m, rounding=rounding).probabilities(p)
@@ -122,13 +144,17 @@ def test_over_many_seeds_the_mean_is_p():
     """Hoeffding: a mean of n rounded values is off by t with chance at most 2 exp(-2 n t^2 m^2)."""
     m, seeds = 8, 4000
     p = np.array([0.01, 0.3, 0.49, 0.77, 0.999])
-    total = sum(RoundingPolicy(TASK, m, seed=seed).round(p, ["a", "b", 3, 4, -5]) for seed in range(seeds))
+    total = sum(
+        RoundingPolicy(TASK, m, seed=seed).round(p, ["a", "b", 3, 4, -5]) for seed in range(seeds)
+    )
     allowed = np.sqrt(np.log(2 * len(p) / 1e-6) / (2 * seeds)) / m
     assert np.abs(total / seeds - p).max() < allowed
     shares = RoundingPolicy(THREE, m).probabilities(p)
     taken = np.zeros_like(shares)
     for seed in range(seeds):
-        taken[np.arange(5), RoundingPolicy(THREE, m, seed=seed).decide_index(p, [1, 2, 3, 4, 5])] += 1
+        taken[
+            np.arange(5), RoundingPolicy(THREE, m, seed=seed).decide_index(p, [1, 2, 3, 4, 5])
+        ] += 1
     assert np.abs(taken / seeds - shares).max() < allowed * m
 
 
@@ -149,14 +175,18 @@ def test_the_action_is_best_at_the_rounded_probability(task, rounding):
 def test_hard_rounding_is_down_and_needs_no_ids():
     policy = RoundingPolicy(TASK, 16, rounding="hard", seed=3)
     np.testing.assert_array_equal(policy.round(P), np.floor(16 * P) / 16)
-    np.testing.assert_array_equal(policy.round(P), RoundingPolicy(TASK, 16, rounding="hard", seed=4).round(P, IDS))
+    np.testing.assert_array_equal(
+        policy.round(P), RoundingPolicy(TASK, 16, rounding="hard", seed=4).round(P, IDS)
+    )
     np.testing.assert_array_equal(policy.decide(P), TASK.best_response(np.floor(16 * P) / 16))
 
 
 def test_a_grid_point_stays_where_it_is():
     points = np.arange(65) / 64
     for seed in range(20):
-        np.testing.assert_array_equal(RoundingPolicy(TASK, 64, seed=seed).round(points, np.arange(65)), points)
+        np.testing.assert_array_equal(
+            RoundingPolicy(TASK, 64, seed=seed).round(points, np.arange(65)), points
+        )
 
 
 def test_many_actions_have_wider_numbers():
@@ -226,18 +256,26 @@ def test_another_process_does_the_same():
     )
     told = {
         subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("0", "1")
     }
     policy = RoundingPolicy(TASK, 32, seed=11)
     ids = [f"row {i}" if i % 2 else i for i in range(400)]
-    assert told == {"".join(map(str, policy.decide_index(np.arange(400) / 400, ids).tolist())) + "\n"}
+    assert told == {
+        "".join(map(str, policy.decide_index(np.arange(400) / 400, ids).tolist())) + "\n"
+    }
 
 
 def test_seeds_differ_and_equal_ids_agree():
     p = np.full(1000, 0.3)
-    first, second = (RoundingPolicy(TASK, 8, seed=seed).round(p, np.arange(1000)) for seed in (0, 1))
+    first, second = (
+        RoundingPolicy(TASK, 8, seed=seed).round(p, np.arange(1000)) for seed in (0, 1)
+    )
     assert 400 < (first != second).sum() < 600  # 2 x 0.4 x 0.6 = 48%
     assert len(set(RoundingPolicy(TASK, 8).round(p, np.full(1000, 5)).tolist())) == 1
 
@@ -251,7 +289,8 @@ def test_memory_is_that_of_a_block():
     index = policy.decide_index(p, ids)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak - index.nbytes < 2 << 20  # two blocks of p and of ids in 8 bytes each, on each of few threads
+    # two blocks of p and of ids in 8 bytes each, on each of few threads
+    assert peak - index.nbytes < 2 << 20
 
 
 # Error messages.
@@ -277,19 +316,27 @@ def test_a_policy_that_cannot_be(arguments, message):
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.0, True, "7", None])
 def test_seeds_that_are_none(seed):
-    with pytest.raises(rainproof.InputError, match=r"^seed must be an integer from 0 to 2\*\*64 - 1; it is "):
+    with pytest.raises(
+        rainproof.InputError, match=r"^seed must be an integer from 0 to 2\*\*64 - 1; it is "
+    ):
         RoundingPolicy(TASK, 8, seed=seed)
 
 
 def test_options_that_are_none():
     sample = rainproof.Sample([0, 1], [0.2, 0.7])
-    with pytest.raises(rainproof.InputError, match=r"^rounding must be 'soft' or 'hard'; it is 'up'$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^rounding must be 'soft' or 'hard'; it is 'up'$"
+    ):
         RoundingPolicy(TASK, 8, rounding="up")
-    with pytest.raises(rainproof.InputError, match=r"^grid and sample must not both be given: a sample is "):
+    with pytest.raises(
+        rainproof.InputError, match=r"^grid and sample must not both be given: a sample is "
+    ):
         RoundingPolicy(TASK, 8, sample=sample)
     with pytest.raises(rainproof.InputError, match=r"^sample must be a Sample; it is list$"):
         RoundingPolicy(TASK, sample=[[0, 1], [0.2, 0.7]])
-    with pytest.raises(rainproof.InputError, match=r"^grid is missing: it can be chosen for soft rounding only$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^grid is missing: it can be chosen for soft rounding only$"
+    ):
         RoundingPolicy(TASK, sample=sample, rounding="hard")
 
 
@@ -299,36 +346,51 @@ def test_rows_that_are_wrong(method, threads):
     threads(3)
     p, ids = P.copy(), IDS.astype(object)
     with pytest.raises(
-        rainproof.InputError, match=r"^ids is missing: soft rounding needs an id for each row, so that "
+        rainproof.InputError,
+        match=r"^ids is missing: soft rounding needs an id for each row, so that ",
     ):
         call(p)
-    with pytest.raises(rainproof.InputError, match=r"^p and ids must have the same length; they have 5,000 and 4,999$"):
+    with pytest.raises(
+        rainproof.InputError,
+        match=r"^p and ids must have the same length; they have 5,000 and 4,999$",
+    ):
         call(p, ids[1:])
     ids[[100, 4000]] = None, 1.5
-    with pytest.raises(rainproof.InputError, match=r"2 values do not, the first is ids\[100\] = None$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"2 values do not, the first is ids\[100\] = None$"
+    ):
         call(p, ids)
     p[[17, 4500]] = 1.2, -0.1
     with pytest.raises(
-        rainproof.InputError, match=r"^p must lie in \[0, 1\]; 2 values do not, the first is p\[17\] = 1"
+        rainproof.InputError,
+        match=r"^p must lie in \[0, 1\]; 2 values do not, the first is p\[17\] = 1",
     ):
         call(p, IDS)
     p[[16, 4600]] = np.nan
-    with pytest.raises(rainproof.InputError, match=r"^p must not contain NaN; 2 values do, the first is p\[16\]$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^p must not contain NaN; 2 values do, the first is p\[16\]$"
+    ):
         call(p, ids)
-    with pytest.raises(rainproof.InputError, match=r"^p must be one-dimensional; its shape is \(\)$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^p must be one-dimensional; its shape is \(\)$"
+    ):
         call(0.5, [1])
 
 
 def test_probabilities_of_what_is_wrong():
     with pytest.raises(
-        rainproof.InputError, match=r"^p must lie in \[0, 1\]; 1 value does not, the first is p\[0\] = 2"
+        rainproof.InputError,
+        match=r"^p must lie in \[0, 1\]; 1 value does not, the first is p\[0\] = 2",
     ):
         RoundingPolicy(TASK, 8).probabilities([2])
     with pytest.raises(
-        rainproof.InputError, match=r"^probabilities needs a task with a list of actions; it is Decision"
+        rainproof.InputError,
+        match=r"^probabilities needs a task with a list of actions; it is Decision",
     ):
         RoundingPolicy(QUADRATIC, 8).probabilities([0.5])
-    with pytest.raises(rainproof.InputError, match=r"^decide_index needs a task with a list of actions; it is Dec"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^decide_index needs a task with a list of actions; it is Dec"
+    ):
         RoundingPolicy(QUADRATIC, 8).decide_index([0.5], [1])
 
 
@@ -338,8 +400,14 @@ def test_a_policy_is_a_value():
     assert hash(policy) == hash(RoundingPolicy(TASK, 8, seed=2**64 - 1))
     assert policy != RoundingPolicy(TASK, 8)
     assert policy != "policy"
-    assert repr(policy) == f"RoundingPolicy({TASK!r}, grid=8, rounding='soft', seed=18446744073709551615)"
-    assert str(policy) == f"{TASK}\nProbabilities are rounded at random to a neighbouring multiple of 1/8 first."
+    assert (
+        repr(policy)
+        == f"RoundingPolicy({TASK!r}, grid=8, rounding='soft', seed=18446744073709551615)"
+    )
+    assert (
+        str(policy)
+        == f"{TASK}\nProbabilities are rounded at random to a neighbouring multiple of 1/8 first."
+    )
     hard = RoundingPolicy(TASK, 8, rounding="hard")
     assert str(hard) == f"{TASK}\nProbabilities are rounded down to a multiple of 1/8 first."
     copied = pickle.loads(pickle.dumps(policy))

@@ -1,4 +1,6 @@
-"""The cost of a policy, against the definition: both outcomes of the rounding of each row, one by one."""
+"""The cost of a policy, against the definition: both outcomes of the rounding of each row, one by
+one.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from rainproof.decisions.policies import policy_cost, without_rounding
 TASKS = {
     "low threshold": DecisionTask.from_costs(false_positive=1, false_negative=20),
     "on the grid": DecisionTask.threshold(0.25, actions=["go", "stay"]),
-    "three actions": DecisionTask.from_payoffs([[10, -50], [4, 0], [-20, 30]], actions=["out", "umbrella", "in"]),
+    "three actions": DecisionTask.from_payoffs(
+        [[10, -50], [4, 0], [-20, 30]], actions=["out", "umbrella", "in"]
+    ),
     "one is never best": DecisionTask.from_payoffs([[1, 0], [0.1, 0.1], [0, 1]]),
 }
 EDGES = [0.0, 1.0, 1e-12, 1 - 2**-53, 0.25, 0.3125, 0.1875, 1 / 21, 0.0625, 0.0625, 0.5]
@@ -39,7 +43,9 @@ def samples():
 
 
 def oracle(policy, sample):
-    """The costs row by row, in exact arithmetic up to the payoffs; the share of rows of which rounding decides."""
+    """The costs row by row, in exact arithmetic up to the payoffs; the share of rows of which
+    rounding decides.
+    """
     task, m = policy.task, policy.grid
     weight = np.ones(sample.n) if sample.sample_weight is None else sample.sample_weight
     total = math.fsum(weight)
@@ -87,7 +93,9 @@ def test_it_is_the_mean_of_what_is_decided():
     y = rng.random(len(p)) < p
     policy = RoundingPolicy(TASKS["low threshold"], 16)
     cost = -policy.task.payoff(policy.decide(p, np.arange(len(p))), y)
-    assert abs(policy_cost(policy, Sample(y, p)).policy - cost.mean()) < 4 * cost.std() / math.sqrt(len(p))
+    assert abs(policy_cost(policy, Sample(y, p)).policy - cost.mean()) < 4 * cost.std() / math.sqrt(
+        len(p)
+    )
 
 
 def test_compressed_rows_on_the_grid_cost_the_same():
@@ -98,12 +106,18 @@ def test_compressed_rows_on_the_grid_cost_the_same():
     rows, cells = policy_cost(policy, sample), policy_cost(policy, sample.compress(256))
     assert cells.policy == pytest.approx(rows.policy)
     assert cells.unrounded == pytest.approx(rows.unrounded)
-    assert cells.to_dict().keys() == rows.to_dict().keys() == {"policy", "unrounded", "always", "random_share"}
+    assert (
+        cells.to_dict().keys()
+        == rows.to_dict().keys()
+        == {"policy", "unrounded", "always", "random_share"}
+    )
 
 
 def test_where_rounding_decides():
     policy = RoundingPolicy(DecisionTask.threshold(0.25), 16)
-    unrounded, random = without_rounding(policy, np.array([0.1875, 0.2, 0.25, 0.26, 1.0], np.float32))
+    unrounded, random = without_rounding(
+        policy, np.array([0.1875, 0.2, 0.25, 0.26, 1.0], np.float32)
+    )
     assert unrounded.tolist() == [0, 0, 1, 1, 1]
     assert random.tolist() == [False, True, False, False, False]
 
@@ -112,7 +126,9 @@ def test_where_rounding_decides():
 def test_elsewhere_the_threshold_decides(threshold):
     """What `rainproof policy` says of two actions; the rounding decides in one cell only."""
     rng = np.random.default_rng(3)
-    p = np.concatenate([EDGES, rng.random(2000), threshold + rng.normal(0, 1e-9, 50).clip(-1e-9, 1e-9)]).clip(0, 1)
+    p = np.concatenate(
+        [EDGES, rng.random(2000), threshold + rng.normal(0, 1e-9, 50).clip(-1e-9, 1e-9)]
+    ).clip(0, 1)
     policy = RoundingPolicy(DecisionTask.threshold(threshold), 16)
     unrounded, random = without_rounding(policy, p)
     above = math.ceil(Fraction(threshold) * 16)
@@ -124,5 +140,7 @@ def test_elsewhere_the_threshold_decides(threshold):
 
 def test_a_task_without_a_list_of_actions():
     policy = RoundingPolicy(DecisionTask.quadratic(), 16)
-    with pytest.raises(rainproof.InputError, match="policy_cost needs a task with a list of actions"):
+    with pytest.raises(
+        rainproof.InputError, match="policy_cost needs a task with a list of actions"
+    ):
         policy_cost(policy, Sample([0, 1], [0.2, 0.7]))

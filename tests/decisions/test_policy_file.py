@@ -1,4 +1,6 @@
-"""A policy is written whole and read back the same; whatever else a file holds is refused in one line."""
+"""A policy is written whole and read back the same; whatever else a file holds is refused in one
+line.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,13 @@ from rainproof.decisions.policies import RoundingPolicy
 THREE = rainproof.DecisionTask.from_payoffs(
     [[10, -50], [4, 0.1], [-20, 1 / 3]], actions=["go", "Þór's umbrella", "stay"]
 )
-MAP = rainproof.recalibration.PiecewiseMap.from_ends(np.array([0, 0.3, 1]), np.array([0.1, 0.7]), np.array([0.6, 0.5]))
+MAP = rainproof.recalibration.PiecewiseMap.from_ends(
+    np.array([0, 0.3, 1]), np.array([0.1, 0.7]), np.array([0.6, 0.5])
+)
 POLICIES = [
-    RoundingPolicy(rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65), 32, seed=7),
+    RoundingPolicy(
+        rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65), 32, seed=7
+    ),
     RoundingPolicy(THREE, 2**20, rounding="hard"),
     RoundingPolicy(rainproof.DecisionTask.quadratic(), 2, seed=2**64 - 1),
     RoundingPolicy(THREE, 8, recalibration=MAP),
@@ -47,7 +53,9 @@ def test_people_can_read_it(tmp_path):
 
 
 def test_where_it_cannot_go(tmp_path):
-    with pytest.raises(rainproof.InputError, match=r"^cannot write .*no/policy\.json: No such file or directory$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^cannot write .*no/policy\.json: No such file or directory$"
+    ):
         POLICIES[0].save(tmp_path / "no" / "policy.json")
     (tmp_path / "folder").mkdir()
     with pytest.raises(rainproof.InputError, match=r"^cannot write .*folder: Is a directory$"):
@@ -56,7 +64,9 @@ def test_where_it_cannot_go(tmp_path):
 
 
 def refuse(file, message):
-    with pytest.raises(rainproof.InputError, match=f"^{re.escape(message.replace('{}', str(file)))}") as caught:
+    with pytest.raises(
+        rainproof.InputError, match=f"^{re.escape(message.replace('{}', str(file)))}"
+    ) as caught:
         rainproof.load(file)
     assert "\n" not in str(caught.value)
 
@@ -131,8 +141,14 @@ NO_POLICY = {
     "a huge seed": ({**GOOD, "seed": 2**64}, f"{SEED} {2**64}"),
     "a list for a seed": ({**GOOD, "seed": [1]}, f"{SEED} [1]"),
     "rounding up": ({**GOOD, "rounding": "up"}, "rounding must be 'soft' or 'hard'; it is 'up'"),
-    "a list for the rounding": ({**GOOD, "rounding": ["soft"]}, "rounding must be 'soft' or 'hard'; it is ['soft']"),
-    "a damaged map": ({**GOOD, "recalibration": {}}, "a map must have 'edges', 'start' and 'slope'"),
+    "a list for the rounding": (
+        {**GOOD, "rounding": ["soft"]},
+        "rounding must be 'soft' or 'hard'; it is ['soft']",
+    ),
+    "a damaged map": (
+        {**GOOD, "recalibration": {}},
+        "a map must have 'edges', 'start' and 'slope'",
+    ),
     "no map": ({**GOOD, "recalibration": None}, "a map must have 'edges', 'start' and 'slope'"),
     "a word for the task": ({**GOOD, "task": "threshold"}, "a task must be"),
     "an empty task": ({**GOOD, "task": {}}, "a task must be"),
@@ -142,7 +158,9 @@ NO_POLICY = {
 def sealed(data):
     """The same with a digest that fits, if JSON has one for it."""
     if isinstance(data, dict) and "digest" in data:
-        data = data | {"digest": digest_of({key: value for key, value in data.items() if key != "digest"})}
+        data = data | {
+            "digest": digest_of({key: value for key, value in data.items() if key != "digest"})
+        }
     return data
 
 
@@ -154,7 +172,9 @@ def test_json_that_is_no_policy(case):
 
 
 @pytest.mark.parametrize("key", ["actions", "payoffs", "order", "thresholds"])
-@pytest.mark.parametrize("value", [None, 7, "text", [], {}, [None], [[1, 2, 3]], ["x", "x"], [1e400], [2**70]])
+@pytest.mark.parametrize(
+    "value", [None, 7, "text", [], {}, [None], [[1, 2, 3]], ["x", "x"], [1e400], [2**70]]
+)
 def test_a_task_that_was_tampered_with(key, value):
     """Whatever stands there, the answer is one line, never another kind of error."""
     data = {**GOOD, "task": {**GOOD["task"], key: value}}

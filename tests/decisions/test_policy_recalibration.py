@@ -10,7 +10,9 @@ from numpy.testing import assert_array_equal
 
 import rainproof
 
-MAP = rainproof.recalibration.PiecewiseMap.from_ends(np.array([0, 0.3, 1]), np.array([0.1, 0.7]), np.array([0.6, 0.5]))
+MAP = rainproof.recalibration.PiecewiseMap.from_ends(
+    np.array([0, 0.3, 1]), np.array([0.1, 0.7]), np.array([0.6, 0.5])
+)
 
 
 @pytest.mark.parametrize("rounding", ["soft", "hard"])
@@ -20,22 +22,31 @@ def test_a_recalibration_comes_first(rounding):
     policy = rainproof.RoundingPolicy(task, 16, rounding=rounding, seed=3, recalibration=MAP)
     p, ids = np.linspace(0, 1, 501), np.arange(501)
     for method in ("round", "decide", "decide_index"):
-        assert_array_equal(getattr(policy, method)(p, ids), getattr(plain, method)(MAP(p), ids), strict=True)
+        assert_array_equal(
+            getattr(policy, method)(p, ids), getattr(plain, method)(MAP(p), ids), strict=True
+        )
     assert_array_equal(policy.probabilities(p), plain.probabilities(MAP(p)), strict=True)
     assert policy != plain
     assert repr(policy) == repr(plain)[:-1] + ", recalibration=...)"
     assert "Probabilities are recalibrated, then rounded " in str(policy)
     assert pickle.loads(pickle.dumps(policy)) == policy
     for method in (policy.probabilities, lambda p: policy.round(p, [1, 2])):
-        with pytest.raises(rainproof.InputError, match=r"p must lie in \[0, 1\]; 1 value does not, the first"):
+        with pytest.raises(
+            rainproof.InputError, match=r"p must lie in \[0, 1\]; 1 value does not, the first"
+        ):
             method([0.5, 1.5])
-    with pytest.raises(rainproof.InputError, match="recalibration must be a PiecewiseMap; it is str"):
+    with pytest.raises(
+        rainproof.InputError, match="recalibration must be a PiecewiseMap; it is str"
+    ):
         rainproof.RoundingPolicy(task, 16, recalibration="map.json")
 
 
 def test_the_grid_is_chosen_for_recalibrated_predictions():
     rng = np.random.default_rng(0)
-    p, half = rng.random(3000), rainproof.recalibration.PiecewiseMap.steps(np.zeros(0), np.array([0.5]))
+    p, half = (
+        rng.random(3000),
+        rainproof.recalibration.PiecewiseMap.steps(np.zeros(0), np.array([0.5])),
+    )
     y = rng.random(3000) < 0.5
     task = rainproof.DecisionTask.threshold(0.3)
     expected = rainproof.choose_grid(y, half(p)).grid

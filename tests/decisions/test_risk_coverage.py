@@ -42,6 +42,8 @@ def test_confidence_that_orders_the_answers_has_a_smaller_area():
 
 
 def test_abstaining_is_a_task():
-    task = rainproof.DecisionTask.from_costs(false_positive=3, false_negative=1, actions=["abstain", "answer"])
+    task = rainproof.DecisionTask.from_costs(
+        false_positive=3, false_negative=1, actions=["abstain", "answer"]
+    )
     assert task.thresholds == (0.75,)
     assert task.best_response([0.7, 0.75]).tolist() == ["abstain", "answer"]

@@ -1,4 +1,6 @@
-"""The numbers that decide the rounding are uniform, for ids as people have them, and independent between seeds."""
+"""The numbers that decide the rounding are uniform, for ids as people have them, and independent
+between seeds.
+"""
 
 from __future__ import annotations
 
@@ -64,10 +66,13 @@ def test_seeds_do_not_know_of_each_other(case, pair):
 
 
 def test_every_bit_of_the_id_and_of_the_seed_moves_half_of_the_bits():
-    """Avalanche: over 2,000 ids each flipped input bit flips each of the 32 top output bits about half the time."""
+    """Avalanche: over 2,000 ids each flipped input bit flips each of the 32 top output bits about
+    half the time.
+    """
     x = np.random.default_rng(5).integers(0, 2**64, 2000, dtype=np.uint64)
     base = (uniforms(x, key_of(9)) * 2**32).astype(np.int64)
-    chance = 4.9 * np.sqrt(0.25 / len(x))  # 64 x 32 proportions: one beyond this is a 1-in-500 event
+    # 64 x 32 proportions: one beyond this is a 1-in-500 event
+    chance = 4.9 * np.sqrt(0.25 / len(x))
     for bit in range(64):
         moved = (uniforms(x ^ np.uint64(1 << bit), key_of(9)) * 2**32).astype(np.int64) ^ base
         shares = (moved[:, None] >> np.arange(32) & 1).mean(axis=0)

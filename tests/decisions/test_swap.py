@@ -8,7 +8,14 @@ import tracemalloc
 import numpy as np
 import pytest
 from helpers import soft_binned_oracle
-from helpers.decision_oracle import Rounded, best_taken, brute_regret, mixture_weights, rounded_taken, tasks
+from helpers.decision_oracle import (
+    Rounded,
+    best_taken,
+    brute_regret,
+    mixture_weights,
+    rounded_taken,
+    tasks,
+)
 from helpers.strategies import powers, samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,13 +32,19 @@ both_ways = pytest.mark.parametrize("per", ["action", "prediction"])
 def integral(curve, task):
     """The regret curve against the task's mixture: limits from the left, as ties go up."""
     if task.actions:
-        return mixture_weights(task) @ curve.points(np.array(task.thresholds))[1] if task.thresholds else 0.0
+        return (
+            mixture_weights(task) @ curve.points(np.array(task.thresholds))[1]
+            if task.thresholds
+            else 0.0
+        )
     mu, left, right = curve.breakpoints()  # a quadratic task has all thresholds in equal parts
     return 2 * (np.diff(mu) * (right[:-1] + left[1:]) / 2).sum()
 
 
 def decided(task, p):
-    """The actions taken, by the task itself: which last bit a threshold falls on is not what is tested here."""
+    """The actions taken, by the task itself: which last bit a threshold falls on is not what is
+    tested here.
+    """
     return np.eye(len(task.actions))[task.best_index(p)]
 
 
@@ -92,8 +105,12 @@ def test_no_bounded_task_loses_more_than_cdl():
         sample = rainproof.Sample(rng.random(n) < rng.random() * p ** rng.uniform(0.2, 4) + 0.1, p)
         loss = rainproof.measures.calibration_decision_loss(sample)
         for _ in range(100):
-            payoffs = rng.random((int(rng.integers(2, 6)), 2)) * rng.choice([1, 100]) + rng.normal(0, 9, 2)
-            value = swap_regret(sample, task=DecisionTask.from_payoffs(payoffs), per="prediction").value
+            payoffs = rng.random((int(rng.integers(2, 6)), 2)) * rng.choice([1, 100]) + rng.normal(
+                0, 9, 2
+            )
+            value = swap_regret(
+                sample, task=DecisionTask.from_payoffs(payoffs), per="prediction"
+            ).value
             assert value <= loss + 1e-12
             closest = max(closest, value / loss)
     assert closest > 0.8  # they try
@@ -112,14 +129,23 @@ def test_the_actionability_theorem(sample, task, m):
 
 
 def test_by_hand():
-    """Threshold 0.2: 6 rows are treated, 5 of them for nothing. Waiting costs 40 once instead of 10 five times."""
+    """Threshold 0.2: 6 rows are treated, 5 of them for nothing. Waiting costs 40 once instead of 10
+    five times.
+    """
     y, p = [0, 0, 0, 0, 0, 0, 1, 0], [0.1, 0.1, 0.3, 0.3, 0.3, 0.3, 0.3, 0.9]
     r = swap_regret(y, p, COSTS)
     assert (r.value, r.in_units, r.best_swap) == (10 / 40 / 8, 10 / 8, {"treat": "wait"})
     (swap,) = r.swaps
-    assert (swap.action, swap.replacement, swap.saves, swap.weight, swap.share) == ("treat", "wait", 1 / 32, 6, 0.75)
+    assert (swap.action, swap.replacement, swap.saves, swap.weight, swap.share) == (
+        "treat",
+        "wait",
+        1 / 32,
+        6,
+        0.75,
+    )
     each = swap_regret(y, p, COSTS, per="prediction")
-    assert (each.in_units, each.swaps[0].weight) == (10 / 8, 1)  # 0.3 comes true 1 time in 5, where it does not matter
+    # 0.3 comes true 1 time in 5, where it does not matter
+    assert (each.in_units, each.swaps[0].weight) == (10 / 8, 1)
     assert repr(r) == "SwapRegret(value=0.03125, in_units=1.25, per='action', n=8, weighted=False)"
     assert str(r) == (
         "Swapping actions in hindsight saves 3.12% of what is at stake (1.25 per row) on 8 rows.\n"
@@ -133,10 +159,16 @@ def test_by_hand():
 
 
 def test_several_swaps_come_best_first():
-    task = DecisionTask.from_payoffs([[10, -50], [4, 0], [-20, 30]], actions=["go", "umbrella", "stay"])
+    task = DecisionTask.from_payoffs(
+        [[10, -50], [4, 0], [-20, 30]], actions=["go", "umbrella", "stay"]
+    )
     y, p = [1, 1, 0, 0, 0, 1], [0.0, 0.0, 0.2, 0.9, 0.9, 0.9]
     r = swap_regret(y, p, task)
-    assert [(s.action, s.replacement) for s in r.swaps] == [("go", "stay"), ("stay", "umbrella"), ("umbrella", "go")]
+    assert [(s.action, s.replacement) for s in r.swaps] == [
+        ("go", "stay"),
+        ("stay", "umbrella"),
+        ("umbrella", "go"),
+    ]
     assert_allclose([s.in_units * 6 for s in r.swaps], [160, 18, 6])
     assert list(r.best_swap) == ["go", "stay", "umbrella"]
     assert r.in_units == pytest.approx(184 / 6)
@@ -144,10 +176,15 @@ def test_several_swaps_come_best_first():
 
 
 def test_where_predictions_differ_the_best_swap_is_the_one_that_saves_most():
-    task = DecisionTask.from_payoffs([[10, -50], [4, 0], [-20, 30]], actions=["go", "umbrella", "stay"])
+    task = DecisionTask.from_payoffs(
+        [[10, -50], [4, 0], [-20, 30]], actions=["go", "umbrella", "stay"]
+    )
     y, p = [1, 1, 0, 0, 0], [0.2, 0.2, 0.3, 0.3, 0.3]
     r = swap_regret(y, p, task, per="prediction")
-    assert [(s.action, s.replacement, s.weight) for s in r.swaps] == [("umbrella", "stay", 2), ("umbrella", "go", 3)]
+    assert [(s.action, s.replacement, s.weight) for s in r.swaps] == [
+        ("umbrella", "stay", 2),
+        ("umbrella", "go", 3),
+    ]
     assert r.best_swap == {"umbrella": "stay"}
 
 
@@ -158,7 +195,10 @@ def test_a_calibrated_sample_costs_nothing_not_even_rounding(per):
     assert (r.value, r.swaps, r.best_swap) == (0, (), {})
     assert isinstance(r.value, float)
     assert str(r) == f"No swap of {per}s would have saved anything on 10 rows."
-    assert str(swap_regret([0], [0.0], COSTS)) == "No swap of actions would have saved anything on 1 row."
+    assert (
+        str(swap_regret([0], [0.0], COSTS))
+        == "No swap of actions would have saved anything on 1 row."
+    )
 
 
 def test_weights_are_repetition_and_are_said():
@@ -169,7 +209,9 @@ def test_weights_are_repetition_and_are_said():
     assert (weighted.weighted, repeated.weighted) == (True, False)
     assert str(weighted).endswith("on 78.6% of the weight.")
     assert str(repeated).endswith("on 11 rows.")
-    assert swap_regret(np.array(["n", "y", "n"]), p, COSTS, pos_label="y", sample_weight=w) == weighted
+    assert (
+        swap_regret(np.array(["n", "y", "n"]), p, COSTS, pos_label="y", sample_weight=w) == weighted
+    )
 
 
 def test_compressed_samples():
@@ -199,9 +241,13 @@ def test_many_distinct_predictions_are_taken_in_blocks():
 
     for per in ("action", "prediction"):
         expected = swap_regret(y, p, task, per=per)
-        assert swap_regret(y, p, task, per=per, response=Counting()).value == pytest.approx(expected.value, abs=1e-12)
+        assert swap_regret(y, p, task, per=per, response=Counting()).value == pytest.approx(
+            expected.value, abs=1e-12
+        )
     acted = p >= 0.4
-    assert swap_regret(y, p, task).in_units == pytest.approx(max(0, (0.4 - y[acted]).sum() / 150_000), abs=1e-12)
+    assert swap_regret(y, p, task).in_units == pytest.approx(
+        max(0, (0.4 - y[acted]).sum() / 150_000), abs=1e-12
+    )
     assert max(sizes) <= 1 << 16
 
 
@@ -256,12 +302,18 @@ SURE = "response.probabilities must be probabilities that add up to 1"
         ),
         (lambda: swap_regret([0, 1], [0.25, 0.5]), "task must be a DecisionTask; it is None"),
         (lambda: swap_regret([0, 1], [0.25, 0.5], 0.35), "task must be a DecisionTask; it is 0.35"),
-        (lambda: swap_regret([0, 1], task=COSTS), "y_prob is missing: pass y_true and y_prob, or one Sample"),
+        (
+            lambda: swap_regret([0, 1], task=COSTS),
+            "y_prob is missing: pass y_true and y_prob, or one Sample",
+        ),
         (
             lambda: swap_regret(SAMPLE, [0.5, 0.5], COSTS),
             "a Sample holds predictions, weights and labels already: pass it alone",
         ),
-        (lambda: swap_regret(SAMPLE, task=COSTS, per="row"), "per must be 'action' or 'prediction'; it is 'row'"),
+        (
+            lambda: swap_regret(SAMPLE, task=COSTS, per="row"),
+            "per must be 'action' or 'prediction'; it is 'row'",
+        ),
         (
             lambda: swap_regret(SAMPLE, task=COSTS, response=Says([1, 0, 0], [1, 0, 0])),
             "response.probabilities must give shape (2, 2): a row for each prediction, a column for each action; "
@@ -276,7 +328,9 @@ SURE = "response.probabilities must be probabilities that add up to 1"
             f"{SURE}; 2 values do not, the first is at p = 0.25 = [-0.5, 1.5]",
         ),
         (
-            lambda: swap_regret(SAMPLE, task=COSTS, response=Says([1, 0], [1, 0], task=DecisionTask.threshold(0.5))),
+            lambda: swap_regret(
+                SAMPLE, task=COSTS, response=Says([1, 0], [1, 0], task=DecisionTask.threshold(0.5))
+            ),
             "response must choose among the task's actions ('wait', 'treat'); its task has ('wait', 'act')",
         ),
         (
@@ -292,7 +346,9 @@ def test_bad_calls_are_told_what_is_wrong(call, message):
 
 
 def test_a_response_that_does_worse_than_it_could():
-    """Always treating, where the event never happens: everything is lost that this outcome puts at stake."""
+    """Always treating, where the event never happens: everything is lost that this outcome puts at
+    stake.
+    """
     r = swap_regret([0, 0], [0.0, 0.1], COSTS, response=Says([0, 1], [0, 1]))
     assert (r.in_units, r.best_swap) == (10, {"treat": "wait"})
     half = swap_regret([0, 0], [0.0, 0.1], COSTS, response=Says([0.5, 0.5], [0.5, 0.5]))
@@ -310,7 +366,8 @@ def test_rounding_to_a_grid_needs_no_swap_if_the_forecast_is_right_on_it(mu):
 @pytest.mark.parametrize("response", [len, "best", None.__class__])
 def test_a_response_must_be_able_to_answer(response):
     with pytest.raises(
-        rainproof.InputError, match=r"response must be an object with a method probabilities\(p\); it is "
+        rainproof.InputError,
+        match=r"response must be an object with a method probabilities\(p\); it is ",
     ):
         swap_regret(SAMPLE, task=COSTS, response=response)
 
@@ -322,7 +379,9 @@ def test_a_response_must_answer_in_numbers():
         def probabilities(self, p):
             return ["mostly"] * len(p)
 
-    with pytest.raises(rainproof.InputError, match=r"response\.probabilities must hold numbers; it holds strings"):
+    with pytest.raises(
+        rainproof.InputError, match=r"response\.probabilities must hold numbers; it holds strings"
+    ):
         swap_regret(SAMPLE, task=COSTS, response=Words())
 
 

@@ -29,7 +29,12 @@ def test_costs_make_a_threshold():
     assert task.thresholds == (0.35,)
     assert task.actions == ("wait", "act")
     assert task.scale == 65
-    assert (task.payoff("act", 0), task.payoff("wait", 1), task.payoff("act", 1), task.payoff("wait", 0)) == (
+    assert (
+        task.payoff("act", 0),
+        task.payoff("wait", 1),
+        task.payoff("act", 1),
+        task.payoff("wait", 0),
+    ) == (
         -35,
         -65,
         0,
@@ -37,7 +42,12 @@ def test_costs_make_a_threshold():
     )
     assert task.best_response(0.35) == "act"
     assert task.best_response(math.nextafter(0.35, 0)) == "wait"
-    assert DecisionTask.from_costs(false_positive=1, false_negative=3, actions=["a", "b"]).best_response(0.25) == "b"
+    assert (
+        DecisionTask.from_costs(
+            false_positive=1, false_negative=3, actions=["a", "b"]
+        ).best_response(0.25)
+        == "b"
+    )
 
 
 def test_the_papers_task():
@@ -45,7 +55,9 @@ def test_the_papers_task():
     task = DecisionTask.threshold(0.35)
     for a, name in enumerate(task.actions):
         for y in (0, 1):
-            assert task.payoff(name, y) == pytest.approx(1 - 0.35 * (1 - y) * a - 0.65 * y * (1 - a), abs=1e-15)
+            assert task.payoff(name, y) == pytest.approx(
+                1 - 0.35 * (1 - y) * a - 0.65 * y * (1 - a), abs=1e-15
+            )
     p = np.array([0.0, 0.2, math.nextafter(0.35, 0), 0.35, 0.9, 1.0])
     assert_array_equal(task.best_index(p), p >= 0.35)
     assert task.scale == 0.65
@@ -64,7 +76,10 @@ def test_several_actions_by_hand():
     assert_allclose(task.thresholds, [6 / 56, 24 / 54], rtol=1e-15)
     assert task.order == (0, 1, 2)
     assert task.scale == 80
-    assert task.best_response([[0.0, 0.2], [0.5, 1.0]]).tolist() == [["go", "umbrella"], ["stay", "stay"]]
+    assert task.best_response([[0.0, 0.2], [0.5, 1.0]]).tolist() == [
+        ["go", "umbrella"],
+        ["stay", "stay"],
+    ]
     assert_allclose(mixture_weights(task), [56 / 80, 54 / 80])
     assert_array_equal(task.matrix, UMBRELLA)
     assert not task.matrix.flags.writeable
@@ -79,9 +94,13 @@ def test_payoffs_of_many_rows():
 
 @given(tasks(max_actions=6), st.lists(probabilities, min_size=1, max_size=8))
 def test_the_best_response_is_the_best(task, asked):
-    """Within rounding of the best payoff everywhere, and the definition's action where there is no near tie."""
+    """Within rounding of the best payoff everywhere, and the definition's action where there is no
+    near tie.
+    """
     for p, a in zip(asked, task.best_index(asked).tolist(), strict=True):
-        expected = [(1 - Fraction(p)) * Fraction(u) + Fraction(p) * Fraction(v) for u, v in task.payoffs]
+        expected = [
+            (1 - Fraction(p)) * Fraction(u) + Fraction(p) * Fraction(v) for u, v in task.payoffs
+        ]
         best = best_action(task.payoffs, p)
         assert float(expected[best] - expected[a]) <= 1e-12 * task.scale
         if min((abs(p - mu) for mu in task.thresholds), default=1) > 1e-12:
@@ -94,7 +113,9 @@ def test_thresholds_and_dominated_actions(task):
     assert list(task.thresholds) == sorted(task.thresholds)
     assert all(0 <= mu <= 1 for mu in task.thresholds)
     assert len(task.order) == len(task.thresholds) + 1
-    assert set(task.dominated) == {name for a, name in enumerate(task.actions) if a not in task.order}
+    assert set(task.dominated) == {
+        name for a, name in enumerate(task.actions) if a not in task.order
+    }
     asked = np.linspace(0, 1, 101)
     assert not set(task.best_response(asked)) & set(task.dominated)
 
@@ -143,10 +164,14 @@ def test_quadratic():
     assert_array_equal(task.best_response([0.25, 0.5]), [0.25, 0.5])
     assert task.best_response(0.25) == 0.25
     assert repr(task) == "DecisionTask.quadratic()"
-    assert str(task) == "The action is a number in [0, 1], 1 at stake: its payoff is 1 - (action - outcome)^2."
+    assert (
+        str(task)
+        == "The action is a number in [0, 1], 1 at stake: its payoff is 1 - (action - outcome)^2."
+    )
     assert DecisionTask.from_dict(task.to_dict()) == task
     with pytest.raises(
-        rainproof.InputError, match=r"^action must lie in \[0, 1\]; 1 value does not, the first is action = 2"
+        rainproof.InputError,
+        match=r"^action must lie in \[0, 1\]; 1 value does not, the first is action = 2",
     ):
         task.payoff(2, 0)
 
@@ -155,7 +180,10 @@ def test_quadratic():
 def test_a_task_survives_json_to_the_last_bit(task):
     assert isinstance(task, rainproof.decisions.FiniteTask)
     assert isinstance(task, DecisionTask)
-    for again in (DecisionTask.from_dict(json.loads(json.dumps(task.to_dict()))), pickle.loads(pickle.dumps(task))):
+    for again in (
+        DecisionTask.from_dict(json.loads(json.dumps(task.to_dict()))),
+        pickle.loads(pickle.dumps(task)),
+    ):
         assert again == task
         assert hash(again) == hash(task)
         assert again != DecisionTask.quadratic()
@@ -215,7 +243,10 @@ def test_frozen():
             lambda: DecisionTask.threshold(0.5, actions=["a", "b", "c"]),
             "actions must name each of the 2 actions; it has 3",
         ),
-        (lambda: DecisionTask.from_payoffs([[1, 2]]), "payoffs must have at least two actions; there is 1"),
+        (
+            lambda: DecisionTask.from_payoffs([[1, 2]]),
+            "payoffs must have at least two actions; there is 1",
+        ),
         (
             lambda: DecisionTask.from_payoffs([[1, 2], [1, 2], [1, 2]]),
             "payoffs must differ between actions: nothing is at stake",
@@ -264,7 +295,10 @@ def test_frozen():
             lambda: DecisionTask.threshold(0.5).best_index(-1),
             "p must lie in [0, 1]; 1 value does not, the first is p = -1.0",
         ),
-        (lambda: DecisionTask.threshold(0.5).payoff("go", 1), "action must be one of 'wait', 'act'; it is 'go'"),
+        (
+            lambda: DecisionTask.threshold(0.5).payoff("go", 1),
+            "action must be one of 'wait', 'act'; it is 'go'",
+        ),
         (lambda: DecisionTask.threshold(0.5).payoff("act", 2), "y must be 0 or 1; it is 2"),
         (
             lambda: DecisionTask.from_dict({}),
@@ -289,8 +323,14 @@ def test_bad_tasks_are_told_what_is_wrong(make, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"thresholds": [0.4]}, "thresholds must be where the payoffs cross; at 0.4 action 1 beats action 0"),
-        ({"order": [1, 0]}, "thresholds must be where the payoffs cross; at 0 action 0 beats action 1"),
+        (
+            {"thresholds": [0.4]},
+            "thresholds must be where the payoffs cross; at 0.4 action 1 beats action 0",
+        ),
+        (
+            {"order": [1, 0]},
+            "thresholds must be where the payoffs cross; at 0 action 0 beats action 1",
+        ),
         (
             {"order": [0]},
             "thresholds must increase in [0, 1], one less than the actions in order; they are [0.35] for [0]",
@@ -335,10 +375,22 @@ MASKED = np.ma.array([0.1, 0.9], mask=[False, True])
     ("call", "message"),
     [
         (lambda: TASK.best_response("often"), "p must hold numbers; it holds strings"),
-        (lambda: TASK.best_response(MASKED), "p must not contain masked values; 1 value does, the first is p[1]"),
-        (lambda: TASK.payoff(["wait", "act"], [0, 1, 1]), "action and y must match up; their shapes are (2,) and (3,)"),
-        (lambda: DecisionTask.quadratic().payoff("0.5", 1), "action must hold numbers; it holds strings"),
-        (lambda: DecisionTask.threshold(0.5, actions=None), "actions must be a list of names; it is None"),
+        (
+            lambda: TASK.best_response(MASKED),
+            "p must not contain masked values; 1 value does, the first is p[1]",
+        ),
+        (
+            lambda: TASK.payoff(["wait", "act"], [0, 1, 1]),
+            "action and y must match up; their shapes are (2,) and (3,)",
+        ),
+        (
+            lambda: DecisionTask.quadratic().payoff("0.5", 1),
+            "action must hold numbers; it holds strings",
+        ),
+        (
+            lambda: DecisionTask.threshold(0.5, actions=None),
+            "actions must be a list of names; it is None",
+        ),
         (
             lambda: DecisionTask.threshold(0.5, actions=["a", "a\0"]),
             "actions must have names that UTF-8 can encode, without NUL; 'a\\x00' is not one",
@@ -367,7 +419,9 @@ def test_what_numpy_would_take_for_something_else_is_refused(call, message):
 
 
 def test_a_cost_too_large_for_a_double_is_refused():
-    with pytest.raises(rainproof.InputError, match="false_negative must be a positive, finite cost"):
+    with pytest.raises(
+        rainproof.InputError, match="false_negative must be a positive, finite cost"
+    ):
         DecisionTask.from_costs(false_positive=1, false_negative=10**400)
 
 
@@ -378,7 +432,9 @@ def test_truth_values_number_no_actions():
 
 
 def test_many_actions_do_not_take_for_ever():
-    """Each of 8,000 actions is best somewhere; with a comparison of all pairs this took half a minute."""
+    """Each of 8,000 actions is best somewhere; with a comparison of all pairs this took half a
+    minute.
+    """
     angle = np.linspace(0.1, 1.4, 8000)
     task = DecisionTask.from_payoffs(np.column_stack([np.cos(angle), np.sin(angle)]))
     assert len(task.thresholds) == 7999
@@ -386,12 +442,19 @@ def test_many_actions_do_not_take_for_ever():
 
 
 def test_thresholds_may_be_off_by_rounding_alone():
-    """At 1/2 + d the second action is better by d, of 1/2 at stake: up to a share of 1e-9 that is rounding."""
+    """At 1/2 + d the second action is better by d, of 1/2 at stake: up to a share of 1e-9 that is
+    rounding.
+    """
     parts = {"actions": ("wait", "act"), "payoffs": ((1.0, 0.5), (0.5, 1.0)), "order": (0, 1)}
     for off in (4e-10, -4e-10):
-        assert rainproof.decisions.FiniteTask(**parts, thresholds=(0.5 + off,)).thresholds == (0.5 + off,)
+        assert rainproof.decisions.FiniteTask(**parts, thresholds=(0.5 + off,)).thresholds == (
+            0.5 + off,
+        )
     for off in (6e-10, -6e-10):
-        with pytest.raises(rainproof.InputError, match=r"thresholds must be where the payoffs cross; at 0\.5 action"):
+        with pytest.raises(
+            rainproof.InputError,
+            match=r"thresholds must be where the payoffs cross; at 0\.5 action",
+        ):
             rainproof.decisions.FiniteTask(**parts, thresholds=(0.5 + off,))
 
 

@@ -24,6 +24,8 @@ def test_a_decision_by_its_thresholds(thresholds, words):
 
 def test_decisions_with_the_largest_loss_on_real_curves():
     three = rainproof.regret_curve([1, 1, 0, 0], [0.2, 0.6, 0.6, 0.6]).worst_task
-    assert decision_with(three.thresholds) == "a decision among 3 actions with thresholds 0.2 and 0.6"
+    assert (
+        decision_with(three.thresholds) == "a decision among 3 actions with thresholds 0.2 and 0.6"
+    )
     at_the_end = rainproof.regret_curve([0, 0], [1.0, 1.0]).worst_task
     assert decision_with(at_the_end.thresholds) == "a decision with threshold 1"

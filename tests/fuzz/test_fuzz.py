@@ -1,7 +1,8 @@
 """Random input to what reads files and words: an answer or an `InputError`, never anything else.
 
-The suite draws the same 150 cases of each kind in every run: enough for what goes wrong in one case of thirty.
-What is rarer than that takes `make fuzz`, which draws as many cases as one has patience for: ``CASES=1000000``.
+The suite draws the same 150 cases of each kind in every run: enough for what goes wrong in one case
+of thirty. What is rarer than that takes `make fuzz`, which draws as many cases as one has patience
+for: ``CASES=1000000``.
 """
 
 from __future__ import annotations
@@ -25,11 +26,16 @@ from rainproof.io.where import columns_of, parse
 
 CASES = int(os.environ.get("RAINPROOF_FUZZ_CASES", "150"))
 SHARED = HealthCheck.function_scoped_fixture  # the folder may be the same for all cases
-many = settings(max_examples=CASES, suppress_health_check=[SHARED, HealthCheck.too_slow, HealthCheck.data_too_large])
+many = settings(
+    max_examples=CASES,
+    suppress_health_check=[SHARED, HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 
 
 def answer(function, *arguments, **options):
-    """What a function gives, or None where it refuses its input in one line; anything else fails the test."""
+    """What a function gives, or None where it refuses its input in one line; anything else fails
+    the test.
+    """
     with suppress(rainproof.InputError):
         return function(*arguments, **options)
     return None
@@ -105,7 +111,9 @@ WORDS += [
     "--",
     "\0",
 ]
-conditions = st.one_of(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join), st.text(max_size=40))
+conditions = st.one_of(
+    st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join), st.text(max_size=40)
+)
 
 
 @many
@@ -117,16 +125,22 @@ def test_conditions(text):
     condition = answer(parse, text)
     if condition is None or not columns_of(condition) <= {"p", "y", "r", "a b"}:
         return
-    rows = pa.RecordBatch.from_pydict({"p": [0.5, None], "y": [1, 0], "r": ["x", None], "a b": [True, None]})
+    rows = pa.RecordBatch.from_pydict(
+        {"p": [0.5, None], "y": [1, 0], "r": ["x", None], "a b": [True, None]}
+    )
     for dialect in DIALECTS.values():
         assert "\0" not in (answer(dialect.condition, condition) or "")
     assert len(answer(filter_batch, condition, rows) or ()) <= 2
 
 
-POLICY = rainproof.RoundingPolicy(rainproof.DecisionTask.from_costs(false_positive=1, false_negative=3), 8).to_dict()
+POLICY = rainproof.RoundingPolicy(
+    rainproof.DecisionTask.from_costs(false_positive=1, false_negative=3), 8
+).to_dict()
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
     max_leaves=8,
 )
 
@@ -173,7 +187,9 @@ def test_policies(tmp_path_factory, place, value, raw):
 
 
 RECALIBRATOR = rainproof.Recalibrator(["temperature", "bins_8"], rng=0).fit(
-    RNG.random(400) ** 2, RNG.integers(0, 2, 400), by={"g": RNG.integers(0, 2, 400), "h": np.tile(["n", "s"], 200)}
+    RNG.random(400) ** 2,
+    RNG.integers(0, 2, 400),
+    by={"g": RNG.integers(0, 2, 400), "h": np.tile(["n", "s"], 200)},
 )
 FITTED = RECALIBRATOR.to_dict()
 
@@ -181,7 +197,9 @@ FITTED = RECALIBRATOR.to_dict()
 @many
 @given(place=st.sampled_from(sorted(places(FITTED), key=repr)), value=values)
 def test_recalibrators(place, value):
-    """A changed recalibrator is refused; even with a new digest it is refused, or one that predicts."""
+    """A changed recalibrator is refused; even with a new digest it is refused, or one that
+    predicts.
+    """
     changed = changed_at(FITTED, place, value)
     found = answer(rainproof.Recalibrator.from_dict, changed)
     assert found is None or found.to_dict() == FITTED
@@ -190,7 +208,9 @@ def test_recalibrators(place, value):
             changed["digest"] = digest_of({key: changed[key] for key in changed if key != "digest"})
         found = answer(rainproof.Recalibrator.from_dict, changed)
         if found is not None and found._by is not None:
-            predicted = found.predict([0.1, 0.9], by={name: [1, 0] for name in found._by}, unseen="pooled")
+            predicted = found.predict(
+                [0.1, 0.9], by={name: [1, 0] for name in found._by}, unseen="pooled"
+            )
             assert ((predicted >= 0) & (predicted <= 1)).all()
 
 
@@ -206,7 +226,18 @@ def folder(tmp_path_factory):
 
 
 FILES = ["a.csv", "bad.csv", "gone.csv", "day.parquet", "policy.json", "map.json", ".", "*.csv", ""]
-OPTIONS = ["--prob", "--outcome", "--weight", "--by", "--where", "--pos-label", "--json", "--quiet", "-o", "--cost-fp"]
+OPTIONS = [
+    "--prob",
+    "--outcome",
+    "--weight",
+    "--by",
+    "--where",
+    "--pos-label",
+    "--json",
+    "--quiet",
+    "-o",
+    "--cost-fp",
+]
 OPTIONS += [
     "--cost-fn",
     "--threshold",

@@ -1,1 +1,3 @@
-"""What more than one test file uses: oracles written from the definitions, random inputs, files, engines, a browser."""
+"""What more than one test file uses: oracles written from the definitions, random inputs, files,
+engines, a browser.
+"""

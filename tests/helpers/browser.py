@@ -1,4 +1,6 @@
-"""A headless Chromium for the tests: what it complained about, what it asked the network for, what it looked like."""
+"""A headless Chromium for the tests: what it complained about, what it asked the network for, what
+it looked like.
+"""
 
 from __future__ import annotations
 
@@ -37,23 +39,38 @@ class Browser:
     def __init__(self, downloads: Path) -> None:
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
-        for argument in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "disable-gpu", "hide-scrollbars"):
+        for argument in (
+            "headless=new",
+            "no-sandbox",
+            "disable-dev-shm-usage",
+            "disable-gpu",
+            "hide-scrollbars",
+        ):
             options.add_argument(f"--{argument}")
         saving = {"download.default_directory": str(downloads)}
         saving["profile.default_content_setting_values.automatic_downloads"] = 1  # several in a row
         options.add_experimental_option("prefs", saving)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+        self.driver = webdriver.Chrome(
+            options=options, service=Service(shutil.which("chromedriver"))
+        )
         self.driver.set_script_timeout(PATIENCE)
         self.downloads = downloads
 
     def open(self, path: Path, *, size: str = "desk", dark: bool = False) -> None:
         """Show a file, and wait until its pictures are drawn."""
         width, height = SIZES[size]
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == "phone"}
+        metrics = {
+            "width": width,
+            "height": height,
+            "deviceScaleFactor": 1,
+            "mobile": size == "phone",
+        }
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [scheme]})
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"media": "", "features": [scheme]}
+        )
         self.complaints()
         self.requests()
         self.driver.get(path.as_uri())
@@ -76,8 +93,14 @@ class Browser:
 
     def requests(self) -> list[str]:
         """Whatever was asked for since last asked, but for files, data and blobs of the page's own."""
-        messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+        messages = [
+            json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
+        ]
+        asked = [
+            m["params"]["request"]["url"]
+            for m in messages
+            if m["method"] == "Network.requestWillBeSent"
+        ]
         return [url for url in asked if urlsplit(url).scheme not in ("data", "blob", "about")]
 
     def all(self, selector: str) -> list:
@@ -87,7 +110,9 @@ class Browser:
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
     def texts(self, selector: str) -> list[str]:
-        return self.run("return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)", selector)
+        return self.run(
+            "return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)", selector
+        )
 
     def run(self, script: str, *values: object):
         return self.driver.execute_script(script, *values)
@@ -95,13 +120,20 @@ class Browser:
     def set(self, selector: str, value: object, event: str = "input") -> None:
         """Give an input a value as a person would, with the event that follows."""
         script = "const e = document.querySelector(arguments[0]); e.value = arguments[1]; "
-        self.run(script + "e.dispatchEvent(new Event(arguments[2], {bubbles: true}))", selector, str(value), event)
+        self.run(
+            script + "e.dispatchEvent(new Event(arguments[2], {bubbles: true}))",
+            selector,
+            str(value),
+            event,
+        )
 
     def faults(self) -> list[str]:
         """What axe-core finds serious or critical."""
         self.run(AXE.read_text())
         # Of what passes, one element is described for each rule: to describe all takes long.
-        find = "axe.run({resultTypes: ['violations']}).then(found => arguments[0](found.violations))"
+        find = (
+            "axe.run({resultTypes: ['violations']}).then(found => arguments[0](found.violations))"
+        )
         found = self.driver.execute_async_script(find)
         serious = [v for v in found if v["impact"] in ("serious", "critical")]
         return [f"{v['id']}: {v['help']}: {[n['target'] for n in v['nodes']]}" for v in serious]
@@ -109,7 +141,9 @@ class Browser:
     def downloaded(self, name: str) -> str:
         """The text of a file that a button saved."""
         path = self.downloads / name
-        WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(lambda _: path.exists() and path.stat().st_size)
+        WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(
+            lambda _: path.exists() and path.stat().st_size
+        )
         text = path.read_bytes().decode()
         path.unlink()
         return text
@@ -119,7 +153,9 @@ class Browser:
         PICTURES.mkdir(parents=True, exist_ok=True)
         width, height = self.run("return [innerWidth, document.documentElement.scrollHeight]")
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-        shot = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})
+        shot = self.driver.execute_cdp_cmd(
+            "Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip}
+        )
         (PICTURES / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
 
     def view(self, name: str) -> None:

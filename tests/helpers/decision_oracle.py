@@ -1,4 +1,6 @@
-"""Decisions row by row and swap function by swap function, in fractions: slow, and straight from the definitions."""
+"""Decisions row by row and swap function by swap function, in fractions: slow, and straight from
+the definitions.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ import rainproof
 
 
 def best_action(payoffs, p):
-    """The best action at p; of several the one that a higher p would choose (at 1 a lower), of equal ones the first."""
+    """The best action at p; of several the one that a higher p would choose (at 1 a lower), of
+    equal ones the first.
+    """
     p = Fraction(float(p))
     lines = [[Fraction(float(u)) for u in row] for row in payoffs]
     value = [(1 - p) * low + p * high for low, high in lines]
@@ -21,9 +25,11 @@ def best_action(payoffs, p):
 
 
 def brute_regret(y, taken, w, payoffs, labels=None):
-    """The largest gain over ALL swap functions, in the payoffs' units, for actions taken with these probabilities.
+    """The largest gain over ALL swap functions, in the payoffs' units, for actions taken with these
+    probabilities.
 
-    A swap function maps (label, action) to an action; with one label for all it is a swap of actions.
+    A swap function maps (label, action) to an action; with one label for all it is a swap of
+    actions.
     """
     k, labels = len(payoffs), [0] * len(y) if labels is None else list(labels)
     w = [1.0] * len(y) if w is None else w
@@ -35,7 +41,9 @@ def brute_regret(y, taken, w, payoffs, labels=None):
             gain = Fraction(0)
             for row in (t for t in range(len(y)) if labels[t] == label):
                 for a in range(k):
-                    change = Fraction(float(payoffs[swap[a]][int(y[row])])) - Fraction(float(payoffs[a][int(y[row])]))
+                    change = Fraction(float(payoffs[swap[a]][int(y[row])])) - Fraction(
+                        float(payoffs[a][int(y[row])])
+                    )
                     gain += Fraction(float(w[row])) * Fraction(float(taken[row][a])) * change
             gains.append(gain)
         best += max(gains)
@@ -48,7 +56,9 @@ def best_taken(p, payoffs):
 
 
 def rounded_taken(p, payoffs, m):
-    """The rounded response: p goes to the next multiples of 1/m, on average to itself, and then acts."""
+    """The rounded response: p goes to the next multiples of 1/m, on average to itself, and then
+    acts.
+    """
     taken = np.zeros((len(p), len(payoffs)))
     for row, x in enumerate(np.asarray(p, float)):
         low = int(np.floor(x * m))
@@ -76,7 +86,11 @@ numbers = st.one_of(st.integers(-8, 8).map(float), st.floats(-1e3, 1e3).map(lamb
 def tasks(draw, max_actions=3):
     """Tasks with ties, dominated and equal actions; integer payoffs often cross at a prediction."""
     k = draw(st.integers(2, max_actions))
-    payoffs = draw(st.lists(st.tuples(numbers, numbers), min_size=k, max_size=k).filter(lambda u: len(set(u)) > 1))
+    payoffs = draw(
+        st.lists(st.tuples(numbers, numbers), min_size=k, max_size=k).filter(
+            lambda u: len(set(u)) > 1
+        )
+    )
     return rainproof.DecisionTask.from_payoffs(payoffs)
 
 

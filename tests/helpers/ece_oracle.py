@@ -1,4 +1,6 @@
-"""Slow, obvious versions of ECE and its relatives, straight from the definitions; in exact fractions where they are."""
+"""Slow, obvious versions of ECE and its relatives, straight from the definitions; in exact
+fractions where they are.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def cutoff(y, p, w=None):
 
 
 def binned(y, p, m, w=None):
-    """sum_k |E[(y - p) 1{p in (e_{k-1}, e_k]}]| with edges k/m as doubles, the first bin closed on both sides."""
+    """sum_k |E[(y - p) 1{p in (e_{k-1}, e_k]}]| with edges k/m as doubles, the first bin closed on
+    both sides.
+    """
     edges = [Fraction(k / m) for k in range(1, m)]
     return by_edges(y, p, edges, w)
 
@@ -80,7 +84,9 @@ def random_interval(y, p, width, w=None):
 
 def interval(y, p, w=None, finest=24):
     """SintCE, but for widths below 2^-finest."""
-    sums = [random_interval(y, p, Fraction(1, 2**k), w) + Fraction(1, 2**k) for k in range(finest + 1)]
+    sums = [
+        random_interval(y, p, Fraction(1, 2**k), w) + Fraction(1, 2**k) for k in range(finest + 1)
+    ]
     return min(*sums, ece(y, p, w))
 
 
@@ -101,7 +107,10 @@ def smoothed(y, p, s, w=None, points=4000):
 
     grid = np.linspace(0, 1, points + 1)
     values = r(grid)
-    zeros = [brentq(r, grid[i], grid[i + 1], xtol=1e-14) for i in np.flatnonzero(values[:-1] * values[1:] < 0)]
+    zeros = [
+        brentq(r, grid[i], grid[i + 1], xtol=1e-14)
+        for i in np.flatnonzero(values[:-1] * values[1:] < 0)
+    ]
     return sum(abs(integral(b) - integral(a)) for a, b in pairwise([0.0, *zeros, 1.0]))
 
 

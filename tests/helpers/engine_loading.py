@@ -59,7 +59,8 @@ def duckdb(table, request):
     import duckdb
 
     connection = duckdb.connect()
-    request.addfinalizer(connection.close)  # older versions close one that nothing but a relation remembers
+    # older versions close one that nothing but a relation remembers
+    request.addfinalizer(connection.close)
     return connection.from_arrow(table)
 
 
@@ -79,7 +80,12 @@ def dask(table, request):
 
     frame = table.to_pandas(types_mapper=pd.ArrowDtype)
     third = max(1, len(frame) // 3)
-    parts = [frame.iloc[:third], frame.iloc[third : 2 * third], frame.iloc[2 * third :], frame.iloc[:0]]
+    parts = [
+        frame.iloc[:third],
+        frame.iloc[third : 2 * third],
+        frame.iloc[2 * third :],
+        frame.iloc[:0],
+    ]
     return dd.from_map(lambda part: part, parts, meta=frame.iloc[:0])
 
 

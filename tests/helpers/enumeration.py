@@ -1,4 +1,6 @@
-"""All samples of a few rows, with their chances: exact answers where a simulation would only estimate."""
+"""All samples of a few rows, with their chances: exact answers where a simulation would only
+estimate.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,11 @@ from itertools import product
 
 
 def all_samples(atoms, weight):
-    """Yield predictions, outcomes, weights and chance of each sample, one for all orders of the same rows.
+    """Yield predictions, outcomes, weights and chance of each sample, one for all orders of the
+    same rows.
 
-    An atom is a prediction, an outcome and its chance; a sample has as many rows as there are weights.
+    An atom is a prediction, an outcome and its chance; a sample has as many rows as there are
+    weights.
     """
     chances = Counter()
     for rows in product(atoms, repeat=len(weight)):

@@ -1,4 +1,6 @@
-"""The interval of a mean from its definition, draw by draw: the oracle of `rainproof.inference.estimates`."""
+"""The interval of a mean from its definition, draw by draw: the oracle of
+`rainproof.inference.estimates`.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,13 @@ from scipy.stats import t as student
 def slow_interval(x, least, most, *, weights=None, groups=None, event=None, confidence_level=0.95):
     """The mean of a column whose values lie between two numbers, and the ends of its interval.
 
-    Where groups have several rows their outcomes, `event`, tell whether enough groups have the rarer one.
+    Where groups have several rows their outcomes, `event`, tell whether enough groups have the
+    rarer one.
     """
     weights = np.ones(len(x)) if weights is None else np.asarray(weights, float)
-    clustered = groups is not None and len(np.unique(groups[weights > 0])) < np.count_nonzero(weights)
+    clustered = groups is not None and len(np.unique(groups[weights > 0])) < np.count_nonzero(
+        weights
+    )
     groups = np.arange(len(x)) if groups is None else np.asarray(groups)
     share = weights / weights.sum()
     mean = float(share @ x)
@@ -26,8 +31,16 @@ def slow_interval(x, least, most, *, weights=None, groups=None, event=None, conf
     left = squares - 2 * sum(s**3 for s in sizes) + squares**2
     if left <= 1e-12 * squares:
         return mean, least, most
-    second, third, alone = sum(u**2 for u in sums), sum(u**3 for u in sums), sum(u**2 for u in added)
-    case = min(max(row * second / alone, row), squares) if alone > 1e-24 * row * (most - least) ** 2 else squares
+    second, third, alone = (
+        sum(u**2 for u in sums),
+        sum(u**3 for u in sums),
+        sum(u**2 for u in added),
+    )
+    case = (
+        min(max(row * second / alone, row), squares)
+        if alone > 1e-24 * row * (most - least) ** 2
+        else squares
+    )
     if clustered:
         seen = [[share[some & (event == y)].sum() for some in draws] for y in (0, 1)]
         effective = [sum(of) ** 2 / sum(s**2 for s in of) if sum(of) > 0 else 0.0 for of in seen]

@@ -1,4 +1,6 @@
-"""Isotonic regression the slow way, in exact fractions: shared by the tests of all that rests on it."""
+"""Isotonic regression the slow way, in exact fractions: shared by the tests of all that rests on
+it.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,21 @@ def best_partition(negative, positive):
         means = [one / (zero + one) for zero, one, _ in runs]
         if any(a >= b for a, b in itertools.pairwise(means)):
             continue
-        loss = sum(zero * h**2 + one * (1 - h) ** 2 for (zero, one, _), h in zip(runs, means, strict=True))
+        loss = sum(
+            zero * h**2 + one * (1 - h) ** 2 for (zero, one, _), h in zip(runs, means, strict=True)
+        )
         if best is None or loss < best:
-            best, fit = loss, [h for (_, _, size), h in zip(runs, means, strict=True) for _ in range(size)]
+            best, fit = (
+                loss,
+                [h for (_, _, size), h in zip(runs, means, strict=True) for _ in range(size)],
+            )
     return fit
 
 
 def max_min(negative, positive):
-    """The same by a formula: over starts the highest, over ends the lowest mean of a run with the entry."""
+    """The same by a formula: over starts the highest, over ends the lowest mean of a run with the
+    entry.
+    """
     zeros = [Fraction(0), *itertools.accumulate(map(Fraction, negative))]
     ones = [Fraction(0), *itertools.accumulate(map(Fraction, positive))]
     size = len(negative)

@@ -1,4 +1,6 @@
-"""Frames as people have them, beyond plain numbers and text: a column of each kind, by container and name."""
+"""Frames as people have them, beyond plain numbers and text: a column of each kind, by container
+and name.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ NUMPY = {
     "no dates": np.array(["NaT"] * N, "M8[ns]"),
     "spans": np.ones(N, "m8[s]"),
     "decimals": objects([Decimal("0.1")] * N),
-    "infinite decimals": objects([Decimal("Infinity"), Decimal("0.5"), Decimal("0.5"), Decimal("0.5")]),
+    "infinite decimals": objects(
+        [Decimal("Infinity"), Decimal("0.5"), Decimal("0.5"), Decimal("0.5")]
+    ),
     "no decimals": objects([Decimal("NaN"), Decimal("0.5"), Decimal("0.5"), Decimal("0.5")]),
     "fractions": objects([Fraction(1, 2)] * N),
     "mixed": objects(MIXED),
@@ -82,7 +86,8 @@ PANDAS = {
     "intervals": pd.Series(pd.interval_range(0, N)),
     "time zones": pd.Series(pd.date_range("2026-03-01", periods=N, tz="Europe/Berlin")),
     "time zones, mixed": pd.Series(
-        [pd.Timestamp("2026-03-01", tz=zone) for zone in ("UTC", "Asia/Tokyo", "UTC", "UTC")], dtype=object
+        [pd.Timestamp("2026-03-01", tz=zone) for zone in ("UTC", "Asia/Tokyo", "UTC", "UTC")],
+        dtype=object,
     ),
     "text of Python": pd.Series(list("abcd"), dtype="string[python]"),
     "text of Arrow": pd.Series(list("abcd"), dtype="string[pyarrow]"),
@@ -112,7 +117,9 @@ ARROW = {
     "dictionary of numbers": pa.array(P).dictionary_encode(),
     "dictionary of text": _TEXT.dictionary_encode(),
     "runs": pa.RunEndEncodedArray.from_arrays(pa.array([2, N], pa.int32()), pa.array([0.1, 0.9])),
-    "runs of text": pa.RunEndEncodedArray.from_arrays(pa.array([2, N], pa.int32()), pa.array(["a", "b"])),
+    "runs of text": pa.RunEndEncodedArray.from_arrays(
+        pa.array([2, N], pa.int32()), pa.array(["a", "b"])
+    ),
     "string_view": _TEXT.cast(pa.string_view()),
     "binary_view": pa.array([b"a"] * N, pa.binary_view()),
     "fixed binary": pa.array([b"a"] * N, pa.binary(1)),
@@ -160,7 +167,9 @@ if hasattr(pl, "Int128"):
 if hasattr(pa, "decimal32"):
     ARROW["decimal32"] = pa.array([Decimal("0.1")] * N, pa.decimal32(5, 2))
 if hasattr(pa, "bool8"):
-    ARROW["uuid"] = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"a" * 16] * N, pa.binary(16)))
+    ARROW["uuid"] = pa.ExtensionArray.from_storage(
+        pa.uuid(), pa.array([b"a" * 16] * N, pa.binary(16))
+    )
     ARROW["bool8"] = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([0, 1, 0, 1], pa.int8()))
 
 KINDS = {"numpy": NUMPY, "pandas": PANDAS, "polars": POLARS, "pyarrow": ARROW, "python": PYTHON}

@@ -94,9 +94,13 @@ class Oracle:
         self.scale, self.fresh = 1, True
         self.bias, self.margin, self.spread = {}, {}, {}
         self.members = [
-            (k, member) for k in range(models) for member in (Itself(), *map(Line, FORGETTING), Rates(0), Rates(1 / 60))
+            (k, member)
+            for k in range(models)
+            for member in (Itself(), *map(Line, FORGETTING), Rates(0), Rates(1 / 60))
         ]
-        self.prior = np.array([(0.5 if isinstance(one, Itself) else 0.1) / models for _, one in self.members])
+        self.prior = np.array(
+            [(0.5 if isinstance(one, Itself) else 0.1) / models for _, one in self.members]
+        )
         self.weight = self.prior.copy()
 
     def toss(self):
@@ -117,7 +121,9 @@ class Oracle:
         return float(self.shared() @ self.said(p))
 
     def beyond(self, v):
-        """The bias beyond the margin if it is too large, in units of the scale, with its sign; else 0."""
+        """The bias beyond the margin if it is too large, in units of the scale, with its sign; else
+        0.
+        """
         bias, margin, spread = (table.get(v, 0) for table in (self.bias, self.margin, self.spread))
         r, c = (abs(bias) - margin) / self.scale, spread / self.scale
         lowest, highest = 2.0**-30, 1 - 2.0**-30
@@ -155,14 +161,24 @@ class Oracle:
             self.scale *= 2
         found = self.ends(self.mean(p))
         margin = 0 if len(found) == 1 else (found[1][0] - found[0][0]) / 2
-        return (found[0][0] if u < found[0][1] else found[1][0]), margin, self.coins, p, self.said(p)
+        return (
+            (found[0][0] if u < found[0][1] else found[1][0]),
+            margin,
+            self.coins,
+            p,
+            self.said(p),
+        )
 
     def learn(self, value, margin, coins, p, said, y):
         age = self.coins - coins + 1
         self.oldest = max(self.oldest, age)
         if age > self.scale:
             self.scale *= 2
-        for table, more in ((self.bias, y - value), (self.margin, margin), (self.spread, abs(y - value) + margin)):
+        for table, more in (
+            (self.bias, y - value),
+            (self.margin, margin),
+            (self.spread, abs(y - value) + margin),
+        ):
             table[value] = table.get(value, 0) + more
         self.weight = self.weight * (said if y else 1 - said) ** (1 / self.scale)
         self.weight = np.maximum(self.weight / self.weight.sum(), 1e-100)

@@ -1,4 +1,6 @@
-"""Commands in processes of their own, for tests that send signals: none is waited for without a limit."""
+"""Commands in processes of their own, for tests that send signals: none is waited for without a
+limit.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,10 @@ import time
 from contextlib import contextmanager
 
 PATIENCE = 120  # seconds; a busy machine may need many, a test that hangs needs all of them
-SETTLE = 0.3  # seconds from opening a pipe to reading from it; were they too few, a test would pass too easily
-# The suite may run where signals are ignored, as in the background or under nohup; its children would inherit that.
+# seconds from opening a pipe to reading from it; were they too few, a test would pass too easily
+SETTLE = 0.3
+# The suite may run where signals are ignored, as in the background or under nohup; its children
+# would inherit that.
 RESET = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -24,7 +28,9 @@ SCRIPT = "import sys\nfrom rainproof.cli import main\nsys.exit(main())\n"
 def rainproof_process(*arguments, first="", **options):
     """The command, started as its console script starts it; `first` is code that runs before."""
     command = [sys.executable, "-c", f"{RESET}\n{first}\n{SCRIPT}", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
+    ) as process:
         try:
             yield process
         finally:

@@ -1,6 +1,7 @@
 """The decision loss by linear programs and by enumeration, straight from what it means.
 
-Nothing here knows of the concave envelope, of isotonic regression, or that a swap goes to a frequency.
+Nothing here knows of the concave envelope, of isotonic regression, or that a swap goes to a
+frequency.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ def pooled(y, p, w=None):
 
 
 def by_menus(y, p, w, swaps):
-    """The largest regret over menus of actions with payoffs in [0, 1], and over swaps of the class: one LP.
+    """The largest regret over menus of actions with payoffs in [0, 1], and over swaps of the class:
+    one LP.
 
-    Each distinct prediction i has an action a_i that is a best response to it, among all actions; in
-    hindsight it gets an action b_i of the same menu. Variables: the payoffs (U(., 0), U(., 1)) of the a_i,
-    then of the b_i. All swaps: the b_i are free. Monotone: a higher prediction gets an action at least as
-    good for the event, that is, U(b, 1) - U(b, 0) does not fall. Constant: there is one b.
+    Each distinct prediction i has an action a_i that is a best response to it, among all actions;
+    in hindsight it gets an action b_i of the same menu. Variables: the payoffs (U(., 0), U(., 1))
+    of the a_i, then of the b_i. All swaps: the b_i are free. Monotone: a higher prediction gets an
+    action at least as good for the event, that is, U(b, 1) - U(b, 0) does not fall. Constant: there
+    is one b.
     """
     at, weight, events = pooled(y, p, w)
     k = len(at)
@@ -53,19 +56,25 @@ def by_menus(y, p, w, swaps):
 
 
 def by_thresholds(y, p, w, swaps):
-    """The largest mixture of threshold regrets that a task with payoffs in [0, 1] can be: an LP over nu.
+    """The largest mixture of threshold regrets that a task with payoffs in [0, 1] can be: an LP
+    over nu.
 
-    Thresholds at the predictions, at the frequencies and on a grid, each with the larger of its regrets
-    when predictions equal to it count as below and as above.
+    Thresholds at the predictions, at the frequencies and on a grid, each with the larger of its
+    regrets when predictions equal to it count as below and as above.
     """
     at, weight, events = pooled(y, p, w)
     mu = np.unique(np.concatenate([at, events / weight, np.linspace(0, 1, 21)]))
-    regret = [max(threshold_regret(at, weight, events, x, above, swaps) for above in (False, True)) for x in mu]
+    regret = [
+        max(threshold_regret(at, weight, events, x, above, swaps) for above in (False, True))
+        for x in mu
+    ]
     return solve(regret, np.array([1 - mu, mu]), np.ones(2), upper=None)
 
 
 def threshold_regret(at, weight, events, mu, above, swaps):
-    """What is lost by acting where p > mu (`above`: p >= mu), over all sets of predictions to act on instead."""
+    """What is lost by acting where p > mu (`above`: p >= mu), over all sets of predictions to act
+    on instead.
+    """
     gain = events - weight * mu  # of acting on each distinct prediction
     acted = at >= mu if above else at > mu
     if swaps == "all":
@@ -100,15 +109,19 @@ def exact_pooled(y, p, w=None):
             table[Fraction(float(pt))] = weight + share, events + share * int(yt)
     at = sorted(table)
     return tuple(
-        np.array(column, dtype=object) for column in (at, [table[x][0] for x in at], [table[x][1] for x in at])
+        np.array(column, dtype=object)
+        for column in (at, [table[x][0] for x in at], [table[x][1] for x in at])
     )
 
 
 def exact_curve(at, weight, events, swaps):
-    """The corners (mu, larger side of the regret) at 0, 1 and every prediction and frequency, in fractions."""
+    """The corners (mu, larger side of the regret) at 0, 1 and every prediction and frequency, in
+    fractions.
+    """
     places = {Fraction(0), Fraction(1), *at, *(events / weight)}
     regret = {
-        mu: max(threshold_regret(at, weight, events, mu, above, swaps) for above in (False, True)) for mu in places
+        mu: max(threshold_regret(at, weight, events, mu, above, swaps) for above in (False, True))
+        for mu in places
     }
     return sorted(regret.items())
 

@@ -1,7 +1,8 @@
-"""Samples on which smooth ECE is compared with relplot; made from a seed, so that only its answers are stored.
+"""Samples on which smooth ECE is compared with relplot; made from a seed, so that only its answers
+are stored.
 
-Predictions keep 0.01 away from 0 and 1: relplot reflects its grid there in a way that counts the end
-points once, where the reflected kernel has them twice, and so loses half of what lies on them.
+Predictions keep 0.01 away from 0 and 1: relplot reflects its grid there in a way that counts the
+end points once, where the reflected kernel has them twice, and so loses half of what lies on them.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ import rainproof
 
 SEGMENTS = ["north", "south <b>&amp;</b>", "east", "<script>alert(1)</script>"]
 TASK = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65)
-QUICK = ["soft_binned_cdl", "expected_calibration_error", "brier_score"]  # intervals of all measures take their time
+# intervals of all measures take their time
+QUICK = ["soft_binned_cdl", "expected_calibration_error", "brier_score"]
 FEW = 40  # rows in the last segment: too few to be judged
 
 
@@ -46,7 +47,9 @@ def several():
     y, bold, calm, segment = rows()
     with quickly():
         forecasts = {"bold": (y, bold), "calm": (y, calm)}
-        return rainproof.assess_many(forecasts, by={"region": segment}, measures=QUICK, n_resamples=99, rng=0)
+        return rainproof.assess_many(
+            forecasts, by={"region": segment}, measures=QUICK, n_resamples=99, rng=0
+        )
 
 
 @cache
@@ -54,4 +57,6 @@ def rare():
     rng = np.random.default_rng(6)
     chance = 1 / (1 + np.exp(rng.normal(4.5, 1, 4000)))
     with warnings.catch_warnings(action="ignore", category=rainproof.RainproofWarning):
-        return rainproof.assess(rng.random(4000) < chance, chance, measures=QUICK, n_resamples=19, rng=0)
+        return rainproof.assess(
+            rng.random(4000) < chance, chance, measures=QUICK, n_resamples=19, rng=0
+        )

@@ -1,4 +1,6 @@
-"""The rounding as docs/reference/formats.md defines it, in Python integers and exact fractions: slow and obvious."""
+"""The rounding as docs/reference/formats.md defines it, in Python integers and exact fractions:
+slow and obvious.
+"""
 
 from __future__ import annotations
 

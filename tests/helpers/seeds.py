@@ -9,7 +9,8 @@ import inspect
 def for_seeds(count):
     """Call a test with each `seed` from 0 to `count` - 1; a failure names the seed.
 
-    For inputs that are alike, of which each takes less time than pytest needs to report on a test of its own.
+    For inputs that are alike, of which each takes less time than pytest needs to report on a test
+    of its own.
     """
 
     def decorate(test):

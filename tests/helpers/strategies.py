@@ -1,11 +1,28 @@
-"""Samples that break careless code: ties, grid points, the ends of [0, 1], denormals, heavy weights."""
+"""Samples that break careless code: ties, grid points, the ends of [0, 1], denormals, heavy
+weights.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
 
-AWKWARD = [0.0, 1.0, 0.5, 0.25, 0.75, 1 / 3, 0.1, 0.9, 1e-12, 1e-9, 5e-324, 1 - 2**-53, 2**-16, 0.5 + 2**-52]
+AWKWARD = [
+    0.0,
+    1.0,
+    0.5,
+    0.25,
+    0.75,
+    1 / 3,
+    0.1,
+    0.9,
+    1e-12,
+    1e-9,
+    5e-324,
+    1 - 2**-53,
+    2**-16,
+    0.5 + 2**-52,
+]
 
 probabilities = st.one_of(
     st.floats(0, 1, allow_subnormal=True),
@@ -21,7 +38,11 @@ def samples(draw, max_size=25, weighted=None):
     """(y, p, w), with w None or not all zero."""
     p = draw(st.lists(probabilities, min_size=1, max_size=max_size))
     n = len(p)
-    y = draw(st.one_of(st.just([0] * n), st.just([1] * n), st.lists(st.integers(0, 1), min_size=n, max_size=n)))
+    y = draw(
+        st.one_of(
+            st.just([0] * n), st.just([1] * n), st.lists(st.integers(0, 1), min_size=n, max_size=n)
+        )
+    )
     w = None
     if weighted or (weighted is None and draw(st.booleans())):
         w = np.array(draw(st.lists(weights, min_size=n, max_size=n)))

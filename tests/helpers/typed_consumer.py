@@ -1,5 +1,7 @@
 # pyright: strict
-"""What a user who checks types writes with rainproof; tests/test_release.py has mypy and pyright read it, strictly."""
+"""What a user who checks types writes with rainproof; tests/test_release.py has mypy and pyright
+read it, strictly.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,9 @@ def rows(n=400, seed=0):
 
 
 def plain(charged, n, delta):
-    """The definition: the smallest L on a fine grid at which the mixture of all tilts reaches 1/delta."""
+    """The definition: the smallest L on a fine grid at which the mixture of all tilts reaches
+    1/delta.
+    """
     losses = [charged(float(n * x)) for x in EACH]
     level = np.linspace(0, 1, 100_001)[:-1]
     mixture = sum(
@@ -67,14 +69,18 @@ def test_the_harm_of_a_switch_is_its_definition():
 
 @few
 def test_of_all_series_of_rows_few_have_a_look_at_which_it_fails():
-    """Every series of 12 rows of a population of one prediction, with its probability: exact, not simulated."""
+    """Every series of 12 rows of a population of one prediction, with its probability: exact, not
+    simulated.
+    """
     rate, delta, n = 0.9, 0.5, 12
     truth = 2 * (rate - 0.5)
     fails = {}
     for ones in range(n + 1):
         for t in range(max(ones, 1), n + 1):
             y = np.arange(t) < ones
-            bound = guarantee(y, np.full(t, 0.5), grid=8, anytime=True, confidence_level=1 - delta).bound
+            bound = guarantee(
+                y, np.full(t, 0.5), grid=8, anytime=True, confidence_level=1 - delta
+            ).bound
             fails[t, ones] = bound < truth - 1e-9
     bad = 0.0
     for series in product((0, 1), repeat=n):
@@ -101,7 +107,10 @@ def test_the_grids_do_not_depend_on_the_number_of_rows():
 
 def test_a_compressed_sample_gives_the_same_bound():
     y, p = rows()
-    whole, small = (guarantee(s, anytime=True) for s in (rainproof.Sample(y, p), rainproof.Sample(y, p).compress(512)))
+    whole, small = (
+        guarantee(s, anytime=True)
+        for s in (rainproof.Sample(y, p), rainproof.Sample(y, p).compress(512))
+    )
     assert small.bound == pytest.approx(whole.bound, abs=1e-9)
 
 
@@ -119,7 +128,9 @@ def test_equal_groups_count_as_draws():
 def test_weights_scale_and_max_weight_serves_unequal_ones():
     y, p = rows()
     same = guarantee(y, p, anytime=True).bound
-    assert guarantee(y, p, sample_weight=np.full(400, 7.0), anytime=True).bound == pytest.approx(same, rel=1e-9)
+    assert guarantee(y, p, sample_weight=np.full(400, 7.0), anytime=True).bound == pytest.approx(
+        same, rel=1e-9
+    )
     weight = 1 + p
     stated = guarantee(y, p, sample_weight=weight, max_weight=2.0, response="as_is")
     always = guarantee(y, p, sample_weight=weight, max_weight=2.0, response="as_is", anytime=True)
@@ -136,7 +147,10 @@ def test_what_is_not_proven_is_refused():
         switch_guarantee(y, p, p**2, sample_weight=1 + p, anytime=True)
     with pytest.raises(rainproof.InputError, match="method must be 'adaptive' with anytime=True"):
         guarantee(y, p, method="hoeffding", anytime=True)
-    for call in (lambda: guarantee(y, p, anytime=1), lambda: switch_guarantee(y, p, p, anytime="yes")):
+    for call in (
+        lambda: guarantee(y, p, anytime=1),
+        lambda: switch_guarantee(y, p, p, anytime="yes"),
+    ):
         with pytest.raises(rainproof.InputError, match="anytime must be True or False"):
             call()
 

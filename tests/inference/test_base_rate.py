@@ -12,7 +12,14 @@ import pytest
 
 import rainproof
 from rainproof import InputError, Sample
-from rainproof.inference.bounds import PRIORS, BoundInputs, _at_most_given, log_cosh, loss_at_most, tilts
+from rainproof.inference.bounds import (
+    PRIORS,
+    BoundInputs,
+    _at_most_given,
+    log_cosh,
+    loss_at_most,
+    tilts,
+)
 from rainproof.inference.estimates import Influence, calibration_slope
 from rainproof.inference.resampling import by_outcome
 from studies.base_rate import Shifted
@@ -32,18 +39,26 @@ def _rows(others: int, events: int, seed: int = 0) -> tuple[np.ndarray, np.ndarr
 def _moved(p: np.ndarray, here: float, there: float) -> np.ndarray:
     """Predictions for the rate `there`, moved to the rate `here` in log odds."""
     with np.errstate(divide="ignore"):
-        return 1 / (1 + np.exp(-(np.log(p / (1 - p)) + math.log(here / (1 - here)) - math.log(there / (1 - there)))))
+        return 1 / (
+            1
+            + np.exp(
+                -(np.log(p / (1 - p)) + math.log(here / (1 - here)) - math.log(there / (1 - there)))
+            )
+        )
 
 
 @pytest.mark.parametrize(("others", "events"), [(60, 25), (200, 7), (9, 90)])
 @pytest.mark.parametrize("rate", [0.01, 0.4])
-def test_the_bound_is_the_largest_loss_that_is_not_excluded(others: int, events: int, rate: float) -> None:
+def test_the_bound_is_the_largest_loss_that_is_not_excluded(
+    others: int, events: int, rate: float
+) -> None:
     y, p = _rows(others, events)
     inputs, delta = BoundInputs.as_is(Sample(y, p, base_rate=rate)), 0.1
     tilt = tilts(1 / ((1 - rate) ** 2 / others + rate**2 / events), delta)
     share = {0: (1 - rate) / others, 1: rate / events}
     paid = []
-    for a in tilt:  # by definition: the largest sum of v g + ln cosh(a v) |g| / a of single thresholds and tasks
+    # by definition: the largest sum of v g + ln cosh(a v) |g| / a of single thresholds and tasks
+    for a in tilt:
         charge = {k: float(log_cosh(a * v)) / a for k, v in share.items()}
         paid.append(a * _charged(y, p, share, charge))
     means = np.linspace(-1, 1, 1501)
@@ -63,7 +78,9 @@ def test_the_bound_is_the_largest_loss_that_is_not_excluded(others: int, events:
     assert found >= loss[mixture < 1 / delta].max() - 1e-9
 
 
-def _charged(y: np.ndarray, p: np.ndarray, share: dict[int, float], charge: dict[int, float]) -> float:
+def _charged(
+    y: np.ndarray, p: np.ndarray, share: dict[int, float], charge: dict[int, float]
+) -> float:
     """The largest charged loss of monotone swaps over mixtures of two thresholds, by brute force."""
     mus = np.unique(np.concatenate([[0.0, 1.0], p]))
     curve = np.zeros(len(mus))
@@ -72,7 +89,9 @@ def _charged(y: np.ndarray, p: np.ndarray, share: dict[int, float], charge: dict
     for k, mu in enumerate(mus):
         for acts in (p > mu, p >= mu):
             change = (p >= cuts[:, None]) * 1.0 - acts
-            curve[k] = max(curve[k], ((y - mu) * change * v + np.abs((y - mu) * change) * c).sum(axis=1).max())
+            curve[k] = max(
+                curve[k], ((y - mu) * change * v + np.abs((y - mu) * change) * c).sum(axis=1).max()
+            )
     best = 0.0
     for i, a in enumerate(mus):
         for j, b in enumerate(mus):
@@ -85,9 +104,13 @@ def _charged(y: np.ndarray, p: np.ndarray, share: dict[int, float], charge: dict
 @pytest.mark.parametrize("response", ["as_is", "rounded"])
 def test_at_the_rate_of_balanced_rows_it_is_the_bound_without_one(response: Any) -> None:
     y, p = _rows(400, 400)
-    plain, stated = (rainproof.guarantee(y, p, response=response, **more) for more in ({}, {"base_rate": 0.5}))
+    plain, stated = (
+        rainproof.guarantee(y, p, response=response, **more) for more in ({}, {"base_rate": 0.5})
+    )
     assert stated.bound == pytest.approx(plain.bound, abs=1e-9)
-    assert (stated.hoeffding, stated.plug_in) == pytest.approx((plain.hoeffding, plain.plug_in), abs=1e-12)
+    assert (stated.hoeffding, stated.plug_in) == pytest.approx(
+        (plain.hoeffding, plain.plug_in), abs=1e-12
+    )
 
 
 def test_the_bound_of_a_range_is_the_larger_one_of_its_ends() -> None:
@@ -96,7 +119,9 @@ def test_the_bound_of_a_range_is_the_larger_one_of_its_ends() -> None:
     ends = (0.02, 0.3)
     for response in ("as_is", "rounded"):
         whole, *each = (
-            rainproof.guarantee(y, p, response=response, base_rate=r, grid=[8] if response == "rounded" else None)
+            rainproof.guarantee(
+                y, p, response=response, base_rate=r, grid=[8] if response == "rounded" else None
+            )
             for r in (ends, *ends)
         )
         assert whole.bound == max(one.bound for one in each)
@@ -114,7 +139,10 @@ def test_a_switch_is_charged_by_outcome() -> None:
     q, rate, delta = np.round(p**1.6, 3), 0.05, 0.05
     found = rainproof.switch_guarantee(y, p, q, base_rate=rate, confidence_level=1 - delta)
     outcomes = np.array([120.0, 40.0]), rate
-    tilt, v = tilts(1 / ((1 - rate) ** 2 / 120 + rate**2 / 40), delta), np.where(y == 1, rate / 40, (1 - rate) / 120)
+    tilt, v = (
+        tilts(1 / ((1 - rate) ** 2 / 120 + rate**2 / 40), delta),
+        np.where(y == 1, rate / 40, (1 - rate) / 120),
+    )
     mus, paid = np.unique(np.concatenate([[0.0, 1.0], p, q])), []
     for a in tilt:
         each = v + 0.0
@@ -136,7 +164,9 @@ def test_a_switch_is_charged_by_outcome() -> None:
             if a_ < 0.5 < b
         ]
         paid.append(a * 2 * max(line))
-    assert found.harm_bound == pytest.approx(_at_most_given(outcomes, np.array(paid), tilt, delta), abs=1e-9)
+    assert found.harm_bound == pytest.approx(
+        _at_most_given(outcomes, np.array(paid), tilt, delta), abs=1e-9
+    )
 
 
 def test_matched_draws_have_the_mean_of_the_population() -> None:
@@ -147,14 +177,22 @@ def test_matched_draws_have_the_mean_of_the_population() -> None:
         assert matched.n_draws == 20
         assert matched._draw_weight == pytest.approx(np.ones(20))
         assert matched.event_rate == pytest.approx(RATE)
-        in_draws = np.stack([np.bincount(matched._group, matched.event == e) for e in (True, False)])
+        in_draws = np.stack(
+            [np.bincount(matched._group, matched.event == e) for e in (True, False)]
+        )
         assert in_draws[0].tolist() == [1] * 20
         assert set(in_draws[1]) == {5, 6}
     y, p = _rows(400, 300)
     shuffled = np.random.default_rng(1).permutation(len(y))
-    found = [rainproof.inference.loss_at_least(y[at], p[at], base_rate=0.02).bound for at in (slice(None), shuffled)]
+    found = [
+        rainproof.inference.loss_at_least(y[at], p[at], base_rate=0.02).bound
+        for at in (slice(None), shuffled)
+    ]
     assert found[0] == found[1] > 0
-    assert rainproof.inference.loss_at_least(Sample(y, p).compress(256), base_rate=0.02).bound > found[0] / 2
+    assert (
+        rainproof.inference.loss_at_least(Sample(y, p).compress(256), base_rate=0.02).bound
+        > found[0] / 2
+    )
 
 
 def test_the_test_is_that_of_predictions_moved_to_the_rate_of_the_rows() -> None:
@@ -198,7 +236,12 @@ def test_intervals_are_about_the_population() -> None:
     rng, weight = np.random.default_rng(5), (0.98 / 500, 0.02 / 500)
     for _ in range(400):
         at = [rng.choice(np.flatnonzero(y == e), 500) for e in (0, 1)]
-        draws.append(sum(w * float(((p[k] - e) ** 2).sum()) for e, (w, k) in enumerate(zip(weight, at, strict=True))))
+        draws.append(
+            sum(
+                w * float(((p[k] - e) ** 2).sum())
+                for e, (w, k) in enumerate(zip(weight, at, strict=True))
+            )
+        )
     assert (score.low, score.high) == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=4e-3)
 
 
@@ -214,7 +257,13 @@ def test_net_benefit_is_the_published_formula_with_a_prevalence() -> None:
         assert found.value[at] == pytest.approx(expected, abs=1e-9)
         assert (found.low[at] <= expected).all()
         assert (expected <= found.high[at]).all()
-    dcurves = [0.022375533428165013, -0.07655405405405404, -0.05977477477477475, 0.003783783783783784]  # its 1.1.7
+    # its 1.1.7
+    dcurves = [
+        0.022375533428165013,
+        -0.07655405405405404,
+        -0.05977477477477475,
+        0.003783783783783784,
+    ]
     assert found.value[found.names.index("model")] == pytest.approx(dcurves, abs=1e-12)
     assert found.treat_all == pytest.approx(0.07 - 0.93 * mu / (1 - mu), abs=1e-9)
     assert found.treat_all_low == pytest.approx(found.treat_all, abs=1e-9)  # the rate is stated
@@ -224,7 +273,9 @@ def test_the_variance_of_an_estimate_is_within_outcomes() -> None:
     y, p = _rows(400, 100)
     rows = Influence.of(Sample(y, p, base_rate=0.1), pool=False)
     second, _ = rows.moments(p - 0.3)
-    expected = sum(r**2 * np.var(p[y == e], ddof=1) / (y == e).sum() for e, r in ((0, 0.9), (1, 0.1)))
+    expected = sum(
+        r**2 * np.var(p[y == e], ddof=1) / (y == e).sum() for e, r in ((0, 0.9), (1, 0.1))
+    )
     assert second == pytest.approx(expected, rel=0.02)
     slope = calibration_slope(rows, 0.95)
     assert slope is not None
@@ -236,8 +287,13 @@ def test_the_variance_of_an_estimate_is_within_outcomes() -> None:
 def test_the_committed_study_is_within_what_is_claimed() -> None:
     for line in read("base-rate-bounds.csv"):
         allowed = (1 - float(line["confidence_level"])) * int(line["repeats"])
-        assert all(int(line[f"violations_{rate}"]) <= allowed for rate in ("0.005", "0.05", "range"))
-    assert all(int(line["violations"]) <= 0.05 * int(line["repeats"]) for line in read("base-rate-lower.csv"))
+        assert all(
+            int(line[f"violations_{rate}"]) <= allowed for rate in ("0.005", "0.05", "range")
+        )
+    assert all(
+        int(line["violations"]) <= 0.05 * int(line["repeats"])
+        for line in read("base-rate-lower.csv")
+    )
     calibrated = [line for line in read("base-rate-tests.csv") if line["error"] == "none"]
     assert all(int(line["rejected"]) <= 0.05 * int(line["repeats"]) for line in calibrated)
     for line in read("base-rate-maps.csv"):
@@ -260,19 +316,34 @@ Y, P = _rows(150, 150)
 SITE = np.arange(300) % 5
 TAKES_ONE: dict[str, Callable[..., Any]] = {
     **{
-        name: PUBLIC[name] for name in rainproof.measures.__all__ if name.endswith(("_error", "_cdl", "_score", "_ece"))
+        name: PUBLIC[name]
+        for name in rainproof.measures.__all__
+        if name.endswith(("_error", "_cdl", "_score", "_ece"))
     },
-    **{name: PUBLIC[name] for name in ("measure_all", "calibration_decision_loss", "lower_distance_to_calibration")},
-    **{name: PUBLIC[name] for name in ("score_decomposition", "soft_binned_profile", "choose_grid", "regret_curve")},
-    **{name: PUBLIC[name] for name in ("forecast_value", "net_benefit", "loss_at_least", "risk_coverage")},
+    **{
+        name: PUBLIC[name]
+        for name in ("measure_all", "calibration_decision_loss", "lower_distance_to_calibration")
+    },
+    **{
+        name: PUBLIC[name]
+        for name in ("score_decomposition", "soft_binned_profile", "choose_grid", "regret_curve")
+    },
+    **{
+        name: PUBLIC[name]
+        for name in ("forecast_value", "net_benefit", "loss_at_least", "risk_coverage")
+    },
     "swap_regret": lambda *rows, **more: rainproof.swap_regret(
         *rows, task=rainproof.DecisionTask.threshold(0.2), **more
     ),
-    "calibration_test": lambda *rows, **more: rainproof.calibration_test(*rows, n_resamples=19, rng=0, **more),
+    "calibration_test": lambda *rows, **more: rainproof.calibration_test(
+        *rows, n_resamples=19, rng=0, **more
+    ),
     "confidence_interval": lambda *rows, **more: rainproof.confidence_interval(
         *rows, measure="brier_score", n_resamples=39, rng=0, **more
     ),
-    "null_band": lambda *rows, **more: rainproof.inference.null_band(*rows, n_resamples=19, rng=0, **more),
+    "null_band": lambda *rows, **more: rainproof.inference.null_band(
+        *rows, n_resamples=19, rng=0, **more
+    ),
 }
 TAKES_A_RANGE: dict[str, Callable[..., Any]] = {
     "guarantee": rainproof.guarantee,

@@ -1,4 +1,6 @@
-"""The formulas behind `guarantee`: against their definitions, and their validity by enumerating all samples."""
+"""The formulas behind `guarantee`: against their definitions, and their validity by enumerating all
+samples.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def hats(p, m):
 
 
 def brute_charged_loss(evidence, m, tilt):
-    """A linear program over mixtures of thresholds, each with its best swaps, straight from the definition."""
+    """A linear program over mixtures of thresholds, each with its best swaps, straight from the
+    definition.
+    """
     extra, shares = evidence.charge(tilt), evidence.shares
     mu = np.repeat(np.arange(m + 1) / m, 2)
     curve = np.zeros(len(mu))
@@ -48,12 +52,15 @@ def test_the_charged_loss_is_a_linear_program(rows, m, tilt):
     y, p, w = rows
     evidence = evidence_of(y, p, w, m)
     found = evidence.charged_loss(tilt)
-    assert found == pytest.approx(brute_charged_loss(evidence, m, tilt), abs=1e-7)  # the solver's own tolerance
+    # the solver's own tolerance
+    assert found == pytest.approx(brute_charged_loss(evidence, m, tilt), abs=1e-7)
     assert found >= evidence.plug_in - 1e-12
 
 
 def test_a_charged_loss_by_hand():
-    """One row at 1/2, no event: R+(1/2) = (1 + k)/2 from swapping down, twice that is the loss; k = ln cosh 1."""
+    """One row at 1/2, no event: R+(1/2) = (1 + k)/2 from swapping down, twice that is the loss; k =
+    ln cosh 1.
+    """
     evidence = evidence_of([0], [0.5])
     assert evidence.charged_loss(1.0) == pytest.approx(1 + math.log(math.cosh(1)), abs=1e-12)
     assert evidence.plug_in == 1.0
@@ -61,7 +68,9 @@ def test_a_charged_loss_by_hand():
 
 @given(samples(), powers, st.floats(1e-3, 1e3), st.sampled_from([None, 2**6, 2**12]))
 def test_rows_pay_at_least_what_they_owe(rows, m, tilt, grid):
-    """charge >= sum_i hat_j(p_i) ln cosh(tilt v_i) / tilt in every bin and outcome, also when compressed."""
+    """charge >= sum_i hat_j(p_i) ln cosh(tilt v_i) / tilt in every bin and outcome, also when
+    compressed.
+    """
     y, p, w = rows
     evidence = evidence_of(y, p, w, m, grid)
     v = np.ones(len(p)) / len(p) if w is None else w / w.sum()
@@ -116,8 +125,14 @@ def small_populations():
 def test_the_mixture_has_mean_at_most_one(prob, mass, rate, weight):
     """What the proof needs, computed: over all samples of four rows, with their chances."""
     m, delta = 4, 0.2
-    atoms = [(x, y, c * (r if y else 1 - r)) for x, c, r in zip(prob, mass, rate, strict=True) for y in (0, 1)]
-    population = evidence_of([y for _, y, _ in atoms], [x for x, _, _ in atoms], [c for *_, c in atoms], m)
+    atoms = [
+        (x, y, c * (r if y else 1 - r))
+        for x, c, r in zip(prob, mass, rate, strict=True)
+        for y in (0, 1)
+    ]
+    population = evidence_of(
+        [y for _, y, _ in atoms], [x for x, _, _ in atoms], [c for *_, c in atoms], m
+    )
     truth, mean, total = population.plug_in, 0.0, 0.0
     wrong = {"adaptive": 0.0, "hoeffding": 0.0}
     for p, y, w, chance in all_samples(atoms, weight):
@@ -128,7 +143,9 @@ def test_the_mixture_has_mean_at_most_one(prob, mass, rate, weight):
         mean += chance * float(bounds.PRIORS @ np.exp(-paid - 4 * np.log1p(-truth * pull / 4)))
         total += chance
         wrong["adaptive"] += chance * (bounds.loss_at_most(evidence, delta) < truth - 1e-9)
-        wrong["hoeffding"] += chance * (bounds.hoeffding(evidence.plug_in, evidence.effective_n, delta) < truth)
+        wrong["hoeffding"] += chance * (
+            bounds.hoeffding(evidence.plug_in, evidence.effective_n, delta) < truth
+        )
     assert total == pytest.approx(1)
     assert mean <= 1 + 1e-9
     assert max(wrong.values()) <= delta
@@ -148,7 +165,9 @@ def test_it_is_between_its_extremes_and_below_hoeffding(rows, m, delta):
 
 @pytest.mark.parametrize("k", range(5))
 def test_each_tilt_alone_is_not_far_above_hoeffding(k):
-    """By (f + 1/f)/2 at most, as docs/theory/bounds.md has it; that factor is needed where every row counts fully."""
+    """By (f + 1/f)/2 at most, as docs/theory/bounds.md has it; that factor is needed where every
+    row counts fully.
+    """
     n, plug_in, delta = 5_000, 0.03, 0.05
     rho, f = bounds.PRIORS[k], bounds.FACTORS[k]
     tilt = bounds.tilts(n, delta)[k : k + 1]
@@ -160,14 +179,19 @@ def test_each_tilt_alone_is_not_far_above_hoeffding(k):
 
 
 def test_the_extremes_are_reached():
-    perfect, split = evidence_of([0, 1] * 50, [0.0, 1.0] * 50), evidence_of([0, 1] * 50, [0.5] * 100)
+    perfect, split = (
+        evidence_of([0, 1] * 50, [0.0, 1.0] * 50),
+        evidence_of([0, 1] * 50, [0.5] * 100),
+    )
     least, most = bounds.extremes(100, 0.0, 0.05)
     assert bounds.loss_at_most(perfect, 0.05) == pytest.approx(least, abs=1e-9)
     assert bounds.loss_at_most(split, 0.05) == pytest.approx(most, abs=1e-9)
 
 
 def test_hoeffding_by_hand():
-    assert bounds.hoeffding(0.01, 1000, 0.05) == pytest.approx(0.01 + math.sqrt(2 * math.log(20) / 1000))
+    assert bounds.hoeffding(0.01, 1000, 0.05) == pytest.approx(
+        0.01 + math.sqrt(2 * math.log(20) / 1000)
+    )
     assert bounds.hoeffding(0.9, 1, 0.05) == 1.0
 
 
@@ -175,4 +199,6 @@ def test_equal_weights_are_no_weights():
     rng = np.random.default_rng(0)
     p, y = rng.random(300), rng.integers(0, 2, 300)
     plain, heavy = evidence_of(y, p), evidence_of(y, p, np.full(300, 0.3))
-    assert bounds.loss_at_most(heavy, 0.05) == pytest.approx(bounds.loss_at_most(plain, 0.05), abs=1e-9)
+    assert bounds.loss_at_most(heavy, 0.05) == pytest.approx(
+        bounds.loss_at_most(plain, 0.05), abs=1e-9
+    )

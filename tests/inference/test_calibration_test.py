@@ -21,7 +21,9 @@ QUICK = [name for name in CATALOGUE if name != "lower_distance_to_calibration"]
 
 @pytest.mark.parametrize("name", ["combined", *QUICK])
 def test_the_null_is_that_of_all_outcomes(name):
-    """Four rows have 16 outcomes: the exact upper tail of each statistic, against the share of draws in it."""
+    """Four rows have 16 outcomes: the exact upper tail of each statistic, against the share of
+    draws in it.
+    """
     p, y = np.array([0.2, 0.5, 0.5, 0.9]), np.array([1, 0, 1, 1])
     statistic = as_test_statistic(name).function
 
@@ -36,12 +38,18 @@ def test_the_null_is_that_of_all_outcomes(name):
             tail += worse * float(np.prod(np.where(outcome, p, 1 - p)))
     test = rainproof.calibration_test(y, p, statistic=name, n_resamples=1000, rng=1)
     assert test.p_value == pytest.approx(tail, abs=4 * np.sqrt(0.25 / 1000))
-    assert (test.statistic, test.measure, test.value) == (name, "soft_binned_cdl", rainproof.soft_binned_cdl(y, p))
+    assert (test.statistic, test.measure, test.value) == (
+        name,
+        "soft_binned_cdl",
+        rainproof.soft_binned_cdl(y, p),
+    )
 
 
 @pytest.mark.parametrize("n", [1, 2, 20, 300])
 def test_the_size_is_at_most_alpha(n):
-    """P(p-value <= alpha) <= alpha; here the share of 150 calibrated samples, within its Monte Carlo error."""
+    """P(p-value <= alpha) <= alpha; here the share of 150 calibrated samples, within its Monte
+    Carlo error.
+    """
     rng = np.random.default_rng(n)
     p = rng.random(n)
     rejected = np.zeros(2)
@@ -69,13 +77,26 @@ def test_a_statistic_that_is_nan_is_no_evidence():
         return float("nan") if sample.event_rate > 0.5 else 1.0
 
     y, p = [0, 1, 1, 1], [0.1, 0.2, 0.3, 0.4]
-    assert rainproof.calibration_test(y, p, statistic=lambda _: float("nan"), n_resamples=19, rng=0).p_value == 1.0
-    assert rainproof.calibration_test(y, p, statistic=sometimes, n_resamples=19, rng=0).p_value == 1.0
-    assert rainproof.calibration_test([0, 0, 0, 1], p, statistic=sometimes, n_resamples=19, rng=0).p_value == 1.0
+    assert (
+        rainproof.calibration_test(
+            y, p, statistic=lambda _: float("nan"), n_resamples=19, rng=0
+        ).p_value
+        == 1.0
+    )
+    assert (
+        rainproof.calibration_test(y, p, statistic=sometimes, n_resamples=19, rng=0).p_value == 1.0
+    )
+    assert (
+        rainproof.calibration_test(
+            [0, 0, 0, 1], p, statistic=sometimes, n_resamples=19, rng=0
+        ).p_value
+        == 1.0
+    )
 
 
 @pytest.mark.parametrize(
-    "name", ["soft_binned_cdl", "cutoff_calibration_error", "smooth_calibration_error", "brier_score"]
+    "name",
+    ["soft_binned_cdl", "cutoff_calibration_error", "smooth_calibration_error", "brier_score"],
 )
 @pytest.mark.parametrize("weighted", [False, True])
 def test_compressed_and_row_level_nulls_agree(name, weighted):
@@ -91,7 +112,10 @@ def test_compressed_and_row_level_nulls_agree(name, weighted):
     assert a.null_mean == pytest.approx(b.null_mean, abs=5 * spread / np.sqrt(400))
     for share in (0.1, 0.5, 0.9, 0.95):
         slack = 4 * np.sqrt(2 * share * (1 - share) / 800)  # by rank: tails are of different weight
-        low, high = b.null_quantile(max(share - slack, 1e-9)), b.null_quantile(min(share + slack, 1 - 1e-9))
+        low, high = (
+            b.null_quantile(max(share - slack, 1e-9)),
+            b.null_quantile(min(share + slack, 1 - 1e-9)),
+        )
         assert low <= a.null_quantile(share) <= high
 
 
@@ -100,7 +124,9 @@ def test_the_result_says_it_all():
     p = rng.random(500)
     y = rng.random(500) < p**2
     done = []
-    test = rainproof.calibration_test(y, p, n_resamples=99, rng=3, progress=lambda k, n: done.append((k, n)))
+    test = rainproof.calibration_test(
+        y, p, n_resamples=99, rng=3, progress=lambda k, n: done.append((k, n))
+    )
     assert 0 < done[0][0] < 99  # by how much depends on the number of threads
     assert done[-1] == (99, 99)
     assert test.rejects()
@@ -111,7 +137,11 @@ def test_the_result_says_it_all():
     with pytest.raises(ValueError, match="read-only"):
         test.null[0] = 1
     told = json.loads(json.dumps(test.to_dict(), allow_nan=False))
-    assert (told["seed"], told["statistic"], told["value"]) == (3, "combined", rainproof.soft_binned_cdl(y, p))
+    assert (told["seed"], told["statistic"], told["value"]) == (
+        3,
+        "combined",
+        rainproof.soft_binned_cdl(y, p),
+    )
     assert repr(test).startswith(
         "CalibrationTest(p_value=0.01, statistic='combined', measure='soft_binned_cdl', value=0.0"
     )
@@ -121,7 +151,9 @@ def test_the_result_says_it_all():
     assert "<p>" in test._repr_html_()
     calm = rainproof.calibration_test([1], [0.5], n_resamples=19, rng=0)
     assert str(calm).startswith("Calibration is not rejected (p = 1, statistic: combined, 1 row).")
-    endless = rainproof.calibration_test([0, 1], [1.0, 0.5], measure="log_score", n_resamples=19, rng=0)
+    endless = rainproof.calibration_test(
+        [0, 1], [1.0, 0.5], measure="log_score", n_resamples=19, rng=0
+    )
     assert endless.to_dict()["value"] is None
 
 
@@ -129,7 +161,9 @@ def test_one_seed_one_result():
     y, p = [0, 1, 1, 0, 1], [0.1, 0.4, 0.8, 0.6, 0.7]
     one, two = (rainproof.calibration_test(y, p, n_resamples=50, rng=7) for _ in range(2))
     np.testing.assert_array_equal(one.null, two.null)
-    made = rainproof.calibration_test(y, p, n_resamples=50, rng=stream_for(7, rainproof.Sample(y, p)))
+    made = rainproof.calibration_test(
+        y, p, n_resamples=50, rng=stream_for(7, rainproof.Sample(y, p))
+    )
     np.testing.assert_array_equal(one.null, made.null)
     assert made.seed is None
     assert rainproof.calibration_test(y, p, n_resamples=50).seed is None
@@ -148,10 +182,22 @@ def test_an_interrupt_comes_through():
     [
         ({"n_resamples": 5}, "n_resamples must be an integer from 19 to 10,000,000; it is 5"),
         ({"n_resamples": True}, "n_resamples must be an integer from 19 to 10,000,000; it is True"),
-        ({"rng": -1}, "rng must be None, a non-negative integer or a numpy.random.Generator; it is -1"),
-        ({"statistic": "ece"}, "statistic must be a function or one of combined, soft_binned_cdl, .*it is 'ece'"),
-        ({"measure": "combined"}, "measure must be a function or one of soft_binned_cdl, .*it is 'combined'"),
-        ({"rng": "x"}, "rng must be None, a non-negative integer or a numpy.random.Generator; it is 'x'"),
+        (
+            {"rng": -1},
+            "rng must be None, a non-negative integer or a numpy.random.Generator; it is -1",
+        ),
+        (
+            {"statistic": "ece"},
+            "statistic must be a function or one of combined, soft_binned_cdl, .*it is 'ece'",
+        ),
+        (
+            {"measure": "combined"},
+            "measure must be a function or one of soft_binned_cdl, .*it is 'combined'",
+        ),
+        (
+            {"rng": "x"},
+            "rng must be None, a non-negative integer or a numpy.random.Generator; it is 'x'",
+        ),
     ],
 )
 def test_options_that_cannot_be(options, message):
@@ -161,7 +207,9 @@ def test_options_that_cannot_be(options, message):
 
 def test_levels_that_cannot_be():
     test = rainproof.calibration_test([0, 1], [0.1, 0.8], n_resamples=19, rng=0)
-    with pytest.raises(rainproof.InputError, match="alpha must be a number between 0 and 1, both excluded; it is 1"):
+    with pytest.raises(
+        rainproof.InputError, match="alpha must be a number between 0 and 1, both excluded; it is 1"
+    ):
         test.rejects(1)
 
 
@@ -170,12 +218,18 @@ def test_cells_too_coarse_to_redraw_scdl_are_warned_of():
     p = rng.random(2000)
     sample = rainproof.Sample((rng.random(2000) < p).astype(int), p)
     with pytest.warns(
-        rainproof.ResolutionWarning, match="SCDL redrawn from cells is about .*, too small for grid = 64"
+        rainproof.ResolutionWarning,
+        match="SCDL redrawn from cells is about .*, too small for grid = 64",
     ):
         test = rainproof.calibration_test(sample.compress(64), n_resamples=19, rng=0)
     assert "too small" in test.to_dict()["warnings"][0]
     assert rainproof.calibration_test(sample.compress(2**16), n_resamples=19, rng=0).warnings == ()
-    assert rainproof.calibration_test(sample.compress(64), measure="smooth_ece", n_resamples=19, rng=0).warnings == ()
+    assert (
+        rainproof.calibration_test(
+            sample.compress(64), measure="smooth_ece", n_resamples=19, rng=0
+        ).warnings
+        == ()
+    )
 
 
 def alternatives(p):
@@ -190,7 +244,9 @@ def alternatives(p):
 
 @pytest.mark.parametrize("kind", ["overconfident", "underconfident", "too high", "alternating"])
 def test_the_default_statistic_finds_errors_of_every_kind(kind):
-    """400 rows, 60 samples: scores find none of the second and last, SCDL little of the first three."""
+    """400 rows, 60 samples: scores find none of the second and last, SCDL little of the first
+    three.
+    """
     p = np.sort(np.random.default_rng(0).random(400))
     atoms = as_resampler(rainproof.Sample(np.zeros(400), p))
     evaluate, rng = Combined(atoms), np.random.default_rng(1)
@@ -224,11 +280,14 @@ def test_residuals_along_the_functions_have_variance_1(kind):
 
 
 def test_few_predictions_are_looked_at_in_every_direction():
-    """Three predictions, symmetric: the log odds and the first cosine say the same, the next one does not."""
+    """Three predictions, symmetric: the log odds and the first cosine say the same, the next one
+    does not.
+    """
     p = np.repeat([0.2, 0.5, 0.8], 50)
     atoms = as_resampler(rainproof.Sample(np.zeros(150), p))
     assert Combined(atoms)._along.shape == (3, 3)
-    y = np.concatenate([np.arange(50) < 17, np.arange(50) < 14, np.arange(50) < 47]).astype(int)  # up, down, up
+    # up, down, up
+    y = np.concatenate([np.arange(50) < 17, np.arange(50) < 14, np.arange(50) < 47]).astype(int)
     assert rainproof.calibration_test(y, p, rng=0).p_value < 0.01
 
 
@@ -242,12 +301,19 @@ def test_several_statistics_share_their_draws():
     assert list(together) == names
     for name, found in together.items():
         measure = "soft_binned_cdl" if name == "combined" else name
-        alone = rainproof.calibration_test(y, p, statistic=name, measure=measure, n_resamples=99, rng=7)
+        alone = rainproof.calibration_test(
+            y, p, statistic=name, measure=measure, n_resamples=99, rng=7
+        )
         assert found.to_dict() == alone.to_dict()
         assert found.null.tolist() == alone.null.tolist()
 
 
-CELLS = {"uniform": (0, 2**16), "rare": (0, 3000), "narrow": (2**15, 2**15 + 3000), "certain": (0, 2**16)}
+CELLS = {
+    "uniform": (0, 2**16),
+    "rare": (0, 3000),
+    "narrow": (2**15, 2**15 + 3000),
+    "certain": (0, 2**16),
+}
 
 
 def test_functions_of_one_name_are_told_apart():
@@ -259,12 +325,16 @@ def test_functions_of_one_name_are_told_apart():
         return rainproof.measures.brier_score(sample)
 
     bias, nothing = (lambda s: abs(s.event_rate - s.y_prob.mean())), (lambda _: 0.0)
-    found = rainproof.calibration_test(sample, statistic=bias, measure=nothing, n_resamples=99, rng=0)
-    assert (found.p_value, found.value, found.null.max()) == (0.01, 0.0, 0.0)
-    brier = rainproof.calibration_test(sample.compress(2**12), statistic="brier_score", n_resamples=99, rng=0)
-    assert rainproof.calibration_test(sample.compress(2**12), statistic=combined, n_resamples=99, rng=0).p_value == (
-        brier.p_value
+    found = rainproof.calibration_test(
+        sample, statistic=bias, measure=nothing, n_resamples=99, rng=0
     )
+    assert (found.p_value, found.value, found.null.max()) == (0.01, 0.0, 0.0)
+    brier = rainproof.calibration_test(
+        sample.compress(2**12), statistic="brier_score", n_resamples=99, rng=0
+    )
+    assert rainproof.calibration_test(
+        sample.compress(2**12), statistic=combined, n_resamples=99, rng=0
+    ).p_value == (brier.p_value)
     one = rainproof.calibration_test(
         sample, statistic=["brier_score", rainproof.measures.brier_score], n_resamples=99, rng=0
     )
@@ -275,7 +345,9 @@ def test_functions_of_one_name_are_told_apart():
 
 @pytest.mark.parametrize("kind", CELLS)
 def test_cells_are_pooled_where_the_default_statistic_cannot_tell(kind):
-    """Runs and the statistic stay, and the variance of each pool's events is that of its cells to 1e-6."""
+    """Runs and the statistic stay, and the variance of each pool's events is that of its cells to
+    1e-6.
+    """
     rng, cell = np.random.default_rng(5), np.arange(*CELLS[kind])
     prob = (cell + np.where(cell > 0 if kind == "certain" else True, 0.5, 0.0)) / 2**16
     rows = rng.multinomial(10**7, np.full(len(cell), 1 / len(cell)))

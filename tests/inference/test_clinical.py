@@ -1,4 +1,6 @@
-"""The core set for clinical prediction models: against published software, from the definitions, and at the edges."""
+"""The core set for clinical prediction models: against published software, from the definitions,
+and at the edges.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class TestPublishedSoftware:
         assert found.treat_all == pytest.approx(case["treat_all"], abs=1e-9)
 
     def test_intercept_and_slope_are_those_of_statsmodels(self, case):
-        """The interval of the slope has that of the model at least; that of the intercept is near it."""
+        """The interval of the slope has that of the model at least; that of the intercept is near
+        it.
+        """
         found = rainproof.clinical_performance(case["y"], case["p"], rng=0)
         for name, (value, low, high) in case["statsmodels"].items():
             estimate = getattr(found, name)
@@ -41,7 +45,10 @@ class TestPublishedSoftware:
             assert getattr(found, name).value == pytest.approx(case["r"][name], abs=1e-6)
 
     def test_the_interval_of_the_auroc_has_delongs_on_the_logit_scale(self, case):
-        found, area = rainproof.clinical.discrimination(case["y"], case["p"]), case["r"]["auroc_proc"]
+        found, area = (
+            rainproof.clinical.discrimination(case["y"], case["p"]),
+            case["r"]["auroc_proc"],
+        )
         half = Z * case["r"]["auroc_variance"] ** 0.5 / (area * (1 - area))
         middle = np.log(area / (1 - area))
         low, high = 1 / (1 + np.exp(half - middle)), 1 / (1 + np.exp(-half - middle))
@@ -64,7 +71,9 @@ def test_the_auroc_is_the_share_of_pairs_in_order():
     )
 
 
-@pytest.mark.parametrize(("y", "low", "high"), [([0, 0, 1, 1], 0.025**0.5, 1.0), ([1, 1, 0, 0], 0.0, 1 - 0.025**0.5)])
+@pytest.mark.parametrize(
+    ("y", "low", "high"), [([0, 0, 1, 1], 0.025**0.5, 1.0), ([1, 1, 0, 0], 0.0, 1 - 0.025**0.5)]
+)
 def test_perfect_order_has_the_exact_interval_of_independent_pairs(y, low, high):
     found = rainproof.clinical.discrimination(y, [0.1, 0.2, 0.8, 0.9])
     assert (found.low, found.high) == pytest.approx((low, high))
@@ -73,7 +82,9 @@ def test_perfect_order_has_the_exact_interval_of_independent_pairs(y, low, high)
 
 
 def test_the_auroc_needs_both_outcomes():
-    with pytest.raises(rainproof.InputError, match="y_true must have both outcomes; all rows with weight have 1"):
+    with pytest.raises(
+        rainproof.InputError, match="y_true must have both outcomes; all rows with weight have 1"
+    ):
         rainproof.clinical.discrimination([1, 1], [0.2, 0.3])
 
 
@@ -93,13 +104,19 @@ def test_rows_alone_in_their_groups_are_rows():
 
 
 def test_copies_of_rows_in_one_group_say_no_more_than_the_rows():
-    """Three copies of each are as good as two; one of each is no group, whose intervals are never wider."""
+    """Three copies of each are as good as two; one of each is no group, whose intervals are never
+    wider.
+    """
     rng = np.random.default_rng(3)
     p = rng.random(200)
     y = rng.random(200) < p
     once, plain, copied = (
         rainproof.clinical_performance(
-            np.repeat(y, k), np.repeat(p, k), groups=np.repeat(np.arange(200), k), thresholds=[0.3], rng=0
+            np.repeat(y, k),
+            np.repeat(p, k),
+            groups=np.repeat(np.arange(200), k),
+            thresholds=[0.3],
+            rng=0,
         )
         for k in (1, 2, 3)
     )
@@ -107,7 +124,13 @@ def test_copies_of_rows_in_one_group_say_no_more_than_the_rows():
         a, b = getattr(once, name), getattr(plain, name)
         assert a.low >= b.low - 1e-9
         assert a.high <= b.high + 1e-9
-    for name in ("observed_expected", "calibration_intercept", "calibration_slope", "brier_score", "brier_skill"):
+    for name in (
+        "observed_expected",
+        "calibration_intercept",
+        "calibration_slope",
+        "brier_score",
+        "brier_skill",
+    ):
         a, b = getattr(plain, name), getattr(copied, name)
         assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high))
     assert plain.net_benefit.low == pytest.approx(copied.net_benefit.low)
@@ -153,7 +176,9 @@ def test_net_benefit_is_that_of_the_definition(kind, grouped):
         w = 10.0 ** rng.integers(-6, 7, n)
     groups = np.arange(n) // 2 * 3 if kind != "two rows" else np.arange(n)
     thresholds = [0.9, 0.1, 1e-12, 0.3, 0.1]  # in no order, one twice
-    found = rainproof.net_benefit(y, p, thresholds, sample_weight=w, groups=groups if grouped else None)
+    found = rainproof.net_benefit(
+        y, p, thresholds, sample_weight=w, groups=groups if grouped else None
+    )
     for k, mu in enumerate(thresholds):
         rounding = {"rel": 1e-6, "abs": 1e-7 / (1 - mu)}
         value, *ends = slow_net_benefit(y, p, w, mu, groups if grouped else None)
@@ -173,16 +198,38 @@ def test_net_benefit_is_that_of_the_definition(kind, grouped):
             {"auroc", "calibration_intercept", "calibration_slope", "brier_skill"},
             "All outcomes",
         ),
-        ([0, 1, 1], [0.0, 0.5, 0.4], {"calibration_intercept", "calibration_slope"}, "some predictions are 0 or 1"),
+        (
+            [0, 1, 1],
+            [0.0, 0.5, 0.4],
+            {"calibration_intercept", "calibration_slope"},
+            "some predictions are 0 or 1",
+        ),
         ([0, 1, 1], [0.2, 0.4, 0.5], {"calibration_slope"}, "separate the outcomes"),
         ([0, 1, 1], [0.2, 0.2, 0.2], {"calibration_slope"}, "all equal"),
-        ([0, 1], [0.0, 0.0], {"observed_expected", "calibration_intercept", "calibration_slope"}, "0 or 1"),
-        ([1], [1e-12], {"auroc", "calibration_intercept", "calibration_slope", "brier_skill"}, "rarer outcome"),
+        (
+            [0, 1],
+            [0.0, 0.0],
+            {"observed_expected", "calibration_intercept", "calibration_slope"},
+            "0 or 1",
+        ),
+        (
+            [1],
+            [1e-12],
+            {"auroc", "calibration_intercept", "calibration_slope", "brier_skill"},
+            "rarer outcome",
+        ),
     ],
 )
 def test_what_does_not_exist_is_none_and_a_note_says_why(y, p, missing, note):
     found = rainproof.clinical_performance(y, p, rng=0)
-    names = ("auroc", "observed_expected", "calibration_intercept", "calibration_slope", "brier_score", "brier_skill")
+    names = (
+        "auroc",
+        "observed_expected",
+        "calibration_intercept",
+        "calibration_slope",
+        "brier_score",
+        "brier_skill",
+    )
     assert {name for name in names if getattr(found, name) is None} == missing
     assert note in " ".join(found.notes)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["n"] == len(y)
@@ -197,7 +244,12 @@ def test_one_class_is_found_whatever_the_rounding_of_shares(n, weighted):
     p, w = rng.random(n), rng.exponential(size=n) if weighted else None
     for outcome in (0, 1):
         found = rainproof.clinical_performance(np.full(n, outcome), p, sample_weight=w, rng=0)
-        missing = found.auroc, found.calibration_intercept, found.calibration_slope, found.brier_skill
+        missing = (
+            found.auroc,
+            found.calibration_intercept,
+            found.calibration_slope,
+            found.brier_skill,
+        )
         assert missing == (None,) * 4
 
 
@@ -227,7 +279,9 @@ def test_no_event_has_an_upper_limit():
 
 
 def test_a_single_group_proves_nothing():
-    found = rainproof.clinical_performance([0, 1, 1, 0], [0.2, 0.4, 0.3, 0.3], groups=[1, 1, 1, 1], rng=0)
+    found = rainproof.clinical_performance(
+        [0, 1, 1, 0], [0.2, 0.4, 0.3, 0.3], groups=[1, 1, 1, 1], rng=0
+    )
     assert found.brier_score.low == 0.0
     assert found.brier_score.high == 1.0
     assert found.calibration_intercept.to_dict()["low"] is None
@@ -239,7 +293,10 @@ def test_a_compressed_sample_is_taken_but_not_with_groups():
     p = rng.random(500)
     y = rng.random(500) < p
     sample = rainproof.Sample(y, p)
-    found, exact = rainproof.clinical.discrimination(sample.compress(1024)), rainproof.clinical.discrimination(sample)
+    found, exact = (
+        rainproof.clinical.discrimination(sample.compress(1024)),
+        rainproof.clinical.discrimination(sample),
+    )
     assert found.value == pytest.approx(exact.value, abs=2e-3)
     assert found.high - found.low == pytest.approx(exact.high - exact.low, rel=0.02)
     with pytest.raises(rainproof.InputError, match="groups need rows"):
@@ -311,7 +368,9 @@ def test_fewer_than_ten_rows_of_an_outcome_are_noted(rarer, few, noted):
     y[:few] = rarer
     p = np.random.default_rng(0).uniform(0.1, 0.9, 200)
     notes = rainproof.clinical_performance(y, p, rng=0).notes
-    assert notes == (("Only 9 rows of the rarer outcome: do not rely on the intervals.",) if noted else ())
+    assert notes == (
+        ("Only 9 rows of the rarer outcome: do not rely on the intervals.",) if noted else ()
+    )
 
 
 SOME_CLUSTERS = "Events in only {} effective clusters: intervals allow for one more cluster, as large as the largest."

@@ -36,11 +36,23 @@ def rows(kind, n, rng):
     return p, weight
 
 
-KINDS = ["rows", "ties", "three values", "constant", "rare", "certain", "nearly certain", "weights", "heavy weights"]
+KINDS = [
+    "rows",
+    "ties",
+    "three values",
+    "constant",
+    "rare",
+    "certain",
+    "nearly certain",
+    "weights",
+    "heavy weights",
+]
 
 
 def slowly(prob, variance, weight, positive, n):
-    """The statistic by its definition: one sample, sums over distinct predictions in increasing order."""
+    """The statistic by its definition: one sample, sums over distinct predictions in increasing
+    order.
+    """
     certain = variance <= 0
     if (positive[certain] != (weight * prob)[certain]).any():
         return math.inf
@@ -54,7 +66,9 @@ def slowly(prob, variance, weight, positive, n):
     held = np.array([variance[r].sum() for r in runs])
     residual = np.array([(positive - weight * prob)[r].sum() for r in runs])
     place = np.array([np.average(middle[r], weights=share[r]) for r in runs])
-    odds = np.array([(logit(prob[r][~certain[r]]) * share[r][~certain[r]]).sum() / share[r].sum() for r in runs])
+    odds = np.array(
+        [(logit(prob[r][~certain[r]]) * share[r][~certain[r]]).sum() / share[r].sum() for r in runs]
+    )
     z, basis = [], []
     for k in range(2 * len(runs) + 1):
         if len(basis) == min(64, max(2, n // 2), len(runs)):
@@ -69,7 +83,9 @@ def slowly(prob, variance, weight, positive, n):
             z.append(residual / np.sqrt(held) @ basis[-1])
     squared = np.array(z) ** 2
     orders = [k for k in (1, 2, 4, 8, 16, 32) if k < len(z)] + [len(z)]
-    tails = [gammaincc(k / 2, squared[:k].sum() / 2) for k in orders] + [gammaincc(0.5, x / 2) for x in squared[:2]]
+    tails = [gammaincc(k / 2, squared[:k].sum() / 2) for k in orders] + [
+        gammaincc(0.5, x / 2) for x in squared[:2]
+    ]
     return math.log10(np.mean([1 / max(tail, 1e-300) for tail in tails]))
 
 
@@ -148,15 +164,23 @@ def test_what_has_next_to_no_variance_is_not_certain(tiny):
     else:
         weight = np.append(1e-170, np.ones(299))  # its square is 0
     sample = rainproof.Sample(y.astype(int), p, sample_weight=weight)
-    rest = rainproof.Sample(y[1:].astype(int), p[1:], sample_weight=None if weight is None else weight[1:])
-    combined, without = (Combined(as_resampler(one))(as_resampler(one).observed()) for one in (sample, rest))
+    rest = rainproof.Sample(
+        y[1:].astype(int), p[1:], sample_weight=None if weight is None else weight[1:]
+    )
+    combined, without = (
+        Combined(as_resampler(one))(as_resampler(one).observed()) for one in (sample, rest)
+    )
     assert combined == pytest.approx(without, rel=1e-6)
     assert sequential_p_value(as_resampler(sample), 199, np.random.default_rng(0)) > 0.05
 
 
-@pytest.mark.parametrize("kind", ["rows", *KINDS[2:6], "weights", "cells", "many rows a cell", "uneven cells"])
+@pytest.mark.parametrize(
+    "kind", ["rows", *KINDS[2:6], "weights", "cells", "many rows a cell", "uneven cells"]
+)
 def test_sequential_p_values_are_valid(kind):
-    """Calibrated forecasters: the chance of a p-value up to x is at most x, for every x; 500 samples."""
+    """Calibrated forecasters: the chance of a p-value up to x is at most x, for every x; 500
+    samples.
+    """
     rng, times, n = np.random.default_rng(6), 500, 40
     p, weight = rows("weights" if kind == "uneven cells" else kind, n, rng)
     p = np.repeat(p, 30) if kind == "many rows a cell" else p
@@ -172,7 +196,16 @@ def test_sequential_p_values_are_valid(kind):
 def test_p_values_do_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch):
     rng = np.random.default_rng(8)
     p = rng.random(50)
-    samples = [rainproof.Sample((rng.random(50) < p).astype(int), p, sample_weight=w) for w in (None, p + 0.5)]
-    before = [sequential_p_value(as_resampler(sample), 999, np.random.default_rng(0)) for sample in samples]
+    samples = [
+        rainproof.Sample((rng.random(50) < p).astype(int), p, sample_weight=w)
+        for w in (None, p + 0.5)
+    ]
+    before = [
+        sequential_p_value(as_resampler(sample), 999, np.random.default_rng(0))
+        for sample in samples
+    ]
     monkeypatch.setattr("rainproof.inference.statistics._AT_ONCE", 150)
-    assert [sequential_p_value(as_resampler(sample), 999, np.random.default_rng(0)) for sample in samples] == before
+    assert [
+        sequential_p_value(as_resampler(sample), 999, np.random.default_rng(0))
+        for sample in samples
+    ] == before

@@ -26,7 +26,8 @@ def test_the_interval_is_that_of_both_intervals():
     found = rainproof.compare(y, p, p**2, confidence_level=0.9, n_resamples=99, rng=3)
     generator = stream_for(3, rainproof.Sample(y, {"a": p, "b": p**2}))
     a, b = (
-        rainproof.confidence_interval(y, x, confidence_level=0.95, n_resamples=99, rng=generator) for x in (p, p**2)
+        rainproof.confidence_interval(y, x, confidence_level=0.95, n_resamples=99, rng=generator)
+        for x in (p, p**2)
     )
     assert (found.low, found.high) == (a.low - b.high, a.high - b.low)
     assert found.difference == pytest.approx(a.estimate - b.estimate)
@@ -35,36 +36,49 @@ def test_the_interval_is_that_of_both_intervals():
 
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_biases_that_differ_decide_nothing(mirrored):
-    """Calibrated p against the constant 1/2, and mirror images: equally good in the population, not by chance alone."""
+    """Calibrated p against the constant 1/2, and mirror images: equally good in the population, not
+    by chance alone.
+    """
     wrong = 0
     for k in range(10):
         y, p, _ = rows(200, seed=k)
         pair = (0.9 * p + 0.1, 0.9 * p) if mirrored else (p, np.full(200, 0.5))
-        options = {"measure": "cutoff_calibration_error", "confidence_level": 0.9, "n_resamples": 39, "rng": k}
+        options = {
+            "measure": "cutoff_calibration_error",
+            "confidence_level": 0.9,
+            "n_resamples": 39,
+            "rng": k,
+        }
         wrong += rainproof.compare(y, *pair, **options).better is not None
     assert wrong <= 3
 
 
 def test_the_p_value_is_where_the_interval_reaches_0():
     ends = {0.2: (0.5, 2.0), 0.1: (0.1, 2.5), 0.05: (-0.1, 3.0)}
-    assert _p_value(lambda level: min(ends.items(), key=lambda e: abs(e[0] - (1 - level)))[1], 0.01) == pytest.approx(
-        0.075, abs=1e-4
-    )
+    assert _p_value(
+        lambda level: min(ends.items(), key=lambda e: abs(e[0] - (1 - level)))[1], 0.01
+    ) == pytest.approx(0.075, abs=1e-4)
     assert _p_value(lambda level: (1.0, 2.0), 0.04) == 0.04
     assert _p_value(lambda level: (-1.0, 2.0), 0.04) == 1.0
     y, p, _ = rows(400)
     found = rainproof.compare(y, p, p**1.3, measure="brier_score", rng=0)
-    at = rainproof.compare(y, p, p**1.3, measure="brier_score", confidence_level=1 - found.p_value, rng=0)
+    at = rainproof.compare(
+        y, p, p**1.3, measure="brier_score", confidence_level=1 - found.p_value, rng=0
+    )
     assert min(abs(at.low), abs(at.high)) < 0.1 * (at.high - at.low)
 
 
 def test_a_better_forecaster_is_found():
     y, p, _ = rows(1500)
-    found = rainproof.compare(y, p, p**2, measure="cutoff_calibration_error", n_resamples=199, rng=0)
+    found = rainproof.compare(
+        y, p, p**2, measure="cutoff_calibration_error", n_resamples=199, rng=0
+    )
     assert found.better == "a"
     assert found.high < 0
     assert found.p_value == 4 / 200
-    turned = rainproof.compare(y, p**2, p, measure="cutoff_calibration_error", n_resamples=199, rng=0)
+    turned = rainproof.compare(
+        y, p**2, p, measure="cutoff_calibration_error", n_resamples=199, rng=0
+    )
     assert turned.better == "b"
     assert turned.difference == -found.difference
 
@@ -83,7 +97,9 @@ def test_pairing_narrows_the_interval_and_groups_widen_it():
     other = np.clip(p + rng.normal(0, 0.05, 300), 0, 1)
     options = {"measure": "brier_score", "n_resamples": 199, "rng": 0}
     paired = rainproof.compare(y, p, other, **options)
-    apart = rainproof.compare(rainproof.Sample(y, p), rainproof.Sample(y, other), paired=False, **options)
+    apart = rainproof.compare(
+        rainproof.Sample(y, p), rainproof.Sample(y, other), paired=False, **options
+    )
     assert paired.high - paired.low < 0.6 * (apart.high - apart.low)
     groups = np.tile(np.arange(300), 4)
     four = (np.tile(y, 4), np.tile(p, 4), np.tile(other, 4))
@@ -112,11 +128,20 @@ def test_rows_of_weight_zero_change_nothing(measure, grouped):
     options = {"measure": measure, "n_resamples": 39, "rng": 0}
     both = [
         rainproof.compare(
-            y[at], p[at], p[at] ** 2, sample_weight=w[at], groups=groups[at] if grouped else None, **options
+            y[at],
+            p[at],
+            p[at] ** 2,
+            sample_weight=w[at],
+            groups=groups[at] if grouped else None,
+            **options,
         )
         for at in (slice(None), some)
     ]
-    assert (both[0].low, both[0].high, both[0].p_value) == (both[1].low, both[1].high, both[1].p_value)
+    assert (both[0].low, both[0].high, both[0].p_value) == (
+        both[1].low,
+        both[1].high,
+        both[1].p_value,
+    )
 
 
 @pytest.mark.parametrize("measure", ["brier_score", "log_score"])
@@ -127,16 +152,22 @@ def test_scores_are_compared_by_the_rows_that_are_drawn(measure, weighted, group
     y, p, rng = rows(90)
     other, groups = 0.2 + 0.6 * p, rng.integers(0, 20, 90)
     w = rng.exponential(size=90) if weighted else None
-    both = rainproof.Sample(y, {"a": p, "b": other}, sample_weight=w, groups=groups if grouped else None)
+    both = rainproof.Sample(
+        y, {"a": p, "b": other}, sample_weight=w, groups=groups if grouped else None
+    )
     one, units = _together(both["a"], both["b"], as_statistic(measure))
     assert units == (len(set(groups)) if grouped else 90)
     for seed in range(10):
         source = np.random.default_rng(seed)
         times = repeats(source.bit_generator.capsule, units)
-        drawn = np.repeat(np.arange(90), times[np.unique(groups, return_inverse=True)[1]] if grouped else times)
+        drawn = np.repeat(
+            np.arange(90), times[np.unique(groups, return_inverse=True)[1]] if grouped else times
+        )
         weight = None if w is None else w[drawn]
         score = CATALOGUE[measure]
-        expected = score(y[drawn], p[drawn], sample_weight=weight) - score(y[drawn], other[drawn], sample_weight=weight)
+        expected = score(y[drawn], p[drawn], sample_weight=weight) - score(
+            y[drawn], other[drawn], sample_weight=weight
+        )
         assert one(np.random.default_rng(seed)) == [pytest.approx(expected, abs=1e-12)]
 
 
@@ -147,12 +178,23 @@ def test_what_is_not_finite_claims_nothing():
         assert (found.low, found.high, found.p_value, found.better) == (-np.inf, np.inf, 1.0, None)
         told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
         assert told["low"] is told["difference"] is told["value_a"] is None
-    rare = np.where(np.arange(40) == 0, 1.0, 0.4)  # infinite in the samples that contain the first row
-    assert rainproof.compare(y, rare, rare / 2 + 0.25, measure="log_score", n_resamples=39, rng=0).better is None
+    # infinite in the samples that contain the first row
+    rare = np.where(np.arange(40) == 0, 1.0, 0.4)
+    assert (
+        rainproof.compare(
+            y, rare, rare / 2 + 0.25, measure="log_score", n_resamples=39, rng=0
+        ).better
+        is None
+    )
     nan = rainproof.compare(y, p, p / 2, measure=lambda sample: float("nan"), n_resamples=39, rng=0)
     assert (nan.low, nan.high, nan.p_value, nan.better) == (-np.inf, np.inf, 1.0, None)
     sometimes = rainproof.compare(
-        y, p, p / 2, measure=lambda s: float("nan") if s.event_rate > 0.5 else 0.1, n_resamples=39, rng=0
+        y,
+        p,
+        p / 2,
+        measure=lambda s: float("nan") if s.event_rate > 0.5 else 0.1,
+        n_resamples=39,
+        rng=0,
     )
     assert sometimes.better is None
 
@@ -187,9 +229,16 @@ def test_independent_and_compressed_samples():
 def test_the_result_says_it_all():
     y, p, _ = rows(200)
     done = []
-    found = rainproof.compare(y, p, p**2, n_resamples=39, rng=5, progress=lambda k, n: done.append((k, n)))
+    found = rainproof.compare(
+        y, p, p**2, n_resamples=39, rng=5, progress=lambda k, n: done.append((k, n))
+    )
     said = json.loads(json.dumps(found.to_dict()))
-    assert (said["seed"], said["confidence_level"], said["n_a"], said["paired"]) == (5, 0.95, 200, True)
+    assert (said["seed"], said["confidence_level"], said["n_a"], said["paired"]) == (
+        5,
+        0.95,
+        200,
+        True,
+    )
     assert done[-1] == (78, 78)
     assert done == sorted(done)
     assert repr(found).startswith("Comparison(difference=")
@@ -206,8 +255,16 @@ SAMPLE = rainproof.Sample([0, 1], [0.2, 0.7])
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        ((SAMPLE, SAMPLE), {}, "two Samples do not know which of their rows belong together: pass paired=False"),
-        ((SAMPLE, [0.1, 0.2]), {"paired": False}, "pass either y_true and two arrays of predictions, or two Samples"),
+        (
+            (SAMPLE, SAMPLE),
+            {},
+            "two Samples do not know which of their rows belong together: pass paired=False",
+        ),
+        (
+            (SAMPLE, [0.1, 0.2]),
+            {"paired": False},
+            "pass either y_true and two arrays of predictions, or two Samples",
+        ),
         ((SAMPLE, SAMPLE, [0.1, 0.2]), {"paired": False}, "or two Samples and nothing else"),
         (
             (SAMPLE, SAMPLE),
@@ -230,5 +287,7 @@ def test_arguments_that_cannot_be(arguments, options, message):
 
 def test_predictions_that_repeat_have_measures_that_can_be_tested():
     y, p, _ = rows(400)
-    found = rainproof.compare(y, p.round(1), (p**2).round(1), measure="expected_calibration_error", rng=0)
+    found = rainproof.compare(
+        y, p.round(1), (p**2).round(1), measure="expected_calibration_error", rng=0
+    )
     assert found.better == "a"

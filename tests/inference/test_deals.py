@@ -1,6 +1,8 @@
-"""With an integer seed each sample has a deal of its own: what a random part proves is about as often false as it says.
+"""With an integer seed each sample has a deal of its own: what a random part proves is about as
+often false as it says.
 
-A deal that depends on the number of rows alone lets the same ranks choose and prove in every sample of so many rows.
+A deal that depends on the number of rows alone lets the same ranks choose and prove in every sample
+of so many rows.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ import rainproof
 from rainproof import Sample, find_threshold
 from rainproof.inference.options import as_seed
 
-# By number of distinct predictions: the predictions, their shares, the event rates, and a precision that none has.
+# By number of distinct predictions: the predictions, their shares, the event rates, and a precision
+# that none has.
 LAWS = {
     2: ([0.2, 0.6], [0.5, 0.5], [0.1, 0.7499], 0.75),
     3: ([0.1, 0.3, 0.6], [0.3, 0.3, 0.4], [0.05, 0.2, 0.5999], 0.6),
@@ -33,17 +36,23 @@ def drawn(law, n, rng):
 def test_no_threshold_is_proven_falsely_more_often_than_promised(law, n):
     rng = np.random.default_rng([law, n])
     proven = sum(
-        find_threshold(*drawn(law, n, rng), precision=LAWS[law][3]).threshold is not None for _ in range(SAMPLES)
+        find_threshold(*drawn(law, n, rng), precision=LAWS[law][3]).threshold is not None
+        for _ in range(SAMPLES)
     )
     assert proven / SAMPLES <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / SAMPLES)
 
 
 def test_rows_that_differ_in_one_outcome_are_dealt_anew():
-    """Two samples of so many rows with the same predictions do not have the same ranks in their parts."""
+    """Two samples of so many rows with the same predictions do not have the same ranks in their
+    parts.
+    """
     y, p = drawn(3, 200, np.random.default_rng(0))
     other = y.copy()
     other[0] = 1 - other[0]
-    parts = [Sample(some, p).in_order()._parts(folds=5, rng=as_seed(0, Sample(some, p))[0]) for some in (y, other)]
+    parts = [
+        Sample(some, p).in_order()._parts(folds=5, rng=as_seed(0, Sample(some, p))[0])
+        for some in (y, other)
+    ]
     assert 0.1 < np.mean(parts[0] == parts[1]) < 0.35  # a fifth by chance
 
 
@@ -69,9 +78,14 @@ def test_a_forecast_is_assessed_the_same_whatever_is_beside_it():
         alone = rainproof.assess(y, prob, **options)
         assert found.evidence == alone.evidence
         assert found.recalibrator.map_ == alone.recalibrator.map_
-        assert found.recalibrator.predict(prob).tolist() == rainproof.Recalibrator().fit(prob, y).predict(prob).tolist()
+        assert (
+            found.recalibrator.predict(prob).tolist()
+            == rainproof.Recalibrator().fit(prob, y).predict(prob).tolist()
+        )
     pair = next(one for one in several.pairs if (one.a, one.b) == ("a", "c"))
-    two = rainproof.assess_many(y, {"a": p, "c": p**3}, **options, confidence_level=1 - 0.05 / 3).pairs[0]
+    two = rainproof.assess_many(
+        y, {"a": p, "c": p**3}, **options, confidence_level=1 - 0.05 / 3
+    ).pairs[0]
     assert pair.to_b.gain_at_least == two.to_b.gain_at_least
 
 
@@ -80,5 +94,7 @@ def test_names_of_segments_do_not_move_a_map():
     p, segment = rng.random(3000), rng.integers(0, 3, 3000)
     y = (rng.random(3000) < p**2).astype(int)
     plain = rainproof.Recalibrator().fit(p, y, by=segment)
-    named = rainproof.Recalibrator().fit(p[::-1], y[::-1], by=np.array(["x", "a", "m"])[segment][::-1])
+    named = rainproof.Recalibrator().fit(
+        p[::-1], y[::-1], by=np.array(["x", "a", "m"])[segment][::-1]
+    )
     np.testing.assert_array_equal(plain.map_(p), named.map_(p))

@@ -1,4 +1,6 @@
-"""Intervals where events are few: against closed forms, at the edges of what is possible, and how often they hold."""
+"""Intervals where events are few: against closed forms, at the edges of what is possible, and how
+often they hold.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ def every_interval(y, p, **columns):
     rows = Influence.of(sample)
     intercept, slope = calibration_intercept(rows, 0.95), calibration_slope(rows, 0.95)
     score, skill = brier(rows, 0.95)
-    found = {"auroc": auroc_interval(sample, rows, 0.95), "observed_expected": observed_expected(rows, 0.95)}
+    found = {
+        "auroc": auroc_interval(sample, rows, 0.95),
+        "observed_expected": observed_expected(rows, 0.95),
+    }
     found |= {"intercept": intercept, "slope": slope, "brier": score, "skill": skill}
     ends = {name: (x.low, x.value, x.high) for name, x in found.items() if x is not None}
     value, low, high = net_benefits(rows, np.array([0.01, 0.3, 0.9]), 0.95)
@@ -53,7 +58,9 @@ def test_a_count_of_events_has_the_score_interval_of_poisson(events):
 
 def test_a_rate_has_nearly_wilsons_interval():
     n, events = 2_000, 20
-    found = rows_of(np.arange(n) < events, np.full(n, 0.5)).mean(np.arange(n) >= n - events, 0.0, 1.0, 0.95)
+    found = rows_of(np.arange(n) < events, np.full(n, 0.5)).mean(
+        np.arange(n) >= n - events, 0.0, 1.0, 0.95
+    )
     rate = events / n
     middle, half = rate + Z**2 / (2 * n), Z * math.sqrt(rate * (1 - rate) / n + Z**2 / (4 * n**2))
     wilson = (middle - half) / (1 + Z**2 / n), (middle + half) / (1 + Z**2 / n)
@@ -66,7 +73,9 @@ def test_many_rows_have_the_normal_interval():
     y = rng.random(200_000) < p
     score = brier(rows_of(y, p), 0.95)[0]
     error = np.std((y - p) ** 2) / math.sqrt(len(p))
-    assert (score.low, score.high) == pytest.approx((score.value - Z * error, score.value + Z * error), abs=error / 50)
+    assert (score.low, score.high) == pytest.approx(
+        (score.value - Z * error, score.value + Z * error), abs=error / 50
+    )
 
 
 def test_equal_weights_in_few_draws_have_students_quantile():
@@ -95,7 +104,9 @@ def test_the_order_of_rows_and_rows_without_weight_do_not_matter():
     some = w > 0
     for columns in ({"sample_weight": w}, {"sample_weight": w, "groups": g}):
         found = every_interval(y, p, **columns)
-        moved = every_interval(y[order], p[order], **{name: x[order] for name, x in columns.items()})
+        moved = every_interval(
+            y[order], p[order], **{name: x[order] for name, x in columns.items()}
+        )
         without = every_interval(y[some], p[some], **{name: x[some] for name, x in columns.items()})
         for name, ends in found.items():
             assert moved[name] == pytest.approx(ends, rel=1e-9), name
@@ -128,14 +139,20 @@ def test_such_weights_can_be_assessed():
     y, p, w = np.repeat([1, 0], 60), np.repeat([0.25, 0.9], 60), np.repeat([1e80, 1e-80], 60)
     found = rainproof.assess(y, p, sample_weight=w, rng=0)
     assert found.verdict.headline == "By weight there is one outcome only: no verdict."
-    assert found.verdict.reason.startswith("Almost all of the weight of these 120 rows has the outcome 1; ")
-    assert not any("every outcome is 1:" in note or "one outcome only:" in note for note in found.warnings)
+    assert found.verdict.reason.startswith(
+        "Almost all of the weight of these 120 rows has the outcome 1; "
+    )
+    assert not any(
+        "every outcome is 1:" in note or "one outcome only:" in note for note in found.warnings
+    )
     assert rainproof.clinical_performance(y, p, sample_weight=w, rng=0).auroc.value == 0
 
 
 @given(
     st.lists(
-        st.tuples(st.booleans(), st.sampled_from([0.0, 0.001, 0.1, 0.5, 0.5001, 0.99, 1.0])), min_size=1, max_size=30
+        st.tuples(st.booleans(), st.sampled_from([0.0, 0.001, 0.1, 0.5, 0.5001, 0.99, 1.0])),
+        min_size=1,
+        max_size=30,
     ),
     st.sampled_from(["rows", "weights", "groups"]),
     st.integers(0, 99),
@@ -147,7 +164,12 @@ def test_an_interval_has_its_estimate_and_nothing_impossible(drawn, kind, seed):
         "weights": {"sample_weight": 10.0 ** rng.integers(-3, 4, len(y))},
         "groups": {"groups": rng.integers(0, 4, len(y))},
     }
-    limits = {"auroc": (0, 1), "observed_expected": (0, math.inf), "brier": (0, 1), "skill": (-math.inf, 1)}
+    limits = {
+        "auroc": (0, 1),
+        "observed_expected": (0, math.inf),
+        "brier": (0, 1),
+        "skill": (-math.inf, 1),
+    }
     limits |= {f"net benefit {k}": (-mu / (1 - mu), 1) for k, mu in enumerate((0.01, 0.3, 0.9))}
     for name, (low, value, high) in every_interval(y, p, **columns.get(kind, {})).items():
         least, most = limits.get(name, (-math.inf, math.inf))
@@ -168,11 +190,15 @@ def test_no_event_leaves_room_for_some():
 def test_the_ends_of_the_intercept_are_those_of_the_event_rate():
     n, rate = 500, 0.2
     y, p = np.arange(n) < rate * n, np.full(n, 0.5)
-    intercept, slope = (found(rows_of(y, p), 0.95) for found in (calibration_intercept, calibration_slope))
+    intercept, slope = (
+        found(rows_of(y, p), 0.95) for found in (calibration_intercept, calibration_slope)
+    )
     found = rows_of(y, p).mean(y.astype(float), 0.0, 1.0, 0.95)
     assert slope is None
     assert expit(intercept.value) == pytest.approx(rate)
-    assert expit([intercept.low, intercept.high]) == pytest.approx([found.low, found.high], abs=1e-3)
+    assert expit([intercept.low, intercept.high]) == pytest.approx(
+        [found.low, found.high], abs=1e-3
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,7 +216,9 @@ def test_intervals_hold_where_they_did_not(name, kind, n):
 
 
 def test_the_table_of_the_study_holds():
-    """No cell with 10 draws of the rarer outcome is below 93% by three standard errors; with 500 samples, 89.6%."""
+    """No cell with 10 draws of the rarer outcome is below 93% by three standard errors; with 500
+    samples, 89.6%.
+    """
     for line in read("intervals.csv"):
         if float(line["few"]) >= 9.5:
             n = int(line["simulations"])
@@ -198,7 +226,9 @@ def test_the_table_of_the_study_holds():
 
 
 def test_a_row_that_alone_decides_the_slope_counts_at_most_ten_times_its_residual():
-    """HC3 divides residuals by 1 less their leverage; next to 1 the interval would be that of a rounding error."""
+    """HC3 divides residuals by 1 less their leverage; next to 1 the interval would be that of a
+    rounding error.
+    """
     n = 400
     p = np.where(np.arange(n) % 2, 0.48, 0.52)
     y = np.arange(n) % 4 < 2

@@ -1,4 +1,6 @@
-"""A p-value of calibration for rows in groups: its definition, and that it holds whatever their dependence."""
+"""A p-value of calibration for rows in groups: its definition, and that it holds whatever their
+dependence.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ def by_definition(y, p, group, weight):
     if not sum((w / max(weight)) ** 2 * q * (1 - q) for _, q, _, w in rows) > 0:
         return 0.0 if any(w > 0 and q == 1 - t for t, q, _, w in rows) else 1.0
     odds, share = logit(np.clip(p, 0.001, 0.999)), weight * np.asarray(p) * (1 - np.asarray(p))
-    away = (odds - float(share @ odds) / float(share.sum())).tolist()  # to the bit: what is 0 stays 0
+    # to the bit: what is 0 stays 0
+    away = (odds - float(share @ odds) / float(share.sum())).tolist()
     wealth, count = [], len({name for _, _, name, w in rows if w > 0})
     for f in ([1.0] * len(rows), [-1.0] * len(rows), away, [-x for x in away]):
         gain, loss, win = {}, {}, {}
@@ -37,9 +40,16 @@ def by_definition(y, p, group, weight):
         best = max(win.values())
         most = max(max(loss.values()), best / 2**40)
         bets = [0.98]
-        while best > 0 and bets[-1] > 0.98 * min(1.0, math.sqrt(2 * math.log(20) / count)) * min(1.0, most / best):
+        while best > 0 and bets[-1] > 0.98 * min(1.0, math.sqrt(2 * math.log(20) / count)) * min(
+            1.0, most / best
+        ):
             bets.append(bets[-1] / 2)
-        wealth.append(sum(math.prod(1 + b * x / most for x in gain.values()) if best > 0 else 1.0 for b in bets))
+        wealth.append(
+            sum(
+                math.prod(1 + b * x / most for x in gain.values()) if best > 0 else 1.0
+                for b in bets
+            )
+        )
         wealth[-1] /= len(bets)
     return min(1.0, len(wealth) / sum(wealth))
 
@@ -50,7 +60,9 @@ def test_it_is_the_inverse_of_what_the_bets_are_worth(sample, groups):
     weight = np.ones(len(y)) if w is None else np.asarray(w, float)
     group = np.arange(len(y)) % groups
     found = p_value(y, p, group, weight)
-    assert found == pytest.approx(by_definition(y, p, group.tolist(), weight.tolist()), rel=1e-6, abs=1e-12)
+    assert found == pytest.approx(
+        by_definition(y, p, group.tolist(), weight.tolist()), rel=1e-6, abs=1e-12
+    )
     assert 0 <= found <= 1
 
 
@@ -84,7 +96,9 @@ def test_calibrated_forecasts_are_rejected_rarely_even_if_a_group_has_one_coin(n
         size = np.ceil(rng.lognormal(1, 1, 40)).astype(int)  # some groups are large
         group = np.repeat(np.arange(40), size)
         p = PREDICTIONS[name](rng.normal(size=40)[group] + 0.5 * rng.normal(size=len(group)))
-        coin = np.where(rng.random(40)[group] < share, rng.random(40)[group], rng.random(len(group)))
+        coin = np.where(
+            rng.random(40)[group] < share, rng.random(40)[group], rng.random(len(group))
+        )
         rejected += p_value(coin < p, p, group, rng.choice([1.0, 9.0], len(group))) <= 0.05
     assert rejected <= 10  # 5%; Markov's inequality has slack
 
@@ -112,8 +126,15 @@ def test_a_weight_next_to_nothing_is_no_evidence():
 
 def test_a_row_in_two_parts_counts_as_one():
     rng = np.random.default_rng(4)
-    y, p, group, weight = rng.random(60), rng.beta(0.3, 0.6, 60), np.repeat(np.arange(20), 3), rng.exponential(size=60)
+    y, p, group, weight = (
+        rng.random(60),
+        rng.beta(0.3, 0.6, 60),
+        np.repeat(np.arange(20), 3),
+        rng.exponential(size=60),
+    )
     parts = np.concatenate([weight * y, weight * (1 - y)])
     found = p_value(np.repeat([1, 0], 60), np.tile(p, 2), np.tile(group, 2), parts)
     assert found < 1
-    assert found == pytest.approx(by_definition(y.tolist(), p.tolist(), group.tolist(), weight.tolist()), rel=1e-9)
+    assert found == pytest.approx(
+        by_definition(y.tolist(), p.tolist(), group.tolist(), weight.tolist()), rel=1e-9
+    )

@@ -39,7 +39,9 @@ def test_it_is_the_smallest_of_the_bounds_at_the_shared_delta(rows, method, conf
         loss = rainproof.choose_grid(sample, max_grid=m).losses[-1]
         assert plug_in == pytest.approx(loss, abs=1e-12)
         simple = min(1, loss + math.sqrt(2 * math.log(1 / delta) / sample.effective_n))
-        expected = simple if method == "hoeffding" else loss_at_most(BoundInputs.rounded(sample, m), delta)
+        expected = (
+            simple if method == "hoeffding" else loss_at_most(BoundInputs.rounded(sample, m), delta)
+        )
         assert bound == pytest.approx(expected, abs=1e-12)
     at = grids.index(g.grid)
     assert (g.bound, g.plug_in) == (g.bounds.min(), g.plug_ins[at])
@@ -47,7 +49,9 @@ def test_it_is_the_smallest_of_the_bounds_at_the_shared_delta(rows, method, conf
     assert 0 <= g.plug_in <= g.bound + 1e-9 <= 1 + 1e-9
 
 
-@pytest.mark.parametrize(("n", "last"), [(1, 8), (64, 8), (65, 16), (256, 16), (257, 32), (10_000, 128)])
+@pytest.mark.parametrize(
+    ("n", "last"), [(1, 8), (64, 8), (65, 16), (256, 16), (257, 32), (10_000, 128)]
+)
 def test_the_grids_are_fixed_by_the_number_of_rows(n, last):
     with pytest.warns(rainproof.FewRowsWarning) if n == 1 else _nothing():
         g = guarantee(*forecasts(1, n))
@@ -82,8 +86,8 @@ def test_more_confidence_costs_and_more_rows_help():
 
 
 def test_it_is_several_times_sharper_than_hoeffding():
-    """What was measured over many samples is in docs/benchmarks/study-bounds.md: a third for predictions that are
-    right, an eighth for rare events.
+    """What was measured over many samples is in docs/benchmarks/study-bounds.md: a third for
+    predictions that are right, an eighth for rare events.
     """
     y, p = forecasts(3, 10_000)
     g = guarantee(y, p)
@@ -98,7 +102,10 @@ def test_it_is_several_times_sharper_than_hoeffding():
 @pytest.mark.parametrize("method", ["adaptive", "hoeffding"])
 def test_a_compressed_sample_promises_the_same(method):
     y, p = forecasts(5, 3000, bend=1.5)
-    rows, cells = guarantee(y, p, method=method), guarantee(rainproof.Sample(y, p).compress(2**10), method=method)
+    rows, cells = (
+        guarantee(y, p, method=method),
+        guarantee(rainproof.Sample(y, p).compress(2**10), method=method),
+    )
     assert (rows.grid, rows.n, rows.effective_n) == (cells.grid, cells.n, cells.effective_n)
     assert_allclose(cells.bounds, rows.bounds, atol=1e-9)
     assert guarantee(rainproof.Sample(y, p).compress(2), method=method).grids.tolist() == [2]
@@ -124,12 +131,17 @@ def test_rows_that_are_groups_of_their_own(method):
     w = np.random.default_rng(7).exponential(size=3000) * (np.arange(3000) % 7 > 0)
     for weight in (None, w):
         options = {"sample_weight": weight, "method": method}
-        alone, none = guarantee(y, p, groups=np.arange(3000)[::-1], **options), guarantee(y, p, **options)
+        alone, none = (
+            guarantee(y, p, groups=np.arange(3000)[::-1], **options),
+            guarantee(y, p, **options),
+        )
         assert_allclose(alone.bounds, none.bounds, atol=1e-9)
         assert alone.groups == none.n
         assert none.groups is None
     fine = {"grid": 2**14, "method": method}
-    assert guarantee(y, p, groups=np.arange(3000), **fine).bound == pytest.approx(guarantee(y, p, **fine).bound)
+    assert guarantee(y, p, groups=np.arange(3000), **fine).bound == pytest.approx(
+        guarantee(y, p, **fine).bound
+    )
 
 
 def test_copies_of_rows_are_no_new_rows():
@@ -141,16 +153,25 @@ def test_copies_of_rows_are_no_new_rows():
     assert (grouped.n, grouped.groups, grouped.effective_n) == (3000, 300, pytest.approx(300))
     assert guarantee(*copied).bound < once.bound / 2
     assert "the 300 groups of rows were drawn independently" in str(grouped)
-    with pytest.warns(rainproof.FewRowsWarning, match="1 group is too few for a guarantee at this confidence"):
+    with pytest.warns(
+        rainproof.FewRowsWarning, match="1 group is too few for a guarantee at this confidence"
+    ):
         guarantee([0, 0], [0.5, 0.5], groups=["a", "a"])
     uneven = guarantee(y, p, groups=np.minimum(np.arange(300), 290))
-    assert "given fixed sizes and weights of the groups, the 291 groups of rows were drawn" in str(uneven)
+    assert "given fixed sizes and weights of the groups, the 291 groups of rows were drawn" in str(
+        uneven
+    )
     for found in (grouped, uneven):
-        assert "not hold for groups whose size or weight depends on predictions or outcomes, unless max" in str(found)
+        assert (
+            "not hold for groups whose size or weight depends on predictions or outcomes, unless max"
+            in str(found)
+        )
 
 
 def test_groups_of_informative_size_need_a_largest_weight():
-    """Large groups have no events: their share of the rows is half, and the loss in the population a half."""
+    """Large groups have no events: their share of the rows is half, and the loss in the population
+    a half.
+    """
     missed = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -167,7 +188,9 @@ def test_groups_of_informative_size_need_a_largest_weight():
 
 @pytest.mark.parametrize("weight", [[1, 1, 1, 1, 1, 1], [1, 2, 3, 1, 1, 5]])
 def test_groups_by_enumeration(weight):
-    """Three groups of 1, 2 and 3 rows that are copies of each other: all samples with their chances."""
+    """Three groups of 1, 2 and 3 rows that are copies of each other: all samples with their
+    chances.
+    """
     group, delta, truth, wrong = [0, 1, 1, 2, 2, 2], 0.3, None, {"adaptive": 0.0, "hoeffding": 0.0}
     atoms = [(0.25, 1, 0.4), (0.25, 0, 0.1), (0.6, 1, 0.1), (0.6, 0, 0.4)]
     population = rainproof.Sample(
@@ -178,7 +201,12 @@ def test_groups_by_enumeration(weight):
         chance = math.prod(c for *_, c in rows)
         y, p = [rows[k][1] for k in group], [rows[k][0] for k in group]
         for method in wrong:
-            options = {"grid": 4, "confidence_level": 1 - delta, "method": method, "sample_weight": weight}
+            options = {
+                "grid": 4,
+                "confidence_level": 1 - delta,
+                "method": method,
+                "sample_weight": weight,
+            }
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", rainproof.FewRowsWarning)
                 wrong[method] += chance * (guarantee(y, p, groups=group, **options).bound < truth)
@@ -257,13 +285,22 @@ def test_too_few_rows_guarantee_nothing(n, words):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence_level": 1.0}, "confidence_level must be a number between 0 and 1, both excluded; it is 1.0"),
-        ({"confidence_level": 95}, "confidence_level must be a number between 0 and 1, both excluded; it is 95"),
+        (
+            {"confidence_level": 1.0},
+            "confidence_level must be a number between 0 and 1, both excluded; it is 1.0",
+        ),
+        (
+            {"confidence_level": 95},
+            "confidence_level must be a number between 0 and 1, both excluded; it is 95",
+        ),
         ({"method": "magic"}, "method must be 'adaptive' or 'hoeffding'; it is 'magic'"),
         ({"grid": []}, "grid must name at least one grid"),
         ({"groups": [1, 2]}, "groups need rows: a compressed sample does not keep them"),
         ({"grid": 12}, "grid must be a power of two from 2 to 1,048,576; it is 12"),
-        ({"grid": (4, 128)}, "grid must not exceed 64, the grid of the compressed sample; it is 128"),
+        (
+            {"grid": (4, 128)},
+            "grid must not exceed 64, the grid of the compressed sample; it is 128",
+        ),
     ],
 )
 def test_bad_options_are_told_what_is_wrong(options, message):
@@ -278,7 +315,10 @@ def test_bad_options_are_told_what_is_wrong(options, message):
     [
         ([1, 2, 3], "groups must have one entry for each of the 2 rows; its shape is (3,)"),
         ([1, None], "groups must not contain missing values; 1 value does, the first is groups[1]"),
-        ([math.nan, 2.0], "groups must not contain missing values; 1 value does, the first is groups[0]"),
+        (
+            [math.nan, 2.0],
+            "groups must not contain missing values; 1 value does, the first is groups[0]",
+        ),
     ],
 )
 def test_bad_groups_are_told_what_is_wrong(groups, message):
@@ -298,7 +338,9 @@ def test_importance_weights_need_their_largest_value():
         for cap in failed:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", rainproof.FewRowsWarning)  # an honest bound of 1
-                found = guarantee(y, p, sample_weight=np.where(heavy, 200.0, 1.0), max_weight=cap, grid=8)
+                found = guarantee(
+                    y, p, sample_weight=np.where(heavy, 200.0, 1.0), max_weight=cap, grid=8
+                )
             failed[cap] += found.bound < truth * 0.9
     assert failed[200.0] == 0
     assert failed[None] > 15
@@ -311,8 +353,12 @@ def test_a_largest_weight_of_one_costs_equal_rows_little():
     plain, capped = guarantee(y, p), guarantee(y, p, max_weight=1)
     assert plain.bound <= capped.bound < 1.1 * plain.bound
     assert capped.max_weight == 1
-    assert guarantee(rainproof.Sample(y, p).compress(), max_weight=1).bound == pytest.approx(capped.bound, abs=1e-9)
-    assert guarantee(y, p, max_weight=1, method="hoeffding").bound == pytest.approx(guarantee(y, p).hoeffding)
+    assert guarantee(rainproof.Sample(y, p).compress(), max_weight=1).bound == pytest.approx(
+        capped.bound, abs=1e-9
+    )
+    assert guarantee(y, p, max_weight=1, method="hoeffding").bound == pytest.approx(
+        guarantee(y, p).hoeffding
+    )
     assert "no row can weigh more than 1" in str(capped)
     grouped = guarantee(y, p, groups=np.arange(4000) // 4, max_weight=4)
     assert "no group can weigh more than 4" in str(grouped)
@@ -320,7 +366,9 @@ def test_a_largest_weight_of_one_costs_equal_rows_little():
 
 
 def test_a_largest_weight_that_is_too_small_is_refused():
-    with pytest.raises(rainproof.InputError, match="must be finite, and at least the largest weight 2; it is 1"):
+    with pytest.raises(
+        rainproof.InputError, match="must be finite, and at least the largest weight 2; it is 1"
+    ):
         guarantee([0, 1], [0.5, 0.5], sample_weight=[1, 2], max_weight=1)
     with pytest.raises(rainproof.InputError, match=r"at least the largest weight 2; it is 1.5"):
         guarantee([0, 1], [0.5, 0.5], groups=[1, 1], max_weight=1.5)

@@ -45,7 +45,9 @@ def test_a_bad_forecaster_does_not(measure):
     y, p = rows(2000, slope=0.3)
     found = rainproof.confidence_interval(y, p, measure=measure, n_resamples=59, rng=0)
     truth = rainproof.list_measures()[measure](
-        np.repeat([0, 1], len(p)), np.tile(p, 2), sample_weight=np.concatenate([0.65 - 0.3 * p, 0.35 + 0.3 * p])
+        np.repeat([0, 1], len(p)),
+        np.tile(p, 2),
+        sample_weight=np.concatenate([0.65 - 0.3 * p, 0.35 + 0.3 * p]),
     )
     assert 0 < found.low < truth < found.high
 
@@ -54,7 +56,9 @@ def test_levels_are_nested_and_come_from_the_same_draws():
     found = rainproof.confidence_interval(*rows(slope=0.6), n_resamples=59, rng=0)
     wide, narrow = found.at(0.99), found.at(0.5)
     assert wide.low <= found.low <= narrow.low <= narrow.high <= found.high <= wide.high
-    again = rainproof.confidence_interval(*rows(slope=0.6), n_resamples=59, rng=0, confidence_level=0.5)
+    again = rainproof.confidence_interval(
+        *rows(slope=0.6), n_resamples=59, rng=0, confidence_level=0.5
+    )
     assert (again.low, again.high) == (narrow.low, narrow.high)
     assert narrow.confidence_level == 0.5
 
@@ -72,7 +76,10 @@ def test_percentile_and_basic_are_the_textbook_ones():
     assert one.corrected == pytest.approx(one.estimate, abs=0.2 * (one.high - one.low))
     assert one.low + other.high == pytest.approx(2 * one.estimate)
     assert one.high + other.low == pytest.approx(2 * one.estimate)
-    assert rainproof.confidence_interval(y, p, measure="brier_score", n_resamples=99, rng=1).method == "percentile"
+    assert (
+        rainproof.confidence_interval(y, p, measure="brier_score", n_resamples=99, rng=1).method
+        == "percentile"
+    )
     spread = np.std((y - p) ** 2) / np.sqrt(200)
     assert one.high - one.low == pytest.approx(2 * 1.645 * spread, rel=0.3)
 
@@ -82,7 +89,9 @@ def test_compressed_and_row_level_intervals_agree(measure):
     y, p = rows(3000, slope=0.6, decimals=3)
     sample = rainproof.Sample(y, p)
     a = rainproof.confidence_interval(sample, measure=measure, n_resamples=299, rng=0)
-    b = rainproof.confidence_interval(sample.compress(4096), measure=measure, n_resamples=299, rng=1)
+    b = rainproof.confidence_interval(
+        sample.compress(4096), measure=measure, n_resamples=299, rng=1
+    )
     width = a.high - a.low
     assert a.estimate == pytest.approx(b.estimate, abs=1e-3)
     assert a.low == pytest.approx(b.low, abs=0.2 * width)
@@ -141,7 +150,9 @@ def test_samples_of_clusters_have_the_correlation_of_the_sample():
 
 def test_a_perfect_sample_still_has_an_upper_end():
     y, p = np.tile([0, 1], 50), np.full(100, 0.5)
-    found = rainproof.confidence_interval(y, p, measure="expected_calibration_error", n_resamples=99, rng=0)
+    found = rainproof.confidence_interval(
+        y, p, measure="expected_calibration_error", n_resamples=99, rng=0
+    )
     assert found.low == 0.0
     certain = rainproof.confidence_interval([0, 1] * 20, [0.0, 1.0] * 20, n_resamples=19, rng=0)
     assert certain.low == certain.corrected == 0.0
@@ -159,7 +170,9 @@ def test_the_methods_by_hand():
 
 
 def test_values_that_samples_share_end_at_the_outer_population():
-    """Where two populations in a row show the same value most often, an end between them is the outer one."""
+    """Where two populations in a row show the same value most often, an end between them is the
+    outer one.
+    """
     values = np.arange(5.0)
     draws = np.array([[1.0], [2.0], [2.0], [2.0], [3.0]])
     assert inversion_ends(2.0, values, draws, 0.9) == (0.0, 4.0)
@@ -167,9 +180,14 @@ def test_values_that_samples_share_end_at_the_outer_population():
 
 
 def test_the_path_goes_on_until_samples_have_more_than_was_observed():
-    """The upper end is inside the path, whatever the seed of the pilot: here the first population was once too near."""
+    """The upper end is inside the path, whatever the seed of the pilot: here the first population
+    was once too near.
+    """
     y, p = rows(3000, slope=0.6, decimals=3)
-    ends = [rainproof.confidence_interval(y, p, measure="cutoff_calibration_error", rng=k) for k in range(4)]
+    ends = [
+        rainproof.confidence_interval(y, p, measure="cutoff_calibration_error", rng=k)
+        for k in range(4)
+    ]
     width = ends[0].high - ends[0].low
     assert max(x.high for x in ends) - min(x.high for x in ends) < 0.2 * width
     assert all(x.at(0.999).high > x.high + 0.1 * width for x in ends)
@@ -208,14 +226,22 @@ def test_beyond_the_estimate_the_path_moves_where_the_measure_grows():
 
 @pytest.mark.parametrize(
     ("population", "measure", "n"),
-    [("three predictions", "smooth_calibration_error", 400), ("one region", "smooth_calibration_error", 400)],
+    [
+        ("three predictions", "smooth_calibration_error", 400),
+        ("one region", "smooth_calibration_error", 400),
+    ],
 )
 def test_intervals_hold_where_one_bias_is_large(population, measure, n):
-    """40 samples at 95%: scaling the whole estimated bias up covers 84 to 87%, and the upper end is too low."""
+    """40 samples at 95%: scaling the whole estimated bias up covers 84 to 87%, and the upper end is
+    too low.
+    """
     case = coverage.cases()[population]
     truth = rainproof.list_measures()[measure](case.sample)
     samples = [rainproof.Sample(*case.draw(n, np.random.default_rng(k))) for k in range(40)]
-    held = [coverage.held(sample, measure, truth, np.random.default_rng(k))[-1] for k, sample in enumerate(samples)]
+    held = [
+        coverage.held(sample, measure, truth, np.random.default_rng(k))[-1]
+        for k, sample in enumerate(samples)
+    ]
     assert sum(held) >= 36
 
 
@@ -233,7 +259,13 @@ def test_a_method_is_one_entry_of_the_table(monkeypatch):
 def test_the_result_says_it_all():
     found = rainproof.confidence_interval(*rows(300, slope=0.5), n_resamples=39, rng=4)
     said = json.loads(json.dumps(found.to_dict()))
-    assert (said["confidence_level"], said["method"], said["n"], said["seed"], said["warnings"]) == (
+    assert (
+        said["confidence_level"],
+        said["method"],
+        said["n"],
+        said["seed"],
+        said["warnings"],
+    ) == (
         0.95,
         "inversion",
         300,
@@ -250,7 +282,11 @@ def test_the_result_says_it_all():
 
 def test_a_function_has_an_interval_too():
     found = rainproof.confidence_interval(
-        *rows(100), measure=lambda sample: 1 - sample.event_rate, method="percentile", n_resamples=39, rng=0
+        *rows(100),
+        measure=lambda sample: 1 - sample.event_rate,
+        method="percentile",
+        n_resamples=39,
+        rng=0,
     )
     assert found.low < found.estimate < found.high
     assert found.measure == "<lambda>"
@@ -259,7 +295,9 @@ def test_a_function_has_an_interval_too():
 def test_few_rows_are_warned_of():
     message = "12 rows are few to resample: the interval can be far from its level"
     with pytest.warns(rainproof.FewRowsWarning, match=f"^{message}$"):
-        found = rainproof.confidence_interval([0, 1, 1] * 4, [0.2, 0.5, 0.7] * 4, n_resamples=19, rng=0)
+        found = rainproof.confidence_interval(
+            [0, 1, 1] * 4, [0.2, 0.5, 0.7] * 4, n_resamples=19, rng=0
+        )
     assert found.warnings == (message,)
     assert str(found).endswith(f"Note: {message}.")
     rare = np.r_[np.ones(19), np.zeros(181)]
@@ -268,9 +306,19 @@ def test_few_rows_are_warned_of():
         rainproof.confidence_interval(rare, np.full(200, 0.1), n_resamples=19, rng=0)
     with pytest.warns(rainproof.FewRowsWarning, match="^19 non-events are few to resample"):
         rainproof.confidence_interval(1 - rare, np.full(200, 0.9), n_resamples=19, rng=0)
-    assert rainproof.confidence_interval(rare, np.full(200, 0.1), measure="brier_score", rng=0).warnings == ()
-    with pytest.warns(rainproof.FewRowsWarning, match="^expected_calibration_error compares each distinct prediction"):
-        rainproof.confidence_interval(*rows(200), measure="expected_calibration_error", n_resamples=19, rng=0)
+    assert (
+        rainproof.confidence_interval(
+            rare, np.full(200, 0.1), measure="brier_score", rng=0
+        ).warnings
+        == ()
+    )
+    with pytest.warns(
+        rainproof.FewRowsWarning,
+        match="^expected_calibration_error compares each distinct prediction",
+    ):
+        rainproof.confidence_interval(
+            *rows(200), measure="expected_calibration_error", n_resamples=19, rng=0
+        )
     ties = rainproof.confidence_interval(
         *rows(400, decimals=1), measure="expected_calibration_error", n_resamples=19, rng=0
     )
@@ -281,7 +329,11 @@ def test_few_rows_are_warned_of():
     ("n", "groups", "message"),
     [
         (1, None, "^1 row is too few to resample: the interval is the whole range of the measure$"),
-        (9, None, "^9 rows are too few to resample: the interval is the whole range of the measure$"),
+        (
+            9,
+            None,
+            "^9 rows are too few to resample: the interval is the whole range of the measure$",
+        ),
         (27, np.arange(27) // 9, "^3 groups are too few to resample"),
     ],
 )
@@ -304,15 +356,29 @@ def test_numbers_that_json_has_not_are_none():
 def test_levels_close_to_1_get_as_many_draws_as_their_tails_need():
     options = {"measure": "brier_score", "rng": 0}
     assert rainproof.confidence_interval(*rows(50), **options).n_resamples == 199
-    assert rainproof.confidence_interval(*rows(50), confidence_level=0.995, **options).n_resamples == 399
-    assert rainproof.confidence_interval(*rows(50), confidence_level=0.995, n_resamples=99, **options).n_resamples == 99
+    assert (
+        rainproof.confidence_interval(*rows(50), confidence_level=0.995, **options).n_resamples
+        == 399
+    )
+    assert (
+        rainproof.confidence_interval(
+            *rows(50), confidence_level=0.995, n_resamples=99, **options
+        ).n_resamples
+        == 99
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence_level": 95}, "level must be a number between 0 and 1, both excluded; it is 95"),
-        ({"method": "bca"}, "method must be one of auto, inversion, percentile, basic; it is 'bca'"),
+        (
+            {"confidence_level": 95},
+            "level must be a number between 0 and 1, both excluded; it is 95",
+        ),
+        (
+            {"method": "bca"},
+            "method must be one of auto, inversion, percentile, basic; it is 'bca'",
+        ),
     ],
 )
 def test_options_that_cannot_be(options, message):
@@ -323,13 +389,23 @@ def test_options_that_cannot_be(options, message):
 @pytest.mark.parametrize("kind", ["rows", "ties", "weights", "cells"])
 def test_a_measure_may_calculate_with_outcomes_of_either_sign(kind):
     y, p = rows(seed=5, decimals=1 if kind == "ties" else None)
-    sample = rainproof.Sample(y, p, sample_weight=np.arange(1.0, 601.0) if kind == "weights" else None)
+    sample = rainproof.Sample(
+        y, p, sample_weight=np.arange(1.0, 601.0) if kind == "weights" else None
+    )
     sample = sample.compress(2**12) if kind == "cells" else sample
     bounds = []
-    for signed in (lambda y: 2 * y - 1, lambda y: 2.0 * y - 1):  # 2 y - 1 was 255 where outcomes have no sign
+    # 2 y - 1 was 255 where outcomes have no sign
+    for signed in (lambda y: 2 * y - 1, lambda y: 2.0 * y - 1):
 
         def measure(sample, signed=signed):
-            return abs(float(np.average(signed(sample.y_true) - (2 * sample.y_prob - 1), weights=sample.sample_weight)))
+            return abs(
+                float(
+                    np.average(
+                        signed(sample.y_true) - (2 * sample.y_prob - 1),
+                        weights=sample.sample_weight,
+                    )
+                )
+            )
 
         found = rainproof.confidence_interval(sample, measure=measure, n_resamples=39, rng=0)
         bounds.append((found.estimate, found.low, found.high))

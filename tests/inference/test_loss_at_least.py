@@ -1,4 +1,6 @@
-"""There is a decision that loses at least this: the core by its definition, hostile populations, and what is named."""
+"""There is a decision that loses at least this: the core by its definition, hostile populations,
+and what is named.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def wager(stake, gain, per=None, *, number=None, threshold=0.0):
 
 
 def wealth(chains, share, bets, rate):
-    """The mean over chains and bets of the product over all draws, one by one, against the better alternative."""
+    """The mean over chains and bets of the product over all draws, one by one, against the better
+    alternative.
+    """
     found = []
     for chain, bet in itertools.product(chains, bets):
         product = 1.0
@@ -63,15 +67,20 @@ def test_the_core_is_its_definition(seed, alternatives):
     bound = module.at_least(chains, delta, bets)
     assert 0.01 < bound < 0.9
     rates = (0.0, 0.3, 0.6, 0.9)
-    assert min(wealth(chains, bound, bets, rate) for rate in rates) == pytest.approx(1 / delta, rel=1e-6)
+    assert min(wealth(chains, bound, bets, rate) for rate in rates) == pytest.approx(
+        1 / delta, rel=1e-6
+    )
     assert min(wealth(chains, bound + 1e-4, bets, rate) for rate in rates) < 1 / delta
-    assert module.at_least([*chains, []], delta, bets) < bound  # an order without bets keeps its stake
+    # an order without bets keeps its stake
+    assert module.at_least([*chains, []], delta, bets) < bound
 
 
 def test_the_bound_fails_for_at_most_delta_of_all_samples():
-    """All samples of five draws: what the last three bet on is chosen by the first two, among rules of equal mean.
+    """All samples of five draws: what the last three bet on is chosen by the first two, among rules
+    of equal mean.
 
-    Each rule gains theta in the population, so no choice gains more. Two orders of the draws are averaged.
+    Each rule gains theta in the population, so no choice gains more. Two orders of the draws are
+    averaged.
     """
     gain, weight, chance = (
         np.array([[-1.0, 0.25, 0.5, 1.0], [1.0, 0.5, 0.0, -0.2]]),
@@ -97,11 +106,15 @@ def test_the_bound_fails_for_at_most_delta_of_all_samples():
 def test_pooled_stakes_prove_a_little_less():
     rng = np.random.default_rng(0)
     n = 3 * module._FEW
-    sample = rainproof.Sample(rng.random(n) < 0.5, rng.random(n), sample_weight=rng.pareto(2, n) + 1e-3)
+    sample = rainproof.Sample(
+        rng.random(n) < 0.5, rng.random(n), sample_weight=rng.pareto(2, n) + 1e-3
+    )
     rows, at = module._Rows.read(sample, np.random.default_rng(0)), np.arange(n)
     gain = np.array([[-0.4, 0.1, 0.6]])
     kind = rng.integers(0, 3, n)
-    stake, number, gains, *_ = rows.wager(at, np.ones(n), lambda at: (kind[at], gain, np.ones((1, 3)), 0.0))
+    stake, number, gains, *_ = rows.wager(
+        at, np.ones(n), lambda at: (kind[at], gain, np.ones((1, 3)), 0.0)
+    )
     assert len(stake) < n / 5
     for bet, share in itertools.product((0.5, 0.03), (0.0, 0.05)):
         pooled = number @ np.log1p(bet * stake * (gains[0] - share))
@@ -130,21 +143,29 @@ POPULATIONS = {
 
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_it_rarely_exceeds_the_largest_loss_of_the_population(name):
-    """CDL of the population is the most that any decision loses, so it must not lie below the bound."""
+    """CDL of the population is the most that any decision loses, so it must not lie below the
+    bound.
+    """
     values, rates = POPULATIONS[name]
     truth = rainproof.measures.calibration_decision_loss(
-        np.tile([0, 1], len(values)), np.repeat(values, 2), sample_weight=np.stack([1 - rates, rates], 1).ravel()
+        np.tile([0, 1], len(values)),
+        np.repeat(values, 2),
+        sample_weight=np.stack([1 - rates, rates], 1).ravel(),
     )
     rng, wrong = np.random.default_rng(5), 0
     for _ in range(8):
         p = rng.choice(len(values), 400)
-        found = rainproof.inference.loss_at_least(rng.random(400) < rates[p], values[p], confidence_level=0.5)
+        found = rainproof.inference.loss_at_least(
+            rng.random(400) < rates[p], values[p], confidence_level=0.5
+        )
         wrong += found.bound > truth
     assert wrong <= 4
 
 
 def test_what_it_suggests_loses_that_much():
-    """On many fresh rows, here, the suggested change of actions gains at least the bound for the suggested task."""
+    """On many fresh rows, here, the suggested change of actions gains at least the bound for the
+    suggested task.
+    """
     y, p = overconfident(6000)
     found = rainproof.inference.loss_at_least(y, p)
     assert found.bound > 0.04
@@ -193,9 +214,14 @@ def test_the_result_is_small_and_ready_for_json():
     assert (told["seed"], told["n"], told["groups"], told["bound"]) == (7, 2000, None, found.bound)
     assert told["changes"][0]["action"] in found.task.actions
     assert repr(found).startswith("LossAtLeast(bound=0.0")
-    assert "there is a decision that acts on these predictions as they are and loses at least" in str(found)
+    assert (
+        "there is a decision that acts on these predictions as they are and loses at least"
+        in str(found)
+    )
     assert rainproof.inference.loss_at_least(y, p, rng=7) == found
-    assert rainproof.inference.loss_at_least(y, p, rng=8).bound == pytest.approx(found.bound, rel=0.2)
+    assert rainproof.inference.loss_at_least(y, p, rng=8).bound == pytest.approx(
+        found.bound, rel=0.2
+    )
 
 
 def test_outcomes_that_are_shares_and_weights_of_zero():
@@ -204,19 +230,31 @@ def test_outcomes_that_are_shares_and_weights_of_zero():
     found = rainproof.inference.loss_at_least(rainproof.Sample(share, p, fractional=True))
     order = np.random.default_rng(2).permutation(900)
     assert found.bound > 0
-    assert rainproof.inference.loss_at_least(rainproof.Sample(share[order], p[order], fractional=True)) == found
+    assert (
+        rainproof.inference.loss_at_least(rainproof.Sample(share[order], p[order], fractional=True))
+        == found
+    )
     weight = np.random.default_rng(3).uniform(0.5, 1, 900)
     more = [np.append(x, x[:50]) for x in (~y, p)]
     weighted = rainproof.inference.loss_at_least(~y, p, sample_weight=weight)
-    assert rainproof.inference.loss_at_least(*more, sample_weight=np.append(weight, np.zeros(50))) == weighted
+    assert (
+        rainproof.inference.loss_at_least(*more, sample_weight=np.append(weight, np.zeros(50)))
+        == weighted
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"confidence_level": 1.0}, "confidence_level must be a number between 0 and 1"),
-        ({"max_weight": 0.5}, "max_weight must be finite, and at least the largest weight 1; it is 0.5"),
-        ({"max_weight": "big"}, "max_weight must be finite, and at least the largest weight 1; it is 'big'"),
+        (
+            {"max_weight": 0.5},
+            "max_weight must be finite, and at least the largest weight 1; it is 0.5",
+        ),
+        (
+            {"max_weight": "big"},
+            "max_weight must be finite, and at least the largest weight 1; it is 'big'",
+        ),
         ({"groups": [1]}, "groups must have one entry for each of the 2 rows"),
         ({"rng": -1}, "rng must be None, a non-negative integer"),
     ],
@@ -253,7 +291,9 @@ def test_draws_that_are_alike_are_one_bet():
     assert len(number) == 2 * 3**4
     bets = np.array([0.5, 0.25])
     plain = (draws[0], np.ones(4000), draws[1:3], draws[3:], 0.4)
-    assert module.at_least([[pooled]], 0.05, bets) == pytest.approx(module.at_least([[plain]], 0.05, bets), abs=1e-11)
+    assert module.at_least([[pooled]], 0.05, bets) == pytest.approx(
+        module.at_least([[plain]], 0.05, bets), abs=1e-11
+    )
 
 
 def test_draws_that_mix_to_the_same_number_are_not_one_bet():

@@ -24,7 +24,11 @@ def delayed(days=60, n=400, seed=0):
     y = (rng.random(days * n) < p).astype(float)
     age = days - 1 - day
     known = np.where(y == 1, rng.integers(1, 31, days * n) <= age, age >= 30)
-    return {"p": p, "y": np.where(known, y, np.nan), "day": [f"2026-{1 + d // 28:02}-{1 + d % 28:02}" for d in day]}
+    return {
+        "p": p,
+        "y": np.where(known, y, np.nan),
+        "day": [f"2026-{1 + d // 28:02}-{1 + d % 28:02}" for d in day],
+    }
 
 
 def at_random(share, days=40, n=300, seed=0):
@@ -43,7 +47,10 @@ def test_days_with_outcomes_that_are_known_early_are_not_judged():
     """Of the last thirty days events alone are known: "100% observed", and an alarm."""
     table = delayed()
     labels = sorted(set(table["day"]))
-    with pytest.warns(rainproof.MissingOutcomesWarning, match="they are not judged, as outcomes that are known early"):
+    with pytest.warns(
+        rainproof.MissingOutcomesWarning,
+        match="they are not judged, as outcomes that are known early",
+    ):
         found = rainproof.monitor(read(table))
     assert set(found.not_judged) == set(labels[30:])
     assert found.changes == ()
@@ -89,13 +96,23 @@ def test_a_change_before_the_late_days_is_found_and_is_new():
 
 @pytest.mark.parametrize("engine", ["arrow", "csv", "sqlite"])
 def test_rows_without_an_outcome_are_counted_by_period_in_every_source(engine, tmp_path):
-    rows = [("a", 0.5, 1), ("a", 0.5, None), ("a", None, None), ("b", 0.25, 0), (None, 0.5, None), ("c", 0.5, None)]
+    rows = [
+        ("a", 0.5, 1),
+        ("a", 0.5, None),
+        ("a", None, None),
+        ("b", 0.25, 0),
+        (None, 0.5, None),
+        ("c", 0.5, None),
+    ]
     day, p, y = zip(*rows, strict=True)
     if engine == "arrow":
         source = pa.table({"day": day, "p": p, "y": y})
     elif engine == "csv":
         source = tmp_path / "rows.csv"
-        source.write_text("day,p,y\n" + "".join(",".join("" if x is None else str(x) for x in r) + "\n" for r in rows))
+        source.write_text(
+            "day,p,y\n"
+            + "".join(",".join("" if x is None else str(x) for x in r) + "\n" for r in rows)
+        )
     else:
         with sqlite3.connect(tmp_path / "rows.db") as db:
             db.execute("CREATE TABLE rows (day TEXT, p REAL, y INTEGER)")
@@ -131,7 +148,9 @@ def test_the_test_is_fishers():
         (5, 5, 9, 8),
     ):
         expected = stats.hypergeom.sf(missing - 1, n_all, missing_all, n)
-        assert more_missing_p_value(n, missing, n_all, missing_all) == pytest.approx(expected, rel=1e-6)
+        assert more_missing_p_value(n, missing, n_all, missing_all) == pytest.approx(
+            expected, rel=1e-6
+        )
 
 
 def test_many_late_periods_do_not_hide_one_another():
@@ -141,7 +160,9 @@ def test_many_late_periods_do_not_hide_one_another():
 
 
 def test_a_difference_that_changes_no_event_rate_is_none():
-    """Three in a thousand more, of ten million rows: beyond chance, but not for an event of half of the rows."""
+    """Three in a thousand more, of ten million rows: beyond chance, but not for an event of half of
+    the rows.
+    """
     known = {"a": 9_990_000, "b": 9_960_000}
     missing = {"a": 10_000, "b": 40_000}
     assert late_periods(known, missing, 0.5) == ()
@@ -155,9 +176,20 @@ def test_the_command_says_so_and_does_not_fail(tmp_path, monkeypatch, capsys):
     import pyarrow.parquet as pq
 
     pq.write_table(
-        pa.table({name: pa.array(column, from_pandas=True) for name, column in delayed().items()}), "d.parquet"
+        pa.table({name: pa.array(column, from_pandas=True) for name, column in delayed().items()}),
+        "d.parquet",
     )
-    command = ["monitor", "d.parquet", "--by", "day", "--prob", "p", "--outcome", "y", "--drop-missing"]
+    command = [
+        "monitor",
+        "d.parquet",
+        "--by",
+        "day",
+        "--prob",
+        "p",
+        "--outcome",
+        "y",
+        "--drop-missing",
+    ]
     assert main([*command, "--fail-on", "change"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "Note: outcomes are missing in " in out

@@ -1,4 +1,6 @@
-"""`monitor`: the state now, the history, what is off in plain words, from rows or from what was stored."""
+"""`monitor`: the state now, the history, what is off in plain words, from rows or from what was
+stored.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ def days(shifts, n=400, seed=0):
     """A sample for each day, with rows."""
     rng = np.random.default_rng(seed)
     return {
-        f"2026-{1 + k // 28:02}-{1 + k % 28:02}": rainproof.Sample(*shifted(rng, n, s)) for k, s in enumerate(shifts)
+        f"2026-{1 + k // 28:02}-{1 + k % 28:02}": rainproof.Sample(*shifted(rng, n, s))
+        for k, s in enumerate(shifts)
     }
 
 
@@ -53,7 +56,10 @@ def test_each_line_is_what_its_rows_say():
     assert (line.label, line.n, line.in_alarm) == ("2026-01-03", 400, False)
     assert (line.mean_prediction, line.event_rate) == (merged.mean_prediction, merged.event_rate)
     assert (line.value, line.bound, line.grid) == (found.plug_in, found.bound, found.grid)
-    y, p = (np.concatenate([getattr(s, name) for s in list(samples.values())[1:3]]) for name in ("y_true", "y_prob"))
+    y, p = (
+        np.concatenate([getattr(s, name) for s in list(samples.values())[1:3]])
+        for name in ("y_true", "y_prob")
+    )
     assert line.cost == pytest.approx(np.mean(np.where(p > 0.2, y == 0, 4 * y)))
     test = rainproof.SequentialTest()
     for sample in (first, second, third):
@@ -70,7 +76,9 @@ def test_no_loss_is_above_its_bound():
 
 
 def slow_detector(samples, alpha, dependent):
-    """The definition: where alarms seem to begin, when they are raised, where they seem to end, when that is known."""
+    """The definition: where alarms seem to begin, when they are raised, where they seem to end,
+    when that is known.
+    """
     sums = [RangeSums.of(sample) for sample in samples]
     each = [one.bets(dependent=dependent) for one in sums]
     found, first, t = [], 0, 0
@@ -88,7 +96,9 @@ def slow_detector(samples, alpha, dependent):
             fitted, after = k, t + 1
             for s in range(t + 1, len(sums)):
                 won = [
-                    sum(one.favours_forecast(fitted, dependent=dependent) for one in sums[j : s + 1])
+                    sum(
+                        one.favours_forecast(fitted, dependent=dependent) for one in sums[j : s + 1]
+                    )
                     for j in range(after, s + 1)
                 ]
                 if max(won) >= -math.log(alpha):
@@ -117,7 +127,9 @@ def test_alarms_begin_and_end_as_the_definition_says(dependent):
     assert told == [one[:4] for one in expected]
     assert [c.bet for c in line.changes] == [bet(one[4]) for one in expected]
     assert len(told) >= 2
-    inside = {at for _, alarm, _, end in told for at in range(alarm, len(shifts) if end is None else end)}
+    inside = {
+        at for _, alarm, _, end in told for at in range(alarm, len(shifts) if end is None else end)
+    }
     assert [w.in_alarm for w in line.windows] == [at in inside for at in range(len(shifts))]
 
 
@@ -149,7 +161,9 @@ def test_it_says_what_is_off_and_what_to_do():
     assert "Next: recalibrate on the rows since then, and monitor the result:     do this" in text
     assert "Assumed: rows are drawn one after the other" in text
     assert "dependent=True takes a period as one observation" in text
-    assert "one storm is no change" in " ".join(rainproof.monitor(samples, dependent=True).sentences())
+    assert "one storm is no change" in " ".join(
+        rainproof.monitor(samples, dependent=True).sentences()
+    )
     over = str(rainproof.monitor(days(CHANGED)))
     assert "No alarm now, since 2026-01-19: from about 2026-01-13 to 2026-01-18 it said" in over
     head, *lines = over.splitlines()
@@ -160,7 +174,9 @@ def test_it_says_what_is_off_and_what_to_do():
 
 
 def test_errors_on_both_sides_are_told_apart():
-    """A forecast that is too extreme says too little below and too much above; in all it may be right."""
+    """A forecast that is too extreme says too little below and too much above; in all it may be
+    right.
+    """
     rng = np.random.default_rng(2)
     p = rng.random(3000)
     line = rainproof.monitor({"a": rainproof.Sample(rng.random(3000) < 0.25 + p / 2, p)})
@@ -174,7 +190,10 @@ def test_errors_on_both_sides_are_told_apart():
 
 def test_rows_with_a_time_column_are_monitored_from_any_source():
     samples = days(CHANGED[:15], n=100)
-    y, p = (np.concatenate([getattr(s, name) for s in samples.values()]) for name in ("y_true", "y_prob"))
+    y, p = (
+        np.concatenate([getattr(s, name) for s in samples.values()])
+        for name in ("y_true", "y_prob")
+    )
     day = np.repeat(list(samples), 100)
     order = np.random.default_rng(0).permutation(len(y))
     expected = rainproof.monitor({label: s.compress() for label, s in samples.items()}).to_dict()
@@ -188,20 +207,28 @@ def test_rows_with_a_time_column_are_monitored_from_any_source():
     ):
         assert rainproof.monitor(source).to_dict() == expected
     numbers = {**table, "day": [str(int(x[-2:])) for x in day[order]]}  # "10" comes after "9"
-    labels = [w.label for w in rainproof.monitor(rainproof.scan(numbers, "p", "y", by="day")).windows]
+    labels = [
+        w.label for w in rainproof.monitor(rainproof.scan(numbers, "p", "y", by="day")).windows
+    ]
     assert labels == [str(k) for k in range(1, 16)]
 
 
 def test_times_are_merged_into_periods():
     times = ["2026-03-01 10:00", "2026-03-01T23:59", "2026-03-02 00:00", "2026-04-06 07:30"]
     sample = rainproof.Sample([0, 1, 1, 0], [0.2, 0.6, 0.7, 0.3], by={"time": times})
-    found = {every: rainproof.monitor(sample, every=every).windows for every in ("hour", "day", "week", "month")}
+    found = {
+        every: rainproof.monitor(sample, every=every).windows
+        for every in ("hour", "day", "week", "month")
+    }
     assert [w.label for w in found["day"]] == ["2026-03-01", "2026-03-02", "2026-04-06"]
     assert [w.n for w in found["day"]] == [2, 1, 1]
     assert [w.label for w in found["week"]] == ["2026-02-23", "2026-03-02", "2026-04-06"]
     assert [w.label for w in found["month"]] == ["2026-03", "2026-04"]
     assert [w.label for w in found["hour"]][1] == "2026-03-01 23"
-    with pytest.raises(rainproof.InputError, match="every='day' needs times such as 2026-03-02 14:05; 'Mon' is none"):
+    with pytest.raises(
+        rainproof.InputError,
+        match="every='day' needs times such as 2026-03-02 14:05; 'Mon' is none",
+    ):
         rainproof.monitor({"Mon": rainproof.Sample([0, 1], [0.2, 0.7])}, every="day")
     with pytest.raises(rainproof.InputError, match="every must be"):
         rainproof.monitor(sample, every="year")
@@ -210,7 +237,9 @@ def test_times_are_merged_into_periods():
 def test_segments_share_the_rate_of_false_alarms():
     rng = np.random.default_rng(4)
     rows = [
-        (day, region, *shifted(rng, 150, 0.9 * (region == "s" and day >= 6))) for day in range(10) for region in "nsw"
+        (day, region, *shifted(rng, 150, 0.9 * (region == "s" and day >= 6)))
+        for day in range(10)
+        for region in "nsw"
     ]
     day, region = (np.repeat([row[k] for row in rows], 150) for k in (0, 1))
     y, p = (np.concatenate([row[k] for row in rows]) for k in (2, 3))
@@ -221,12 +250,17 @@ def test_segments_share_the_rate_of_false_alarms():
     assert line.segments["s"][0].label == "6"
     text = " ".join(line.sentences())
     assert "Segment s: since about 6 it says" in text
-    assert "1 of 3 segments are in alarm. While all are calibrated, 100 periods or more pass" in text
+    assert (
+        "1 of 3 segments are in alarm. While all are calibrated, 100 periods or more pass" in text
+    )
     south = region == "s"
-    alone = rainproof.monitor(rainproof.Sample(y[south], p[south], by={"day": day[south]}), alpha=0.01 / 3)
+    alone = rainproof.monitor(
+        rainproof.Sample(y[south], p[south], by={"day": day[south]}), alpha=0.01 / 3
+    )
     assert alone.changes == line.segments["s"]
     stored = {
-        str(k): rainproof.Sample(y[day == k], p[day == k], by={"r": region[day == k]}).by_segment() for k in range(10)
+        str(k): rainproof.Sample(y[day == k], p[day == k], by={"r": region[day == k]}).by_segment()
+        for k in range(10)
     }
     assert rainproof.monitor(stored).segments == line.segments
 
@@ -237,12 +271,16 @@ def test_a_segment_that_is_not_always_there_is_placed_among_all_periods():
     region = np.repeat(["n", "n", "n", "n", "s"], 300)
     parts = [shifted(rng, 300, 2.0 * (k == 4)) for k in range(5)]
     y, p = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-    (change,) = rainproof.monitor(rainproof.Sample(y, p, by={"day": day, "region": region})).segments["s"]
+    (change,) = rainproof.monitor(
+        rainproof.Sample(y, p, by={"day": day, "region": region})
+    ).segments["s"]
     assert (change.label, change.index, change.alarm_index) == ("5", 3, 3)
 
 
 def test_no_bet_on_rows_one_after_the_other_gains_in_expectation():
-    """All outcomes of five rows, by their probabilities; two rows share a range, where the bound is not tight."""
+    """All outcomes of five rows, by their probabilities; two rows share a range, where the bound is
+    not tight.
+    """
     p = np.array([0.02, 0.251, 0.26, 0.9, 1.0])
     for grid in (8, 1024, 1 << 16):
         total = np.zeros(COUNT)
@@ -250,7 +288,9 @@ def test_no_bet_on_rows_one_after_the_other_gains_in_expectation():
             chance = np.prod(np.where(y, p, 1 - p))
             if chance:
                 total += chance * np.exp(
-                    RangeSums.of(rainproof.Sample(np.array(y), p).compress(grid)).bets(dependent=False)
+                    RangeSums.of(rainproof.Sample(np.array(y), p).compress(grid)).bets(
+                        dependent=False
+                    )
                 )
         assert total.max() <= 1 + 1e-12
         assert total.min() > (0.98 if grid > 8 else 0.7)
@@ -284,7 +324,11 @@ def test_no_bet_on_the_forecast_gains_in_expectation_if_the_recalibration_is_rig
     for dependent in (False, True):
         total = sum(
             np.prod(np.where(y, q, 1 - q))
-            * math.exp(RangeSums.of(rainproof.Sample(np.array(y), p)).favours_forecast(k, dependent=dependent))
+            * math.exp(
+                RangeSums.of(rainproof.Sample(np.array(y), p)).favours_forecast(
+                    k, dependent=dependent
+                )
+            )
             for y in product((0, 1), repeat=3)
         )
         assert total == pytest.approx(1, rel=1e-9)
@@ -296,7 +340,9 @@ def test_one_storm_is_no_change_if_rows_may_depend_on_each_other():
     samples = {}
     for day in range(30):
         p = rng.beta(2, 8, 200)
-        samples[f"{day:02}"] = rainproof.Sample(np.ones(200, int) if day == 15 else rng.random(200) < p, p)
+        samples[f"{day:02}"] = rainproof.Sample(
+            np.ones(200, int) if day == 15 else rng.random(200) < p, p
+        )
     assert rainproof.monitor(samples, dependent=True).changes == ()
     assert rainproof.monitor(samples).changes != ()  # as if the storm were 200 surprises
 
@@ -313,10 +359,13 @@ def monitor_of(samples):
 
 
 @pytest.mark.parametrize(
-    ("said", "happens", "n", "periods"), [(0.3, 0.2, 1000, 90), (0.01, 0.025, 400, 40), (0.3, 0.4, 300, 60)]
+    ("said", "happens", "n", "periods"),
+    [(0.3, 0.2, 1000, 90), (0.01, 0.025, 400, 40), (0.3, 0.4, 300, 60)],
 )
 def test_how_soon_a_change_is_found_is_computed(said, happens, n, periods):
-    """Nothing is drawn for it: the alarm comes when the bets that gain by the change have won enough."""
+    """Nothing is drawn for it: the alarm comes when the bets that gain by the change have won
+    enough.
+    """
     runs = [monitor_of(constant_periods(said, happens, periods, n, seed)) for seed in range(5)]
     alarms = [run.changes[0].alarm_index + 1 for run in runs]
     shift = np.log(happens / (1 - happens)) - np.log(said / (1 - said))
@@ -339,17 +388,26 @@ def test_a_rare_event_that_is_predicted_too_high_is_found_late_and_the_output_sa
     assert 5 < found.periods_doubled < 30
     text = " ".join(line.sentences())
     assert "What could be found: within the 30 periods of this run, an event rate above " in text
-    assert f"an alarm takes about {found.periods_halved:,} periods; where it has twice the odds (4.9%)" in text
+    assert (
+        f"an alarm takes about {found.periods_halved:,} periods; where it has twice the odds (4.9%)"
+        in text
+    )
     assert line.to_dict()["detectable"]["periods_halved"] == found.periods_halved
     more = monitor_of(constant_periods(0.025, 0.025, 400, 50)).detectable
     assert 0 < more.low < 0.025 < more.high < found.high or more.low is None
-    strict = rainproof.monitor(constant_periods(0.025, 0.025, 30, 1000), dependent=True, alpha=1e-4).detectable
+    strict = rainproof.monitor(
+        constant_periods(0.025, 0.025, 30, 1000), dependent=True, alpha=1e-4
+    ).detectable
     assert strict.periods_doubled > found.periods_doubled
 
 
 def test_a_change_within_the_limits_is_found_and_one_outside_is_not():
     found = monitor_of(constant_periods(0.3, 0.3, 60, 5000)).detectable
-    for rate, alarmed in ((found.high + 0.01, True), (found.low - 0.01, True), (found.high - 0.02, False)):
+    for rate, alarmed in (
+        (found.high + 0.01, True),
+        (found.low - 0.01, True),
+        (found.high - 0.02, False),
+    ):
         assert bool(monitor_of(constant_periods(0.3, rate, 60, 5000)).changes) == alarmed
 
 
@@ -393,14 +451,18 @@ def test_the_guarantee_is_from_the_rows_since_the_last_turn():
         found = rainproof.monitor(days(CHANGED[:stop])).guarantee
         expected = rainproof.guarantee(sum(samples[start:stop]), anytime=True)
         assert (found.bound, found.n) == (expected.bound, 400 * (stop - start))
-    assert rainproof.monitor(days(CHANGED[:13])).guarantee is None  # the newest period raised the alarm
+    # the newest period raised the alarm
+    assert rainproof.monitor(days(CHANGED[:13])).guarantee is None
     assert rainproof.monitor(days(CHANGED), dependent=True).guarantee is None
 
 
 def test_weights_and_groups_need_the_dependent_choice():
     y, p = shifted(np.random.default_rng(0), 50)
     for sample, message in (
-        (rainproof.Sample(y, p, sample_weight=1 + p), "rows of unequal weights, as in a, need dependent=True"),
+        (
+            rainproof.Sample(y, p, sample_weight=1 + p),
+            "rows of unequal weights, as in a, need dependent=True",
+        ),
         (rainproof.Sample(y, p, groups=np.arange(50) // 2), "groups need rows"),
     ):
         with pytest.raises(rainproof.InputError, match=message):
@@ -412,17 +474,29 @@ def test_weights_and_groups_need_the_dependent_choice():
 
 def test_grids_may_differ():
     samples = list(days([0, 0]).values())
-    mixed = rainproof.monitor([("a", samples[0].compress(64)), ("b", samples[1].compress(256))], window=2)
-    same = rainproof.monitor([("a", samples[0].compress(64)), ("b", samples[1].compress(64))], window=2)
+    mixed = rainproof.monitor(
+        [("a", samples[0].compress(64)), ("b", samples[1].compress(256))], window=2
+    )
+    same = rainproof.monitor(
+        [("a", samples[0].compress(64)), ("b", samples[1].compress(64))], window=2
+    )
     assert mixed.to_dict() == same.to_dict()
 
 
 def test_the_result_is_small_and_ready_for_json():
     line = rainproof.monitor(days([0, 1.5, 1.5], n=200))
     state = "in_alarm=True, since='2026-01-02'"
-    assert repr(line) == f"MonitoringResult({state}, length=1, confidence_level=0.95, alpha=0.01, dependent=False)"
+    assert (
+        repr(line)
+        == f"MonitoringResult({state}, length=1, confidence_level=0.95, alpha=0.01, dependent=False)"
+    )
     told = json.loads(json.dumps(line.to_dict(), allow_nan=False))
-    assert (told["length"], told["alpha"], told["dependent"], told["in_alarm"]) == (1, 0.01, False, True)
+    assert (told["length"], told["alpha"], told["dependent"], told["in_alarm"]) == (
+        1,
+        0.01,
+        False,
+        True,
+    )
     assert told["windows"][0]["evidence"] == line.windows[0].evidence
     assert told["changes"][0]["index"] == 1
     assert set(told["changes"][0]["bet"]) == {"slope", "shift", "low", "high"}
@@ -443,18 +517,31 @@ def test_refusals():
             rainproof.monitor(two, window=wrong)
     for wrong, message in (
         ({"samples": {}}, "samples must not be empty"),
-        ({"samples": "days"}, "samples must be segments, or have a label and a Sample for each period; it is 'days'"),
-        ({"samples": [("a", 1)]}, r"samples must have a label and a Sample for each period; period 0 is \('a', 1\)"),
+        (
+            {"samples": "days"},
+            "samples must be segments, or have a label and a Sample for each period; it is 'days'",
+        ),
+        (
+            {"samples": [("a", 1)]},
+            r"samples must have a label and a Sample for each period; period 0 is \('a', 1\)",
+        ),
         ({"samples": next(iter(two.values()))}, "the sample has no segments"),
         ({"alpha": 0}, "alpha must be"),
         ({"dependent": "yes"}, "dependent must be True or False; it is 'yes'"),
-        ({"task": rainproof.DecisionTask.quadratic()}, "monitor needs a task with a list of actions"),
+        (
+            {"task": rainproof.DecisionTask.quadratic()},
+            "monitor needs a task with a list of actions",
+        ),
     ):
         with pytest.raises(rainproof.InputError, match=message):
             rainproof.monitor(**({"samples": two} | wrong))
     missing = rainproof.scan({"p": [0.2, 0.5], "y": [0, 1], "day": ["a", None]}, "p", "y", by="day")
     with pytest.raises(rainproof.InputError, match="day must not be missing; it is in 1 row"):
         rainproof.monitor(missing)
-    unordered = rainproof.scan({"p": [0.2, 0.5], "y": [0, 1], "day": ["3/2/2026", "12/1/2025"]}, "p", "y", by="day")
-    with pytest.raises(rainproof.InputError, match="day must be in order as text, such as 2026-03-02; it has '12/1"):
+    unordered = rainproof.scan(
+        {"p": [0.2, 0.5], "y": [0, 1], "day": ["3/2/2026", "12/1/2025"]}, "p", "y", by="day"
+    )
+    with pytest.raises(
+        rainproof.InputError, match="day must be in order as text, such as 2026-03-02; it has '12/1"
+    ):
         rainproof.monitor(unordered)

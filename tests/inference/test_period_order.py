@@ -1,4 +1,6 @@
-"""Periods that are sorted as text must be in order of time: others are refused, with what to write instead."""
+"""Periods that are sorted as text must be in order of time: others are refused, with what to write
+instead.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ AS_TEXT = "day must be in order as text, such as "
         (("Mar 2026", "Apr 2026"), f"{AS_TEXT}2026-03; it has 'Apr 2026' before 'Mar 2026'"),
         (("March", "April"), f"{AS_TEXT}2026-03; it has 'April' before 'March'"),
         (("2026-Mar", "2026-Apr"), f"{AS_TEXT}2026-03; it has '2026-Apr' before '2026-Mar'"),
-        (("1 Mar 2026", "2 Feb 2026"), f"{AS_TEXT}2026-03-02; it has '1 Mar 2026' before '2 Feb 2026'"),
+        (
+            ("1 Mar 2026", "2 Feb 2026"),
+            f"{AS_TEXT}2026-03-02; it has '1 Mar 2026' before '2 Feb 2026'",
+        ),
         (("März 2026", "April 2026"), f"{AS_TEXT}2026-03; it has 'April 2026' before 'März 2026'"),
         (("Mon", "Tue", "Fri"), f"{AS_TEXT}2026-03-02; it has 'Fri' before 'Mon'"),
         (("day 9", "day 10"), f"{AS_TEXT}'day 09'; it has 'day 10' before 'day 9'"),
@@ -79,7 +84,9 @@ def test_periods_of_a_mapping_keep_their_order_unless_it_is_that_of_their_text()
     sample = by_period("2026")["2026"]
     named = {"Mar 2026": sample, "Apr 2026": sample}
     assert [window.label for window in rainproof.monitor(named).windows] == ["Mar 2026", "Apr 2026"]
-    message = r"samples must be in order as text, such as 2026-03; it has 'Apr 2026' before 'Mar 2026'"
+    message = (
+        r"samples must be in order as text, such as 2026-03; it has 'Apr 2026' before 'Mar 2026'"
+    )
     with pytest.raises(rainproof.InputError, match=message):
         rainproof.monitor(dict(sorted(named.items())))
 

@@ -29,7 +29,9 @@ def test_the_shortcut_of_the_study_agrees_with_the_intervals(measure):
         sample = rainproof.Sample(*population.draw(200, np.random.default_rng(k)))
         interval = rainproof.confidence_interval(sample, measure=measure, n_resamples=39, rng=k)
         values = [interval.low * 0.4, interval.corrected, interval.high * 1.5]
-        said = [coverage.held(sample, measure, value, np.random.default_rng(k))[-1] for value in values]
+        said = [
+            coverage.held(sample, measure, value, np.random.default_rng(k))[-1] for value in values
+        ]
         agreed += said == [interval.low == 0, True, False]
     assert agreed >= 5
 
@@ -50,7 +52,9 @@ def test_a_short_power_study():
     assert {line["measure"] for line in lines} == set(power.MEASURES)
     assert all(line["rejected"] <= line["simulations"] == 4 for line in lines)
     lines = list(power.power_lines(0.1, ["cutoff_calibration_error"]))
-    strong = [x for x in lines if x["alternative"] == "too high everywhere" and x["strength"] == 1.0]
+    strong = [
+        x for x in lines if x["alternative"] == "too high everywhere" and x["strength"] == 1.0
+    ]
     assert strong[0]["rejected"] >= 0.8 * strong[0]["draws"]
 
 
@@ -81,7 +85,9 @@ def test_the_committed_coverage_is_near_its_level():
         n, covered = int(line["simulations"]), int(line["covered_95"])
         assert n >= 200
         assert covered >= 0.95 * n - 3.5 * np.sqrt(n * 0.95 * 0.05), line
-    assert sum(int(x["covered_95"]) for x in lines) >= 0.95 * sum(int(x["simulations"]) for x in lines)
+    assert sum(int(x["covered_95"]) for x in lines) >= 0.95 * sum(
+        int(x["simulations"]) for x in lines
+    )
 
 
 def test_the_committed_power_grows_with_the_strength():
@@ -91,10 +97,14 @@ def test_the_committed_power_grows_with_the_strength():
 
 
 def test_a_short_study_of_comparisons(tmp_path):
-    comparison.main([str(tmp_path / "c.csv"), "--simulations", "2", "--measures", "cutoff_calibration_error"])
+    comparison.main(
+        [str(tmp_path / "c.csv"), "--simulations", "2", "--measures", "cutoff_calibration_error"]
+    )
     with (tmp_path / "c.csv").open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
-    assert [(x["pair"], x["clusters"]) for x in lines] == [(p, c) for p in comparison.PAIRS for c in ("0", "40")]
+    assert [(x["pair"], x["clusters"]) for x in lines] == [
+        (p, c) for p in comparison.PAIRS for c in ("0", "40")
+    ]
 
 
 def test_the_committed_comparisons_cover_as_the_issue_asks():

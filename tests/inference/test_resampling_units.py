@@ -36,15 +36,19 @@ KINDS = {
     "rows": lambda: rainproof.Sample(*random_rows()[:2]),
     "ties": lambda: rainproof.Sample(*random_rows(decimals=1)[:2]),
     "some ties": lambda: rainproof.Sample(*random_rows(decimals=2)[:2]),
-    "weights": lambda: rainproof.Sample(*random_rows()[:2], sample_weight=random_rows(weighted=True)[2]),
+    "weights": lambda: rainproof.Sample(
+        *random_rows()[:2], sample_weight=random_rows(weighted=True)[2]
+    ),
     "weights and ties": lambda: rainproof.Sample(
         *random_rows(decimals=1)[:2], sample_weight=random_rows(weighted=True)[2]
     ),
     "cells": lambda: rainproof.Sample(*random_rows()[:2]).compress(64),
-    "cells of doubled rows": lambda: rainproof.Sample(*random_rows()[:2], sample_weight=np.full(400, 2.0)).compress(64),
-    "uneven cells": lambda: rainproof.Sample(*random_rows()[:2], sample_weight=random_rows(weighted=True)[2]).compress(
-        16
-    ),
+    "cells of doubled rows": lambda: rainproof.Sample(
+        *random_rows()[:2], sample_weight=np.full(400, 2.0)
+    ).compress(64),
+    "uneven cells": lambda: rainproof.Sample(
+        *random_rows()[:2], sample_weight=random_rows(weighted=True)[2]
+    ).compress(16),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -62,7 +66,9 @@ def test_atoms_hold_the_sample(kind):
 
 @every_kind
 def test_redrawn_outcomes_have_the_mean_and_the_variance_of_coins(kind):
-    """Var of the weight of events is p (1 - p) times the sum of the squared weights, at each prediction."""
+    """Var of the weight of events is p (1 - p) times the sum of the squared weights, at each
+    prediction.
+    """
     sample = KINDS[kind]()
     atoms, rng = as_resampler(sample), np.random.default_rng(1)
     chance = 0.2 + 0.5 * atoms.prob
@@ -94,7 +100,8 @@ def test_the_bootstrap_keeps_means_and_has_the_variance_of_drawn_rows(kind):
     weight = np.array([draw.weight for draw in draws], float)
     total = table.negative + table.positive
     squares = squared_weights(sample)
-    spread = squares - total**2 / sample.n  # n times the variance of w 1{row is here}, rows drawn with equal chances
+    # n times the variance of w 1{row is here}, rows drawn with equal chances
+    spread = squares - total**2 / sample.n
     assert np.abs(weight.mean(axis=0) - total).max() < 5 * np.sqrt(squares.max() / 1500)
     assert (np.abs(weight.var(axis=0) - spread) < 0.35 * spread + 1e-9).all()
     positive, _ = means(draws)
@@ -109,7 +116,9 @@ def test_repeated_predictions_with_drawn_outcomes(kind):
     draws = [outcomes(atoms, rng, atoms.repeat(rng), chance) for _ in range(1500)]
     positive, _ = means(draws)
     squares = squared_weights(sample)
-    assert np.abs(positive - atoms.expected(chance).positive).max() < 5 * np.sqrt(squares.max() / 1500)
+    assert np.abs(positive - atoms.expected(chance).positive).max() < 5 * np.sqrt(
+        squares.max() / 1500
+    )
 
 
 def test_many_repetitions_are_drawn_as_binomial_and_multinomial_numbers():
@@ -153,8 +162,14 @@ def test_rows_without_weight_and_their_groups_are_left_out():
     [
         ([1, 2], r"groups must have one entry for each of the 4 rows; its shape is \(2,\)"),
         ([1, 1, 1, 1], "groups must have at least two different values; all rows have the same"),
-        ([1, 2, np.nan, np.nan], r"groups must not contain missing values; 2 values do, the first is groups\[2\]"),
-        (["a", None, "b", "b"], r"groups must not contain missing values; 1 value does, the first is groups\[1\]"),
+        (
+            [1, 2, np.nan, np.nan],
+            r"groups must not contain missing values; 2 values do, the first is groups\[2\]",
+        ),
+        (
+            ["a", None, "b", "b"],
+            r"groups must not contain missing values; 1 value does, the first is groups\[1\]",
+        ),
     ],
 )
 def test_groups_that_cannot_be(groups, message):
@@ -164,7 +179,9 @@ def test_groups_that_cannot_be(groups, message):
 
 def test_compressed_samples_have_no_groups():
     sample = rainproof.Sample([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4]).compress(8)
-    with pytest.raises(rainproof.InputError, match="groups need rows: a compressed sample does not keep them"):
+    with pytest.raises(
+        rainproof.InputError, match="groups need rows: a compressed sample does not keep them"
+    ):
         as_sample(sample, groups=[0, 0, 1, 1])
 
 
@@ -188,8 +205,12 @@ def test_a_coin_looks_past_its_first_bits():
 
 def test_uneven_cells_are_told_from_even_ones():
     y, p, w = random_rows(weighted=True)
-    assert isinstance(as_resampler(rainproof.Sample(y, p, sample_weight=w).compress(16)), _UnevenResampler)
-    even = as_resampler(rainproof.Sample(y, p, sample_weight=np.where(p < 0.5, 1.0, 3.0)).compress(16))
+    assert isinstance(
+        as_resampler(rainproof.Sample(y, p, sample_weight=w).compress(16)), _UnevenResampler
+    )
+    even = as_resampler(
+        rainproof.Sample(y, p, sample_weight=np.where(p < 0.5, 1.0, 3.0)).compress(16)
+    )
     assert not isinstance(even, _UnevenResampler)
     assert set(even.unit.tolist()) == {1.0, 3.0}
 
@@ -228,10 +249,14 @@ def check_binomial(drawn, n, p):
 
 @pytest.mark.parametrize("n", [1, 19, 1500])
 def test_binomial_numbers_of_several_chances_differ_by_the_tosses_between(n):
-    """Each row has its own law; the heads that are won or lost from one row to the next have one too."""
+    """Each row has its own law; the heads that are won or lost from one row to the next have one
+    too.
+    """
     chances, size = np.array([0.3, 0.3, 0.31, 0.9, 0.2, 0.0, 1.0, 0.999]), 20_000
     source = np.random.default_rng(n).bit_generator
-    drawn = binomials_along(source.capsule, np.full(size, n), np.repeat(chances[:, None], size, axis=1))
+    drawn = binomials_along(
+        source.capsule, np.full(size, n), np.repeat(chances[:, None], size, axis=1)
+    )
     for row, chance in zip(drawn, chances, strict=True):
         check_binomial(row, n, chance)
     for change, moved in zip(np.diff(drawn, axis=0), np.diff(chances), strict=True):
@@ -256,7 +281,9 @@ def test_multinomial_numbers_add_up_and_have_their_mean_and_variance():
 
 @pytest.mark.parametrize("n", [1, 2, 1023, 1024, 1700, 4096, 99_999])
 def test_rows_drawn_with_replacement_follow_their_law(n):
-    """Counts add up; one is binomial, at the first, the middle and the last places alike; two are multinomial."""
+    """Counts add up; one is binomial, at the first, the middle and the last places alike; two are
+    multinomial.
+    """
     from scipy.stats import binom, chi2
 
     source, times = np.random.default_rng(n).bit_generator, max(40, 2_000_000 // max(n, 200))
@@ -270,7 +297,9 @@ def test_rows_drawn_with_replacement_follow_their_law(n):
         some = due > 5
         assert ((seen - due)[some] ** 2 / due[some]).sum() < chi2.isf(1e-6, max(1, some.sum() - 1))
         assert (seen[chance < 1e-15] == 0).all()
-    if n > 2:  # a sum over k places is binomial too: not too narrow, as the total is fixed, and not that of Poisson
+    # a sum over k places is binomial too: not too narrow, as the total is fixed, and not that of
+    # Poisson
+    if n > 2:
         k = n // 2
         half = drawn[:, :k].sum(axis=1, dtype=float)
         assert half.var() == pytest.approx(k * (1 - k / n), rel=5 * np.sqrt(2 / times))
@@ -290,7 +319,9 @@ def test_rows_are_drawn_by_the_second_random_number_too():
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int64])
 def test_outcomes_in_several_populations_are_compared_with_the_same_bits(kind):
-    """Against a loop over repetitions: a row that fills a batch by itself, rows never drawn, probabilities 0 and 1."""
+    """Against a loop over repetitions: a row that fills a batch by itself, rows never drawn,
+    probabilities 0 and 1.
+    """
     rng = np.random.default_rng(5)
     repeated = rng.poisson(1.0, 3000).astype(kind)
     repeated[[7, 1500]] = 250 if kind is np.uint8 else 2600
@@ -304,8 +335,11 @@ def test_outcomes_in_several_populations_are_compared_with_the_same_bits(kind):
     assert ((found[:2].min(axis=0) >= 0) & (found[:2].max(axis=0) <= repeated)).all()
     total = repeated.sum()
     for k in range(2):
-        assert found[k].sum() == pytest.approx((repeated * rates[k]).sum(), abs=4 * np.sqrt(total / 4))
-    low, high = np.minimum(*rates[:2]), np.maximum(*rates[:2])  # ordered probabilities have ordered outcomes
+        assert found[k].sum() == pytest.approx(
+            (repeated * rates[k]).sum(), abs=4 * np.sqrt(total / 4)
+        )
+    # ordered probabilities have ordered outcomes
+    low, high = np.minimum(*rates[:2]), np.maximum(*rates[:2])
     ordered = whole([low, high])
     events, row, outcome = tosses(source.capsule, repeated, ordered, ordered)
     one, other = Draw(repeated, events, row, outcome).spread()
@@ -318,22 +352,34 @@ def test_outcomes_in_several_populations_are_compared_with_the_same_bits(kind):
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int64])
 def test_rows_of_a_cluster_share_random_numbers(kind):
-    """All of them: against a loop over repetitions, in which each cluster has one number for each of its own."""
+    """All of them: against a loop over repetitions, in which each cluster has one number for each
+    of its own.
+    """
     rng = np.random.default_rng(6)
     cluster, times = rng.integers(0, 300, 3000), rng.poisson(1.0, 300).astype(kind)
     times[7] = 250
-    first, shared = np.cumsum(times, dtype=np.int64) - times, rng.integers(2**32, size=times.sum(), dtype=np.uint32)
+    first, shared = (
+        np.cumsum(times, dtype=np.int64) - times,
+        rng.integers(2**32, size=times.sum(), dtype=np.uint32),
+    )
     rates = whole([rng.random(3000), rng.random(3000)])
     ends = np.stack([rates.min(axis=1), rates.max(axis=1)], axis=1)
     repeated = times[cluster]
     source = np.random.PCG64(1)
-    found = Draw(None, *tosses(source.capsule, repeated, rates, ends, cluster, first, shared, 2**32)).spread()
+    found = Draw(
+        None, *tosses(source.capsule, repeated, rates, ends, cluster, first, shared, 2**32)
+    ).spread()
     wanted = [
-        [(shared[first[c] : first[c] + times[c]] >> 1 < rate).sum() for c, rate in zip(cluster, one, strict=True)]
+        [
+            (shared[first[c] : first[c] + times[c]] >> 1 < rate).sum()
+            for c, rate in zip(cluster, one, strict=True)
+        ]
         for one in rates.T
     ]
     assert found.tolist() == wanted
-    none = Draw(None, *tosses(source.capsule, repeated, rates, ends, cluster, first, shared, 0)).spread()
+    none = Draw(
+        None, *tosses(source.capsule, repeated, rates, ends, cluster, first, shared, 0)
+    ).spread()
     due = rates.T / 2.0**31 * repeated
     assert none.sum() == pytest.approx(due.sum(), abs=4 * np.sqrt(repeated.sum()))
     assert (none != found).any()
@@ -368,6 +414,8 @@ def test_the_names_of_groups_change_nothing():
     y, group = rng.random(300) < p, (40 * group).astype(int)
     for found in (
         lambda names: rainproof.confidence_interval(y, p, groups=names, n_resamples=99, rng=0),
-        lambda names: rainproof.compare(y, p, q, groups=names, measure="brier_score", n_resamples=99, rng=0),
+        lambda names: rainproof.compare(
+            y, p, q, groups=names, measure="brier_score", n_resamples=99, rng=0
+        ),
     ):
         assert found(group) == found(group.astype(str)) == found(group * 7 % 41)

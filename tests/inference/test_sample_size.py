@@ -26,7 +26,12 @@ def bound(n, loss, confidence_level, which):
 @given(st.floats(0.01, 0.5), st.floats(0.5, 0.999), st.sampled_from([0.0, 0.005]))
 def test_it_is_where_the_bounds_cross_the_target(target, confidence_level, loss):
     found = sample_size(target, confidence_level=confidence_level, loss=loss)
-    for n in {found.n, found.n + 1, 2 * found.n, *(4**k + 1 for k in range(3, 20) if 4**k >= found.n)}:
+    for n in {
+        found.n,
+        found.n + 1,
+        2 * found.n,
+        *(4**k + 1 for k in range(3, 20) if 4**k >= found.n),
+    }:
         assert bound(n, loss, confidence_level, 1) <= target
     assert found.n == 1 or bound(found.n - 1, loss, confidence_level, 1) > target
     assert bounds.extremes(found.minimum, 0.0, 1 - confidence_level)[0] <= target
@@ -45,11 +50,16 @@ def test_what_it_says_of_rows_is_what_guarantee_says(target, confidence_level):
     few = found.minimum - 1
     perfect = np.arange(few) % 2
     for options in ({}, {"grid": 4}, {"grid": 2}, {"grid": 4, "method": "hoeffding"}):
-        assert guarantee(perfect, perfect, confidence_level=confidence_level, **options).bound > target
+        assert (
+            guarantee(perfect, perfect, confidence_level=confidence_level, **options).bound > target
+        )
     perfect = np.arange(found.minimum) % 2
     assert guarantee(perfect, perfect, confidence_level=confidence_level, grid=4).bound <= target
     hoeffding = guarantee(
-        [0, 1] * found.hoeffding, [0.5] * 2 * found.hoeffding, confidence_level=confidence_level, method="hoeffding"
+        [0, 1] * found.hoeffding,
+        [0.5] * 2 * found.hoeffding,
+        confidence_level=confidence_level,
+        method="hoeffding",
     )
     assert hoeffding.bound <= target
 
@@ -59,7 +69,11 @@ def test_the_smallest_bound_falls_with_the_number_of_rows(n, delta):
     assert bounds.extremes(n + 1, 0.0, delta)[0] <= bounds.extremes(n, 0.0, delta)[0] + 1e-11
 
 
-@given(st.lists(st.floats(0.01, 10), min_size=2, max_size=80), st.booleans(), st.sampled_from([0.05, 0.3]))
+@given(
+    st.lists(st.floats(0.01, 10), min_size=2, max_size=80),
+    st.booleans(),
+    st.sampled_from([0.05, 0.3]),
+)
 def test_weights_and_groups_do_not_make_the_smallest_bound_smaller(weight, grouped, delta):
     n = len(weight)
     perfect = np.arange(n) % 2
@@ -74,12 +88,18 @@ def test_the_minimum_is_that_of_one_grid():
     found = sample_size(0.05)
     assert found.minimum == 77
     perfect = np.arange(77) % 2
-    assert guarantee(perfect, perfect, grid=4).bound <= 0.05 < guarantee(perfect[1:], perfect[1:], grid=4).bound
+    assert (
+        guarantee(perfect, perfect, grid=4).bound
+        <= 0.05
+        < guarantee(perfect[1:], perfect[1:], grid=4).bound
+    )
 
 
 def test_it_is_monotone():
     by_target = [int(sample_size(t)) for t in (0.5, 0.1, 0.05, 0.02, 0.01)]
-    by_confidence = [int(sample_size(0.05, confidence_level=c)) for c in (0.5, 0.9, 0.95, 0.99, 0.999)]
+    by_confidence = [
+        int(sample_size(0.05, confidence_level=c)) for c in (0.5, 0.9, 0.95, 0.99, 0.999)
+    ]
     by_loss = [int(sample_size(0.05, loss=x)) for x in (0, 0.01, 0.03)]
     for numbers in (by_target, by_confidence, by_loss):
         assert numbers == sorted(numbers)
@@ -121,21 +141,38 @@ def test_how_it_prints():
         "like": None,
     }
     pilot = rainproof.Sample([0, 1] * 50, [0.0, 1.0] * 50)
-    words = "if they are like the 100 rows given, whose loss is 0.00% (an estimate). With fewer than"
+    words = (
+        "if they are like the 100 rows given, whose loss is 0.00% (an estimate). With fewer than"
+    )
     assert words in str(sample_size(0.05, like=pilot))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence_level": 0}, "confidence_level must be a number between 0 and 1, both excluded; it is 0"),
+        (
+            {"confidence_level": 0},
+            "confidence_level must be a number between 0 and 1, both excluded; it is 0",
+        ),
         ({"loss": 1}, "loss must lie in [0, 1); it is 1"),
         ({"target": "x"}, "target must lie above the loss of the rows, 0, and below 1; it is 'x'"),
-        ({"confidence_level": None}, "confidence_level must be a number between 0 and 1, both excluded; it is None"),
+        (
+            {"confidence_level": None},
+            "confidence_level must be a number between 0 and 1, both excluded; it is None",
+        ),
         ({"target": 1.0}, "target must lie above the loss of the rows, 0, and below 1; it is 1.0"),
-        ({"target": 0.05, "loss": 0.1}, "target must lie above the loss of the rows, 0.1, and below 1; it is 0.05"),
-        ({"target": 1e-7}, f"target must be larger: {4**20:,} rows would not be enough; it is 1e-07"),
-        ({"target": 1e-13}, f"target must be larger: {4**20:,} rows would not be enough; it is 1e-13"),
+        (
+            {"target": 0.05, "loss": 0.1},
+            "target must lie above the loss of the rows, 0.1, and below 1; it is 0.05",
+        ),
+        (
+            {"target": 1e-7},
+            f"target must be larger: {4**20:,} rows would not be enough; it is 1e-07",
+        ),
+        (
+            {"target": 1e-13},
+            f"target must be larger: {4**20:,} rows would not be enough; it is 1e-13",
+        ),
     ],
 )
 def test_bad_options_are_told_what_is_wrong(options, message):
@@ -145,7 +182,9 @@ def test_bad_options_are_told_what_is_wrong(options, message):
 
 
 def test_the_search_on_made_up_bounds():
-    """One that falls, one that never does, one that is always met, and one that jumps up where the grids change."""
+    """One that falls, one that never does, one that is always met, and one that jumps up where the
+    grids change.
+    """
     for search in (module._first, module._always):
         assert search(lambda n: 1 / n, 0.001) == 1000
         assert search(lambda _: 0.0, 0.001) == 1

@@ -1,4 +1,6 @@
-"""Many segments at once: q-values by their definition, false alarms as rare as promised, small segments not judged."""
+"""Many segments at once: q-values by their definition, false alarms as rare as promised, small
+segments not judged.
+"""
 
 from __future__ import annotations
 
@@ -39,23 +41,37 @@ def slowly(p, method):
     def cut(alpha):
         """The largest p-value that is below its line; all up to it are found."""
         near = alpha * (1 + 1e-12)
-        return max((value for rank, value in enumerate(kept, 1) if value <= rank * near / price), default=-1)
+        return max(
+            (value for rank, value in enumerate(kept, 1) if value <= rank * near / price),
+            default=-1,
+        )
 
-    return [np.nan if np.isnan(value) else min(1, next(a for a in alphas if value <= cut(a))) for value in p]
+    return [
+        np.nan if np.isnan(value) else min(1, next(a for a in alphas if value <= cut(a)))
+        for value in p
+    ]
 
 
 @pytest.mark.parametrize("method", ["bh", "by"])
-@given(p=st.lists(st.sampled_from([0.001, 0.01, 0.02, 0.5, 1.0, np.nan]) | st.floats(1e-6, 1), max_size=8))
+@given(
+    p=st.lists(
+        st.sampled_from([0.001, 0.01, 0.02, 0.5, 1.0, np.nan]) | st.floats(1e-6, 1), max_size=8
+    )
+)
 def test_q_values_by_the_definition(method, p):
     found = adjusted(np.array(p, float), method)
     np.testing.assert_allclose(found, slowly(p, method), rtol=1e-9)
     kept = ~np.isnan(np.array(p, float))
     if kept.any():
-        np.testing.assert_allclose(found[kept], false_discovery_control(np.array(p)[kept], method=method), rtol=1e-12)
+        np.testing.assert_allclose(
+            found[kept], false_discovery_control(np.array(p)[kept], method=method), rtol=1e-12
+        )
 
 
 def test_false_alarms_are_as_rare_as_promised():
-    """All calibrated: finding anything is a false alarm. Then half of them off: the share of false ones is kept."""
+    """All calibrated: finding anything is a false alarm. Then half of them off: the share of false
+    ones is kept.
+    """
     draws = np.random.default_rng(1).random((2000, 40))
     alarms = np.mean([(adjusted(p, "bh") <= 0.1).any() for p in draws])
     assert alarms <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / 2000)
@@ -74,7 +90,9 @@ def test_the_segment_that_is_off_is_found():
     assert result.segments == tuple(range(K + 1))
     assert (result.by, result.seed, result.n_resamples, result.min_rows) == (("s",), 1, 479, 100)
     np.testing.assert_array_equal(result.n, np.bincount(S))
-    np.testing.assert_array_equal(result.value, list(SEGMENTS.map(rainproof.soft_binned_cdl).values()))
+    np.testing.assert_array_equal(
+        result.value, list(SEGMENTS.map(rainproof.soft_binned_cdl).values())
+    )
     assert np.isnan(result.p_value[K])
     assert np.isnan(result.q_value[K])
     assert result.p_value[3] == 1 / 480
@@ -86,13 +104,20 @@ def test_options_have_their_effect():
     one = rainproof.inference.segment_tests(SEGMENTS, rng=1, n_resamples=239)
     again = rainproof.inference.segment_tests(SEGMENTS, rng=1, n_resamples=239)
     np.testing.assert_array_equal(one.p_value, again.p_value)
-    assert (rainproof.inference.segment_tests(SEGMENTS, rng=2, n_resamples=239).p_value != one.p_value).any()
+    assert (
+        rainproof.inference.segment_tests(SEGMENTS, rng=2, n_resamples=239).p_value != one.p_value
+    ).any()
     every = rainproof.inference.segment_tests(SEGMENTS, rng=1, min_rows=10, n_resamples=479)
     assert every.small == []
     assert every.found == [3, K]
     calls = []
     by = rainproof.inference.segment_tests(
-        SEGMENTS, rng=1, method="by", measure="brier_score", n_resamples=799, progress=lambda *c: calls.append(c)
+        SEGMENTS,
+        rng=1,
+        method="by",
+        measure="brier_score",
+        n_resamples=799,
+        progress=lambda *c: calls.append(c),
     )
     assert by.measure == "brier_score"
     assert calls == [(i + 1, K + 1) for i in range(K + 1)]
@@ -117,7 +142,9 @@ def test_p_values_are_those_of_the_sequential_test():
     segments = {k: rainproof.Sample(y[k], p[k]) for k in range(40)}
     found = rainproof.inference.segment_tests(segments, rng=5, n_resamples=1999)
     streams = stream_for(5, *segments.values()).spawn(2)
-    expected = [sequential_p_value(as_resampler(segments[k]), 1999, streams[k // 32]) for k in range(40)]
+    expected = [
+        sequential_p_value(as_resampler(segments[k]), 1999, streams[k // 32]) for k in range(40)
+    ]
     assert found.p_value.tolist() == expected
     assert len(set(expected)) > 20
     default = rainproof.inference.segment_tests({k: segments[k] for k in range(3)}, rng=5)
@@ -138,7 +165,10 @@ def test_the_mean_of_calibrated_forecasters_is_drawn_when_it_is_asked_for():
     stream = stream_for(1, *samples.values()).spawn(2)[1]
     p[:], y[:] = 0.5, 0
     samples["b"] = samples["few"]
-    means = [redrawn(sample, [as_statistic("soft_binned_cdl")], 199, stream)[1].mean() for sample in kept.values()]
+    means = [
+        redrawn(sample, [as_statistic("soft_binned_cdl")], 199, stream)[1].mean()
+        for sample in kept.values()
+    ]
     np.testing.assert_array_equal(found.null_mean, [*means, np.nan])
     np.testing.assert_array_equal(again.null_mean, found.null_mean)
     assert not again.null_mean.flags.writeable
@@ -146,9 +176,13 @@ def test_the_mean_of_calibrated_forecasters_is_drawn_when_it_is_asked_for():
     assert again._draw is None  # which has the rows
 
 
-@pytest.mark.filterwarnings("ignore:with n_resamples=99 one segment alone:rainproof.RainproofWarning")
+@pytest.mark.filterwarnings(
+    "ignore:with n_resamples=99 one segment alone:rainproof.RainproofWarning"
+)
 def test_intervals_of_the_smallest_p_values_miss_no_more_often_than_promised():
-    """60 calibrated segments: those shown are the worst, and at the plain level more would exclude 0, their value."""
+    """60 calibrated segments: those shown are the worst, and at the plain level more would exclude
+    0, their value.
+    """
     draw = np.random.default_rng(0)
     p = draw.integers(1, 8, (60, 100)) / 8
     y = (draw.random((60, 100)) < p).astype(int)
@@ -159,7 +193,10 @@ def test_intervals_of_the_smallest_p_values_miss_no_more_often_than_promised():
     shown = ~np.isnan(found.low)
     assert set(np.flatnonzero(shown)) == set(np.argsort(found.p_value, kind="stable")[:6])
     assert (found.low[shown] <= found.high[shown]).all()
-    plain = [rainproof.confidence_interval(segments[k], confidence_level=0.9, **options) for k in np.flatnonzero(shown)]
+    plain = [
+        rainproof.confidence_interval(segments[k], confidence_level=0.9, **options)
+        for k in np.flatnonzero(shown)
+    ]
     assert (found.low[shown] > 0).sum() <= 1 < sum(interval.low > 0 for interval in plain)
 
 
@@ -178,8 +215,13 @@ def test_grids_too_coarse_for_the_mean_are_counted():
 def test_words_and_json(monkeypatch):
     day = datetime.date(2026, 5, 17)
     samples = {("a", day): SEGMENTS[3], ("b", None): SEGMENTS[1], ("c", day): SEGMENTS[K]}
-    result = rainproof.inference.segment_tests(Segments.from_samples(samples, by=["x", "day"]), rng=1, n_resamples=999)
-    assert repr(result) == "SegmentTests(fdr=0.05, method='bh', min_rows=100, measure='soft_binned_cdl')"
+    result = rainproof.inference.segment_tests(
+        Segments.from_samples(samples, by=["x", "day"]), rng=1, n_resamples=999
+    )
+    assert (
+        repr(result)
+        == "SegmentTests(fdr=0.05, method='bh', min_rows=100, measure='soft_binned_cdl')"
+    )
     lines = str(result).splitlines()
     assert lines[0] == (
         "1 of 2 segments tested are not calibrated (false discovery rate 5%); 1 have too few rows to be tested."
@@ -196,7 +238,15 @@ def test_words_and_json(monkeypatch):
     monkeypatch.setattr(module, "_SHOWN", 1)
     assert str(result).splitlines()[-1] == "and 2 more"
     assert found["segments"][0]["low"] is found["interval_level"] is None
-    for array in (result.n, result.value, result.null_mean, result.p_value, result.q_value, result.low, result.high):
+    for array in (
+        result.n,
+        result.value,
+        result.null_mean,
+        result.p_value,
+        result.q_value,
+        result.low,
+        result.high,
+    ):
         assert not array.flags.writeable
 
 

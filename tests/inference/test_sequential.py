@@ -17,7 +17,9 @@ from rainproof.inference import sequential as bets
 
 def rows(n=300, seed=0):
     rng = np.random.default_rng(seed)
-    p = np.where(rng.random(n) < 0.2, rng.choice([0.5, 0.25, 0.0625, 1e-12, 1 - 1e-9], n), rng.random(n))
+    p = np.where(
+        rng.random(n) < 0.2, rng.choice([0.5, 0.25, 0.0625, 1e-12, 1 - 1e-9], n), rng.random(n)
+    )
     return (rng.random(n) < p).astype(int), p
 
 
@@ -115,7 +117,9 @@ def test_no_bet_on_a_batch_gains_in_expectation_and_none_can_lose_all(grid):
     edges = np.concatenate([[0], p, [1]])
     for low, high in pairwise(edges):  # one uniform number u for all: y = u < p
         sample = rainproof.Sample((p >= high).astype(int), p, sample_weight=weight)
-        together += (high - low) * np.exp(range_bets(sample if grid is None else sample.compress(grid)))
+        together += (high - low) * np.exp(
+            range_bets(sample if grid is None else sample.compress(grid))
+        )
     assert_allclose(together, 1, rtol=1e-9)
 
 
@@ -125,9 +129,13 @@ def number(slope, shift, low=0, high=1):
     return next(k for k in range(bets.COUNT) if bets.bet(k) == wanted)
 
 
-@pytest.mark.parametrize(("shift", "share"), [(0.2, 1 / 8), (0.4, 1 / 4), (0.8, 1 / 2), (1.6, 15 / 16)])
+@pytest.mark.parametrize(
+    ("shift", "share"), [(0.2, 1 / 8), (0.4, 1 / 4), (0.8, 1 / 2), (1.6, 15 / 16)]
+)
 def test_a_batch_by_hand(shift, share):
-    """All predictions 1/4, too low by a shift everywhere: the larger the shift, the more of what can be lost is bet."""
+    """All predictions 1/4, too low by a shift everywhere: the larger the shift, the more of what
+    can be lost is bet.
+    """
     factors = np.exp(range_bets(rainproof.Sample([1, 1, 1, 1, 0, 0, 0, 0], np.full(8, 0.25))))
     gain, loss = (0.5 - 0.25) / 0.25, (0.25 - 0.5) / 0.75
     assert factors[number(1, shift, 0.25, 0.5)] == pytest.approx(1 + share * gain)

@@ -1,4 +1,6 @@
-"""Event rates in soft bins: the rates by definition, the intervals by theirs, and how often they cover."""
+"""Event rates in soft bins: the rates by definition, the intervals by theirs, and how often they
+cover.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ def test_rates_shares_and_mean_predictions_are_the_definitions(sample):
     weights = [1.0] * len(p) if w is None else [float(x) for x in w]
     bins = soft_bins(rainproof.Sample(y, p, sample_weight=w), 4)
     pi, s = soft_binned_oracle.rounded(y, p, weights, 4)
-    hat = np.maximum(0, 1 - np.abs(4 * np.asarray(p)[:, None] - np.arange(5))) * np.array(weights)[:, None]
+    hat = (
+        np.maximum(0, 1 - np.abs(4 * np.asarray(p)[:, None] - np.arange(5)))
+        * np.array(weights)[:, None]
+    )
     for prediction, share, rate, mean in zip(
         bins.prediction, bins.share, bins.event_rate, bins.mean_prediction, strict=True
     ):
@@ -32,12 +37,18 @@ def test_rates_shares_and_mean_predictions_are_the_definitions(sample):
             assert mean == pytest.approx(hat[:, j] @ p / hat[:, j].sum(), abs=1 / 256)
     assert bins.share.sum() == pytest.approx(1)
     assert np.all(np.diff(bins.prediction) > 0)
-    assert np.all((bins.low_all >= 0) & (bins.low_all <= bins.low) & (bins.low <= bins.event_rate + 1e-12))
-    assert np.all((bins.event_rate - 1e-12 <= bins.high) & (bins.high <= bins.high_all) & (bins.high_all <= 1))
+    assert np.all(
+        (bins.low_all >= 0) & (bins.low_all <= bins.low) & (bins.low <= bins.event_rate + 1e-12)
+    )
+    assert np.all(
+        (bins.event_rate - 1e-12 <= bins.high) & (bins.high <= bins.high_all) & (bins.high_all <= 1)
+    )
 
 
 def test_a_bin_that_only_the_last_bit_reaches_counts_as_one_row():
-    """The fine cells round the mean of these two predictions to 1/2, so that nothing is left in the bin of 3/4."""
+    """The fine cells round the mean of these two predictions to 1/2, so that nothing is left in the
+    bin of 3/4.
+    """
     bins = soft_bins(rainproof.Sample([0, 0], [0.5, np.nextafter(0.5, 1)]), 4)
     assert_allclose(bins.prediction, [0.5, 0.75])
     assert_allclose(bins.effective, [2, 1])
@@ -78,13 +89,16 @@ def test_a_compressed_sample_gives_nearly_the_same():
 
 def test_a_grid_finer_than_the_compression_is_refused():
     with pytest.raises(
-        rainproof.InputError, match="grid must not exceed 8, the grid of the compressed sample; it is 16"
+        rainproof.InputError,
+        match="grid must not exceed 8, the grid of the compressed sample; it is 16",
     ):
         soft_bins(rainproof.Sample([0, 1], [0.2, 0.8]).compress(8), 16)
 
 
 def test_intervals_cover_the_population():
-    """Predictions uniform, events at the rate p^2: each bin's rate is known, and so how often the intervals hold it."""
+    """Predictions uniform, events at the rate p^2: each bin's rate is known, and so how often the
+    intervals hold it.
+    """
     m, n, seen, all_seen, draws = 8, 400, 0.0, 0, 300
     x = (np.arange(200_000) + 0.5) / 200_000
     hat = np.maximum(0, 1 - np.abs(m * x - np.arange(m + 1)[:, None]))

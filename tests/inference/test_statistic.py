@@ -55,7 +55,9 @@ def test_the_short_way_to_scdl_balances_on_every_grid(name, n, scale):
     evaluate = as_statistic(name).on(atoms)
     for draw in [atoms.observed(), *(atoms.resample(rng) for _ in range(3))]:
         label, prob, weight = rows_of(atoms, draw)
-        assert evaluate(draw) == pytest.approx(CATALOGUE[name](label, prob, sample_weight=weight), **close)
+        assert evaluate(draw) == pytest.approx(
+            CATALOGUE[name](label, prob, sample_weight=weight), **close
+        )
 
 
 @pytest.mark.parametrize("name", ["soft_binned_cdl", "soft_binned_cdl[hard]"])
@@ -71,7 +73,9 @@ def test_rows_drawn_by_outcome_have_the_value_of_the_rows(name, n, power):
         source = np.random.default_rng(seed)
         times = repeats(source.bit_generator.capsule, n)
         rows = np.repeat(order, times)
-        assert one(np.random.default_rng(seed)) == pytest.approx(CATALOGUE[name](y[rows], p[rows]), **close)
+        assert one(np.random.default_rng(seed)) == pytest.approx(
+            CATALOGUE[name](y[rows], p[rows]), **close
+        )
 
 
 @pytest.mark.parametrize("name", ["soft_binned_cdl", "soft_binned_cdl[hard]"])
@@ -81,11 +85,15 @@ def test_resamples_without_the_only_event_need_a_finer_grid(name, monkeypatch):
     atoms = as_resampler(rainproof.Sample(y, p))
     one, order = bootstrapped(as_statistic(name).on(atoms), atoms), np.argsort(y, kind="stable")
     finer, evaluate = [], SoftBinned.__call__
-    monkeypatch.setattr(SoftBinned, "__call__", lambda self, draw: finer.append(draw) or evaluate(self, draw))
+    monkeypatch.setattr(
+        SoftBinned, "__call__", lambda self, draw: finer.append(draw) or evaluate(self, draw)
+    )
     for seed in range(10):
         source = np.random.default_rng(seed)
         rows = np.repeat(order, repeats(source.bit_generator.capsule, n))
-        assert one(np.random.default_rng(seed)) == pytest.approx(CATALOGUE[name](y[rows], p[rows]), **close)
+        assert one(np.random.default_rng(seed)) == pytest.approx(
+            CATALOGUE[name](y[rows], p[rows]), **close
+        )
     assert 0 < len(finer) < 10
 
 
@@ -113,7 +121,9 @@ def test_amounts_are_shared_out_by_outcome_as_rows_are_rounded(dtype, n, m, soft
 @pytest.mark.parametrize("y", [[0, 1], [0, 0], [1, 1], [0]])
 def test_few_rows_and_one_class_are_resampled(y):
     sample = rainproof.Sample(np.array(y * 40), np.linspace(0, 1, 40 * len(y)))
-    one = bootstrapped(as_statistic("soft_binned_cdl").on(as_resampler(sample)), as_resampler(sample))
+    one = bootstrapped(
+        as_statistic("soft_binned_cdl").on(as_resampler(sample)), as_resampler(sample)
+    )
     assert all(0 <= one(np.random.default_rng(seed)) <= 1 for seed in range(20))
 
 
@@ -134,7 +144,8 @@ def test_functions_and_measures_are_statistics_too():
 
 def test_an_unknown_measure_is_refused():
     with pytest.raises(
-        rainproof.InputError, match=r"measure must be a function or one of soft_binned_cdl, .*it is 'ece'"
+        rainproof.InputError,
+        match=r"measure must be a function or one of soft_binned_cdl, .*it is 'ece'",
     ):
         as_statistic("ece")
 
@@ -160,7 +171,9 @@ def test_redrawn_values_do_not_depend_on_the_number_of_threads(threads):
     alone = []
     draw_batches(each_time(one), 100, np.random.default_rng(1), lambda done, _: alone.append(done))
     assert alone == [32, 64, 96, 100]
-    np.testing.assert_array_equal(single, draw_batches(each_time(one), 100, np.random.default_rng(1), threads=threads))
+    np.testing.assert_array_equal(
+        single, draw_batches(each_time(one), 100, np.random.default_rng(1), threads=threads)
+    )
 
 
 def test_an_error_in_a_thread_is_raised_and_ends_the_work():
@@ -181,7 +194,10 @@ def test_samples_that_share_rows_have_the_values_of_each(name):
     rng = np.random.default_rng(8)
     p = np.append(rng.random(2998), [0.0, 1.0])
     atoms = as_resampler(rainproof.Sample((rng.random(3000) < p).astype(int), p))
-    rates = [np.clip(atoms.prob + step * np.sin(9 * atoms.prob), 0, 1) for step in (0, 0.01, 0.1, 0.5, -0.2)]
+    rates = [
+        np.clip(atoms.prob + step * np.sin(9 * atoms.prob), 0, 1)
+        for step in (0, 0.01, 0.1, 0.5, -0.2)
+    ]
     evaluate = as_statistic(name).on(atoms)
     (draw,) = atoms.outcomes(rates)(rng, atoms.repeat(rng))
     one_by_one = [evaluate(Draw(draw.weight, positive)) for positive in draw.spread()]

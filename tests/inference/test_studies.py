@@ -53,7 +53,9 @@ def test_populations_are_what_they_say():
 
 
 def test_their_losses_are_exact():
-    """Two points at 0.3 and 0.6 on the grid 1/4, in fractions: (1/4: 0.8 of 0.7), (1/2: 0.2 of 0.7, 0.6 of 0.3), ..."""
+    """Two points at 0.3 and 0.6 on the grid 1/4, in fractions: (1/4: 0.8 of 0.7), (1/2: 0.2 of 0.7,
+    0.6 of 0.3), ...
+    """
     population = populations()["two points"]
     hats = np.maximum(0, 1 - np.abs(4 * population.prob[:, None] - np.arange(5)))
     weight, events = population.mass @ hats, (population.mass * population.rate) @ hats
@@ -70,7 +72,8 @@ def test_the_bounds_fail_no_more_often_than_they_may(tmp_path):
         lines = list(csv.DictReader(file))
     assert len(lines) == 2 * 2 * len(populations())
     for line in lines:
-        # 10 x 0.5 = 5 may fail; all 10 do with a chance of one in 1,024 if each did as often as it may.
+        # 10 x 0.5 = 5 may fail; all 10 do with a chance of one in 1,024 if each did as often as it
+        # may.
         most = {"0.05": 3, "0.5": 9}[line["allowed"]]
         assert int(line["violations_adaptive"]) <= most
         assert int(line["violations_hoeffding"]) <= most
@@ -83,7 +86,9 @@ def test_the_committed_counts_are_below_what_is_allowed():
     assert {line["population"] for line in lines} == set(populations(8))
     for line in lines:
         for method in violation.METHODS:
-            assert int(line[f"violations_{method}"]) <= float(line["allowed"]) * int(line["repeats"])
+            assert int(line[f"violations_{method}"]) <= float(line["allowed"]) * int(
+                line["repeats"]
+            )
     first = next(x for x in lines if (x["population"], x["weights"]) == ("rare", "uneven"))
     again = violation.one(populations()["rare"], 100, "uneven", "default", int(first["repeats"]))
     assert {key: str(value) for key, value in again.items()} == first
@@ -131,7 +136,9 @@ def test_the_committed_counts_of_a_switch():
     for line in lines:
         allowed = (1 - float(line["confidence_level"])) * int(line["repeats"])
         assert int(line["violations_harm"]) <= allowed
-        assert float(line["true_harm"]) == pytest.approx(pairs[line["population"]].truth(), abs=1e-6)
+        assert float(line["true_harm"]) == pytest.approx(
+            pairs[line["population"]].truth(), abs=1e-6
+        )
     assert pairs["inverted"].truth() == pytest.approx(1 / 2, abs=1e-5)
     assert pairs["certain"].truth() == pytest.approx(1 / 2)
 
@@ -140,7 +147,10 @@ def test_rates_in_short(tmp_path):
     path = tmp_path / "rates.csv"
     rates.main([str(path), "--repeats", "16", "--sizes", "100", "400", "1600", "--points", "8192"])
     with path.with_name("rates-slopes.csv").open(encoding="utf-8") as file:
-        found = {(line["forecaster"], line["measure"]): float(line["slope"]) for line in csv.DictReader(file)}
+        found = {
+            (line["forecaster"], line["measure"]): float(line["slope"])
+            for line in csv.DictReader(file)
+        }
     assert len(found) == 2 * (len(rainproof.list_measures()) + 1)
     assert -0.7 < found["calibrated", "soft_binned_cdl"] < -0.35
     assert abs(found["calibrated", "calibration_decision_loss"]) < 0.1
@@ -149,14 +159,18 @@ def test_rates_in_short(tmp_path):
 
 def test_the_committed_rates_show_table_1():
     lines = {(line["forecaster"], line["measure"]): line for line in read("rates-slopes.csv")}
-    known = {(f, m) for f in rates.FORECASTERS for m in (*rainproof.list_measures(), rates.CUBE_ROOT)}
+    known = {
+        (f, m) for f in rates.FORECASTERS for m in (*rainproof.list_measures(), rates.CUBE_ROOT)
+    }
     assert set(lines) <= known  # a measure may be newer than the study
     expected = {"soft_binned_cdl": -1 / 2, "cutoff_calibration_error": -1 / 2, "smooth_calibration_error": -1 / 2,
                 rates.CUBE_ROOT: -1 / 3, "calibration_decision_loss": 0, "expected_calibration_error": 0}  # fmt: skip
     for measure, slope in expected.items():
         assert float(lines["calibrated", measure]["slope"]) == pytest.approx(slope, abs=0.05)
     again = list(rates.slopes(read("rates.csv")))
-    assert_allclose([float(line["slope"]) for line in again], [float(x["slope"]) for x in lines.values()])
+    assert_allclose(
+        [float(line["slope"]) for line in again], [float(x["slope"]) for x in lines.values()]
+    )
 
 
 def test_the_study_of_lower_bounds(tmp_path, monkeypatch):
@@ -165,7 +179,11 @@ def test_the_study_of_lower_bounds(tmp_path, monkeypatch):
     monkeypatch.setattr(proofs, "POWER", [("three values", 60)])
     proofs.main([str(path), "--repeats", "2"])
     with path.open(encoding="utf-8") as file:
-        assert [line["population"] for line in csv.DictReader(file)] == ["inverted", "three values", "three values"]
+        assert [line["population"] for line in csv.DictReader(file)] == [
+            "inverted",
+            "three values",
+            "three values",
+        ]
     for line in read("proofs.csv"):
         at_most = (1 - float(line["confidence_level"])) * int(line["repeats"])
         for statement in proofs.STATEMENTS:
@@ -188,7 +206,9 @@ def test_the_study_of_hard_samples(tmp_path):
         found = list(csv.DictReader(file))
     committed = [line for line in read("edges.csv") if line["version"] == "after"]
     same = ("statement", "population", "n")
-    assert [[x[name] for name in same] for x in found] == [[x[name] for name in same] for x in committed]
+    assert [[x[name] for name in same] for x in found] == [
+        [x[name] for name in same] for x in committed
+    ]
     for line in committed:
         samples = int(line["samples"])
         allowed = float(line["may_fail"]) * samples
@@ -198,11 +218,18 @@ def test_the_study_of_hard_samples(tmp_path):
 
 
 def test_a_judge_of_hard_samples_knows_what_is_false(monkeypatch):
-    """Of three predictions the largest one has a precision of 95%, the two largest together one of 72.5%."""
+    """Of three predictions the largest one has a precision of 95%, the two largest together one of
+    72.5%.
+    """
     law = edges.threshold_law(3, 0.6, 0.35)
     assert law.rate == (0.1, 0.5, pytest.approx(0.95))
     rng = np.random.default_rng(0)
-    for target, threshold, false in ((0.9, 0.85, False), (0.9, 0.5, True), (0.7, 0.5, False), (0.6, 0.1, True)):
+    for target, threshold, false in (
+        (0.9, 0.85, False),
+        (0.9, 0.5, True),
+        (0.7, 0.5, False),
+        (0.6, 0.1, True),
+    ):
         told = SimpleNamespace(threshold=threshold)
         monkeypatch.setattr(rainproof, "find_threshold", lambda *_, told=told, **__: told)
         assert edges.thresholds(law, target)(300, rng) == edges.Verdict(said=True, false=false)
@@ -214,7 +241,11 @@ def test_a_judge_of_hard_samples_knows_what_is_false(monkeypatch):
 def test_online_and_anytime_studies_in_short(tmp_path, monkeypatch):
     monkeypatch.setattr(online, "StreamingIsotonicCalibrator", None)
     online.main([str(tmp_path), "--rows", "400", "--rounds", "50", "100"])
-    for name, number in (("online", 13 * 5 + 1), ("online-late", 13 * 6 + 1), ("online-adversaries", 6 * 2)):
+    for name, number in (
+        ("online", 13 * 5 + 1),
+        ("online-late", 13 * 6 + 1),
+        ("online-adversaries", 6 * 2),
+    ):
         with (tmp_path / f"{name}.csv").open(encoding="utf-8") as file:
             lines = list(csv.DictReader(file))
         assert len(lines) == number
@@ -237,7 +268,13 @@ def test_sequential_studies_in_short(tmp_path, monkeypatch):
         assert len(list(csv.DictReader(file))) == 9
     with power.open(encoding="utf-8") as file:
         assert {line["miscalibration"] for line in csv.DictReader(file)} >= {"too low by 0.05"}
-    lines = {"false": 2 * len(detection.CALM) - 1, "shift": 4, "delay": len(detection.WRONG), "storm": 2, "stored": 8}
+    lines = {
+        "false": 2 * len(detection.CALM) - 1,
+        "shift": 4,
+        "delay": len(detection.WRONG),
+        "storm": 2,
+        "stored": 8,
+    }
     for name, many in lines.items():
         with (tmp_path / f"detection-{name}.csv").open(encoding="utf-8") as file:
             assert len(list(csv.DictReader(file))) == many
@@ -247,11 +284,15 @@ def test_the_committed_counts_in_ranges_of_thresholds():
     lines, known = read("threshold-range.csv"), populations()
     assert {line["population"] for line in lines} == set(known)
     for line in lines:
-        assert int(line["violations"]) <= (1 - float(line["confidence_level"])) * int(line["repeats"])
+        assert int(line["violations"]) <= (1 - float(line["confidence_level"])) * int(
+            line["repeats"]
+        )
     for some in threshold_range.RANGES:
         true = threshold_range.truths(known["two points"], some)
         name = "every" if some is None else str(some)
-        own = [line for line in lines if (line["population"], line["range"]) == ("two points", name)]
+        own = [
+            line for line in lines if (line["population"], line["range"]) == ("two points", name)
+        ]
         told = {line["bound"]: float(line["truth"]) for line in own}
         assert told == pytest.approx(true, abs=1e-6)
 

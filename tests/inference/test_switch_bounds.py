@@ -1,4 +1,6 @@
-"""The bounds of a switch against their definition, row by row, and their chance to fail by enumeration."""
+"""The bounds of a switch against their definition, row by row, and their chance to fail by
+enumeration.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from rainproof.inference.switches import harm_bound
 
 
 def sides(y, a, b, grid=None):
-    """What each row loses by the switch at thresholds, if predictions equal to them act, and if they do not.
+    """What each row loses by the switch at thresholds, if predictions equal to them act, and if
+    they do not.
 
     On a grid, thresholds are its points and predictions equal to them act.
     """
@@ -31,7 +34,9 @@ def sides(y, a, b, grid=None):
 
 
 def best_mixture(mu, value):
-    """The mixture of thresholds with the largest value, and that value, over all tasks with payoffs in [0, 1]."""
+    """The mixture of thresholds with the largest value, and that value, over all tasks with payoffs
+    in [0, 1].
+    """
     found = linprog(-value, A_ub=np.stack([1 - mu, mu]), b_ub=[1, 1], method="highs")
     return found.x, -found.fun
 
@@ -40,7 +45,9 @@ def harm_by_definition(y, a, b, w, group, delta, grid=None):
     """Formula (4) of docs/theory/bounds.md, with the charge of each row by itself."""
     share = w / w.sum()
     together = share if group is None else np.array([share[group == g].sum() for g in group])
-    draws = share if group is None else np.array([share[group == g].sum() for g in np.unique(group)])
+    draws = (
+        share if group is None else np.array([share[group == g].sum() for g in np.unique(group)])
+    )
     n, n_eff = len(draws), 1 / np.sum(draws**2)
     even = np.allclose(draws, 1 / n, rtol=1e-9)
     prior, factor = np.array([1 / 2, 1 / 8, 1 / 8, 1 / 8, 1 / 8]), np.array([1, 2, 4, 8, 16])
@@ -50,9 +57,17 @@ def harm_by_definition(y, a, b, w, group, delta, grid=None):
     for x in tilt:
         if even:
             extra = share * math.log(math.cosh(x / n)) / (x / n) @ np.abs(lost)
-        else:  # the smaller of two charges, for each threshold, forecast that acts alone, and outcome
-            kinds = [(y == outcome)[:, None] & (np.sign(lost) == sign) for outcome in (0, 1) for sign in (-1, 1)]
-            both = ([charge @ (np.abs(lost) * kind) for charge in (x * share * together / 2, share)] for kind in kinds)
+        else:
+            # the smaller of two charges, for each threshold, forecast that acts alone, and outcome
+            kinds = [
+                (y == outcome)[:, None] & (np.sign(lost) == sign)
+                for outcome in (0, 1)
+                for sign in (-1, 1)
+            ]
+            both = (
+                [charge @ (np.abs(lost) * kind) for charge in (x * share * together / 2, share)]
+                for kind in kinds
+            )
             extra = sum(np.minimum(*pair) for pair in both)
         charged.append(best_mixture(mu, share @ lost + extra)[1])
     pull = n * np.tanh(tilt / n) if even else np.maximum(tilt - 0.265 * tilt**2 / n_eff, 0)
@@ -64,7 +79,9 @@ def harm_by_definition(y, a, b, w, group, delta, grid=None):
     return 1.0 if excess(1 - 1e-12) < 0 else brentq(excess, 0, 1 - 1e-12, xtol=1e-13)
 
 
-@pytest.mark.parametrize("kind", ["equal", "weights", "groups", "equal groups", "weights and groups"])
+@pytest.mark.parametrize(
+    "kind", ["equal", "weights", "groups", "equal groups", "weights and groups"]
+)
 @pytest.mark.parametrize("seed", range(6))
 def test_harm_bound_is_its_definition(seed, kind):
     rng = np.random.default_rng(seed)
@@ -73,8 +90,12 @@ def test_harm_bound_is_its_definition(seed, kind):
     a, b = rng.choice([0.0, 0.25, 0.5, 1.0], (2, n)) if seed % 2 else rng.random((2, n))
     y, delta = rng.integers(0, 2, n), rng.choice([0.05, 0.3])
     w = rng.choice([0.3, 1.0, 9.0], n) if "weights" in kind else np.ones(n)
-    group = {"groups": rng.integers(0, 7, n), "equal groups": np.arange(n) // 2}.get(kind.removeprefix("weights and "))
-    found = rainproof.switch_guarantee(y, a, b, sample_weight=w, groups=group, confidence_level=1 - delta, rng=0)
+    group = {"groups": rng.integers(0, 7, n), "equal groups": np.arange(n) // 2}.get(
+        kind.removeprefix("weights and ")
+    )
+    found = rainproof.switch_guarantee(
+        y, a, b, sample_weight=w, groups=group, confidence_level=1 - delta, rng=0
+    )
     assert found.harm_bound == pytest.approx(harm_by_definition(y, a, b, w, group, delta), abs=1e-9)
 
 
@@ -83,14 +104,21 @@ def test_harm_bound_is_its_definition(seed, kind):
 def test_harm_bound_of_a_compressed_sample_is_its_definition(seed, kind):
     rng = np.random.default_rng(seed)
     a, b = rng.random((2, 50))
-    y, w = rng.integers(0, 2, 50), rng.choice([0.3, 1.0, 9.0], 50) if kind == "weights" else np.full(50, 0.7)
+    y, w = (
+        rng.integers(0, 2, 50),
+        rng.choice([0.3, 1.0, 9.0], 50) if kind == "weights" else np.full(50, 0.7),
+    )
     sample = rainproof.scan({"a": a, "b": b, "y": y, "w": w}, ["a", "b"], weight="w", grid=8)
     found = rainproof.switch_guarantee(sample, rng=0)
-    assert found.harm_bound == pytest.approx(harm_by_definition(y, a, b, w, None, 0.05, grid=8), abs=1e-9)
+    assert found.harm_bound == pytest.approx(
+        harm_by_definition(y, a, b, w, None, 0.05, grid=8), abs=1e-9
+    )
 
 
 def gain_chains(y, a, b, w, draw, parts, delta, bets, price):
-    """By definition: before each block the task with the largest discounted gain on all earlier rows."""
+    """By definition: before each block the task with the largest discounted gain on all earlier
+    rows.
+    """
     mu = _thresholds(None)[0]
     gained = (y[:, None] - mu) * ((b[:, None] >= mu) * 1.0 - (a[:, None] >= mu))
     weights = np.bincount(draw, w)
@@ -101,7 +129,11 @@ def gain_chains(y, a, b, w, draw, parts, delta, bets, price):
             before, now = part < block, part == block
             tasks = []
             for bet in bets:
-                value = w[before] / w[before].sum() @ (gained[before] - bet / 2 * np.abs(gained[before]))
+                value = (
+                    w[before]
+                    / w[before].sum()
+                    @ (gained[before] - bet / 2 * np.abs(gained[before]))
+                )
                 chord = envelope(mu, np.maximum(value, 0))
                 tasks.append((2 * chord.value - price / bet, chord))
             chord = max(tasks, key=lambda task: task[0])[1]
@@ -117,12 +149,17 @@ def gain_chains(y, a, b, w, draw, parts, delta, bets, price):
 
 
 def mean_wealth(chains, bets, share):
-    return np.mean([math.prod(1 + bet * u * (z - share) for u, z in chain) for chain in chains for bet in bets])
+    return np.mean(
+        [math.prod(1 + bet * u * (z - share) for u, z in chain) for chain in chains for bet in bets]
+    )
 
 
-@pytest.mark.parametrize("kind", ["equal", "weights", "weights and groups"])  # without ties, which rounding breaks
+# without ties, which rounding breaks
+@pytest.mark.parametrize("kind", ["equal", "weights", "weights and groups"])
 def test_gain_at_least_is_its_definition(kind):
-    """Rows in canonical order are dealt eight times to twelve parts; the mean wealth is 1/delta at the bound."""
+    """Rows in canonical order are dealt eight times to twelve parts; the mean wealth is 1/delta at
+    the bound.
+    """
     rng = np.random.default_rng(len(kind))
     n, delta, seed = 240, 0.2, 4
     a = rng.integers(0, 1025, n) / 1024
@@ -133,7 +170,10 @@ def test_gain_at_least_is_its_definition(kind):
     sample = rainproof.Sample(y, {"a": a, "b": b}, sample_weight=w, groups=group)
     found = rainproof.switch_guarantee(sample, confidence_level=1 - delta, rng=seed).gain_at_least
     if group is not None:  # groups are in order of what their rows are
-        rows = [sorted(zip(*(x[group == g] for x in (b, a, y, w)), strict=True)) for g in range(group.max() + 1)]
+        rows = [
+            sorted(zip(*(x[group == g] for x in (b, a, y, w)), strict=True))
+            for g in range(group.max() + 1)
+        ]
         ranked = sorted(range(len(rows)), key=lambda g: (len(rows[g]), rows[g]))
         group = np.argsort(ranked)[group]
     order = np.lexsort((y, b, a) if kind == "equal" else (w, y, a, b))
@@ -142,7 +182,11 @@ def test_gain_at_least_is_its_definition(kind):
     (stream,) = stream_for(seed, sample).spawn(1)
     parts = [(stream.permutation(draw.max() + 1) % 12)[draw] for _ in range(8)]
     draws = np.bincount(draw, w)
-    bets = [bet for bet in 2.0 ** -np.arange(1, 21) if bet >= math.sqrt(2 * math.log(1 / delta) / len(draws))]
+    bets = [
+        bet
+        for bet in 2.0 ** -np.arange(1, 21)
+        if bet >= math.sqrt(2 * math.log(1 / delta) / len(draws))
+    ]
     price = math.log(1 / delta) / (draws.sum() ** 2 / (draws**2).sum())
     chains = gain_chains(y, a, b, w, draw, parts, delta, bets, price)
     assert found > 0.01
@@ -151,14 +195,19 @@ def test_gain_at_least_is_its_definition(kind):
 
 
 def test_gain_of_a_compressed_sample_is_that_of_counts_of_rows():
-    """Cells are dealt by their counts: about the same bound as from the rows, with the thresholds of the grid."""
+    """Cells are dealt by their counts: about the same bound as from the rows, with the thresholds
+    of the grid.
+    """
     rng = np.random.default_rng(0)
     a = rng.integers(0, 8, 600) / 8
     y = (rng.random(600) < 0.5).astype(int)
     b = np.where(rng.random(600) < 0.8, np.where(y, 0.875, 0.125), a)
-    sample = rainproof.scan({"a": a, "b": b, "y": y, "w": np.full(600, 0.7)}, ["a", "b"], weight="w", grid=8)
+    sample = rainproof.scan(
+        {"a": a, "b": b, "y": y, "w": np.full(600, 0.7)}, ["a", "b"], weight="w", grid=8
+    )
     cells, rows = (
-        rainproof.switch_guarantee(*given, confidence_level=0.8).gain_at_least for given in ((sample,), (y, a, b))
+        rainproof.switch_guarantee(*given, confidence_level=0.8).gain_at_least
+        for given in ((sample,), (y, a, b))
     )
     assert cells == pytest.approx(rows, rel=0.15)
 
@@ -179,7 +228,9 @@ def test_cells_that_no_threshold_tells_apart_are_dealt_as_one():
 
 
 def test_rows_that_are_held_out_choose_as_well():
-    """A chooser that is misled does not hinder the judges for long; the estimate is that of the chooser's task."""
+    """A chooser that is misled does not hinder the judges for long; the estimate is that of the
+    chooser's task.
+    """
     rng = np.random.default_rng(1)
     p = rng.random(2000)
     good, bad = (rng.random(2000) < rate for rate in (p**2, p**0.5))
@@ -187,7 +238,9 @@ def test_rows_that_are_held_out_choose_as_well():
         rainproof.Sample(y[at], {"old": p[at], "new": (p**2)[at]})
         for y, at in ((good, slice(0, 1000)), (good, slice(1000, None)), (bad, slice(1900, None)))
     )
-    (estimate, bound), (other, still) = (gain_of_choice(chooser, judge, 0.1) for chooser in (right, wrong))
+    (estimate, bound), (other, still) = (
+        gain_of_choice(chooser, judge, 0.1) for chooser in (right, wrong)
+    )
     assert 0 < still <= 1.2 * bound < estimate
     assert other < estimate
     none = judge._at(np.zeros(0, np.int64))
@@ -200,14 +253,20 @@ ATOMS = [(1.0, 0.0), (0.6, 0.4), (0.4, 0.6), (0.2, 0.9), (0.9, 0.55), (0.05, 0.0
 @pytest.mark.parametrize("draws", ["equal", "weights", "groups"])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_chance_of_a_harm_bound_to_fail_by_enumeration(seed, draws):
-    """All samples of two kinds of rows and two outcomes, with their exact chances: an exact failure rate."""
+    """All samples of two kinds of rows and two outcomes, with their exact chances: an exact failure
+    rate.
+    """
     rng = np.random.default_rng([seed, 7])
     atoms = np.array(ATOMS)[rng.choice(len(ATOMS), 2, replace=False)]
     mass, rate = rng.dirichlet([1, 1]), rng.choice([0.02, 0.3, 0.5, 0.8, 0.98], 2)
     old, new = np.repeat(atoms, 2, axis=0).T
     y = np.array([0, 1, 0, 1])
-    chance = np.array([mass[k] * (rate[k] if y_ else 1 - rate[k]) for k in range(2) for y_ in (0, 1)])
-    truth = rainproof.switch_guarantee(y, old, new, sample_weight=np.maximum(chance, 1e-300), rng=0).harm
+    chance = np.array(
+        [mass[k] * (rate[k] if y_ else 1 - rate[k]) for k in range(2) for y_ in (0, 1)]
+    )
+    truth = rainproof.switch_guarantee(
+        y, old, new, sample_weight=np.maximum(chance, 1e-300), rng=0
+    ).harm
     n, size = (5, 1) if draws == "equal" else (4, 1) if draws == "weights" else (4, 3)
     weight = None if draws != "weights" else np.array([1.0, 4.0, 0.5, 1.0])
     failed = dict.fromkeys((0.05, 0.2, 0.5), 0.0)

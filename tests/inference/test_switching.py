@@ -1,4 +1,6 @@
-"""Switching forecasts: exact harm and gain against a linear program over all tasks, and how often the bounds fail."""
+"""Switching forecasts: exact harm and gain against a linear program over all tasks, and how often
+the bounds fail.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,16 @@ def test_harm_and_gain_are_those_of_a_linear_program(seed):
     found = rainproof.switch_guarantee(y, a, b, sample_weight=w, rng=0)
     assert found.harm == pytest.approx(worst_by_program(y, a, b, w), abs=1e-9)
     assert found.gain == pytest.approx(worst_by_program(y, b, a, w), abs=1e-9)
-    for task, value, (first, second) in ((found.worst_task, found.harm, (a, b)), (found.best_task, found.gain, (b, a))):
+    for task, value, (first, second) in (
+        (found.worst_task, found.harm, (a, b)),
+        (found.best_task, found.gain, (b, a)),
+    ):
         if task is None:
             assert value < 1e-9
         else:
-            lost = task.payoff(task.best_response(first), y) - task.payoff(task.best_response(second), y)
+            lost = task.payoff(task.best_response(first), y) - task.payoff(
+                task.best_response(second), y
+            )
             assert np.sum(w * lost) / np.sum(w) == pytest.approx(value, abs=1e-9)
 
 
@@ -57,7 +64,9 @@ def test_the_curve_and_its_standard_error_are_those_of_their_definition(seed):
     rng = np.random.default_rng(seed)
     y, a, b, w = draw(rng, int(rng.integers(2, 30)))
     groups = rng.integers(0, 5, len(y)) if seed % 2 else None
-    found = rainproof.switch_guarantee(y, a, b, sample_weight=w if seed % 4 > 1 else None, groups=groups, rng=0)
+    found = rainproof.switch_guarantee(
+        y, a, b, sample_weight=w if seed % 4 > 1 else None, groups=groups, rng=0
+    )
     w = w if seed % 4 > 1 else np.ones(len(y))
     band, v = found.band(), w / w.sum()
     together = v if groups is None else np.array([v[groups == g].sum() for g in groups])
@@ -106,7 +115,9 @@ def test_groups_and_weights():
     y = rng.random(2000) < p**2
     plain = rainproof.switch_guarantee(y, p, p**2, rng=0)
     groups = np.repeat(np.arange(2000), 3)
-    grouped = rainproof.switch_guarantee(np.repeat(y, 3), np.repeat(p, 3), np.repeat(p, 3) ** 2, groups=groups, rng=0)
+    grouped = rainproof.switch_guarantee(
+        np.repeat(y, 3), np.repeat(p, 3), np.repeat(p, 3) ** 2, groups=groups, rng=0
+    )
     assert (grouped.groups, grouped.effective_n) == (2000, pytest.approx(2000))
     assert grouped.harm_bound == pytest.approx(plain.harm_bound, rel=1e-6)
     assert grouped.gain_at_least > 0.01
@@ -114,7 +125,10 @@ def test_groups_and_weights():
     w = np.r_[np.ones(2000), 0.0]
     zero = rainproof.switch_guarantee(y[rows], p[rows], p[rows] ** 2, sample_weight=w, rng=0)
     assert zero.harm_bound == pytest.approx(plain.harm_bound, rel=1e-6)
-    assert rainproof.switch_guarantee(y, p, p**2, sample_weight=rng.exponential(size=2000)).effective_n < 1200
+    assert (
+        rainproof.switch_guarantee(y, p, p**2, sample_weight=rng.exponential(size=2000)).effective_n
+        < 1200
+    )
 
 
 EDGES = {  # rows, then harm and gain by hand
@@ -148,10 +162,16 @@ def test_weights_count_by_their_ratio():
         for name in ("harm", "gain", "harm_bound", "gain_at_least", "effective_n"):
             assert getattr(scaled, name) == pytest.approx(getattr(plain, name), rel=1e-9, abs=1e-12)
     equal = rainproof.switch_guarantee(y, a, b, sample_weight=np.full(40, 1e-140), rng=0)
-    assert equal.harm_bound == pytest.approx(rainproof.switch_guarantee(y, a, b, rng=0).harm_bound, abs=1e-9)
-    with pytest.raises(rainproof.InputError, match="only the ratios of weights matter, so rescale them"):
+    assert equal.harm_bound == pytest.approx(
+        rainproof.switch_guarantee(y, a, b, rng=0).harm_bound, abs=1e-9
+    )
+    with pytest.raises(
+        rainproof.InputError, match="only the ratios of weights matter, so rescale them"
+    ):
         rainproof.switch_guarantee(y, a, b, sample_weight=np.full(40, 1e-310), rng=0)
-    heavy = rainproof.switch_guarantee([1, 0, 1], [0.9, 0.2, 0.3], [0.1, 0.2, 0.4], sample_weight=[1e140, 1e120, 1.0])
+    heavy = rainproof.switch_guarantee(
+        [1, 0, 1], [0.9, 0.2, 0.3], [0.1, 0.2, 0.4], sample_weight=[1e140, 1e120, 1.0]
+    )
     assert (heavy.harm, heavy.harm_bound) == (pytest.approx(1), 1)
 
 
@@ -203,7 +223,10 @@ def test_the_result_is_ready_for_json():
         (([0, 2], [0.5, 0.5], [0.5, 0.5]), "y_true must be 0 or 1"),
         (([0, 1], [0.5, 0.5], [0.5]), "y_true and p_new must have the same length"),
         (([], [], []), "y_true and p_old must not be empty"),
-        (([0, 1], np.ma.array([0.5, 0.5], mask=[0, 1]), [0.5, 0.5]), r"p_old must not contain masked values; 1 value"),
+        (
+            ([0, 1], np.ma.array([0.5, 0.5], mask=[0, 1]), [0.5, 0.5]),
+            r"p_old must not contain masked values; 1 value",
+        ),
         (
             ([0, 1], pd.Series([0.5, 0.6]), pd.Series([0.5, 0.5], index=[1, 0])),
             "p_old and p_new have the same index in another order: align them first",
@@ -219,10 +242,22 @@ def test_bad_rows_are_named(arguments, message):
     ("options", "message"),
     [
         ({"sample_weight": [0, 0]}, "sample_weight must not be zero for every row"),
-        ({"sample_weight": [1, -1]}, r"sample_weight must be finite and not negative; 1 value does not"),
-        ({"groups": [1]}, r"groups must have one entry for each of the 2 rows; its shape is \(1,\)"),
-        ({"groups": ["a", None]}, r"groups must not contain missing values; 1 value does, the first is groups\[1\]"),
-        ({"groups": pd.Series([1, 2], index=[1, 0])}, "y_true and groups have the same index in another order"),
+        (
+            {"sample_weight": [1, -1]},
+            r"sample_weight must be finite and not negative; 1 value does not",
+        ),
+        (
+            {"groups": [1]},
+            r"groups must have one entry for each of the 2 rows; its shape is \(1,\)",
+        ),
+        (
+            {"groups": ["a", None]},
+            r"groups must not contain missing values; 1 value does, the first is groups\[1\]",
+        ),
+        (
+            {"groups": pd.Series([1, 2], index=[1, 0])},
+            "y_true and groups have the same index in another order",
+        ),
         *(
             ({"confidence_level": bad}, "confidence_level must be a number between 0 and 1")
             for bad in (0, 1, "x", True)
@@ -232,11 +267,15 @@ def test_bad_rows_are_named(arguments, message):
 )
 def test_bad_options_are_named(options, message):
     with pytest.raises(rainproof.InputError, match=message):
-        rainproof.switch_guarantee(pd.Series([0, 1]), pd.Series([0.5, 0.6]), pd.Series([0.5, 0.7]), **options)
+        rainproof.switch_guarantee(
+            pd.Series([0, 1]), pd.Series([0.5, 0.6]), pd.Series([0.5, 0.7]), **options
+        )
 
 
 def test_confidence_may_be_as_large_as_a_double_allows():
-    found = rainproof.switch_guarantee([0, 1], [0.2, 0.7], [0.3, 0.4], confidence_level=1 - 2**-53, rng=0)
+    found = rainproof.switch_guarantee(
+        [0, 1], [0.2, 0.7], [0.3, 0.4], confidence_level=1 - 2**-53, rng=0
+    )
     assert found.harm_bound == 1
     json.dumps(found.to_dict(), allow_nan=False)
 
@@ -249,4 +288,6 @@ def test_the_curve_of_cells_at_round_thresholds_is_that_of_round_predictions():
     cells = rainproof.scan({"a": old, "b": new, "y": y.astype(int)}, ["a", "b"], grid=64)
     mu = np.arange(21) / 20
     expected = rainproof.switch_guarantee(y, old, new, rng=0).curve(mu)
-    np.testing.assert_allclose(rainproof.switch_guarantee(cells, rng=0).curve(mu), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        rainproof.switch_guarantee(cells, rng=0).curve(mu), expected, atol=1e-12
+    )

@@ -46,7 +46,8 @@ def test_recall_is_the_last_threshold_that_an_exact_test_proves():
 def test_a_false_positive_rate_is_the_recall_of_the_other_event():
     y, p = rows(700)
     found = find_threshold(y, p, false_positive_rate=0.1)
-    mirrored = last_recall(~y, 1 - p, 0.9, 0.05)  # flags what is not flagged: from 1 - p on, and not p itself
+    # flags what is not flagged: from 1 - p on, and not p itself
+    mirrored = last_recall(~y, 1 - p, 0.9, 0.05)
     assert 1 - mirrored < found.threshold <= 1 - mirrored + 0.02
     assert find_threshold(y, p, false_positive_rate=0.2).threshold < found.threshold
 
@@ -55,7 +56,8 @@ def test_precision_is_proven_at_the_threshold_by_an_exact_test():
     y, p = rows(3000)
     found = find_threshold(y, p, precision=0.85)
     flagged = p >= found.threshold
-    assert binom.sf(y[flagged].sum() - 1, flagged.sum(), 0.85) < 0.06  # of all rows, a tenth of which only chose
+    # of all rows, a tenth of which only chose
+    assert binom.sf(y[flagged].sum() - 1, flagged.sum(), 0.85) < 0.06
     assert 0.85 < found.precision < 0.93
     assert found == find_threshold(Sample(y, p), precision=0.85)
     order = np.random.default_rng(5).permutation(3000)
@@ -77,7 +79,10 @@ def test_few_flagged_cases_are_proven_by_their_number():
 
 def test_one_target_of_several_can_forbid_what_the_other_allows():
     y, p = rows(4000)
-    alone, both = find_threshold(y, p, precision=0.8), find_threshold(y, p, precision=0.8, recall=0.3)
+    alone, both = (
+        find_threshold(y, p, precision=0.8),
+        find_threshold(y, p, precision=0.8, recall=0.3),
+    )
     assert both.threshold >= alone.threshold
     assert both.targets == {"precision": 0.8, "recall": 0.3}
     assert find_threshold(y, p, precision=0.8, false_positive_rate=0.01).threshold > alone.threshold
@@ -94,13 +99,22 @@ def test_groups_weights_and_shares_are_bets_on_draws():
     exact = find_threshold(y, p, precision=0.75)
     assert each.groups == 3000
     assert exact.threshold <= each.threshold < exact.threshold + 0.2
-    copied = find_threshold(np.repeat(y, 3), np.repeat(p, 3), precision=0.75, groups=np.repeat(np.arange(3000), 3))
-    assert copied.threshold == pytest.approx(each.threshold, abs=0.1)  # a row three times is one draw, not three
-    assert find_threshold(np.repeat(y, 3), np.repeat(p, 3), precision=0.75).threshold < copied.threshold
+    copied = find_threshold(
+        np.repeat(y, 3), np.repeat(p, 3), precision=0.75, groups=np.repeat(np.arange(3000), 3)
+    )
+    # a row three times is one draw, not three
+    assert copied.threshold == pytest.approx(each.threshold, abs=0.1)
+    assert (
+        find_threshold(np.repeat(y, 3), np.repeat(p, 3), precision=0.75).threshold
+        < copied.threshold
+    )
     assert find_threshold(y, p, precision=0.75, sample_weight=np.full(3000, 7.0)) == exact
     rng = np.random.default_rng(3)
     weight = 1 + rng.random(3000)
-    assert find_threshold(y, p, precision=0.75, sample_weight=weight, max_weight=2).threshold > exact.threshold
+    assert (
+        find_threshold(y, p, precision=0.75, sample_weight=weight, max_weight=2).threshold
+        > exact.threshold
+    )
     shares = Sample(np.where(rng.random(3000) < 0.3, 0.5, y), p, fractional=True)
     assert find_threshold(shares, recall=0.8).threshold is not None
 
@@ -111,10 +125,15 @@ def test_weights_that_differ_need_a_stated_largest_one():
     for columns in ({}, {"groups": np.arange(400) // 4}):
         with pytest.raises(InputError, match=rule):
             find_threshold(y, p, precision=0.7, sample_weight=1 + p, **columns)
-    for unequal in (Sample(y, p, sample_weight=1 + p).compress(64), Sample(y, p, sample_weight=1 + p)):
+    for unequal in (
+        Sample(y, p, sample_weight=1 + p).compress(64),
+        Sample(y, p, sample_weight=1 + p),
+    ):
         with pytest.raises(InputError, match=rule):
             find_threshold(unequal, recall=0.7)
-    with pytest.raises(InputError, match="max_weight must be finite, and at least the largest weight"):
+    with pytest.raises(
+        InputError, match="max_weight must be finite, and at least the largest weight"
+    ):
         find_threshold(y, p, precision=0.7, sample_weight=1 + p, max_weight=1)
     with pytest.raises(InputError, match="base_rate cannot be combined with max_weight"):
         find_threshold(y, p, precision=0.7, base_rate=0.1, max_weight=1)
@@ -123,17 +142,26 @@ def test_weights_that_differ_need_a_stated_largest_one():
 @pytest.mark.parametrize("weight", [7.0, 0.1, 1 / 3])
 def test_equal_weights_are_no_weights(weight):
     y, p = rows(300)
-    targets = ({"precision": 0.8}, {"recall": 0.8}, {"precision": 0.7, "recall": 0.2}, {"false_positive_rate": 0.2})
+    targets = (
+        {"precision": 0.8},
+        {"recall": 0.8},
+        {"precision": 0.7, "recall": 0.2},
+        {"false_positive_rate": 0.2},
+    )
     for target in targets:
         for columns in ({}, {"groups": np.arange(300) // 3}):
             found = find_threshold(y, p, **target, **columns, sample_weight=np.full(300, weight))
             assert found == find_threshold(y, p, **target, **columns)
     some = np.where(np.arange(300) < 250, weight, 0.0)
-    assert find_threshold(y, p, recall=0.8, sample_weight=some) == find_threshold(y[:250], p[:250], recall=0.8)
+    assert find_threshold(y, p, recall=0.8, sample_weight=some) == find_threshold(
+        y[:250], p[:250], recall=0.8
+    )
 
 
 def test_with_weights_that_depend_on_predictions_few_thresholds_are_false():
-    """Of the most confident of three predictions, right in 60%, one case in 60 is looked up; of the others all are."""
+    """Of the most confident of three predictions, right in 60%, one case in 60 is looked up; of the
+    others all are.
+    """
     false = 0
     for seed in range(150):
         rng = np.random.default_rng(seed)
@@ -141,29 +169,43 @@ def test_with_weights_that_depend_on_predictions_few_thresholds_are_false():
         seen = rng.random(600) < np.array([1, 1, 1 / 60])[which]
         p, right = np.array([0.5, 0.8, 0.95])[which[seen]], np.array([0.97, 0.97, 0.6])[which[seen]]
         y, weight = rng.random(len(p)) < right, np.array([1.0, 1.0, 60.0])[which[seen]]
-        false += find_threshold(y, p, precision=0.9, sample_weight=weight, max_weight=60).threshold is not None
+        false += (
+            find_threshold(y, p, precision=0.9, sample_weight=weight, max_weight=60).threshold
+            is not None
+        )
     assert false <= 0.05 * 150
 
 
 def test_a_stated_largest_weight_proves_what_is_true():
     """One case in five is looked up where the model is sure: each of those counts as five."""
     rng = np.random.default_rng(0)
-    p = np.where(rng.random(9000) < 0.8, rng.uniform(0.9, 1, 9000), rng.uniform(0.2, 0.9, 9000)).round(3)
+    p = np.where(
+        rng.random(9000) < 0.8, rng.uniform(0.9, 1, 9000), rng.uniform(0.2, 0.9, 9000)
+    ).round(3)
     y, chance = rng.random(9000) < np.where(p >= 0.9, 0.99, 0.6), np.where(p >= 0.9, 0.2, 1.0)
     seen = rng.random(9000) < chance
-    found = find_threshold(y[seen], p[seen], precision=0.95, sample_weight=1 / chance[seen], max_weight=5)
+    found = find_threshold(
+        y[seen], p[seen], precision=0.95, sample_weight=1 / chance[seen], max_weight=5
+    )
     assert 0.6 < found.threshold <= 0.95  # below 0.59 the precision is smaller than 95%
     assert found.max_weight == 5
-    assert "and no row can weigh more than 5. All of this is about the population in which each row counts" in str(
-        found
+    assert (
+        "and no row can weigh more than 5. All of this is about the population in which each row counts"
+        in str(found)
     )
-    heavier = find_threshold(y[seen], p[seen], precision=0.95, sample_weight=1 / chance[seen], max_weight=500)
+    heavier = find_threshold(
+        y[seen], p[seen], precision=0.95, sample_weight=1 / chance[seen], max_weight=500
+    )
     assert heavier.threshold is None
     assert heavier.rows_needed > 9000
 
 
 def test_what_bets_make_of_draws_is_what_the_definition_says():
-    y, p, group = np.array([1, 0, 1, 1, 0]), np.array([0.9, 0.8, 0.7, 0.2, 0.1]), np.array([0, 0, 1, 1, 1])
+    y, p, group = (
+        np.array([1, 0, 1, 1, 0]),
+        np.array([0.9, 0.8, 0.7, 0.2, 0.1]),
+        np.array([0, 0, 1, 1, 1]),
+    )
     weight = np.array([1.0, 2.0, 1.0, 1.0, 3.0])
     evidence = _evidence(Sample(y, p, groups=group, sample_weight=weight))
     for name, share in (("precision", 0.6), ("recall", 0.3), ("false_positive_rate", 0.4)):
@@ -185,9 +227,14 @@ def test_at_a_base_rate_two_exact_limits_prove_the_precision():
     y, p = rows(3000)
     found = find_threshold(y, p, precision=0.5, base_rate=0.2)
     hits, alarms = (p[y] >= found.threshold).sum(), (p[~y] >= found.threshold).sum()
-    assert found.precision == pytest.approx(0.2 * found.recall / (0.2 * found.recall + 0.8 * found.false_positive_rate))
+    assert found.precision == pytest.approx(
+        0.2 * found.recall / (0.2 * found.recall + 0.8 * found.false_positive_rate)
+    )
     assert (found.recall, found.base_rate) == (pytest.approx(hits / y.sum()), 0.2)
-    assert find_threshold(y, p, recall=0.8, base_rate=0.2).threshold == find_threshold(y, p, recall=0.8).threshold
+    assert (
+        find_threshold(y, p, recall=0.8, base_rate=0.2).threshold
+        == find_threshold(y, p, recall=0.8).threshold
+    )
     assert find_threshold(y, p, precision=0.5, base_rate=(0.2, 0.4)) == found
     counts = (hits, alarms, y.sum(), (~y).sum())
     least = beta.ppf(0.025, hits, counts[2] - hits + 1)
@@ -272,9 +319,15 @@ def test_rows_needed_is_where_half_of_the_samples_succeed():
     ("options", "match"),
     [
         ({}, "^state a target: precision, recall, false_positive_rate, or several of them$"),
-        ({"precision": 1.0}, "^precision must be a number between 0 and 1, both excluded; it is 1.0$"),
+        (
+            {"precision": 1.0},
+            "^precision must be a number between 0 and 1, both excluded; it is 1.0$",
+        ),
         ({"recall": 0}, "^recall must be a number between 0 and 1, both excluded; it is 0$"),
-        ({"recall": math.nan}, "^recall must be a number between 0 and 1, both excluded; it is nan$"),
+        (
+            {"recall": math.nan},
+            "^recall must be a number between 0 and 1, both excluded; it is nan$",
+        ),
         ({"false_positive_rate": "5%"}, "^false_positive_rate must be a number"),
         ({"precision": 0.9, "confidence_level": 1}, "^confidence_level must be"),
         ({"precision": 0.9, "base_rate": 0.1, "groups": np.arange(100)}, "base_rate"),
@@ -289,7 +342,9 @@ def test_it_refuses(options, match):
 
 def test_it_refuses_rows():
     y, p = rows(100)
-    with pytest.raises(InputError, match=r"^y_true must have both outcomes; all rows with weight have 1$"):
+    with pytest.raises(
+        InputError, match=r"^y_true must have both outcomes; all rows with weight have 1$"
+    ):
         find_threshold(np.ones(100), p, precision=0.9)
     with pytest.raises(InputError, match="y_prob must not contain NaN"):
         find_threshold(y, np.where(p > 0.5, np.nan, p), precision=0.9)
@@ -313,6 +368,7 @@ def test_the_committed_counts():
         lines = list(csv.DictReader(file))
     assert len(lines) == len(study.CASES)
     for line in lines:
-        assert (int(line["ours_repeats"]), int(line["ours_false"]) <= 122) == (2000, True)  # 5% and two standard errors
+        # 5% and two standard errors
+        assert (int(line["ours_repeats"]), int(line["ours_false"]) <= 122) == (2000, True)
         if line["mapie_repeats"] != "0":
             assert int(line["same_found"]) >= int(line["mapie_found"])

@@ -1,4 +1,6 @@
-"""What a forecast is worth: no bound is above the truth more often than stated, and the search finds what there is."""
+"""What a forecast is worth: no bound is above the truth more often than stated, and the search
+finds what there is.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,17 @@ from rainproof.inference.proofs import worth
 
 
 def true_values(p, rate):
-    """The most that acting from any threshold on gains, in a population with these predictions and rates."""
+    """The most that acting from any threshold on gains, in a population with these predictions and
+    rates.
+    """
     mu = np.append(p[:: max(1, len(p) // 500)], np.linspace(0.0005, 0.9995, 1000))[:, None]
     value = ((rate - mu) * (p >= mu)).mean(axis=1) - np.maximum(0.0, rate.mean() - mu[:, 0])
     mu = mu[:, 0]
     perfect = np.minimum(mu * (1 - rate.mean()), (1 - mu) * rate.mean())
     inside = perfect > 1e-9
-    return max(0.0, (value[inside] / perfect[inside]).max()), max(0.0, (value / np.maximum(mu, 1 - mu)).max())
+    return max(0.0, (value[inside] / perfect[inside]).max()), max(
+        0.0, (value / np.maximum(mu, 1 - mu)).max()
+    )
 
 
 POPULATIONS = {
@@ -48,18 +54,23 @@ def test_the_bounds_fail_no_more_often_than_stated(name, kind):
             p, y = np.repeat(p[:100], 3), np.repeat(y[:100], 3)
             options = {"groups": np.arange(300) // 3}
         elif kind == "counts":
-            p, y = np.floor(64 * p) / 64, y  # at the lower edges of cells, where a compressed sample has them
+            # at the lower edges of cells, where a compressed sample has them
+            p, y = np.floor(64 * p) / 64, y
         sample = Sample(y, p, **options)
         found = worth(sample.compress(64)._floor() if kind == "counts" else sample, 0.5)
         # Thresholds are compared on a grid, so the truth may be a little more.
-        failures += (found.relative_at_least > truth[0] + 0.02) + (found.gain_at_least > truth[1] + 0.01)
+        failures += (found.relative_at_least > truth[0] + 0.02) + (
+            found.gain_at_least > truth[1] + 0.01
+        )
     assert failures <= 5
 
 
 def test_never_and_always_are_each_the_better_one_somewhere():
-    """A chain may act from thresholds on both sides of the event rate: against each the better alternative counts.
+    """A chain may act from thresholds on both sides of the event rate: against each the better
+    alternative counts.
 
-    By definition, with every row by itself, for each rate that tells the thresholds of the blocks apart.
+    By definition, with every row by itself, for each rate that tells the thresholds of the blocks
+    apart.
     """
     rng = np.random.default_rng(4)
     p = rng.integers(0, 65, 120) / 64
@@ -88,7 +99,9 @@ def test_never_and_always_are_each_the_better_one_somewhere():
             return product
 
         assert bound > 0.01
-        assert min(wealth(bound, rate) for rate in (0.1, 0.3, 0.6, 0.8)) == pytest.approx(1 / 0.4, rel=1e-6)
+        assert min(wealth(bound, rate) for rate in (0.1, 0.3, 0.6, 0.8)) == pytest.approx(
+            1 / 0.4, rel=1e-6
+        )
 
 
 def test_a_good_forecast_is_proven_useful():
@@ -113,7 +126,9 @@ def test_counts_are_so_many_rows():
     rows = Sample(event[each], prob[each])
     one, other = (proofs._Rows.read(sample, rng) for sample in (rows, rows.compress(8)._floor()))
     assert one.count.sum() == other.count.sum() == counts.sum()
-    assert worth(rows, 0.8).relative_at_least == pytest.approx(worth(rows.compress(8), 0.8).relative_at_least, rel=0.3)
+    assert worth(rows, 0.8).relative_at_least == pytest.approx(
+        worth(rows.compress(8), 0.8).relative_at_least, rel=0.3
+    )
 
 
 @pytest.mark.parametrize("y", [[0, 0, 0], [1, 1, 1]])

@@ -33,7 +33,11 @@ def test_numbers_grade_and_report_are_logged(mlflow, client, tmp_path):
     y = rng.random(600) < p
     y[0], p[0] = 0, 1.0  # the log score is infinite
     a = rainproof.assess(
-        y, p, task=rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9), n_resamples=19, rng=0
+        y,
+        p,
+        task=rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9),
+        n_resamples=19,
+        rng=0,
     )
     with mlflow.start_run() as run:
         importlib.import_module("rainproof.integrations.mlflow").log(a)

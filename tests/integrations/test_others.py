@@ -19,7 +19,9 @@ def test_a_metric_frame_of_fairlearn_takes_measures():
     rng = np.random.default_rng(0)
     p, group = rng.random(300), np.array(["a", "b", "c"] * 100)
     y = (rng.random(300) < np.where(group == "c", p**2, p)).astype(int)
-    frame = MetricFrame(metrics=rainproof.soft_binned_cdl, y_true=y, y_pred=p, sensitive_features=group)
+    frame = MetricFrame(
+        metrics=rainproof.soft_binned_cdl, y_true=y, y_pred=p, sensitive_features=group
+    )
     for name in "abc":
         assert frame.by_group[name] == rainproof.soft_binned_cdl(y[group == name], p[group == name])
 
@@ -33,7 +35,8 @@ def test_a_report_of_skore_takes_scorers():
     model = LogisticRegression().fit(X[:200], y[:200])
     scorer = rainproof.integrations.sklearn.net_benefit_scorer(0.2)
 
-    def net_benefit(estimator, X, y):  # skore hands scorers of scikit-learn all columns of predict_proba
+    # skore hands scorers of scikit-learn all columns of predict_proba
+    def net_benefit(estimator, X, y):
         return scorer(estimator, X, y)
 
     report = EstimatorReport(model, X_test=X[200:], y_test=y[200:], pos_label=1)

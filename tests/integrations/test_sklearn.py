@@ -99,9 +99,15 @@ class TestScorers:
         X, y, w = rows(60)
         found = skl.worst_task_scorer()(Stated().fit(X, y), X, y, sample_weight=w)
         outcome = y.astype(float)
-        assert found == -rainproof.switch_guarantee(outcome, outcome, X[:, 0], sample_weight=w, rng=0).harm
+        assert (
+            found
+            == -rainproof.switch_guarantee(outcome, outcome, X[:, 0], sample_weight=w, rng=0).harm
+        )
         thresholds = np.linspace(0.001, 0.999, 997)
-        loss = [np.average(np.where(X[:, 0] >= t, t * (1 - y), (1 - t) * y), weights=w) for t in thresholds]
+        loss = [
+            np.average(np.where(X[:, 0] >= t, t * (1 - y), (1 - t) * y), weights=w)
+            for t in thresholds
+        ]
         assert -found >= max(np.array(loss) / np.maximum(thresholds, 1 - thresholds)) - 1e-12
 
     def test_in_expectation_nothing_scores_better_than_the_truth(self):
@@ -123,9 +129,13 @@ class TestScorers:
 
     def test_options_reach_the_measure(self):
         X, y, _ = rows()
-        found = skl.calibration_scorer("calibration_decision_loss", swaps="monotone")(Stated().fit(X, y), X, y)
+        found = skl.calibration_scorer("calibration_decision_loss", swaps="monotone")(
+            Stated().fit(X, y), X, y
+        )
         assert found == -rainproof.measures.calibration_decision_loss(y, X[:, 0], swaps="monotone")
-        found = skl.calibration_scorer("calibration_decision_loss", grid=16)(Stated().fit(X, y), X, y)
+        found = skl.calibration_scorer("calibration_decision_loss", grid=16)(
+            Stated().fit(X, y), X, y
+        )
         assert found == -rainproof.regret_curve(y, X[:, 0], grid=16).loss
 
     def test_they_work_in_searches_with_text_labels(self):
@@ -136,19 +146,24 @@ class TestScorers:
             "worst": skl.worst_task_scorer(pos_label="yes"),
             "scdl": skl.calibration_scorer(pos_label="yes"),
         }
-        search = GridSearchCV(LogisticRegression(), {"C": [0.01, 1]}, scoring=scoring, refit="benefit", cv=3).fit(
-            X, label
-        )
+        search = GridSearchCV(
+            LogisticRegression(), {"C": [0.01, 1]}, scoring=scoring, refit="benefit", cv=3
+        ).fit(X, label)
         assert np.isfinite(search.cv_results_["mean_test_worst"]).all()
         assert (search.cv_results_["mean_test_scdl"] <= 0).all()
-        assert cross_val_score(LogisticRegression(), X, y, scoring=skl.net_benefit_scorer(0.2)).shape == (5,)
+        assert cross_val_score(
+            LogisticRegression(), X, y, scoring=skl.net_benefit_scorer(0.2)
+        ).shape == (5,)
 
     @pytest.mark.parametrize(
         ("make", "match"),
         [
             (lambda: skl.net_benefit_scorer(1.0), "threshold must be a number between 0 and 1"),
             (lambda: skl.net_benefit_scorer("x"), "threshold must be a number"),
-            (lambda: skl.expected_cost_scorer(rainproof.DecisionTask.quadratic()), "task must be a FiniteTask"),
+            (
+                lambda: skl.expected_cost_scorer(rainproof.DecisionTask.quadratic()),
+                "task must be a FiniteTask",
+            ),
             (lambda: skl.calibration_scorer("ece"), "measure must be one of"),
         ],
     )
@@ -206,14 +221,17 @@ class TestRecalibratedClassifier:
         X, y, w = rows(600)
         label = np.where(y == 1, "yes", "no")
         groups = np.arange(600) // 3
-        model = skl.RecalibratedClassifier(LogisticRegression(), cv=3).fit(X, label, sample_weight=w, groups=groups)
+        model = skl.RecalibratedClassifier(LogisticRegression(), cv=3).fit(
+            X, label, sample_weight=w, groups=groups
+        )
         assert list(model.classes_) == ["no", "yes"]
         assert model.recalibrator_.groups_ == 200
         again = clone(model).fit(X, label, sample_weight=w, groups=groups)
         assert (again.predict_proba(X) == model.predict_proba(X)).all()
         unweighted = clone(model).fit(X, label)
         assert (unweighted.predict_proba(X) != model.predict_proba(X)).any()
-        plain = skl.RecalibratedClassifier(Stated()).fit(X, y, sample_weight=w)  # which takes no weights itself
+        # which takes no weights itself
+        plain = skl.RecalibratedClassifier(Stated()).fit(X, y, sample_weight=w)
         assert set(plain.predict(X)) == {0, 1}
 
     def test_whole_groups_are_held_out(self):
@@ -226,18 +244,24 @@ class TestRecalibratedClassifier:
 
         X, y, _ = rows(300)
         groups = np.arange(300) // 10
-        skl.RecalibratedClassifier(Watch(), cv=3).fit(np.column_stack([X, groups]), y, groups=groups)
+        skl.RecalibratedClassifier(Watch(), cv=3).fit(
+            np.column_stack([X, groups]), y, groups=groups
+        )
         assert [len(s) for s in seen] == [20, 20, 20, 30]
 
     def test_in_a_pipeline_and_a_search(self):
         X, y = make_classification(300, random_state=1)
-        model = make_pipeline(StandardScaler(), skl.RecalibratedClassifier(GaussianNB(), cv=KFold(3)))
+        model = make_pipeline(
+            StandardScaler(), skl.RecalibratedClassifier(GaussianNB(), cv=KFold(3))
+        )
         grid = {"recalibratedclassifier__estimator__var_smoothing": [1e-9, 1e-2]}
         search = GridSearchCV(model, grid, scoring=skl.net_benefit_scorer(0.3), cv=2).fit(X, y)
         assert search.predict_proba(X).shape == (300, 2)
 
     def test_three_classes(self):
-        X, y = make_classification(3000, n_informative=6, n_redundant=8, n_classes=3, random_state=2)
+        X, y = make_classification(
+            3000, n_informative=6, n_redundant=8, n_classes=3, random_state=2
+        )
         words, weight, groups = np.array(["x", "y", "z"])[y], np.ones(1500), np.arange(1500)
         plain = GaussianNB().fit(X[:1500], words[:1500])
         model = skl.RecalibratedClassifier(GaussianNB()).fit(
@@ -248,20 +272,32 @@ class TestRecalibratedClassifier:
         assert log_loss(y[1500:], prob) < log_loss(y[1500:], plain.predict_proba(X[1500:])) - 0.05
         assert (model.predict(X[1500:]) == np.array(["x", "y", "z"])[prob.argmax(axis=1)]).all()
         assert set(model.recalibrator_.map_.classes) == {0, 1, 2}
-        task = rainproof.DecisionTask.from_cost_matrix([[0, 5, 1], [1, 0, 1], [1, 1, 0]], abstain=0.3)
+        task = rainproof.DecisionTask.from_cost_matrix(
+            [[0, 5, 1], [1, 0, 1], [1, 1, 0]], abstain=0.3
+        )
         found = skl.expected_cost_scorer(task)(model, X[1500:], words[1500:])
         assert found == pytest.approx(task.payoff(task.best_response(prob), y[1500:]).mean())
-        with pytest.raises(rainproof.InputError, match="y must have at least two classes; it has 1 class"):
+        with pytest.raises(
+            rainproof.InputError, match="y must have at least two classes; it has 1 class"
+        ):
             skl.RecalibratedClassifier().fit(np.zeros((6, 1)), [1] * 6)
 
     @pytest.mark.parametrize("methods", ["logistic", "beta", "bins_8"])
     def test_a_method_of_one_event_is_fitted_to_each_of_three_classes(self, methods):
-        X, y = make_classification(3000, n_informative=6, n_redundant=8, n_classes=3, random_state=2)
+        X, y = make_classification(
+            3000, n_informative=6, n_redundant=8, n_classes=3, random_state=2
+        )
         model = skl.RecalibratedClassifier(GaussianNB(), methods=methods).fit(X[:1500], y[:1500])
         prob = model.predict_proba(X[1500:])
         plain = model.estimator_.predict_proba(X[1500:])
         assert log_loss(y[1500:], prob) < log_loss(y[1500:], plain) - 0.1
-        one = np.stack([own.apply(plain[:, k]) for k, own in enumerate(model.recalibrator_.map_.parts[0].maps)], axis=1)
+        one = np.stack(
+            [
+                own.apply(plain[:, k])
+                for k, own in enumerate(model.recalibrator_.map_.parts[0].maps)
+            ],
+            axis=1,
+        )
         np.testing.assert_allclose(prob, one / one.sum(axis=1, keepdims=True), atol=1e-12)
 
     @pytest.mark.parametrize("classes", [2, 3])
@@ -272,28 +308,44 @@ class TestRecalibratedClassifier:
         known = LogisticRegression().fit(X[:1500], y[:1500])
         model = skl.RecalibratedClassifier(InUnits(unit)).fit(X[:1500], y[:1500])
         assert model.response_method_ == "decision_function"
-        assert log_loss(y_new, model.predict_proba(X_new)) < log_loss(y_new, known.predict_proba(X_new)) + 0.02
-        assert np.mean(model.predict(X_new) == y_new) > np.mean(known.predict(X_new) == y_new) - 0.02
+        assert (
+            log_loss(y_new, model.predict_proba(X_new))
+            < log_loss(y_new, known.predict_proba(X_new)) + 0.02
+        )
+        assert (
+            np.mean(model.predict(X_new) == y_new) > np.mean(known.predict(X_new) == y_new) - 0.02
+        )
 
     def test_a_classifier_without_numbers_is_refused(self):
         X, y, _ = rows(100)
-        with pytest.raises(rainproof.InputError, match="decision_function; OnlyClasses has neither"):
+        with pytest.raises(
+            rainproof.InputError, match="decision_function; OnlyClasses has neither"
+        ):
             skl.RecalibratedClassifier(OnlyClasses()).fit(X, y)
 
     def test_metadata_is_routed(self):
-        """What the classifier and the folds request they get, also through a search around it; else it is refused."""
+        """What the classifier and the folds request they get, also through a search around it; else
+        it is refused.
+        """
         X, y, w = rows(240)
         w = w.astype(float)
         groups = np.arange(240) // 4
-        plain = skl.RecalibratedClassifier(LogisticRegression(), cv=3).fit(X, y, sample_weight=w, groups=groups)
+        plain = skl.RecalibratedClassifier(LogisticRegression(), cv=3).fit(
+            X, y, sample_weight=w, groups=groups
+        )
         with sklearn.config_context(enable_metadata_routing=True):
-            model = skl.RecalibratedClassifier(LogisticRegression().set_fit_request(sample_weight=True), cv=3)
+            model = skl.RecalibratedClassifier(
+                LogisticRegression().set_fit_request(sample_weight=True), cv=3
+            )
             routed = clone(model).fit(X, y, sample_weight=w, groups=groups)
             np.testing.assert_array_equal(routed.predict_proba(X), plain.predict_proba(X))
             without = LogisticRegression().set_fit_request(sample_weight=False)
             alone = skl.RecalibratedClassifier(without, cv=3).fit(X, y, sample_weight=w)
-            np.testing.assert_array_equal(alone.estimator_.coef_, LogisticRegression().fit(X, y).coef_)
-            assert (alone.predict_proba(X) != clone(alone).fit(X, y).predict_proba(X)).any()  # the map has the weights
+            np.testing.assert_array_equal(
+                alone.estimator_.coef_, LogisticRegression().fit(X, y).coef_
+            )
+            # the map has the weights
+            assert (alone.predict_proba(X) != clone(alone).fit(X, y).predict_proba(X)).any()
             clone(model).set_params(cv=KFold(2)).fit(X, y, groups=groups)  # which takes no groups
             with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
                 skl.RecalibratedClassifier(LogisticRegression(), cv=3).fit(X, y, sample_weight=w)
@@ -322,23 +374,35 @@ class TestClasses:
 
         happened = [(label == c).astype(float) for c in "xyz"]
         worst = [
-            -rainproof.switch_guarantee(y, y, p[:, k], sample_weight=w, rng=0).harm for k, y in enumerate(happened)
+            -rainproof.switch_guarantee(y, y, p[:, k], sample_weight=w, rng=0).harm
+            for k, y in enumerate(happened)
         ]
         assert score(skl.worst_task_scorer) == pytest.approx(min(worst), abs=1e-12)
         assert score(skl.worst_task_scorer, pos_label="y") == pytest.approx(worst[1], abs=1e-12)
-        found = rainproof.measures.measure_classes(sample, measures=["soft_binned_cdl", "brier_score"])
+        found = rainproof.measures.measure_classes(
+            sample, measures=["soft_binned_cdl", "brier_score"]
+        )
         assert score(skl.calibration_scorer) == -found["soft_binned_cdl"].class_max
-        assert score(skl.calibration_scorer, measure="brier_score", pos_label="z") == -found["brier_score"].by_class[2]
+        assert (
+            score(skl.calibration_scorer, measure="brier_score", pos_label="z")
+            == -found["brier_score"].by_class[2]
+        )
         benefit = rainproof.net_benefit(label == "y", p[:, 1], [0.3], sample_weight=w).value[0, 0]
-        assert score(skl.net_benefit_scorer, threshold=0.3, pos_label="y") == pytest.approx(benefit, rel=1e-12)
+        assert score(skl.net_benefit_scorer, threshold=0.3, pos_label="y") == pytest.approx(
+            benefit, rel=1e-12
+        )
         task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=3)
         cost = np.where(p[:, 1] >= 0.25, (label != "y") * 1.0, (label == "y") * 3.0)
         found = score(skl.expected_cost_scorer, task=task, pos_label="y")
         assert found == pytest.approx(-np.average(cost, weights=w), rel=1e-12)
         some = label != "z"
         known = skl.calibration_scorer(labels=["x", "y", "z"])(self.model, X[some], label[some])
-        assert known == -max(rainproof.soft_binned_cdl(label[some] == c, p[some, k]) for k, c in enumerate("xyz"))
-        assert np.isfinite(cross_val_score(GaussianNB(), X, label, scoring=skl.calibration_scorer())).all()
+        assert known == -max(
+            rainproof.soft_binned_cdl(label[some] == c, p[some, k]) for k, c in enumerate("xyz")
+        )
+        assert np.isfinite(
+            cross_val_score(GaussianNB(), X, label, scoring=skl.calibration_scorer())
+        ).all()
         cases = {
             "pos_label must name the class that you act on: there are 3": lambda: score(
                 skl.net_benefit_scorer, threshold=0.3
@@ -346,7 +410,9 @@ class TestClasses:
             "labels must name the 3 classes of the classifier: 2 are named, or occur here": lambda: (
                 skl.worst_task_scorer()(self.model, X[some], label[some])
             ),
-            "task must have a payoff for each of 3 classes": lambda: score(skl.expected_cost_scorer, task=task),
+            "task must have a payoff for each of 3 classes": lambda: score(
+                skl.expected_cost_scorer, task=task
+            ),
         }
         for message, call in cases.items():
             with pytest.raises(rainproof.InputError, match=message):
@@ -361,15 +427,21 @@ class TestClasses:
         assert one.ax_.get_title().startswith("GaussianNB, z: ")
 
 
-@pytest.mark.parametrize("display", [skl.ReliabilityDisplay, skl.DecisionCurveDisplay, skl.RegretDisplay])
+@pytest.mark.parametrize(
+    "display", [skl.ReliabilityDisplay, skl.DecisionCurveDisplay, skl.RegretDisplay]
+)
 class TestDisplays:
     def test_an_estimator_and_its_predictions_draw_the_same(self, display):
         X, y, w = rows(200)
         label = np.where(y == 1, "yes", "no")
         options = {"rng": 0} if display is skl.ReliabilityDisplay else {}
         _, ax = plt.subplots()
-        one = display.from_estimator(Stated().fit(X, label), X, label, sample_weight=w, ax=ax, **options)
-        two = display.from_predictions(label, X[:, 0], sample_weight=w, pos_label="yes", name="mine", **options)
+        one = display.from_estimator(
+            Stated().fit(X, label), X, label, sample_weight=w, ax=ax, **options
+        )
+        two = display.from_predictions(
+            label, X[:, 0], sample_weight=w, pos_label="yes", name="mine", **options
+        )
         assert one.ax_ is ax
         assert one.ax_.get_title().startswith("Stated: ")
         assert two.ax_.get_title().startswith("mine: ")
@@ -381,12 +453,16 @@ class TestDisplays:
         model, options = Stated().fit(X, y), {"rng": 0} if display is skl.ReliabilityDisplay else {}
         found = display.from_estimator(model, X, y, pos_label=0, **options).result.to_dict()
         assert found == display.from_predictions(1 - y, 1 - X[:, 0], **options).result.to_dict()
-        with pytest.raises(rainproof.InputError, match="pos_label must be a class of the estimator"):
+        with pytest.raises(
+            rainproof.InputError, match="pos_label must be a class of the estimator"
+        ):
             display.from_estimator(model, X, y, pos_label=2)
 
     def test_of_three_classes_one_must_be_named(self, display):
         model = Stated().fit(np.zeros((3, 1)), [0, 1, 2])
-        with pytest.raises(rainproof.InputError, match=r"pos_label must be a class of the estimator, one of \[0, 1"):
+        with pytest.raises(
+            rainproof.InputError, match=r"pos_label must be a class of the estimator, one of \[0, 1"
+        ):
             display.from_estimator(model, np.zeros((3, 1)), [0, 1, 2])
 
 
@@ -397,11 +473,18 @@ def test_without_scikit_learn_the_extra_is_named():
 
 
 def test_a_recalibrator_is_cloned_with_its_parameters():
-    params = {"methods": ["logistic", "none"], "confidence_level": 0.9, "threshold_range": (0.1, 0.3), "rng": 3}
+    params = {
+        "methods": ["logistic", "none"],
+        "confidence_level": 0.9,
+        "threshold_range": (0.1, 0.3),
+        "rng": 3,
+    }
     made = rainproof.Recalibrator(**params).fit([0.2, 0.8] * 30, [0, 1] * 30)
     again = clone(made)
     assert again.get_params() == made.get_params() == params
     assert not hasattr(again, "map_")
     assert again.set_params(rng=5).rng == 5
-    with pytest.raises(rainproof.InputError, match=r"has the parameters methods, .*threshold_range, rng, not seed"):
+    with pytest.raises(
+        rainproof.InputError, match=r"has the parameters methods, .*threshold_range, rng, not seed"
+    ):
         again.set_params(seed=1)

@@ -40,9 +40,12 @@ def test_batches_give_what_the_compressed_sample_gives(measure):
     for part in np.array_split(np.arange(len(p)), 7):
         metric.update(tensor(p[part]), tensor(y[part]))
     found = rainproof.list_measures()[measure](rainproof.Sample(y, p).compress(64))
-    assert float(metric.compute()) == pytest.approx(found, abs=1e-6)  # a float32, as torchmetrics returns them
+    # a float32, as torchmetrics returns them
+    assert float(metric.compute()) == pytest.approx(found, abs=1e-6)
     assert metric.sample().n == len(p)
-    assert metric.sample().y_prob == pytest.approx(rainproof.Sample(y, p).compress(64).y_prob, abs=1e-12)
+    assert metric.sample().y_prob == pytest.approx(
+        rainproof.Sample(y, p).compress(64).y_prob, abs=1e-12
+    )
 
 
 def test_scdl_is_exact_where_its_grid_is_coarser():
@@ -69,9 +72,17 @@ def test_a_reset_forgets_and_a_copy_remembers():
 @pytest.mark.parametrize(
     ("preds", "target", "match"),
     [
-        ([0.5, 1.5], [0, 1], r"preds must lie in \[0, 1\]; 1 value does not, the first is preds\[1\] = 1.5"),
+        (
+            [0.5, 1.5],
+            [0, 1],
+            r"preds must lie in \[0, 1\]; 1 value does not, the first is preds\[1\] = 1.5",
+        ),
         ([0.5, float("nan")], [0, 1], "preds must lie"),
-        ([0.5, 0.5], [0, 2], r"target must be 0 or 1; 1 value does not, the first is target\[1\] = 2"),
+        (
+            [0.5, 0.5],
+            [0, 2],
+            r"target must be 0 or 1; 1 value does not, the first is target\[1\] = 2",
+        ),
         ([0.5, 0.5], [[0, 1]], "one shape"),
     ],
 )
@@ -89,7 +100,10 @@ def test_several_classes(measure):
     p[:4] = np.eye(4)
     y = rng.integers(0, 3, 400)  # one of them never occurs
     which = np.arange(4)[:, None]
-    each = [rainproof.list_measures()[measure](rainproof.Sample(y == k, p[:, k]).compress(64)) for k in range(4)]
+    each = [
+        rainproof.list_measures()[measure](rainproof.Sample(y == k, p[:, k]).compress(64))
+        for k in range(4)
+    ]
     top = rainproof.Sample(p.argmax(axis=1) == y, p.max(axis=1)).compress(64)
     expected = {"class_max": max(each), "class_mean": np.mean(each), "by_class": each}
     expected["top_label"] = rainproof.list_measures()[measure](top)
@@ -102,7 +116,9 @@ def test_several_classes(measure):
     assert metric.sample().event_rate == pytest.approx(top.event_rate)
     by_class = calibration_metric(grid=64, num_classes=4, form="by_class")
     by_class.update(tensor(p), tensor(y))
-    assert [by_class.sample(k).event_rate for k in range(4)] == pytest.approx((y == which).mean(axis=1))
+    assert [by_class.sample(k).event_rate for k in range(4)] == pytest.approx(
+        (y == which).mean(axis=1)
+    )
     for preds, target, match in (
         (p[:, :3], y, r"preds and target must have the shapes \(n, 4\) and \(n,\)"),
         (p, y + 2, r"target must be from 0 to 3; \d+ values do not"),
@@ -117,7 +133,9 @@ def test_several_classes(measure):
             by_class.update(tensor(preds), tensor(target))
 
 
-@pytest.mark.parametrize("options", [{"grid": 12}, {"measure": "ece"}, {"num_classes": 2}, {"form": "max"}])
+@pytest.mark.parametrize(
+    "options", [{"grid": 12}, {"measure": "ece"}, {"num_classes": 2}, {"form": "max"}]
+)
 def test_bad_options_are_refused(options):
     with pytest.raises(rainproof.InputError):
         calibration_metric(**options)
@@ -126,13 +144,17 @@ def test_bad_options_are_refused(options):
 def one_process(rank, meet):
     from torch import distributed
 
-    distributed.init_process_group("gloo", init_method=f"file://{meet}", rank=rank, world_size=2, timeout=PATIENCE)
+    distributed.init_process_group(
+        "gloo", init_method=f"file://{meet}", rank=rank, world_size=2, timeout=PATIENCE
+    )
     p, y = rows()
     metric = calibration_metric(grid=64)
     metric.update(tensor(p[rank::2]), tensor(y[rank::2]))
     found = float(metric.compute())
     distributed.destroy_process_group()
-    assert found == pytest.approx(rainproof.soft_binned_cdl(rainproof.Sample(y, p).compress(64)), abs=1e-6)
+    assert found == pytest.approx(
+        rainproof.soft_binned_cdl(rainproof.Sample(y, p).compress(64)), abs=1e-6
+    )
 
 
 def test_two_processes_add_their_states(tmp_path):

@@ -43,25 +43,44 @@ def spark():
 
 @pytest.fixture(scope="session")
 def postgresql():
-    """Yield the address of a server that runs as long as the tests, with a socket in its own folder."""
-    places = os.pathsep.join([os.environ.get("PATH", ""), *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
+    """Yield the address of a server that runs as long as the tests, with a socket in its own
+    folder.
+    """
+    places = os.pathsep.join(
+        [os.environ.get("PATH", ""), *map(str, Path("/usr/lib/postgresql").glob("*/bin"))]
+    )
     initdb, pg_ctl = (shutil.which(program, path=places) for program in ("initdb", "pg_ctl"))
     if initdb is None or pg_ctl is None:
         pytest.fail(MISSING.format("PostgreSQL's server", "postgresql"))
     user = _user()
-    # Not pytest's folder, which the server's user may not enter; and short, as sockets have short names.
+    # Not pytest's folder, which the server's user may not enter; and short, as sockets have short
+    # names.
     folder = Path(tempfile.mkdtemp(prefix="rainproof-pg-", dir="/tmp"))
     shutil.chown(folder, user)
     data = folder / "data"
 
     def run(*command):
-        done = subprocess.run(command, user=user, cwd=folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, user=user, cwd=folder, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr
 
     try:
         run(initdb, "-D", data, "-U", "rainproof", "-A", "trust", "-E", "UTF8", "--no-sync")
         log = folder / "log"
-        run(pg_ctl, "start", "-w", "-t", "240", "-D", data, "-l", log, "-o", f"-F -k {folder} -c listen_addresses=''")
+        run(
+            pg_ctl,
+            "start",
+            "-w",
+            "-t",
+            "240",
+            "-D",
+            data,
+            "-l",
+            log,
+            "-o",
+            f"-F -k {folder} -c listen_addresses=''",
+        )
         try:
             yield f"postgresql:///postgres?host={folder}&user=rainproof"
         finally:

@@ -1,4 +1,6 @@
-"""One table of cases for every engine: equal counts, sums that agree to twelve digits, equal errors."""
+"""One table of cases for every engine: equal counts, sums that agree to twelve digits, equal
+errors.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,20 @@ rng = np.random.default_rng(20260517)
 N = 300
 M = 1024
 P = rng.random(N)
-P[:12] = 0.0, 1.0, 0.5, -0.0, 1e-12, 5e-324, 1 - 2**-53, 700 / M, np.nextafter(700 / M, 0), 0.7 / M, 1 / 3, 1.0
+P[:12] = (
+    0.0,
+    1.0,
+    0.5,
+    -0.0,
+    1e-12,
+    5e-324,
+    1 - 2**-53,
+    700 / M,
+    np.nextafter(700 / M, 0),
+    0.7 / M,
+    1 / 3,
+    1.0,
+)
 Y = (rng.random(N) < P**1.3).astype(np.int64)
 Y[:4] = 1, 0, 1, 1
 W = rng.random(N) * 10.0 ** rng.integers(-3, 4, N)
@@ -39,7 +54,10 @@ def spoiled(values, rows, value):
 
 def table(**columns):
     return pa.table(
-        {name: column if isinstance(column, pa.Array) else pa.array(column) for name, column in columns.items()}
+        {
+            name: column if isinstance(column, pa.Array) else pa.array(column)
+            for name, column in columns.items()
+        }
     )
 
 
@@ -99,7 +117,9 @@ def assert_agree(sample, expected):
 
 def rows_of(*, p=P, y=Y, w=None, rows=slice(None)):
     weight = None if w is None else np.asarray(w)[rows]
-    return rainproof.Sample(np.asarray(y)[rows], np.asarray(p, float)[rows], sample_weight=weight).compress(M)
+    return rainproof.Sample(
+        np.asarray(y)[rows], np.asarray(p, float)[rows], sample_weight=weight
+    ).compress(M)
 
 
 @pytest.mark.parametrize("case", GOOD)
@@ -109,7 +129,8 @@ def test_every_engine_gives_what_the_arrays_give(engine, case, request):
     assert_agree(scan(engine, columns, request, **options), rows_of(**answer))
 
 
-SINGLE = np.float32([0.1, 0.1, 0.3, 0.7, 0.2, 1.0])  # not one of the first four is the double of that name
+# not one of the first four is the double of that name
+SINGLE = np.float32([0.1, 0.1, 0.3, 0.7, 0.2, 1.0])
 LARGE = np.float32([2**24, 2**24 + 2, -(2**24), 0.5, 3, 2**30])
 MONEY = ["0.07", "0.29", "0.57", "0.58", "1.13", "4.35"]
 IDS = [2**53, 2**53 + 1, 2**53 + 2, 1, 2, 3]
@@ -122,7 +143,8 @@ CONDITIONS = {
     "p > '0.1'": SINGLE.astype(float) > 0.1,
     "p < 7e-1": SINGLE.astype(float) < 0.7,
     "k > 16777217": LARGE > 2**24 + 1,
-    "k >= -16777217 and k < 16777217": (LARGE.astype(float) >= -(2**24) - 1) & (LARGE.astype(float) < 2**24 + 1),
+    "k >= -16777217 and k < 16777217": (LARGE.astype(float) >= -(2**24) - 1)
+    & (LARGE.astype(float) < 2**24 + 1),
     "k = 3 or k > 2.5e0": LARGE > 2.5,
     "d > 0.07 and d <= 0.57": [False, True, True, False, False, False],
     "d in (0.29, 0.58, 4.35)": [False, True, False, True, False, True],
@@ -151,7 +173,10 @@ def test_rows_that_are_kept_are_those_that_are_compressed(engine, request):
     source = ENGINES[engine](table(p=SINGLE, y=[0, 1, 0, 1, 0, 1]), request)
     if isinstance(source, rainproof.io.Table):
         source = f"{source.database}#{source.name}"
-    assert keep_rows(source, "p", "y", where="p > 0.1").y_prob.tolist() == SINGLE.astype(float).tolist()
+    assert (
+        keep_rows(source, "p", "y", where="p > 0.1").y_prob.tolist()
+        == SINGLE.astype(float).tolist()
+    )
 
 
 @pytest.mark.parametrize("weight", [None, "w"])
@@ -169,15 +194,22 @@ def test_segments_are_the_samples_of_their_rows(engine, weight, request):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_says_that_the_event_never_occurs(engine, request):
-    """An event that differs from the one label in capitals alone is misspelt; another may be one that is rare."""
+    """An event that differs from the one label in capitals alone is misspelt; another may be one
+    that is rare.
+    """
     source = ENGINES[engine](table(p=P, y=np.full(len(P), "yes")), request)
-    with pytest.raises(rainproof.InputError, match=r"^y must hold 'Yes', which never occurs; every label is 'yes'$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^y must hold 'Yes', which never occurs; every label is 'yes'$"
+    ):
         rainproof.scan(source, grid=M, pos_label="Yes")
     assert rainproof.scan(source, grid=M, pos_label="no").event_rate == 0
 
 
 NAN, INF = math.nan, math.inf
-P_RULE, Y_RULE = "p must lie in [0, 1]", "y must be 0 or 1 (pos_label names the event among other labels)"
+P_RULE, Y_RULE = (
+    "p must lie in [0, 1]",
+    "y must be 0 or 1 (pos_label names the event among other labels)",
+)
 W_RULE = "w must be finite and not negative"
 BAD = {
     "null predictions": ({"p": with_nulls(P)}, "p must not contain nulls (missing values)", 3),

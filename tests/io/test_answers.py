@@ -35,7 +35,9 @@ def write(path, *records):
 
 def test_confidence_is_the_share_of_the_chosen_answer(tmp_path):
     log = write(
-        tmp_path / "samples_a.jsonl", answer(math.log(0.2), math.log(0.5), acc=0.0), answer("-3.5", "-2.25", "-9")
+        tmp_path / "samples_a.jsonl",
+        answer(math.log(0.2), math.log(0.5), acc=0.0),
+        answer("-3.5", "-2.25", "-9"),
     )
     sample = read_answers(log)
     exact = np.exp([-3.5, -2.25, -9])
@@ -45,12 +47,18 @@ def test_confidence_is_the_share_of_the_chosen_answer(tmp_path):
 
 def test_improbable_texts_keep_their_ratio(tmp_path):
     """The probability of a long text is below the smallest double."""
-    log = write(tmp_path / "a.jsonl", answer(-2000.0, -2000.0 + math.log(3)), answer(-math.inf, -5.0, acc=0.0))
+    log = write(
+        tmp_path / "a.jsonl",
+        answer(-2000.0, -2000.0 + math.log(3)),
+        answer(-math.inf, -5.0, acc=0.0),
+    )
     assert read_answers(str(log)).y_prob == pytest.approx([0.75, 1.0], rel=1e-12)
 
 
 def test_separators_within_a_text_end_no_line(tmp_path):
-    """The harness writes texts as they are, and other characters than a newline separate lines of text."""
+    """The harness writes texts as they are, and other characters than a newline separate lines of
+    text.
+    """
     doc = {"question": "one\u2028two\x85three\x0c"}
     lines = [json.dumps(answer(-1.0, -2.0, doc=doc), ensure_ascii=False) for _ in range(2)]
     (tmp_path / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -58,14 +66,19 @@ def test_separators_within_a_text_end_no_line(tmp_path):
 
 
 def test_several_files_are_one_sample(tmp_path):
-    logs = [write(tmp_path / name, answer(-1.0, -2.0, acc=acc)) for name, acc in (("b.jsonl", 0.0), ("a.jsonl", 1.0))]
+    logs = [
+        write(tmp_path / name, answer(-1.0, -2.0, acc=acc))
+        for name, acc in (("b.jsonl", 0.0), ("a.jsonl", 1.0))
+    ]
     assert read_answers(logs).y_true.tolist() == [0, 1]
 
     assert read_answers(str(tmp_path / "[ab].jsonl")).y_true.tolist() == [1, 0]
     assert read_answers(tmp_path.glob("b.*")).n == 1
 
 
-@pytest.mark.parametrize("write", [Path.write_bytes, lambda path, raw: path.write_bytes(gzip.compress(raw))])
+@pytest.mark.parametrize(
+    "write", [Path.write_bytes, lambda path, raw: path.write_bytes(gzip.compress(raw))]
+)
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_compressed_files_blank_lines_and_the_arrays_of_older_versions(tmp_path, write, mark):
     records = [json.dumps(answer(-1.0, -2.0, acc=acc)) for acc in (1, True, 0.0)]
@@ -88,20 +101,41 @@ def refused(tmp_path, *records):
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        ({"filtered_resps": ["the answer is 42"], "exact_match": 1.0}, "it has no 'acc', which says whether"),
-        ({"filtered_resps": ["the answer is 42"], "acc": 1.0}, "it must have 'filtered_resps', a list of two choices"),
-        ({"filtered_resps": "42", "acc": 1.0}, "it must have 'filtered_resps', a list of two choices"),
-        ({"filtered_resps": {"1a": 1, "2b": 3}, "acc": 1.0}, "it must have 'filtered_resps', a list of two choices"),
-        ({"resps": [[["-1.0", "True"]]], "acc": 1.0}, "it must have 'filtered_resps', a list of two choices"),
+        (
+            {"filtered_resps": ["the answer is 42"], "exact_match": 1.0},
+            "it has no 'acc', which says whether",
+        ),
+        (
+            {"filtered_resps": ["the answer is 42"], "acc": 1.0},
+            "it must have 'filtered_resps', a list of two choices",
+        ),
+        (
+            {"filtered_resps": "42", "acc": 1.0},
+            "it must have 'filtered_resps', a list of two choices",
+        ),
+        (
+            {"filtered_resps": {"1a": 1, "2b": 3}, "acc": 1.0},
+            "it must have 'filtered_resps', a list of two choices",
+        ),
+        (
+            {"resps": [[["-1.0", "True"]]], "acc": 1.0},
+            "it must have 'filtered_resps', a list of two choices",
+        ),
         (answer(-1.0), "it must have 'filtered_resps', a list of two choices"),
         (answer(), "it must have 'filtered_resps', a list of two choices"),
         (answer(-math.inf, -math.inf), "no choice of 'filtered_resps' has a probability above 0"),
-        (answer(-1.0, -2.0, acc_mutual_info=1.0), "it has 'acc_mutual_info', for which the choices are logged twice"),
+        (
+            answer(-1.0, -2.0, acc_mutual_info=1.0),
+            "it has 'acc_mutual_info', for which the choices are logged twice",
+        ),
         (
             answer(-1.0, -2.0, acc=0.5),
             "'acc' must be 0 or 1; it is 0.5 (a share, as of truthfulqa_mc2, is no event)",
         ),
-        *((answer(-1.0, -2.0, acc=acc), "'acc' must be 0 or 1; it is ") for acc in (None, 2, math.nan, math.inf, "1")),
+        *(
+            (answer(-1.0, -2.0, acc=acc), "'acc' must be 0 or 1; it is ")
+            for acc in (None, 2, math.nan, math.inf, "1")
+        ),
     ],
 )
 def test_a_line_that_is_no_answer_is_named(tmp_path, record, reason):
@@ -142,14 +176,20 @@ def hashed(doc, *, prompt="p", **more):
 
 
 def test_a_question_comes_once(tmp_path):
-    """A file for each run of the harness, a line for each filter; but a dataset may have a question twice."""
+    """A file for each run of the harness, a line for each filter; but a dataset may have a question
+    twice.
+    """
     again = hashed("c", doc_id=4)
-    first = write(tmp_path / "2026-01.jsonl", hashed("a"), hashed("a"), hashed("b", doc_id=4), again)
+    first = write(
+        tmp_path / "2026-01.jsonl", hashed("a"), hashed("a"), hashed("b", doc_id=4), again
+    )
     other = write(tmp_path / "2026-02.jsonl", hashed("a", prompt="q"), hashed("d"))
     assert read_answers([first, other]).n == 6
     second = write(tmp_path / "2026-03.jsonl", hashed("e"), hashed("b"))
     filters = write(tmp_path / "filters.jsonl", again, hashed("c", prompt="q", doc_id=4))
-    plain = write(tmp_path / "plain.jsonl", answer(-1.0, -2.0, doc_id=0), answer(-1.0, -2.0, doc_id=0))
+    plain = write(
+        tmp_path / "plain.jsonl", answer(-1.0, -2.0, doc_id=0), answer(-1.0, -2.0, doc_id=0)
+    )
     for source, place, earlier in (
         ([first, second], f"line 2 of {second}", f"line 3 of {first}"),
         (filters, f"line 2 of {filters}", f"line 1 of {filters}"),
@@ -199,9 +239,18 @@ def test_a_file_of_anything_else_is_named(tmp_path, raw, problem):
         ("a\0.jsonl", "cannot read a\\x00.jsonl: embedded null byte"),
         ("no*.jsonl", "no file matches 'no*.jsonl'"),
         (5, "source must name one file or several; 1 value does not, the first is source = 5"),
-        (None, "source must name one file or several; 1 value does not, the first is source = None"),
-        (b"x", "source must name one file or several; 1 value does not, the first is source = b'x'"),
-        (["a", 1, 2], "source must name one file or several; 2 values do not, the first is source[1] = 1"),
+        (
+            None,
+            "source must name one file or several; 1 value does not, the first is source = None",
+        ),
+        (
+            b"x",
+            "source must name one file or several; 1 value does not, the first is source = b'x'",
+        ),
+        (
+            ["a", 1, 2],
+            "source must name one file or several; 2 values do not, the first is source[1] = 1",
+        ),
         ([], "source must name one file or several; it is empty"),
     ],
 )

@@ -45,9 +45,13 @@ def write(path, **columns):
 def read(path):
     """Columns as lists of text."""
     if path.suffix in (".parquet", ".pq"):
-        return {name: list(map(str, values)) for name, values in pq.read_table(path).to_pydict().items()}
+        return {
+            name: list(map(str, values)) for name, values in pq.read_table(path).to_pydict().items()
+        }
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    header, *rows = csv.reader(raw.decode().splitlines(), delimiter="\t" if ".tsv" in path.name else ",")
+    header, *rows = csv.reader(
+        raw.decode().splitlines(), delimiter="\t" if ".tsv" in path.name else ","
+    )
     return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
 
 
@@ -57,7 +61,10 @@ def test_rows_are_kept_and_answers_added(tmp_path, source, target):
     file = write(tmp_path / f"in.{source}", day=np.arange(N), p=P, who=IDS)
     seen = []
     out = tmp_path / f"out.{target}"
-    assert append_columns(file, out, prob="p", ids="who", new_columns=ANSWERS, progress=seen.append) == N
+    assert (
+        append_columns(file, out, prob="p", ids="who", new_columns=ANSWERS, progress=seen.append)
+        == N
+    )
     assert len(seen) > 5
     found = read(out)
     assert list(found) == ["day", "p", "who", "action", "rounded"]
@@ -75,19 +82,29 @@ def test_numbers_that_are_ids_agree_between_text_and_types(tmp_path):
     expected = POLICY.decide(P, ids).tolist()
     for name in ("a.csv", "a.parquet"):
         append_columns(
-            write(tmp_path / name, p=P, i=ids), tmp_path / f"out {name}", prob="p", ids="i", new_columns=ANSWERS
+            write(tmp_path / name, p=P, i=ids),
+            tmp_path / f"out {name}",
+            prob="p",
+            ids="i",
+            new_columns=ANSWERS,
         )
         assert read(tmp_path / f"out {name}")["action"] == expected
 
 
 def test_text_is_kept_letter_by_letter(tmp_path):
-    """Spellings of numbers, spaces, quotes, separators, line ends, words that mean a missing value, repeated names."""
-    text = (
-        'p,who,x,x,"a ""name"", quoted"\n 0.50,a,NA,"1,5","two\nlines"\n5e-1,b,,"say ""hi""",null\n+0.5,c,007, é,""\n'
-    )
+    """Spellings of numbers, spaces, quotes, separators, line ends, words that mean a missing value,
+    repeated names.
+    """
+    text = 'p,who,x,x,"a ""name"", quoted"\n 0.50,a,NA,"1,5","two\nlines"\n5e-1,b,,"say ""hi""",null\n+0.5,c,007, é,""\n'
     (tmp_path / "a.csv").write_bytes(text.encode())
     policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 8, rounding="hard")
-    append_columns(tmp_path / "a.csv", tmp_path / "b.csv", prob="p", ids="who", new_columns={"action": policy.decide})
+    append_columns(
+        tmp_path / "a.csv",
+        tmp_path / "b.csv",
+        prob="p",
+        ids="who",
+        new_columns={"action": policy.decide},
+    )
     expected = 'p,who,x,x,"a ""name"", quoted",action\n 0.50,a,NA,"1,5","two\nlines",act\n'
     expected += '5e-1,b,,"say ""hi""",null,act\n+0.5,c,007, é,,act\n'
     assert (tmp_path / "b.csv").read_bytes() == expected.encode()
@@ -105,14 +122,18 @@ def test_types_are_kept_in_parquet(tmp_path):
         metadata={"made": "by hand"},
     )
     pq.write_table(table, tmp_path / "a.parquet")
-    append_columns(tmp_path / "a.parquet", tmp_path / "b.pq", prob="p", ids="i", new_columns=ANSWERS)
+    append_columns(
+        tmp_path / "a.parquet", tmp_path / "b.pq", prob="p", ids="i", new_columns=ANSWERS
+    )
     found = pq.read_table(tmp_path / "b.pq")
     assert found.select(table.column_names).equals(table)
     assert found.schema.field("action").type == pa.string()
     assert found.schema.metadata[b"made"] == b"by hand"
     message = r"^l cannot be written as text: it holds values of type list<element: int64>$"
     with pytest.raises(rainproof.InputError, match=message):
-        append_columns(tmp_path / "a.parquet", tmp_path / "b.csv", prob="p", ids="i", new_columns=ANSWERS)
+        append_columns(
+            tmp_path / "a.parquet", tmp_path / "b.csv", prob="p", ids="i", new_columns=ANSWERS
+        )
     assert not (tmp_path / "b.csv").exists()
 
 
@@ -145,7 +166,10 @@ WRONG = {
         {"p": put(P, row17=1.5, row250=-1.0)},
         "p must lie in [0, 1]; 2 values do not, the first is p[17] = 1.5",
     ),
-    "late": ({"p": put(P, row299=1.5)}, "p must lie in [0, 1]; 1 value does not, the first is p[299] = 1.5"),
+    "late": (
+        {"p": put(P, row299=1.5)},
+        "p must lie in [0, 1]; 1 value does not, the first is p[299] = 1.5",
+    ),
     "no id": (
         {"who": put(IDS, row40=None, row290=None), "p": put(P, row200=1.5)},
         "who must not contain nulls (missing values); 2 values do, the first is who[40]",
@@ -176,7 +200,9 @@ def test_bad_values_leave_what_was_there(tmp_path, name, case):
         columns = {key: ["" if v is None else v for v in values] for key, values in columns.items()}
     file = write(tmp_path / name, **columns)
     (tmp_path / "out.csv").write_text("old")
-    with pytest.raises(rainproof.InputError, match=f"^{re.escape(message.replace('{}', str(file)))}$"):
+    with pytest.raises(
+        rainproof.InputError, match=f"^{re.escape(message.replace('{}', str(file)))}$"
+    ):
         append_columns(file, tmp_path / "out.csv", prob="p", ids="who", new_columns=ANSWERS)
     assert (tmp_path / "out.csv").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "out.csv"])
@@ -187,16 +213,25 @@ def test_an_error_is_counted_on_without_a_column_of_ids(tmp_path):
     file = write_csv(tmp_path / "a.csv", p=put(P, row3=2.0, row290=3.0))
     message = r"^p must lie in \[0, 1\]; 2 values do not, the first is p\[3\] = 2\.0$"
     with pytest.raises(rainproof.InputError, match=message):
-        append_columns(file, tmp_path / "b.csv", prob="p", ids=None, new_columns={"action": policy.decide})
+        append_columns(
+            file, tmp_path / "b.csv", prob="p", ids=None, new_columns={"action": policy.decide}
+        )
 
 
-@pytest.mark.parametrize(("column", "kind"), [([1.5] * N, "double"), ([True] * N, "bool"), ([b"x"] * N, "binary")])
+@pytest.mark.parametrize(
+    ("column", "kind"), [([1.5] * N, "double"), ([True] * N, "bool"), ([b"x"] * N, "binary")]
+)
 def test_columns_that_hold_no_ids(tmp_path, column, kind):
     file = write_parquet(tmp_path / "a.parquet", p=P, who=column)
-    with pytest.raises(rainproof.InputError, match=f"^who must hold integers or text; it holds values of type {kind}$"):
+    with pytest.raises(
+        rainproof.InputError,
+        match=f"^who must hold integers or text; it holds values of type {kind}$",
+    ):
         append_columns(file, tmp_path / "b.parquet", prob="p", ids="who", new_columns=ANSWERS)
     empty = write_parquet(tmp_path / "c.parquet", p=P, who=pa.nulls(N))
-    message = r"^who must not contain nulls \(missing values\); 300 values do, the first is who\[0\]$"
+    message = (
+        r"^who must not contain nulls \(missing values\); 300 values do, the first is who\[0\]$"
+    )
     with pytest.raises(rainproof.InputError, match=message):
         append_columns(empty, tmp_path / "b.parquet", prob="p", ids="who", new_columns=ANSWERS)
 
@@ -204,24 +239,35 @@ def test_columns_that_hold_no_ids(tmp_path, column, kind):
 def test_names_and_paths_that_are_wrong(tmp_path):
     file = write_csv(tmp_path / "a.csv", p=P, who=IDS)
     options = {"prob": "p", "ids": "who", "new_columns": ANSWERS}
-    with pytest.raises(rainproof.InputError, match=r"^prob and ids must be different columns; both are p$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^prob and ids must be different columns; both are p$"
+    ):
         append_columns(file, tmp_path / "b.csv", **{**options, "ids": "p"})
     with pytest.raises(
-        rainproof.InputError, match=r"has no column 'whom' \(did you mean 'who'\?\); it has 'p', 'who'$"
+        rainproof.InputError,
+        match=r"has no column 'whom' \(did you mean 'who'\?\); it has 'p', 'who'$",
     ):
         append_columns(file, tmp_path / "b.csv", **{**options, "ids": "whom"})
-    with pytest.raises(rainproof.InputError, match=r"^the name of the file must end in \.csv, .*; it is '.*b\.doc'$"):
+    with pytest.raises(
+        rainproof.InputError,
+        match=r"^the name of the file must end in \.csv, .*; it is '.*b\.doc'$",
+    ):
         append_columns(file, tmp_path / "b.doc", **options)
     with pytest.raises(
-        rainproof.InputError, match=r"^spreadsheet files are read, but not written: .*; it is '.*b\.xlsx'$"
+        rainproof.InputError,
+        match=r"^spreadsheet files are read, but not written: .*; it is '.*b\.xlsx'$",
     ):
         append_columns(file, tmp_path / "b.xlsx", **options)
-    with pytest.raises(rainproof.InputError, match=r"^cannot write .*no/b\.csv: No such file or directory$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^cannot write .*no/b\.csv: No such file or directory$"
+    ):
         append_columns(file, tmp_path / "no" / "b.csv", **options)
     (tmp_path / "none.csv").write_text("p,who\n")
     with pytest.raises(rainproof.InputError, match=r"none\.csv has columns but no rows$"):
         append_columns(tmp_path / "none.csv", tmp_path / "b.parquet", **options)
-    with pytest.raises(rainproof.InputError, match=r"^cannot read .*snow\.csv: No such file or directory$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^cannot read .*snow\.csv: No such file or directory$"
+    ):
         append_columns(tmp_path / "snow.csv", tmp_path / "b.csv.gz", **options)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "none.csv"]
 
@@ -243,14 +289,20 @@ def test_a_full_disk_is_said_of_the_file_that_is_written(tmp_path, target):
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
     write_csv(tmp_path / "a.csv", p=P, who=rng.integers(0, 2**60, N))
     done = subprocess.run(
-        [sys.executable, "-c", FULL, target], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-c", FULL, target],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.stdout, done.stderr) == (f"cannot write {target}: File too large\n", "")
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
 def test_without_pyarrow_the_command_says_what_to_install(monkeypatch, capsys, tmp_path):
-    rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.3), 8, rounding="hard").save(tmp_path / "policy.json")
+    rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.3), 8, rounding="hard").save(
+        tmp_path / "policy.json"
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert main(["decide", "a.csv", "--policy", "policy.json", "--prob", "p", "-o", "b.csv"]) == 2

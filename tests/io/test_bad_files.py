@@ -87,7 +87,8 @@ RULES = {
 @pytest.mark.parametrize("write", [write_csv, write_parquet])
 def test_values_that_break_a_rule(tmp_path, write, columns, message):
     file = write(
-        tmp_path / {write_csv: "a.csv", write_parquet: "a.parquet"}[write], **{"p": P, "y": Y, "w": W, **columns}
+        tmp_path / {write_csv: "a.csv", write_parquet: "a.parquet"}[write],
+        **{"p": P, "y": Y, "w": W, **columns},
     )
     if message.endswith("= "):  # text files know one kind of number
         message += "2.0" if write is write_csv else "2"
@@ -95,32 +96,57 @@ def test_values_that_break_a_rule(tmp_path, write, columns, message):
 
 
 def test_all_batches_are_counted_whatever_else_they_break(tmp_path):
-    """The rule that is broken first is the one that is counted, also where a later batch breaks others."""
+    """The rule that is broken first is the one that is counted, also where a later batch breaks
+    others.
+    """
     p = put(P, row2=1.5, row30=NAN, row31=1.5, row60=None, row61=1.5, row80=1.5)
     y = put(Y, row33=7, row62=None, row81=7)
     w = put(W, row34=-1.0, row63=None, row82=NAN)
     file = write_parquet(tmp_path / "a.parquet", p=pa.array(p), y=pa.array(y), w=pa.array(w))
     refuse(file, "p must lie in [0, 1]; 4 values do not, the first is p[2] = 1.5", weight="w")
-    file = write_parquet(tmp_path / "b.parquet", p=pa.array(put(p, row2=NAN)), y=pa.array(y), w=pa.array(w))
+    file = write_parquet(
+        tmp_path / "b.parquet", p=pa.array(put(p, row2=NAN)), y=pa.array(y), w=pa.array(w)
+    )
     refuse(file, "p must not contain NaN; 2 values do, the first is p[2]", weight="w")
     file = write_parquet(
-        tmp_path / "c.parquet", p=pa.array(put(p, row2=0.5)), y=pa.array(put(y, row2=7)), w=pa.array(w)
+        tmp_path / "c.parquet",
+        p=pa.array(put(p, row2=0.5)),
+        y=pa.array(put(y, row2=7)),
+        w=pa.array(w),
     )
     error = refuse(file, f"y {LABEL}; 3 values do not, the first is y[2] = 7", weight="w")
     assert (error.rule, error.count, error.first) == (f"y {LABEL}", 3, "y[2] = 7")
     file = write_parquet(
-        tmp_path / "d.parquet", p=pa.array(put(p, row2=0.5)), y=pa.array(y), w=pa.array(put(w, row2=-3.0))
+        tmp_path / "d.parquet",
+        p=pa.array(put(p, row2=0.5)),
+        y=pa.array(y),
+        w=pa.array(put(w, row2=-3.0)),
     )
-    refuse(file, "w must be finite and not negative; 3 values do not, the first is w[2] = -3.0", weight="w")
-    file = write_parquet(tmp_path / "e.parquet", p=pa.array(put(p, row2=None)), y=pa.array(y), w=pa.array(w))
-    refuse(file, "p must not contain nulls (missing values); 2 values do, the first is p[2]", weight="w")
+    refuse(
+        file,
+        "w must be finite and not negative; 3 values do not, the first is w[2] = -3.0",
+        weight="w",
+    )
+    file = write_parquet(
+        tmp_path / "e.parquet", p=pa.array(put(p, row2=None)), y=pa.array(y), w=pa.array(w)
+    )
+    refuse(
+        file,
+        "p must not contain nulls (missing values); 2 values do, the first is p[2]",
+        weight="w",
+    )
 
 
 @pytest.mark.parametrize("column", ["p", "y", "w"])
 def test_missing_values(tmp_path, column):
-    message = f"{column} must not contain nulls (missing values); 3 values do, the first is {column}[12]"
+    message = (
+        f"{column} must not contain nulls (missing values); 3 values do, the first is {column}[12]"
+    )
     whole = {"p": P, "y": Y, "w": W}
-    file = write_csv(tmp_path / "a.csv", **{**whole, column: put(whole[column], row12="", row40="NaN", row77="NA")})
+    file = write_csv(
+        tmp_path / "a.csv",
+        **{**whole, column: put(whole[column], row12="", row40="NaN", row77="NA")},
+    )
     refuse(file, message, weight="w")
     holes = pa.array(put(whole[column], row12=None, row40=None, row77=None))
     refuse(write_parquet(tmp_path / "a.parquet", **{**whole, column: holes}), message, weight="w")
@@ -148,7 +174,8 @@ def test_text_among_numbers(tmp_path):
     refuse(write_csv(tmp_path / "a.csv", p=quoted, y=Y), message.replace("{}", "3 values do"))
     y = put(Y, row30="maybe", row31=2, row80="maybe")
     refuse(
-        write_csv(tmp_path / "b.csv", p=P, y=y), "y must hold numbers; 2 values do not, the first is y[30] = 'maybe'"
+        write_csv(tmp_path / "b.csv", p=P, y=y),
+        "y must hold numbers; 2 values do not, the first is y[30] = 'maybe'",
     )
     last = write_csv(tmp_path / "c.csv", p=put(P, row99="x"), y=Y)
     refuse(last, "p must hold numbers; 1 value does not, the first is p[99] = 'x'")
@@ -156,11 +183,19 @@ def test_text_among_numbers(tmp_path):
 
 def test_a_column_of_text(tmp_path):
     text = ["yes", "no"] * (N // 2)
-    for file in (write_csv(tmp_path / "a.csv", p=text, y=Y), write_parquet(tmp_path / "a.parquet", p=text, y=Y)):
+    for file in (
+        write_csv(tmp_path / "a.csv", p=text, y=Y),
+        write_parquet(tmp_path / "a.parquet", p=text, y=Y),
+    ):
         refuse(file, "p must hold numbers; it holds text such as 'yes', 'no'; is it the outcome?")
-    for file in (write_csv(tmp_path / "b.csv", p=P, y=text), write_parquet(tmp_path / "b.parquet", p=P, y=text)):
+    for file in (
+        write_csv(tmp_path / "b.csv", p=P, y=text),
+        write_parquet(tmp_path / "b.parquet", p=P, y=text),
+    ):
         refuse(file, f"y must be 0 or 1; it holds text such as {TWO}")
-    ones = write_parquet(tmp_path / "c.parquet", p=P, y=pa.array(["1", "0"] * (N // 2)).dictionary_encode())
+    ones = write_parquet(
+        tmp_path / "c.parquet", p=P, y=pa.array(["1", "0"] * (N // 2)).dictionary_encode()
+    )
     refuse(ones, f"y must be 0 or 1; it holds text such as '1', '0': {ASK}")
 
 
@@ -170,7 +205,9 @@ def test_labels_beyond_two(tmp_path):
     message = "y must hold 'yes' and one other label ('no'); 3 values do not, the first is y[40] = 'maybe'"
     refuse(write_csv(tmp_path / "a.csv", p=P, y=y), message, pos_label="yes")
     refuse(write_parquet(tmp_path / "a.parquet", p=P, y=y), message, pos_label="yes")
-    message = "y must hold 'no' and one other label ('yes'); 1 value does not, the first is y[99] = 'on'"
+    message = (
+        "y must hold 'no' and one other label ('yes'); 1 value does not, the first is y[99] = 'on'"
+    )
     late = ["yes"] * (N - 1) + ["on"]
     refuse(write_csv(tmp_path / "b.csv", p=P, y=late), message, pos_label="no")
 
@@ -188,13 +225,19 @@ def test_labels_beyond_two(tmp_path):
 )
 def test_an_event_that_the_column_cannot_hold(tmp_path, column, pos_label, kind):
     file = write_parquet(tmp_path / "a.parquet", p=[0.5] * N, y=column)
-    message = f"pos_label must be a label of y, which holds values of type {kind}; it is {pos_label!r}"
+    message = (
+        f"pos_label must be a label of y, which holds values of type {kind}; it is {pos_label!r}"
+    )
     refuse(file, message, pos_label=pos_label)
 
 
 @pytest.mark.parametrize(
     ("column", "kind"),
-    [([datetime.date(2026, 5, 17)] * N, "date32[day]"), ([[0.5]] * N, "list<element: double>"), ([b"1"] * N, "binary")],
+    [
+        ([datetime.date(2026, 5, 17)] * N, "date32[day]"),
+        ([[0.5]] * N, "list<element: double>"),
+        ([b"1"] * N, "binary"),
+    ],
 )
 @pytest.mark.parametrize("name", ["p", "y"])
 def test_columns_that_hold_no_numbers(tmp_path, name, column, kind):
@@ -204,12 +247,27 @@ def test_columns_that_hold_no_numbers(tmp_path, name, column, kind):
 
 def test_columns_that_are_not_there(tmp_path, monkeypatch):
     columns = {"Probability": P, "rained": Y, **{f"c{i}": Y for i in range(12)}}
-    listed = "it has 'Probability', 'rained', 'c0', 'c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7' and 4 more"
+    listed = (
+        "it has 'Probability', 'rained', 'c0', 'c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7' and 4 more"
+    )
     monkeypatch.setattr(files, "_CSV_BLOCK", 1 << 10)  # the header must fit
-    for file in (write_csv(tmp_path / "a.csv", **columns), write_parquet(tmp_path / "a.parquet", **columns)):
-        refuse(file, "{} has no column 'probabilty' (did you mean 'Probability'?); " + listed, prob="probabilty")
+    for file in (
+        write_csv(tmp_path / "a.csv", **columns),
+        write_parquet(tmp_path / "a.parquet", **columns),
+    ):
+        refuse(
+            file,
+            "{} has no column 'probabilty' (did you mean 'Probability'?); " + listed,
+            prob="probabilty",
+        )
         refuse(file, "{} has no column 'xyz'; " + listed, prob="Probability", outcome="xyz")
-        refuse(file, "{} has no column 'weight'; " + listed, prob="Probability", outcome="rained", weight="weight")
+        refuse(
+            file,
+            "{} has no column 'weight'; " + listed,
+            prob="Probability",
+            outcome="rained",
+            weight="weight",
+        )
     refuse(write_csv(tmp_path / "b.csv", sep="^", p=P, y=Y), "{} has no column 'p'; it has 'p^y'")
 
 
@@ -232,7 +290,10 @@ BYTES = {
     "empty.parquet": (b"", "{} is empty"),
     "empty.csv.gz": (gzip.compress(b""), "cannot read {}: Empty CSV file"),
     "header.csv": (b"p,y\n", "{} has columns but no rows"),
-    "ragged.csv": (TABLE + b"0.5\n", "cannot read {}: CSV parse error: Row #4: Expected 2 columns, got 1: 0.5"),
+    "ragged.csv": (
+        TABLE + b"0.5\n",
+        "cannot read {}: CSV parse error: Row #4: Expected 2 columns, got 1: 0.5",
+    ),
     "names.csv": (
         "p,é\n0.5,1\n".encode("latin-1"),
         "cannot read {}: 'utf-8' codec can't decode byte 0xe9 in position 0: unexpected end of data",
@@ -244,7 +305,10 @@ BYTES = {
     "utf16.csv": (TABLE.decode().encode("utf-16"), BINARY),
     "gzipped.csv": (gzip.compress(TABLE), BINARY),
     "text.csv.gz": (TABLE, "cannot read {}: zlib inflate failed: incorrect header check"),
-    "cut.csv.gz": (gzip.compress(TABLE * 1000)[:-30], "cannot read {}: Truncated compressed stream"),
+    "cut.csv.gz": (
+        gzip.compress(TABLE * 1000)[:-30],
+        "cannot read {}: Truncated compressed stream",
+    ),
     "text.parquet": (TABLE, f"cannot read {{}}: {FOOTER}"),
 }
 
@@ -257,7 +321,9 @@ def test_files_that_are_not_what_they_seem(tmp_path, name):
 
 
 def test_damaged_parquet(tmp_path):
-    whole = write_parquet(tmp_path / "whole.parquet", p=np.random.default_rng(0).random(N), y=Y).read_bytes()
+    whole = write_parquet(
+        tmp_path / "whole.parquet", p=np.random.default_rng(0).random(N), y=Y
+    ).read_bytes()
     (tmp_path / "p.csv").write_bytes(whole)
     refuse(tmp_path / "p.csv", BINARY)
     (tmp_path / "cut.parquet").write_bytes(whole[:-9])
@@ -265,7 +331,10 @@ def test_damaged_parquet(tmp_path):
     (tmp_path / "hole.parquet").write_bytes(whole[:20] + b"\xff" * 200 + whole[220:])
     with pytest.raises(rainproof.InputError, match=f"^cannot read {tmp_path}/hole.parquet: .+$"):
         scan(tmp_path / "hole.parquet", prob="p", outcome="y")
-    pq.write_table(pa.table({"p": pa.array([], pa.float64()), "y": pa.array([], pa.int8())}), tmp_path / "none.pq")
+    pq.write_table(
+        pa.table({"p": pa.array([], pa.float64()), "y": pa.array([], pa.int8())}),
+        tmp_path / "none.pq",
+    )
     refuse(tmp_path / "none.pq", "{} has columns but no rows")
 
 
@@ -279,10 +348,14 @@ def test_paths_that_lead_nowhere(tmp_path):
         "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .txt, .txt.gz, .parquet, .pq, .feather, "
         ".arrow, .jsonl, .jsonl.gz, .ndjson, .ndjson.gz, .json, .json.gz, .xlsx, .xlsb, .xls or .ods; it is '{}'",
     )
-    refuse(tmp_path / "a.csv", "grid must be a power of two from 2 to 1,048,576; it is 1000", grid=1000)
+    refuse(
+        tmp_path / "a.csv", "grid must be a power of two from 2 to 1,048,576; it is 1000", grid=1000
+    )
 
 
-@pytest.mark.parametrize(("written", "read"), [("1.0000000000000000001", "1.0000000000000002"), ("-1e-400", "-5e-324")])
+@pytest.mark.parametrize(
+    ("written", "read"), [("1.0000000000000000001", "1.0000000000000002"), ("-1e-400", "-5e-324")]
+)
 def test_what_a_double_would_round_into_the_interval_stays_outside(tmp_path, written, read):
     """As with arrays: nothing is clipped, in text and in decimals."""
     file = tmp_path / "a.csv"

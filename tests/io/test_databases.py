@@ -34,7 +34,9 @@ def refused(message, source, *columns, **options):
 
 def test_a_file_by_its_address(file, monkeypatch):
     assert repr(rainproof.scan(f"sqlite:///{file}#predictions")) == ANSWER
-    assert repr(rainproof.scan(rainproof.io.Table(f"SQLite:///{file}", "main.predictions"))) == ANSWER
+    assert (
+        repr(rainproof.scan(rainproof.io.Table(f"SQLite:///{file}", "main.predictions"))) == ANSWER
+    )
     monkeypatch.chdir(file.parent)
     assert repr(rainproof.scan(f"sqlite:///{file.name}#predictions")) == ANSWER
 
@@ -45,7 +47,9 @@ def test_a_duckdb_file(tmp_path):
     path = tmp_path / "a.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE predictions AS SELECT 0.5::FLOAT AS p, true AS y")
-    assert repr(rainproof.scan(f"duckdb:///{path}#predictions")) == "Sample(n=1, events=1, grid=65536)"
+    assert (
+        repr(rainproof.scan(f"duckdb:///{path}#predictions")) == "Sample(n=1, events=1, grid=65536)"
+    )
     refused("cannot read nothing of duckdb:///", f"duckdb:///{path}#nothing")
 
 
@@ -56,7 +60,8 @@ def test_a_connection_stays_open(file, postgresql_connection):
     connection.close()
     postgresql_connection.execute("CREATE TEMPORARY TABLE here AS SELECT 0.5 AS p, true AS y")
     assert (
-        repr(rainproof.scan(rainproof.io.Table(postgresql_connection, "here"))) == "Sample(n=1, events=1, grid=65536)"
+        repr(rainproof.scan(rainproof.io.Table(postgresql_connection, "here")))
+        == "Sample(n=1, events=1, grid=65536)"
     )
     assert not postgresql_connection.closed
 
@@ -67,8 +72,14 @@ class Connection(sqlite3.Connection):
 
 def test_a_driver_that_nobody_knows_says_its_dialect(file):
     connection = sqlite3.connect(file, factory=Connection)
-    refused("dialect must be given: a connection of tests does not", rainproof.io.Table(connection, "predictions"))
-    assert repr(rainproof.scan(rainproof.io.Table(connection, "predictions", dialect="sqlite"))) == ANSWER
+    refused(
+        "dialect must be given: a connection of tests does not",
+        rainproof.io.Table(connection, "predictions"),
+    )
+    assert (
+        repr(rainproof.scan(rainproof.io.Table(connection, "predictions", dialect="sqlite")))
+        == ANSWER
+    )
     connection.close()
 
 
@@ -101,10 +112,19 @@ def test_nothing_can_be_written(file, postgresql, postgresql_connection):
 
 
 def test_what_an_address_lacks(file, tmp_path):
-    refused("the address of a database must end in # and the name of a table; it is 'sqlite:///a.db'", "sqlite:///a.db")
+    refused(
+        "the address of a database must end in # and the name of a table; it is 'sqlite:///a.db'",
+        "sqlite:///a.db",
+    )
     refused("the address of a database must end in # and the name of a table", "sqlite:///a.db#")
-    refused(f"there is no file '{tmp_path}/b.db' for the database sqlite", f"sqlite:///{tmp_path}/b.db#t")
-    refused("the address of a database must begin with postgresql://", rainproof.io.Table("mysql://host", "t"))
+    refused(
+        f"there is no file '{tmp_path}/b.db' for the database sqlite",
+        f"sqlite:///{tmp_path}/b.db#t",
+    )
+    refused(
+        "the address of a database must begin with postgresql://",
+        rainproof.io.Table("mysql://host", "t"),
+    )
     refused(f"cannot read t of sqlite:///{file}: no such table: t", f"sqlite:///{file}#t")
     refused("t of sqlite", rainproof.io.Table(f"sqlite:///{file}", ("main", "t")))
     (tmp_path / "c.db").write_text("this is no database, whatever its name says" * 50)
@@ -114,12 +134,25 @@ def test_what_an_address_lacks(file, tmp_path):
 
 def test_what_a_table_lacks(file, postgresql, postgresql_connection):
     name = f"predictions of sqlite:///{file}"
-    refused(f"{name} has no column 'q'; it has 'p', 'y', 'label', 'mixed'", f"sqlite:///{file}#predictions", "q")
+    refused(
+        f"{name} has no column 'q'; it has 'p', 'y', 'label', 'mixed'",
+        f"sqlite:///{file}#predictions",
+        "q",
+    )
     refused(f"{name} has no column 'when'", f"sqlite:///{file}#predictions", where='"when" = 1')
     postgresql_connection.execute("CREATE TABLE empty (p real, y integer, t text)")
     refused("has columns but no rows", rainproof.io.Table(postgresql, "empty"))
-    refused("t must hold numbers; it holds values of another type", rainproof.io.Table(postgresql, "empty"), "t")
-    refused("t must hold numbers; it holds values of another type", rainproof.io.Table(postgresql, "empty"), "p", "t")
+    refused(
+        "t must hold numbers; it holds values of another type",
+        rainproof.io.Table(postgresql, "empty"),
+        "t",
+    )
+    refused(
+        "t must hold numbers; it holds values of another type",
+        rainproof.io.Table(postgresql, "empty"),
+        "p",
+        "t",
+    )
 
 
 def test_text_among_sqlite_numbers(file):
@@ -131,7 +164,10 @@ def test_text_among_sqlite_numbers(file):
     refused("mixed must hold numbers; 2 values do not", address, "mixed")
     refused("mixed must hold numbers; 2 values do not", address, weight="mixed")
     refused("label must hold numbers; 4 values do not", address, "p", "label")
-    assert repr(rainproof.scan(address, "p", "label", pos_label="yes", where="mixed = 1 or y = 1")) == ANSWER
+    assert (
+        repr(rainproof.scan(address, "p", "label", pos_label="yes", where="mixed = 1 or y = 1"))
+        == ANSWER
+    )
 
 
 def test_three_labels(file):
@@ -157,7 +193,9 @@ def test_missing_drivers_name_their_extra(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.setitem(sys.modules, "duckdb", None)
     (tmp_path / "a").touch()
-    with pytest.raises(rainproof.MissingExtraError, match=r"needs psycopg: pip install 'psycopg\[binary\]'$"):
+    with pytest.raises(
+        rainproof.MissingExtraError, match=r"needs psycopg: pip install 'psycopg\[binary\]'$"
+    ):
         rainproof.scan("postgresql://host/db#t")
     with pytest.raises(rainproof.MissingExtraError, match=r"needs duckdb: pip install duckdb$"):
         rainproof.scan(f"duckdb:///{tmp_path}/a#t")

@@ -28,10 +28,14 @@ def test_a_file_format(tmp_path, capsys):
     path, output = tmp_path / "a.psv", tmp_path / "b.psv"
     path.write_text("p|y\n0.25|0\n0.5|1\n")
     assert repr(rainproof.scan(path)) == "Sample(n=2, events=1, grid=65536)"
-    assert append_columns(path, output, prob="p", ids=None, new_columns={"double": lambda p, _: 2 * p}) == 2
+    assert (
+        append_columns(path, output, prob="p", ids=None, new_columns={"double": lambda p, _: 2 * p})
+        == 2
+    )
     assert output.read_text() == "p|y|double\n0.25|0|0.5\n0.5|1|1\n"
     with pytest.raises(
-        rainproof.InputError, match=r"^the name of the file must end in .*, \.psv or \.psv\.gz; it is 'a\.b'"
+        rainproof.InputError,
+        match=r"^the name of the file must end in .*, \.psv or \.psv\.gz; it is 'a\.b'",
     ):
         rainproof.scan("a.b")
     assert main(["store", "--help"]) == 0
@@ -60,7 +64,9 @@ def test_a_container(monkeypatch):
 @pytest.fixture
 def brackets(monkeypatch):
     """SQLite in other words."""
-    entry = dialects.Dialect(name="brackets", quote="`", double="({} + 0.0)", floor="CAST({} AS INTEGER)", is_nan=None)
+    entry = dialects.Dialect(
+        name="brackets", quote="`", double="({} + 0.0)", floor="CAST({} AS INTEGER)", is_nan=None
+    )
     monkeypatch.setitem(dialects.DIALECTS, "brackets", entry)
 
 
@@ -71,13 +77,22 @@ def test_a_dialect_and_a_database(monkeypatch):
     connection.executemany("INSERT INTO predictions VALUES (?, ?)", zip(P, Y, strict=True))
     statement = rainproof.io.sql("predictions", "p", "y", dialect="brackets")
     assert "FROM `predictions`" in statement
-    assert repr(rainproof.Sample.from_table(connection.execute(statement))) == "Sample(n=3, events=2, grid=65536)"
+    assert (
+        repr(rainproof.Sample.from_table(connection.execute(statement)))
+        == "Sample(n=3, events=2, grid=65536)"
+    )
     monkeypatch.setitem(databases.SCHEMES, "brackets", ("brackets", lambda address: connection))
-    assert repr(rainproof.scan("brackets://here#predictions")) == "Sample(n=3, events=2, grid=65536)"
+    assert (
+        repr(rainproof.scan("brackets://here#predictions")) == "Sample(n=3, events=2, grid=65536)"
+    )
 
 
 def test_the_documentation_of_sql_names_every_dialect():
-    (line,) = [line for line in rainproof.io.sql.__doc__.splitlines() if line.strip().startswith("dialect : ")]
+    (line,) = [
+        line
+        for line in rainproof.io.sql.__doc__.splitlines()
+        if line.strip().startswith("dialect : ")
+    ]
     assert line.strip() == f"dialect : {{{', '.join(map(repr, dialects.DIALECTS))}}}"
 
 

@@ -41,24 +41,42 @@ def small_batches(monkeypatch):
 
 @pytest.mark.parametrize("name", ["a.csv", "a.CSV", "a.csv.gz", "a.CSV.GZ", "a.tsv", "a.tsv.gz"])
 def test_text_files_are_the_arrays(tmp_path, name):
-    file = write_csv(tmp_path / name.lower(), sep="\t" if "tsv" in name else ",", day=range(N), p=P, y=Y, w=W)
+    file = write_csv(
+        tmp_path / name.lower(), sep="\t" if "tsv" in name else ",", day=range(N), p=P, y=Y, w=W
+    )
     file = file.rename(tmp_path / name)
     assert_same(scan(file, prob="p", outcome="y"), rainproof.Sample(Y, P).compress())
-    assert_same(scan(str(file), prob="p", outcome="y", weight="w"), rainproof.Sample(Y, P, sample_weight=W).compress())
+    assert_same(
+        scan(str(file), prob="p", outcome="y", weight="w"),
+        rainproof.Sample(Y, P, sample_weight=W).compress(),
+    )
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.pq", "A.PARQUET"])
 def test_parquet_files_are_the_arrays(tmp_path, name):
     file = write_parquet(tmp_path / name, day=range(N), p=P, y=Y, w=W)
     assert_same(scan(file, prob="p", outcome="y"), rainproof.Sample(Y, P).compress())
-    assert_same(scan(file, prob="p", outcome="y", weight="w"), rainproof.Sample(Y, P, sample_weight=W).compress())
+    assert_same(
+        scan(file, prob="p", outcome="y", weight="w"),
+        rainproof.Sample(Y, P, sample_weight=W).compress(),
+    )
 
 
 def test_batches_do_not_show(tmp_path, small_batches):
     expected = rainproof.Sample(Y, P, sample_weight=W).compress(1024)
-    for file in (write_csv(tmp_path / "a.csv", p=P, y=Y, w=W), write_parquet(tmp_path / "a.parquet", p=P, y=Y, w=W)):
+    for file in (
+        write_csv(tmp_path / "a.csv", p=P, y=Y, w=W),
+        write_parquet(tmp_path / "a.parquet", p=P, y=Y, w=W),
+    ):
         calls = []
-        sample = scan(file, prob="p", outcome="y", weight="w", grid=1024, progress=lambda *call: calls.append(call))  # noqa: B023
+        sample = scan(
+            file,
+            prob="p",
+            outcome="y",
+            weight="w",
+            grid=1024,
+            progress=lambda *call: calls.append(call),  # noqa: B023
+        )
         seen, totals = zip(*calls, strict=True)
         assert set(totals) == {N if file.suffix == ".parquet" else 0}
         assert rainproof.soft_binned_cdl(sample) == rainproof.soft_binned_cdl(expected)
@@ -89,9 +107,13 @@ def test_batches_do_not_show(tmp_path, small_batches):
         (['"quoted, yes"' if y else '"line\nbreak"' for y in Y], "quoted, yes"),
     ],
 )
-def test_outcomes_in_text_files_are_read_for_what_they_say(tmp_path, small_batches, spelling, pos_label):
+def test_outcomes_in_text_files_are_read_for_what_they_say(
+    tmp_path, small_batches, spelling, pos_label
+):
     file = write_csv(tmp_path / "a.csv", p=P, y=spelling)
-    assert_same(scan(file, prob="p", outcome="y", pos_label=pos_label), rainproof.Sample(Y, P).compress())
+    assert_same(
+        scan(file, prob="p", outcome="y", pos_label=pos_label), rainproof.Sample(Y, P).compress()
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +141,9 @@ def test_outcomes_in_text_files_are_read_for_what_they_say(tmp_path, small_batch
 )
 def test_outcomes_of_every_type(tmp_path, small_batches, column, pos_label):
     file = write_parquet(tmp_path / "a.parquet", p=P, y=column)
-    assert_same(scan(file, prob="p", outcome="y", pos_label=pos_label), rainproof.Sample(Y, P).compress())
+    assert_same(
+        scan(file, prob="p", outcome="y", pos_label=pos_label), rainproof.Sample(Y, P).compress()
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,20 +163,31 @@ def test_predictions_of_every_type(tmp_path, column, values):
 
 
 def test_predictions_in_text_that_change_their_spelling(tmp_path, small_batches):
-    """Integers first, then decimals, then spaces and exponents: types are not guessed from the first rows."""
-    p = [*(["0", "1"] * 30), *(["0.5", ".25"] * 30), *([" 0.125", "5e-1 "] * 30), *(["+1.", "1E-3"] * 30)]
+    """Integers first, then decimals, then spaces and exponents: types are not guessed from the
+    first rows.
+    """
+    p = [
+        *(["0", "1"] * 30),
+        *(["0.5", ".25"] * 30),
+        *([" 0.125", "5e-1 "] * 30),
+        *(["+1.", "1E-3"] * 30),
+    ]
     y = [0, 1, 1] * 80
     sample = scan(write_csv(tmp_path / "a.csv", p=p, y=y), prob="p", outcome="y")
     assert_same(sample, rainproof.Sample(y, [float(text) for text in p]).compress())
 
 
 def test_names_and_text_around_the_columns_do_not_disturb(tmp_path, small_batches):
-    """A byte order mark, quoted line breaks, awkward names, columns that are no UTF-8 and not needed."""
+    """A byte order mark, quoted line breaks, awkward names, columns that are no UTF-8 and not
+    needed.
+    """
     rows = b"".join(b'"a\nb",%a,%d,\xe9\n' % (float(p), y) for p, y in zip(P, Y, strict=True))
     (tmp_path / "a.csv").write_bytes(b'\xef\xbb\xbftext,"p, of y",y[0],latin\n' + rows)
     sample = scan(tmp_path / "a.csv", prob="p, of y", outcome="y[0]")
     assert_same(sample, rainproof.Sample(Y, P).compress())
-    dots = write_parquet(tmp_path / "a.parquet", **{"a.p": P, "a": [{"p": 2, "y": 2}] * N, "a.y": Y})
+    dots = write_parquet(
+        tmp_path / "a.parquet", **{"a.p": P, "a": [{"p": 2, "y": 2}] * N, "a.y": Y}
+    )
     assert_same(scan(dots, prob="a.p", outcome="a.y"), rainproof.Sample(Y, P).compress())
 
 

@@ -30,10 +30,14 @@ def folder(tmp_path, monkeypatch):
 )
 def test_a_key_twice_is_refused(line):
     Path("d.jsonl").write_text(f'{{"p": 0.2, "y": 0}}\n{line}\n')
-    with pytest.raises(rainproof.InputError, match=r"^line 2 of d.jsonl has 2 keys called 'p'; it must have one$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^line 2 of d.jsonl has 2 keys called 'p'; it must have one$"
+    ):
         rainproof.scan("d.jsonl")
     Path("d.json").write_text(f'[{{"p": 0.2, "y": 0}},\n {line}]')
-    with pytest.raises(rainproof.InputError, match=r"^d.json has 2 keys called 'p'; it must have one$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^d.json has 2 keys called 'p'; it must have one$"
+    ):
         rainproof.scan("d.json")
 
 
@@ -54,7 +58,9 @@ def test_colons_and_quotes_in_text_are_no_keys():
 
 
 def apply(source, output):
-    fitted = rainproof.Recalibrator("logistic", rng=0).fit([0.1, 0.9, 0.4, 0.6] * 50, [0, 1, 1, 0] * 50)
+    fitted = rainproof.Recalibrator("logistic", rng=0).fit(
+        [0.1, 0.9, 0.4, 0.6] * 50, [0, 1, 1, 0] * 50
+    )
     fitted.save("map.json", overwrite=True)
     return main(["apply", source, "--map", "map.json", "--prob", "p", "-o", output, "--quiet"])
 
@@ -77,7 +83,9 @@ def test_nan_and_infinity_are_null(output):
     assert [row["more"] for row in rows] == [[None], [None], [1.5]]
 
 
-@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary(1), pa.list_(pa.binary())])
+@pytest.mark.parametrize(
+    "kind", [pa.binary(), pa.large_binary(), pa.binary(1), pa.list_(pa.binary())]
+)
 def test_bytes_are_refused(kind, capsys):
     values = [[b"a"]] if pa.types.is_nested(kind) else [b"a"]
     pq.write_table(pa.table({"p": [0.1], "b": pa.array(values, kind)}), "b.parquet")

@@ -40,7 +40,8 @@ def test_labels_of_segments_in_their_order():
     rows = {**ROWS, "site": ["a", None, "b", "a", "b"], "year": [7, 7, 8, 8, 7]}
     kept = keep_rows(rows, "p", "y", groups="who", by=("site", "year"), pos_label="yes")
     assert labels_of(kept) == (("site", "year"), list(zip(rows["site"], rows["year"], strict=True)))
-    again = keep_rows(rows, "p", "y", groups="who", by=("who",), pos_label="yes")  # groups that are segments
+    # groups that are segments
+    again = keep_rows(rows, "p", "y", groups="who", by=("who",), pos_label="yes")
     assert labels_of(again) == (("who",), rows["who"])
     np.testing.assert_array_equal(again._group, [0, 1, 0, 2, 1])
     assert keep_rows(ROWS, "p", "y", pos_label="yes")._segments is None
@@ -69,7 +70,10 @@ def test_too_many_are_compressed_in_the_same_pass(tmp_path, by, weight):
     """Those of the first file are kept when the second one makes them too many."""
     rng = np.random.default_rng(2)
     for name in "abc":
-        rows = (f"{rng.random()},{k % 2},{k % 5},{'xyz'[k % 3] if k % 7 else ''},{k % 4}\n" for k in range(50))
+        rows = (
+            f"{rng.random()},{k % 2},{k % 5},{'xyz'[k % 3] if k % 7 else ''},{k % 4}\n"
+            for k in range(50)
+        )
         (tmp_path / f"{name}.csv").write_text("p,y,w,site,year\n" + "".join(rows))
     files, options = str(tmp_path / "*.csv"), {"weight": weight, "by": list(by)}
     found = keep_rows(files, "p", "y", at_most=70, **options)
@@ -103,7 +107,9 @@ def test_a_database_compresses_too_many_itself(tmp_path, monkeypatch):
         db.executemany("INSERT INTO rows VALUES (?, ?, ?)", zip(*numbers.values(), strict=True))
     db.close()
     address, asked = f"sqlite:///{tmp_path / 'rows.db'}#rows", []
-    monkeypatch.setattr("rainproof.io.reading.aggregate", lambda *args, **_: asked.append(args) or aggregate(*args))
+    monkeypatch.setattr(
+        "rainproof.io.reading.aggregate", lambda *args, **_: asked.append(args) or aggregate(*args)
+    )
     for at_most, engine in ((5, 0), (4, 1)):
         found = keep_rows([address], "p", "y", by=["who"], at_most=at_most)
         assert len(asked) == engine
@@ -115,9 +121,17 @@ def test_a_database_compresses_too_many_itself(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("column", "values", "error"),
     [
-        ("p", [0.5, 2.0, 3.0], r"p must lie in \[0, 1\]; 2 values do not, the first is p\[1\] = 2.0"),
+        (
+            "p",
+            [0.5, 2.0, 3.0],
+            r"p must lie in \[0, 1\]; 2 values do not, the first is p\[1\] = 2.0",
+        ),
         ("y", [0, 2, 1], r"y must be 0 or 1 .*; 1 value does not, the first is y\[1\] = 2"),
-        ("g", ["a", None, None], r"g must not contain nulls \(missing values\); 2 values do, the first is g\[1\]"),
+        (
+            "g",
+            ["a", None, None],
+            r"g must not contain nulls \(missing values\); 2 values do, the first is g\[1\]",
+        ),
     ],
 )
 def test_the_same_errors_as_scan(column, values, error):
@@ -130,7 +144,8 @@ def test_errors_are_counted_over_all_files(tmp_path):
     for name in "ab":
         (tmp_path / f"{name}.csv").write_text("p,y,g\n0.1,1,\n0.2,0,8\n")
     with pytest.raises(
-        rainproof.InputError, match=r"g must not contain nulls .*; 2 values do, the first is g\[0\] of "
+        rainproof.InputError,
+        match=r"g must not contain nulls .*; 2 values do, the first is g\[0\] of ",
     ):
         keep_rows(str(tmp_path / "*.csv"), "p", "y", groups="g")
 
@@ -139,7 +154,9 @@ def test_errors_are_counted_over_all_files(tmp_path):
 def test_a_label_that_differs_in_capitals_alone_is_an_error_as_in_python(tmp_path, by):
     path = tmp_path / "a.csv"
     path.write_text("p,y,r\n0.5,yes,a\n0.25,yes,b\n")
-    with pytest.raises(rainproof.InputError, match=r"^y must hold 'Yes', which never occurs; every label is 'yes'$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^y must hold 'Yes', which never occurs; every label is 'yes'$"
+    ):
         rainproof.scan(path, by=by, pos_label="Yes")
     with pytest.raises(rainproof.InputError, match="which never occurs"):
         keep_rows(path, "p", "y", pos_label="Yes")

@@ -1,4 +1,6 @@
-"""NA is a country: text that means a missing number is a label in a column of labels, where only nothing is missing."""
+"""NA is a country: text that means a missing number is a label in a column of labels, where only
+nothing is missing.
+"""
 
 from __future__ import annotations
 
@@ -20,22 +22,32 @@ WORDS = ["NA", "null", "nan", "N/A", "NULL"]
 
 
 def countries(*names):
-    Path("c.csv").write_text("p,y,c\n" + "".join(f"0.{at + 1},{at % 2},{name}\n" for at, name in enumerate(names)))
+    Path("c.csv").write_text(
+        "p,y,c\n" + "".join(f"0.{at + 1},{at % 2},{name}\n" for at, name in enumerate(names))
+    )
     return "c.csv"
 
 
 def test_na_is_a_segment_and_a_group_and_nothing_is_missing():
     path = countries("NA", "DE", '"NA"', "null", "", '""')
     assert rainproof.scan(path, by="c").counts == {"DE": 1, "NA": 2, "null": 1, None: 2}
-    with pytest.raises(rainproof.InputError, match=r"c must not contain nulls .*; 2 values do, the first is c\[4\]"):
+    with pytest.raises(
+        rainproof.InputError, match=r"c must not contain nulls .*; 2 values do, the first is c\[4\]"
+    ):
         keep_rows(path, "p", "y", groups="c")
     with pytest.warns(rainproof.RainproofWarning, match="2 of 6 rows have a missing value"):
-        assert rainproof.scan(path, by="c", drop_missing=True).counts == {"DE": 1, "NA": 2, "null": 1}
+        assert rainproof.scan(path, by="c", drop_missing=True).counts == {
+            "DE": 1,
+            "NA": 2,
+            "null": 1,
+        }
 
 
 def test_na_in_a_condition_is_a_label_and_no_number():
     path = countries("NA", "DE", "", "NA")
-    assert [rainproof.scan(path, where=where).n for where in ("c = 'NA'", "c is not null", "c != 'NA'")] == [2, 3, 1]
+    assert [
+        rainproof.scan(path, where=where).n for where in ("c = 'NA'", "c is not null", "c != 'NA'")
+    ] == [2, 3, 1]
     path = countries("NA", "3", "", "1")
     assert rainproof.scan(path, where="c > 2").n == 1
 
@@ -45,7 +57,9 @@ def test_na_in_a_condition_is_a_label_and_no_number():
 def test_such_a_word_in_a_column_of_numbers_is_missing(word, column):
     row = {"p": "0.5", "y": "1", "w": "2", column: word}
     Path("n.csv").write_text("p,y,w\n0.5,0,1\n" + ",".join(row.values()) + "\n")
-    with pytest.raises(rainproof.InputError, match=rf"{column} must not contain nulls .* is {column}\[1\]"):
+    with pytest.raises(
+        rainproof.InputError, match=rf"{column} must not contain nulls .* is {column}\[1\]"
+    ):
         rainproof.scan("n.csv", weight="w")
     with pytest.warns(rainproof.RainproofWarning, match="1 of 2 rows has a missing value"):
         assert rainproof.scan("n.csv", weight="w", drop_missing=True).n == 1
@@ -53,7 +67,9 @@ def test_such_a_word_in_a_column_of_numbers_is_missing(word, column):
 
 
 def fitted():
-    map_ = rainproof.Recalibrator("logistic", rng=0).fit([0.1, 0.9, 0.4, 0.6] * 50, [0, 1, 1, 0] * 50)
+    map_ = rainproof.Recalibrator("logistic", rng=0).fit(
+        [0.1, 0.9, 0.4, 0.6] * 50, [0, 1, 1, 0] * 50
+    )
     map_.save("map.json")
     return ["--map", "map.json", "--prob", "p", "--quiet"]
 

@@ -1,4 +1,6 @@
-"""Texts and labels in SQL, on real databases: nothing gets out of its quotes, and each text matches itself alone."""
+"""Texts and labels in SQL, on real databases: nothing gets out of its quotes, and each text matches
+itself alone.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,33 @@ import pytest
 
 import rainproof
 
-TEXTS = ["plain", "it's", "a\\b", "\\", "'", "\\'", "x\\' OR 1=1) -- ", "x' OR 1=1) -- ", "\\\\'", "%_", "caf\u00e9"]
+TEXTS = [
+    "plain",
+    "it's",
+    "a\\b",
+    "\\",
+    "'",
+    "\\'",
+    "x\\' OR 1=1) -- ",
+    "x' OR 1=1) -- ",
+    "\\\\'",
+    "%_",
+    "caf\u00e9",
+]
 P = [(k + 1) / 16 for k in range(len(TEXTS))]
 
 
 def matched(run, text, dialect):
-    """How many rows a condition on the text leaves, and how many are events with the text as the label."""
+    """How many rows a condition on the text leaves, and how many are events with the text as the
+    label.
+    """
     condition = "r = '" + text.replace("'", "''") + "'"
-    where = rainproof.Sample.from_table(run(rainproof.io.sql("texts", "p", "y", 16, where=condition, dialect=dialect)))
-    statement = rainproof.io.sql("texts", "p", "r", 16, pos_label=text, where=condition, dialect=dialect)
+    where = rainproof.Sample.from_table(
+        run(rainproof.io.sql("texts", "p", "y", 16, where=condition, dialect=dialect))
+    )
+    statement = rainproof.io.sql(
+        "texts", "p", "r", 16, pos_label=text, where=condition, dialect=dialect
+    )
     label = rainproof.Sample.from_table(run(statement))
     assert where.y_prob.tolist() == [P[TEXTS.index(text)]]
     return where.n, label.n * label.event_rate
@@ -34,9 +54,14 @@ def fill(execute, double):
 def test_sqlite_and_duckdb(text):
     import duckdb
 
-    for connection, dialect in ((sqlite3.connect(":memory:"), "sqlite"), (duckdb.connect(), "duckdb")):
+    for connection, dialect in (
+        (sqlite3.connect(":memory:"), "sqlite"),
+        (duckdb.connect(), "duckdb"),
+    ):
         fill(connection.execute, "double precision")
-        connection.executemany("INSERT INTO texts VALUES (?, 1, ?)", list(zip(P, TEXTS, strict=True)))
+        connection.executemany(
+            "INSERT INTO texts VALUES (?, 1, ?)", list(zip(P, TEXTS, strict=True))
+        )
         assert matched(connection.execute, text, dialect) == (1, 1)
         connection.close()
 
@@ -55,37 +80,63 @@ def test_postgresql_whatever_its_setting(postgresql_connection, standard):
 @pytest.mark.parametrize("escaped", ["true", "false"])
 def test_spark_whatever_its_setting(spark, escaped):
     schema = "p double, y int, r string"
-    spark.createDataFrame([(p, 1, r) for p, r in zip(P, TEXTS, strict=True)], schema).createOrReplaceTempView("texts")
+    spark.createDataFrame(
+        [(p, 1, r) for p, r in zip(P, TEXTS, strict=True)], schema
+    ).createOrReplaceTempView("texts")
     spark.conf.set("spark.sql.parser.escapedStringLiterals", escaped)
     try:
         for text in ("it's", "a\\b", "x\\' OR 1=1) -- "):
-            assert matched(lambda statement: spark.sql(statement).collect(), text, "spark") == (1, 1)
+            assert matched(lambda statement: spark.sql(statement).collect(), text, "spark") == (
+                1,
+                1,
+            )
     finally:
         spark.conf.unset("spark.sql.parser.escapedStringLiterals")
 
 
 def test_a_backslash_means_nothing_certain_in_plain_sql():
     for options in ({"where": "r = 'a\\b'"}, {"pos_label": "a\\b"}):
-        with pytest.raises(rainproof.InputError, match="text must not contain a backslash in dialect 'ansi'"):
+        with pytest.raises(
+            rainproof.InputError, match="text must not contain a backslash in dialect 'ansi'"
+        ):
             rainproof.io.sql("texts", "p", "y", **options)
 
 
 @pytest.mark.parametrize(
     ("label", "written"),
-    [(np.int64(2), "2"), (np.float64(0.5), "0.5"), (np.bool_(True), "TRUE"), (np.str_("a"), "'a'"), (2, "2")],
+    [
+        (np.int64(2), "2"),
+        (np.float64(0.5), "0.5"),
+        (np.bool_(True), "TRUE"),
+        (np.str_("a"), "'a'"),
+        (2, "2"),
+    ],
 )
 def test_numpy_labels_are_written_as_what_they_hold(label, written):
     assert f'"y" = {written} THEN' in rainproof.io.sql("texts", "p", "y", pos_label=label)
 
 
-@pytest.mark.parametrize("label", [Decimal("1.5"), datetime.date(2026, 1, 1), float("nan"), float("inf"), b"a", (1,)])
+@pytest.mark.parametrize(
+    "label", [Decimal("1.5"), datetime.date(2026, 1, 1), float("nan"), float("inf"), b"a", (1,)]
+)
 def test_other_labels_are_refused(label):
-    with pytest.raises(rainproof.InputError, match="pos_label must be text, a finite number or a bool in SQL; it is"):
+    with pytest.raises(
+        rainproof.InputError,
+        match="pos_label must be text, a finite number or a bool in SQL; it is",
+    ):
         rainproof.io.sql("texts", "p", "y", pos_label=label)
 
 
 @pytest.mark.parametrize(
-    "name", ["rainproof_p", "rainproof_y", "Rainproof_Cell", "rainproof_outcome", "rainproof_bad", "rainproof_rise"]
+    "name",
+    [
+        "rainproof_p",
+        "rainproof_y",
+        "Rainproof_Cell",
+        "rainproof_outcome",
+        "rainproof_bad",
+        "rainproof_rise",
+    ],
 )
 def test_a_segment_is_not_called_as_a_sum_is(name):
     for ask in (
@@ -93,6 +144,7 @@ def test_a_segment_is_not_called_as_a_sum_is(name):
         lambda: rainproof.scan({"p": [0.5], "y": [1]}, by=name),
     ):
         with pytest.raises(
-            rainproof.InputError, match=f"by must not name columns that begin with rainproof_.* '{name}'"
+            rainproof.InputError,
+            match=f"by must not name columns that begin with rainproof_.* '{name}'",
         ):
             ask()

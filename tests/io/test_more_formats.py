@@ -1,4 +1,6 @@
-"""JSON lines, spreadsheets, tables of databases and objects of stores give the sample of their rows."""
+"""JSON lines, spreadsheets, tables of databases and objects of stores give the sample of their
+rows.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,10 @@ def lines(*rows):
 def test_json_lines(tmp_path, monkeypatch, name):
     monkeypatch.setattr(records, "_BATCH", 7)
     kinds = (lambda p: p, str, lambda p: f"{100 * p:.2f}%", lambda p: f"{p:.4f}".replace(".", ","))
-    rows = [{"q": {"deep": [1]}, "y": bool(y), "p": kinds[i % 4](p)} for i, (p, y) in enumerate(zip(P, Y, strict=True))]
+    rows = [
+        {"q": {"deep": [1]}, "y": bool(y), "p": kinds[i % 4](p)}
+        for i, (p, y) in enumerate(zip(P, Y, strict=True))
+    ]
     data = ("\n" + lines(*rows).rstrip("\n")).encode()
     path = tmp_path / name
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
@@ -75,7 +80,14 @@ def test_json_lines_are_copied_with_their_types(tmp_path):
     double = {"twice": lambda p, _: 2 * p}
     for name in ("b.jsonl", "b.jsonl.gz"):
         assert (
-            append_columns(tmp_path / "a.jsonl", tmp_path / name, prob="p", new_columns=double, keep_missing=True) == 2
+            append_columns(
+                tmp_path / "a.jsonl",
+                tmp_path / name,
+                prob="p",
+                new_columns=double,
+                keep_missing=True,
+            )
+            == 2
         )
         data = (tmp_path / name).read_bytes()
         found = (gzip.decompress(data) if name.endswith(".gz") else data).decode().splitlines()
@@ -101,7 +113,9 @@ def test_spreadsheets(tmp_path, monkeypatch):
     spreadsheet(tmp_path / "a.xlsx", [["day", "p", "y", "g"], *rows[:9], [], *rows[9:]])
     assert_same(rainproof.scan(tmp_path / "a.xlsx"))
     assert rainproof.scan(tmp_path / "a.xlsx", by="g").counts == {0: 200, 1: 200}
-    append_columns(tmp_path / "a.xlsx", tmp_path / "b.csv", prob="p", new_columns={"twice": lambda p, _: 2 * p})
+    append_columns(
+        tmp_path / "a.xlsx", tmp_path / "b.csv", prob="p", new_columns={"twice": lambda p, _: 2 * p}
+    )
     assert (tmp_path / "b.csv").read_text().splitlines()[3] == f"2026-01-02,0.5,{Y[2]},0,1"
 
 
@@ -109,11 +123,15 @@ def test_spreadsheets(tmp_path, monkeypatch):
 def test_a_hidden_first_sheet_is_named(tmp_path, monkeypatch, capsys, state):
     monkeypatch.chdir(tmp_path)
     spreadsheet("a.xlsx", [["p", "y"], [0.5, 1], [0.2, 0]], state)
-    with pytest.warns(rainproof.RainproofWarning, match=r"^the first sheet of a.xlsx, 'Old', is hidden; its rows"):
+    with pytest.warns(
+        rainproof.RainproofWarning, match=r"^the first sheet of a.xlsx, 'Old', is hidden; its rows"
+    ):
         assert rainproof.scan("a.xlsx").n == 2
     assert main(["measure", "a.xlsx"]) == 0
     notes = [line for line in capsys.readouterr().err.splitlines() if "hidden" in line]
-    assert notes == ["rainproof: note: the first sheet of a.xlsx, 'Old', is hidden; its rows are read"]
+    assert notes == [
+        "rainproof: note: the first sheet of a.xlsx, 'Old', is hidden; its rows are read"
+    ]
 
 
 def test_labels_of_a_spreadsheet_keep_their_form(tmp_path):
@@ -139,7 +157,8 @@ def test_spreadsheets_that_are_wrong(tmp_path, monkeypatch):
         rainproof.scan(path)
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(
-        rainproof.MissingExtraError, match=r"^reading a spreadsheet needs python-calamine: pip install python-calamine$"
+        rainproof.MissingExtraError,
+        match=r"^reading a spreadsheet needs python-calamine: pip install python-calamine$",
     ):
         rainproof.scan(path)
 
@@ -171,7 +190,10 @@ def test_databases_on_the_command_line(database, tmp_path, capsys):
             found.append({**json.loads(capsys.readouterr().out), "file": ""})
         assert found[0] == found[1]
     assert main(["measure", database, "--json"]) == 0
-    assert capsys.readouterr().err == "rainproof: note: taking --prob p --outcome y ('w' could be --outcome too)\n"
+    assert (
+        capsys.readouterr().err
+        == "rainproof: note: taking --prob p --outcome y ('w' could be --outcome too)\n"
+    )
     assert main([database, "rain.parquet", "--prob", "p", "--outcome", "y"]) == 2
     assert capsys.readouterr().err == (
         "rainproof: error: the address of a database must be alone, not one of several files\n"
@@ -183,7 +205,9 @@ def test_databases_on_the_command_line(database, tmp_path, capsys):
 def test_rows_of_a_database_have_no_other_conditions(database):
     from rainproof.io.sources import local_sources
 
-    with pytest.raises(rainproof.InputError, match=r"^where must be text for a table of a database"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^where must be text for a table of a database"
+    ):
         local_sources(database, ["p"], object())
     with pytest.raises(rainproof.InputError, match=r"has no column 'q'"):
         list(local_sources(database, ["q"], None)[0].batches())
@@ -223,9 +247,13 @@ class Store(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         if "list-type" in query:
             listed = "".join(
-                f"<Contents><Key>{k}</Key><Size>{len(v)}</Size></Contents>" for k, v in self.objects.items()
+                f"<Contents><Key>{k}</Key><Size>{len(v)}</Size></Contents>"
+                for k, v in self.objects.items()
             )
-            data, code = f"<ListBucketResult><IsTruncated>false</IsTruncated>{listed}</ListBucketResult>".encode(), 200
+            data, code = (
+                f"<ListBucketResult><IsTruncated>false</IsTruncated>{listed}</ListBucketResult>".encode(),
+                200,
+            )
         else:
             data = self.objects.get(path.removeprefix("/bucket/"))
             code = 404 if data is None else 200
@@ -252,7 +280,11 @@ def store(monkeypatch):
     buffer = io.BytesIO()
     pq.write_table(pa.table({"p": P, "y": Y}), buffer)
     rows = "p,y\n" + "".join(f"{p},{y}\n" for p, y in zip(P, Y, strict=True))
-    Store.objects = {"day/a.parquet": buffer.getvalue(), "day/b.csv.gz": gzip.compress(rows.encode()), "c.jsonl": b"{}"}
+    Store.objects = {
+        "day/a.parquet": buffer.getvalue(),
+        "day/b.csv.gz": gzip.compress(rows.encode()),
+        "c.jsonl": b"{}",
+    }
     yield f"?endpoint_override=127.0.0.1:{server.server_port}&scheme=http&region=us-east-1"
     server.shutdown()
     server.server_close()
@@ -263,36 +295,65 @@ def test_objects_of_a_store(store, capsys):
         assert_same(rainproof.scan(f"s3://key:sesame@bucket/{name}{store}"))
     assert_same(rainproof.scan(f"s3://key:sesame@bucket/day/*.parquet{store}"))
     assert (
-        main(["measure", f"s3://key:sesame@bucket/day/b.csv.gz{store}", "--prob", "p", "--outcome", "y", "--json"]) == 0
+        main(
+            [
+                "measure",
+                f"s3://key:sesame@bucket/day/b.csv.gz{store}",
+                "--prob",
+                "p",
+                "--outcome",
+                "y",
+                "--json",
+            ]
+        )
+        == 0
     )
-    assert json.loads(capsys.readouterr().out)["file"].startswith("s3://key:***@bucket/day/b.csv.gz?")
-    with pytest.raises(rainproof.InputError, match=r"^no file matches 's3://key:\*\*\*@bucket/day/\*\.feather"):
+    assert json.loads(capsys.readouterr().out)["file"].startswith(
+        "s3://key:***@bucket/day/b.csv.gz?"
+    )
+    with pytest.raises(
+        rainproof.InputError, match=r"^no file matches 's3://key:\*\*\*@bucket/day/\*\.feather"
+    ):
         rainproof.scan(f"s3://key:sesame@bucket/day/*.feather{store}")
-    with pytest.raises(rainproof.InputError, match=r"^s3://key:\*\*\*@bucket/c\.jsonl\S* has no column 'p'"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^s3://key:\*\*\*@bucket/c\.jsonl\S* has no column 'p'"
+    ):
         rainproof.scan(f"s3://key:sesame@bucket/c.jsonl{store}")
 
 
 def test_stores_that_cannot_be_read(store, monkeypatch):
     with pytest.raises(
-        rainproof.InputError, match=r"^cannot read s3://key:\*\*\*@bucket/gone.* \(credentials are taken"
+        rainproof.InputError,
+        match=r"^cannot read s3://key:\*\*\*@bucket/gone.* \(credentials are taken",
     ):
         rainproof.scan(f"s3://key:sesame@bucket/gone.parquet{store}")
     closed = "?endpoint_override=127.0.0.1:9&scheme=http&region=us-east-1"
-    with pytest.raises(rainproof.InputError, match=r"^cannot read s3://.*AWS_ACCESS_KEY_ID") as caught:
+    with pytest.raises(
+        rainproof.InputError, match=r"^cannot read s3://.*AWS_ACCESS_KEY_ID"
+    ) as caught:
         rainproof.scan(f"s3://key:sesame@bucket/*.parquet{closed}")
     assert "sesame" not in str(caught.value)
-    with pytest.raises(rainproof.InputError, match=r"^cannot read abfs://box/a\.parquet: .*account.* AZURE_CLIENT_ID"):
+    with pytest.raises(
+        rainproof.InputError,
+        match=r"^cannot read abfs://box/a\.parquet: .*account.* AZURE_CLIENT_ID",
+    ):
         rainproof.scan("abfs://box/a.parquet")
 
 
-def test_rows_of_every_database_on_the_command_line(tmp_path, monkeypatch, capsys, postgresql, postgresql_connection):
+def test_rows_of_every_database_on_the_command_line(
+    tmp_path, monkeypatch, capsys, postgresql, postgresql_connection
+):
     """Rows are fetched, a few at a time, where a command needs single ones."""
     import duckdb
 
     monkeypatch.setattr("rainproof.io.databases._FETCHED", 37)
     monkeypatch.chdir(tmp_path)
-    pq.write_table(pa.table({"p": P, "y": Y == 1, "town": [f"t{i % 50}" for i in range(N)]}), "rows.parquet")
-    rows = ", ".join(f"({p}, {bool(y)}, 't{i % 50}')" for i, (p, y) in enumerate(zip(P, Y, strict=True)))
+    pq.write_table(
+        pa.table({"p": P, "y": Y == 1, "town": [f"t{i % 50}" for i in range(N)]}), "rows.parquet"
+    )
+    rows = ", ".join(
+        f"({p}, {bool(y)}, 't{i % 50}')" for i, (p, y) in enumerate(zip(P, Y, strict=True))
+    )
     make = f"CREATE TABLE drops AS SELECT * FROM (VALUES {rows}) AS t(p, y, town)"
     postgresql_connection.execute(make)
     with duckdb.connect("rain.duckdb") as connection:

@@ -1,4 +1,6 @@
-"""Columns of every kind in every container and place: they are read, or refused in one line that names the column."""
+"""Columns of every kind in every container and place: they are read, or refused in one line that
+names the column.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,14 @@ def sums(sample):
         pd.Series(P.astype(">f8")),
         pd.Series(pd.arrays.SparseArray(P)),
     ],
-    ids=["long double", "big endian", "masked", "pandas long double", "pandas big endian", "sparse"],
+    ids=[
+        "long double",
+        "big endian",
+        "masked",
+        "pandas long double",
+        "pandas big endian",
+        "sparse",
+    ],
 )
 def test_numbers_of_other_widths_are_read(values):
     columns = {"p": values, "y": Y}
@@ -89,16 +98,30 @@ def test_small_integers_of_128_bits_are_read():
         return
     outcome = pl.Series(Y, dtype=pl.Int128)
     for make in (pl.DataFrame, pl.LazyFrame):
-        assert sums(rainproof.scan(make({"p": P, "y": outcome}))) == sums(rainproof.scan({"p": P, "y": Y}))
+        assert sums(rainproof.scan(make({"p": P, "y": outcome}))) == sums(
+            rainproof.scan({"p": P, "y": Y})
+        )
 
 
 @pytest.mark.parametrize(
     "names",
-    [[0, 1], [("p", "a"), ("y", "b")], ["p", 1], [None, "y"], [pd.NA, "y"], [pd.Timestamp(0), "y"], [1.5, b"p"]],
+    [
+        [0, 1],
+        [("p", "a"), ("y", "b")],
+        ["p", 1],
+        [None, "y"],
+        [pd.NA, "y"],
+        [pd.Timestamp(0), "y"],
+        [1.5, b"p"],
+    ],
 )
 def test_names_that_are_no_text_name_no_column(names):
     table = pd.DataFrame(np.column_stack([P, Y]))
-    table.columns = pd.MultiIndex.from_tuples(names) if isinstance(names[0], tuple) else pd.Index(names, dtype=object)
+    table.columns = (
+        pd.MultiIndex.from_tuples(names)
+        if isinstance(names[0], tuple)
+        else pd.Index(names, dtype=object)
+    )
     with pytest.raises(rainproof.InputError, match=r"the data frame has no column '[py]'"):
         rainproof.scan(table)
 
@@ -112,18 +135,25 @@ MASK = np.array([True, False, False, False])
 
 
 @pytest.mark.parametrize(
-    ("column", "options"), [("p", {}), ("y", {}), ("w", {"weight": "w"})], ids=["prob", "outcome", "weight"]
+    ("column", "options"),
+    [("p", {}), ("y", {}), ("w", {"weight": "w"})],
+    ids=["prob", "outcome", "weight"],
 )
 def test_a_masked_value_is_missing(column, options):
     columns = {"p": P, "y": Y, "w": W}
     columns[column] = np.ma.masked_array(columns[column], MASK)
-    with pytest.raises(rainproof.InputError, match=rf"{column} must not contain nulls .* the first is {column}\[0\]"):
+    with pytest.raises(
+        rainproof.InputError,
+        match=rf"{column} must not contain nulls .* the first is {column}\[0\]",
+    ):
         rainproof.scan(columns, **options)
     with pytest.warns(rainproof.RainproofWarning, match="1 of 4 rows has a missing value"):
         assert rainproof.scan(columns, drop_missing=True, **options).n == 3
 
 
-@pytest.mark.parametrize("labels", [np.array([7, 7, 8, 8]), np.array(list("aabb"))], ids=["numbers", "text"])
+@pytest.mark.parametrize(
+    "labels", [np.array([7, 7, 8, 8]), np.array(list("aabb"))], ids=["numbers", "text"]
+)
 def test_a_masked_label_is_missing(labels):
     columns = {"p": P, "y": Y, "g": np.ma.masked_array(labels, MASK)}
     assert rainproof.scan(columns, by="g").counts == {labels[0]: 1, labels[2]: 2, None: 1}

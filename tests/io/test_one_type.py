@@ -71,7 +71,8 @@ def test_another_type_in_a_later_batch_is_refused(read, values, kinds):
 @pytest.mark.parametrize(
     ("values", "labels"),
     [
-        ([1, "1", 1.0, 2, 2.0, 2, "2", 1, 1, 2], {"1": 5, "2": 5}),  # text in the first batch: all is text
+        # text in the first batch: all is text
+        ([1, "1", 1.0, 2, 2.0, 2, "2", 1, 1, 2], {"1": 5, "2": 5}),
         (["1"] * 5 + [1, 1.0, 2, 2, 2], {"1": 7, "2": 3}),
         ([1] * 5 + [1.0, 1.0, 2.0, 2, 2], {1: 7, 2: 3}),
         ([None] * 5 + [1, 1, 2, 2, 2], {None: 5, 1: 2, 2: 3}),
@@ -84,13 +85,18 @@ def test_the_same_label_in_another_form_is_one_label(values, labels):
 @pytest.mark.parametrize("read", READ)
 def test_another_type_in_another_file_is_refused(read):
     names = [write("a.jsonl", range(N)), write("b.jsonl", ["a"] * N)]
-    with pytest.raises(rainproof.InputError, match=r"it holds numbers, and text from g\[0\] of b.jsonl on"):
+    with pytest.raises(
+        rainproof.InputError, match=r"it holds numbers, and text from g\[0\] of b.jsonl on"
+    ):
         READ[read](names)
 
 
 def test_text_and_objects_are_two_types_as_well(tmp_path):
     (tmp_path / "a.csv").write_text("p,y,g\n0.5,1,5\n0.2,0,6\n")
-    with pytest.raises(rainproof.InputError, match="g must hold values of one type; it holds text, and numbers from"):
+    with pytest.raises(
+        rainproof.InputError,
+        match="g must hold values of one type; it holds text, and numbers from",
+    ):
         rainproof.scan(["a.csv", write("b.jsonl", range(N))], by="g")
 
 
@@ -102,15 +108,24 @@ def test_numbers_may_be_text_in_another_file(tmp_path):
 def test_objects_of_pandas_that_change_their_type_are_refused():
     labels = pd.Series([*range(N - 2), "a", "b"], dtype=object)
     frame = pd.DataFrame({"p": 0.5, "y": np.arange(N) % 2, "g": labels})
-    with pytest.raises(rainproof.InputError, match=r"g must hold values of one type; it holds numbers, and text from"):
+    with pytest.raises(
+        rainproof.InputError,
+        match=r"g must hold values of one type; it holds numbers, and text from",
+    ):
         rainproof.scan(frame, by="g")
 
 
 def test_partitions_of_several_types_are_refused():
-    frame = pd.DataFrame({"p": 0.5, "y": np.arange(N) % 2, "g": pd.Series([*range(N - 2), "a", "b"], dtype=object)})
+    frame = pd.DataFrame(
+        {"p": 0.5, "y": np.arange(N) % 2, "g": pd.Series([*range(N - 2), "a", "b"], dtype=object)}
+    )
     with dask.config.set({"dataframe.convert-string": False}):
-        parts = dd.from_map(lambda part: part, [frame.iloc[: N - 2], frame.iloc[N - 2 :]], meta=frame.iloc[:0])
-    with pytest.raises(rainproof.InputError, match="g must hold values of one type; it holds numbers and text"):
+        parts = dd.from_map(
+            lambda part: part, [frame.iloc[: N - 2], frame.iloc[N - 2 :]], meta=frame.iloc[:0]
+        )
+    with pytest.raises(
+        rainproof.InputError, match="g must hold values of one type; it holds numbers and text"
+    ):
         rainproof.scan(parts, by="g")
 
 
@@ -120,7 +135,9 @@ def test_a_column_of_sqlite_that_changes_its_type_is_refused(tmp_path):
         rows = [(0.5, row % 2, row if row < N - 1 else "last") for row in range(N)]
         connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
     connection.close()
-    with pytest.raises(rainproof.InputError, match=r"g must hold values of one type; it holds numbers, and text"):
+    with pytest.raises(
+        rainproof.InputError, match=r"g must hold values of one type; it holds numbers, and text"
+    ):
         keep_rows(f"sqlite:///{tmp_path}/a.db#t", "p", "y", groups="g")
 
 
@@ -130,7 +147,9 @@ def test_a_batch_without_any_value_meets_no_comparison():
 
 
 def fitted():
-    map_ = rainproof.Recalibrator("logistic", rng=0).fit([0.1, 0.9, 0.4, 0.6] * 50, [0, 1, 1, 0] * 50)
+    map_ = rainproof.Recalibrator("logistic", rng=0).fit(
+        [0.1, 0.9, 0.4, 0.6] * 50, [0, 1, 1, 0] * 50
+    )
     map_.save("map.json")
     return ["--map", "map.json", "--prob", "p"]
 
@@ -158,16 +177,32 @@ def test_a_typed_file_keeps_the_type_of_a_column_or_refuses(capsys):
     assert pq.read_table("out.parquet")["g"].to_pylist() == [1] * 5 + [2] * 5
     write("half.jsonl", [1] * 5 + [0.5] * 5)
     assert main(["apply", "half.jsonl", *options, "-o", "half.parquet"]) == 2
-    assert "half.parquet cannot have 'g', which holds values of type int64" in capsys.readouterr().err
+    assert (
+        "half.parquet cannot have 'g', which holds values of type int64" in capsys.readouterr().err
+    )
 
 
 def test_ids_that_change_their_type_are_refused(capsys):
     policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.3), 16)
     policy.save("policy.json")
     write("ids.jsonl", [*range(N - 1), "last"])
-    command = ["decide", "ids.jsonl", "--policy", "policy.json", "--prob", "p", "--id", "g", "-o", "out.jsonl"]
+    command = [
+        "decide",
+        "ids.jsonl",
+        "--policy",
+        "policy.json",
+        "--prob",
+        "p",
+        "--id",
+        "g",
+        "-o",
+        "out.jsonl",
+    ]
     assert main([*command, "--quiet"]) == 2
-    assert "g must hold values of one type; it holds numbers, and text from g[9]" in capsys.readouterr().err
+    assert (
+        "g must hold values of one type; it holds numbers, and text from g[9]"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

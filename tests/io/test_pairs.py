@@ -40,7 +40,9 @@ def scan(engine, columns, request, **options):
 
 
 def sums(q, p, y, w):
-    """The number, the weight and the squared weight of the rows by pair of cells and outcome, one by one."""
+    """The number, the weight and the squared weight of the rows by pair of cells and outcome, one
+    by one.
+    """
     found = {}
     for key, weight in zip(zip(np.floor(M * q), np.floor(M * p), y, strict=True), w, strict=True):
         if weight > 0:
@@ -50,8 +52,12 @@ def sums(q, p, y, w):
 
 def as_dict(sample):
     cells = sample._cells
-    keys = zip(*(column.tolist() for column in (*sample._pair_cells(), cells.slot & 1)), strict=True)
-    return dict(zip(keys, np.column_stack([cells.count, cells.weight[0], cells.squares]), strict=True))
+    keys = zip(
+        *(column.tolist() for column in (*sample._pair_cells(), cells.slot & 1)), strict=True
+    )
+    return dict(
+        zip(keys, np.column_stack([cells.count, cells.weight[0], cells.squares]), strict=True)
+    )
 
 
 ODD = MONTH % 2 == 1
@@ -121,7 +127,9 @@ def draw(n, m, *, weighted=False, seed=0):
 
 
 def worst_on_grid(rows, first, second, m):
-    """The largest loss over all mixtures of the thresholds k/m, with actions that change from the threshold on."""
+    """The largest loss over all mixtures of the thresholds k/m, with actions that change from the
+    threshold on.
+    """
     mu, w = np.arange(m + 1) / m, rows["w"] / rows["w"].sum()
     acts = [(rows[name][:, None] >= mu).astype(float) for name in (first, second)]
     value = w @ ((rows["y"][:, None] - mu) * (acts[0] - acts[1]))
@@ -142,7 +150,9 @@ def test_harm_and_gain_are_those_of_a_linear_program_over_thresholds_on_the_grid
     ):
         if task is not None:
             assert np.allclose(np.array(task.thresholds) * m % 1, 0)
-            before, after = (task.payoff(task.best_response(rows[name]), rows["y"]) for name in names)
+            before, after = (
+                task.payoff(task.best_response(rows[name]), rows["y"]) for name in names
+            )
             assert np.average(before - after, weights=rows["w"]) == pytest.approx(value, abs=1e-9)
     assert (found.grid, found.n) == (m, 40)
 
@@ -158,7 +168,9 @@ def test_predictions_on_the_grid_give_the_bounds_of_their_rows():
     )
     assert pair.harm <= plain.harm + 1e-12
     assert pair.harm_bound <= plain.harm_bound + 1e-12
-    assert pair.curve(np.arange(65) / 64) == pytest.approx(plain.curve(np.arange(65) / 64), abs=1e-12)
+    assert pair.curve(np.arange(65) / 64) == pytest.approx(
+        plain.curve(np.arange(65) / 64), abs=1e-12
+    )
     assert pair.band()["loss"] == pytest.approx(plain.curve(np.arange(65) / 64), abs=1e-12)
     assert 0.5 * plain.gain_at_least < pair.gain_at_least < plain.gain
     assert "no decision whose thresholds are multiples of 1/64 loses more than" in str(pair)
@@ -180,7 +192,9 @@ def test_for_another_base_rate_they_prove_what_their_rows_prove():
 def test_weights_have_a_harm_bound_but_cannot_prove_a_gain():
     rows = draw(2000, 64, weighted=True)
     weighted = rainproof.switch_guarantee(rainproof.scan(rows, ["old", "new"], weight="w"), rng=0)
-    exact = rainproof.switch_guarantee(rows["y"], rows["old"], rows["new"], sample_weight=rows["w"], rng=0)
+    exact = rainproof.switch_guarantee(
+        rows["y"], rows["old"], rows["new"], sample_weight=rows["w"], rng=0
+    )
     assert weighted.effective_n == pytest.approx(exact.effective_n)
     assert weighted.harm_bound == pytest.approx(exact.harm_bound, abs=0.003)
     assert weighted.gain_at_least is None
@@ -216,10 +230,14 @@ def test_samples_add_up_and_keep_their_sums_in_another_process():
 def test_a_text_file(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("old,new,y\n0.1,0.2,0\n0.8,0.9,true\n0.6, 0.4,0\n")
-    assert repr(rainproof.scan(path, ["old", "new"])) == "Sample(n=3, events=1, grid=1024, forecasts=('old', 'new'))"
+    assert (
+        repr(rainproof.scan(path, ["old", "new"]))
+        == "Sample(n=3, events=1, grid=1024, forecasts=('old', 'new'))"
+    )
     path.write_text("old,new,y\n0.1,0.2,0\nx,0.9,1\ny,0.4,0\n")
     with pytest.raises(
-        rainproof.InputError, match=r"old must hold numbers; 2 values do not, the first is old\[1\] = 'x'"
+        rainproof.InputError,
+        match=r"old must hold numbers; 2 values do not, the first is old\[1\] = 'x'",
     ):
         rainproof.scan(path, ["old", "new"])
 
@@ -228,7 +246,8 @@ def test_bad_values_of_later_batches_are_counted():
     rows = draw(300_000, 64)
     rows["old"][[7, 299_999]] = 2.0
     with pytest.raises(
-        rainproof.InputError, match=r"old must lie in \[0, 1\]; 2 values do not, the first is old\[7\] = 2.0"
+        rainproof.InputError,
+        match=r"old must lie in \[0, 1\]; 2 values do not, the first is old\[7\] = 2.0",
     ):
         rainproof.scan(rows, ["old", "new"])
 
@@ -236,7 +255,10 @@ def test_bad_values_of_later_batches_are_counted():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": "y"}, "by cannot be combined with two forecasts: select the rows of a segment with where"),
+        (
+            {"by": "y"},
+            "by cannot be combined with two forecasts: select the rows of a segment with where",
+        ),
         ({"prob": ["old", "old"]}, "the forecasts must be different columns; they are old, old"),
         ({"prob": ["old", "new", "w"]}, "view must be 'top-label' or 'one-vs-rest'"),
         ({"prob": ["old", 3]}, "prob must be the name of a column, as text; it is 3"),
@@ -254,5 +276,8 @@ def test_a_sample_takes_no_further_columns():
     for name in ("p_old", "p_new", "sample_weight", "groups", "pos_label"):
         with pytest.raises(rainproof.InputError, match=f"{name} must not be given with a Sample"):
             rainproof.switch_guarantee(sample, **{name: [1] * 50})
-    with pytest.raises(rainproof.InputError, match="p_new is missing: pass outcomes and two forecasts, or one Sample"):
+    with pytest.raises(
+        rainproof.InputError,
+        match="p_new is missing: pass outcomes and two forecasts, or one Sample",
+    ):
         rainproof.switch_guarantee([0, 1], [0.1, 0.2])

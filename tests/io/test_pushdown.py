@@ -46,7 +46,9 @@ def test_statistics_of_parquet_leave_nan_out(tmp_path, spoil, message):
         rainproof.scan(rainproof.io.Table(connection, "v"), weight="w")
     (name,) = spoil
     assert (
-        rainproof.scan(rainproof.io.Table(connection, "v"), weight="w", where=f"{name} <= 1 and w > 0").n
+        rainproof.scan(
+            rainproof.io.Table(connection, "v"), weight="w", where=f"{name} <= 1 and w > 0"
+        ).n
         == (P >= 0.1).sum()
     )
 
@@ -82,8 +84,12 @@ def test_dask_turns_booleans_among_nulls_into_text():
     y = pd.Series([*(Y[1:] == 1).tolist(), None], dtype=object)
     frame = dask_frame(p=P, y=y)
     assert str(frame.dtypes["y"]) != "object"
-    assert repr(rainproof.scan(frame, where="y is not null")) == repr(rainproof.Sample(Y[1:], P[:-1]).compress())
-    with pytest.raises(InputError, match=r"^y must not contain nulls \(missing values\); 1 value does$"):
+    assert repr(rainproof.scan(frame, where="y is not null")) == repr(
+        rainproof.Sample(Y[1:], P[:-1]).compress()
+    )
+    with pytest.raises(
+        InputError, match=r"^y must not contain nulls \(missing values\); 1 value does$"
+    ):
         rainproof.scan(frame)
     with pytest.raises(InputError, match=r"^y must be 0 or 1; it holds text such as"):
         rainproof.scan(dask_frame(p=P, y=np.where(Y, "true", "False")))
@@ -92,10 +98,16 @@ def test_dask_turns_booleans_among_nulls_into_text():
 def test_dask_looks_at_all_partitions():
     """The second label is another one in each half, which no partition can know."""
     labels = np.where(Y, "yes", np.where(np.arange(N) < N // 2, "no", "never"))
-    with pytest.raises(InputError, match=r"^y must hold 'yes' and one other label; it holds 'never' and 'no' too$"):
+    with pytest.raises(
+        InputError, match=r"^y must hold 'yes' and one other label; it holds 'never' and 'no' too$"
+    ):
         rainproof.scan(dask_frame(p=P, y=labels), pos_label="yes")
-    with pytest.raises(InputError, match=r"^y must hold 'yes' and one other label; it holds 'never' and 'no' too$"):
-        rainproof.scan(dask_frame(p=P, y=np.where(Y, "yes", np.where(P < 0.3, "never", "no"))), pos_label="yes")
+    with pytest.raises(
+        InputError, match=r"^y must hold 'yes' and one other label; it holds 'never' and 'no' too$"
+    ):
+        rainproof.scan(
+            dask_frame(p=P, y=np.where(Y, "yes", np.where(P < 0.3, "never", "no"))), pos_label="yes"
+        )
     p = P.copy()
     p[[0, 1, 400]], y = 2.0, np.where(np.arange(N) == 450, 2, Y)
     with pytest.raises(InputError, match=r"^p must lie in \[0, 1\]; 3 values do not$") as caught:
@@ -108,10 +120,15 @@ def test_many_partitions_and_none_that_counts():
 
     frame = dd.from_pandas(pd.DataFrame({"p": P, "y": Y, "r": np.arange(N) % 7}), npartitions=70)
     segments = rainproof.scan(frame, by="r", grid=256)
-    assert {key: sample.n for key, sample in segments.items()} == {r: len(range(r, N, 7)) for r in range(7)}
+    assert {key: sample.n for key, sample in segments.items()} == {
+        r: len(range(r, N, 7)) for r in range(7)
+    }
     expected = rainproof.Sample(Y, P).compress(256)
-    np.testing.assert_array_equal(segments.pooled.y_prob, expected.y_prob)  # merged without rounding
-    with pytest.raises(InputError, match=r"^the Dask frame has columns but no rows that meet where$"):
+    # merged without rounding
+    np.testing.assert_array_equal(segments.pooled.y_prob, expected.y_prob)
+    with pytest.raises(
+        InputError, match=r"^the Dask frame has columns but no rows that meet where$"
+    ):
         rainproof.scan(frame, where="p > 2")
     with pytest.raises(InputError, match=r"^the Dask frame has columns but no rows$"):
         rainproof.scan(frame[frame.p > 2])
@@ -122,16 +139,28 @@ def test_many_partitions_and_none_that_counts():
     [
         ({"prob": "t"}, "t must hold numbers; it holds text"),
         ({"prob": "d"}, "d must hold numbers; it holds values of type date"),
-        ({"outcome": "t"}, "t must be 0 or 1; it holds text: pass pos_label to say which label is the event"),
+        (
+            {"outcome": "t"},
+            "t must be 0 or 1; it holds text: pass pos_label to say which label is the event",
+        ),
         ({"weight": "t"}, "t must hold numbers; it holds text"),
         ({"prob": "q"}, "the frame of pyspark has no column 'q'; it has 'p', 'y', 't', 'd', 'b'"),
         ({"pos_label": "two"}, "cannot read the frame of pyspark: "),
-        ({"outcome": "t", "pos_label": "a"}, "t must hold 'a' and one other label; it holds 'b' and 'c' too"),
+        (
+            {"outcome": "t", "pos_label": "a"},
+            "t must hold 'a' and one other label; it holds 'b' and 'c' too",
+        ),
         ({"where": "p > 2"}, "the table has columns but no rows"),
         ({"where": "d > 2"}, "cannot read the frame of pyspark: "),
         ({"where": "p > 'one'"}, "cannot read the frame of pyspark: "),
-        ({"prob": ("p", "t"), "view": "top-label"}, "view, labels, percent, confidence_words, trials and drop_missing"),
-        ({"prob": ("p", "t", "d")}, "prob must be one column for rows of another engine: it does not read several"),
+        (
+            {"prob": ("p", "t"), "view": "top-label"},
+            "view, labels, percent, confidence_words, trials and drop_missing",
+        ),
+        (
+            {"prob": ("p", "t", "d")},
+            "prob must be one column for rows of another engine: it does not read several",
+        ),
         ({"where": pl.col("p") > 0}, "where must be text for rows of another engine"),
     ],
 )
@@ -141,11 +170,14 @@ def test_what_spark_is_refused(spark, options, message):
     frame = spark.createDataFrame(rows, ["p", "y", "t", "d", "b"])
     with pytest.raises(InputError, match=re.escape(message)):
         rainproof.scan(frame, **options)
-    views = [row.viewName for row in spark.sql("SHOW VIEWS").collect()]  # with those that other tests leave
+    # with those that other tests leave
+    views = [row.viewName for row in spark.sql("SHOW VIEWS").collect()]
     assert not [name for name in views if re.fullmatch("rainproof_[0-9a-f]{16}", name)]
 
 
-@pytest.mark.parametrize(("label", "kind"), [("true", bool), (True, bool), ("1.0", float), ("1", int), (1, int)])
+@pytest.mark.parametrize(
+    ("label", "kind"), [("true", bool), (True, bool), ("1.0", float), ("1", int), (1, int)]
+)
 def test_a_label_is_read_as_the_column(spark, label, kind):
     frame = spark.createDataFrame(pa.table({"p": P, "y": Y.astype(kind)}))
     assert rainproof.scan(frame, pos_label=label, grid=256).event_rate == Y.mean()
@@ -156,7 +188,9 @@ def test_a_label_that_spark_takes_for_null_is_refused(spark):
     frame = spark.createDataFrame(pa.table({"p": P, "y": Y}))
     spark.conf.set("spark.sql.ansi.enabled", "false")
     try:
-        with pytest.raises(InputError, match=r"^y could not be compared with pos_label; it is 'two'$"):
+        with pytest.raises(
+            InputError, match=r"^y could not be compared with pos_label; it is 'two'$"
+        ):
             rainproof.scan(frame, pos_label="two", grid=256)
         assert rainproof.scan(frame, pos_label="1", grid=256).event_rate == Y.mean()
     finally:
@@ -164,7 +198,9 @@ def test_a_label_that_spark_takes_for_null_is_refused(spark):
 
 
 def test_conditions_mean_the_same(spark):
-    """Every kind of leaf, for nulls and NaN, in this process, on DuckDB and on Spark: the answer by hand."""
+    """Every kind of leaf, for nulls and NaN, in this process, on DuckDB and on Spark: the answer by
+    hand.
+    """
     x = [1.0, 2.0, None, NAN, 3.0]
     cases = {
         "x = 2": [1], "x != 2": [0, 4], "x <> 2": [0, 4], "x < 2": [0], "x <= 2": [0, 1], "x > 2": [4],
@@ -182,18 +218,26 @@ def test_conditions_mean_the_same(spark):
     columns["s"] = [datetime.datetime(2026, 1, 1, hour) for hour in range(5)]
     table, connection = pa.table(columns), duckdb.connect()
     connection.register("t", table)
-    sources = (table, connection.table("t"), rainproof.io.Table(connection, "t"), spark.createDataFrame(table))
+    sources = (
+        table,
+        connection.table("t"),
+        rainproof.io.Table(connection, "t"),
+        spark.createDataFrame(table),
+    )
     for where, kept in cases.items():
         expected = [columns["p"][row] for row in kept]
         for source in sources:
             found = rainproof.scan(source, where=where, grid=256)
             np.testing.assert_allclose(np.sort(found.y_prob), expected, err_msg=where)
-    assert rainproof.scan(sources[-1], where="x > '2.0' or x is null").n == 2  # Spark takes NaN for the largest number
+    # Spark takes NaN for the largest number
+    assert rainproof.scan(sources[-1], where="x > '2.0' or x is null").n == 2
 
 
 def test_spark_keeps_the_rows_where_they_are(spark):
     """One job whose plan is the engine's own, whose result has at most 2 (m + 1) rows."""
-    spark.createDataFrame(pa.table({"p": P, "y": Y})).repartition(3).createOrReplaceTempView("forecasts")
+    spark.createDataFrame(pa.table({"p": P, "y": Y})).repartition(3).createOrReplaceTempView(
+        "forecasts"
+    )
     plan = spark.sql(rainproof.io.sql("forecasts", "p", "y", 16, dialect="spark"))
     text = plan._jdf.queryExecution().executedPlan().toString()
     assert "HashAggregate" in text

@@ -1,4 +1,6 @@
-"""A quote that is never closed swallows rows: it is refused, with its line, wherever text files are read."""
+"""A quote that is never closed swallows rows: it is refused, with its line, wherever text files are
+read.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,13 @@ def test_an_unclosed_quote_is_refused_with_its_line(tmp_path, monkeypatch, block
 @pytest.mark.parametrize(
     ("notes", "line"),
     [
-        ({"row20": '"5in', "row700": '"6in'}, 22),  # which would close the first, and be followed by text
+        # which would close the first, and be followed by text
+        ({"row20": '"5in', "row700": '"6in'}, 22),
         ({"row20": '"5in', "row700": '"a note"'}, 22),
         ({"row5": '"a\nb"', "row20": '"5in', "row30": '"a note"'}, 23),
         ({"row999": '"5in'}, 1001),  # takes in nothing but the end of the last line
-        ({"row4": 'a 3" pipe', "row20": '"5in'}, 22),  # an odd quote inside of a value does not balance it
+        # an odd quote inside of a value does not balance it
+        ({"row4": 'a 3" pipe', "row20": '"5in'}, 22),
     ],
 )
 def test_every_unclosed_quote_is_found(tmp_path, notes, line):
@@ -65,7 +69,16 @@ def test_the_second_of_two_files_is_named(tmp_path):
 
 @pytest.mark.parametrize(
     "note",
-    ['"several\nlines"', '"a ""word"" quoted"', '""', '""""', 'a 3" pipe', '"5" x 3"', '"of\r\nWindows" ', '"a, b"'],
+    [
+        '"several\nlines"',
+        '"a ""word"" quoted"',
+        '""',
+        '""""',
+        'a 3" pipe',
+        '"5" x 3"',
+        '"of\r\nWindows" ',
+        '"a, b"',
+    ],
 )
 @pytest.mark.parametrize("block", [64, 1 << 20])
 def test_quotes_that_belong_are_read(tmp_path, monkeypatch, note, block):
@@ -87,7 +100,9 @@ def test_commands_refuse_it_from_standard_input_too(tmp_path, capsys, monkeypatc
     monkeypatch.setattr(sys, "stdin", text)
     options = ["--outcome", "y"]
     if command == "apply":
-        fitted = rainproof.Recalibrator("logistic", rng=0).fit([0.1, 0.9, 0.4, 0.6] * 50, [0, 1, 1, 0] * 50)
+        fitted = rainproof.Recalibrator("logistic", rng=0).fit(
+            [0.1, 0.9, 0.4, 0.6] * 50, [0, 1, 1, 0] * 50
+        )
         fitted.save(tmp_path / "map.json")
         options = ["--map", str(tmp_path / "map.json"), "-o", str(tmp_path / "out.csv")]
     assert main([command, "-", "--prob", "p", *options]) == 2
@@ -105,7 +120,11 @@ def _followed(text, separator):
                 at += 1
             elif c == '"':
                 rest = text[at + 1 :].lstrip(" \t")
-                if set("\r\n") & set(text[opened:at]) and rest and rest[0] not in separator + "\r\n":
+                if (
+                    set("\r\n") & set(text[opened:at])
+                    and rest
+                    and rest[0] not in separator + "\r\n"
+                ):
                     return opened
                 opened = None
         elif c == '"' and at_start:

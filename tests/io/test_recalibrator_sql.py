@@ -54,7 +54,14 @@ def segmented():
 
 def predictions(r):
     edges, random = r.map_.edges, np.random.default_rng(1).random(300)
-    near = [edges, np.nextafter(edges, 0), np.nextafter(edges, 1), random, random**30, random * 1e-309]
+    near = [
+        edges,
+        np.nextafter(edges, 0),
+        np.nextafter(edges, 1),
+        random,
+        random**30,
+        random * 1e-309,
+    ]
     return np.unique(np.clip(np.concatenate([*near, [0.0, 1.0, 1e-300, 5e-324, 0.1]]), 0, 1))
 
 
@@ -63,13 +70,17 @@ def check(select, fitted, dialect):
     for method, r in fitted.items():
         p = predictions(r)
         found = select(r.to_sql(NAME, dialect=dialect), [*p.tolist(), -0.0, *WRONG])
-        np.testing.assert_array_equal(np.array(found[: len(p)]), r.predict(p), strict=True, err_msg=method)
+        np.testing.assert_array_equal(
+            np.array(found[: len(p)]), r.predict(p), strict=True, err_msg=method
+        )
         assert np.signbit(found[len(p)]) == np.signbit(r.predict([-0.0]))[0]
         assert found[-len(WRONG) :] == [None] * len(WRONG)
 
 
 def check_segments(select, segmented, dialect):
-    """`select` gives the value of an expression for rows with a text and a year, in the columns BY and "year"."""
+    """`select` gives the value of an expression for rows with a text and a year, in the columns BY
+    and "year".
+    """
     regions = np.array([*LABELS, None, "new"], object).repeat(40)
     years = np.tile([2025, 2026], 100)
     p = np.random.default_rng(0).random(200)
@@ -80,7 +91,10 @@ def check_segments(select, segmented, dialect):
         np.testing.assert_array_equal(np.array(found), expected, strict=True)
     seen = {segment.segment for segment in segmented.segments_}
     found = select(segmented.to_sql(NAME, by=[BY, "year"], dialect=dialect), rows)
-    known = [value if (region, year) in seen else None for value, (_, region, year) in zip(expected, rows, strict=True)]
+    known = [
+        value if (region, year) in seen else None
+        for value, (_, region, year) in zip(expected, rows, strict=True)
+    ]
     assert found == known
     assert None in known
 
@@ -97,25 +111,38 @@ class Database:
 
     def select(self, expression, rows):
         wide = isinstance(rows[0], tuple)
-        columns = {NAME: "double precision", **({BY: "varchar(40)", "year": "integer"} if wide else {})}
+        columns = {
+            NAME: "double precision",
+            **({BY: "varchar(40)", "year": "integer"} if wide else {}),
+        }
         self.execute("DROP TABLE IF EXISTS forecasts")
         definition = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
         self.execute(f"CREATE TABLE forecasts (place integer, {definition})")
         marks = ", ".join([self.mark] * (1 + len(columns)))
         values = [(i, *(row if wide else (row,))) for i, row in enumerate(rows)]
         self.many("INSERT INTO forecasts VALUES ", f"({marks})", values)
-        return [row[0] for row in self.execute(f"SELECT {expression} FROM forecasts ORDER BY place").fetchall()]
+        return [
+            row[0]
+            for row in self.execute(f"SELECT {expression} FROM forecasts ORDER BY place").fetchall()
+        ]
 
 
 def test_sqlite(fitted, segmented):
     connection = sqlite3.connect(":memory:")
-    database = Database(connection.execute, lambda insert, marks, rows: connection.executemany(insert + marks, rows))
+    database = Database(
+        connection.execute, lambda insert, marks, rows: connection.executemany(insert + marks, rows)
+    )
     check(database.select, fitted, "sqlite")
     check_segments(database.select, segmented, "sqlite")
     connection.execute("CREATE TABLE whatever (p)")
     connection.executemany("INSERT INTO whatever VALUES (?)", [(1,), (0,), ("0.5",), (b"x",)])
     r = fitted["logistic"]
-    found = [v for (v,) in connection.execute(f"SELECT {r.to_sql('p', dialect='sqlite')} FROM whatever").fetchall()]
+    found = [
+        v
+        for (v,) in connection.execute(
+            f"SELECT {r.to_sql('p', dialect='sqlite')} FROM whatever"
+        ).fetchall()
+    ]
     assert found == [*r.predict([1, 0]), None, None]
     connection.close()
 
@@ -126,7 +153,9 @@ def test_duckdb(fitted, segmented):
     connection = duckdb.connect()
 
     def many(insert, marks, rows):  # in one statement: DuckDB takes long for each
-        connection.execute(insert + ", ".join([marks] * len(rows)), [value for row in rows for value in row])
+        connection.execute(
+            insert + ", ".join([marks] * len(rows)), [value for row in rows for value in row]
+        )
 
     database = Database(connection.execute, many)
     check(database.select, fitted, "duckdb")
@@ -156,7 +185,10 @@ def test_spark(spark, fitted, segmented):
         names = [NAME, BY, "year"] if wide else [NAME]
         kinds = ["double", "string", "int"]
         schema = ", ".join(f"{quoted(n, '`')} {k}" for n, k in zip(names, kinds, strict=False))
-        values = [(i, *(row if wide else (None if row is None else float(row),))) for i, row in enumerate(rows)]
+        values = [
+            (i, *(row if wide else (None if row is None else float(row),)))
+            for i, row in enumerate(rows)
+        ]
         spark.createDataFrame(values, f"place int, {schema}").createOrReplaceTempView("forecasts")
         found = spark.sql(f"SELECT {expression} AS q FROM forecasts ORDER BY place").collect()
         return [row["q"] for row in found]
@@ -166,11 +198,15 @@ def test_spark(spark, fitted, segmented):
 
 
 def test_many_pieces_stay_shallow():
-    """As many as a million rows give, within the limits of SQLite: 1,000 levels and a million characters."""
+    """As many as a million rows give, within the limits of SQLite: 1,000 levels and a million
+    characters.
+    """
     rng = np.random.default_rng(0)
     r = rainproof.Recalibrator("none", rng=0).fit(*draw(200))
     edges, values = np.sort(rng.random(4999)), np.sort(rng.random(5000))
-    r.map_ = PiecewiseMap.from_ends(np.concatenate([[0.0], edges, [1.0]]), values, np.append(values[1:], 1.0))
+    r.map_ = PiecewiseMap.from_ends(
+        np.concatenate([[0.0], edges, [1.0]]), values, np.append(values[1:], 1.0)
+    )
     statement = r.to_sql("p", dialect="sqlite")
     assert len(statement) < 1e6
     connection = sqlite3.connect(":memory:")
@@ -189,10 +225,13 @@ def test_what_is_refused(fitted, segmented):
     with pytest.raises(rainproof.InputError, match="names must not contain a zero byte"):
         r.to_sql("p\0")
     with pytest.raises(
-        rainproof.InputError, match="by must name nothing, as the map was fitted without segments; it names g"
+        rainproof.InputError,
+        match="by must name nothing, as the map was fitted without segments; it names g",
     ):
         r.to_sql("p", by="g")
-    with pytest.raises(rainproof.InputError, match="by must name one for each of region, year; it names nothing"):
+    with pytest.raises(
+        rainproof.InputError, match="by must name one for each of region, year; it names nothing"
+    ):
         segmented.to_sql("p")
     with pytest.raises(rainproof.InputError, match="by must name region, year; it names region"):
         segmented.to_sql("p", by={"region": "r"})
@@ -200,5 +239,7 @@ def test_what_is_refused(fitted, segmented):
         rainproof.Recalibrator().to_sql("p")
     p, y = draw(8000)
     by = np.repeat(np.array(["2026-01-01", "2026-01-02"], "M8[D]"), 4000)
-    dates = rainproof.Recalibrator("logistic", rng=0).fit(p, np.where(np.arange(8000) < 4000, y, 1 - y), by=by)
+    dates = rainproof.Recalibrator("logistic", rng=0).fit(
+        p, np.where(np.arange(8000) < 4000, y, 1 - y), by=by
+    )
     assert "'2026-01-01'" in dates.to_sql("p", by="day")  # dates as what they say

@@ -1,4 +1,6 @@
-"""Scans: the same sample from every container, segments and classes in one pass, no needless imports."""
+"""Scans: the same sample from every container, segments and classes in one pass, no needless
+imports.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ from rainproof.io import reading as pushdown
 from rainproof.io import sources
 
 rng = np.random.default_rng(20261115)
-CONNECTION = duckdb.connect()  # kept: older versions close one that nothing but a relation refers to
+# kept: older versions close one that nothing but a relation refers to
+CONNECTION = duckdb.connect()
 N = 900
 P = rng.random(N).round(5)
 P[:4] = 0.0, 1.0, 0.5, -0.0
@@ -67,7 +70,9 @@ def lazy_on_disk(folder, table):
 
 
 def polars_in_chunks(table):
-    return pl.concat([pl.from_arrow(table.slice(0, 7)), pl.from_arrow(table.slice(7))], rechunk=False)
+    return pl.concat(
+        [pl.from_arrow(table.slice(0, 7)), pl.from_arrow(table.slice(7))], rechunk=False
+    )
 
 
 def relation_on_disk(folder):
@@ -75,7 +80,9 @@ def relation_on_disk(folder):
 
 
 def text_of(folder, table):
-    columns = {name: ["" if v is None else v for v in column] for name, column in table.to_pydict().items()}
+    columns = {
+        name: ["" if v is None else v for v in column] for name, column in table.to_pydict().items()
+    }
     return write_csv(folder / "a.csv", **columns)
 
 
@@ -135,7 +142,8 @@ def test_weights_from_everywhere(source):
 def test_segments_from_everywhere(source):
     """One pass gives what a scan of each segment's rows gives, bit for bit."""
     found = rainproof.scan(source, by=["region", "month"])
-    plain = {(r, int(m)): of for (r, m), of in found.items()}  # a text file calls its months '1', '2', '3'
+    # a text file calls its months '1', '2', '3'
+    plain = {(r, int(m)): of for (r, m), of in found.items()}
     assert len(plain) == 9
     for region in ("north", "south", None):
         for month in (1, 2, 3):
@@ -153,7 +161,8 @@ def test_conditions_from_everywhere(source):
 
 @pytest.mark.parametrize("kind", ["float32", "bool", "uint8", "text"])
 @pytest.mark.parametrize(
-    "name", ["mapping", "pandas", "polars", "polars lazy", "table", "duckdb", "any stream", "feather"]
+    "name",
+    ["mapping", "pandas", "polars", "polars lazy", "table", "duckdb", "any stream", "feather"],
 )
 def test_types(name, kind, tmp_path):
     p, y, options = P, Y, {}
@@ -164,19 +173,32 @@ def test_types(name, kind, tmp_path):
     else:
         y = Y.astype(kind)
     table = TABLE.set_column(0, "p", pa.array(p)).set_column(1, "y", pa.array(y))
-    assert_same(rainproof.scan(SOURCES[name](table, tmp_path), **options), rainproof.Sample(Y, p).compress())
+    assert_same(
+        rainproof.scan(SOURCES[name](table, tmp_path), **options), rainproof.Sample(Y, p).compress()
+    )
 
 
 HOLES = [*P[:-2].tolist(), None, None]
 RULES = {
-    "null": (HOLES, r"p must not contain nulls \(missing values\); 2 values do, the first is p\[898\]"),
-    "NaN": ([*P[:-1].tolist(), np.nan], r"p must not contain NaN; 1 value does, the first is p\[899\]"),
-    "range": ([*P[:-1].tolist(), 1.5], r"p must lie in \[0, 1\]; 1 value does not, the first is p\[899\] = 1.5"),
+    "null": (
+        HOLES,
+        r"p must not contain nulls \(missing values\); 2 values do, the first is p\[898\]",
+    ),
+    "NaN": (
+        [*P[:-1].tolist(), np.nan],
+        r"p must not contain NaN; 1 value does, the first is p\[899\]",
+    ),
+    "range": (
+        [*P[:-1].tolist(), 1.5],
+        r"p must lie in \[0, 1\]; 1 value does not, the first is p\[899\] = 1.5",
+    ),
 }
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("name", ["polars", "polars lazy", "table", "duckdb", "any stream", "feather", "pattern"])
+@pytest.mark.parametrize(
+    "name", ["polars", "polars lazy", "table", "duckdb", "any stream", "feather", "pattern"]
+)
 def test_what_breaks_a_rule_is_counted_and_where_can_drop_it(rule, name, tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "_BATCH", 100)
     column, message = RULES[rule]
@@ -186,7 +208,9 @@ def test_what_breaks_a_rule_is_counted_and_where_can_drop_it(rule, name, tmp_pat
     for options in ({}, {"by": "month"}):
         with pytest.raises(rainproof.InputError, match=f"^{message}$"):
             rainproof.scan(_again(name, table, tmp_path / f"{len(options)}"), **options)
-    kept = rainproof.scan(_again(name, table, tmp_path / "kept"), where="p is not null and p is not nan and p <= 1")
+    kept = rainproof.scan(
+        _again(name, table, tmp_path / "kept"), where="p is not null and p is not nan and p <= 1"
+    )
     good = [i for i, p in enumerate(column) if p is not None and 0 <= p <= 1]
     assert_same(kept, rainproof.Sample(Y[good], P[good]).compress())
 
@@ -199,14 +223,30 @@ def _again(name, table, folder):
 def test_missing_values_in_pandas():
     """NumPy's NaN is called NaN, a missing value of other types a null."""
     frame = pd.DataFrame({"p": [0.5, np.nan, 0.25], "y": [0, 1, 1]})
-    with pytest.raises(rainproof.InputError, match=r"^p must not contain NaN; 1 value does, the first is p\[1\]$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^p must not contain NaN; 1 value does, the first is p\[1\]$"
+    ):
         rainproof.scan(frame)
-    for y in (pd.array([0, None, 1], "Int64"), pd.array([True, None, False], "boolean"), [0, None, 1.0]):
-        holes = pd.DataFrame({"p": [0.5, 0.75, 0.25], "y": pd.Series(y, dtype=object if isinstance(y, list) else None)})
-        with pytest.raises(rainproof.InputError, match=r"^y must not contain nulls \(missing values\); 1 value does"):
+    for y in (
+        pd.array([0, None, 1], "Int64"),
+        pd.array([True, None, False], "boolean"),
+        [0, None, 1.0],
+    ):
+        holes = pd.DataFrame(
+            {
+                "p": [0.5, 0.75, 0.25],
+                "y": pd.Series(y, dtype=object if isinstance(y, list) else None),
+            }
+        )
+        with pytest.raises(
+            rainproof.InputError,
+            match=r"^y must not contain nulls \(missing values\); 1 value does",
+        ):
             rainproof.scan(holes)
         assert rainproof.scan(holes, where="y is not null").n == 2
-    categories = pd.DataFrame({"p": [0.5, 0.75], "y": pd.Categorical(["a", "b"]), "by": pd.Categorical(["x", None])})
+    categories = pd.DataFrame(
+        {"p": [0.5, 0.75], "y": pd.Categorical(["a", "b"]), "by": pd.Categorical(["x", None])}
+    )
     assert list(rainproof.scan(categories, by="by", pos_label="a")) == ["x", None]
 
 
@@ -226,7 +266,11 @@ def test_keys_of_every_type():
     )
     assert list(rainproof.scan(table, by="date")) == [day, None]
     start = datetime.datetime(1970, 1, 1)
-    assert list(rainproof.scan(table, by="time")) == [start, start + datetime.timedelta(microseconds=1), None]
+    assert list(rainproof.scan(table, by="time")) == [
+        start,
+        start + datetime.timedelta(microseconds=1),
+        None,
+    ]
     assert rainproof.scan(table, by="number").counts == {0.0: 2, None: 2}
     assert list(rainproof.scan(table, by="flag")) == [False, True, None]
     assert rainproof.scan(table, by=["category", "flag"]).counts == {
@@ -244,14 +288,20 @@ def test_keys_of_every_type():
 
 
 def test_more_combinations_than_rows(monkeypatch):
-    """Keys that are nearly all different, in two columns: combinations are sorted rather than counted."""
+    """Keys that are nearly all different, in two columns: combinations are sorted rather than
+    counted.
+    """
     monkeypatch.setattr(labels, "_FEW_COMBINATIONS", 10)
     a, b = rng.integers(0, 400, N), rng.integers(0, 400, N)
     found = rainproof.scan({**COLUMNS, "a": a, "b": b}, by=("a", "b"))
     assert list(found) == sorted(set(zip(a.tolist(), b.tolist(), strict=True)))
     assert sum(found.counts.values()) == N
     columns = [f"c{i}" for i in range(10)]
-    wide = {"p": np.full(100, 0.5), "y": np.zeros(100, int), **{name: np.arange(100) for name in columns}}
+    wide = {
+        "p": np.full(100, 0.5),
+        "y": np.zeros(100, int),
+        **{name: np.arange(100) for name in columns},
+    }
     message = "^by has more combinations of labels than can be numbered: name fewer columns$"
     with pytest.raises(rainproof.InputError, match=message):
         rainproof.scan(wide, by=columns)
@@ -272,10 +322,12 @@ def test_native_conditions(tmp_path):
         ("duckdb", duckdb.ColumnExpression("p") > 0.25),
     ):
         assert_same(rainproof.scan(SOURCES[name](TABLE, tmp_path), where=where), expected)
-    extra = rainproof.scan(SOURCES["feather"](TABLE, tmp_path), where=pc.field("extra") < 10)  # a column not asked for
+    # a column not asked for
+    extra = rainproof.scan(SOURCES["feather"](TABLE, tmp_path), where=pc.field("extra") < 10)
     assert extra.n == 10
     with pytest.raises(
-        rainproof.InputError, match=r"^where must be text, or an expression .*; it is of type builtins.int$"
+        rainproof.InputError,
+        match=r"^where must be text, or an expression .*; it is of type builtins.int$",
     ):
         rainproof.scan(TABLE, where=3)
 
@@ -288,10 +340,20 @@ BIRDS = ["crow", "duck", "hen"]
 @pytest.mark.parametrize("name", ["csv", "parquet", "polars", "table"])
 @pytest.mark.parametrize(
     ("spelling", "labels"),
-    [(KIND, None), (np.array(BIRDS)[KIND], None), (KIND + 1, [1, 2, 3]), (np.array(list("abc"))[KIND], list("abc"))],
+    [
+        (KIND, None),
+        (np.array(BIRDS)[KIND], None),
+        (KIND + 1, [1, 2, 3]),
+        (np.array(list("abc"))[KIND], list("abc")),
+    ],
 )
 def test_several_classes(name, spelling, labels, tmp_path):
-    columns = {**{bird: CLASSES[:, k] for k, bird in enumerate(BIRDS)}, "kind": spelling, "w": W, "month": MONTH}
+    columns = {
+        **{bird: CLASSES[:, k] for k, bird in enumerate(BIRDS)},
+        "kind": spelling,
+        "w": W,
+        "month": MONTH,
+    }
     table = pa.table({key: pa.array(values.tolist()) for key, values in columns.items()})
     write = {
         "csv": lambda: write_csv(tmp_path / "a.csv", **columns),
@@ -312,11 +374,16 @@ def test_several_classes(name, spelling, labels, tmp_path):
     both = rainproof.scan(source, view="one-vs-rest", by="month", **options)
     assert both.by == ("month", "class")
     key = next(iter(both))
-    assert_same(both[key], rainproof.Sample(KIND[MONTH == 1] == 0, CLASSES[MONTH == 1, 0]).compress())
+    assert_same(
+        both[key], rainproof.Sample(KIND[MONTH == 1] == 0, CLASSES[MONTH == 1, 0]).compress()
+    )
 
 
 def classes_with(**changes):
-    columns = {bird: CLASSES[:, k].tolist() for k, bird in enumerate(BIRDS)} | {"kind": KIND.tolist(), "w": W.tolist()}
+    columns = {bird: CLASSES[:, k].tolist() for k, bird in enumerate(BIRDS)} | {
+        "kind": KIND.tolist(),
+        "w": W.tolist(),
+    }
     for name, (row, value) in changes.items():
         columns[name][row] = value
     return pa.table(columns)
@@ -327,13 +394,17 @@ def test_rules_for_several_classes(monkeypatch):
 
     def refuse(table, message, **options):
         with pytest.raises(rainproof.InputError, match=f"^{message}$"):
-            rainproof.scan(table, prob=BIRDS, outcome="kind", **{"view": "top-label", "weight": "w", **options})
+            rainproof.scan(
+                table, prob=BIRDS, outcome="kind", **{"view": "top-label", "weight": "w", **options}
+            )
 
     refuse(
         classes_with(duck=(150, None)),
         r"duck must not contain nulls \(missing values\); 1 value does, the first is duck\[150\]",
     )
-    twice = pa.concat_tables([classes_with(crow=(150, 0.9)), classes_with(crow=(650, 0.9), duck=(20, None))])
+    twice = pa.concat_tables(
+        [classes_with(crow=(150, 0.9)), classes_with(crow=(650, 0.9), duck=(20, None))]
+    )
     refuse(
         twice,
         r"crow, duck, hen must sum to 1 in each row \(within 0.0001\); 2 values do not, the first is .*\[150\] = .*",
@@ -347,15 +418,25 @@ def test_rules_for_several_classes(monkeypatch):
         r"kind must not contain nulls \(missing values\); 1 value does, the first is kind\[3\]",
     )
     refuse(
-        classes_with(w=(3, -1.0)), r"w must be finite and not negative; 1 value does not, the first is w\[3\] = -1.0"
+        classes_with(w=(3, -1.0)),
+        r"w must be finite and not negative; 1 value does not, the first is w\[3\] = -1.0",
     )
     for view in ("all", "rows", None):
         rule = "view must be 'top-label' or 'one-vs-rest' with several columns of predictions"
         refuse(classes_with(), f"{rule}; it is {view!r}", view=view)
-    refuse(classes_with(), "pos_label is for two classes; give the labels of several with labels", pos_label=1)
-    refuse(classes_with(), r"labels must name each of the 3 classes once; they are \['a'\]", labels=["a"])
+    refuse(
+        classes_with(),
+        "pos_label is for two classes; give the labels of several with labels",
+        pos_label=1,
+    )
+    refuse(
+        classes_with(),
+        r"labels must name each of the 3 classes once; they are \['a'\]",
+        labels=["a"],
+    )
     with pytest.raises(
-        rainproof.InputError, match=r"^prob must name a column for each class with view and labels; it is 'p'$"
+        rainproof.InputError,
+        match=r"^prob must name a column for each class with view and labels; it is 'p'$",
     ):
         rainproof.scan(TABLE, view="top-label")
 
@@ -391,7 +472,9 @@ def test_what_is_wrong_is_said(case):
 
 def test_files_without_rows_and_files_that_are_something_else(tmp_path):
     folder = write_pieces(tmp_path / "d", TABLE.slice(0, 0))
-    with pytest.raises(rainproof.InputError, match=r"^each of the 3 files has columns but no rows$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^each of the 3 files has columns but no rows$"
+    ):
         rainproof.scan(f"{folder}/*")
     (folder / "b.parquet").write_bytes((folder / "b.parquet").read_bytes()[:-20])
     with pytest.raises(rainproof.InputError, match=r"^cannot read .*b.parquet: "):
@@ -412,7 +495,9 @@ def test_columns_without_a_value_and_labels_that_are_dates():
 
 def test_a_lazy_frame_is_never_collected_whole(monkeypatch):
     monkeypatch.delattr(pl.LazyFrame, "collect_batches")
-    with pytest.raises(rainproof.InputError, match=r"^reading a LazyFrame in batches needs Polars 1.34"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^reading a LazyFrame in batches needs Polars 1.34"
+    ):
         rainproof.scan(pl.from_arrow(TABLE).lazy())
 
 
@@ -442,7 +527,10 @@ def test_rows_elsewhere_are_left_to_their_engine(monkeypatch):
     """Text with a scheme, and what the other engines call theirs."""
     asked = []
     monkeypatch.setattr(pushdown, "is_remote", lambda source: bool(asked.append(source)))
-    with pytest.raises(rainproof.InputError, match=r"^the address of a database must end in # and the name of a table"):
+    with pytest.raises(
+        rainproof.InputError,
+        match=r"^the address of a database must end in # and the name of a table",
+    ):
         rainproof.scan("postgresql://here/there")
     rainproof.scan(TABLE)
     with pytest.raises(rainproof.InputError, match=r"^cannot read"):
@@ -459,10 +547,15 @@ def test_rows_elsewhere_are_left_to_their_engine(monkeypatch):
             ", by='g', where='p > 0.1'",
             "pandas pyspark dask",
         ),
-        ("import polars; source = Streaming(polars.DataFrame(columns))", ", pos_label='1'", "pandas"),
+        (
+            "import polars; source = Streaming(polars.DataFrame(columns))",
+            ", pos_label='1'",
+            "pandas",
+        ),
         ("source = 'a.csv'", ", by='g', where=\"g = 'a'\"", "pandas polars duckdb pyspark dask"),
         ("source = 'a.parquet'", ", weight='w'", "pandas polars duckdb pyspark dask"),
-        ("source = 'a.parquet'", ", outcome='w'", "pandas pyarrow.compute"),  # not needed for numbers
+        # not needed for numbers
+        ("source = 'a.parquet'", ", outcome='w'", "pandas pyarrow.compute"),
     ],
 )
 def test_scanning_imports_no_library_that_does_not_hold_the_rows(make, options, absent, tmp_path):
@@ -478,6 +571,8 @@ class Streaming:
 rainproof.scan(source{options})
 print(*[name for name in {absent.split()!r} if name in sys.modules])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
     assert (done.stdout.strip(), done.stderr) == ("", "")
     assert Path(pd.__file__).exists()

@@ -1,4 +1,6 @@
-"""The statement: run by real databases in every dialect, with names and values quoted, and its result checked."""
+"""The statement: run by real databases in every dialect, with names and values quoted, and its
+result checked.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ AWKWARD = 'a "quoted" `name`, with; -- all'  # as the name of a column and of a 
 
 
 def rows():
-    return list(zip(P.tolist(), Y.tolist(), ["it's" if p < 0.5 else "other" for p in P], strict=True))
+    return list(
+        zip(P.tolist(), Y.tolist(), ["it's" if p < 0.5 else "other" for p in P], strict=True)
+    )
 
 
 @pytest.fixture
@@ -34,7 +38,9 @@ def sqlite():
 
 def test_names_are_nothing_but_names(sqlite):
     statement = rainproof.io.sql([AWKWARD], AWKWARD, "y", 64, dialect="sqlite")
-    assert repr(rainproof.Sample.from_table(sqlite.execute(statement))) == repr(rainproof.Sample(Y, P).compress(64))
+    assert repr(rainproof.Sample.from_table(sqlite.execute(statement))) == repr(
+        rainproof.Sample(Y, P).compress(64)
+    )
 
 
 def test_segments_and_conditions(sqlite):
@@ -49,37 +55,62 @@ def test_the_plain_dialect_runs_on_the_strict_and_the_lenient(postgresql_connect
     """What is common to PostgreSQL and DuckDB; NaN is told from numbers out of range on both."""
     import duckdb
 
-    for connection, double in ((postgresql_connection, "double precision"), (duckdb.connect(), "double")):
+    for connection, double in (
+        (postgresql_connection, "double precision"),
+        (duckdb.connect(), "double"),
+    ):
         connection.execute(f"CREATE TABLE plain (p {double}, y integer, w {double})")
         connection.cursor().executemany(
-            "INSERT INTO plain VALUES (%s, %s, 1)".replace("%s", "?" if double == "double" else "%s"),
+            "INSERT INTO plain VALUES (%s, %s, 1)".replace(
+                "%s", "?" if double == "double" else "%s"
+            ),
             [(p, y) for p, y, _ in rows()],
         )
         ansi = rainproof.io.sql("plain", "p", "y", 64, weight="w")
-        assert repr(rainproof.Sample.from_table(connection.execute(ansi))) == repr(rainproof.Sample(Y, P).compress(64))
-        connection.execute("INSERT INTO plain VALUES (CAST('NaN' AS double precision), 1, 1), (0.5, 2, 1), (2, 1, 1)")
+        assert repr(rainproof.Sample.from_table(connection.execute(ansi))) == repr(
+            rainproof.Sample(Y, P).compress(64)
+        )
+        connection.execute(
+            "INSERT INTO plain VALUES (CAST('NaN' AS double precision), 1, 1), (0.5, 2, 1), (2, 1, 1)"
+        )
         with pytest.raises(InputError, match=r"^y_prob must not contain NaN; 1 value does$"):
             rainproof.Sample.from_table(connection.execute(ansi))
-        kept = connection.execute(rainproof.io.sql("plain", "p", "y", 64, where="p <= 1 and y in (0, 1)"))
+        kept = connection.execute(
+            rainproof.io.sql("plain", "p", "y", 64, where="p <= 1 and y in (0, 1)")
+        )
         assert rainproof.Sample.from_table(kept).n == N
         connection.execute("DROP TABLE plain")
 
 
 def test_the_dialect_of_spark(spark):
-    frame = spark.createDataFrame([(*row, True) for row in rows()], ["p", "y", "r", "a `strange` b"])
+    frame = spark.createDataFrame(
+        [(*row, True) for row in rows()], ["p", "y", "r", "a `strange` b"]
+    )
     frame.createOrReplaceTempView("rainproof_predictions")
     statement = rainproof.io.sql(
-        "rainproof_predictions", "p", "y", 64, ["r", "a `strange` b"], where="p >= 0.25", dialect="spark"
+        "rainproof_predictions",
+        "p",
+        "y",
+        64,
+        ["r", "a `strange` b"],
+        where="p >= 0.25",
+        dialect="spark",
     )
     segments = rainproof.io.Segments.from_table(spark.sql(statement).collect())
-    assert segments.counts == {(r, True): sum(p >= 0.25 and r == s for p, _, s in rows()) for r in ("it's", "other")}
+    assert segments.counts == {
+        (r, True): sum(p >= 0.25 and r == s for p, _, s in rows()) for r in ("it's", "other")
+    }
     assert repr(segments.pooled) == repr(rainproof.Sample(Y[P >= 0.25], P[P >= 0.25]).compress(64))
 
 
 def test_the_first_words():
-    statement = rainproof.io.sql("schema.table", "p", "y", where="not (a = true or b is null)", pos_label=False)
+    statement = rainproof.io.sql(
+        "schema.table", "p", "y", where="not (a = true or b is null)", pos_label=False
+    )
     assert 'FROM "schema"."table"\n  WHERE (("a" <> TRUE) AND ("b" IS NOT NULL))' in statement
-    assert 'CASE WHEN "y" = FALSE THEN 1 WHEN "y" IS NOT NULL THEN 0 END AS rainproof_y' in statement
+    assert (
+        'CASE WHEN "y" = FALSE THEN 1 WHEN "y" IS NOT NULL THEN 0 END AS rainproof_y' in statement
+    )
     assert "65536 AS rainproof_grid" in statement
     assert "rainproof_least" not in statement
 

@@ -36,7 +36,8 @@ def test_rows_are_compressed_on_the_way(tmp_path):
     sample = rainproof.Sample(Y, P)
     sample.save(str(tmp_path / "day.parquet"), grid=128)
     same(rainproof.load(str(tmp_path / "day.parquet")), sample.compress(128))
-    sample.compress(64).save(tmp_path / "day.parquet", grid=128)  # compressed already: stays as it is
+    # compressed already: stays as it is
+    sample.compress(64).save(tmp_path / "day.parquet", grid=128)
     assert rainproof.load(tmp_path / "day.parquet").grid == 64
 
 
@@ -88,7 +89,10 @@ def stored(tmp_path, **changes):
         ({"weight": pa.array([1.0, -1.0, 1.0])}, "a weight is not positive"),
         ({"squares": pa.array([1.0, 0.0, 1.0])}, "a weight is not positive"),
         ({"squares": pa.array([1.0, 2.0, 1.0])}, "squares do not fit weight and count"),
-        ({"count": pa.array([1, 1, 3]), "weight": pa.array([1.0, 1.0, 3.0])}, "squares do not fit weight and count"),
+        (
+            {"count": pa.array([1, 1, 3]), "weight": pa.array([1.0, 1.0, 3.0])},
+            "squares do not fit weight and count",
+        ),
         ({"rise": pa.array([0.0, 0.25, 0.0])}, "its content does not match its checksum"),
         ({"about": {"grid": 16}}, "its content does not match its checksum"),
         ({"about": {"digest": None}}, "its content does not match its checksum"),
@@ -110,10 +114,13 @@ def test_a_file_without_rows_is_refused(tmp_path):
 
 
 def test_other_formats_and_grids_are_refused(tmp_path):
-    with pytest.raises(rainproof.InputError, match="was stored in format 9; this rainproof reads format 1"):
+    with pytest.raises(
+        rainproof.InputError, match="was stored in format 9; this rainproof reads format 1"
+    ):
         rainproof.load(stored(tmp_path, about={"format": 9}))
     with pytest.raises(
-        rainproof.InputError, match=r"^the grid of .*day\.parquet must be a power of two from 2 to 1,048,576; it is 12$"
+        rainproof.InputError,
+        match=r"^the grid of .*day\.parquet must be a power of two from 2 to 1,048,576; it is 12$",
     ):
         rainproof.load(stored(tmp_path, about={"grid": 12}))
 
@@ -122,7 +129,9 @@ def test_other_formats_and_grids_are_refused(tmp_path):
 def test_damaged_metadata_is_an_input_error(tmp_path, about):
     path = stored(tmp_path)
     pq.write_table(pq.read_table(path).replace_schema_metadata({b"rainproof": about}), path)
-    with pytest.raises(rainproof.InputError, match="is a damaged sample: its metadata cannot be read"):
+    with pytest.raises(
+        rainproof.InputError, match="is a damaged sample: its metadata cannot be read"
+    ):
         rainproof.load(path)
 
 
@@ -146,20 +155,30 @@ def test_no_flipped_bit_changes_a_number(tmp_path):
 def test_other_files_are_refused(tmp_path):
     pq.write_table(pa.table({"p": [0.5]}), tmp_path / "rows.parquet")
     with pytest.raises(
-        rainproof.InputError, match=r"rows.parquet is not a stored sample: it is a Parquet file of other columns"
+        rainproof.InputError,
+        match=r"rows.parquet is not a stored sample: it is a Parquet file of other columns",
     ):
         rainproof.load(tmp_path / "rows.parquet")
     (tmp_path / "text.parquet").write_text("p,y\n0.5,1\n")
-    with pytest.raises(rainproof.InputError, match=r"text.parquet holds nothing that rainproof.load reads: it is text"):
+    with pytest.raises(
+        rainproof.InputError,
+        match=r"text.parquet holds nothing that rainproof.load reads: it is text",
+    ):
         rainproof.load(tmp_path / "text.parquet")
-    with pytest.raises(rainproof.InputError, match=r"cannot read .*gone.parquet: No such file or directory"):
+    with pytest.raises(
+        rainproof.InputError, match=r"cannot read .*gone.parquet: No such file or directory"
+    ):
         rainproof.load(tmp_path / "gone.parquet")
 
 
 def test_folders_without_samples_are_refused(tmp_path):
-    with pytest.raises(rainproof.InputError, match=r"holds no .parquet files: write some with 'rainproof store'"):
+    with pytest.raises(
+        rainproof.InputError, match=r"holds no .parquet files: write some with 'rainproof store'"
+    ):
         rainproof.load(tmp_path)
-    with pytest.raises(rainproof.InputError, match=r"cannot read .*gone: No such file or directory"):
+    with pytest.raises(
+        rainproof.InputError, match=r"cannot read .*gone: No such file or directory"
+    ):
         rainproof.load(tmp_path / "gone")
 
 
@@ -192,20 +211,26 @@ def test_segments_come_back_to_the_last_bit(tmp_path):
 def test_segments_that_cannot_be_stored(tmp_path):
     sample = rainproof.Sample(Y, P)
     dates = rainproof.io.Segments.from_samples({np.datetime64("2026-01-01"): sample}, "day")
-    with pytest.raises(rainproof.InputError, match="text, finite numbers, bools or None to be stored; one is"):
+    with pytest.raises(
+        rainproof.InputError, match="text, finite numbers, bools or None to be stored; one is"
+    ):
         dates.save(tmp_path / "a.parquet")
     grids = rainproof.io.Segments.from_samples({1: sample.compress(8), 2: sample.compress(16)}, "s")
     with pytest.raises(rainproof.InputError, match="segments must be on one grid to be saved"):
         grids.save(tmp_path / "a.parquet")
     assert list(tmp_path.iterdir()) == []
     rainproof.io.Segments.from_samples({1: sample}, "s").save(tmp_path / "a.parquet")
-    with pytest.raises(rainproof.InputError, match=r"a\.parquet holds segments, not a sample: load it by itself"):
+    with pytest.raises(
+        rainproof.InputError, match=r"a\.parquet holds segments, not a sample: load it by itself"
+    ):
         rainproof.load(tmp_path)
 
 
 def test_no_flipped_bit_changes_a_segment(tmp_path):
     path = tmp_path / "segments.parquet"
-    rainproof.scan({"p": P, "y": Y, "s": np.where(np.arange(504) % 2, "n", "s")}, by="s", grid=4).save(path)
+    rainproof.scan(
+        {"p": P, "y": Y, "s": np.where(np.arange(504) % 2, "n", "s")}, by="s", grid=4
+    ).save(path)
     whole, segments = path.read_bytes(), rainproof.load(path)
     for place in range(0, len(whole), 11):
         flipped = bytearray(whole)

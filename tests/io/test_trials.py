@@ -48,7 +48,8 @@ def test_trials_are_rows(tmp_path, monkeypatch, piece):
         assert_same(found, expected)
         assert found.n == TRIALS.sum()
     assert_same(
-        rainproof.scan(file, weight="w", **OPTIONS), rainproof.Sample(Y, P[ROW], sample_weight=W[ROW]).compress()
+        rainproof.scan(file, weight="w", **OPTIONS),
+        rainproof.Sample(Y, P[ROW], sample_weight=W[ROW]).compress(),
     )
     by = rainproof.scan(file, by="town", **OPTIONS)
     for town, sample in by.items():
@@ -58,7 +59,8 @@ def test_trials_are_rows(tmp_path, monkeypatch, piece):
     rows = {"q": Q[ROW], "p": P[ROW], "y": Y}
     assert pair.n == len(Y)
     found, plain = (
-        rainproof.switch_guarantee(one, rng=0).to_dict() for one in (pair, rainproof.scan(rows, ["q", "p"], "y"))
+        rainproof.switch_guarantee(one, rng=0).to_dict()
+        for one in (pair, rainproof.scan(rows, ["q", "p"], "y"))
     )
     assert found == plain
     kept = keep_rows(file, "p", "k", trials="n", groups="town")
@@ -71,9 +73,14 @@ def test_trials_of_a_database_and_of_no_other_engine(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with sqlite3.connect("a.db") as db:
         db.execute("CREATE TABLE t (p REAL, k INTEGER, n INTEGER)")
-        db.executemany("INSERT INTO t VALUES (?, ?, ?)", zip(P.tolist(), EVENTS.tolist(), TRIALS.tolist(), strict=True))
+        db.executemany(
+            "INSERT INTO t VALUES (?, ?, ?)",
+            zip(P.tolist(), EVENTS.tolist(), TRIALS.tolist(), strict=True),
+        )
     db.close()
-    assert_same(rainproof.scan("sqlite:///a.db#t", **OPTIONS), rainproof.Sample(Y, P[ROW]).compress())
+    assert_same(
+        rainproof.scan("sqlite:///a.db#t", **OPTIONS), rainproof.Sample(Y, P[ROW]).compress()
+    )
     for options in ({"trials": "n"}, {"percent": True}, {"confidence_words": {"a": 0.5}}):
         with pytest.raises(
             rainproof.InputError,
@@ -95,15 +102,25 @@ def test_trials_of_a_database_and_of_no_other_engine(tmp_path, monkeypatch):
         ({"n": (2, 100.5)}, {}, r"k\[2\] = .* of 100\.5$"),
         ({"n": (2, np.inf)}, {}, r"k\[2\] = .* of inf$"),
         ({"n": (2, np.nan)}, {}, r"k\[2\] = .* of nan$"),
-        ({"p": (40, 1.2)}, {}, r"^p must lie in \[0, 1\]; 1 value does not, the first is p\[40\] = 1\.2"),
-        ({"w": (41, -1)}, {"weight": "w"}, r"^w must be finite and not negative; 1 .* w\[41\] = -1"),
+        (
+            {"p": (40, 1.2)},
+            {},
+            r"^p must lie in \[0, 1\]; 1 value does not, the first is p\[40\] = 1\.2",
+        ),
+        (
+            {"w": (41, -1)},
+            {"weight": "w"},
+            r"^w must be finite and not negative; 1 .* w\[41\] = -1",
+        ),
         ({}, {"pos_label": 1}, r"^trials cannot be combined with pos_label"),
         ({}, {"trials": "m"}, r"has no column 'm'"),
         ({}, {"prob": ["p", "q", "w"]}, r"^trials are for one event, not for several classes$"),
     ],
 )
 def test_trials_that_are_wrong(monkeypatch, change, options, message):
-    rows = {name: values.astype(float) if name != "town" else values for name, values in ROWS.items()}
+    rows = {
+        name: values.astype(float) if name != "town" else values for name, values in ROWS.items()
+    }
     for name, (at, value) in change.items():
         rows[name][at] = value
     for batch in (1 << 20, 5):
@@ -114,10 +131,17 @@ def test_trials_that_are_wrong(monkeypatch, change, options, message):
 
 def test_wrong_trials_are_counted_over_all_batches(monkeypatch):
     monkeypatch.setattr("rainproof.io.sources._BATCH", 5)
-    with pytest.raises(rainproof.InputError, match=r"; 60 values do not, the first is k\[0\] = 101 of "):
+    with pytest.raises(
+        rainproof.InputError, match=r"; 60 values do not, the first is k\[0\] = 101 of "
+    ):
         rainproof.scan({**ROWS, "k": TRIALS + 101}, **OPTIONS)
-    holes = pa.table({"p": P, "k": EVENTS, "n": pa.array([None if i % 2 else 200 for i in range(N)])})
-    with pytest.raises(rainproof.InputError, match=r"^n must not contain nulls .*; 30 values do, the first is n\[1\]$"):
+    holes = pa.table(
+        {"p": P, "k": EVENTS, "n": pa.array([None if i % 2 else 200 for i in range(N)])}
+    )
+    with pytest.raises(
+        rainproof.InputError,
+        match=r"^n must not contain nulls .*; 30 values do, the first is n\[1\]$",
+    ):
         rainproof.scan(holes, **OPTIONS)
 
 
@@ -126,10 +150,20 @@ def test_trials_and_shares_on_the_command_line(tmp_path, monkeypatch, capsys):
     write_csv(tmp_path / "counts.csv", p=P, k=EVENTS, n=TRIALS)
     write_csv(tmp_path / "rows.csv", p=P[ROW], y=Y)
     found = []
-    for arguments in (["counts.csv", "--outcome", "k", "--trials", "n"], ["rows.csv", "--outcome", "y"]):
-        assert main(["measure", *arguments, "--prob", "p", "--json", "--drop-missing", "--quiet"]) == 0
+    for arguments in (
+        ["counts.csv", "--outcome", "k", "--trials", "n"],
+        ["rows.csv", "--outcome", "y"],
+    ):
+        assert (
+            main(["measure", *arguments, "--prob", "p", "--json", "--drop-missing", "--quiet"]) == 0
+        )
         found.append(json.loads(capsys.readouterr().out))
-    assert {**found[0], "file": "", "outcome": "", "where": ""} == {**found[1], "file": "", "outcome": "", "where": ""}
+    assert {**found[0], "file": "", "outcome": "", "where": ""} == {
+        **found[1],
+        "file": "",
+        "outcome": "",
+        "where": "",
+    }
     share = np.round(2 * rng.random(N)) / 2
     write_csv(tmp_path / "chess.csv", p=P, q=Q, y=share, club=TOWN)
     compare = ["assess-many", "chess.csv", "--prob", "p", "q", "--outcome", "y", "--json"]
@@ -138,7 +172,9 @@ def test_trials_and_shares_on_the_command_line(tmp_path, monkeypatch, capsys):
     for groups in ([], ["--groups", "club"]):
         assert main([*compare, "--fractional", *groups]) == 0
         told = json.loads(capsys.readouterr().out)
-        sample = rainproof.Sample(share, {"p": P, "q": Q}, groups=TOWN if groups else None, fractional=True)
+        sample = rainproof.Sample(
+            share, {"p": P, "q": Q}, groups=TOWN if groups else None, fractional=True
+        )
         with pytest.warns(rainproof.RainproofWarning):
             expected = rainproof.assess_many(sample, rng=0)
         known = json.loads(json.dumps(expected.to_dict()))
@@ -150,7 +186,22 @@ def test_trials_and_shares_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert main(["assess", "bad.csv", "--prob", "p", "--outcome", "y", "--fractional"]) == 2
     error = "y must be a share of the event, in [0, 1]; 2 values do not, the first is y[0] = -0.5 (line 2)"
     assert capsys.readouterr().err == f"rainproof: error: {error}\n"
-    assert main(["assess", "bad.csv", "--prob", "p", "--outcome", "y", "--fractional", "--pos-label", "1"]) == 2
+    assert (
+        main(
+            [
+                "assess",
+                "bad.csv",
+                "--prob",
+                "p",
+                "--outcome",
+                "y",
+                "--fractional",
+                "--pos-label",
+                "1",
+            ]
+        )
+        == 2
+    )
     assert "--fractional cannot be combined with --pos-label or --trials" in capsys.readouterr().err
 
 
@@ -167,12 +218,20 @@ def test_confidence_in_words(tmp_path, monkeypatch, capsys):
     (tmp_path / "a.jsonl").write_text(
         "".join(json.dumps({"p": p, "y": x}) + "\n" for p, x in zip(SAID, y, strict=True))
     )
-    for source in (write_csv(tmp_path / "a.csv", p=SAID, y=y), "a.parquet", "a.jsonl", {"p": SAID, "y": y}):
+    for source in (
+        write_csv(tmp_path / "a.csv", p=SAID, y=y),
+        "a.parquet",
+        "a.jsonl",
+        {"p": SAID, "y": y},
+    ):
         assert_same(rainproof.scan(source, confidence_words=WORDS), expected)
     with pytest.raises(
-        rainproof.InputError, match=r"^p must hold numbers or words of the table; 1 .* p\[2\] = 'unlikely'$"
+        rainproof.InputError,
+        match=r"^p must hold numbers or words of the table; 1 .* p\[2\] = 'unlikely'$",
     ):
-        rainproof.scan({"p": SAID, "y": y}, confidence_words={"likely": 0.7, "almost certain": 0.95})
+        rainproof.scan(
+            {"p": SAID, "y": y}, confidence_words={"likely": 0.7, "almost certain": 0.95}
+        )
     (tmp_path / "words.json").write_text(json.dumps(WORDS))
     options = ["--prob", "p", "--outcome", "y", "--confidence-words"]
     assert main(["measure", "a.jsonl", *options, "words.json", "--json"]) == 0
@@ -181,11 +240,16 @@ def test_confidence_in_words(tmp_path, monkeypatch, capsys):
     )
     (tmp_path / "twice.json").write_text('{"likely": 0.8, "Likely ": 0.7}')
     assert main(["measure", "a.jsonl", *options, "twice.json"]) == 2
-    assert capsys.readouterr().err.startswith("rainproof: error: --confidence-words must have each word once")
+    assert capsys.readouterr().err.startswith(
+        "rainproof: error: --confidence-words must have each word once"
+    )
     for text in ("[1]", "{}", '{"a": "b"}'):
         (tmp_path / "bad.json").write_text(text)
         assert main(["measure", "a.jsonl", *options, "bad.json"]) == 2
-        assert "bad.json holds no table of words: it must be one object of words and numbers" in capsys.readouterr().err
+        assert (
+            "bad.json holds no table of words: it must be one object of words and numbers"
+            in capsys.readouterr().err
+        )
 
 
 def test_words_stand_for_probabilities_beside_percentages(tmp_path, monkeypatch, capsys):
@@ -196,7 +260,16 @@ def test_words_stand_for_probabilities_beside_percentages(tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     write_csv(tmp_path / "a.csv", **rows)
     (tmp_path / "words.json").write_text(json.dumps(words))
-    options = ["--prob", "p", "--outcome", "y", "--percent", "--confidence-words", "words.json", "--json"]
+    options = [
+        "--prob",
+        "p",
+        "--outcome",
+        "y",
+        "--percent",
+        "--confidence-words",
+        "words.json",
+        "--json",
+    ]
     assert main(["measure", "a.csv", *options]) == 0
     told = json.loads(capsys.readouterr().out)["measures"]
     assert told["brier_score"] == pytest.approx(rainproof.measures.brier_score(expected), rel=1e-12)
@@ -214,14 +287,26 @@ VALUES = r"must map words to probabilities, numbers in \[0, 1\]"
             "must have each word once, whatever its capitals and the spaces around it; "
             r"1 value does not, the first is confidence_words\['Likely '\] = 0.7",
         ),
-        ({"likely": 0.8, "0.5": 0.9}, rf"{KEYS}; 1 value does not, the first is confidence_words\['0.5'\] = 0.9"),
-        ({"50%": 0.9, " .5 % ": 0.9}, rf"{KEYS}; 2 values do not, the first is confidence_words\['50%'\] = 0.9"),
+        (
+            {"likely": 0.8, "0.5": 0.9},
+            rf"{KEYS}; 1 value does not, the first is confidence_words\['0.5'\] = 0.9",
+        ),
+        (
+            {"50%": 0.9, " .5 % ": 0.9},
+            rf"{KEYS}; 2 values do not, the first is confidence_words\['50%'\] = 0.9",
+        ),
         ({"0,5": 0.9}, KEYS),
         ({"1e-3": 0.9}, KEYS),
         ({1: 0.8}, rf"{KEYS}; 1 value does not, the first is confidence_words\[1\] = 0.8"),
         ({" ": 0.8}, KEYS),
-        ({"likely": True}, rf"{VALUES}; 1 value does not, the first is confidence_words\['likely'\] = True"),
-        ({"likely": "80%"}, rf"{VALUES}; 1 value does not, the first is confidence_words\['likely'\] = '80%'"),
+        (
+            {"likely": True},
+            rf"{VALUES}; 1 value does not, the first is confidence_words\['likely'\] = True",
+        ),
+        (
+            {"likely": "80%"},
+            rf"{VALUES}; 1 value does not, the first is confidence_words\['likely'\] = '80%'",
+        ),
         ({"likely": None}, VALUES),
         ({"likely": 80}, VALUES),
         ({"likely": 10**400}, VALUES),

@@ -158,9 +158,16 @@ def compares(value, op, other):
     return {"=": value == other, "!=": value != other, "<": value < other, ">=": value >= other}[op]
 
 
-leaves = st.tuples(st.sampled_from("xn"), st.sampled_from(["=", "!=", "<", ">="]), st.sampled_from([0, 0.5, 1, 2, 5]))
+leaves = st.tuples(
+    st.sampled_from("xn"),
+    st.sampled_from(["=", "!=", "<", ">="]),
+    st.sampled_from([0, 0.5, 1, 2, 5]),
+)
 trees = st.recursive(
-    leaves, lambda inner: st.tuples(st.sampled_from(["and", "or"]), inner, inner) | st.tuples(st.just("not"), inner)
+    leaves,
+    lambda inner: (
+        st.tuples(st.sampled_from(["and", "or"]), inner, inner) | st.tuples(st.just("not"), inner)
+    ),
 )
 
 
@@ -173,7 +180,9 @@ def words(tree):
 
 
 def holds(tree, row, negated=False):
-    """By the definition: what is not met is the opposite comparison, which is false for no value too."""
+    """By the definition: what is not met is the opposite comparison, which is false for no value
+    too.
+    """
     opposite = {"=": "!=", "!=": "=", "<": ">=", ">=": "<"}
     if tree[0] == "not":
         return holds(tree[1], row, not negated)
@@ -185,7 +194,9 @@ def holds(tree, row, negated=False):
 
 @given(trees)
 def test_any_condition(tree):
-    rows = [dict(zip("xn", pair, strict=True)) for pair in zip(X, ROWS["n"].to_pylist(), strict=True)]
+    rows = [
+        dict(zip("xn", pair, strict=True)) for pair in zip(X, ROWS["n"].to_pylist(), strict=True)
+    ]
     expected = [at for at, row in enumerate(rows) if holds(tree, row)]
     assert filter_batch(parse(words(tree)), ROWS)["at"].to_pylist() == expected
 
@@ -205,9 +216,15 @@ def test_conditions_past_all_measure_are_refused(text, message):
 
 
 def test_long_conditions_are_read():
-    assert filter_batch(parse("not " * 5001 + "x > 0"), ROWS) == filter_batch(parse("not x > 0"), ROWS)
-    assert filter_batch(parse(" or ".join(["x > 0"] * 3000)), ROWS) == filter_batch(parse("x > 0"), ROWS)
-    assert filter_batch(parse("(" * 100 + "x > 0" + ")" * 100), ROWS) == filter_batch(parse("x > 0"), ROWS)
+    assert filter_batch(parse("not " * 5001 + "x > 0"), ROWS) == filter_batch(
+        parse("not x > 0"), ROWS
+    )
+    assert filter_batch(parse(" or ".join(["x > 0"] * 3000)), ROWS) == filter_batch(
+        parse("x > 0"), ROWS
+    )
+    assert filter_batch(parse("(" * 100 + "x > 0" + ")" * 100), ROWS) == filter_batch(
+        parse("x > 0"), ROWS
+    )
 
 
 def test_numbers_written_with_a_comma_or_a_percent_sign_are_compared(tmp_path):
@@ -216,5 +233,7 @@ def test_numbers_written_with_a_comma_or_a_percent_sign_are_compared(tmp_path):
     rows.write_text("p;y;cost\n0,25;0;1,5\n30%;1;2\n0.75;1;1,234\n")
     assert rainproof.scan(str(rows), where="p > 0.27").n == 2
     assert rainproof.scan(str(rows), where="p <= 0.3").n == 2
-    with pytest.raises(rainproof.InputError, match=r"^where cannot compare cost, which holds values of type string"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^where cannot compare cost, which holds values of type string"
+    ):
         rainproof.scan(str(rows), where="cost > 1")

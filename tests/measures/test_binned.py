@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
 import rainproof
-from rainproof.measures import binned_calibration_error, calibration_decision_loss, expected_calibration_error
+from rainproof.measures import (
+    binned_calibration_error,
+    calibration_decision_loss,
+    expected_calibration_error,
+)
 
 bins = st.one_of(st.integers(1, 40), st.sampled_from([10, 15, 16, 20]))
 powers = st.integers(1, 20).map(lambda k: 2**k)
@@ -58,7 +62,9 @@ def test_the_bins_are_those_of_scikit_learn(seed):
     y = rng.permutation(np.arange(n) % 3 == 0).astype(int)
     if seed % 2 == 0:
         m = [1, 5, 10][seed % 3]  # where linspace has the doubles k/m or ones just above
-    assert binned_calibration_error(y, p, n_bins=m) == pytest.approx(from_curve(y, p, m, "uniform"), abs=1e-13)
+    assert binned_calibration_error(y, p, n_bins=m) == pytest.approx(
+        from_curve(y, p, m, "uniform"), abs=1e-13
+    )
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 5, 15])
@@ -69,16 +75,22 @@ def test_the_quantiles_are_those_of_scikit_learn_where_bins_can_be_equal(m, each
     y = np.concatenate([[0, 1], rng.random(m * each) < p**2])[: m * each].astype(int)
     if len(set(y)) > 1:
         expected = from_curve(y, p, m, "quantile")
-        assert binned_calibration_error(y, p, n_bins=m, strategy="quantile") == pytest.approx(expected, abs=1e-13)
+        assert binned_calibration_error(y, p, n_bins=m, strategy="quantile") == pytest.approx(
+            expected, abs=1e-13
+        )
 
 
 def test_by_hand():
     """Bins [0, 1/2] and (1/2, 1]: biases (0 - .1) + (1 - .3) + (0 - .5) = .1 and -.1, of six rows."""
     y, p = [0, 1, 0, 1, 0, 1], [0.1, 0.3, 0.5, 0.8, 0.3, 1.0]
     assert binned_calibration_error(y, p, n_bins=2) == pytest.approx((0.2 + 0.2) / 6, abs=1e-15)
-    # Rounded down to 0, 1/2 and 1: one event among .1, .3, .3; one among .5, .8, where one is predicted; one at 1.
-    assert binned_calibration_error(y, p, n_bins=2, form="rounded") == pytest.approx(2 * (1 + 0 + 0) / 6, abs=1e-15)
-    # Thirds by weight: {.1, .3, .3} has a share of 1/2 and holds the first third; {.5} ends the second.
+    # Rounded down to 0, 1/2 and 1: one event among .1, .3, .3; one among .5, .8, where one is
+    # predicted; one at 1.
+    assert binned_calibration_error(y, p, n_bins=2, form="rounded") == pytest.approx(
+        2 * (1 + 0 + 0) / 6, abs=1e-15
+    )
+    # Thirds by weight: {.1, .3, .3} has a share of 1/2 and holds the first third; {.5} ends the
+    # second.
     got = binned_calibration_error(y, p, n_bins=3, strategy="quantile")
     assert got == pytest.approx((abs(1 - 0.7) + 0.5 + abs(2 - 1.8)) / 6, abs=1e-15)
 
@@ -100,7 +112,9 @@ def test_which_bin_an_edge_belongs_to(m):
         joined = abs((1 - edge) - (edge - beside)) + (edge + beside)
         assert binned_calibration_error(y, p, n_bins=m) == pytest.approx(joined / 3, abs=1e-14)
         joined = (k - 1) / m + abs(1 - 2 * edge)
-        assert binned_calibration_error(y, p, n_bins=m, form="rounded") == pytest.approx(2 * joined / 3, abs=1e-14)
+        assert binned_calibration_error(y, p, n_bins=m, form="rounded") == pytest.approx(
+            2 * joined / 3, abs=1e-14
+        )
 
 
 def test_ties_are_never_split_and_weights_do_not_round():
@@ -108,12 +122,16 @@ def test_ties_are_never_split_and_weights_do_not_round():
     y = np.arange(15) % 2
     p = np.concatenate([np.full(10, 0.4), np.linspace(0.5, 0.9, 5)])
     together = abs(y[:10].sum() - 4) + abs((y[10:] - p[10:]).sum())
-    assert binned_calibration_error(y, p, n_bins=3, strategy="quantile") == pytest.approx(together / 15, abs=1e-14)
+    assert binned_calibration_error(y, p, n_bins=3, strategy="quantile") == pytest.approx(
+        together / 15, abs=1e-14
+    )
     rng = np.random.default_rng(3)
     p, y = rng.random(30), rng.integers(0, 2, 30)
     plain = binned_calibration_error(y, p, n_bins=3, strategy="quantile")
     for weight in (0.1, 0.3, 1e-7, 3e11):
-        got = binned_calibration_error(y, p, sample_weight=np.full(30, weight), n_bins=3, strategy="quantile")
+        got = binned_calibration_error(
+            y, p, sample_weight=np.full(30, weight), n_bins=3, strategy="quantile"
+        )
         assert got == pytest.approx(plain, abs=1e-14)
 
 
@@ -125,7 +143,8 @@ def test_relations(sample, m, strategy):
     assert abs(np.average(y - p, weights=w)) <= value + 1e-14
     assert value <= expected_calibration_error(y, p, sample_weight=w) + 1e-14
     rounded = binned_calibration_error(y, p, sample_weight=w, n_bins=m, form="rounded")
-    # Both forms have the same bins but for their edges: rounding moves predictions by less than 1/m.
+    # Both forms have the same bins but for their edges: rounding moves predictions by less than
+    # 1/m.
     assert 0 <= rounded <= 2 * np.average(np.abs(y - p), weights=w) + 2 / m + 1e-14
 
 
@@ -140,7 +159,9 @@ def test_what_it_promises(sample, m):
     w = np.ones(len(p)) if w is None else w
     mean = np.bincount(at, w * p) / np.maximum(np.bincount(at, w), 1e-300)
     value = binned_calibration_error(y, p, sample_weight=w, n_bins=m)
-    assert calibration_decision_loss(y, np.clip(mean[at], 0, 1), sample_weight=w) <= 2 * value + 1e-12
+    assert (
+        calibration_decision_loss(y, np.clip(mean[at], 0, 1), sample_weight=w) <= 2 * value + 1e-12
+    )
 
 
 @given(samples(), st.integers(1, 5).map(lambda k: 2**k))
@@ -179,7 +200,10 @@ def test_compression(sample, m, cells):
 def test_compression_keeps_what_is_rounded_to_a_power_of_two(sample, m, cells):
     y, p, w = sample
     whole = rainproof.Sample(y, p, sample_weight=w)
-    one, two = (binned_calibration_error(s, n_bins=m, form="rounded") for s in (whole, whole.compress(cells)))
+    one, two = (
+        binned_calibration_error(s, n_bins=m, form="rounded")
+        for s in (whole, whole.compress(cells))
+    )
     assert one == pytest.approx(two, abs=1e-13)
 
 

@@ -23,7 +23,9 @@ def test_measure_all_is_each_measure_on_its_own():
         assert every[name] == measure.function(Y, P, sample_weight=w, **measure.options)
     assert every.to_dict() == {"result": "measure_all", "n": 8, "values": dict(every)}
     words = np.where(Y, "yes", "no")
-    assert dict(rainproof.measure_all(words, P, pos_label="yes")) == dict(rainproof.measure_all(rainproof.Sample(Y, P)))
+    assert dict(rainproof.measure_all(words, P, pos_label="yes")) == dict(
+        rainproof.measure_all(rainproof.Sample(Y, P))
+    )
 
 
 def test_rows_are_sorted_once_for_all(monkeypatch):
@@ -41,7 +43,13 @@ def test_every_entry_is_told_in_full():
         assert measure.name == name
         assert name.partition("[")[0] == measure.function.__name__
         assert measure.range[0] < measure.range[1] <= math.inf
-        for text in (measure.symbol, measure.cost, measure.actionable, measure.testable, measure.reference):
+        for text in (
+            measure.symbol,
+            measure.cost,
+            measure.actionable,
+            measure.testable,
+            measure.reference,
+        ):
             assert text, name
     with pytest.raises(KeyError, match="nonsense"):
         rainproof.list_measures()["nonsense"]
@@ -52,8 +60,12 @@ def test_traits_say_what_a_measure_is():
     y, p = [1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5
     for name, measure in rainproof.list_measures().items():
         assert (measure(y, p) < 2e-3) == (measure.kind == "calibration"), name
-        assert (measure.bounds is None) == (not measure.actionable.startswith("every decision")), name
-    pooling = {name for name, measure in rainproof.list_measures().items() if measure.pools_predictions}
+        assert (measure.bounds is None) == (not measure.actionable.startswith("every decision")), (
+            name
+        )
+    pooling = {
+        name for name, measure in rainproof.list_measures().items() if measure.pools_predictions
+    }
     rng = np.random.default_rng(5)
     p = rng.random(2000)
     every = rainproof.measure_all(rng.random(2000) < p, p)

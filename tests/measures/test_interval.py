@@ -11,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.measures import calibration_decision_loss, expected_calibration_error, interval_calibration_error
+from rainproof.measures import (
+    calibration_decision_loss,
+    expected_calibration_error,
+    interval_calibration_error,
+)
 from rainproof.measures._interval import mean_window_biases
 from rainproof.measures.binned import residuals
 
@@ -22,7 +26,8 @@ def random_interval(sample, width):
     """RintCE by the production path."""
     table = sample.distinct()
     prefix = np.concatenate([[0.0], np.cumsum(residuals(table) / sample.total_weight)])
-    others = width * np.array([1.0, 0.3, 4.0, 0.01])  # four at a time, in any order: each as if it were alone
+    # four at a time, in any order: each as if it were alone
+    others = width * np.array([1.0, 0.3, 4.0, 0.01])
     return float(mean_window_biases(table.prob, prefix, others)[0])
 
 
@@ -54,10 +59,12 @@ def test_it_is_its_definition_on_larger_samples(seed):
 
 
 def test_by_hand():
-    """Half events at 1/2, the others 1/8 above: a window of 1/4 holds one alone for 1/8 + 1/8, both for 1/8.
+    """Half events at 1/2, the others 1/8 above: a window of 1/4 holds one alone for 1/8 + 1/8, both
+    for 1/8.
 
-    Biases are 1/4 and -5/16 of all rows, so RintCE(1/4) = 4 (1/8 1/4 + 1/8 1/16 + 1/8 5/16) = 5/16, and the sum
-    with the width 9/16; with 1/2 it is 2 (1/8 1/4 + 3/8 1/16 + 1/8 5/16) + 1/2 = 11/16. ECE is 9/16 too.
+    Biases are 1/4 and -5/16 of all rows, so RintCE(1/4) = 4 (1/8 1/4 + 1/8 1/16 + 1/8 5/16) = 5/16,
+    and the sum with the width 9/16; with 1/2 it is 2 (1/8 1/4 + 3/8 1/16 + 1/8 5/16) + 1/2 = 11/16.
+    ECE is 9/16 too.
     """
     y, p = [1, 0], [0.5, 0.625]
     sample = rainproof.Sample(y, p)
@@ -94,12 +101,16 @@ def test_relations(sample):
 
 @given(samples(), st.integers(1, 12), st.floats(0, 1, exclude_max=True))
 def test_what_it_promises(sample, k, share):
-    """CDL of predictions moved to the middle of their bin: at most 2 (bias + width / 2), for every offset."""
+    """CDL of predictions moved to the middle of their bin: at most 2 (bias + width / 2), for every
+    offset.
+    """
     y, p, w = sample
     width = 2.0**-k
     bins = np.floor((p - share * width) / width).astype(int)
     middle = np.clip((bins + 0.5 + share) * width, 0, 1)
-    bias = np.abs(np.bincount(bins + 1, (y - p) * (1 if w is None else w))).sum() / (len(p) if w is None else w.sum())
+    bias = np.abs(np.bincount(bins + 1, (y - p) * (1 if w is None else w))).sum() / (
+        len(p) if w is None else w.sum()
+    )
     assert calibration_decision_loss(y, middle, sample_weight=w) <= 2 * (bias + width / 2) + 1e-12
 
 
@@ -112,7 +123,9 @@ def test_narrower_bins_show_no_less(sample, k):
 
 @given(samples(), st.integers(0, 2**32 - 1))
 def test_a_calibrated_sample_moved_by_a_little(sample, seed):
-    """SintCE <= 3 sqrt(d) + d, where d is how far the predictions of a calibrated sample were moved."""
+    """SintCE <= 3 sqrt(d) + d, where d is how far the predictions of a calibrated sample were
+    moved.
+    """
     _, p, _ = sample
     rng = np.random.default_rng(seed)
     y, p, w = np.repeat([0, 1], len(p)), np.tile(p, 2), np.concatenate([1 - p, p]) + 1e-300
@@ -127,7 +140,10 @@ def test_compression(sample, m):
     whole = rainproof.Sample(y, p, sample_weight=w)
     small = whole.compress(m)
     e = np.average(np.abs(y - p), weights=w)
-    assert abs(interval_calibration_error(whole) - interval_calibration_error(small)) <= 3 * np.sqrt(e / m) + 1e-13
+    assert (
+        abs(interval_calibration_error(whole) - interval_calibration_error(small))
+        <= 3 * np.sqrt(e / m) + 1e-13
+    )
     for k in range(1, 12):
         moved = abs(random_interval(whole, 2.0**-k) - random_interval(small, 2.0**-k))
         assert moved <= 2 * e / (m * 2.0**-k) + 1e-13
@@ -143,7 +159,9 @@ def test_compression_can_cost_the_root_of_the_cell():
 
 
 def test_random_offsets_agree():
-    """The average of many offsets drawn at random, for a sample with a bias that is not at the ends."""
+    """The average of many offsets drawn at random, for a sample with a bias that is not at the
+    ends.
+    """
     rng = np.random.default_rng(5)
     p = rng.beta(2, 3, 400)
     y = rng.random(400) < p**2

@@ -29,8 +29,12 @@ def test_every_form_by_its_definition():
         assert m.by_class == pytest.approx(each, rel=1e-13)
         assert m.class_mean == pytest.approx(np.mean(each), rel=1e-13)
     few = measure_classes(rainproof.Sample(Y, P), measures=["brier_score"])
-    assert few["brier_score"].class_mean == pytest.approx(((P - np.eye(3)[Y]) ** 2).mean(), rel=1e-13)
-    assert few.to_dict()["measures"][0]["by_class"][2] == rainproof.measures.brier_score(Y == 2, P[:, 2])
+    assert few["brier_score"].class_mean == pytest.approx(
+        ((P - np.eye(3)[Y]) ** 2).mean(), rel=1e-13
+    )
+    assert few.to_dict()["measures"][0]["by_class"][2] == rainproof.measures.brier_score(
+        Y == 2, P[:, 2]
+    )
     assert str(few).splitlines()[0] == "measure      top label  class mean  class max  worst class"
     assert "<th>class max</th>" in few._repr_html_()
 
@@ -61,7 +65,9 @@ def test_the_class_mean_is_truthful_and_the_top_label_is_not():
 def test_what_is_refused():
     with pytest.raises(rainproof.InputError, match=r"measures must be names .*; 'ECE' is not"):
         measure_classes(Y, P, measures=["ECE"])
-    with pytest.raises(rainproof.InputError, match="y_prob must have a column for each of more than two classes"):
+    with pytest.raises(
+        rainproof.InputError, match="y_prob must have a column for each of more than two classes"
+    ):
         measure_classes(Y > 1, P[:, 0])
     with pytest.raises(rainproof.InputError, match="labels must not be given with a ClassSample"):
         measure_classes(rainproof.Sample(Y, P), labels=["a", "b", "c"])

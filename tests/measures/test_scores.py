@@ -37,13 +37,19 @@ def loss(rule, p, y):
     if chance == 0:
         return math.inf
     return (
-        -math.log1p(-float(1 - chance)) if chance > 0.5 else math.log(chance.denominator) - math.log(chance.numerator)
+        -math.log1p(-float(1 - chance))
+        if chance > 0.5
+        else math.log(chance.denominator) - math.log(chance.numerator)
     )
 
 
 def mean_loss(rule, y, p, w):
     total = sum(map(Fraction, w))
-    rows = [(float(Fraction(wt) / total), loss(rule, pt, yt)) for yt, pt, wt in zip(y, p, w, strict=True) if wt]
+    rows = [
+        (float(Fraction(wt) / total), loss(rule, pt, yt))
+        for yt, pt, wt in zip(y, p, w, strict=True)
+        if wt
+    ]
     return math.fsum(share * float(value) for share, value in rows)
 
 
@@ -64,14 +70,18 @@ def parts(result):
 @given(samples(), rules)
 def test_a_score_is_its_definition(sample, rule):
     y, p, w = sample
-    assert functions[rule](y, p, sample_weight=w) == pytest.approx(mean_loss(rule, y, p, ones(p, w)), rel=1e-14)
+    assert functions[rule](y, p, sample_weight=w) == pytest.approx(
+        mean_loss(rule, y, p, ones(p, w)), rel=1e-14
+    )
 
 
 @given(samples(max_size=12), rules)
 def test_a_decomposition_is_its_definition(sample, rule):
     y, p, w = sample
     result = rainproof.measures.score_decomposition(y, p, sample_weight=w, score=rule)
-    assert parts(result) == pytest.approx(decomposition(rule, y, p, ones(p, w)), abs=1e-14, rel=1e-14)
+    assert parts(result) == pytest.approx(
+        decomposition(rule, y, p, ones(p, w)), abs=1e-14, rel=1e-14
+    )
 
 
 @for_seeds(200)
@@ -83,7 +93,9 @@ def test_a_decomposition_is_its_definition_on_random_samples(seed):
     w = rng.choice([1.0, 2.0, 0.1, 0.0, 1e4], n) + (np.arange(n) == 0) if seed % 2 else None
     for rule in ("brier", "log"):
         result = rainproof.measures.score_decomposition(y, p, sample_weight=w, score=rule)
-        assert parts(result) == pytest.approx(decomposition(rule, y, p, ones(p, w)), abs=1e-14, rel=1e-14)
+        assert parts(result) == pytest.approx(
+            decomposition(rule, y, p, ones(p, w)), abs=1e-14, rel=1e-14
+        )
 
 
 def test_scores_by_hand():
@@ -95,18 +107,23 @@ def test_scores_by_hand():
 
 
 def test_decompositions_by_hand():
-    """Frequencies 1/2, 0, 3/4 at 0.2, 0.4, 0.9: the first two pool to 1/4, and 1/2 of all rows are events.
+    """Frequencies 1/2, 0, 3/4 at 0.2, 0.4, 0.9: the first two pool to 1/4, and 1/2 of all rows are
+    events.
 
-    Weights 2, 2, 4. Brier: score (0.04 + 0.64 + 2 * 0.16 + 3 * 0.01 + 0.81) / 8 = 0.23; of the fit 3/16;
-    of the mean 1/4. Log: the fit has entropy H(1/4) on either side.
+    Weights 2, 2, 4. Brier: score (0.04 + 0.64 + 2 * 0.16 + 3 * 0.01 + 0.81) / 8 = 0.23; of the fit
+    3/16; of the mean 1/4. Log: the fit has entropy H(1/4) on either side.
     """
     y, p = [1, 0, 0, 0, 1, 1, 1, 0], [0.2, 0.2, 0.4, 0.4, 0.9, 0.9, 0.9, 0.9]
     result = rainproof.measures.score_decomposition(y, p)
     assert parts(result) == pytest.approx((0.23, 0.23 - 3 / 16, 1 / 16, 1 / 4), rel=1e-14)
     result = rainproof.measures.score_decomposition(y, p, score="log")
     entropy = math.log(4) - 0.75 * math.log(3)
-    of_p = -(math.log(0.2) + math.log(0.8) + 2 * math.log(0.6) + 3 * math.log(0.9) + math.log(0.1)) / 8
-    assert parts(result) == pytest.approx((of_p, of_p - entropy, math.log(2) - entropy, math.log(2)), rel=1e-14)
+    of_p = (
+        -(math.log(0.2) + math.log(0.8) + 2 * math.log(0.6) + 3 * math.log(0.9) + math.log(0.1)) / 8
+    )
+    assert parts(result) == pytest.approx(
+        (of_p, of_p - entropy, math.log(2) - entropy, math.log(2)), rel=1e-14
+    )
 
 
 @pytest.mark.parametrize("p", [1e-300, 1e-20, 1e-9, 1e-5, 0.1, 0.49999, 0.5, 0.7, 1 - 2**-53])
@@ -119,7 +136,12 @@ def test_small_surprises_keep_their_digits(p):
 def test_certainty_that_comes_true_costs_nothing(y, p):
     for rule, function in functions.items():
         assert str(function([y], [p])) == "0.0"  # not -0.0
-        assert parts(rainproof.measures.score_decomposition([y], [p], score=rule)) == (0.0, 0.0, 0.0, 0.0)
+        assert parts(rainproof.measures.score_decomposition([y], [p], score=rule)) == (
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+        )
 
 
 def test_many_rows_are_more_than_one_block():
@@ -141,28 +163,36 @@ def test_single_precision_is_read_exactly():
     p, w = np.array([0.1, 0.7, 0.3], np.float32), np.array([0.2, 1, 3], np.float32)
     for rule, function in functions.items():
         expected = mean_loss(rule, [0, 1, 1], p.tolist(), w.tolist())
-        assert function(np.array([0, 1, 1], np.uint8), p, sample_weight=w) == pytest.approx(expected, rel=1e-15)
+        assert function(np.array([0, 1, 1], np.uint8), p, sample_weight=w) == pytest.approx(
+            expected, rel=1e-15
+        )
 
 
 # --- infinite scores ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("y", "p"), [([1, 0, 0, 1], [0.0, 0.2, 0.2, 0.9]), ([0, 1, 1, 0], [0.2, 0.6, 0.4, 1.0])])
+@pytest.mark.parametrize(
+    ("y", "p"), [([1, 0, 0, 1], [0.0, 0.2, 0.2, 0.9]), ([0, 1, 1, 0], [0.2, 0.6, 0.4, 1.0])]
+)
 def test_false_certainty_is_infinite_and_the_rest_still_known(y, p):
     assert rainproof.measures.log_score(y, p) == math.inf
     result = rainproof.measures.score_decomposition(y, p, score="log")
     assert (result.score, result.reliability) == (math.inf, math.inf)
     assert result.uncertainty == pytest.approx(math.log(2))
     assert 0 < result.resolution < result.uncertainty
-    assert rainproof.measures.score_decomposition(y, p).score == rainproof.measures.brier_score(y, p) < 1
+    assert (
+        rainproof.measures.score_decomposition(y, p).score
+        == rainproof.measures.brier_score(y, p)
+        < 1
+    )
 
 
 def test_false_certainty_without_weight_does_not_count():
     y, p, w = [1, 0, 1], [0.0, 1.0, 0.5], [0, 0, 2]
     assert rainproof.measures.log_score(y, p, sample_weight=w) == pytest.approx(math.log(2))
-    assert rainproof.measures.score_decomposition(y, p, sample_weight=w, score="log").reliability == pytest.approx(
-        math.log(2)
-    )
+    assert rainproof.measures.score_decomposition(
+        y, p, sample_weight=w, score="log"
+    ).reliability == pytest.approx(math.log(2))
 
 
 def test_false_certainty_of_hardly_any_weight_counts():
@@ -186,7 +216,9 @@ def test_parts_add_up_and_none_is_negative(sample, rule):
     assert result.score == pytest.approx(
         result.reliability - result.resolution + result.uncertainty, abs=1e-12, rel=1e-14
     )
-    assert result.score == pytest.approx(functions[rule](y, p, sample_weight=w), abs=1e-14, rel=1e-14)
+    assert result.score == pytest.approx(
+        functions[rule](y, p, sample_weight=w), abs=1e-14, rel=1e-14
+    )
     rate = np.average(y, weights=w)
     entropy = -sum(r * math.log(r) for r in (rate, 1 - rate) if r > 0)
     expected = rate * (1 - rate) if rule == "brier" else entropy
@@ -202,7 +234,9 @@ def test_reliability_is_zero_where_predictions_are_frequencies(counts, rule):
 
 @given(samples(max_size=12), rules)
 def test_reliability_is_not_zero_elsewhere(sample, rule):
-    """At least E (p - h)^2, as h is a projection on a convex cone; twice that for the log score (Pinsker)."""
+    """At least E (p - h)^2, as h is a projection on a convex cone; twice that for the log score
+    (Pinsker).
+    """
     y, p, w = sample
     fit = row_fit(y, p, ones(p, w))
     gap = np.average([(pt - float(h or 0)) ** 2 for pt, h in zip(p, fit, strict=True)], weights=w)
@@ -288,11 +322,15 @@ def test_the_bound_for_the_brier_score_is_tight():
 def test_log_score_of_a_compressed_sample(sample, m):
     y, p, w = sample
     cell = np.floor(m * p)
-    foot = np.where(y == 1, cell, m - 1 - cell)  # in cells, the lowest probability given to what happened
+    # in cells, the lowest probability given to what happened
+    foot = np.where(y == 1, cell, m - 1 - cell)
     kept = (foot > 0) | (p == 1)
     assume(kept.all())
     rows = rainproof.Sample(y, p, sample_weight=w)
-    fine, coarse = rainproof.measures.log_score(rows), rainproof.measures.log_score(rows.compress(m))
+    fine, coarse = (
+        rainproof.measures.log_score(rows),
+        rainproof.measures.log_score(rows.compress(m)),
+    )
     assume(math.isfinite(fine))
     bound = np.average(1 / (8 * np.maximum(foot, 1.0) ** 2), weights=w)
     assert -1e-13 <= fine - coarse <= bound + 1e-13
@@ -325,7 +363,9 @@ def test_log_score_of_a_compressed_sample_has_no_bound_at_the_ends():
 def test_decomposition_of_a_compressed_sample(sample, m, rule):
     y, p, w = sample
     rows = rainproof.Sample(y, p, sample_weight=w)
-    fine, coarse = (rainproof.measures.score_decomposition(s, score=rule) for s in (rows, rows.compress(m)))
+    fine, coarse = (
+        rainproof.measures.score_decomposition(s, score=rule) for s in (rows, rows.compress(m))
+    )
     heaviest = np.bincount(np.floor(m * p).astype(int), w).max() / rows.total_weight
     lost = fine.resolution - coarse.resolution
     assert -1e-13 <= lost <= heaviest / (3 if rule == "brier" else 1) + 1e-13
@@ -338,7 +378,9 @@ def test_decomposition_of_a_compressed_sample(sample, m, rule):
 
 
 def test_the_result_shows_itself_in_a_line_a_table_and_json():
-    result = rainproof.measures.score_decomposition([0, 1, 1], [0.25, 0.5, 0.5], sample_weight=[2, 1, 1])
+    result = rainproof.measures.score_decomposition(
+        [0, 1, 1], [0.25, 0.5, 0.5], sample_weight=[2, 1, 1]
+    )
     assert repr(result) == (
         "ScoreDecomposition(score=0.15625, reliability=0.15625, resolution=0.25, uncertainty=0.25, rule='brier', n=3)"
     )
@@ -382,7 +424,10 @@ def test_the_order_of_rows_does_not_show(score):
         value = score(y, p, sample_weight=weight)
         for _ in range(20):
             order = rng.permutation(len(p))
-            assert score(y[order], p[order], sample_weight=None if weight is None else weight[order]) == value
+            assert (
+                score(y[order], p[order], sample_weight=None if weight is None else weight[order])
+                == value
+            )
     loss = np.square(p - y) if score is rainproof.measures.brier_score else None
     if loss is not None:
         exact = sum(map(Fraction, (loss * w).tolist())) / sum(map(Fraction, w.tolist()))

@@ -21,7 +21,12 @@ def make(seed, n=None):
     """A random sample of some kind, with ties or weights or neither, and biases of some size."""
     rng = np.random.default_rng(seed)
     n = n or int(rng.integers(1, 60))
-    p = [rng.random(n), rng.beta(0.3, 0.3, n), rng.integers(0, 11, n) / 10, rng.uniform(0.4, 0.6, n)][seed % 4]
+    p = [
+        rng.random(n),
+        rng.beta(0.3, 0.3, n),
+        rng.integers(0, 11, n) / 10,
+        rng.uniform(0.4, 0.6, n),
+    ][seed % 4]
     y = (rng.random(n) < [p, p**2, 1 - p][seed % 3]).astype(int)
     return y, p, rng.choice([1.0, 2.0, 0.1, 50.0], n) if seed % 2 else None
 
@@ -63,7 +68,8 @@ def test_the_error_bound_of_the_grid_holds_and_it_converges(seed):
         for g, error in zip(GRIDS, errors, strict=True):
             assert error <= _split_error(g, s, ece) + 1e-7
         assert errors[-1] < 1e-6
-        assert errors[-1] <= errors[0] / 1000 or errors[0] < 1e-6  # the square of a step 2,048 times smaller
+        # the square of a step 2,048 times smaller
+        assert errors[-1] <= errors[0] / 1000 or errors[0] < 1e-6
 
 
 def test_the_modes_of_one_row():
@@ -76,13 +82,21 @@ def test_the_modes_of_one_row():
 @pytest.mark.parametrize("p", [0.0, 0.25, 0.3, 1.0])
 @pytest.mark.parametrize("q", [0.0, 0.5, 1.0])
 def test_biases_of_one_sign_are_not_blurred_away(p, q):
-    """The kernel keeps mass inside [0, 1], so smECE_s = |q - p| for every s, and is its own fixed point."""
-    assert smooth_ece([0, 1], [p, p], sample_weight=[1 - q, q]) == pytest.approx(abs(q - p), abs=1e-12)
-    assert smooth_ece([1, 1, 1], [p, p / 2, p / 3]) == pytest.approx(1 - p * (1 + 1 / 2 + 1 / 3) / 3, abs=1e-9)
+    """The kernel keeps mass inside [0, 1], so smECE_s = |q - p| for every s, and is its own fixed
+    point.
+    """
+    assert smooth_ece([0, 1], [p, p], sample_weight=[1 - q, q]) == pytest.approx(
+        abs(q - p), abs=1e-12
+    )
+    assert smooth_ece([1, 1, 1], [p, p / 2, p / 3]) == pytest.approx(
+        1 - p * (1 + 1 / 2 + 1 / 3) / 3, abs=1e-9
+    )
 
 
 def test_two_opposite_biases():
-    """+-a at a distance of 2 d, far from the ends: smECE_s = 2 a erf(d / (s sqrt 2)) in closed form."""
+    """+-a at a distance of 2 d, far from the ends: smECE_s = 2 a erf(d / (s sqrt 2)) in closed
+    form.
+    """
     from scipy.optimize import brentq
     from scipy.special import erf
 
@@ -96,7 +110,8 @@ def test_two_opposite_biases():
 def test_perfect_calibration_is_zero():
     assert smooth_ece([0, 1, 0], [0, 1, 0]) == 0.0
     assert smooth_ece([0, 0, 0, 1] * 5, [0.25] * 20) == 0.0
-    assert smooth_ece(np.tile(np.arange(10) < 3, 2000), np.full(20_000, 0.3)) == 0.0  # many rows, unsorted
+    # many rows, unsorted
+    assert smooth_ece(np.tile(np.arange(10) < 3, 2000), np.full(20_000, 0.3)) == 0.0
 
 
 def test_hairs_between_opposite_biases():
@@ -104,7 +119,8 @@ def test_hairs_between_opposite_biases():
     y = np.array([0, 1] * 100)
     assert smooth_ece(y, np.where(y == 1, 0.5, 0.5 + 1e-12)) == 0.0
     value = smooth_ece(y, np.where(y == 1, 0.5, 0.5 + 1e-7))
-    exact = np.sqrt(1e-7 * 0.5 * np.sqrt(2 / np.pi))  # the first term in the distance, over s, equals s
+    # the first term in the distance, over s, equals s
+    exact = np.sqrt(1e-7 * 0.5 * np.sqrt(2 / np.pi))
     assert abs(value - exact) <= 1e-4
 
 
@@ -170,6 +186,7 @@ def test_compression_keeps_every_coarser_grid(sample, m):
 @pytest.mark.parametrize("tolerance", [0, 1e-10, 0.2, -1e-3, "1e-3", True, None])
 def test_a_bad_tolerance_is_refused(tolerance):
     with pytest.raises(
-        rainproof.InputError, match=f"^tolerance must be a number from 1e-9 to 0.1; it is {tolerance!r}$"
+        rainproof.InputError,
+        match=f"^tolerance must be a number from 1e-9 to 0.1; it is {tolerance!r}$",
     ):
         smooth_ece([0, 1], [0.1, 0.9], tolerance=tolerance)

@@ -28,7 +28,9 @@ def loss(y, p, m, w=None, rounding="soft"):
     """SCDL_m on one grid, by the production path."""
     sample = rainproof.Sample(y, p, sample_weight=w)
     rounded = sample.on_grid(m, rounding)
-    return worst_threshold(rounded.index, rounded.weight, rounded.positive, m)[0] / sample.total_weight
+    return (
+        worst_threshold(rounded.index, rounded.weight, rounded.positive, m)[0] / sample.total_weight
+    )
 
 
 def ones(p, w):
@@ -52,7 +54,8 @@ def test_scdl_is_its_definition(sample, rounding):
     got = rainproof.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
     if got > 1 / 64:
         expected = soft_binned_oracle.scdl(y, p, w, rounding, largest=128)
-        tied = math.frexp(got)[0] == 0.5 and (1 - TIE) * got <= expected <= got  # a loss that is nearly 1/m is 1/m
+        # a loss that is nearly 1/m is 1/m
+        tied = math.frexp(got)[0] == 0.5 and (1 - TIE) * got <= expected <= got
         assert tied or got == pytest.approx(expected, abs=1e-14)
     else:  # the oracle is O(m^2): check instead that no small grid has an answer
         assert soft_binned_oracle.loss(y, p, ones(p, w), 64, rounding) <= 1 / 64
@@ -62,12 +65,23 @@ def test_scdl_is_its_definition(sample, rounding):
 def test_scdl_is_its_definition_on_larger_samples(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(30, 400))
-    p = [rng.random(n), rng.beta(0.2, 0.2, n), np.round(rng.random(n), 1), rng.integers(0, 33, n) / 32][seed % 4]
-    y = (rng.random(n) < rng.random()).astype(int) if seed % 3 else (rng.random(n) < p**2).astype(int)
+    p = [
+        rng.random(n),
+        rng.beta(0.2, 0.2, n),
+        np.round(rng.random(n), 1),
+        rng.integers(0, 33, n) / 32,
+    ][seed % 4]
+    y = (
+        (rng.random(n) < rng.random()).astype(int)
+        if seed % 3
+        else (rng.random(n) < p**2).astype(int)
+    )
     w = rng.choice([1.0, 2.0, 0.1, 1e6], n) if seed % 2 else None
     for rounding in ("soft", "hard"):
         got = rainproof.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
-        assert got == pytest.approx(soft_binned_oracle.scdl(y, p, w, rounding, largest=128), abs=1e-13)
+        assert got == pytest.approx(
+            soft_binned_oracle.scdl(y, p, w, rounding, largest=128), abs=1e-13
+        )
 
 
 @pytest.mark.parametrize("p", AWKWARD)
@@ -82,7 +96,9 @@ def test_one_row(p, y, rounding):
 
 @given(samples(), st.integers(7, 49).map(lambda k: 2**k), roundings)
 def test_a_fine_grid_is_the_definition_on_its_occupied_bins(sample, m, rounding):
-    """Where the O(m^2) oracle cannot go: its sums over occupied bins only, at the thresholds j and j - 1."""
+    """Where the O(m^2) oracle cannot go: its sums over occupied bins only, at the thresholds j and
+    j - 1.
+    """
 
     y, p, w = sample
     w = ones(p, w)
@@ -155,7 +171,9 @@ def test_rounding_twice_is_rounding_once(sample, m):
     rounded = rainproof.Sample(y, p, sample_weight=w).on_grid(m)
     grid = np.repeat(rounded.index / m, 2)
     outcome = np.tile([0, 1], len(rounded.index))
-    weight = np.stack([np.maximum(rounded.weight - rounded.positive, 0), rounded.positive], axis=1).ravel()
+    weight = np.stack(
+        [np.maximum(rounded.weight - rounded.positive, 0), rounded.positive], axis=1
+    ).ravel()
     assert loss(outcome, grid, m, weight) == pytest.approx(loss(y, p, m, w), abs=1e-14)
 
 
@@ -171,17 +189,24 @@ def test_soft_rounding_is_continuous(sample, m, seed):
 
 @given(samples(), st.integers(0, 2**32 - 1))
 def test_scdl_is_half_holder_continuous(sample, seed):
-    """Theorem 5.1: |SCDL(D1)^2 - SCDL(D2)^2| = O(E|p1 - p2|); the constant 16 follows from the one above."""
+    """Theorem 5.1: |SCDL(D1)^2 - SCDL(D2)^2| = O(E|p1 - p2|); the constant 16 follows from the one
+    above.
+    """
     y, p, w = sample
     rng = np.random.default_rng(seed)
     moved = np.clip(p + rng.uniform(-1, 1, len(p)) * 10.0 ** rng.uniform(-12, 0), 0, 1)
     distance = np.average(np.abs(moved - p), weights=ones(p, w))
-    one, two = rainproof.soft_binned_cdl(y, p, sample_weight=w), rainproof.soft_binned_cdl(y, moved, sample_weight=w)
+    one, two = (
+        rainproof.soft_binned_cdl(y, p, sample_weight=w),
+        rainproof.soft_binned_cdl(y, moved, sample_weight=w),
+    )
     assert abs(one**2 - two**2) <= 16 * distance + 1e-14
 
 
 def test_hard_rounding_is_not_continuous():
-    """Half of the predictions of 1/2 moved down by a hair: rounded down they land a whole bin lower."""
+    """Half of the predictions of 1/2 moved down by a hair: rounded down they land a whole bin
+    lower.
+    """
     n = 1000
     y = np.array([0, 1] * (n // 2))
     above, below = np.full(n, 0.5), np.full(n, 0.5 - 1e-12)
@@ -207,7 +232,12 @@ def calibrated(prob, rows):
 @pytest.mark.parametrize("rounding", ["soft", "hard"])
 @pytest.mark.parametrize(
     "levels",
-    [[(0.5, 2)], [(0.1, 10), (0.9, 10)], [(k / 10, 1000) for k in range(11)], [(k / 7 * 0.875, 8) for k in range(8)]],
+    [
+        [(0.5, 2)],
+        [(0.1, 10), (0.9, 10)],
+        [(k / 10, 1000) for k in range(11)],
+        [(k / 7 * 0.875, 8) for k in range(8)],
+    ],
 )
 def test_a_perfectly_calibrated_sample_is_zero(levels, rounding):
     y, p = map(np.concatenate, zip(*(calibrated(*level) for level in levels), strict=True))
@@ -245,7 +275,8 @@ def test_the_worst_possible_sample():
     """Always sure, always wrong: nothing can lose more, and SCDL is 1/2 at most."""
     assert rainproof.soft_binned_cdl([0], [1.0]) == 0.5
     assert rainproof.soft_binned_cdl([1], [0.0]) == 0.5
-    assert rainproof.soft_binned_cdl([0, 1], [1.0, 0.0]) == 0.375  # by hand: 1/2 (1 - 2/4) + 1/2 (1/4) at m = 4, i = 1
+    # by hand: 1/2 (1 - 2/4) + 1/2 (1/4) at m = 4, i = 1
+    assert rainproof.soft_binned_cdl([0, 1], [1.0, 0.0]) == 0.375
 
 
 def test_calibrated_rows_need_one_pass_and_weighted_ones_two():
@@ -255,22 +286,29 @@ def test_calibrated_rows_need_one_pass_and_weighted_ones_two():
     assert rainproof.measures.soft_binned_profile(sample).m_star <= 4096
     assert list(sample._passes) == [8192]
     weighted = rainproof.Sample(sample.y_true, p, sample_weight=np.ones(1 << 20))
-    assert rainproof.soft_binned_cdl(weighted) == pytest.approx(rainproof.soft_binned_cdl(sample), abs=1e-13)
+    assert rainproof.soft_binned_cdl(weighted) == pytest.approx(
+        rainproof.soft_binned_cdl(sample), abs=1e-13
+    )
     assert list(weighted._passes) == [4096, 8192]
 
 
 def test_many_rows_give_the_same_bits_in_any_order_and_on_any_number_of_threads(monkeypatch):
     rng = np.random.default_rng(2)
-    p = 1 / (1 + np.exp(-rng.normal(-6, 3, 700_000)))  # small ones have more digits than a cell's offset keeps
+    # small ones have more digits than a cell's offset keeps
+    p = 1 / (1 + np.exp(-rng.normal(-6, 3, 700_000)))
     y, order = rng.random(len(p)) < p, rng.permutation(len(p))
     one = rainproof.measures.soft_binned_profile(y, p)
     monkeypatch.setattr("rainproof.core.cells.available_threads", lambda: 1)
-    another = rainproof.measures.soft_binned_profile(y[order].astype(float), np.repeat(p[order], 2)[::2])
+    another = rainproof.measures.soft_binned_profile(
+        y[order].astype(float), np.repeat(p[order], 2)[::2]
+    )
     assert_array_equal(one.losses, another.losses)
 
 
 def test_many_rows_need_a_second_pass():
-    """Many rows of a calibrated forecaster of rare events balance on a grid finer than the first pass uses."""
+    """Many rows of a calibrated forecaster of rare events balance on a grid finer than the first
+    pass uses.
+    """
     rng = np.random.default_rng(1)
     n = 1 << 20
     p = rng.beta(1, 99, n)
@@ -290,11 +328,18 @@ def test_many_rows_perfectly_calibrated():
 @given(samples(), roundings, st.integers(7, 20).map(lambda k: 2**k))
 def test_compression_keeps_every_coarser_grid(sample, rounding, m):
     y, p, w = sample
-    whole, small = rainproof.Sample(y, p, sample_weight=w), rainproof.Sample(y, p, sample_weight=w).compress(m)
-    one, two = (rainproof.measures.soft_binned_profile(s, rounding=rounding) for s in (whole, small))
+    whole, small = (
+        rainproof.Sample(y, p, sample_weight=w),
+        rainproof.Sample(y, p, sample_weight=w).compress(m),
+    )
+    one, two = (
+        rainproof.measures.soft_binned_profile(s, rounding=rounding) for s in (whole, small)
+    )
     shared = np.intersect1d(one.grids, two.grids)
     shared = shared[shared <= m]
-    assert_allclose(one.losses[np.isin(one.grids, shared)], two.losses[np.isin(two.grids, shared)], atol=1e-13)
+    assert_allclose(
+        one.losses[np.isin(one.grids, shared)], two.losses[np.isin(two.grids, shared)], atol=1e-13
+    )
     if 2 * one.m_star <= m:
         assert two.value == pytest.approx(one.value, abs=1e-13)
         if two.m_star != one.m_star:  # a tie: SCDL_2m = 1/m to the last bits
@@ -305,13 +350,20 @@ def test_compression_keeps_every_coarser_grid(sample, rounding, m):
 
 
 def test_below_its_resolution_a_compressed_sample_gives_a_bound():
-    """Two outcomes of one cell told apart by a hair: compression cannot see it, and must not say that all is well."""
+    """Two outcomes of one cell told apart by a hair: compression cannot see it, and must not say
+    that all is well.
+    """
     y = np.array([0, 1] * 500)
     p = np.where(y == 1, 0.5001, 0.5005)
-    rows, small = rainproof.soft_binned_cdl(y, p), rainproof.soft_binned_cdl(rainproof.Sample(y, p).compress(64))
+    rows, small = (
+        rainproof.soft_binned_cdl(y, p),
+        rainproof.soft_binned_cdl(rainproof.Sample(y, p).compress(64)),
+    )
     assert rows <= small == 1 / 64
     rare = np.arange(100_000) < 2
-    profile = rainproof.measures.soft_binned_profile(rainproof.Sample(rare, np.full(100_000, 1e-9)).compress())
+    profile = rainproof.measures.soft_binned_profile(
+        rainproof.Sample(rare, np.full(100_000, 1e-9)).compress()
+    )
     assert rainproof.soft_binned_cdl(rare, np.full(100_000, 1e-9)) <= profile.value <= 2 / 2**16
     assert profile.m_star == 2**16
     assert "the number given is an upper bound" in profile.warnings[0]
@@ -343,7 +395,10 @@ def test_profile_has_every_grid_up_to_twice_m_star():
     assert_array_equal(np.diff(prof.losses) >= 0, True)
     at = prof.grids == prof.m_star
     assert prof.regret_bound == 2 * prof.losses[at][0] + 2 / prof.m_star
-    assert prof.worst_threshold == (prof.thresholds[at][0], prof.thresholds[at][0] + 1 / prof.m_star)
+    assert prof.worst_threshold == (
+        prof.thresholds[at][0],
+        prof.thresholds[at][0] + 1 / prof.m_star,
+    )
     low, high = prof.worst_threshold
     assert 0 <= low < high <= 1
 
@@ -354,7 +409,9 @@ def test_the_worst_threshold_is_where_the_loss_is():
     pi, s = soft_binned_oracle.rounded(y, p, np.ones(1000), prof.m_star)
     i = round(prof.worst_threshold[0] * prof.m_star)
     at = prof.losses[prof.grids == prof.m_star][0]
-    assert float(soft_binned_oracle.fixed_loss(pi, s, prof.m_star, i)) == pytest.approx(at, abs=1e-14)
+    assert float(soft_binned_oracle.fixed_loss(pi, s, prof.m_star, i)) == pytest.approx(
+        at, abs=1e-14
+    )
 
 
 @pytest.mark.parametrize("rounding", ["soft", "hard"])
@@ -366,11 +423,17 @@ def test_first_crossing_and_definition_1_1(rounding):
             p = rng.random(n)
             y = rng.random(n) < p**power
             prof = rainproof.measures.soft_binned_profile(y, p, rounding=rounding)
-            crossed = rainproof.measures.soft_binned_profile(y, p, rounding=rounding, rule="first_crossing")
+            crossed = rainproof.measures.soft_binned_profile(
+                y, p, rounding=rounding, rule="first_crossing"
+            )
             first = int(np.flatnonzero(prof.losses >= 1 / prof.grids)[0])
             assert crossed.value == prof.losses[first]
             assert prof.value == pytest.approx(min(crossed.value, 2 / prof.grids[first]), abs=1e-15)
-            assert crossed.to_dict() == {**prof.to_dict(), "value": crossed.value, "rule": "first_crossing"}
+            assert crossed.to_dict() == {
+                **prof.to_dict(),
+                "value": crossed.value,
+                "rule": "first_crossing",
+            }
             cases.add(int(prof.grids[first] / prof.m_star))
     assert cases == {1, 2}
     assert "rule='first_crossing'" in repr(crossed)
@@ -383,11 +446,16 @@ def test_first_crossing_of_a_calibrated_sample_and_below_a_compressed_grid():
     with (
         pytest.warns(rainproof.ResolutionWarning),
         pytest.raises(
-            rainproof.InputError, match=r"^rule='first_crossing' needs a sample compressed to a finer grid than 16$"
+            rainproof.InputError,
+            match=r"^rule='first_crossing' needs a sample compressed to a finer grid than 16$",
         ),
     ):
-        rainproof.measures.soft_binned_profile(rainproof.Sample(y, p).compress(16), rule="first_crossing")
-    with pytest.raises(rainproof.InputError, match=r"^rule must be 'balance' or 'first_crossing'; it is 'last'$"):
+        rainproof.measures.soft_binned_profile(
+            rainproof.Sample(y, p).compress(16), rule="first_crossing"
+        )
+    with pytest.raises(
+        rainproof.InputError, match=r"^rule must be 'balance' or 'first_crossing'; it is 'last'$"
+    ):
         rainproof.measures.soft_binned_profile(y, p, rule="last")
 
 
@@ -417,9 +485,14 @@ def test_doubt_is_a_typed_warning_and_kept():
     with pytest.warns(rainproof.FewRowsWarning, match="only 99 rows: much of the value"):
         prof = rainproof.measures.soft_binned_profile(y[:99], p[:99])
     assert prof.warnings == ("only 99 rows: much of the value can be due to chance",)
-    with pytest.warns(rainproof.OneClassWarning, match="every outcome is 1: nothing is known about the other outcome"):
+    with pytest.warns(
+        rainproof.OneClassWarning,
+        match="every outcome is 1: nothing is known about the other outcome",
+    ):
         rainproof.measures.soft_binned_profile(np.ones(1000), p)
-    with pytest.warns(rainproof.ResolutionWarning, match="grid = 16: the number given is an upper bound"):
+    with pytest.warns(
+        rainproof.ResolutionWarning, match="grid = 16: the number given is an upper bound"
+    ):
         rainproof.measures.soft_binned_profile(rainproof.Sample(y, p).compress(16))
     assert rainproof.soft_binned_cdl(y[:3], p[:3]) > 0  # a bare number comes without
 
@@ -438,9 +511,13 @@ def test_a_compressed_profile_shows_no_grid_that_its_rows_are_unknown_on(m):
 
 
 def exact_m_star(y, p, w, largest=32):
-    """The smallest m = 2, 4, ... with SCDL_2m >= 1/m, in fractions; None if none up to `largest` has it."""
+    """The smallest m = 2, 4, ... with SCDL_2m >= 1/m, in fractions; None if none up to `largest`
+    has it.
+    """
     grids = (2**k for k in range(1, largest.bit_length()))
-    return next((m for m in grids if soft_binned_oracle.loss(y, p, w, 2 * m) >= Fraction(1, m)), None)
+    return next(
+        (m for m in grids if soft_binned_oracle.loss(y, p, w, 2 * m) >= Fraction(1, m)), None
+    )
 
 
 @pytest.mark.parametrize("scale", [1, 3, 0.1, 1e-5, 7e8])
@@ -453,14 +530,18 @@ def test_a_tie_is_a_tie_whatever_the_weights_are_multiplied_with(scale):
         expected = exact_m_star(y, p, w)
         if expected is not None:
             ties += soft_binned_oracle.loss(y, p, w, 2 * expected) == Fraction(1, expected)
-            assert rainproof.measures.soft_binned_profile(y, p, sample_weight=w * scale).m_star == expected
+            assert (
+                rainproof.measures.soft_binned_profile(y, p, sample_weight=w * scale).m_star
+                == expected
+            )
     assert ties > 5
 
 
 def test_classes_are_noticed():
     y = [0, 1] * 20
     with pytest.warns(
-        rainproof.ClassesWarning, match="every prediction is 0 or 1: these are classes, not probabilities"
+        rainproof.ClassesWarning,
+        match="every prediction is 0 or 1: these are classes, not probabilities",
     ):
         rainproof.measures.soft_binned_profile(rainproof.Sample(y * 3, [0.0, 1.0] * 60))
     with warnings.catch_warnings():
@@ -472,7 +553,9 @@ def test_classes_are_noticed():
 
 @pytest.mark.parametrize(("short", "m_star"), [(0.0, 4), (4e-13, 4), (1e-11, 8)])
 def test_a_loss_equal_to_the_grid_up_to_rounding_decides_m_star(short, m_star):
-    """All predictions are 1/2: SCDL_m = |q - 1/2| - 1/m. With q = 7/8 SCDL_8 is 1/4 and m* is 4, up to rounding."""
+    """All predictions are 1/2: SCDL_m = |q - 1/2| - 1/m. With q = 7/8 SCDL_8 is 1/4 and m* is 4, up
+    to rounding.
+    """
     q = 0.5 + 0.375 * (1 - short)
     with pytest.warns(rainproof.FewRowsWarning):
         found = rainproof.measures.soft_binned_profile([1, 0], [0.5, 0.5], sample_weight=[q, 1 - q])

@@ -1,4 +1,6 @@
-"""The averaged two-bin error against its definition in exact arithmetic, its relations, and its truthfulness."""
+"""The averaged two-bin error against its definition in exact arithmetic, its relations, and its
+truthfulness.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ def by_definition(y, p, w=None):
     value = Fraction(0)
     for a, b in pairwise(sorted({Fraction(0), Fraction(1), *p})):
         low, high = (
-            sum((wi * (yi - pi) for yi, pi, wi in zip(y, p, w, strict=True) if (pi <= a) == side), Fraction(0))
+            sum(
+                (wi * (yi - pi) for yi, pi, wi in zip(y, p, w, strict=True) if (pi <= a) == side),
+                Fraction(0),
+            )
             for side in (True, False)
         )
         value += (b - a) * (low**2 + high**2)
@@ -33,14 +38,21 @@ def by_definition(y, p, w=None):
 @given(samples())
 def test_it_is_its_definition(sample):
     y, p, w = sample
-    assert two_bin_calibration_error(y, p, sample_weight=w) == pytest.approx(float(by_definition(y, p, w)), abs=1e-14)
+    assert two_bin_calibration_error(y, p, sample_weight=w) == pytest.approx(
+        float(by_definition(y, p, w)), abs=1e-14
+    )
 
 
 @for_seeds(12)
 def test_larger_samples_and_both_forms(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 80))
-    p = [rng.random(n), rng.beta(0.2, 0.2, n), np.round(rng.random(n), 1), rng.choice([0, 1e-12, 0.5, 1], n)][seed % 4]
+    p = [
+        rng.random(n),
+        rng.beta(0.2, 0.2, n),
+        np.round(rng.random(n), 1),
+        rng.choice([0, 1e-12, 0.5, 1], n),
+    ][seed % 4]
     y = (rng.random(n) < p**2).astype(int)
     w = rng.choice([1.0, 2.0, 0.1, 1e6], n) if seed % 2 else np.ones(n)
     value = two_bin_calibration_error(y, p, sample_weight=w)
@@ -53,13 +65,16 @@ def test_larger_samples_and_both_forms(seed):
 
 def test_by_hand():
     assert two_bin_calibration_error([1, 1], [0, 0]) == 1.0
-    assert two_bin_calibration_error([0, 1], [1, 0]) == 0.5  # the biases -1 and 1 meet in one bin only at the ends
+    # the biases -1 and 1 meet in one bin only at the ends
+    assert two_bin_calibration_error([0, 1], [1, 0]) == 0.5
     assert two_bin_calibration_error([0, 1], [0, 1]) == 0.0
     assert two_bin_calibration_error([0, 1], [0.5, 0.5]) == 0.0
 
 
 def test_the_relations_to_smooth_calibration_are_nearly_tight():
-    """A step from 0 to 1 in the predictions: ATB = smCE at the ends; near 0.4 smCE^2 for a bias that changes sign."""
+    """A step from 0 to 1 in the predictions: ATB = smCE at the ends; near 0.4 smCE^2 for a bias
+    that changes sign.
+    """
     assert two_bin_calibration_error([1], [0.0]) == smooth_calibration_error([1], [0.0]) == 1.0
     rng = np.random.default_rng(0)
     ratios = []
@@ -79,13 +94,17 @@ def test_compression_moves_it_by_two_cells_at_most(m):
         n = int(rng.integers(2, 40))
         p = rng.random(n) if rng.random() < 0.5 else 0.5 + rng.random(n) / m
         sample = rainproof.Sample(rng.random(n) < rng.random(n), p)
-        moved = abs(two_bin_calibration_error(sample) - two_bin_calibration_error(sample.compress(m)))
+        moved = abs(
+            two_bin_calibration_error(sample) - two_bin_calibration_error(sample.compress(m))
+        )
         assert moved <= 2 / m
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
 def test_the_truth_minimizes_it_exactly(n):
-    """Every outcome enumerated in fractions: a report costs the variance plus its own squared bias, never less."""
+    """Every outcome enumerated in fractions: a report costs the variance plus its own squared bias,
+    never less.
+    """
     rng = np.random.default_rng(n)
     truth = [Fraction(int(k), 10) for k in rng.integers(0, 11, n)]
 
@@ -102,7 +121,8 @@ def test_the_truth_minimizes_it_exactly(n):
     honest = sum(q * (1 - q) for q in map(Fraction, floats)) / Fraction(n) ** 2
     assert float(expectation(floats)) == pytest.approx(float(honest), abs=1e-15)
     pooled = np.full(n, floats.mean())
-    assert float(expectation(pooled)) == pytest.approx(float(honest), abs=1e-15)  # as good as the truth, not better
+    # as good as the truth, not better
+    assert float(expectation(pooled)) == pytest.approx(float(honest), abs=1e-15)
     for report in reports(floats, rng, 4 if n > 4 else 12)[1:]:
         if np.abs(report - floats).max() > 1e-9 and np.ptp(report) > 1e-9:
             assert expectation(report) > honest

@@ -73,7 +73,9 @@ def test_two_processes_and_one_give_the_same(tmp_path):
     one = Runner(folder=tmp_path / "one")("part", work)
     two = Runner(folder=tmp_path / "two", jobs=2)("part", work)
     assert one == two
-    files = [{p.name: p.read_text() for p in (tmp_path / who).rglob("*.json")} for who in ("one", "two")]
+    files = [
+        {p.name: p.read_text() for p in (tmp_path / who).rglob("*.json")} for who in ("one", "two")
+    ]
     assert files[0] == files[1]
     assert len(files[0]) == 4
 
@@ -85,13 +87,18 @@ def test_a_failure_in_another_process_comes_back(tmp_path):
 
 
 def test_stopping_does_not_wait_for_the_rest(tmp_path):
-    """Ctrl-C comes while a worker sleeps for days; what is stored stays, and no worker is left behind."""
+    """Ctrl-C comes while a worker sleeps for days; what is stored stays, and no worker is left
+    behind.
+    """
 
     def stop(part, done, total):
         if done:
             raise KeyboardInterrupt
 
-    work = [Chunk("quick", max, (1, 2)), *(Chunk(f"slow-{k}", time.sleep, (10**6,)) for k in range(3))]
+    work = [
+        Chunk("quick", max, (1, 2)),
+        *(Chunk(f"slow-{k}", time.sleep, (10**6,)) for k in range(3)),
+    ]
     started = set(multiprocessing.active_children())
     with pytest.raises(KeyboardInterrupt):
         Runner(folder=tmp_path, jobs=2, progress=stop)("part", work)

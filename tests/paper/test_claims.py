@@ -11,7 +11,15 @@ import pytest
 
 import paper.claims
 import rainproof
-from paper.claims import KNOWN_SLIPS, all_claims, at_most, check_claim, claims, open_constant, unexpected
+from paper.claims import (
+    KNOWN_SLIPS,
+    all_claims,
+    at_most,
+    check_claim,
+    claims,
+    open_constant,
+    unexpected,
+)
 from paper.claims_actions import Guess, least_error, least_sure_regret
 from paper.constructions import (
     Distribution,
@@ -47,14 +55,19 @@ def test_every_numbered_statement_is_there():
         "Lemma B.2", "Example 1", "Example 2", "Remark 1",
     }  # fmt: skip
     assert numbered == {name for name in all_claims() if not name.startswith("Section")}
-    sections = [re.search(r"[\dAB]", name.replace("Example ", "1").replace("Remark ", "6"))[0] for name in all_claims()]
+    sections = [
+        re.search(r"[\dAB]", name.replace("Example ", "1").replace("Remark ", "6"))[0]
+        for name in all_claims()
+    ]
     assert sections == sorted(sections)
 
 
 def test_a_known_slip_is_expected_and_another_failure_is_not():
     known = {"statement": "Lemma 8.2", "quantity": "how many T fail", "held": False}
     assert unexpected([known, {**known, "statement": "Lemma 2.1", "held": True}]) == []
-    assert unexpected([known, {**known, "statement": "Lemma 2.1"}]) == [{**known, "statement": "Lemma 2.1"}]
+    assert unexpected([known, {**known, "statement": "Lemma 2.1"}]) == [
+        {**known, "statement": "Lemma 2.1"}
+    ]
 
 
 def test_same_seed_same_numbers_and_another_seed_others():
@@ -72,7 +85,8 @@ def test_a_statement_can_be_checked_alone(tmp_path, monkeypatch):
     assert row["fails for"] == "CDL: x 1.1, x 3, square root, + 0.01. SCDL_m: x 0.9, -> Cutoff"
     assert row["holds for"].startswith("CDL: x 0.9, ")
     with pytest.raises(
-        rainproof.InputError, match=r"^there is no statement 'Lemma 9\.9'; there are: Example 1, Example 2, "
+        rainproof.InputError,
+        match=r"^there is no statement 'Lemma 9\.9'; there are: Example 1, Example 2, ",
     ):
         claims(Runner(folder=tmp_path), repeats=20, seed=0, only=["Lemma 9.9"])
 
@@ -83,7 +97,8 @@ def test_a_false_statement_is_caught():
     def objective(dist):
         sample = dist.sample()
         return ratio(
-            rainproof.measures.calibration_decision_loss(sample), rainproof.measures.expected_calibration_error(sample)
+            rainproof.measures.calibration_decision_loss(sample),
+            rainproof.measures.expected_calibration_error(sample),
         )
 
     value, dist = worst_distribution(objective, np.random.default_rng(0), 200)
@@ -94,7 +109,9 @@ def test_a_false_statement_is_caught():
 
 
 def test_a_calibrated_distribution_has_no_best_grid():
-    """SCDL_m never balances 1/m there, and no m has the infimum: meeting one in a search is no failure."""
+    """SCDL_m never balances 1/m there, and no m has the infimum: meeting one in a search is no
+    failure.
+    """
     rows = {row["quantity"]: row for row in check_claim("Lemma 3.3", 0, 200)}
     assert rows["|SCDL - infimum over m|, |max(SCDL_m*, 1/m*) - it|"]["observed"] < 1e-15
 
@@ -132,12 +149,16 @@ def test_a_distribution_is_its_weighted_sample():
     assert pooled.at.tolist() == [0.25, 0.5]
     assert pooled.frequency.tolist() == [1.0, pytest.approx(1 / 3)]
     for each in (dist, pooled):
-        assert rainproof.measures.expected_calibration_error(each.sample()) == pytest.approx(0.75 * 0.25 + 0.75 / 6)
+        assert rainproof.measures.expected_calibration_error(each.sample()) == pytest.approx(
+            0.75 * 0.25 + 0.75 / 6
+        )
         for m in (2, 8, 32):
             grid = rainproof.choose_grid(each.sample(), max_grid=m)
             assert each.decision_loss(m) == pytest.approx(grid.losses[-1], abs=1e-15)
             assert 2 * each.soft_loss(m) + 2 / m == pytest.approx(2 * each.soft_loss(m) + 2 / m)
-            assert each.rounded(m).fixed_losses().max() == pytest.approx(each.soft_loss(m), abs=1e-15)
+            assert each.rounded(m).fixed_losses().max() == pytest.approx(
+                each.soft_loss(m), abs=1e-15
+            )
     y, p = dist.draw(20_000, np.random.default_rng(0))
     assert y[p == 0.25].all()
     assert (p == 0.25).mean() == pytest.approx(0.25, abs=0.02)
@@ -181,4 +202,6 @@ def test_the_least_error_is_that_of_the_best_order(rows):
 def test_constructions_by_hand():
     assert rainproof.soft_binned_cdl(umbrella().sample()) == 0
     dist = level_bias(0.1, 1000)
-    assert rainproof.measures.calibration_decision_loss(dist.sample()) == pytest.approx(0.01 / 0.9, rel=0.02)
+    assert rainproof.measures.calibration_decision_loss(dist.sample()) == pytest.approx(
+        0.01 / 0.9, rel=0.02
+    )

@@ -40,7 +40,9 @@ def test_one_statement(home, capsys):
     assert main(["--only", "Lemma 4.3", "--repeats", "2", "--jobs", "1"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert out.startswith("Claims: every numbered statement, checked\n\n2 of 2 quantities stayed within what the paper")
+    assert out.startswith(
+        "Claims: every numbered statement, checked\n\n2 of 2 quantities stayed within what the paper"
+    )
     assert out.endswith(f"Everything is on one page: {Path('build', 'paper', 'index.html')}\n")
     assert "Lemma 4.3" in (home / "build" / "paper" / "claims.csv").read_text()
     assert '<h2 id="claims">' in (home / "build" / "paper" / "index.html").read_text()
@@ -49,7 +51,9 @@ def test_one_statement(home, capsys):
 def test_one_figure_quietly_into_a_folder(home, capsys):
     assert main(["figure1", "-o", "there", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
-    assert {"figure1.csv", "figure1.png", "figure1.svg", "index.html"} <= {p.name for p in (home / "there").iterdir()}
+    assert {"figure1.csv", "figure1.png", "figure1.svg", "index.html"} <= {
+        p.name for p in (home / "there").iterdir()
+    }
 
 
 def test_the_known_slip_is_no_failure():
@@ -121,7 +125,9 @@ def test_processes_do_not_start_the_command_again(home):
 @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
 def test_a_reader_that_is_gone_is_no_error(home):
     command = [*COMMAND, "figure1", "-o", str(home / "out")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    ) as process:
         process.stdout.close()
         assert process.stderr.read() == ""
     assert process.returncode == 141
@@ -130,7 +136,9 @@ def test_a_reader_that_is_gone_is_no_error(home):
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize(("number", "jobs"), [(signal.SIGINT, "1"), (signal.SIGTERM, "2")])
 def test_a_run_can_be_stopped(home, number, jobs):
-    """Without a traceback, with the exit code of the signal, and with what is done stored for the next run."""
+    """Without a traceback, with the exit code of the signal, and with what is done stored for the
+    next run.
+    """
     command = [*COMMAND, "table2", "--repeats", "20000", "--jobs", jobs, "-o", str(home / "out")]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT}
     code = f"{RESET}\nimport sys\nfrom paper.run import main\nsys.exit(main())"

@@ -21,9 +21,12 @@ def rows(name):
 def coverage():
     """The table of statements, as the run wrote it."""
     found = [
-        {**row, "tightest": round(float(row["tightest"]), 3) if row["tightest"] else None} for row in rows("coverage")
+        {**row, "tightest": round(float(row["tightest"]), 3) if row["tightest"] else None}
+        for row in rows("coverage")
     ]
-    return Table.of("coverage", "", found).to_markdown("statement", "checked", "tightest", "fails for")
+    return Table.of("coverage", "", found).to_markdown(
+        "statement", "checked", "tightest", "fails for"
+    )
 
 
 def test_the_coverage_table_is_that_of_the_run():
@@ -34,7 +37,9 @@ def test_every_statement_was_run_held_and_can_fail():
     found = rows("coverage")
     assert [row["statement"] for row in found] == list(all_claims())
     assert all(row["held"] == "True" and row["fails for"] for row in found)
-    failed = {(row["statement"], row["quantity"]) for row in rows("claims") if row["held"] != "True"}
+    failed = {
+        (row["statement"], row["quantity"]) for row in rows("claims") if row["held"] != "True"
+    }
     assert failed == KNOWN_SLIPS
 
 

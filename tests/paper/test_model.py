@@ -72,7 +72,8 @@ def test_regression_solves_the_score_equations(alpha):
 
 
 @pytest.mark.parametrize(
-    ("x", "y"), [([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]), ([0.1, 0.5, 0.9], [1, 1, 1]), ([0.5, 0.5], [0, 1])]
+    ("x", "y"),
+    [([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]), ([0.1, 0.5, 0.9], [1, 1, 1]), ([0.5, 0.5], [0, 1])],
 )
 def test_no_regression_where_none_is_best(x, y):
     with pytest.raises(
@@ -85,12 +86,16 @@ def test_no_regression_where_none_is_best(x, y):
 
 def test_regression_gives_up(monkeypatch):
     monkeypatch.setattr("paper.model._STEPS", 1)
-    with pytest.raises(rainproof.RainproofError, match=r"^the logistic regression has no finite optimum: "):
+    with pytest.raises(
+        rainproof.RainproofError, match=r"^the logistic regression has no finite optimum: "
+    ):
         ExampleModel(0.5).fit(100, rng=0)
 
 
 def test_the_limit_of_the_regression():
-    """At alpha = 1 the valley is symmetric: level at its mean, 1/3. Else a large sample comes close."""
+    """At alpha = 1 the valley is symmetric: level at its mean, 1/3. Else a large sample comes
+    close.
+    """
     level = ExampleModel(1.0).limit()
     assert level.slope == pytest.approx(0, abs=1e-9)
     assert float(level(0.3)) == pytest.approx(1 / 3, abs=1e-7)
@@ -117,7 +122,12 @@ def test_population_ece_cutoff_and_scores_by_quadrature(alpha, flipped):
     f = model.fit(500, rng=3)
     f = f.flip() if flipped else f
     found = model.population(
-        f, "expected_calibration_error", "cutoff_calibration_error", "brier_score", "log_score", cells=1 << 12
+        f,
+        "expected_calibration_error",
+        "cutoff_calibration_error",
+        "brier_score",
+        "log_score",
+        cells=1 << 12,
     )
 
     def bias(x):
@@ -132,9 +142,9 @@ def test_population_ece_cutoff_and_scores_by_quadrature(alpha, flipped):
     expected = {
         "expected_calibration_error": pieces(lambda x: abs(bias(x)), model, f),
         "cutoff_calibration_error": prefix.max() - prefix.min(),
-        "brier_score": quad(lambda x: float(model.mean(x) * (1 - f(x)) ** 2 + (1 - model.mean(x)) * f(x) ** 2), 0, 1)[
-            0
-        ],
+        "brier_score": quad(
+            lambda x: float(model.mean(x) * (1 - f(x)) ** 2 + (1 - model.mean(x)) * f(x) ** 2), 0, 1
+        )[0],
         "log_score": quad(log_score, 0, 1)[0],
     }
     for name, value in expected.items():
@@ -142,7 +152,9 @@ def test_population_ece_cutoff_and_scores_by_quadrature(alpha, flipped):
         assert found[name].error < 0.01
 
 
-@pytest.mark.parametrize(("alpha", "rounding"), [(0.5, "soft"), (0.8, "soft"), (0.8, "hard"), (1.0, "soft")])
+@pytest.mark.parametrize(
+    ("alpha", "rounding"), [(0.5, "soft"), (0.8, "soft"), (0.8, "hard"), (1.0, "soft")]
+)
 def test_population_soft_binned_by_midpoints(alpha, rounding):
     """pi_j and s_j of Lemma 3.1 as integrals over x by the midpoint rule, then the definition."""
     model = ExampleModel(alpha)
@@ -154,9 +166,15 @@ def test_population_soft_binned_by_midpoints(alpha, rounding):
 
     def loss(m):
         i = np.arange(m + 1)
-        hats = [(1 - np.abs(m * p - j)).clip(0) if rounding == "soft" else np.floor(m * p) == j for j in i]
+        hats = [
+            (1 - np.abs(m * p - j)).clip(0) if rounding == "soft" else np.floor(m * p) == j
+            for j in i
+        ]
         pi, s = np.array([h.mean() for h in hats]), np.array([(h * q).mean() for h in hats])
-        return max((s - pi * (k + 1) / m).clip(0)[: k + 1].sum() + (pi * k / m - s).clip(0)[k + 1 :].sum() for k in i)
+        return max(
+            (s - pi * (k + 1) / m).clip(0)[: k + 1].sum() + (pi * k / m - s).clip(0)[k + 1 :].sum()
+            for k in i
+        )
 
     expected = min(max(loss(m), 1 / m) for m in (2, 4, 8, 16, 32, 64))
     assert value.value == pytest.approx(expected, abs=1e-8 if rounding == "soft" else 2e-5)
@@ -173,9 +191,12 @@ def test_population_values_agree_when_cut_finer(alpha):
         bound = value.error + fine[name].error if value.error == value.error else 2e-3
         assert abs(value.value - fine[name].value) <= bound, name
         assert value.error != value.error or fine[name].error <= value.error + 1e-15
-        assert value.to_dict() == {"name": name, "value": value.value, "error": value.error, "cells": value.cells} or (
-            value.error != value.error
-        )
+        assert value.to_dict() == {
+            "name": name,
+            "value": value.value,
+            "error": value.error,
+            "cells": value.cells,
+        } or (value.error != value.error)
 
 
 def test_population_and_a_large_sample():
@@ -183,7 +204,12 @@ def test_population_and_a_large_sample():
     f = model.fit(500, rng=8)
     x, y = model.sample(400_000, rng=9)
     sample = rainproof.Sample(y, f(x))
-    for name in ("soft_binned_cdl", "cutoff_calibration_error", "smooth_calibration_error", "u_calibration_error"):
+    for name in (
+        "soft_binned_cdl",
+        "cutoff_calibration_error",
+        "smooth_calibration_error",
+        "u_calibration_error",
+    ):
         truth = model.population(f, name)[name].value
         assert rainproof.list_measures()[name](sample) == pytest.approx(truth, abs=0.004)
 
@@ -192,7 +218,11 @@ def test_a_level_predictor_is_one_prediction():
     """f = c: ECE = smCE = cutoff = |c - mean|, whatever the cut."""
     model, f = ExampleModel(1.0), LogisticPredictor(intercept=0.0, slope=0.0)
     found = model.population(f, cells=64)
-    for name in ("expected_calibration_error", "cutoff_calibration_error", "smooth_calibration_error"):
+    for name in (
+        "expected_calibration_error",
+        "cutoff_calibration_error",
+        "smooth_calibration_error",
+    ):
         assert found[name].value == pytest.approx(0.5 - 1 / 3, abs=1e-12)
     cut = Cut.of(model, f, 64, (8,))
     assert len(cut.mass) == 64

@@ -28,9 +28,9 @@ def every(*names):
     return {f"{name} {how}" for name in names for how in _SCALED}
 
 
-# Statement: the mutants that break it in theory. Factors break what is attained, square roots break rates and upper
-# bounds, CDL is neither continuous nor testable, Cutoff neither continuous nor actionable, SCDL_16 neither complete nor
-# actionable, and what is rounded down is not continuous.
+# Statement: the mutants that break it in theory. Factors break what is attained, square roots break
+# rates and upper bounds, CDL is neither continuous nor testable, Cutoff neither continuous nor
+# actionable, SCDL_16 neither complete nor actionable, and what is rounded down is not continuous.
 BREAKS = {
     "Example 1": {"CDL + 0.01"},
     "Example 2": {"regret x 0.9", "CDL -> SCDL", "CDL -> Cutoff"},
@@ -76,12 +76,18 @@ BREAKS = {
 
 @pytest.fixture
 def remembered(monkeypatch):
-    """Compute a measure of a distribution once: the search for what breaks a statement starts from the same ones."""
+    """Compute a measure of a distribution once: the search for what breaks a statement starts from
+    the same ones.
+    """
     known = {}
 
     def once(function):
         def value(dist, *rest):
-            key = (function, *(column.tobytes() for column in (dist.at, dist.weight, dist.frequency)), *rest)
+            key = (
+                function,
+                *(column.tobytes() for column in (dist.at, dist.weight, dist.frequency)),
+                *rest,
+            )
             if key not in known:
                 known[key] = function(dist, *rest)
             return known[key]
@@ -89,7 +95,8 @@ def remembered(monkeypatch):
         return value
 
     monkeypatch.setattr(paper.claims, "exact_distance", once(exact_distance))
-    for name in set(TRUE) - {"regret", "distCal"}:  # a task is no key; the distance is remembered above
+    # a task is no key; the distance is remembered above
+    for name in set(TRUE) - {"regret", "distCal"}:
         monkeypatch.setitem(TRUE, name, once(TRUE[name]))
 
 
@@ -111,7 +118,9 @@ def test_a_mutant_replaces_one_measure():
     assert wrong("SCDL", dist) == 3 * right("SCDL", dist)
     assert wrong("CDL", dist) == right("CDL", dist)
     assert wrong.used == {"SCDL", "CDL"}
-    assert set(right.mutants()) == {mutant for mutant, (name, _) in MUTANTS.items() if name in ("SCDL", "CDL")}
+    assert set(right.mutants()) == {
+        mutant for mutant, (name, _) in MUTANTS.items() if name in ("SCDL", "CDL")
+    }
     assert {name for name, _ in MUTANTS.values()} == set(TRUE)
 
 
@@ -128,7 +137,9 @@ def test_the_exact_distance_agrees_with_the_grid(seed):
 def test_the_exact_distance_by_hand():
     assert exact_distance(Distribution.of([0.0], [1], [1.0]))[1] == pytest.approx(1)
     assert exact_distance(Distribution.of([0.5, 0.5], [1, 3], [0.0, 1.0]))[1] == pytest.approx(0.25)
-    assert exact_distance(Distribution.of([0.2, 0.8], [1, 1], [0.2, 0.8]))[1] == pytest.approx(0, abs=1e-9)
+    assert exact_distance(Distribution.of([0.2, 0.8], [1, 1], [0.2, 0.8]))[1] == pytest.approx(
+        0, abs=1e-9
+    )
 
 
 def test_the_exact_distance_of_300_rows_is_below_that_on_a_grid():
@@ -137,12 +148,16 @@ def test_the_exact_distance_of_300_rows_is_below_that_on_a_grid():
     y = rng.random(300) < p**2
     low, high = exact_distance(Distribution.of(p, np.ones(300), y))
     assert high - low < 1e-8
-    assert high == pytest.approx(rainproof.measures.lower_distance_to_calibration(y, p, grid=1024), abs=1 / 1024)
+    assert high == pytest.approx(
+        rainproof.measures.lower_distance_to_calibration(y, p, grid=1024), abs=1 / 1024
+    )
 
 
 @pytest.mark.parametrize(("m", "rows"), [(2, 3), (4, 4)])
 def test_the_deviation_limit_holds_for_all_samples(m, rows):
-    """All samples of a few rows, with their probabilities: the mean and the tail stay within the limit."""
+    """All samples of a few rows, with their probabilities: the mean and the tail stay within the
+    limit.
+    """
     dist = Distribution.of([0.3, 0.8], [0.4, 0.6], [0.7, 0.2])
     truth, chances, offs = dist.soft_loss(m), [], []
     cells = [

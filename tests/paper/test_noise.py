@@ -1,4 +1,6 @@
-"""Acting on predictions with noise added: its distribution, its actions, and the bounds on its largest loss."""
+"""Acting on predictions with noise added: its distribution, its actions, and the bounds on its
+largest loss.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,19 @@ def test_the_distribution_is_that_of_reflected_noise(kind, scale):
         law = laplace(p, scale) if kind == "laplace" else norm(p, scale)
         expected = sum(law.cdf(2 * k + x) - law.cdf(2 * k - x) for k in range(-40, 41))
         np.testing.assert_allclose(below, expected, atol=1e-14)
-        drawn = [fold(t) for t in p + scale * (rng.laplace if kind == "laplace" else rng.normal)(size=400)]
-        assert kstest(drawn, lambda t, of=policy, p=p: of._below(np.array([p]), t)[0]).statistic < 0.09
+        drawn = [
+            fold(t)
+            for t in p + scale * (rng.laplace if kind == "laplace" else rng.normal)(size=400)
+        ]
+        assert (
+            kstest(drawn, lambda t, of=policy, p=p: of._below(np.array([p]), t)[0]).statistic < 0.09
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_actions_are_drawn_with_their_probabilities(kind):
-    task = rainproof.DecisionTask.from_payoffs([[1, 0], [0.7, 0.6], [0.2, 0.3], [0, 1]])  # the third is never best
+    # the third is never best
+    task = rainproof.DecisionTask.from_payoffs([[1, 0], [0.7, 0.6], [0.2, 0.3], [0, 1]])
     policy = NoisyPolicy(task, 0.2, kind)
     for p in (0.0, 0.37, 0.99):
         shares = policy.probabilities([p])[0]
@@ -51,16 +59,22 @@ def test_actions_are_drawn_with_their_probabilities(kind):
         assert shares[2] == 0
         actions = policy.decide(np.full(4000, p), rng=1)
         for action, share in zip(task.actions, shares, strict=True):
-            assert np.mean(actions == action) == pytest.approx(share, abs=4 * math.sqrt(0.25 / 4000))
+            assert np.mean(actions == action) == pytest.approx(
+                share, abs=4 * math.sqrt(0.25 / 4000)
+            )
     assert np.array_equal(policy.decide([0.4, 0.5], rng=3), policy.decide([0.4, 0.5], rng=3))
-    stated = NoisyPolicy(rainproof.DecisionTask.quadratic(), 1.0, kind).decide(np.linspace(0, 1, 500), rng=0)
+    stated = NoisyPolicy(rainproof.DecisionTask.quadratic(), 1.0, kind).decide(
+        np.linspace(0, 1, 500), rng=0
+    )
     assert 0 <= stated.min() < 0.05 < 0.95 < stated.max() <= 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_bounds_hold_for_the_noise_cut_much_finer(kind, seed):
-    """With 64 times as many cells the lower bound is far more exact: it must stay between the coarse ones."""
+    """With 64 times as many cells the lower bound is far more exact: it must stay between the
+    coarse ones.
+    """
     rng = np.random.default_rng(seed)
     sample, scale = random_distribution(rng).sample(), 10 ** -rng.uniform(0, 1.5)
     policy = NoisyPolicy(TASK, scale, kind)
@@ -74,21 +88,27 @@ def test_the_bounds_hold_for_the_noise_cut_much_finer(kind, seed):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_task_loses_more_than_the_upper_bound(kind):
-    """Regret of tasks against swaps of their actions, by swap_regret; and one task that nearly attains the bound."""
+    """Regret of tasks against swaps of their actions, by swap_regret; and one task that nearly
+    attains the bound.
+    """
     rng = np.random.default_rng(5)
     for _ in range(20):
         sample, scale = random_distribution(rng).sample(), 0.1
         low, high = NoisyPolicy(TASK, scale, kind).loss_bounds(sample)
         for _ in range(5):
             task = rainproof.DecisionTask.from_payoffs(rng.random((4, 2)))
-            regret = rainproof.swap_regret(sample, task=task, response=NoisyPolicy(task, scale, kind))
+            regret = rainproof.swap_regret(
+                sample, task=task, response=NoisyPolicy(task, scale, kind)
+            )
             assert regret.in_units <= high + 1e-12
         assert 0 <= low <= high <= 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_smooth_calibration_bounds_the_loss(kind):
-    slope, cost = {"laplace": (1.0, 1 / math.e), "gaussian": (math.sqrt(2 / math.pi), 0.339943)}[kind]
+    slope, cost = {"laplace": (1.0, 1 / math.e), "gaussian": (math.sqrt(2 / math.pi), 0.339943)}[
+        kind
+    ]
     rng = np.random.default_rng(6)
     for _ in range(60):
         sample = random_distribution(rng).sample()
@@ -125,7 +145,9 @@ def test_many_predictions_are_done_in_blocks(monkeypatch):
 def test_little_noise_is_no_noise():
     law = Distribution.of([0.2, 0.45, 0.8], [0.3, 0.3, 0.4], [0.5, 0.1, 0.7])
     low, high = NoisyPolicy(TASK, 1e-4).loss_bounds(law.sample(), cells=1 << 15)
-    assert low == pytest.approx(rainproof.measures.calibration_decision_loss(law.sample()), abs=2e-3)
+    assert low == pytest.approx(
+        rainproof.measures.calibration_decision_loss(law.sample()), abs=2e-3
+    )
     assert low <= high
 
 
@@ -149,7 +171,11 @@ def test_bad_input_is_refused():
     policy = NoisyPolicy(TASK, 0.1)
     with pytest.raises(rainproof.InputError, match=r"p must lie in \[0, 1\]"):
         policy.probabilities([1.2])
-    with pytest.raises(rainproof.InputError, match="cells must be an integer of at least 2; it is 1"):
+    with pytest.raises(
+        rainproof.InputError, match="cells must be an integer of at least 2; it is 1"
+    ):
         policy.loss_bounds(rainproof.Sample([0, 1], [0.1, 0.9]), cells=1)
-    with pytest.raises(rainproof.InputError, match="probabilities needs a task with a list of actions"):
+    with pytest.raises(
+        rainproof.InputError, match="probabilities needs a task with a list of actions"
+    ):
         NoisyPolicy(rainproof.DecisionTask.quadratic(), 0.1).probabilities([0.5])

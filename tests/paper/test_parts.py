@@ -17,7 +17,17 @@ import rainproof
 from paper import PARTS, PartResult, Table, run_paper
 from paper import beyond as beyond_module
 from paper import figures as figures_module
-from paper.figures import MEASURES, REGRETS, TRUE_ECE, binned_regret, draw, figure1, figure2, figure3, spearman
+from paper.figures import (
+    MEASURES,
+    REGRETS,
+    TRUE_ECE,
+    binned_regret,
+    draw,
+    figure1,
+    figure2,
+    figure3,
+    spearman,
+)
 from paper.results import Runner, page, read_part, shown, write_page
 from paper.tables import (
     FITTING,
@@ -56,7 +66,9 @@ def folder(tmp_path_factory):
 
 def some_measures(table):
     at = table.columns.index("measure")
-    return replace(table, rows=tuple(row for row in table.rows if row[at] in ("CDL", "SCDL", "distCal")))
+    return replace(
+        table, rows=tuple(row for row in table.rows if row[at] in ("CDL", "SCDL", "distCal"))
+    )
 
 
 def test_table2_has_every_cell_in_every_reading(folder):
@@ -66,7 +78,9 @@ def test_table2_has_every_cell_in_every_reading(folder):
         (name, alpha) for name in PRINTED for alpha in (0, 0.5, 0.8, 1)
     }
     for row in rows:
-        assert row["off by (printed sd)"] == pytest.approx((row["mean"] - row["paper mean"]) / row["paper sd"])
+        assert row["off by (printed sd)"] == pytest.approx(
+            (row["mean"] - row["paper mean"]) / row["paper sd"]
+        )
         assert row["standard error"] == pytest.approx(row["sd"] / math.sqrt(8))
     fitting = [row for row in rows if row["measure"] in FITTING]
     assert all(abs(row["off by (printed sd)"]) < 1 for row in fitting)
@@ -76,12 +90,17 @@ def test_the_first_crossing_is_definition_1_1_or_above():
     rng = np.random.default_rng(0)
     p = rng.random(500)
     sample = rainproof.Sample(rng.random(500) < p**1.3, p)
-    assert first_crossing(sample) == rainproof.measures.soft_binned_profile(sample, rule="first_crossing").value
+    assert (
+        first_crossing(sample)
+        == rainproof.measures.soft_binned_profile(sample, rule="first_crossing").value
+    )
     assert first_crossing(sample) >= rainproof.soft_binned_cdl(sample)
 
 
 def test_table2_estimates_the_population(folder):
-    """The measures are off from the truth by less than they are large, where there is something to find."""
+    """The measures are off from the truth by less than they are large, where there is something to
+    find.
+    """
     for row in read_part(folder / "table2.json").tables[0].records():
         if row["alpha"] == 0.8 and row["measure"] != "smCE":
             assert row["rms error"] < 0.35 * row["population mean"]
@@ -114,14 +133,20 @@ def test_exponents_are_fitted_with_their_error():
 
 def test_figures_have_every_measure_and_both_regrets(folder):
     for name in ("figure2", "figure3"):
-        correlations, others, points = (table.records() for table in read_part(folder / f"{name}.json").tables)
+        correlations, others, points = (
+            table.records() for table in read_part(folder / f"{name}.json").tables
+        )
         pairs = {(row["swap regret"], row["measure"]) for row in (*correlations, *others)}
-        assert pairs == {(regret, measure) for regret in REGRETS for measure in (*MEASURES, TRUE_ECE)}
+        assert pairs == {
+            (regret, measure) for regret in REGRETS for measure in (*MEASURES, TRUE_ECE)
+        }
         assert len(correlations) == len(REGRETS) * (len(READINGS) + 1)
         assert {m.name for m in MEASURES.values()} >= set(rainproof.list_measures())
         assert len(points) == 6
         for point in points:
-            assert 0 <= point["swap regret per action"] <= point["swap regret per prediction"] <= 0.65
+            assert (
+                0 <= point["swap regret per action"] <= point["swap regret per prediction"] <= 0.65
+            )
             assert point["swap regret in 10 bins"] <= point["swap regret per prediction"] + 1e-12
             assert point["swap regret per prediction"] <= point["CDL"] + 1e-12
             assert point["swap regret by true means"] <= point[TRUE_ECE]
@@ -143,7 +168,9 @@ def test_figure1_has_the_curves(folder):
     assert len(rows) == 404
     for row in rows:
         assert row["f(x)"] + row["1-f(x)"] == pytest.approx(1)
-        assert row["E[Y|x]"] == pytest.approx(row["alpha"] * (1 - 2 * row["x"]) ** 2 + (1 - row["alpha"]) * row["x"])
+        assert row["E[Y|x]"] == pytest.approx(
+            row["alpha"] * (1 - 2 * row["x"]) ** 2 + (1 - row["alpha"]) * row["x"]
+        )
 
 
 def test_spearman_agrees_with_scipy():
@@ -166,7 +193,9 @@ def test_pictures_are_there_and_the_same_each_time(folder, tmp_path):
         assert ET.parse(folder / f"{name}.svg").getroot().tag.endswith("svg")
     draw(read_part(folder / "figure1.json"), tmp_path)
     for kind in ("png", "svg"):
-        assert (tmp_path / f"figure1.{kind}").read_bytes() == (folder / f"figure1.{kind}").read_bytes()
+        assert (tmp_path / f"figure1.{kind}").read_bytes() == (
+            folder / f"figure1.{kind}"
+        ).read_bytes()
 
 
 def test_page_holds_everything_and_escapes(folder):
@@ -179,8 +208,16 @@ def test_page_holds_everything_and_escapes(folder):
     assert text.count("data:image/png;base64,") == 4
     assert "404 rows, in figure1.csv" in text
     assert "6 rows, in figure2_points.csv" in text
-    nasty = Table(name="t", title="<b>", columns=("<i>", "n"), rows=(("<script>x</script>", 1.5), ("a" * 50, False)))
-    made = page([PartResult(name="p", title="<u>&", words=("<hr>",), tables=(nasty,), pictures=("none",))], folder)
+    nasty = Table(
+        name="t",
+        title="<b>",
+        columns=("<i>", "n"),
+        rows=(("<script>x</script>", 1.5), ("a" * 50, False)),
+    )
+    made = page(
+        [PartResult(name="p", title="<u>&", words=("<hr>",), tables=(nasty,), pictures=("none",))],
+        folder,
+    )
     for bad in ("<b>", "<i>", "<script>", "<u>", "<hr>"):
         assert bad not in made
     assert '<td class="no">NO</td>' in made
@@ -198,7 +235,9 @@ def test_files_say_the_same(folder):
     assert shown(math.nan) == shown(None) == ""
     blank = Table(name="t", title="t", columns=("a",), rows=((None,), (math.nan,)))
     assert blank.to_csv() == 'a\n""\nnan\n'
-    assert PartResult(name="n", title="", words=(), tables=(blank,)).to_dict()["tables"][0]["rows"] == [[None], [None]]
+    assert PartResult(name="n", title="", words=(), tables=(blank,)).to_dict()["tables"][0][
+        "rows"
+    ] == [[None], [None]]
 
 
 def test_beyond_without_flights(tmp_path, monkeypatch):
@@ -215,9 +254,16 @@ def test_beyond_without_flights(tmp_path, monkeypatch):
     assert [row["measure"] for row in measured] == list(rainproof.list_measures())
     for row in swaps:
         assert row["CDL / eps, r = 1"] == pytest.approx(2, rel=1e-6)
-        assert row["CDL / eps, r = 4"] < row["CDL / eps, r = 8"] * 1.01 <= 2.02 * row["Cutoff / eps, r = 8"]
+        assert (
+            row["CDL / eps, r = 4"]
+            < row["CDL / eps, r = 8"] * 1.01
+            <= 2.02 * row["Cutoff / eps, r = 8"]
+        )
         assert row["CDL / eps, r = 32"] <= row["CDL / eps, all swaps"]
-    assert [row["measure"] for row in lies if row["truthful here"]] == ["two_bin_calibration_error", "brier_score"]
+    assert [row["measure"] for row in lies if row["truthful here"]] == [
+        "two_bin_calibration_error",
+        "brier_score",
+    ]
     assert draw(result, tmp_path)
 
 
@@ -232,7 +278,9 @@ def test_flights_need_their_packages(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["logistic", "trees"])
 def test_flights_are_forecast_from_the_past(kind):
-    """A half of the year that the model has not seen, a tenth of the flights: right on average, and informative."""
+    """A half of the year that the model has not seen, a tenth of the flights: right on average, and
+    informative.
+    """
     y, p = beyond_module.flights(kind, every=10)
     assert len(y) > 16_000
     assert abs(p.mean() - y.mean()) < 0.05
@@ -246,19 +294,25 @@ def test_weekdays():
 
 
 def test_real_forecasts_are_judged(monkeypatch):
-    monkeypatch.setattr(beyond_module, "flights", lambda kind: (np.array([0, 1] * 200), np.tile([0.2, 0.7], 200)))
+    monkeypatch.setattr(
+        beyond_module, "flights", lambda kind: (np.array([0, 1] * 200), np.tile([0.2, 0.7], 200))
+    )
     assert beyond_module.judge(0, "late flights, logistic")["choice"]["rows"] == 400
     assert beyond_module.have_flights()
 
 
 def test_pictures_need_matplotlib(monkeypatch, folder, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(rainproof.MissingExtraError, match=r"^drawing needs Matplotlib: pip install matplotlib$"):
+    with pytest.raises(
+        rainproof.MissingExtraError, match=r"^drawing needs Matplotlib: pip install matplotlib$"
+    ):
         draw(read_part(folder / "figure1.json"), tmp_path)
 
 
 def test_run_paper_writes_what_was_asked(tmp_path):
-    done = run_paper("figure1", "claims", only=["Example 1"], repeats=1, output=tmp_path / "new" / "folder")
+    done = run_paper(
+        "figure1", "claims", only=["Example 1"], repeats=1, output=tmp_path / "new" / "folder"
+    )
     assert list(done) == ["figure1", "claims"]
     files = {p.name for p in (tmp_path / "new" / "folder").iterdir()}
     assert files == {

@@ -17,15 +17,25 @@ FILES = sorted((ROOT / "paper").glob("*.py"))
 
 
 def private(source):
-    """Whatever a source uses of rainproof that is not public, and every attribute of another object that is private."""
+    """Whatever a source uses of rainproof that is not public, and every attribute of another object
+    that is private.
+    """
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found += [name.name for name in node.names if name.name.startswith("rainproof.")]
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "rainproof":
             home = node.module.partition(".")[2]
-            listed = rainproof.__all__ if not home else getattr(rainproof, home).__all__ if home in PACKAGES else ()
-            found += [f"{node.module}.{name.name}" for name in node.names if name.name not in listed]
+            listed = (
+                rainproof.__all__
+                if not home
+                else getattr(rainproof, home).__all__
+                if home in PACKAGES
+                else ()
+            )
+            found += [
+                f"{node.module}.{name.name}" for name in node.names if name.name not in listed
+            ]
         elif (
             isinstance(node, ast.Attribute)
             and re.match("_[^_]", node.attr)
@@ -33,7 +43,11 @@ def private(source):
         ):
             found.append(ast.unparse(node))
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            found += [ast.unparse(node) for part in ast.walk(node) if "rainproof" in str(getattr(part, "value", ""))]
+            found += [
+                ast.unparse(node)
+                for part in ast.walk(node)
+                if "rainproof" in str(getattr(part, "value", ""))
+            ]
     return found
 
 
@@ -41,7 +55,9 @@ def private(source):
 def test_only_public_names_are_used(file):
     assert private(file.read_text()) == []
     examples = re.findall(r"(?:>>>|\.\.\.) (.*(?:import|rainproof).*)", file.read_text())
-    assert not [line for line in examples if re.search(r"rainproof\.\w+\.\w+ import|rainproof\.paper", line)]
+    assert not [
+        line for line in examples if re.search(r"rainproof\.\w+\.\w+ import|rainproof\.paper", line)
+    ]
 
 
 @pytest.mark.parametrize(

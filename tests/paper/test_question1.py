@@ -1,4 +1,6 @@
-"""Question 1: every answer through one check that can fail; the convex program; the response of few actions."""
+"""Question 1: every answer through one check that can fail; the convex program; the response of few
+actions.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +43,19 @@ def test_every_answer_goes_through_the_same_check(result):
             assert row["worst found"] <= row["proved: regret / alpha"] + 1e-9
         assert row["exponent"] == pytest.approx(row["theory"], abs=0.2)
     assert {name for name, row in rows.items() if not row["actionable"]} == {"Cutoff", "smCE"}
-    assert {name for name, row in rows.items() if not row["solves Question 1"]} == {"Cutoff", "smCE", "CDL", "ECE"}
+    assert {name for name, row in rows.items() if not row["solves Question 1"]} == {
+        "Cutoff",
+        "smCE",
+        "CDL",
+        "ECE",
+    }
     assert rows["smCE"]["worst found"] > 20
     assert rows["Cutoff"]["worst found"] > 10
 
 
-@pytest.mark.parametrize("name", ["SCDL", "SCDL, hard rounding", "2 SCDL_m + 2/m, m near T^(1/2)", "CDL", "ECE"])
+@pytest.mark.parametrize(
+    "name", ["SCDL", "SCDL, hard rounding", "2 SCDL_m + 2/m, m near T^(1/2)", "CDL", "ECE"]
+)
 def test_a_measure_that_is_too_small_is_found_out(monkeypatch, name):
     """The factors are tight: nine tenths of these measures do not keep to them."""
     k, one = PLACE[name], ANSWERS[PLACE[name]]
@@ -60,7 +69,8 @@ def test_a_measure_that_is_too_small_is_found_out(monkeypatch, name):
 @pytest.mark.parametrize("name", ["smCE^(1/2)", "smooth ECE", "Cutoff^(2/3)", "ATB^(1/4)"])
 def test_a_response_that_trusts_the_predictions_is_found_out(name):
     one = ANSWERS[PLACE[name]]
-    law = Distribution.of([0.5 - 1e-7, 0.5 + 1e-7], [0.5, 0.5], [0.75, 0.25])  # a hair from calibrated
+    # a hair from calibrated
+    law = Distribution.of([0.5 - 1e-7, 0.5 + 1e-7], [0.5, 0.5], [0.75, 0.25])
     value = one.measure(law.sample(), 8)
     if name != "Cutoff^(2/3)":  # whose value is large on this law
         assert calibration_loss(law) > 2 * one.factor * value
@@ -79,12 +89,16 @@ def test_few_actions_are_few_and_lose_little():
             assert len(np.unique(taken)) < 2 * m
             assert (np.diff(taken) != 0).sum() < 2 * m
             payoff = (1 - p) * task.matrix[taken, 0] + p * task.matrix[taken, 1]
-            best = ((1 - p)[:, None] * task.matrix[:, 0] + p[:, None] * task.matrix[:, 1]).max(axis=1)
+            best = ((1 - p)[:, None] * task.matrix[:, 0] + p[:, None] * task.matrix[:, 1]).max(
+                axis=1
+            )
             assert (best - payoff).max() <= 1 / m**2 + 1e-12
 
 
 def test_the_convex_program_is_at_most_the_regret_of_any_response():
-    """Against responses of other kinds: rounding, the identity and noise on the same grid of actions."""
+    """Against responses of other kinds: rounding, the identity and noise on the same grid of
+    actions.
+    """
     eps = 1e-2
     points, law = cutoff_gap(eps)
     found = best_response(law, eps, 49)
@@ -95,7 +109,12 @@ def test_the_convex_program_is_at_most_the_regret_of_any_response():
     for width in (1e-3, 0.01, 0.05, 0.1, 0.3):
         x = np.exp(-np.abs(grid - law.at[:, None]) / width)
         x /= x.sum(axis=1, keepdims=True)
-        worst = max(float(x[k] @ (grid - p - e) ** 2) for k, p in enumerate(law.at) for e in (-eps, eps) if p + e >= 0)
+        worst = max(
+            float(x[k] @ (grid - p - e) ** 2)
+            for k, p in enumerate(law.at)
+            for e in (-eps, eps)
+            if p + e >= 0
+        )
         for sign in (1, -1):
             rate = law.at + sign * (law.frequency - law.at)
             mass = law.weight[:, None] * x
@@ -107,7 +126,9 @@ def test_the_convex_program_is_at_most_the_regret_of_any_response():
 
 def test_the_counterexamples_grow_as_the_theorems_say(result):
     rows = [row for row in result.tables[1].records() if row["measure"] == "smCE"]
-    assert [row["best / eps^power"] for row in rows] == pytest.approx([3 / 14] * len(rows), rel=0.02)
+    assert [row["best / eps^power"] for row in rows] == pytest.approx(
+        [3 / 14] * len(rows), rel=0.02
+    )
     assert rows[-1]["best / eps"] > 50 * rows[0]["best / eps"]
     assert smooth_against_all(1e-4)["value of the measure"] == pytest.approx(1e-4)
     coarse, fine = (cutoff_against_all(eps, 3) for eps in (1e-2, 1e-3))

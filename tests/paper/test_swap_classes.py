@@ -1,4 +1,6 @@
-"""Swaps that may fall a few times: against enumeration of all sets, and between monotone and all swaps."""
+"""Swaps that may fall a few times: against enumeration of all sets, and between monotone and all
+swaps.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ from hypothesis import strategies as st
 from paper.constructions import cutoff_gap, weighted
 from paper.swap_classes import best_set, bridge, cutoff_error, interval_loss, loss_of_three
 from rainproof import InputError, Sample
-from rainproof.measures import calibration_decision_loss, cutoff_calibration_error, expected_calibration_error
+from rainproof.measures import (
+    calibration_decision_loss,
+    cutoff_calibration_error,
+    expected_calibration_error,
+)
 
 
 def allowed_sets(n, r):
@@ -26,7 +32,9 @@ def allowed_sets(n, r):
 
 
 def by_enumeration(sample, r):
-    """The largest mixture of two thresholds over all pairs of nested sets: every task and every swap of the class."""
+    """The largest mixture of two thresholds over all pairs of nested sets: every task and every
+    swap of the class.
+    """
     table = sample.distinct()
     p, total = table.prob, table.negative.sum() + table.positive.sum()
     sets = list(allowed_sets(len(p), r))
@@ -57,10 +65,15 @@ def random_sample(rng, n):
 @for_seeds(150)
 def test_the_best_set_is_the_best_of_all(seed):
     rng = np.random.default_rng(seed)
-    gain, r = rng.normal(size=int(rng.integers(1, 9))).round(int(rng.integers(0, 3))), int(rng.integers(1, 5))
+    gain, r = (
+        rng.normal(size=int(rng.integers(1, 9))).round(int(rng.integers(0, 3))),
+        int(rng.integers(1, 5)),
+    )
     chosen = best_set(gain, r)
     assert any(np.array_equal(chosen, one) for one in allowed_sets(len(gain), r))
-    assert gain[chosen].sum() == pytest.approx(max(gain[one].sum() for one in allowed_sets(len(gain), r)), abs=1e-12)
+    assert gain[chosen].sum() == pytest.approx(
+        max(gain[one].sum() for one in allowed_sets(len(gain), r)), abs=1e-12
+    )
 
 
 @for_seeds(60)
@@ -74,7 +87,9 @@ def test_the_loss_against_every_task_and_every_pair_of_nested_sets(seed):
 
 
 def test_sets_that_do_not_nest_give_bounds():
-    """The best sets of the two thresholds contradict each other, so the envelope is more than any one swap gains."""
+    """The best sets of the two thresholds contradict each other, so the envelope is more than any
+    one swap gains.
+    """
     p = [0.05786853, 0.26532764, 0.3183844, 0.50357996, 0.62425198, 0.97021369]
     w = np.array([0.00622564, 0.01470053, 0.2736976, 0.259716, 0.38618645, 0.05947377])
     q = np.array([0.42142475, 0.50250423, 0.75662902, 0.38262821, 0.82595053, 0.11865773])
@@ -130,21 +145,30 @@ def test_ranges_against_all_choices_of_cutoffs(seed):
         if ranges == 0:
             return 0.0
         ends = [(a, b) for a in range(start, len(prefix)) for b in range(a, len(prefix))]
-        return max(abs(prefix[b] - prefix[a]) + (best(b, ranges - 1) if b > a else 0) for a, b in ends)
+        return max(
+            abs(prefix[b] - prefix[a]) + (best(b, ranges - 1) if b > a else 0) for a, b in ends
+        )
 
     assert cutoff_error(Sample(y, p), r) == pytest.approx(best(0, r), abs=1e-12)
-    assert cutoff_error(Sample(y, p), n) == pytest.approx(expected_calibration_error(y, p), abs=1e-12)
+    assert cutoff_error(Sample(y, p), n) == pytest.approx(
+        expected_calibration_error(y, p), abs=1e-12
+    )
 
 
 def test_theorem_b_1_grows_with_the_number_of_intervals():
-    """Its errors alternate, so each interval more adds one more error: the cutoff error grows in steps of eps."""
+    """Its errors alternate, so each interval more adds one more error: the cutoff error grows in
+    steps of eps.
+    """
     eps = 1e-3
     m, law = cutoff_gap(eps)
     sample = law.sample()
     assert m == 10
     for r in (1, 2, 5, 10):
         assert cutoff_error(sample, r) == pytest.approx(r * eps, rel=1e-6)
-    losses = [*(interval_loss(sample, r).value for r in range(1, 7)), calibration_decision_loss(sample)]
+    losses = [
+        *(interval_loss(sample, r).value for r in range(1, 7)),
+        calibration_decision_loss(sample),
+    ]
     assert losses == pytest.approx([eps * k for k in (2, 3.8, 5.4, 6.8, 8, 8, 8)], rel=1e-6)
 
 
@@ -158,7 +182,9 @@ def test_of_a_calibrated_forecaster_it_vanishes_for_fixed_r():
             draws.append(loss_of_three(rng.random(n) < p, p))
         means.append(np.mean(draws))
     assert 1 / 6 < means[1] / means[0] < 1 / 2.7  # T^-1/2 would be 1/4
-    assert interval_loss(Sample([1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5), 1).value == 0.0
+    assert (
+        interval_loss(Sample([1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5), 1).value == 0.0
+    )
 
 
 def test_the_measure_of_the_package_takes_no_number():

@@ -18,7 +18,11 @@ from rainproof.assessment.costs import Rule
 from rainproof.core.segments import Segments
 
 mpl.use("Agg")
-FAST = {"rng": 0, "measures": ["soft_binned_cdl", "cutoff_calibration_error", "brier_score"], "n_resamples": 39}
+FAST = {
+    "rng": 0,
+    "measures": ["soft_binned_cdl", "cutoff_calibration_error", "brier_score"],
+    "n_resamples": 39,
+}
 
 
 @functools.cache
@@ -28,15 +32,23 @@ def assessment(kind="overconfident"):
     n = {"one row": 1, "few": 12}.get(kind, 1500)
     p = rng.random(n)
     y = rng.random(n) < (0.5 + (p - 0.5) / 3 if kind == "overconfident" else p)
-    by = rng.choice(["north", "south $x^2$ <b>", "an endless name of a segment of the data"], n, p=[0.6, 0.38, 0.02])
+    by = rng.choice(
+        ["north", "south $x^2$ <b>", "an endless name of a segment of the data"],
+        n,
+        p=[0.6, 0.38, 0.02],
+    )
     task = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65)
     with quickly():
         if kind == "one class":
             return rainproof.assess(np.zeros(n), p, by=by, **FAST)
         if kind == "compressed":
-            return rainproof.assess(Segments.from_samples({"all": rainproof.Sample(y, p).compress(64)}, ["s"]), **FAST)
+            return rainproof.assess(
+                Segments.from_samples({"all": rainproof.Sample(y, p).compress(64)}, ["s"]), **FAST
+            )
         if kind == "perfect":
-            return rainproof.assess([0] * 100 + [0, 1] * 50, [0.0] * 100 + [0.5] * 100, by=[1] * 200, **FAST)
+            return rainproof.assess(
+                [0] * 100 + [0, 1] * 50, [0.0] * 100 + [0.5] * 100, by=[1] * 200, **FAST
+            )
         return rainproof.assess(y, p, by=by, task=task, **FAST)
 
 
@@ -99,7 +111,10 @@ def test_reliability_draws_the_bins():
     bins, off = a.reliability.bins, a.reliability.off
     assert 0 < off.sum() < len(off)
     for label, at in (("event rate", ~off), ("event rate, beyond chance", off)):
-        assert_array_equal(line(ax, label).get_xydata(), np.column_stack([bins.mean_prediction, bins.event_rate])[at])
+        assert_array_equal(
+            line(ax, label).get_xydata(),
+            np.column_stack([bins.mean_prediction, bins.event_rate])[at],
+        )
     (bars,) = [c for c in ax.collections if hasattr(c, "get_segments")]
     ends = np.array([s[:, 1] for s in bars.get_segments()])
     assert_allclose(ends, np.column_stack([bins.low, bins.high]), atol=1e-12)
@@ -107,13 +122,18 @@ def test_reliability_draws_the_bins():
     assert {*zip(bins.mean_prediction, a.reliability.null_high, strict=True)} <= band(ax)
     (under,) = ax.child_axes
     assert_allclose([bar.get_height() for bar in under.patches], bins.share)
-    assert_allclose([bar.get_x() + bar.get_width() / 2 for bar in under.patches], bins.mean_prediction)
+    assert_allclose(
+        [bar.get_x() + bar.get_width() / 2 for bar in under.patches], bins.mean_prediction
+    )
     assert ax.get_title() == f"Reliability diagram, grid 1/{bins.grid}"
 
 
 def test_reliability_draws_the_recalibration_map():
     a = assessment()
-    ax, found = plots.reliability(a.reliability, recalibration=a.recalibrator.map_), a.recalibrator.map_
+    ax, found = (
+        plots.reliability(a.reliability, recalibration=a.recalibrator.map_),
+        a.recalibrator.map_,
+    )
     x, y = line(ax, "recalibration map").get_xydata().T
     assert_array_equal(x[::2], found.edges[:-1])
     assert_array_equal(x[1::2], found.edges[1:])
@@ -125,7 +145,9 @@ def test_reliability_draws_the_recalibration_map():
 def test_the_reliability_of_rare_events_is_on_logit_axes(outcome):
     y = np.arange(2000) % 100 == 0
     p = np.where(y, 0.2, 0.01) + np.arange(2000) / 1e5
-    ax = rainproof.clinical.reliability_curve(y == outcome, p if outcome else 1 - p, n_resamples=19, rng=0).plot()
+    ax = rainproof.clinical.reliability_curve(
+        y == outcome, p if outcome else 1 - p, n_resamples=19, rng=0
+    ).plot()
     assert (ax.get_xscale(), ax.get_yscale()) == ("logit", "logit")
     assert ax.child_axes == []
     low, high = ax.get_xlim()
@@ -136,8 +158,12 @@ def test_the_reliability_of_rare_events_is_on_logit_axes(outcome):
 def test_regret_draws_the_curve_its_band_the_worst_and_ones_own_thresholds():
     a = assessment()
     ax = plots.regret(a.regret, band=a.null_band, thresholds=a.task.task.thresholds)
-    assert_array_equal(line(ax, "forecast").get_xydata(), np.column_stack([a.regret.threshold, a.regret.regret]))
-    assert_allclose(line(ax, f"largest, at {a.regret.worst.threshold:.3g}").get_xydata(), [a.regret.worst])
+    assert_array_equal(
+        line(ax, "forecast").get_xydata(), np.column_stack([a.regret.threshold, a.regret.regret])
+    )
+    assert_allclose(
+        line(ax, f"largest, at {a.regret.worst.threshold:.3g}").get_xydata(), [a.regret.worst]
+    )
     assert_allclose(line(ax, "your decision").get_xdata(), [0.35, 0.35])
     assert {*zip(a.null_band.thresholds, a.null_band.regret_high, strict=True)} <= band(ax)
 
@@ -153,9 +179,15 @@ def test_every_threshold_of_a_task_is_marked_and_named_once():
 def test_the_value_of_a_forecast_draws_its_curves():
     v = results()["forecast_value"]
     ax, upper = v.plot(), "recalibrated on these rows (isotonic), an upper estimate"
-    drawn = {"forecast as it is": "value", upper: "value_recalibrated", "perfect foresight": "value_perfect"}
+    drawn = {
+        "forecast as it is": "value",
+        upper: "value_recalibrated",
+        "perfect foresight": "value_perfect",
+    }
     for label, name in drawn.items():
-        assert_array_equal(line(ax, label).get_xydata(), np.column_stack([v.threshold, getattr(v, name)]))
+        assert_array_equal(
+            line(ax, label).get_xydata(), np.column_stack([v.threshold, getattr(v, name)])
+        )
     assert (ax.get_xlim(), ax.get_title()) == ((0, 1), "Value of the forecast")
     y, p = [0, 1, 1, 0], [0.1, 0.3, 0.6, 0.8]
     line(rainproof.forecast_value(y, p, recalibrated=p).plot(), "recalibrated")
@@ -221,12 +253,21 @@ def test_costs_draws_what_each_rule_costs():
     found = assessment().task
     ax = plots.costs(found)
     costs = list(found.costs.values())
-    assert points_and_spans(ax) == ([cost.value for cost in costs], [[cost.low, cost.high] for cost in costs])
-    assert [t.get_text() for t in ax.get_yticklabels()][::5] == ["Forecast as it is", "Perfect foresight"]
-    without = plots.costs(replace(found, costs={k: v for k, v in found.costs.items() if k is not Rule.CUTOFF}))
+    assert points_and_spans(ax) == (
+        [cost.value for cost in costs],
+        [[cost.low, cost.high] for cost in costs],
+    )
+    assert [t.get_text() for t in ax.get_yticklabels()][::5] == [
+        "Forecast as it is",
+        "Perfect foresight",
+    ]
+    without = plots.costs(
+        replace(found, costs={k: v for k, v in found.costs.items() if k is not Rule.CUTOFF})
+    )
     assert "Best cut-off" not in [t.get_text() for t in without.get_yticklabels()]
     assert found.costs[Rule.PERFECT].value == 0
-    assert ax.transData.transform((0, 0))[0] > ax.bbox.x0 + 2.5 * ax.figure.dpi / 72  # half of its mark
+    # half of its mark
+    assert ax.transData.transform((0, 0))[0] > ax.bbox.x0 + 2.5 * ax.figure.dpi / 72
 
 
 def test_segments_draws_the_largest_loss_first_and_names_as_text():
@@ -234,7 +275,10 @@ def test_segments_draws_the_largest_loss_first_and_names_as_text():
     ax = a.segments.plot()
     shown = a.segments.first(40)
     tested = [s for s in shown if s.loss is not None]
-    assert points_and_spans(ax) == ([s.loss for s in tested], [[s.loss, s.loss_bound] for s in tested])
+    assert points_and_spans(ax) == (
+        [s.loss for s in tested],
+        [[s.loss, s.loss_bound] for s in tested],
+    )
     names = [t.get_text() for t in ax.get_yticklabels()]
     assert any(name.startswith(r"south \$x^2\$ <b>") for name in names)
     assert names[-1] == f"an endless name of ... ({shown[-1].n})"
@@ -252,8 +296,14 @@ def test_too_many_segments_are_said_to_be_left_out():
 
 
 def test_grades_have_a_marker_for_each_light():
-    found = rainproof.clinical.grade_table([2, 40, 60], [0.001, 0.01, 0.5], by=["A", "B", "C"], trials=[1000, 800, 60])
-    assert [text.get_text() for text in found.plot().get_legend().get_texts()] == ["as predicted", "green", "red"]
+    found = rainproof.clinical.grade_table(
+        [2, 40, 60], [0.001, 0.01, 0.5], by=["A", "B", "C"], trials=[1000, 800, 60]
+    )
+    assert [text.get_text() for text in found.plot().get_legend().get_texts()] == [
+        "as predicted",
+        "green",
+        "red",
+    ]
     assert rainproof.clinical.grade_table([0], [0.0], trials=[5]).plot().get_xscale() == "logit"
 
 
@@ -284,7 +334,8 @@ def test_switch_draws_the_loss_its_band_and_who_loses_and_gains():
     found = results()["switch"]
     ax, shown = found.plot(), found.band()
     assert_array_equal(
-        line(ax, "loss by the switch").get_xydata(), np.column_stack([shown["threshold"], shown["loss"]])
+        line(ax, "loss by the switch").get_xydata(),
+        np.column_stack([shown["threshold"], shown["loss"]]),
     )
     for end in (shown["low"], shown["high"]):
         assert {*zip(shown["threshold"], end, strict=True)} <= band(ax)
@@ -311,7 +362,9 @@ def test_switch_shows_the_thresholds_that_matter_and_few_points_of_many():
 def test_grid_choice_draws_losses_bounds_and_the_choice():
     found = results()["grid_choice"]
     ax = found.plot()
-    assert_array_equal(line(ax, "largest loss, exactly").get_xydata(), np.column_stack([found.grids, found.losses]))
+    assert_array_equal(
+        line(ax, "largest loss, exactly").get_xydata(), np.column_stack([found.grids, found.losses])
+    )
     assert_array_equal(line(ax, "the paper's bound").get_ydata(), found.bounds)
     mark = line(ax, f"smallest: {found.loss:.3g} at m = {found.grid}")
     assert_array_equal(mark.get_xydata(), [[found.grid, found.loss]])
@@ -335,7 +388,9 @@ def test_comparison_draws_the_difference_with_its_interval():
     assert ax.get_title().startswith("b is better (95% interval, p = ")
 
 
-@pytest.mark.parametrize("kind", ["overconfident", "one row", "few", "one class", "compressed", "perfect"])
+@pytest.mark.parametrize(
+    "kind", ["overconfident", "one row", "few", "one class", "compressed", "perfect"]
+)
 def test_every_kind_can_be_drawn(kind):
     a = assessment(kind)
     a.plot().canvas.draw()
@@ -359,7 +414,13 @@ def test_nothing_is_cut_off_at_400_pixels(panel):
     results()[panel].plot(ax)
     figure.canvas.draw()
     names = ax.get_yticklabels() if panel == "segments" else []
-    parts = [ax.title, ax.xaxis.label, ax.yaxis.label, *([ax.get_legend()] if ax.get_legend() else []), *names]
+    parts = [
+        ax.title,
+        ax.xaxis.label,
+        ax.yaxis.label,
+        *([ax.get_legend()] if ax.get_legend() else []),
+        *names,
+    ]
     for part in parts:
         box = part.get_window_extent()
         assert -2 <= box.x0 <= box.x1 <= 402, part
@@ -379,7 +440,9 @@ def test_in_grey_marks_differ_by_more_than_colour(panel):
 
 
 def test_no_global_setting_is_changed_and_the_users_are_followed():
-    with mpl.rc_context({"font.size": 17, "axes.titlesize": 19, "figure.dpi": 55, "axes.facecolor": "#eeeeee"}):
+    with mpl.rc_context(
+        {"font.size": 17, "axes.titlesize": 19, "figure.dpi": 55, "axes.facecolor": "#eeeeee"}
+    ):
         before = dict(mpl.rcParams)
         figure = assessment().plot()
         figure.canvas.draw()
@@ -393,7 +456,12 @@ def test_the_overview_has_four_panels_the_headline_and_the_users_options():
     a = assessment()
     figure = plots.overview(a, figsize=(8, 6), dpi=60)
     titles = [ax.get_title().partition(",")[0] for ax in figure.axes]
-    assert titles == ["Reliability diagram", "Value of the forecast", "Regret curve", "Cost of your decision"]
+    assert titles == [
+        "Reliability diagram",
+        "Value of the forecast",
+        "Regret curve",
+        "Cost of your decision",
+    ]
     line(figure.axes[0], "recalibration map")
     assert plots.overview(replace(a, task=None)).axes[3].get_title() == "Measures"
     assert figure.get_suptitle() == a.verdict.headline

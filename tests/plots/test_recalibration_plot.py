@@ -28,7 +28,11 @@ def test_the_map_and_the_rows_held_out():
     xy = lines(ax)["map (bins_8)"]
     np.testing.assert_array_equal(r.map_(xy[:, 0]), xy[:, 1])
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["unchanged", "map (bins_8)", "event rate, rows held out (95%, each by itself)"]
+    assert labels == [
+        "unchanged",
+        "map (bins_8)",
+        "event rate, rows held out (95%, each by itself)",
+    ]
     again = rainproof.Recalibrator.from_dict(r.to_dict()).plot()
     assert len(again.get_legend().get_texts()) == 2
     figure = plt.figure()

@@ -17,7 +17,9 @@ def line():
     samples = {}
     for day in range(24):
         p = rng.random(200)
-        samples[f"day ${day}$"] = rainproof.Sample(rng.random(200) < (p**3 if 12 <= day < 18 else p), p)
+        samples[f"day ${day}$"] = rainproof.Sample(
+            rng.random(200) < (p**3 if 12 <= day < 18 else p), p
+        )
     return rainproof.monitor(samples)
 
 
@@ -52,4 +54,6 @@ def test_one_period_and_new_axes():
     assert len(ax.lines) == 2
     assert len(ax.figure.axes[-1].lines) == 1  # no bound
     with pytest.raises(rainproof.InputError, match="ax must be of a grid of axes"):
-        rainproof.plots.timeline(rainproof.monitor({"Mon": sample}), plt.figure().add_axes((0, 0, 1, 1)))
+        rainproof.plots.timeline(
+            rainproof.monitor({"Mon": sample}), plt.figure().add_axes((0, 0, 1, 1))
+        )

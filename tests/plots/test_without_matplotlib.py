@@ -27,12 +27,21 @@ except rainproof.MissingExtraError as error:
 
 def test_assessing_does_not_load_matplotlib():
     code = "import sys, rainproof; rainproof.assess, rainproof.plots.overview; print('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "False\n"
+    )
 
 
 def test_a_backend_that_does_not_exist_is_named(tmp_path):
-    """Matplotlib refuses it when it is imported; a picture that goes to a file needs no other backend."""
-    (tmp_path / "a.csv").write_text("p,y\n" + "".join(f"0.{k % 9 + 1},{k % 2}\n" for k in range(60)))
+    """Matplotlib refuses it when it is imported; a picture that goes to a file needs no other
+    backend.
+    """
+    (tmp_path / "a.csv").write_text(
+        "p,y\n" + "".join(f"0.{k % 9 + 1},{k % 2}\n" for k in range(60))
+    )
     recalibrate = [
         "recalibrate",
         "a.csv",
@@ -48,10 +57,16 @@ def test_a_backend_that_does_not_exist_is_named(tmp_path):
     ]
     command = [sys.executable, "-m", "rainproof", *recalibrate]
     for backend, code, said in (
-        ("nope", 2, "rainproof: error: MPLBACKEND must name a backend of Matplotlib, such as agg; it is 'nope'\n"),
+        (
+            "nope",
+            2,
+            "rainproof: error: MPLBACKEND must name a backend of Matplotlib, such as agg; it is 'nope'\n",
+        ),
         ("module://nope", 0, ""),
     ):
         environment = {**os.environ, "MPLBACKEND": backend}
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
         assert (done.returncode, done.stderr) == (code, said)
     assert (tmp_path / "m.png").exists()

@@ -20,8 +20,12 @@ def test_a_way_is_judged_on_rows_that_it_has_not_seen():
     ways = {"no recalibration": lambda *_: np.asarray, "one map": classes.chosen}
     lines = classes.judged(ways, p[:200], y[:200], p[200:], y[200:], np.random.default_rng(1))
     assert [line["way"] for line in lines] == list(ways)
-    assert lines[0]["log_loss"] == pytest.approx(-np.log(p[np.arange(200, 300), y[200:]]).mean(), abs=1e-4)
-    assert lines[0]["brier"] == pytest.approx(((p - np.eye(3)[y]) ** 2)[200:].sum(axis=1).mean(), abs=1e-4)
+    assert lines[0]["log_loss"] == pytest.approx(
+        -np.log(p[np.arange(200, 300), y[200:]]).mean(), abs=1e-4
+    )
+    assert lines[0]["brier"] == pytest.approx(
+        ((p - np.eye(3)[y]) ** 2)[200:].sum(axis=1).mean(), abs=1e-4
+    )
     found = classes.summary([{"n": 200, **line} for line in lines])
     assert [line["draws"] for line in found] == [1, 1]
 

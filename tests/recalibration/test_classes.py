@@ -1,4 +1,6 @@
-"""Recalibration of several classes: fits against a general optimiser, the mean, its files, and what is proven."""
+"""Recalibration of several classes: fits against a general optimiser, the mean, its files, and what
+is proven.
+"""
 
 from __future__ import annotations
 
@@ -59,13 +61,17 @@ def test_a_scaling_is_the_most_likely_one(method, monkeypatch):
     part = _fit(method, p, x, y, w)
     scale = 1.0 if method == "temperature" else _fit("temperature", p, x, y, w).slope.item()
     centre = _Scaling(method, 3, scale).centre
-    best = minimize(objective, centre, (method, x, y, w, scale), method="BFGS", options={"gtol": 1e-7})
-    found = {"temperature": lambda: part.slope, "vector": lambda: [*part.slope, *part.intercept]}.get(
-        method, lambda: np.column_stack([part.slope, part.intercept]).ravel()
-    )()
+    best = minimize(
+        objective, centre, (method, x, y, w, scale), method="BFGS", options={"gtol": 1e-7}
+    )
+    found = {
+        "temperature": lambda: part.slope,
+        "vector": lambda: [*part.slope, *part.intercept],
+    }.get(method, lambda: np.column_stack([part.slope, part.intercept]).ravel())()
     assert objective(np.array(found), method, x, y, w, scale) <= best.fun + 1e-6
     np.testing.assert_allclose(found, best.x, atol=2e-3)
-    monkeypatch.setattr("rainproof.recalibration.classes._CURVATURE", 60)  # a curvature from some of the rows
+    # a curvature from some of the rows
+    monkeypatch.setattr("rainproof.recalibration.classes._CURVATURE", 60)
     monkeypatch.setattr("rainproof.recalibration.classes._BLOCK", 100)
     again = _fit(method, p, x, y, w)
     np.testing.assert_allclose(again.apply(p), part.apply(p), atol=2e-4)
@@ -78,17 +84,23 @@ def test_a_forecast_that_is_more_confident_is_pulled_as_much(method):
     part, sharper = _fit(method, p, x, y, w), _fit(method, p, 5 * x, y, w)
     np.testing.assert_allclose(5 * sharper.slope, part.slope, atol=0.01)
     np.testing.assert_allclose(sharper.intercept, part.intercept, atol=0.01)
-    fixed = _fit_scaling(method, 5 * x, y, w)  # a prior that does not follow: slopes between classes are too free
+    # a prior that does not follow: slopes between classes are too free
+    fixed = _fit_scaling(method, 5 * x, y, w)
     assert method == "vector" or abs(5 * fixed.slope - part.slope).max() > 0.1
-    useless = _fit(method, p, x, np.random.default_rng(6).permutation(y), w)  # a temperature near 0, or below
+    # a temperature near 0, or below
+    useless = _fit(method, p, x, np.random.default_rng(6).permutation(y), w)
     assert np.isfinite(useless.slope).all()
 
 
 def test_isotonic_is_that_of_each_class_divided_by_the_sum():
     y, p, _ = rows(400, 4, 3)
-    value = np.stack([Recalibrator("isotonic").fit(p[:, k], y == k).predict(p[:, k]) for k in range(4)], axis=1)
+    value = np.stack(
+        [Recalibrator("isotonic").fit(p[:, k], y == k).predict(p[:, k]) for k in range(4)], axis=1
+    )
     found = Recalibrator("isotonic").fit(p, y)
-    np.testing.assert_allclose(found.predict(p), value / value.sum(axis=1, keepdims=True), atol=1e-12)
+    np.testing.assert_allclose(
+        found.predict(p), value / value.sum(axis=1, keepdims=True), atol=1e-12
+    )
 
 
 def test_the_mean_of_the_maps_is_weighted_by_likelihood():
@@ -98,7 +110,9 @@ def test_the_mean_of_the_maps_is_weighted_by_likelihood():
     loss = np.array([c.log_loss for c in found.candidates_]) * 1500
     weight = np.exp(loss.min() - loss)
     weight[weight < 0.01 * weight.sum()] = 0
-    np.testing.assert_allclose([c.weight for c in found.candidates_], weight / weight.sum(), atol=1e-9)
+    np.testing.assert_allclose(
+        [c.weight for c in found.candidates_], weight / weight.sum(), atol=1e-9
+    )
     value = sum(part.weight * part.apply(p) for part in found.map_.parts)
     np.testing.assert_allclose(found.predict(p), value, atol=1e-12)
     np.testing.assert_allclose(found.predict(p).sum(axis=1), 1, atol=1e-14)
@@ -124,9 +138,14 @@ def test_the_order_of_rows_and_the_container_do_not_matter():
     assert named.map_.classes == tuple(ANIMALS)
     np.testing.assert_array_equal(named.predict(frame[["eel", "cat", "dog"]]), one.predict(p))
     doubled = Recalibrator("temperature").fit(p, y, sample_weight=np.full(600, 2.0))
-    np.testing.assert_allclose(doubled.predict(p), Recalibrator("temperature").fit(p, y).predict(p), atol=1e-9)
+    np.testing.assert_allclose(
+        doubled.predict(p), Recalibrator("temperature").fit(p, y).predict(p), atol=1e-9
+    )
     kept = np.random.default_rng(1).random(600) < 0.7
-    ours, theirs = Recalibrator().fit(p, y, sample_weight=kept * 1.0), Recalibrator().fit(p[kept], y[kept])
+    ours, theirs = (
+        Recalibrator().fit(p, y, sample_weight=kept * 1.0),
+        Recalibrator().fit(p[kept], y[kept]),
+    )
     np.testing.assert_allclose(ours.predict(p), theirs.predict(p), atol=1e-12)
 
 
@@ -161,14 +180,20 @@ def test_what_is_certified(certified):
         return -task.payoff(task.best_response(q), y).mean()
 
     assert cost(p) - cost(found.predict(p)) == pytest.approx(proof.saving, abs=0.1)
-    for words in ("No decision about any one class loses more than", "In the task it saves", "for all classes"):
+    for words in (
+        "No decision about any one class loses more than",
+        "In the task it saves",
+        "for all classes",
+    ):
         assert words in str(found)
     groups = np.arange(6000) // 2
     grouped = Recalibrator().fit(p, y, groups=groups).certificate_
     assert (grouped.groups, grouped.saving) == (750, None)
     assert grouped.harm_bound > proof.harm_bound
     assert "750 groups of rows were drawn independently" in str(grouped)
-    assert str(grouped).endswith("will be used, and their sizes do not depend on predictions or outcomes.")
+    assert str(grouped).endswith(
+        "will be used, and their sizes do not depend on predictions or outcomes."
+    )
 
 
 def test_the_harm_bound_is_that_of_the_worst_class():
@@ -190,7 +215,9 @@ def test_files(certified, tmp_path):
     assert again.certificate_ == found.certificate_
     assert again.candidates_ == found.candidates_
     found.save(tmp_path / "map.json")
-    np.testing.assert_array_equal(rainproof.load(tmp_path / "map.json").predict(p), found.predict(p))
+    np.testing.assert_array_equal(
+        rainproof.load(tmp_path / "map.json").predict(p), found.predict(p)
+    )
     every = Recalibrator(["isotonic"]).fit(p[:300], y[:300])
     read = Recalibrator.from_dict(json.loads(json.dumps(every.to_dict())))
     np.testing.assert_array_equal(read.predict(p), every.predict(p))
@@ -210,7 +237,9 @@ def test_onnx(certified):
     for methods in (*CLASS_METHODS, ["isotonic", "vector", "none"]):
         found = Recalibrator(methods).fit(p[:900], y[:900])
         session = runtime.InferenceSession(found.to_onnx().SerializeToString())
-        np.testing.assert_allclose(session.run(None, {"p": q})[0], found.predict(q), rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(
+            session.run(None, {"p": q})[0], found.predict(q), rtol=1e-12, atol=1e-15
+        )
 
 
 def test_sql(certified):
@@ -219,19 +248,30 @@ def test_sql(certified):
     wrong = [[None, 0.5, 0.5], [0.5, 0.6, 0.1], [-0.1, 0.6, 0.5], [float("nan"), 0.5, 0.5]]
     duck, lite = duckdb.connect(), sqlite3.connect(":memory:")
     for db in (duck, lite):
-        db.execute('CREATE TABLE t (i INTEGER, "a b" DOUBLE PRECISION, b DOUBLE PRECISION, c DOUBLE PRECISION)')
-        db.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [(i, *row) for i, row in enumerate([*q.tolist(), *wrong])])
+        db.execute(
+            'CREATE TABLE t (i INTEGER, "a b" DOUBLE PRECISION, b DOUBLE PRECISION, c DOUBLE PRECISION)'
+        )
+        db.executemany(
+            "INSERT INTO t VALUES (?, ?, ?, ?)",
+            [(i, *row) for i, row in enumerate([*q.tolist(), *wrong])],
+        )
     for methods in (*CLASS_METHODS, ["isotonic", "vector", "none"], "auto"):
         found = Recalibrator(methods).fit(p[:500], y[:500], labels=ANIMALS)
         if methods == "auto":  # weights of all kinds
-            parts = [Recalibrator(method).fit(p[:500], y[:500]).map_.parts[0] for method in CLASS_METHODS]
-            found.map_ = ClassMap(classes=tuple(ANIMALS), parts=tuple(_weighted(part, 1 / 6) for part in parts))
+            parts = [
+                Recalibrator(method).fit(p[:500], y[:500]).map_.parts[0] for method in CLASS_METHODS
+            ]
+            found.map_ = ClassMap(
+                classes=tuple(ANIMALS), parts=tuple(_weighted(part, 1 / 6) for part in parts)
+            )
         for db, dialects in ((duck, ["ansi", "duckdb", "postgresql"]), (lite, ["sqlite"])):
             for dialect in dialects:
                 told = found.to_sql(["a b", "b", "c"], dialect=dialect)
                 assert list(told) == ANIMALS
                 got = db.execute(f"SELECT {', '.join(told.values())} FROM t ORDER BY i").fetchall()
-                np.testing.assert_allclose(np.array(got[: len(q)], float), found.predict(q), rtol=1e-12, atol=1e-15)
+                np.testing.assert_allclose(
+                    np.array(got[: len(q)], float), found.predict(q), rtol=1e-12, atol=1e-15
+                )
                 assert got[len(q) :] == [(None,) * 3] * 4
     duck.close()
     lite.close()
@@ -242,7 +282,10 @@ def test_sql(certified):
         (lambda: found.to_sql("abc"), "p must name 3 columns, one for each class; it is 'abc'"),
         (lambda: found.to_sql(["a", "b"]), "p must name 3 columns, one for each class"),
         (lambda: found.to_sql(["a", "b", "c"], by="s"), "by must name nothing"),
-        (lambda: Recalibrator().fit(p[:99, 0], y[:99] == 0).to_sql(["a"]), "p must name one column, of the event"),
+        (
+            lambda: Recalibrator().fit(p[:99, 0], y[:99] == 0).to_sql(["a"]),
+            "p must name one column, of the event",
+        ),
     ):
         with pytest.raises(rainproof.InputError, match=message):
             call()
@@ -280,14 +323,26 @@ def test_what_is_refused(certified):
         "p must sum to 1 in each row": lambda: found.predict(p / 2),
         "by was not given to fit": lambda: found.predict(p, by=y),
         "plot is for one event": found.plot,
-        "by is for predictions of one event; y_prob has 3 classes": lambda: Recalibrator().fit(p, y, by=y),
-        "methods must be 'auto' or among 'temperature', 'vector'": lambda: Recalibrator("gamma").fit(p, y),
-        "task must have a payoff for each of 4 classes": lambda: Recalibrator().fit(*rows(99, 4, 1)[1::-1], task=task),
+        "by is for predictions of one event; y_prob has 3 classes": lambda: Recalibrator().fit(
+            p, y, by=y
+        ),
+        "methods must be 'auto' or among 'temperature', 'vector'": lambda: Recalibrator(
+            "gamma"
+        ).fit(p, y),
+        "task must have a payoff for each of 4 classes": lambda: Recalibrator().fit(
+            *rows(99, 4, 1)[1::-1], task=task
+        ),
         "task is for more than two classes": lambda: Recalibrator().fit(p[:, 0], y == 0, task=task),
-        "labels are for predictions with a column for each": lambda: Recalibrator().fit(p[:, 0], y == 0, labels=["a"]),
-        "pos_label is for one column": lambda: Recalibrator().fit(rows(99, 2, 1)[1], rows(99, 2, 1)[0], pos_label=1),
+        "labels are for predictions with a column for each": lambda: Recalibrator().fit(
+            p[:, 0], y == 0, labels=["a"]
+        ),
+        "pos_label is for one column": lambda: Recalibrator().fit(
+            rows(99, 2, 1)[1], rows(99, 2, 1)[0], pos_label=1
+        ),
         "y must be from 0 to 2": lambda: Recalibrator().fit(p, y + 1),
-        "y_prob must not be given with a ClassSample": lambda: Recalibrator().fit(rainproof.Sample(y, p), y),
+        "y_prob must not be given with a ClassSample": lambda: Recalibrator().fit(
+            rainproof.Sample(y, p), y
+        ),
     }
     for message, call in cases.items():
         with pytest.raises(rainproof.InputError, match=message):
@@ -305,7 +360,10 @@ def test_a_proven_mean():
     grouped = rainproof.Sample(y, p, groups=np.arange(800) // 8)
     assert mean_at_least(gain, grouped, 0.05) < bound
     wrong = sum(
-        mean_at_least(rng.choice([-1.0, 1.0], 100, p=[0.45, 0.55]), rainproof.Sample(y[:100], p[:100]), 0.2) > 0.1
+        mean_at_least(
+            rng.choice([-1.0, 1.0], 100, p=[0.45, 0.55]), rainproof.Sample(y[:100], p[:100]), 0.2
+        )
+        > 0.1
         for _ in range(200)
     )
     assert wrong <= 40

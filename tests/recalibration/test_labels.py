@@ -68,7 +68,8 @@ def fitted(labels):
     r = rainproof.Recalibrator("none", rng=0).fit(p, p > 0.5, by={"s": column})
     assert len(r.segments_) == len(labels)
     r._maps = {
-        (spelled(label),): PiecewiseMap.steps(np.zeros(0), np.array([VALUES[label_text(label)]])) for label in labels
+        (spelled(label),): PiecewiseMap.steps(np.zeros(0), np.array([VALUES[label_text(label)]]))
+        for label in labels
     }
     r.segments_ = tuple(replace(segment, corrected=True) for segment in r.segments_)
     return r
@@ -96,7 +97,22 @@ def test_every_spelling_gets_the_map_of_its_segment(tmp_path, labels):
 
 
 COLUMNS = {
-    "VARCHAR": ["1", "1.0", "2", "-3", "0", "2.5", "12345678", "01", "north", "true", "True", "1.50", None, "new"],
+    "VARCHAR": [
+        "1",
+        "1.0",
+        "2",
+        "-3",
+        "0",
+        "2.5",
+        "12345678",
+        "01",
+        "north",
+        "true",
+        "True",
+        "1.50",
+        None,
+        "new",
+    ],
     "BIGINT": [1, 2, -3, 0, 12345678, 10**16, None, 7],
     "DOUBLE": [1.0, 2.0, -3.0, 0.0, 2.5, 1.5, 12345678.0, 1e16, None, 7.0],
     "BOOLEAN": [True, False, None],
@@ -104,15 +120,21 @@ COLUMNS = {
 
 
 def check_sql(select, r, dialect):
-    """`select` gives the value of an expression for each label in a column "s" of a type, beside a "p" of 0.2."""
+    """`select` gives the value of an expression for each label in a column "s" of a type, beside a
+    "p" of 0.2.
+    """
     said = {spelled(segment.segment) for segment in r.segments_}
     for kind, labels in COLUMNS.items():
         found = select(r.to_sql("p", by="s", dialect=dialect), kind, labels)
         pooled = select(r.to_sql("p", by="s", dialect=dialect, unseen="pooled"), kind, labels)
         texts = [spelled(label) for label in labels]
-        if dialect == "sqlite" and kind in ("BOOLEAN", "BIGINT"):  # there True is 1: it stands for what is a segment
+        # there True is 1: it stands for what is a segment
+        if dialect == "sqlite" and kind in ("BOOLEAN", "BIGINT"):
             texts = [{"True": "1", "False": "0"}.get(text, text) for text in texts]
-            texts = [text if text in said else {"1": "True", "0": "False"}.get(text, text) for text in texts]
+            texts = [
+                text if text in said else {"1": "True", "0": "False"}.get(text, text)
+                for text in texts
+            ]
         expected = [VALUES[str(text)] if text in said else None for text in texts]
         assert found == expected, (dialect, kind)
         assert pooled == [0.2 if value is None else value for value in expected]
@@ -127,7 +149,10 @@ def test_sql_on_columns_of_every_type(labels):
             connection.execute("DROP TABLE IF EXISTS t")
             connection.execute(f"CREATE TABLE t (k INTEGER, p DOUBLE PRECISION, s {kind})")
             connection.executemany("INSERT INTO t VALUES (?, 0.2, ?)", list(enumerate(labels)))
-            return [v for (v,) in connection.execute(f"SELECT {expression} FROM t ORDER BY k").fetchall()]
+            return [
+                v
+                for (v,) in connection.execute(f"SELECT {expression} FROM t ORDER BY k").fetchall()
+            ]
 
         for dialect in ("duckdb", "ansi"):
             check_sql(partial(select, db), r, dialect)
@@ -135,10 +160,21 @@ def test_sql_on_columns_of_every_type(labels):
 
 
 def test_postgresql_and_spark_spell_doubles_in_their_own_ways():
-    """As PostgreSQL 16 and Spark 4 do: CAST(1e16 AS TEXT), CAST(CAST(12345678 AS DOUBLE) AS STRING)."""
+    """As PostgreSQL 16 and Spark 4 do: CAST(1e16 AS TEXT), CAST(CAST(12345678 AS DOUBLE) AS
+    STRING).
+    """
     r = fitted([12345678, 10**16, -(10**16), 15 * 10**14])
     expression = r.to_sql("p", by="s")
-    for text in ("12345678.0", "1.2345678E7", "1e+16", "1.0E16", "-1e+16", "-1.0E16", "1.5e+15", "1.5E15"):
+    for text in (
+        "12345678.0",
+        "1.2345678E7",
+        "1e+16",
+        "1.0E16",
+        "-1e+16",
+        "-1.0E16",
+        "1.5e+15",
+        "1.5E15",
+    ):
         assert f"'{text}'" in expression
 
 
@@ -146,7 +182,9 @@ N = 2000
 
 
 def rows(labels):
-    """Half of the rows of each label; the forecast is right for the second, and the wrong way round for the first."""
+    """Half of the rows of each label; the forecast is right for the second, and the wrong way round
+    for the first.
+    """
     rng = np.random.default_rng(0)
     p, at = rng.random(N).round(6), np.arange(N) % 2
     y = (rng.random(N) < np.where(at == 0, 1 - p, p)).astype(int)
@@ -163,10 +201,14 @@ def test_true_is_not_one():
     assert len({both.predict([0.2], by={"s": [label]})[0] for label in (True, 1)}) == 2
 
 
-@pytest.mark.parametrize("pair", [(1, "1"), ("1.0", "1"), ("true", "True"), (True, "TRUE")], ids=repr)
+@pytest.mark.parametrize(
+    "pair", [(1, "1"), ("1.0", "1"), ("true", "True"), (True, "TRUE")], ids=repr
+)
 def test_two_spellings_of_one_segment_are_refused(pair):
     p, y, column = rows(pair)
-    with pytest.raises(rainproof.InputError, match=r"by must spell each segment in one way; .* mean the same"):
+    with pytest.raises(
+        rainproof.InputError, match=r"by must spell each segment in one way; .* mean the same"
+    ):
         rainproof.Recalibrator("logistic", rng=0).fit(p, y, by={"s": column})
 
 
@@ -190,7 +232,9 @@ def test_where_nothing_was_fitted_no_segment_is_new():
     r = rainproof.Recalibrator().fit([0.2, 0.8], [0, 1], by=["a", "b"])
     assert r.predict([0.2], by=["c"]) == [0.2]
     with duckdb.connect() as db:
-        assert db.execute(f"SELECT {r.to_sql('p', by='s')} FROM (SELECT 0.2 AS p, 'c' AS s)").fetchone() == (0.2,)
+        assert db.execute(
+            f"SELECT {r.to_sql('p', by='s')} FROM (SELECT 0.2 AS p, 'c' AS s)"
+        ).fetchone() == (0.2,)
 
 
 def test_many_segments_stay_shallow():
@@ -201,7 +245,9 @@ def test_many_segments_stay_shallow():
     )
     db = sqlite3.connect(":memory:")
     expression = r.to_sql("p", by=["a", "b"], dialect="sqlite")
-    found = db.execute(f"SELECT {expression} FROM (SELECT 0.2 p, 1999 a, 1 b UNION ALL SELECT 0.2, 1999, 0)").fetchall()
+    found = db.execute(
+        f"SELECT {expression} FROM (SELECT 0.2 p, 1999 a, 1 b UNION ALL SELECT 0.2, 1999, 0)"
+    ).fetchall()
     assert found == [(0.2,), (None,)]
     db.close()
 
@@ -219,7 +265,9 @@ WRITTEN = {
 def written(kind, name, p, y, labels):
     """A file of rows whose labels have this type; the name of the file."""
     if kind == "csv":
-        lines = "".join(f"{a},{b},{c}\n" for a, b, c in zip(p, y, WRITTEN[kind](labels), strict=True))
+        lines = "".join(
+            f"{a},{b},{c}\n" for a, b, c in zip(p, y, WRITTEN[kind](labels), strict=True)
+        )
         Path(f"{name}.csv").write_text("p,y,s\n" + lines)
         return f"{name}.csv"
     pq.write_table(pa.table({"p": p, "y": y, "s": WRITTEN[kind](labels)}), f"{name}.parquet")
@@ -246,7 +294,9 @@ def recalibrated(request, tmp_path_factory):
 
 @pytest.mark.parametrize("then", WRITTEN)
 def test_files_of_every_type(tmp_path, monkeypatch, capsys, recalibrated, then):
-    """Recalibrate a file whose labels have one type, apply the map to one whose labels have another."""
+    """Recalibrate a file whose labels have one type, apply the map to one whose labels have
+    another.
+    """
     monkeypatch.chdir(tmp_path)
     p, y, _ = rows((1, 2))
     labels = [1 + k % 2 for k in range(N)]
@@ -274,5 +324,7 @@ def test_true_and_one_in_one_column_are_refused():
     p = np.random.default_rng(0).random(400)
     mixed = np.array([True, 1] * 200, object)
     for by in (mixed, mixed[::-1]):
-        with pytest.raises(rainproof.InputError, match="must not mix bools with 0 and 1: write them as text"):
+        with pytest.raises(
+            rainproof.InputError, match="must not mix bools with 0 and 1: write them as text"
+        ):
             rainproof.Recalibrator("logistic", rng=0).fit(p, p > 0.5, by={"s": by})

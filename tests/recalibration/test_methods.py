@@ -39,7 +39,10 @@ def most_likely(name, p, y):
         return np.logaddexp(0, -score).sum() + ((beta - centre) ** 2).sum() / 32
 
     bounds = [(0, None), (0, None), (None, None)] if name == "beta" else None
-    return min((minimize(cost, start, bounds=bounds, tol=1e-13) for start in starts(centre)), key=lambda one: one.fun).x
+    return min(
+        (minimize(cost, start, bounds=bounds, tol=1e-13) for start in starts(centre)),
+        key=lambda one: one.fun,
+    ).x
 
 
 def starts(centre):
@@ -51,7 +54,9 @@ def starts(centre):
 def test_logistic_methods_maximise_the_posterior(name):
     p, y = draw(400)
     beta = most_likely(name, p, y)
-    np.testing.assert_allclose(METHODS[name](table(p, y))(p), expit(beta @ COLUMNS[name](p)), rtol=3e-3)
+    np.testing.assert_allclose(
+        METHODS[name](table(p, y))(p), expit(beta @ COLUMNS[name](p)), rtol=3e-3
+    )
 
 
 def ceiling(n, seed):
@@ -65,7 +70,9 @@ def ceiling(n, seed):
 TRUTHS = {
     "a ceiling": ceiling,
     "a floor": lambda n, seed: (lambda p, truth, u: (1 - p, 1 - truth, 1 - u))(*ceiling(n, seed)),
-    "a valley": lambda n, seed: (lambda p, _, u: (p, 0.2 + 2 * (p - 0.5) ** 2, u))(*ceiling(n, seed)),
+    "a valley": lambda n, seed: (lambda p, _, u: (p, 0.2 + 2 * (p - 0.5) ** 2, u))(
+        *ceiling(n, seed)
+    ),
     "falling": lambda n, seed: (lambda p, _, u: (p, 1 - p, u))(*ceiling(n, seed)),
 }
 
@@ -77,7 +84,9 @@ def test_beta_is_the_most_likely_curve_without_negative_slopes(kind, seed):
     y = u < truth
     beta = most_likely("beta", p, y)
     assert (beta[:2] == 0).any()  # it is about the bounds
-    np.testing.assert_allclose(METHODS["beta"](table(p, y))(p), expit(beta @ COLUMNS["beta"](p)), rtol=4e-3)
+    np.testing.assert_allclose(
+        METHODS["beta"](table(p, y))(p), expit(beta @ COLUMNS["beta"](p)), rtol=4e-3
+    )
 
 
 @pytest.mark.parametrize("kind", ["a ceiling", "a floor"])
@@ -87,7 +96,11 @@ def test_beta_follows_a_ceiling_where_platt_cannot(kind):
         p, truth, u = TRUTHS[kind](1900, seed)
         for name, found in distance.items():
             value = METHODS[name](table(p, u < truth))(p)
-            found.append(np.mean(truth * np.log(truth / value) + (1 - truth) * np.log((1 - truth) / (1 - value))))
+            found.append(
+                np.mean(
+                    truth * np.log(truth / value) + (1 - truth) * np.log((1 - truth) / (1 - value))
+                )
+            )
     assert np.mean(distance["beta"]) < np.mean(distance["logistic"]) / 2
 
 
@@ -159,7 +172,9 @@ def test_bins_hold_equal_numbers_of_rows(n_bins):
 
 def test_constant_and_none():
     p, y = draw(99)
-    assert METHODS["constant"](table(p, y))([0, 1]).tolist() == pytest.approx([(y.sum() + 0.5) / 100] * 2)
+    assert METHODS["constant"](table(p, y))([0, 1]).tolist() == pytest.approx(
+        [(y.sum() + 0.5) / 100] * 2
+    )
     assert (METHODS["none"](table(p, y))(p) == p).all()
 
 

@@ -1,4 +1,6 @@
-"""OnlineRecalibrator and OnlineForecaster: against the definition, against adversaries, and as files."""
+"""OnlineRecalibrator and OnlineForecaster: against the definition, against adversaries, and as
+files.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ SPECIAL = [0.0, 1.0, 0.5, 0.25, 1e-12, 1 - 1e-12, 1 / 3]
 
 
 def bases(n, seed):
-    """Predictions with ties, points of the grid and extreme values, and outcomes that have little to do with them."""
+    """Predictions with ties, points of the grid and extreme values, and outcomes that have little
+    to do with them.
+    """
     rng = np.random.default_rng(seed)
     p = np.where(rng.random(n) < 0.3, rng.choice(SPECIAL, n), rng.random(n))
     return p, (rng.random(n) < (1 - p if seed % 2 else p**2)).astype(np.uint8)
@@ -40,7 +44,11 @@ def assert_same_state(walk, oracle):
     lines = [one for _, one in oracle.members if hasattr(one, "matrix")]
     expected = [[*one.at, one.matrix[0, 0], one.matrix[0, 1], one.matrix[1, 1]] for one in lines]
     assert_allclose(walk.mixture.line.reshape(-1, 5), expected, rtol=1e-7, atol=1e-9)
-    assert (walk.grid, walk.mixture.scale, walk.mixture.batches) == (oracle.m, oracle.scale, oracle.batches)
+    assert (walk.grid, walk.mixture.scale, walk.mixture.batches) == (
+        oracle.m,
+        oracle.scale,
+        oracle.batches,
+    )
 
 
 @pytest.mark.parametrize("grid", [2, 8, 64])
@@ -104,7 +112,11 @@ def test_batches_are_the_definition_and_ids_are_batches():
     for k in range(len(sizes)):
         rows = np.flatnonzero(day == k)
         expected = [oracle.predict((x,)) for x in p[rows].tolist()]
-        assert made[rows].tolist() == [one[0] for one in expected] == [r.predict(p[row], id=row) for row in rows]
+        assert (
+            made[rows].tolist()
+            == [one[0] for one in expected]
+            == [r.predict(p[row], id=row) for row in rows]
+        )
         for row, one in zip(rows, expected, strict=True):
             oracle.learn(*one, int(y[row]))
             r.update(y[row], id=row)
@@ -208,13 +220,18 @@ ADVERSARIES += [lambda f, past: len(past) // 100 % 2, lambda f, past: len(past) 
 def proven(walk, delta=0.01):
     """The square of the factor of the proof, for the bias beyond the margin."""
     t, k = walk.n, len(walk.points)
-    return 6 * walk.mixture.scale * math.log((2 * k + 2.2 * k * math.log(1 + t) + 2.4 * math.sqrt(k * t)) / delta)
+    return (
+        6
+        * walk.mixture.scale
+        * math.log((2 * k + 2.2 * k * math.log(1 + t) + 2.4 * math.sqrt(k * t)) / delta)
+    )
 
 
 def assert_proven(walk):
     """The bound on the bias of each point, and what the proof says about points with many rounds."""
     c2 = proven(walk)
-    inner = slice(1, -1)  # the first point may be too high by 2^-30 a round, and the last one too low
+    # the first point may be too high by 2^-30 a round, and the last one too low
+    inner = slice(1, -1)
     assert np.all(np.abs(walk.bias) <= walk.margin + np.sqrt(c2 * walk.spread) + 1e-9)
     assert np.all(np.abs(walk.bias[inner]) <= walk.spread[inner])
 
@@ -231,10 +248,16 @@ def test_no_adversary_makes_a_point_more_biased_than_proven(adversary, grid):
         past.append(y)
     assert_proven(f._walk)
     loss, c2 = calibration_decision_loss(past, predictions), proven(f._walk)
-    bound = 3 * f._walk.margin.sum() + 2.5 * math.sqrt(c2 * 2 * 4000) + c2 * (4 * len(f.points) + 1.6 * far(f.points))
+    bound = (
+        3 * f._walk.margin.sum()
+        + 2.5 * math.sqrt(c2 * 2 * 4000)
+        + c2 * (4 * len(f.points) + 1.6 * far(f.points))
+    )
     assert loss <= bound / 4000
-    assert loss < 0.1  # measured; a forecast of 1/2 against a coin that always lands on the other side has 1
-    assert calibration_decision_loss(past[:1000], predictions[:1000]) < 0.144  # few enough points for 1,000 rounds
+    # measured; a forecast of 1/2 against a coin that always lands on the other side has 1
+    assert loss < 0.1
+    # few enough points for 1,000 rounds
+    assert calibration_decision_loss(past[:1000], predictions[:1000]) < 0.144
 
 
 def far(v):
@@ -269,12 +292,16 @@ def test_any_start_will_do(steering, against):
 
 @pytest.mark.parametrize("size", [7, 64])
 def test_batches_are_as_biased_as_proven_at_most(size):
-    """All outcomes of a batch are alike: there is one coin for each prediction, and none for the batch."""
+    """All outcomes of a batch are alike: there is one coin for each prediction, and none for the
+    batch.
+    """
     rng = np.random.default_rng(6)
     for outcome in (lambda day: day % 2, lambda day: rng.random() < 0.5, lambda day: day // 10 % 2):
         r = OnlineRecalibrator(16, rng=5)
         for day in range(6000 // size):
-            r.run(rng.choice([0.2, 0.5, 0.9], size), np.full(size, int(outcome(day))), np.zeros(size))
+            r.run(
+                rng.choice([0.2, 0.5, 0.9], size), np.full(size, int(outcome(day))), np.zeros(size)
+            )
         assert r._walk.mixture.scale == 2 ** math.ceil(math.log2(size))
         assert_proven(r._walk)
 
@@ -296,7 +323,9 @@ def test_the_weight_at_the_edge_is_at_most_what_the_proof_says():
 
 
 def losses(r, rounds):
-    """The log losses of the mixture and of each model, and how far the first may be above the least of the others."""
+    """The log losses of the mixture and of each model, and how far the first may be above the least
+    of the others.
+    """
     own, models, t = 0.0, None, 0
     for p, y in rounds(r):
         q = r.mixture(p)
@@ -310,7 +339,11 @@ def losses(r, rounds):
     return own, models, math.log(2 * len(models)) + b * math.log(t)
 
 
-@given(st.lists(st.tuples(st.one_of(st.floats(0, 1), st.sampled_from(SPECIAL)), st.booleans()), min_size=1))
+@given(
+    st.lists(
+        st.tuples(st.one_of(st.floats(0, 1), st.sampled_from(SPECIAL)), st.booleans()), min_size=1
+    )
+)
 @settings(deadline=None)
 def test_the_mixture_is_not_much_worse_than_the_model(sequence):
     own, (model,), more = losses(OnlineRecalibrator(), lambda _: sequence)
@@ -320,14 +353,18 @@ def test_the_mixture_is_not_much_worse_than_the_model(sequence):
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.booleans()), min_size=1))
 @settings(deadline=None)
 def test_the_mixture_is_not_much_worse_than_the_best_of_two(sequence):
-    own, models, more = losses(OnlineRecalibrator(), lambda _: [({"a": a, "b": b}, y) for a, b, y in sequence])
+    own, models, more = losses(
+        OnlineRecalibrator(), lambda _: [({"a": a, "b": b}, y) for a, b, y in sequence]
+    )
     assert own <= min(models) + more + 1e-9
 
 
 @pytest.mark.parametrize("right", [0.51, 0.7, 0.99])
 @pytest.mark.parametrize("wrong", [0, 100, 1000])
 def test_nor_against_outcomes_that_are_opposite_to_it(right, wrong):
-    """The model is wrong for some rounds and right from then on; the outcome is what the mixture thinks less likely."""
+    """The model is wrong for some rounds and right from then on; the outcome is what the mixture
+    thinks less likely.
+    """
 
     def rounds(r):
         for t in range(3000):
@@ -351,7 +388,10 @@ def test_nor_in_batches_with_the_size_of_a_batch_as_a_factor():
             p = rng.uniform(0.05, 0.95, size)
             y = of(day, p).astype(bool)
             q = np.array([r.mixture(x) for x in p.tolist()])
-            own, model = own - np.log(np.where(y, q, 1 - q)).sum(), model - np.log(np.where(y, p, 1 - p)).sum()
+            own, model = (
+                own - np.log(np.where(y, q, 1 - q)).sum(),
+                model - np.log(np.where(y, p, 1 - p)).sum(),
+            )
             r.run(p, y, np.zeros(size))
         assert own <= model + r._walk.mixture.scale * (math.log(2) + math.log(days) / 2)
 
@@ -367,7 +407,11 @@ def streams(n=20_000):
         "overconfident": (p, u < 0.25 + p / 2, 0.94),
         "drifting": (p, u < p ** (0.5 + 1.5 * time), 0.94),
         "flipping": (np.where(time < 0.5, p, 1 - p), u < p, 0.52),
-        "alternating": (p, u < np.clip(p + np.where(np.floor(16 * p) % 2 == 0, 0.1, -0.1), 0, 1), 0.96),
+        "alternating": (
+            p,
+            u < np.clip(p + np.where(np.floor(16 * p) % 2 == 0, 0.1, -0.1), 0, 1),
+            0.96,
+        ),
     }
 
 
@@ -390,9 +434,16 @@ def test_two_models_of_which_one_fails():
     rng = np.random.default_rng(1)
     p = rng.random(20_000)
     y = rng.random(20_000) < p
-    models = {"first": np.where(np.arange(20_000) < 5000, p, rng.random(20_000)), "second": np.clip(p + 0.2, 0, 1)}
+    models = {
+        "first": np.where(np.arange(20_000) < 5000, p, rng.random(20_000)),
+        "second": np.clip(p + 0.2, 0, 1),
+    }
     made = OnlineRecalibrator().run(models, y)
-    assert brier_score(y, made) < 1.02 * brier_score(y, p) < 0.9 * min(brier_score(y, q) for q in models.values())
+    assert (
+        brier_score(y, made)
+        < 1.02 * brier_score(y, p)
+        < 0.9 * min(brier_score(y, q) for q in models.values())
+    )
 
 
 @pytest.mark.parametrize("size", [10, 100])
@@ -436,7 +487,11 @@ def test_a_prediction_that_is_given_up_teaches_nothing():
 def test_an_id_is_text_or_an_integer_everywhere(bad):
     r = OnlineRecalibrator(rng=0)
     r.predict(0.5, id=1)
-    for call in (lambda: r.predict(0.5, id=bad), lambda: r.update(1, id=bad), lambda: r.forget(bad)):
+    for call in (
+        lambda: r.predict(0.5, id=bad),
+        lambda: r.update(1, id=bad),
+        lambda: r.forget(bad),
+    ):
         with pytest.raises(InputError, match="id must be text or an integer"):
             call()
     assert r.waiting == 1
@@ -455,7 +510,9 @@ def test_an_id_from_numpy_is_a_plain_integer(tmp_path):
     assert (r.n, r.waiting) == (1, 0)
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))]
+)
 def test_a_copy_continues_on_its_own(copied):
     r = OnlineRecalibrator(8, rng=3)
     r.run(*bases(200, 1))
@@ -465,10 +522,17 @@ def test_a_copy_continues_on_its_own(copied):
     r.update(1, id="a")
     assert (other.n, other.waiting) == (200, 1)
     other.update(1, id="a")
-    assert [other.predict(0.4, id=k) for k in range(50)] == [r.predict(0.4, id=k) for k in range(50)]
+    assert [other.predict(0.4, id=k) for k in range(50)] == [
+        r.predict(0.4, id=k) for k in range(50)
+    ]
 
 
-@given(st.lists(st.tuples(st.sampled_from(["predict", "update", "save"]), st.floats(0, 1)), max_size=40), st.booleans())
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["predict", "update", "save"]), st.floats(0, 1)), max_size=40
+    ),
+    st.booleans(),
+)
 @settings(deadline=None)
 def test_a_stored_state_continues_as_if_nothing_had_happened(steps, several):
     one = OnlineRecalibrator(8, rng=4)
@@ -496,7 +560,9 @@ def test_files(tmp_path):
     assert g.to_dict() == f.to_dict()
     assert repr(g) == "OnlineForecaster(grid=256, n=100, waiting=1)"
     g.update(1)
-    with pytest.raises(InputError, match="exists and holds no online recalibrator: it is an online forecaster"):
+    with pytest.raises(
+        InputError, match="exists and holds no online recalibrator: it is an online forecaster"
+    ):
         OnlineRecalibrator().save(path)
     with pytest.raises(InputError, match="cannot read"):
         rainproof.load(tmp_path / "none.json")
@@ -506,7 +572,10 @@ def broken(**changes):
     r = OnlineRecalibrator(2, rng=0)
     r.predict(0.5, id="a")
     data = {**r.to_dict(), **changes}
-    return {**data, "digest": digest_of({key: value for key, value in data.items() if key != "digest"})}
+    return {
+        **data,
+        "digest": digest_of({key: value for key, value in data.items() if key != "digest"}),
+    }
 
 
 POINT = [0.5, 0.0, 0, [0.5] * 6]
@@ -516,7 +585,10 @@ POINT = [0.5, 0.0, 0, [0.5] * 6]
     ("data", "message"),
     [
         ({**broken(), "n": 3}, "it is damaged"),
-        (broken(version=1), "must have version 2, the only one that this rainproof reads; it has 1"),
+        (
+            broken(version=1),
+            "must have version 2, the only one that this rainproof reads; it has 1",
+        ),
         (broken(models=[]), "'models' must be null or a list of different names"),
         (broken(models=["a", "a"]), "'models' must be null"),
         (broken(models=["a", "b"]), "'weight' must have 2 x 6 numbers"),

@@ -22,14 +22,23 @@ def draw(n, seed=0):
 
 
 def run(model, p):
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
     (found,) = session.run(["probability"], {"p": np.asarray(p, np.float64)})
     return found
 
 
 def predictions(edges):
     random = np.random.default_rng(1).random(500)
-    near = [edges, np.nextafter(edges, 0), np.nextafter(edges, 1), random, random**30, random * 1e-309]
+    near = [
+        edges,
+        np.nextafter(edges, 0),
+        np.nextafter(edges, 1),
+        random,
+        random**30,
+        random * 1e-309,
+    ]
     return np.unique(np.concatenate([*near, [0.0, 1.0, 1e-300, 5e-324]]))
 
 

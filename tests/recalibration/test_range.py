@@ -20,7 +20,8 @@ def rows(n=6000, seed=0):
 def test_the_certificate_is_about_the_decisions_of_the_range():
     p, y = rows()
     everywhere, low, high = (
-        rainproof.Recalibrator(threshold_range=some).fit(p, y) for some in (None, (0.05, 0.2), (0.6, 0.9))
+        rainproof.Recalibrator(threshold_range=some).fit(p, y)
+        for some in (None, (0.05, 0.2), (0.6, 0.9))
     )
     assert low.map_.to_dict() == everywhere.map_.to_dict()
     assert everywhere.certificate_.gain_at_least > 0.03
@@ -31,7 +32,10 @@ def test_the_certificate_is_about_the_decisions_of_the_range():
     assert low.certificate_.gain <= everywhere.certificate_.gain
     said = " ".join(str(low).split())
     assert "No decision with a threshold between 5% and 20% loses more than" in said
-    assert "do not prove a gain in any decision with a threshold between 5% and 20%, which is not to say" in said
+    assert (
+        "do not prove a gain in any decision with a threshold between 5% and 20%, which is not to say"
+        in said
+    )
     assert "in any decision with a threshold between 5% and 20%, compared with" in said
 
 
@@ -49,8 +53,9 @@ def test_segments_have_maps_where_decisions_of_the_range_gain():
     assert not any(segment.corrected for segment in found.segments_)
     found = rainproof.Recalibrator("none", threshold_range=(0.6, 0.9)).fit(p, y, by=by)
     assert [segment.segment for segment in found.segments_ if segment.corrected] == ["wrong"]
-    assert "shares of what is at stake in decisions with a threshold between 60% and 90%" in " ".join(
-        str(found).split()
+    assert (
+        "shares of what is at stake in decisions with a threshold between 60% and 90%"
+        in " ".join(str(found).split())
     )
 
 
@@ -66,18 +71,24 @@ def test_a_range_is_stored_and_a_broken_one_is_refused(tmp_path):
     from rainproof.core.files import document
 
     for bad in ({"low": 0.5, "high": 0.1}, {"low": 0.1}, "10%", [0.1, 0.2]):
-        content = {key: value for key, value in data.items() if key not in ("format", "version", "digest")}
+        content = {
+            key: value for key, value in data.items() if key not in ("format", "version", "digest")
+        }
         broken = document("recalibrator", 1, {**content, "threshold_range": bad})
         with pytest.raises(rainproof.InputError, match="threshold_range"):
             rainproof.Recalibrator.from_dict(broken)
 
 
 def test_a_range_that_is_none_is_refused_when_fitted():
-    with pytest.raises(rainproof.InputError, match="threshold_range must be a number above 0 and below 1"):
+    with pytest.raises(
+        rainproof.InputError, match="threshold_range must be a number above 0 and below 1"
+    ):
         rainproof.Recalibrator(threshold_range=(0.2, 0.1)).fit(*rows(100))
 
 
 def test_several_classes_have_no_range():
     shares = np.full((60, 3), 1 / 3)
-    with pytest.raises(rainproof.InputError, match="threshold_range is for one event: not for several classes"):
+    with pytest.raises(
+        rainproof.InputError, match="threshold_range is for one event: not for several classes"
+    ):
         rainproof.Recalibrator(threshold_range=0.2).fit(shares, np.arange(60) % 3)

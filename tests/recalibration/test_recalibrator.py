@@ -1,4 +1,6 @@
-"""The recalibrator: divides rows as it says, takes the mean of maps, certifies, and refuses what it cannot do."""
+"""The recalibrator: divides rows as it says, takes the mean of maps, certifies, and refuses what it
+cannot do.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ def fitted():
 
 def test_it_finds_the_truth_and_proves_it(fitted):
     p = np.linspace(0, 1, 101)
-    assert np.abs(fitted.map_(p) - p**2).max() < 0.06  # beta regression is not exact, but no decision loses 0.1%
+    # beta regression is not exact, but no decision loses 0.1%
+    assert np.abs(fitted.map_(p) - p**2).max() < 0.06
     certificate = fitted.certificate_
     assert certificate.n == 4000
     assert 0 < certificate.harm <= certificate.harm_bound < 0.02
@@ -51,12 +54,22 @@ def test_the_certificate_is_that_of_switch_guarantee_on_the_rows_held_out():
     (rng,) = stream_for(1, sample).spawn(1)
     held = divide(sample, rng)[0].held_out[0]
     found = rainproof.switch_guarantee(
-        held.event, held.prob, r.predict(held.prob), sample_weight=held.sample_weight, groups=held._group
+        held.event,
+        held.prob,
+        r.predict(held.prob),
+        sample_weight=held.sample_weight,
+        groups=held._group,
     )
     names = ("harm_bound", "harm", "gain", "n", "groups")
-    assert [getattr(r.certificate_, name) for name in names] == [getattr(found, name) for name in names]
+    assert [getattr(r.certificate_, name) for name in names] == [
+        getattr(found, name) for name in names
+    ]
     promise = rainproof.guarantee(
-        held.event, r.predict(held.prob), sample_weight=held.sample_weight, groups=held._group, response="as_is"
+        held.event,
+        r.predict(held.prob),
+        sample_weight=held.sample_weight,
+        groups=held._group,
+        response="as_is",
     )
     assert r.certificate_.loss_bound == promise.bound
 
@@ -69,9 +82,13 @@ def test_a_compressed_sample_gives_the_certificate_of_its_rows_rounded_down():
     held = divide(read(sample, None), rng)[0].held_out[0]
     assert (held.prob * 256 % 1 == 0).all()
     each = np.repeat(np.arange(len(held.prob)), held.counts)
-    found = rainproof.switch_guarantee(held.event[each], held.prob[each], r.predict(held.prob)[each])
+    found = rainproof.switch_guarantee(
+        held.event[each], held.prob[each], r.predict(held.prob)[each]
+    )
     names = ("harm_bound", "harm", "gain", "n")
-    assert [getattr(r.certificate_, name) for name in names] == pytest.approx([getattr(found, name) for name in names])
+    assert [getattr(r.certificate_, name) for name in names] == pytest.approx(
+        [getattr(found, name) for name in names]
+    )
 
 
 def test_the_map_is_the_mean_by_the_weights_of_the_table(fitted):
@@ -79,7 +96,9 @@ def test_the_map_is_the_mean_by_the_weights_of_the_table(fitted):
     assert [c.method for c in fitted.candidates_] == list(METHODS)
     assert sum(c.weight for c in fitted.candidates_) == pytest.approx(1)
     loss = 12_000 * np.array([c.log_loss for c in fitted.candidates_])
-    np.testing.assert_allclose([c.weight for c in fitted.candidates_], mean_weights(loss), atol=1e-9)
+    np.testing.assert_allclose(
+        [c.weight for c in fitted.candidates_], mean_weights(loss), atol=1e-9
+    )
     p, y = draw(700, seed=4)
     r = rainproof.Recalibrator(["none", "isotonic", "bins_8", "logistic"], rng=2).fit(p, y)
     (rng,) = stream_for(2, read(p, y)).spawn(1)
@@ -136,7 +155,9 @@ def test_order_does_not_matter_with_weights_groups_and_segments(n):
     for more in ({}, {"groups": np.array([f"g{k}" for k in np.arange(n) // 2])}):
         all_ = columns | more
         one = rainproof.Recalibrator().fit(p, y, **all_)
-        other = rainproof.Recalibrator().fit(p[order], y[order], **{name: v[order] for name, v in all_.items()})
+        other = rainproof.Recalibrator().fit(
+            p[order], y[order], **{name: v[order] for name, v in all_.items()}
+        )
         assert one.to_dict() == other.to_dict()
 
 
@@ -144,7 +165,10 @@ def test_few_rows_are_all_fitted_and_nothing_is_certified():
     p, y = draw(1999)
     r = rainproof.Recalibrator().fit(p, y)
     assert (r.certificate_, r.n_, r.groups_) == (None, 1999, None)
-    assert "No certificate: the map is fitted to all 1,999 rows. With fewer than 2,000 rows a certificate" in str(r)
+    assert (
+        "No certificate: the map is fitted to all 1,999 rows. With fewer than 2,000 rows a certificate"
+        in str(r)
+    )
     p, y = draw(2000)
     r = rainproof.Recalibrator().fit(p, y)
     assert (r.certificate_.n, r.n_) == (500, 1500)
@@ -168,7 +192,11 @@ def test_the_certificate_is_from_rows_that_the_map_has_not_seen():
     held = whole.held_out[0]
     assert held.n == 100
     assert whole.weight.sum() == 300
-    seen = np.sort(np.concatenate([held.prob, np.repeat(whole.prob, whole.weight.sum(axis=(0, 1)).astype(int))]))
+    seen = np.sort(
+        np.concatenate(
+            [held.prob, np.repeat(whole.prob, whole.weight.sum(axis=(0, 1)).astype(int))]
+        )
+    )
     np.testing.assert_allclose(seen, np.sort(p), atol=2**-51, rtol=0)
     assert held.event.sum() + whole.weight[:, 1].sum() == y.sum()
     sizes = whole.weight.sum(axis=(1, 2))
@@ -178,7 +206,9 @@ def test_the_certificate_is_from_rows_that_the_map_has_not_seen():
 def test_groups_stay_together():
     p, y = draw(600)
     groups = np.arange(600) // 6
-    whole, segments = divide(read(p, y, groups=groups, by=np.arange(600) % 2), np.random.default_rng(1))
+    whole, segments = divide(
+        read(p, y, groups=groups, by=np.arange(600) % 2), np.random.default_rng(1)
+    )
     fold_of, called, group_of = {}, {}, dict(zip(p, groups, strict=True))
     for held in whole.held_out:
         for q, g in zip(held.prob, held._group, strict=True):
@@ -237,14 +267,21 @@ def test_useless_predictions_become_the_event_rate_and_calibrated_ones_hardly_mo
 
 @pytest.mark.filterwarnings("ignore::rainproof.ExtrapolationWarning")
 def test_a_mean_continues_as_its_formulas_do():
-    """A candidate that is level where no rows were took a calibrated 0.001 to 0.05 where it had most of the weight."""
+    """A candidate that is level where no rows were took a calibrated 0.001 to 0.05 where it had
+    most of the weight.
+    """
     rng = np.random.default_rng(4)
     p = rng.uniform(0.1, 0.6, 1500)
     y = (rng.random(1500) < p).astype(np.uint8)
     r = rainproof.Recalibrator(["isotonic", "logistic"], rng=0).fit(p, y)
-    assert {c.method: c.weight > 0.01 for c in r.candidates_} == {"isotonic": True, "logistic": True}
+    assert {c.method: c.weight > 0.01 for c in r.candidates_} == {
+        "isotonic": True,
+        "logistic": True,
+    }
     low, high = r.map_.fitted_range
-    outside = np.concatenate([np.geomspace(1e-6, low, 30)[:-1], 1 - np.geomspace(1 - high, 1e-6, 30)[1:]])
+    outside = np.concatenate(
+        [np.geomspace(1e-6, low, 30)[:-1], 1 - np.geomspace(1 - high, 1e-6, 30)[1:]]
+    )
     formula = METHODS["logistic"](DistinctTable.from_rows(y, p, None))
     moved = log_odds(r.predict(outside)) - log_odds(formula.apply(outside))
     below = outside < low
@@ -255,13 +292,16 @@ def test_a_mean_continues_as_its_formulas_do():
         assert np.ptp(near) < 1e-6
     assert r.map_.rises
     kept = rainproof.Recalibrator("isotonic", rng=0).fit(p, y)
-    assert np.ptp(kept.predict(outside[below])) == 0  # alone, straight pieces are level beyond their ends
+    # alone, straight pieces are level beyond their ends
+    assert np.ptp(kept.predict(outside[below])) == 0
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.ExtrapolationWarning")
 @pytest.mark.parametrize("methods", ["auto", "temperature"])
 def test_a_calibrated_forecast_stays_as_it_is_also_where_no_rows_were(methods):
-    """Rows in [0.1, 0.6]: a straight piece to half-way between 0 and 0.1 took 0.001 to 0.02 and more in all samples."""
+    """Rows in [0.1, 0.6]: a straight piece to half-way between 0 and 0.1 took 0.001 to 0.02 and
+    more in all samples.
+    """
     found = []
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -286,7 +326,9 @@ def test_predictions_outside_of_those_that_were_fitted_are_noted():
     with pytest.warns(rainproof.ExtrapolationWarning, match=outside) as notes:
         r.predict(rows)
     assert notes[0].filename == __file__
-    policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.3), 32, recalibration=r.map_)
+    policy = rainproof.RoundingPolicy(
+        rainproof.DecisionTask.threshold(0.3), 32, recalibration=r.map_
+    )
     with pytest.warns(rainproof.ExtrapolationWarning, match=outside) as notes:
         policy.decide(rows, np.arange(100))
     assert notes[0].filename == __file__
@@ -320,7 +362,11 @@ def test_segments_are_corrected_only_where_a_gain_is_proven():
     truth = np.where(segment == 2, 0.5 + 0.2 * (p - 0.5), p)
     y = rng.random(n) < truth
     alike = rainproof.Recalibrator(rng=0).fit(p, rng.random(n) < p, by={"region": segment})
-    assert [(s.segment, s.corrected) for s in alike.segments_] == [(0, False), (1, False), (2, False)]
+    assert [(s.segment, s.corrected) for s in alike.segments_] == [
+        (0, False),
+        (1, False),
+        (2, False),
+    ]
     r = rainproof.Recalibrator(rng=0).fit(p, y, by={"region": segment})
     assert [s.segment for s in r.segments_] == [0, 1, 2]
     assert r.segments_[2].corrected
@@ -332,8 +378,13 @@ def test_segments_are_corrected_only_where_a_gain_is_proven():
     for key in (0, 1):
         pieces = r._maps.get((str(key),), r.map_)
         assert (own[segment == key] == pieces(p[segment == key])).all()
-        assert (own[segment == key] == whole[segment == key]).all() == (not r.segments_[key].corrected)
-    with pytest.raises(InputError, match=r"by has 1 row of segments that the map has not seen \(7\): unseen='pooled'"):
+        assert (own[segment == key] == whole[segment == key]).all() == (
+            not r.segments_[key].corrected
+        )
+    with pytest.raises(
+        InputError,
+        match=r"by has 1 row of segments that the map has not seen \(7\): unseen='pooled'",
+    ):
         r.predict([0.5], by={"region": [7]})
     assert (r.predict([0.5], by={"region": [7]}, unseen="pooled") == r.map_([0.5])).all()
     with pytest.raises(InputError, match="unseen must be 'error' or 'pooled'; it is 'ignore'"):
@@ -393,26 +444,52 @@ def test_samples_are_fitted_like_their_rows():
 
 
 BAD = {
-    "methods": (lambda p, y: rainproof.Recalibrator("platt").fit(p, y), "methods must be 'auto' or among 'logistic', "),
-    "no methods": (lambda p, y: rainproof.Recalibrator([]).fit(p, y), "methods must name at least one method"),
-    "level": (lambda p, y: rainproof.Recalibrator(confidence_level=95).fit(p, y), "confidence_level must"),
+    "methods": (
+        lambda p, y: rainproof.Recalibrator("platt").fit(p, y),
+        "methods must be 'auto' or among 'logistic', ",
+    ),
+    "no methods": (
+        lambda p, y: rainproof.Recalibrator([]).fit(p, y),
+        "methods must name at least one method",
+    ),
+    "level": (
+        lambda p, y: rainproof.Recalibrator(confidence_level=95).fit(p, y),
+        "confidence_level must",
+    ),
     "rng": (lambda p, y: rainproof.Recalibrator(rng=-1).fit(p, y), "rng must be"),
-    "y missing": (lambda p, y: rainproof.Recalibrator().fit(p), "y is missing: pass p and y, or one Sample"),
+    "y missing": (
+        lambda p, y: rainproof.Recalibrator().fit(p),
+        "y is missing: pass p and y, or one Sample",
+    ),
     "p": (lambda p, y: rainproof.Recalibrator().fit(p + 1, y), r"p must lie in \[0, 1\]"),
     "y": (lambda p, y: rainproof.Recalibrator().fit(p, y + 1), "y must be 0 or 1"),
-    "length": (lambda p, y: rainproof.Recalibrator().fit(p[1:], y), "y and p must have the same length"),
-    "twice": (lambda p, y: rainproof.Recalibrator().fit(rainproof.Sample(y, p), y), "pass it alone"),
+    "length": (
+        lambda p, y: rainproof.Recalibrator().fit(p[1:], y),
+        "y and p must have the same length",
+    ),
+    "twice": (
+        lambda p, y: rainproof.Recalibrator().fit(rainproof.Sample(y, p), y),
+        "pass it alone",
+    ),
     "groups": (
         lambda p, y: rainproof.Recalibrator().fit(rainproof.Sample(y, p).compress(), groups=y),
         "groups and by need rows",
     ),
     "weights": (
-        lambda p, y: rainproof.Recalibrator().fit(rainproof.Sample(y, p, sample_weight=1 + p).compress()),
+        lambda p, y: rainproof.Recalibrator().fit(
+            rainproof.Sample(y, p, sample_weight=1 + p).compress()
+        ),
         "unequal weights need rows",
     ),
-    "by": (lambda p, y: rainproof.Recalibrator().fit(p, y, by=y[1:]), "by must hold one label for each of the 50 rows"),
+    "by": (
+        lambda p, y: rainproof.Recalibrator().fit(p, y, by=y[1:]),
+        "by must hold one label for each of the 50 rows",
+    ),
     "no fit": (lambda p, y: rainproof.Recalibrator().predict(p), r"call fit\(p, y\) first"),
-    "by later": (lambda p, y: rainproof.Recalibrator("none").fit(p, y).predict(p, by=y), "by was not given to fit"),
+    "by later": (
+        lambda p, y: rainproof.Recalibrator("none").fit(p, y).predict(p, by=y),
+        "by was not given to fit",
+    ),
 }
 
 
@@ -436,8 +513,12 @@ def test_a_failed_fit_leaves_the_fitted_map_alone():
 @pytest.mark.parametrize("groups", [1, 2, 4])
 def test_nothing_is_fitted_to_a_handful_of_groups(groups):
     p, y = draw(400)
-    with pytest.warns(FewRowsWarning, match=f"groups has {groups} groups?: nothing is fitted to fewer than 5"):
-        r = rainproof.Recalibrator(rng=0).fit(p, y, groups=np.arange(400) % groups, by=np.arange(400) % 2)
+    with pytest.warns(
+        FewRowsWarning, match=f"groups has {groups} groups?: nothing is fitted to fewer than 5"
+    ):
+        r = rainproof.Recalibrator(rng=0).fit(
+            p, y, groups=np.arange(400) % groups, by=np.arange(400) % 2
+        )
     assert r.method_ == "none"
     assert r.certificate_.groups == groups
 
@@ -460,7 +541,9 @@ def test_rows_held_out_do_not_move_the_cells_of_a_compressed_fit():
 def test_segments_that_share_cells_are_pooled():
     rng = np.random.default_rng(0)
     p = rng.integers(0, 8, 400) / 8
-    samples = rainproof.scan({"p": p, "y": rng.random(400) < p, "s": np.arange(400) % 2}, by="s", grid=8)
+    samples = rainproof.scan(
+        {"p": p, "y": rng.random(400) < p, "s": np.arange(400) % 2}, by="s", grid=8
+    )
     whole, parts = divide(read(samples, None), rng)
     assert (np.diff(whole.prob) > 0).all()
     assert whole.weight.sum() == sum(part.weight.sum() for part in parts.values())

@@ -1,4 +1,6 @@
-"""The weights of maps in their mean, and maps that are fitted without some folds, against nested cross-validation."""
+"""The weights of maps in their mean, and maps that are fitted without some folds, against nested
+cross-validation.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,11 @@ def draw(n, seed=0, levels=None):
     return p, (rng.random(n) < 0.1 + 0.6 * p**1.5).astype(int)
 
 
-COLUMNS = {"logistic": [[1, 1, 0], [0, 0, 1]], "temperature": [[1, 1, 0]], "beta": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}
+COLUMNS = {
+    "logistic": [[1, 1, 0], [0, 0, 1]],
+    "temperature": [[1, 1, 0]],
+    "beta": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+}
 
 
 def naive_fit(name, p, y, w, lowest, highest):
@@ -37,9 +43,14 @@ def naive_fit(name, p, y, w, lowest, highest):
         return beta @ columns @ np.stack([np.log(p), -np.log(1 - p), np.ones_like(p)])
 
     def cost(beta):
-        return w @ np.logaddexp(0, np.where(y == 1, -1, 1) * score(beta, p)) + ((beta - centre) ** 2).sum() / 32
+        return (
+            w @ np.logaddexp(0, np.where(y == 1, -1, 1) * score(beta, p))
+            + ((beta - centre) ** 2).sum() / 32
+        )
 
-    centre = np.array([1.0, 1.0, 0.0][: len(columns)]) if len(columns) != 2 else np.array([1.0, 0.0])
+    centre = (
+        np.array([1.0, 1.0, 0.0][: len(columns)]) if len(columns) != 2 else np.array([1.0, 0.0])
+    )
     bounds = [(0, None), (0, None), (None, None)] if name == "beta" else None
     beta = minimize(cost, centre, bounds=bounds, tol=1e-12).x
     return lambda at: 1 / (1 + np.exp(-score(beta, at)))
@@ -57,7 +68,9 @@ def naive_shares(losses):
 
 
 def naive(p, y, w, fold, at, methods):
-    """The values at predictions, by both folds, from a loop over everything that is left out or scored."""
+    """The values at predictions, by both folds, from a loop over everything that is left out or
+    scored.
+    """
     w = w * w.sum() / (w**2).sum()
     inside = p[(p > 0) & (p < 1)]
     found = np.zeros((FOLDS, FOLDS, len(at)))
@@ -71,8 +84,12 @@ def naive(p, y, w, fold, at, methods):
         for g in range(FOLDS):
             losses = []
             for name in methods:
-                scored = [(fit(name, *sorted((f, h))), fold == h) for h in range(FOLDS) if h not in (f, g)]
-                losses.append(sum(naive_loss(one, p[rows], y[rows], w[rows], w.sum()) for one, rows in scored))
+                scored = [
+                    (fit(name, *sorted((f, h))), fold == h) for h in range(FOLDS) if h not in (f, g)
+                ]
+                losses.append(
+                    sum(naive_loss(one, p[rows], y[rows], w[rows], w.sum()) for one, rows in scored)
+                )
             for share, name in zip(naive_shares(losses), methods, strict=True):
                 found[f, g] += share * fit(name, *sorted((f, g)))(at)
     return found
@@ -122,7 +139,10 @@ def test_cells_are_divided_without_losing_rows():
         sums = np.bincount(2 * found.entry + (cells._cells.slot & 1), count[f], 2 * len(found.prob))
         assert (found.weight[f].T.ravel() == sums).all()
     parts = (np.repeat(cells._cells.slot, one) for one in count)
-    slot, fold = map(np.concatenate, zip(*((part, np.full(len(part), f)) for f, part in enumerate(parts)), strict=True))
+    slot, fold = map(
+        np.concatenate,
+        zip(*((part, np.full(len(part), f)) for f, part in enumerate(parts)), strict=True),
+    )
     middle = np.minimum(((slot >> 1) + 0.5) / 16, 1.0)
     expected = naive(middle, slot & 1, np.ones(900), fold, found.prob, list(METHODS))
     np.testing.assert_allclose(found.inner, expected, rtol=1e-3)
@@ -134,7 +154,10 @@ def test_the_order_of_rows_does_not_matter():
     shuffled = np.random.default_rng(0).permutation(300)
     for some in ({}, {"sample_weight": weight}, {"sample_weight": weight, "groups": groups}):
         one, other = (
-            cross_fit(Sample(y[at], p[at], **{k: v[at] for k, v in some.items()}), np.random.default_rng(0))
+            cross_fit(
+                Sample(y[at], p[at], **{k: v[at] for k, v in some.items()}),
+                np.random.default_rng(0),
+            )
             for at in (np.arange(300), shuffled)
         )
         for name in ("prob", "weight", "value", "inner", "rate", "loss", "entry", "fold"):
@@ -148,14 +171,19 @@ def test_many_predictions_are_pooled_without_changing_much():
     assert len(found.prob) < 4096
     ordered = Sample(y, p).in_order()
     own = found.prob[found.entry]
-    assert np.abs(np.log(own / ordered.prob) - np.log((1 - own) / (1 - ordered.prob))).max() < 1 / 64
+    assert (
+        np.abs(np.log(own / ordered.prob) - np.log((1 - own) / (1 - ordered.prob))).max() < 1 / 64
+    )
     assert np.bincount(found.entry).max() <= 30_000 / 2048 + 1
     event = ordered.event * 1
     fine = naive(ordered.prob, event, np.ones(30_000), found.fold, ordered.prob, ["isotonic"])
     some = cross_fit(Sample(y, p), np.random.default_rng(0), methods=["isotonic"])
     briers = [
         np.mean((value - event) ** 2)
-        for value in (some.value[some.fold, some.entry], fine[some.fold, some.fold, np.arange(30_000)])
+        for value in (
+            some.value[some.fold, some.entry],
+            fine[some.fold, some.fold, np.arange(30_000)],
+        )
     ]
     assert briers[0] == pytest.approx(briers[1], rel=1e-3)
 
@@ -167,14 +195,18 @@ def test_predictions_that_no_map_can_tell_apart_are_one():
     found = cross_fit(Sample(y, p), np.random.default_rng(0))
     assert (found.prob[0], found.weight[:, :, 0].sum()) == (pytest.approx(0, abs=1e-20), 300)
     r = rainproof.Recalibrator().fit(p, y)
-    assert r.predict([1e-250])[0] == r.predict([1e-25])[0] == pytest.approx(y[:300].mean(), abs=0.03)
+    assert (
+        r.predict([1e-250])[0] == r.predict([1e-25])[0] == pytest.approx(y[:300].mean(), abs=0.03)
+    )
 
 
 def test_a_row_decides_little_where_a_forecast_says_0():
     p, y = np.concatenate([np.zeros(100), np.full(100, 0.5)]), np.zeros(200, int)
     y[0], y[100:150] = 1, 1
     found = cross_fit(Sample(y, p), np.random.default_rng(0), methods=["none"])
-    assert found.loss[0] == pytest.approx(np.log(2 * 201) + 100 * np.log(2) - 99 * np.log1p(-0.5 / 201), rel=1e-12)
+    assert found.loss[0] == pytest.approx(
+        np.log(2 * 201) + 100 * np.log(2) - 99 * np.log1p(-0.5 / 201), rel=1e-12
+    )
 
 
 def test_weights_are_likelihoods_and_small_ones_are_dropped():
@@ -190,7 +222,11 @@ def test_a_mean_of_maps_is_the_mean_of_their_values():
         for p, y in [draw(500)]
     ]
     mean = PiecewiseMap.mean(maps, [0.1, 0.3, 0.2, 0.4])
-    at = np.unique(np.concatenate([mean.edges, np.linspace(0, 1, 1001), np.nextafter(mean.edges, 0)]).clip(0, 1))
+    at = np.unique(
+        np.concatenate([mean.edges, np.linspace(0, 1, 1001), np.nextafter(mean.edges, 0)]).clip(
+            0, 1
+        )
+    )
     expected = sum(share * one(at) for share, one in zip([0.1, 0.3, 0.2, 0.4], maps, strict=True))
     np.testing.assert_allclose(mean(at), expected, atol=3e-9)
     rising = PiecewiseMap.mean([maps[0], maps[1], maps[3]], [0.2, 0.3, 0.5])

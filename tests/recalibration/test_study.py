@@ -41,19 +41,37 @@ def test_real_rows_that_judge_are_not_fitted():
 
 
 def test_the_loss_that_judges_is_that_of_the_worst_task():
-    """Two rows at rates 0.2 and 0.8, told to be 0.8 and 0.2: whoever acts in between loses 0.3 at the threshold 1/2."""
+    """Two rows at rates 0.2 and 0.8, told to be 0.8 and 0.2: whoever acts in between loses 0.3 at
+    the threshold 1/2.
+    """
     rate = np.array([0.2, 0.8, 0.2, 0.8])
     weight = np.array([0.8, 0.2, 0.2, 0.8]) / 2
-    drawn = Drawn(y=rate, p=rate, event=np.array([False, False, True, True]), prob=rate, weight=weight, rate=rate)
+    drawn = Drawn(
+        y=rate,
+        p=rate,
+        event=np.array([False, False, True, True]),
+        prob=rate,
+        weight=weight,
+        rate=rate,
+    )
     assert recalibration.harm(drawn, rate, 1 - rate) == pytest.approx(2 * 0.3)
     assert recalibration.harm(drawn, rate, rate) == 0
 
 
 def test_costs_are_shares_of_the_better_fixed_rule():
-    """Two rows at rates 0.2 and 0.8: whoever acts on both, or on none, pays as much as a fixed rule."""
+    """Two rows at rates 0.2 and 0.8: whoever acts on both, or on none, pays as much as a fixed
+    rule.
+    """
     rate = np.array([0.2, 0.8, 0.2, 0.8])
     weight = np.array([0.8, 0.2, 0.2, 0.8]) / 2
-    drawn = Drawn(y=rate, p=rate, event=np.array([False, False, True, True]), prob=rate, weight=weight, rate=rate)
+    drawn = Drawn(
+        y=rate,
+        p=rate,
+        event=np.array([False, False, True, True]),
+        prob=rate,
+        weight=weight,
+        rate=rate,
+    )
     np.testing.assert_allclose(recalibration.costs(drawn, np.ones(4)), 1)
     exact = recalibration.costs(drawn, rate)
     assert exact[0] == pytest.approx((0.2 + 0.2) / 2 / 0.5)
@@ -75,8 +93,12 @@ def test_the_committed_lines_are_what_the_study_finds(lines):
     with warnings.catch_warnings(action="ignore"):
         found = [recalibration.one(data_set, 200, k)[0] for k in range(recalibration.REPEATS[200])]
     for way in found[0]:
-        some = np.array([(*one[way], *np.subtract(one[way], one[recalibration.OURS])) for one in found])
-        (line,) = [x for x in lines if (x["data_set"], x["n"], x["way"]) == (data_set.name, "200", way)]
+        some = np.array(
+            [(*one[way], *np.subtract(one[way], one[recalibration.OURS])) for one in found]
+        )
+        (line,) = [
+            x for x in lines if (x["data_set"], x["n"], x["way"]) == (data_set.name, "200", way)
+        ]
         for name, value in recalibration.summary(some).items():
             assert float(line[name]) == pytest.approx(float(value), abs=2e-6), (way, name)
 
@@ -107,7 +129,10 @@ def test_the_best_cutoff_is_that_of_a_search():
     p, y = np.round(rng.random(60), 1), rng.integers(0, 2, 60)
     found = recalibration_regret.best_cutoffs(p, y)
     for miss, cut in zip(recalibration_regret.MISSES, found, strict=True):
-        costs = {c: ((p >= c) & (y == 0)).sum() + miss * ((p < c) & (y == 1)).sum() for c in [*np.unique(p), 2.0]}
+        costs = {
+            c: ((p >= c) & (y == 0)).sum() + miss * ((p < c) & (y == 1)).sum()
+            for c in [*np.unique(p), 2.0]
+        }
         assert costs[cut] == min(costs.values())
 
 
@@ -122,11 +147,16 @@ def test_acting_on_the_mean_costs_less_than_simple_rules():
 
 
 def test_the_committed_regrets_are_what_the_study_finds():
-    found = [recalibration_regret.regrets("steps", 200, k) for k in range(recalibration_regret.POPULATIONS)]
+    found = [
+        recalibration_regret.regrets("steps", 200, k)
+        for k in range(recalibration_regret.POPULATIONS)
+    ]
     lines = [x for x in read("recalibration-regret.csv") if (x["n"], x["kind"]) == ("200", "steps")]
     assert len(lines) == len(found[0])
     for line in lines:
-        assert float(line["regret"]) == pytest.approx(np.mean([one[line["rule"]] for one in found]), abs=2e-6)
+        assert float(line["regret"]) == pytest.approx(
+            np.mean([one[line["rule"]] for one in found]), abs=2e-6
+        )
 
 
 def test_certificates_are_wrong_no_more_often_than_they_may_be():

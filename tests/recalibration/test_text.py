@@ -20,7 +20,9 @@ def draw(n, seed=0):
 def test_what_the_map_is_and_why():
     r = rainproof.Recalibrator(["none", "logistic"], rng=0).fit(*draw(4000))
     said = str(r)
-    assert said.startswith("The map is the weighted mean of the maps of 2 methods. The better a method predicts rows")
+    assert said.startswith(
+        "The map is the weighted mean of the maps of 2 methods. The better a method predicts rows"
+    )
     assert "\nlogistic    100%" in said
     assert "\nnone          0%" in said
     assert said.endswith(str(r.certificate_))
@@ -34,12 +36,21 @@ def test_what_the_map_is_and_why():
 
 def test_segments_are_listed():
     parts = [
-        SegmentMap(segment=(f"\x1b{k}", None), corrected=k > 18, gain_at_least=k / 200, harm_bound=0.0125, n=1000 + k)
+        SegmentMap(
+            segment=(f"\x1b{k}", None),
+            corrected=k > 18,
+            gain_at_least=k / 200,
+            harm_bound=0.0125,
+            n=1000 + k,
+        )
         for k in range(20)
     ]
     lines = segment_table(["region", "year"], parts).splitlines()
     words = ["region, year  uses  gain at least  loss at most  rows held out"]
-    words += [r"\x1b19, (none)  own map  9.5%  1.25%  1,019", r"\x1b18, (none)  map of all rows  1.25%  1,018"]
+    words += [
+        r"\x1b19, (none)  own map  9.5%  1.25%  1,019",
+        r"\x1b18, (none)  map of all rows  1.25%  1,018",
+    ]
     assert [line.split() for line in lines[:3]] == [line.split() for line in words]
     assert lines[-4] == "and 8 more segments"
     assert " ".join(lines[-3:]).endswith("Each column holds for all segments at once.")
@@ -63,7 +74,9 @@ def test_event_rates_of_bins():
     for k in range(10):  # the Wilson interval, by its definition
         for end in (found.low[k], found.high[k]):
             if abs(end - rate[k]) > 1e-12:
-                assert abs(end - rate[k]) == pytest.approx(1.959964 * np.sqrt(end * (1 - end) / 20), rel=1e-5)
+                assert abs(end - rate[k]) == pytest.approx(
+                    1.959964 * np.sqrt(end * (1 - end) / 20), rel=1e-5
+                )
     assert found.overall == event.mean()
     assert not found.grouped
     cells = rainproof.Sample(event, p).compress(64)  # one for each prediction and outcome

@@ -4,7 +4,8 @@
     apt install r-cran-rms r-cran-proc            # Rscript on the path
     python tests/reference/make_clinical_values.py
 
-They are far heavier than rainproof's tests need, so their answers are kept instead, with the inputs.
+They are far heavier than rainproof's tests need, so their answers are kept instead, with the
+inputs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from dcurves import dca
 
 THRESHOLDS = [0.05, 0.1, 0.2, 0.35, 0.5, 0.8]
 
-# val.prob: Dxy, C (ROC), ..., Brier, Intercept, Slope (of the logistic model with both coefficients free).
+# val.prob: Dxy, C (ROC), ..., Brier, Intercept, Slope (of the logistic model with both coefficients
+# free).
 R_SCRIPT = """
 suppressMessages({library(rms); library(pROC)})
 d <- read.csv(commandArgs(TRUE)[1])
@@ -48,7 +50,9 @@ def from_r(y, p):
         script, rows = Path(folder, "values.R"), Path(folder, "rows.csv")
         script.write_text(R_SCRIPT)
         pd.DataFrame({"y": y, "p": p}).to_csv(rows, index=False)
-        found = subprocess.run(["Rscript", script, rows], check=True, capture_output=True, text=True).stdout.split()
+        found = subprocess.run(
+            ["Rscript", script, rows], check=True, capture_output=True, text=True
+        ).stdout.split()
     names = ("auroc", "brier_score", "calibration_slope", "auroc_proc", "auroc_variance")
     return dict(zip(names, map(float, found[:5]), strict=True)), found[5:]
 
@@ -70,7 +74,9 @@ def main():
     for seed in range(8):
         y, p = draw(seed)
         frame = pd.DataFrame({"y": y, "model": p})
-        curve = dca(data=frame, outcome="y", modelnames=["model"], thresholds=THRESHOLDS).set_index("model")
+        curve = dca(data=frame, outcome="y", modelnames=["model"], thresholds=THRESHOLDS).set_index(
+            "model"
+        )
         values, versions = from_r(y, p)
         cases.append(
             {
@@ -86,7 +92,9 @@ def main():
     made |= {"rms": versions[0], "pROC": versions[1], "R": ".".join(versions[2:])}
     lines = ",\n".join(map(json.dumps, cases))
     head = json.dumps({"made_with": made, "thresholds": THRESHOLDS})[:-1]
-    Path(__file__).with_name("clinical_values.json").write_text(f'{head}, "cases": [\n{lines}\n]}}\n')
+    Path(__file__).with_name("clinical_values.json").write_text(
+        f'{head}, "cases": [\n{lines}\n]}}\n'
+    )
 
 
 if __name__ == "__main__":

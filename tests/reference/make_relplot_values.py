@@ -2,9 +2,9 @@
 
     pip install relplot==1.0.3 && python tests/reference/make_relplot_values.py
 
-relplot is not among the packages for tests, as it brings plotting libraries along. For each sample the
-file has relplot's smooth ECE with the width it settled on, on its own mesh of 200 points, and the smoothed
-error at that width on a mesh of 20,000 points.
+relplot is not among the packages for tests, as it brings plotting libraries along. For each sample
+the file has relplot's smooth ECE with the width it settled on, on its own mesh of 200 points, and
+the smoothed error at that width on a mesh of 20,000 points.
 """
 
 from __future__ import annotations

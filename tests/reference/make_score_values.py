@@ -3,8 +3,8 @@
     pip install model-diagnostics==1.5.0 scikit-learn==1.9.1
     python tests/reference/make_score_values.py
 
-Both are far heavier than rainproof's tests need, so their answers are kept instead. The inputs are kept
-with them: a random generator may change, a file does not.
+Both are far heavier than rainproof's tests need, so their answers are kept instead. The inputs are
+kept with them: a random generator may change, a file does not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 
 def draw(seed):
-    """A weighted sample with ties: predictions with one or two decimals, sometimes badly calibrated."""
+    """A weighted sample with ties: predictions with one or two decimals, sometimes badly
+    calibrated.
+    """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(5, 60))
     p = np.round(rng.beta(*rng.uniform(0.5, 3, 2), n), 1 + seed % 2)
@@ -36,8 +38,11 @@ def answer(y, p, w):
     parts = {}
     for rule, function in (("brier", SquaredError()), ("log", LogLoss())):
         row = decompose(y, p, weights=w, scoring_function=function).to_dicts()[0]
-        parts[rule] = [row[name] for name in ("score", "miscalibration", "discrimination", "uncertainty")]
-    sure = math.isinf(parts["log"][0])  # scikit-learn clips predictions there and returns a finite score
+        parts[rule] = [
+            row[name] for name in ("score", "miscalibration", "discrimination", "uncertainty")
+        ]
+    # scikit-learn clips predictions there and returns a finite score
+    sure = math.isinf(parts["log"][0])
     return {
         "y": y.tolist(),
         "p": p.tolist(),

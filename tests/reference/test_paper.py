@@ -15,7 +15,9 @@ import rainproof
 
 
 def regret_curve(pi, s, at, mu):
-    """E[(q - mu)+ 1{p <= mu} + (mu - q)+ 1{p > mu}] of Lemma 2.2, for rows (pi, s) at the places `at`."""
+    """E[(q - mu)+ 1{p <= mu} + (mu - q)+ 1{p > mu}] of Lemma 2.2, for rows (pi, s) at the places
+    `at`.
+    """
     total = Fraction(0)
     for weight, events, p in zip(pi, s, at, strict=True):
         total += max(events - weight * mu, 0) if p <= mu else max(weight * mu - events, 0)
@@ -63,7 +65,9 @@ def test_what_the_rounded_response_can_lose(sample, m):
 @pytest.mark.parametrize("p", [0.0, 0.125, 0.5, 0.8125, 1.0])
 @pytest.mark.parametrize("q", [0.0, 0.25, 0.5, 1.0])
 def test_one_prediction_on_the_grid(p, q):
-    """All mass at p = j/m with frequency q: SCDL_m = (q - (j+1)/m)+ or ((j-1)/m - q)+, whichever is there."""
+    """All mass at p = j/m with frequency q: SCDL_m = (q - (j+1)/m)+ or ((j-1)/m - q)+, whichever is
+    there.
+    """
     y = np.arange(4) < 4 * q
 
     def loss(m):
@@ -71,7 +75,9 @@ def test_one_prediction_on_the_grid(p, q):
 
     expected = min(max(loss(m), 1 / m) for m in 2.0 ** np.arange(4, 30) if (p * m).is_integer())
     coarse = [float(soft_binned_oracle.loss(y, [p] * 4, [1] * 4, m)) for m in (2, 4, 8)]
-    expected = min(expected, *(max(value, 1 / m) for value, m in zip(coarse, (2, 4, 8), strict=True)))
+    expected = min(
+        expected, *(max(value, 1 / m) for value, m in zip(coarse, (2, 4, 8), strict=True))
+    )
     got = rainproof.soft_binned_cdl(y, [p] * 4)
     assert got == (0.0 if p == q else pytest.approx(expected, abs=1e-15))
 
@@ -79,12 +85,18 @@ def test_one_prediction_on_the_grid(p, q):
 def test_by_hand():
     """Two predictions, 1/4 and 3/4, each wrong for all rows: at m = 4, i = 1 and 2 lose the same.
 
-    i = 1: bin 1 (weight 1/2, frequency 1) loses 1/2 (1 - 2/4) = 1/4, bin 3 (frequency 0) 1/2 (1/4) = 1/8.
-    SCDL_4 = 3/8, SCDL_8 (bins 2 and 6) = 1/2 (1 - 4/8) + 1/2 (3/8) = 7/16 >= 1/4, so m* = 4 or less;
-    SCDL_4 = 3/8 < 1/2, so m* = 4 and SCDL = 3/8.
+    i = 1: bin 1 (weight 1/2, frequency 1) loses 1/2 (1 - 2/4) = 1/4, bin 3 (frequency 0) 1/2 (1/4)
+    = 1/8. SCDL_4 = 3/8, SCDL_8 (bins 2 and 6) = 1/2 (1 - 4/8) + 1/2 (3/8) = 7/16 >= 1/4, so m* = 4
+    or less; SCDL_4 = 3/8 < 1/2, so m* = 4 and SCDL = 3/8.
     """
-    prof = rainproof.measures.soft_binned_profile(np.repeat([1, 0], 60), np.repeat([0.25, 0.75], 60))
-    assert dict(zip(prof.grids.tolist(), prof.losses.tolist(), strict=True)) == {2: 0.125, 4: 0.375, 8: 0.4375}
+    prof = rainproof.measures.soft_binned_profile(
+        np.repeat([1, 0], 60), np.repeat([0.25, 0.75], 60)
+    )
+    assert dict(zip(prof.grids.tolist(), prof.losses.tolist(), strict=True)) == {
+        2: 0.125,
+        4: 0.375,
+        8: 0.4375,
+    }
     assert (prof.m_star, prof.value) == (4, 0.375)
     assert prof.regret_bound == 1.0
     assert prof.worst_threshold == (0.25, 0.5)

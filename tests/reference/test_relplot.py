@@ -1,4 +1,6 @@
-"""Smooth ECE against relplot 1.0.3, the package of its inventors, within what relplot itself can resolve."""
+"""Smooth ECE against relplot 1.0.3, the package of its inventors, within what relplot itself can
+resolve.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from helpers.relplot_cases import cases
 import rainproof
 from rainproof.measures.smooth import _cosines, _smoothed_error
 
-RELPLOT = json.loads(Path(__file__).with_name("relplot_values.json").read_text())  # see make_relplot_values.py
+# see make_relplot_values.py
+RELPLOT = json.loads(Path(__file__).with_name("relplot_values.json").read_text())
 CASES = {name: (y, p) for name, y, p in cases()}
 
 
@@ -24,8 +27,8 @@ def test_every_case_has_its_value():
 def test_relplot(name):
     """relplot cuts its kernel off at a distance of 1/2, and searches widths in steps of 2^-10.
 
-    On its own mesh, of 200 points or 10 for each width, its integral is a mean that counts the ends as whole,
-    good to 2% here; on a mesh of 20,000 points that hardly matters.
+    On its own mesh, of 200 points or 10 for each width, its integral is a mean that counts the ends
+    as whole, good to 2% here; on a mesh of 20,000 points that hardly matters.
     """
     sample = rainproof.Sample(*CASES[name])
     theirs = RELPLOT[name]
@@ -34,4 +37,6 @@ def test_relplot(name):
     assert ours == pytest.approx(theirs["fine"], abs=2e-5 + cut_off)
     mesh = 0.02 * theirs["value"]
     assert ours == pytest.approx(theirs["value"], abs=mesh + cut_off)
-    assert rainproof.measures.smooth_ece(sample) == pytest.approx(theirs["width"], abs=2.0**-10 + mesh + cut_off)
+    assert rainproof.measures.smooth_ece(sample) == pytest.approx(
+        theirs["width"], abs=2.0**-10 + mesh + cut_off
+    )

@@ -1,4 +1,6 @@
-"""The clinical preset: the core set in the order of STRATOS, several models, and the items of TRIPOD+AI."""
+"""The clinical preset: the core set in the order of STRATOS, several models, and the items of
+TRIPOD+AI.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ import rainproof
 from rainproof.cli import main
 from rainproof.report import to_html
 
-NUMBERS = ("auroc", "observed_expected", "calibration_intercept", "calibration_slope", "brier_score", "brier_skill")
+NUMBERS = (
+    "auroc",
+    "observed_expected",
+    "calibration_intercept",
+    "calibration_slope",
+    "brier_score",
+    "brier_skill",
+)
 
 TOP = "return document.querySelector(arguments[0]).getBoundingClientRect().top"
 
@@ -32,10 +41,18 @@ def texts(page, pattern):
 def three():
     """Three models of the same patients, who were seen three times each."""
     y, bold, calm, _ = report_cases.rows()
-    models = {"bold": (y, bold.clip(0.001, 0.999)), "calm": (y, calm), "constant": (y, np.full(len(y), 0.4))}
+    models = {
+        "bold": (y, bold.clip(0.001, 0.999)),
+        "calm": (y, calm),
+        "constant": (y, np.full(len(y), 0.4)),
+    }
     with report_cases.quickly():
         return rainproof.assess_many(
-            models, measures=report_cases.QUICK, n_resamples=19, rng=0, groups=np.arange(len(y)) // 3
+            models,
+            measures=report_cases.QUICK,
+            n_resamples=19,
+            rng=0,
+            groups=np.arange(len(y)) // 3,
         )
 
 
@@ -68,12 +85,15 @@ def test_the_numbers_are_those_of_clinical_performance():
     mine = [each.threshold for each in a.advice]
     alone = rainproof.clinical_performance(y, calm, groups=groups, thresholds=mine, rng=0)
     for name in NUMBERS:
-        assert getattr(a.clinical, name).to_dict() == pytest.approx(getattr(alone, name).to_dict())  # in another order
+        # in another order
+        assert getattr(a.clinical, name).to_dict() == pytest.approx(getattr(alone, name).to_dict())
     found = data_of(a.to_html(preset="clinical"))["clinical"]
     assert found["net_benefit"] == a.clinical.net_benefit.to_dict()
     np.testing.assert_allclose(found["net_benefit"]["low"], alone.net_benefit.low)
     assert found["risk_distribution"] == a.clinical.risk_distribution.to_dict()
-    np.testing.assert_allclose(found["risk_distribution"]["share_events"], alone.risk_distribution.share_events)
+    np.testing.assert_allclose(
+        found["risk_distribution"]["share_events"], alone.risk_distribution.share_events
+    )
     assert found["auroc"]["value"] == a.clinical.auroc.value
     assert a.clinical.reliability is a.reliability
     assert "clinical" not in data_of(a.to_html())
@@ -84,27 +104,41 @@ def test_the_numbers_are_those_of_clinical_performance():
 def test_what_is_not_defined_is_said():
     page = to_html(report_cases.single(), preset="clinical")  # some of its predictions are 0 or 1
     assert '<dd class="value">not defined</dd>' in page
-    assert "The calibration intercept and slope are not defined: some predictions are 0 or 1, or nearly so." in page
+    assert (
+        "The calibration intercept and slope are not defined: some predictions are 0 or 1, or nearly so."
+        in page
+    )
 
 
 def test_items_follow_what_was_given(three):
-    single = texts(to_html(report_cases.single(), preset="clinical"), '<table class="tripod".*?</table>')[0]
+    single = texts(
+        to_html(report_cases.single(), preset="clinical"), '<table class="tripod".*?</table>'
+    )[0]
     assert "Rows are treated as independent" in single
     assert "4 segments: event rate, test and loss of each" in single
     assert "1,272 with the event and 1,728 without" in single
-    grouped = texts(to_html(three["constant"], preset="clinical"), '<table class="tripod".*?</table>')[0]
+    grouped = texts(
+        to_html(three["constant"], preset="clinical"), '<table class="tripod".*?</table>'
+    )[0]
     assert "dependence within 1,000 groups" in grouped
     assert "No subgroups were given." in grouped
     assert "Not examined." in grouped
     with report_cases.quickly():
         few = rainproof.assess(
-            [0, 1, 1, 0], [0.2, 0.6, 0.7, 0.4], sample_weight=[1, 2, 3, 4], measures=[], n_resamples=19, rng=0
+            [0, 1, 1, 0],
+            [0.2, 0.6, 0.7, 0.4],
+            sample_weight=[1, 2, 3, 4],
+            measures=[],
+            n_resamples=19,
+            rng=0,
         )
     assert "5 with the event and 5 without (sums of weights)" in to_html(few, preset="clinical")
 
 
 def test_a_preset_that_does_not_exist_is_refused():
-    with pytest.raises(rainproof.InputError, match="preset must be None or 'clinical'; it is 'legal'"):
+    with pytest.raises(
+        rainproof.InputError, match="preset must be None or 'clinical'; it is 'legal'"
+    ):
         report_cases.single().to_html(preset="legal")
 
 
@@ -117,11 +151,17 @@ def test_several_models_in_a_browser(browser, tmp_path, three, size, dark):
     assert browser.faults() == []
     assert browser.run(FITS)
     assert browser.run(TEXTS_OUTSIDE) == []
-    lines = "return document.querySelectorAll('[data-chart=\"all-value\"] g[fill=none] path').length"
+    lines = (
+        "return document.querySelectorAll('[data-chart=\"all-value\"] g[fill=none] path').length"
+    )
     assert browser.run(lines) >= 4  # three models and treating all
-    areas = "return document.querySelectorAll('[data-chart=\"all-value\"] g[fill-opacity] path').length"
+    areas = (
+        "return document.querySelectorAll('[data-chart=\"all-value\"] g[fill-opacity] path').length"
+    )
     assert browser.run(areas) == 3  # intervals of each
-    notes, plot = (browser.run(TOP, place) for place in (".core-notes", '[data-chart="calibration"]'))
+    notes, plot = (
+        browser.run(TOP, place) for place in (".core-notes", '[data-chart="calibration"]')
+    )
     assert notes < plot  # also on a phone, where small print comes last
     rows = browser.texts("table.core-set")[0]
     assert all(name in rows for name in three)
@@ -173,7 +213,9 @@ def test_one_model_with_rare_events_in_a_browser(browser, tmp_path):
     assert browser.complaints() == []
     ticks = browser.texts('[data-chart="risks"] svg text')
     assert "100%" not in ticks  # no row has a risk near 1
-    assert browser.run("return document.querySelectorAll('[data-chart=\"risks\"] rect').length") > 40
+    assert (
+        browser.run("return document.querySelectorAll('[data-chart=\"risks\"] rect').length") > 40
+    )
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
@@ -182,9 +224,21 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     p = rng.random(400).round(3)
     y = (rng.random(400) < p).astype(int)
     (tmp_path / "visits.csv").write_text(
-        "p,y,who\n" + "".join(f"{a},{b},{i // 2}\n" for i, (a, b) in enumerate(zip(p, y, strict=True)))
+        "p,y,who\n"
+        + "".join(f"{a},{b},{i // 2}\n" for i, (a, b) in enumerate(zip(p, y, strict=True)))
     )
-    command = ["report", "visits.csv", "--prob", "p", "--outcome", "y", "--groups", "who", "-o", "page.html"]
+    command = [
+        "report",
+        "visits.csv",
+        "--prob",
+        "p",
+        "--outcome",
+        "y",
+        "--groups",
+        "who",
+        "-o",
+        "page.html",
+    ]
     assert main([*command, "--preset", "clinical", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["clinical"]["groups"] == 200

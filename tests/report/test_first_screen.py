@@ -1,4 +1,6 @@
-"""What people see first: the verdict, the answers, the two charts; and the table of several forecasts."""
+"""What people see first: the verdict, the answers, the two charts; and the table of several
+forecasts.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from rainproof.report import to_html
 
 def bottom(browser, selector):
     """How far down the page something ends, in pixels."""
-    return browser.run("return document.querySelector(arguments[0]).getBoundingClientRect().bottom", selector)
+    return browser.run(
+        "return document.querySelector(arguments[0]).getBoundingClientRect().bottom", selector
+    )
 
 
 def drawn(chart, attribute, colour):
@@ -38,12 +42,18 @@ def test_the_first_screen_has_verdict_answers_and_both_charts(browser, report):
     verdict = a.verdict
     said = [verdict.headline, verdict.reason, verdict.next_step]
     assert browser.texts(".verdict h2, .verdict .reason, .verdict .next") == said
-    assert browser.texts(".verdict .file") == ["Recalibration map \u2193", "Policy for your decision \u2193"]
+    assert browser.texts(".verdict .file") == [
+        "Recalibration map \u2193",
+        "Policy for your decision \u2193",
+    ]
     shown = [(one.question, one.value, one.meaning) for one in verdict.answers]
     tiles = "return [...document.querySelectorAll('.tiles > div')].map(d => [...d.children].map(e => e.textContent))"
     assert [tuple(tile) for tile in browser.run(tiles)] == shown
     assert len(shown) == 4
-    assert browser.texts(".first h2") == ["Reliability diagram and recalibration map", "Decision curve"]
+    assert browser.texts(".first h2") == [
+        "Reliability diagram and recalibration map",
+        "Decision curve",
+    ]
     keys = "[...document.querySelectorAll('.first .keys li')].filter(e => e.checkVisibility())"
     assert browser.run(f"return {keys}.map(e => e.textContent)") == [
         *("event rate", "chance, if calibrated", f"recalibration map ({a.recalibrator.method_})"),
@@ -51,7 +61,10 @@ def test_the_first_screen_has_verdict_answers_and_both_charts(browser, report):
     ]
 
 
-SHELL = tuple(f"rainproof {word} forecasts-of-this-winter.csv --prob p --outcome y -o m.json" for word in ("a", "b"))
+SHELL = tuple(
+    f"rainproof {word} forecasts-of-this-winter.csv --prob p --outcome y -o m.json"
+    for word in ("a", "b")
+)
 
 
 def test_headline_money_and_next_step_fit_the_first_screen_of_a_phone(browser, tmp_path):
@@ -77,7 +90,9 @@ def test_what_to_do_until_there_are_more_rows_fits_the_first_screen(browser, tmp
     browser.open(tmp_path / "few.html")
     assert browser.texts(".badge") == ["? Not sure yet"]
     assert browser.texts(".verdict .next") == [a.verdict.next_step]
-    assert browser.texts(".verdict .file") == ["Recalibration map \u2193"] * bool(a.verdict.commands)
+    assert browser.texts(".verdict .file") == ["Recalibration map \u2193"] * bool(
+        a.verdict.commands
+    )
     for chart in ("value", "histogram"):
         assert bottom(browser, f'[data-chart="{chart}"]') <= 800
 
@@ -85,7 +100,9 @@ def test_what_to_do_until_there_are_more_rows_fits_the_first_screen(browser, tmp
 def test_several_forecasts_have_their_next_step_and_curves_on_the_first_screen(browser, tmp_path):
     y, bold, calm, _ = report_cases.rows()
     options = {"measures": [], "n_resamples": 19, "rng": 0, "task": report_cases.TASK}
-    found = rainproof.assess_many({"base rate": (y, bold * 0 + 0.4), "bold": (y, bold), "calm": (y, calm)}, **options)
+    found = rainproof.assess_many(
+        {"base rate": (y, bold * 0 + 0.4), "bold": (y, bold), "calm": (y, calm)}, **options
+    )
     to_html(found, tmp_path / "several.html")
     browser.open(tmp_path / "several.html")
     assert browser.texts(".comparison .next") == [found.next_step]
@@ -103,7 +120,9 @@ def test_several_forecasts_have_their_next_step_and_curves_on_the_first_screen(b
 
 
 def test_the_decision_curve_is_net_benefit_and_switches_to_the_gain(browser, report):
-    """The mark of the user's threshold stands where the definition says, in both states of the one chart."""
+    """The mark of the user's threshold stands where the definition says, in both states of the one
+    chart.
+    """
     a = report_cases.single()
     browser.open(report)
     (mu,) = a.task.task.thresholds
@@ -111,12 +130,11 @@ def test_the_decision_curve_is_net_benefit_and_switches_to_the_gain(browser, rep
     benefit, rate = np.mean((bold >= mu) * (y - mu)) / (1 - mu), y.mean()
     label = "return document.querySelector('[data-chart=value] svg').getAttribute('aria-label')"
     assert browser.run(label).endswith(f"at the threshold {share(mu)} it is {benefit:.3g}.")
-    when = (
-        "return [...document.querySelectorAll('article [data-when]')].map(e => [e.dataset.when, e.checkVisibility()])"
-    )
+    when = "return [...document.querySelectorAll('article [data-when]')].map(e => [e.dataset.when, e.checkVisibility()])"
     assert all(shown is (state == "benefit") for state, shown in browser.run(when))
     assert browser.run(f"return {drawn('value', 'fill', 'band')}") is None
-    browser.one(".switch input[value=benefit]").send_keys(Keys.ARROW_RIGHT)  # the keyboard is enough
+    # the keyboard is enough
+    browser.one(".switch input[value=benefit]").send_keys(Keys.ARROW_RIGHT)
     assert all(shown is (state == "gain") for state, shown in browser.run(when))
     gain = benefit * (1 - mu) - max(0, rate - mu)
     assert browser.run(label).endswith(f"at the threshold {share(mu)} it is {gain:.3g}.")
@@ -127,11 +145,15 @@ def test_the_decision_curve_is_net_benefit_and_switches_to_the_gain(browser, rep
 
 
 def test_the_band_of_calibrated_forecasts_is_on_the_decision_curve(browser, report):
-    """Its edges are those of the data, on the scale of the axis, and no higher than perfect foresight."""
+    """Its edges are those of the data, on the scale of the axis, and no higher than perfect
+    foresight.
+    """
     browser.open(report)
     browser.run(f"{GAIN}.click()")
     path = browser.run(f"return {drawn('value', 'fill', 'band')}.getAttribute('d')")
-    points = np.array([tuple(map(float, pair.split(","))) for pair in re.findall(r"-?[\d.]+,-?[\d.]+", path)])
+    points = np.array(
+        [tuple(map(float, pair.split(","))) for pair in re.findall(r"-?[\d.]+,-?[\d.]+", path)]
+    )
     half = len(points) // 2
     null, perfect = report_cases.single().null_band, report_cases.single().value
     thresholds = np.concatenate([[0], null.thresholds, [1]])
@@ -144,7 +166,9 @@ def test_the_band_of_calibrated_forecasts_is_on_the_decision_curve(browser, repo
         edges.append(np.interp(at, thresholds, np.concatenate([[0], np.minimum(edge, most), [0]])))
     slope, start = np.polyfit(np.concatenate(edges), np.concatenate(heights), 1)
     assert slope < 0  # pixels count downwards
-    np.testing.assert_allclose(np.concatenate(heights), start + slope * np.concatenate(edges), atol=0.1)
+    np.testing.assert_allclose(
+        np.concatenate(heights), start + slope * np.concatenate(edges), atol=0.1
+    )
 
 
 def test_the_map_is_drawn_where_there_are_predictions(browser, tmp_path):
@@ -156,7 +180,10 @@ def test_the_map_is_drawn_where_there_are_predictions(browser, tmp_path):
     to_html(a, tmp_path / "narrow.html")
     browser.open(tmp_path / "narrow.html")
     frame = "document.querySelector('[data-chart=reliability] svg')"
-    boxes = (f"{part}.getBoundingClientRect()" for part in (drawn("reliability", "stroke", "good"), frame))
+    boxes = (
+        f"{part}.getBoundingClientRect()"
+        for part in (drawn("reliability", "stroke", "good"), frame)
+    )
     line, axis = (browser.run(f"const box = {box}; return [box.left, box.right]") for box in boxes)
     left, right, start, width = *line, axis[0] + 52, axis[1] - axis[0] - 66
     assert (left - start) / width == pytest.approx(0.4, abs=0.03)

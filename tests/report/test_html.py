@@ -52,10 +52,16 @@ def assess(y, p, **options):
 
 def test_the_policy_names_every_script_and_style_by_its_hash():
     outline = Outline(to_html(report_cases.single()))
-    policy = next(a["content"] for tag, a in outline.elements if a.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        a["content"]
+        for tag, a in outline.elements
+        if a.get("http-equiv") == "Content-Security-Policy"
+    )
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert rules["default-src"] == "'none'"
-    code = [(tag, data) for tag, attrs, data in outline.texts if attrs.get("type") != "application/json"]
+    code = [
+        (tag, data) for tag, attrs, data in outline.texts if attrs.get("type") != "application/json"
+    ]
     hashes = {"script": [], "style": []}
     for tag, data in code:
         hashes[tag].append(f"'sha256-{b64encode(hashlib.sha256(data.encode()).digest()).decode()}'")
@@ -72,7 +78,9 @@ def test_nothing_in_the_page_points_outside_and_nothing_is_styled_or_scripted_in
         assert attributes.get("href", "#").startswith("#"), tag
 
 
-@pytest.mark.parametrize("text", ["</script>", "<!--", "&amp;", "a\u2028b\u2029c", "\ud800", 'x"y\\', "é", "]]>"])
+@pytest.mark.parametrize(
+    "text", ["</script>", "<!--", "&amp;", "a\u2028b\u2029c", "\ud800", 'x"y\\', "é", "]]>"]
+)
 def test_embedded_json_reads_back_and_holds_nothing_that_html_knows(text):
     written = embedded({"text": text})
     assert not set("<>&\u2028\u2029") & set(written)
@@ -97,7 +105,9 @@ def test_the_verdict_stands_there_without_scripts():
     words = html.unescape(re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
     first = [a.verdict.headline, a.verdict.reason, a.verdict.next_step]
     answers = [
-        part for answer in a.verdict.answers for part in (answer.question, answer.value.rstrip(":;"), answer.meaning)
+        part
+        for answer in a.verdict.answers
+        for part in (answer.question, answer.value.rstrip(":;"), answer.meaning)
     ]
     table = [cell for row in a.verdict.table for cell in row]
     told = [*first, *answers, *table, a.verdict.basis, *(s.text for s in a.verdict.sentences)]
@@ -112,17 +122,24 @@ def test_the_files_that_can_be_saved_are_those_that_rainproof_writes(tmp_path):
     (more,) = json.loads(written(to_html(a), "more"))
     a.recalibrator.save(tmp_path / "map.json")
     first = a.recalibrator.map_ if a.verdict.grade == "recalibrate" else None
-    rainproof.RoundingPolicy(a.task.task, a.rounded_guarantee.grid, recalibration=first).save(tmp_path / "policy.json")
-    assert more["files"] == {name: (tmp_path / name).read_text() for name in ("map.json", "policy.json")}
+    rainproof.RoundingPolicy(a.task.task, a.rounded_guarantee.grid, recalibration=first).save(
+        tmp_path / "policy.json"
+    )
+    assert more["files"] == {
+        name: (tmp_path / name).read_text() for name in ("map.json", "policy.json")
+    }
 
 
 def test_the_recalibrated_line_costs_what_the_verdict_says():
     a = report_cases.single()
     (more,) = json.loads(written(to_html(a), "more"))
     found = more["costs"]
-    k = found["threshold"].index(0.35)  # of the task, where a false alarm and a miss cost 100 together
+    # of the task, where a false alarm and a miss cost 100 together
+    k = found["threshold"].index(0.35)
     none = min(found["always"][k], found["never"][k])
-    assert 100 * (none - found["value_recalibrated"][k]) == pytest.approx(a.task.cost_recalibrated.value)
+    assert 100 * (none - found["value_recalibrated"][k]) == pytest.approx(
+        a.task.cost_recalibrated.value
+    )
     page = to_html(a)
     assert "Recalibrated: cross-validated." in page
     assert "no case is judged by a map that was fitted to it" in page
@@ -155,7 +172,9 @@ def test_net_benefit_stands_beside_the_share_of_what_is_at_stake():
     assert costs["net_benefit"] == pytest.approx(curve.value[0].tolist(), abs=1e-12)
     always = [(rate - t) / (1 - t) for t in costs["threshold"]]
     assert costs["net_benefit_always"] == pytest.approx(always, abs=1e-12)
-    heads = re.findall(r"<th[^>]*>([^<]*)</th>", page[page.index('<table class="advice"') :].split("</thead>")[0])
+    heads = re.findall(
+        r"<th[^>]*>([^<]*)</th>", page[page.index('<table class="advice"') :].split("</thead>")[0]
+    )
     assert heads[3:5] == ["Share of what is at stake", "Net benefit"]
 
 
@@ -186,20 +205,26 @@ def test_the_first_screen_offers_what_the_next_step_needs(monkeypatch, grade, fi
 
 
 def test_who_loses_most_is_the_decision_that_the_verdict_names():
-    """Net benefit from the definition, at the threshold of the gain; in the fold of the proofs, if there is a gain."""
+    """Net benefit from the definition, at the threshold of the gain; in the fold of the proofs, if
+    there is a gain.
+    """
     a = report_cases.single()
     y, bold, _, _ = report_cases.rows()
     assert a.verdict.grade == "recalibrate"
     t = a.evidence.gain.threshold
     old = np.mean((bold >= t) * (y - t)) / (1 - t)
     task = rainproof.DecisionTask.from_costs(false_positive=t, false_negative=1 - t)
-    cost = rainproof.assess(y, bold, task=task, measures=[]).task.costs["recalibrated"].value  # cross-validated
+    # cross-validated
+    cost = rainproof.assess(y, bold, task=task, measures=[]).task.costs["recalibrated"].value
     new = np.mean(y) - cost / (1 - t)
     page = to_html(a)
     (found,) = re.findall("Who loses most: .*?</li>", page)
     assert page.index("What is proven, for whom, against what") < page.index("Who loses most")
     assert f"from about {share(t)} on" in found
-    assert f"is {money(old, new - old)} per case; recalibrated it would be {money(new, new - old)} " in found
+    assert (
+        f"is {money(old, new - old)} per case; recalibrated it would be {money(new, new - old)} "
+        in found
+    )
     same = {**a._found, "value": replace(a.value, value_recalibrated=a.value.value)}
     assert "Who loses most" not in to_html(replace(a, _found=same))
     assert "Who loses most" not in to_html(replace(a, evidence=replace(a.evidence, gain=None)))
@@ -220,7 +245,9 @@ def test_what_is_wrong_in_segments_stands_before_the_charts_and_above_their_tabl
 def test_segments_say_and_happen_in_the_words_of_the_terminal():
     a = report_cases.single()
     lines = {line[0]: line[1:6] for line in segment_lines(a.segments)[1:]}
-    rows = re.findall("<tr data-row.*?</tr>", to_html(a).split('<table class="segments"')[1].split("</table>")[0])
+    rows = re.findall(
+        "<tr data-row.*?</tr>", to_html(a).split('<table class="segments"')[1].split("</table>")[0]
+    )
     assert len(rows) == len(lines) == 4
     for row in rows:
         name, *cells = (html.unescape(cell) for cell in re.findall("<td[^>]*>(.*?)</td>", row))
@@ -240,7 +267,9 @@ def test_the_table_of_the_verdict_and_what_it_rests_on_stand_below_the_tiles():
 
 
 def test_a_chance_band_is_within_what_is_possible():
-    """On 20 rows a calibrated forecast would by chance gain more than perfect foresight does on these."""
+    """On 20 rows a calibrated forecast would by chance gain more than perfect foresight does on
+    these.
+    """
     rng = np.random.default_rng(0)
     a = assess(rng.random(20) < 0.9, rng.random(20))
     assert a.null_band.value_high.max() > 1.1 * a.value.value_perfect.max()
@@ -248,7 +277,9 @@ def test_a_chance_band_is_within_what_is_possible():
     perfect = np.array(more["costs"]["value_perfect"])
     for name in ("low", "high"):
         shown = np.array(more["costs"][f"null_{name}"])
-        np.testing.assert_array_equal(shown, np.minimum(getattr(a.null_band, f"value_{name}"), perfect))
+        np.testing.assert_array_equal(
+            shown, np.minimum(getattr(a.null_band, f"value_{name}"), perfect)
+        )
 
 
 @pytest.mark.parametrize(
@@ -262,7 +293,9 @@ def test_a_chance_band_is_within_what_is_possible():
     ],
 )
 def test_no_badge_contradicts_the_next_step(monkeypatch, grade, rule, badge):
-    """Nor does one say that data are missing: the headline knows whether it is rows, groups or events."""
+    """Nor does one say that data are missing: the headline knows whether it is rows, groups or
+    events.
+    """
     page = judged(monkeypatch, report_cases.single(), grade=grade, rule=rule)
     assert re.findall('<p class="badge"><span[^>]*>.</span> (.*?)</p>', page) == [badge]
 
@@ -278,7 +311,9 @@ def test_segments_have_the_users_costs():
     a = report_cases.single()
     assert "Your cost without a forecast" in to_html(a)
     rows = tuple(replace(row, cost=None, cost_without=None) for row in a.segments.rows)
-    assert "Your cost without a forecast" not in to_html(replace(a, segments=replace(a.segments, rows=rows)))
+    assert "Your cost without a forecast" not in to_html(
+        replace(a, segments=replace(a.segments, rows=rows))
+    )
 
 
 def test_without_a_task_the_third_tile_asks_for_costs_and_there_is_no_policy():
@@ -286,7 +321,12 @@ def test_without_a_task_the_third_tile_asks_for_costs_and_there_is_no_policy():
     assert '<a href="#decision-0">enter costs</a>' in page
     assert "policy.json" not in page
     assert 'data-chart="costs"' not in page
-    assert re.findall("<dt>(.*?)</dt>", page) == ["Calibrated?", "Skill", "Your cost", "Guarantee: loses"]
+    assert re.findall("<dt>(.*?)</dt>", page) == [
+        "Calibrated?",
+        "Skill",
+        "Your cost",
+        "Guarantee: loses",
+    ]
 
 
 def test_a_forecast_to_avoid_has_nothing_to_save(monkeypatch):
@@ -297,7 +337,9 @@ def test_a_forecast_to_avoid_has_nothing_to_save(monkeypatch):
 
 def test_a_map_that_changes_nothing_is_not_offered():
     y, bold, _, _ = report_cases.rows()
-    a = replace(report_cases.single(), recalibrator=rainproof.Recalibrator("none", rng=0).fit(bold, y))
+    a = replace(
+        report_cases.single(), recalibrator=rainproof.Recalibrator("none", rng=0).fit(bold, y)
+    )
     page = to_html(a)
     assert "Recalibration map" not in page
     assert "and recalibration map" not in page
@@ -307,7 +349,11 @@ def test_a_map_that_changes_nothing_is_not_offered():
 @pytest.mark.parametrize("case", [report_cases.single, report_cases.several])
 def test_the_function_and_the_method_give_the_same_page(tmp_path, case):
     page = to_html(case(), tmp_path / "a.html", title="t")
-    assert (tmp_path / "a.html").read_text(encoding="utf-8") == page == case().to_html(tmp_path / "b.html", title="t")
+    assert (
+        (tmp_path / "a.html").read_text(encoding="utf-8")
+        == page
+        == case().to_html(tmp_path / "b.html", title="t")
+    )
     assert (tmp_path / "b.html").read_text(encoding="utf-8") == page
     with pytest.raises(InputError, match=r"^cannot write .*c\.html: No such file or directory$"):
         case().to_html(tmp_path / "no" / "c.html")
@@ -324,7 +370,10 @@ def test_a_million_rows_make_no_larger_a_page_than_a_thousand():
 def many_segments(k):
     a = report_cases.single()
     first = a.segments.rows[0]
-    rows = tuple(replace(first, key=(f"s{i}",), value=i / k / 2, loss=i / k / 3, flagged=i == 3) for i in range(k))
+    rows = tuple(
+        replace(first, key=(f"s{i}",), value=i / k / 2, loss=i / k / 3, flagged=i == 3)
+        for i in range(k)
+    )
     return replace(a, segments=replace(a.segments, rows=rows))
 
 
@@ -342,7 +391,9 @@ def test_of_very_many_segments_the_worst_are_shown():
 
 def endless(a):
     """The assessment with segments whose names have 20,000 characters."""
-    rows = tuple(replace(row, key=(f"{i} {'x' * 20_000}",)) for i, row in enumerate(a.segments.rows))
+    rows = tuple(
+        replace(row, key=(f"{i} {'x' * 20_000}",)) for i, row in enumerate(a.segments.rows)
+    )
     return replace(a, segments=replace(a.segments, rows=rows))
 
 
@@ -356,7 +407,9 @@ def test_an_endless_name_is_cut():
 
 
 def test_an_endless_name_is_cut_in_sentences_and_tables():
-    assert f"2 {'x' * 55}...: says" in verdict_text.segments(endless(report_cases.single()).segments)
+    assert f"2 {'x' * 55}...: says" in verdict_text.segments(
+        endless(report_cases.single()).segments
+    )
     sample = rainproof.Sample([0, 1] * 10, [0.2, 0.3] * 10)
     tests = rainproof.inference.segment_tests(dict.fromkeys(["x" * 20_000, "y"], sample), rng=0)
     assert max(map(len, str(tests).splitlines())) < 200
@@ -401,7 +454,10 @@ def edge_cases():
     yield "weights", (y, p, {"sample_weight": rng.exponential(size=3000)})
     yield "compressed", (rainproof.Sample(y, p).compress(2**10), None, {})
     yield "thirty segments", (y, p, {"by": rng.integers(0, 30, 3000)})
-    yield "three actions", (y, p, {"task": rainproof.DecisionTask.from_payoffs([[10, -20], [7, 0], [-5, 6]])})
+    yield (
+        "three actions",
+        (y, p, {"task": rainproof.DecisionTask.from_payoffs([[10, -20], [7, 0], [-5, 6]])}),
+    )
 
 
 @pytest.mark.parametrize("case", list(edge_cases()), ids=lambda case: case[0])
@@ -418,11 +474,15 @@ def test_odd_forecasts_make_pages_without_a_complaint(browser, tmp_path, case):
 
 
 def test_the_bar_of_actions_has_the_names_of_the_task(browser, tmp_path):
-    task = rainproof.DecisionTask.from_costs(false_positive=30, false_negative=70, actions=["keep", "rebook"])
+    task = rainproof.DecisionTask.from_costs(
+        false_positive=30, false_negative=70, actions=["keep", "rebook"]
+    )
     to_html(assess([0, 1] * 100, [0.2, 0.6] * 100, task=task), tmp_path / "page.html")
     browser.open(tmp_path / "page.html")
     assert {"keep", "rebook"} <= set(browser.texts('[data-chart="strip"] svg text'))
-    label = browser.run("return document.querySelector('[data-chart=strip] svg').getAttribute('aria-label')")
+    label = browser.run(
+        "return document.querySelector('[data-chart=strip] svg').getAttribute('aria-label')"
+    )
     assert label.startswith("The forecast says: keep below 30%, then rebook. ")
 
 

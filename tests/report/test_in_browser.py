@@ -1,4 +1,6 @@
-"""The report as people meet it: in a browser, with a mouse, a keyboard, a phone, a screen reader, a printer."""
+"""The report as people meet it: in a browser, with a mouse, a keyboard, a phone, a screen reader, a
+printer.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ HOSTILE = [
 @pytest.mark.parametrize("size", ["desk", "phone"])
 def test_endless_names_of_segments_fit(browser, tmp_path, size):
     a = report_cases.single()
-    rows = tuple(replace(row, key=(f"{i} {'x' * 20_000}",)) for i, row in enumerate(a.segments.rows))
+    rows = tuple(
+        replace(row, key=(f"{i} {'x' * 20_000}",)) for i, row in enumerate(a.segments.rows)
+    )
     to_html(replace(a, segments=replace(a.segments, rows=rows)), tmp_path / "long.html")
     browser.open(tmp_path / "long.html", size=size)
     assert browser.run(FITS)
@@ -54,7 +58,9 @@ def test_endless_names_of_segments_fit(browser, tmp_path, size):
         ("comparison", "phone", False),
     ],
 )
-def test_opens_without_a_complaint_or_a_request_and_everybody_can_read_it(browser, request, page, size, dark):
+def test_opens_without_a_complaint_or_a_request_and_everybody_can_read_it(
+    browser, request, page, size, dark
+):
     path = request.getfixturevalue(page)
     browser.open(path, size=size, dark=dark)
     browser.picture(f"{page}-{size}-{'dark' if dark else 'light'}")
@@ -88,11 +94,16 @@ return [...document.querySelectorAll('[data-chart="costs"] svg circle')].map(d =
 
 def costs_in_words(browser):
     (text,) = browser.texts(".advice-costs")
-    return {name: float(cost.replace(",", "")) for name, cost in SAID.findall(text.partition(" Net benefit")[0])}
+    return {
+        name: float(cost.replace(",", ""))
+        for name, cost in SAID.findall(text.partition(" Net benefit")[0])
+    }
 
 
 def costs_in_the_chart(browser):
-    """The costs by rule, of which the last one, of perfect foresight, is 0, in units of that of always acting."""
+    """The costs by rule, of which the last one, of perfect foresight, is 0, in units of that of
+    always acting.
+    """
     *found, zero = browser.run(DOTS)
     always = found[-2] - zero
     return [(x - zero) / always for x in found]
@@ -111,7 +122,11 @@ def test_words_and_chart_follow_one_cost(browser, report):
     back = browser.one("button.stated")
     assert task.is_displayed()
     assert not back.is_displayed()
-    for entered in ({".cost-fp": 10, ".cost-fn": 190}, {".slider": 120}, {".cost-fp": 3, ".cost-fn": 1}):
+    for entered in (
+        {".cost-fp": 10, ".cost-fn": 190},
+        {".slider": 120},
+        {".cost-fp": 3, ".cost-fn": 1},
+    ):
         for box, value in entered.items():
             browser.set(box, value)
         said = costs_in_words(browser)
@@ -134,10 +149,14 @@ def test_costs_between_two_thresholds_of_the_page_are_said_to_be_near(browser, r
     browser.set(".cost-fp", 1)
     browser.set(".cost-fn", 99_999)
     (text,) = browser.texts(".means")
-    nearest = min(report_cases.single().advice, key=lambda found: abs(found.threshold - 0.00001)).threshold
+    nearest = min(
+        report_cases.single().advice, key=lambda found: abs(found.threshold - 0.00001)
+    ).threshold
     costs = [float(f"{part * 100_000:.3g}") for part in (nearest, 1 - nearest)]
     shown = f"a false alarm of {costs[0]:g}, a miss of {costs[1]:g}."
-    assert text.endswith(f" Your costs make it 0.001%; shown is the nearest threshold on this page: {shown}")
+    assert text.endswith(
+        f" Your costs make it 0.001%; shown is the nearest threshold on this page: {shown}"
+    )
 
 
 def test_costs_of_each_case_are_those_of_no_threshold(browser, tmp_path):
@@ -153,7 +172,9 @@ def test_costs_of_each_case_are_those_of_no_threshold(browser, tmp_path):
     browser.set(".slider", 60)
     said = costs_in_words(browser)
     after = costs_in_the_chart(browser)
-    assert after == pytest.approx([cost / said["always acting"] for cost in said.values()], rel=0.06, abs=0.01)
+    assert after == pytest.approx(
+        [cost / said["always acting"] for cost in said.values()], rel=0.06, abs=0.01
+    )
     browser.one("button.stated").click()
     assert costs_in_words(browser) == {}
     assert costs_in_the_chart(browser) == before
@@ -201,12 +222,20 @@ def test_the_slider_moves_the_mark_and_rewrites_the_advice(browser, report):
         browser.set(".slider", at)
         here = thresholds[at]
         assert browser.texts(".advice-text") == [str(here)]
-        assert browser.one(".slider").get_attribute("aria-valuetext").startswith(f"{share(here.threshold)}: a ")
+        assert (
+            browser.one(".slider")
+            .get_attribute("aria-valuetext")
+            .startswith(f"{share(here.threshold)}: a ")
+        )
         marks.append(tuple(map(float, mark(browser))))
         seen.append(here)
     assert [x for x, _ in marks] == sorted({x for x, _ in marks})
-    # The mark stands as high as the net benefit that was looked up: heights are in the order of the values.
-    assert np.argsort([here.net_benefit for here in seen]).tolist() == np.argsort([-y for _, y in marks]).tolist()
+    # The mark stands as high as the net benefit that was looked up: heights are in the order of the
+    # values.
+    assert (
+        np.argsort([here.net_benefit for here in seen]).tolist()
+        == np.argsort([-y for _, y in marks]).tolist()
+    )
     browser.picture("report-slider")
     assert browser.complaints() == []
 
@@ -225,12 +254,18 @@ def test_the_costs_move_the_slider_and_the_slider_the_costs(browser, report):
         assert browser.texts(".advice-text") == before
     browser.set(".cost-fp", 10)
     browser.set(".slider", thresholds.index(0.25))
-    assert [float(browser.one(s).get_attribute("value")) for s in (".cost-fp", ".cost-fn")] == [25, 75]
+    assert [float(browser.one(s).get_attribute("value")) for s in (".cost-fp", ".cost-fn")] == [
+        25,
+        75,
+    ]
 
 
 def test_it_starts_at_the_users_own_task(browser, report):
     browser.open(report)
-    assert [float(browser.one(s).get_attribute("value")) for s in (".cost-fp", ".cost-fn")] == [35, 65]
+    assert [float(browser.one(s).get_attribute("value")) for s in (".cost-fp", ".cost-fn")] == [
+        35,
+        65,
+    ]
     assert "35%" in browser.one(".slider").get_attribute("aria-valuetext")
 
 
@@ -251,13 +286,24 @@ def test_the_keyboard_is_enough(browser, report):
 def test_hovering_shows_the_numbers(browser, report):
     browser.open(report)
     browser.unfold()
-    for chart in ("value", "regret", "reliability", "histogram", "profile", "measures", "costs", "segments"):
+    for chart in (
+        "value",
+        "regret",
+        "reliability",
+        "histogram",
+        "profile",
+        "measures",
+        "costs",
+        "segments",
+    ):
         svg = browser.one(f'[data-chart="{chart}"] svg')
         texts = f'[data-chart="{chart}"] svg text'
         before = len(browser.texts(texts))
         browser.run("arguments[0].scrollIntoView({block: 'center'})", svg)
         ActionChains(browser.driver).move_to_element_with_offset(svg, 20, 0).perform()
-        browser.wait("return document.querySelectorAll(arguments[0]).length > arguments[1]", texts, before)
+        browser.wait(
+            "return document.querySelectorAll(arguments[0]).length > arguments[1]", texts, before
+        )
         browser.view(f"hover-{chart}")
     assert browser.complaints() == []
 
@@ -296,13 +342,17 @@ def test_a_segment_can_be_picked(browser, report):
 
 
 def click(browser, button):
-    browser.run("arguments[0].closest('details')?.setAttribute('open', ''); arguments[0].click()", button)
+    browser.run(
+        "arguments[0].closest('details')?.setAttribute('open', ''); arguments[0].click()", button
+    )
 
 
 def test_a_viewer_that_blocks_downloads_is_named(browser, report):
     """As in MLflow: a frame that may run scripts and nothing else."""
     page = report.with_name("viewer.html")
-    page.write_text(f'<iframe sandbox="allow-scripts" src="{report.name}" width="1200" height="700"></iframe>')
+    page.write_text(
+        f'<iframe sandbox="allow-scripts" src="{report.name}" width="1200" height="700"></iframe>'
+    )
     browser.open(report)  # in a light window, whatever the test before had
     browser.driver.get(page.as_uri())
     browser.driver.switch_to.frame(browser.one("iframe"))
@@ -310,7 +360,9 @@ def test_a_viewer_that_blocks_downloads_is_named(browser, report):
     assert "Nothing happened?" not in browser.one("body").text
     for button in browser.all("#print, .file, .save"):
         click(browser, button)
-        assert browser.run("return arguments[0].nextSibling.textContent", button).startswith(" Nothing happened? ")
+        assert browser.run("return arguments[0].nextSibling.textContent", button).startswith(
+            " Nothing happened? "
+        )
     browser.run("document.getElementById('theme').click()")
     assert browser.run("return document.documentElement.dataset.theme") == "dark"
     browser.driver.switch_to.default_content()
@@ -340,7 +392,9 @@ def test_downloads_hold_the_numbers_at_full_precision(browser, report):
     assert head[:2] == ["Measure", "Value"]
     found = [(line[0], float(line[1]) if line[1] else None) for line in lines]
     assert found == [(m["symbol"], m["value"]) for m in data["measures"]]
-    assert [float(line[2]) for line in table("advice")[1:]] == [t["regret"] for t in data["advice"]["thresholds"]]
+    assert [float(line[2]) for line in table("advice")[1:]] == [
+        t["regret"] for t in data["advice"]["thresholds"]
+    ]
     browser.open(report)  # a browser lets a page save ten files
     for name in ("value", "reliability", "profile", "segments", "candidates"):
         assert len(table(name)) > 2
@@ -353,7 +407,9 @@ def measured(a, *estimates):
 
 
 def hostile(a, name):
-    """The assessment with code for every text that comes from outside, or may quote something from outside."""
+    """The assessment with code for every text that comes from outside, or may quote something from
+    outside.
+    """
     first = a.segments.rows[0]
     rows = tuple(replace(first, key=(label,), flagged=True) for label in HOSTILE)
     return replace(
@@ -368,8 +424,12 @@ def hostile(a, name):
 
 def test_names_that_are_code_are_shown_as_text(browser, tmp_path):
     found = report_cases.several()
-    assessments = tuple(hostile(a, name) for a, name in zip(found.assessments, HOSTILE[:2], strict=True))
-    standings = tuple(replace(one, name=name) for one, name in zip(found.standings, HOSTILE[:2], strict=True))
+    assessments = tuple(
+        hostile(a, name) for a, name in zip(found.assessments, HOSTILE[:2], strict=True)
+    )
+    standings = tuple(
+        replace(one, name=name) for one, name in zip(found.standings, HOSTILE[:2], strict=True)
+    )
     pairs = (replace(found.pairs[0], a=HOSTILE[0], b=HOSTILE[1]),)
     path = tmp_path / "hostile.html"
     compared = replace(found, assessments=assessments, standings=standings, pairs=pairs)
@@ -387,28 +447,40 @@ def test_names_that_are_code_are_shown_as_text(browser, tmp_path):
     browser.picture("hostile")
     click(
         browser,
-        browser.one("article:not([hidden]) table.segments").find_element("xpath", "../following-sibling::button"),
+        browser.one("article:not([hidden]) table.segments").find_element(
+            "xpath", "../following-sibling::button"
+        ),
     )
-    cells = [line[0] for line in csv.reader(io.StringIO(browser.downloaded("segments.csv"), newline=""))][1:]
+    cells = [
+        line[0] for line in csv.reader(io.StringIO(browser.downloaded("segments.csv"), newline=""))
+    ][1:]
     assert cells[5] == "'" + HOSTILE[5]  # a spreadsheet takes it for text
     assert cells[0] == HOSTILE[0]
 
 
 def test_no_name_adds_a_line_or_turns_text_around(browser, tmp_path):
-    """Neither in a tip of a chart, whose lines are made from names and numbers, nor in a heading or a command."""
+    """Neither in a tip of a chart, whose lines are made from names and numbers, nor in a heading or
+    a command.
+    """
     name = "a\nFAKE: use it \u202e \x9b"
     y, bold, calm, segment = report_cases.rows()
     by = {f"{name} by": np.where(segment == "north", f"{name} north", "south")}
     with report_cases.quickly():
-        found = assess_many({f"{name} one": (y, bold), f"{name} two": (y, calm)}, by=by, n_resamples=19, rng=0)
+        found = assess_many(
+            {f"{name} one": (y, bold), f"{name} two": (y, calm)}, by=by, n_resamples=19, rng=0
+        )
     to_html(found, tmp_path / "names.html", title=f"{name} title")
     browser.open(tmp_path / "names.html")
     browser.unfold()
     svg = browser.one('article:not([hidden]) [data-chart="segments"] svg')
     browser.run("arguments[0].scrollIntoView({block: 'center'})", svg)
     ActionChains(browser.driver).move_to_element_with_offset(svg, 20, 0).perform()
-    browser.wait("return document.querySelectorAll('article:not([hidden]) [data-chart=segments] tspan').length > 2")
-    seen = browser.run("return [...document.querySelectorAll('body > :not(script)')].map(e => e.textContent).join('')")
+    browser.wait(
+        "return document.querySelectorAll('article:not([hidden]) [data-chart=segments] tspan').length > 2"
+    )
+    seen = browser.run(
+        "return [...document.querySelectorAll('body > :not(script)')].map(e => e.textContent).join('')"
+    )
     assert "a\\nFAKE: use it" in seen
     for sign in ("\nFAKE", "\u202e", "\x9b"):
         assert sign not in seen
@@ -432,7 +504,10 @@ def test_it_prints_in_black_on_white(browser, report):
     browser.open(report, dark=True)
     assert browser.printed("report") < 1_000_000
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert (
+        browser.run("return getComputedStyle(document.body).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
     assert not browser.one("#print").is_displayed()
     browser.picture("report-print")
 

@@ -13,9 +13,15 @@ ROOT = Path(__file__).parents[2]
 def test_vendored_files_are_what_their_makers_published(folder):
     folder = ROOT / folder
     said = dict(
-        re.findall(r"^\| `([\w.]+)` \|.*\| `([0-9a-f]{64})` \|$", (folder / "README.md").read_text(), re.MULTILINE)
+        re.findall(
+            r"^\| `([\w.]+)` \|.*\| `([0-9a-f]{64})` \|$",
+            (folder / "README.md").read_text(),
+            re.MULTILINE,
+        )
     )
-    assert said == {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.glob("*.js")}
+    assert said == {
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.glob("*.js")
+    }
 
 
 def test_the_licences_are_there():

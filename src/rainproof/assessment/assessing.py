@@ -50,11 +50,13 @@ from rainproof.measures.scdl import soft_binned_profile
 from rainproof.recalibration.recalibrator import Recalibrator
 from rainproof.recalibration.selection import cannot_fit
 
-_FINE, _ROUNDING = 1 << 16, 1e-12  # a grid in one cell of which predictions are equal for all purposes; of their means
+# a grid in one cell of which predictions are equal for all purposes; of their means
+_FINE, _ROUNDING = 1 << 16, 1e-12
 _STEPS = 5  # of the computation beside segments
 _FEW_TO_BALANCE = 30  # rows that are as many of either outcome by chance, too often
 _NEARLY_HALF = 0.4  # event rate from which on rows may have been chosen to have both outcomes
-_OTHER_PREDICTIONS, _OTHER_COSTS = 3.0, 9.0  # times the odds of the rows: they belong to another event rate
+# times the odds of the rows: they belong to another event rate
+_OTHER_PREDICTIONS, _OTHER_COSTS = 3.0, 9.0
 
 
 def check_options(
@@ -86,7 +88,9 @@ def check_options(
             f"threshold_range must contain the threshold of task, {outside[0]:.6g}; it is {threshold_range!r}"
         )
     every = {measure.name: measure for measure in CATALOGUE.entries}
-    names = [measures] if isinstance(measures, str) else every if measures is None else list(measures)
+    names = (
+        [measures] if isinstance(measures, str) else every if measures is None else list(measures)
+    )
     unknown = [name for name in names if name not in every]
     if unknown:
         rule = "measures must be names that rainproof.list_measures() lists"
@@ -125,12 +129,18 @@ def compute(
     capacity: float | None = None,
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; its warnings are added by the caller."""
-    level, sample = confidence_level, sample.in_order()  # several forecasts are in an order of their own
+    # several forecasts are in an order of their own
+    level, sample = confidence_level, sample.in_order()
     summary = DataSummary.of(sample)
-    how: dict[str, Any] = {"confidence_level": level, "threshold_range": within, "max_weight": max_weight}
+    how: dict[str, Any] = {
+        "confidence_level": level,
+        "threshold_range": within,
+        "max_weight": max_weight,
+    }
     as_is = guarantee(sample, response="as_is", **how)
     rounded = _rounded(sample, how)
-    base_rates, sample = sample, sample._middle()  # of a range of base rates; bounds and the map take all of it
+    # of a range of base rates; bounds and the map take all of it
+    base_rates, sample = sample, sample._middle()
     assert rounded.grid is not None
     curve = regret_curve(sample, grid=rounded.grid, threshold_range=within)
     step()
@@ -141,7 +151,9 @@ def compute(
         recalibrator._fit(base_rates, max_weight=max_weight)  # not by segments
     crossed = None
     if recalibrator is not None and cannot_fit(sample) is None:
-        marks = np.unique([*thresholds((), sample.event_rate, within), sample.event_rate, *(within or ())])
+        marks = np.unique(
+            [*thresholds((), sample.event_rate, within), sample.event_rate, *(within or ())]
+        )
         crossed = Crossed.of(sample, rng, marks if task is None else None)
     step()
     test = None if sample._group is not None else quick_test(sample, n_resamples, rng, level)
@@ -168,7 +180,11 @@ def compute(
     if capacity is not None and capacity >= 1:
         capacity = min(capacity / sample.n, 1.0)
     deployed = None if recalibrator is None else recalibrator.map_
-    own = None if task is None else TaskResult.of(sample, task, rounded.grid, crossed, level, capacity, deployed)
+    own = (
+        None
+        if task is None
+        else TaskResult.of(sample, task, rounded.grid, crossed, level, capacity, deployed)
+    )
     step()
     rare = min(summary.event_rate, 1 - summary.event_rate)
     evidence = Evidence(
@@ -185,7 +201,9 @@ def compute(
         # Where costs differ between cases, a constant tells the cases to act on from others.
         constant=not isinstance(task, CaseTask) and _is_constant(sample),
         is_reversed=is_reversed(sample, area),
-        events=None if summary.weighted or rare >= RARE else round(min(summary.events, summary.n - summary.events)),
+        events=None
+        if summary.weighted or rare >= RARE
+        else round(min(summary.events, summary.n - summary.events)),
         base_rate=summary.base_rate,
         by_rank=own is not None and own.by_rank,
         chosen=_chosen(sample, task),
@@ -196,7 +214,9 @@ def compute(
     if own is not None and own._skill:
         limited, as_they_are = own._skill, own._skill[Rule.AS_IS]
         recalibrated = limited.get(Rule.RECALIBRATED, as_they_are)
-        evidence = replace(evidence, skill=recalibrated, skill_as_is=as_they_are, skill_at_best=None)
+        evidence = replace(
+            evidence, skill=recalibrated, skill_as_is=as_they_are, skill_at_best=None
+        )
     step()
     return Assessment(
         name=None,
@@ -223,12 +243,19 @@ def compute(
 
 
 def _estimates(
-    sample: Sample, crossed: Crossed | None, task: DecisionTask | None, level: float, within: ThresholdRange | None
+    sample: Sample,
+    crossed: Crossed | None,
+    task: DecisionTask | None,
+    level: float,
+    within: ThresholdRange | None,
 ) -> dict[str, Any]:
-    """The skill, recalibrated and as it is, and what recalibration gains, as far as they can be estimated."""
+    """The skill, recalibrated and as it is, and what recalibration gains, as far as they can be
+    estimated.
+    """
     one = task.thresholds if task is not None and len(task.thresholds) == 1 else ()
     low, high = within or (0.0, 1.0)
-    near = min(max(sample.event_rate, low), high)  # the threshold of the range at which most is at stake
+    # the threshold of the range at which most is at stake
+    near = min(max(sample.event_rate, low), high)
     own: float | Floats | None = one[0] if one else None if near == sample.event_rate else near
     stake: float | Floats = 1.0
     found: dict[str, Any] = {"skill": None, "skill_as_is": None, "gain": None}
@@ -245,7 +272,9 @@ def _estimates(
     found["skill"] = skill(rows, crossed.acts(own), own, level, stake)
     if isinstance(own, float | None) and next_to_none(found["skill"], found["skill_as_is"]):
         found["skill_at_best"] = skill_at_best(rows, own, level)
-    found["gain"] = gain_by_recalibration(crossed, thresholds(one, sample.event_rate, within), level)
+    found["gain"] = gain_by_recalibration(
+        crossed, thresholds(one, sample.event_rate, within), level
+    )
     return found
 
 
@@ -256,7 +285,9 @@ def _rounded(sample: Sample, how: dict[str, Any]) -> Guarantee:
     tried = [m for m in GRIDS if m <= finest] or [finest]
     found = guarantee(sample, grid=tried, **how)
     at = tried.index(grid)
-    return replace(found, grid=grid, bound=float(found.bounds[at]), plug_in=float(found.plug_ins[at]))
+    return replace(
+        found, grid=grid, bound=float(found.bounds[at]), plug_in=float(found.plug_ins[at])
+    )
 
 
 def assess(
@@ -280,61 +311,72 @@ def assess(
     labels: Sequence[Any] | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
-    r"""Assess a forecast: is it useful, is it honest, what would recalibration gain, and what to do next.
+    r"""Assess a forecast: is it useful, is it honest, what would recalibration gain, and what to do
+    next.
 
-    Print the result for the verdict. Draw it with ``.plot()``, write a report with ``.to_html(path)``.
+    Print the result for the verdict. Draw it with ``.plot()``, write a report with
+    ``.to_html(path)``.
 
     Explained in docs/guide/assess.md.
 
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample, or Segments
-        The outcomes: 0 or 1, or any two labels with `pos_label`. Or outcomes and predictions together, as a `Sample`
-        or, by segment, as `Segments`.
+        The outcomes: 0 or 1, or any two labels with `pos_label`. Or outcomes and predictions
+        together, as a `Sample` or, by segment, as `Segments`.
     y_prob : array_like of shape (n,) or (n, k)
-        The predicted probability of the event, in [0, 1]; or of each of k classes. With more than two the result is a
-        `ClassAssessment` (see docs/guide/classes.md).
+        The predicted probability of the event, in [0, 1]; or of each of k classes. With more than
+        two the result is a `ClassAssessment` (see docs/guide/classes.md).
     sample_weight : array_like of shape (n,), optional
         The weight of each row: fixed weights, as for `guarantee`.
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     task : DecisionTask, optional
-        Your own decision: the assessment then also has what it costs per case, now, recalibrated and by simple rules.
-        Its costs may be those of each case, as many as there are rows and in their order.
+        Your own decision: the assessment then also has what it costs per case, now, recalibrated
+        and by simple rules. Its costs may be those of each case, as many as there are rows and in
+        their order.
     capacity : float or int, optional
-        The largest share of the cases that can be acted on, such as 0.02 if 200 of 10,000 can be reviewed a day, or
-        the number of these rows: costs are then those of acting where it gains most, and one more case has a price. For
-        a `task` with two actions.
+        The largest share of the cases that can be acted on, such as 0.02 if 200 of 10,000 can be
+        reviewed a day, or the number of these rows: costs are then those of acting where it gains
+        most, and one more case has a price. For a `task` with two actions.
     groups : array_like of shape (n,), optional
-        The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
-        independent. Their sizes must not depend on predictions or outcomes, unless `max_weight` is stated.
+        The group of each row (patient, site, day): rows of a group may depend on each other, groups
+        must be independent. Their sizes must not depend on predictions or outcomes, unless
+        `max_weight` is stated.
     max_weight : float, optional
-        As for `guarantee`: the largest weight that a row can have (with `groups`, a whole group: how many rows, if they
-        have no weights), known beforehand. Guarantees, certificate, `worth` and `advice` then hold whatever weights and
-        sizes depend on. Estimates, their intervals and the test are as without it. Not for more than two classes.
+        As for `guarantee`: the largest weight that a row can have (with `groups`, a whole group:
+        how many rows, if they have no weights), known beforehand. Guarantees, certificate, `worth`
+        and `advice` then hold whatever weights and sizes depend on. Estimates, their intervals and
+        the test are as without it. Not for more than two classes.
     by : array_like of shape (n,), or mapping of such, optional
-        The segment of each row; a mapping from names to arrays for several columns. Every segment is tested.
+        The segment of each row; a mapping from names to arrays for several columns. Every segment
+        is tested.
     base_rate : float or pair of float, optional
-        The event rate of the population in which the forecast will be used, if these rows have another one: rows were
-        undersampled, or the event is rarer there. Everything is then about that population, if predictions, given the
-        outcome, are distributed as in these rows. For a range of rates the guarantees hold for all of it; the test, the
-        map and the estimates are for its middle in log odds. Not together with weights, `groups` or `by`.
+        The event rate of the population in which the forecast will be used, if these rows have
+        another one: rows were undersampled, or the event is rarer there. Everything is then about
+        that population, if predictions, given the outcome, are distributed as in these rows. For a
+        range of rates the guarantees hold for all of it; the test, the map and the estimates are
+        for its middle in log odds. Not together with weights, `groups` or `by`.
     threshold_range : float or (float, float), optional
-        The decisions that you make: those with this threshold, or whose thresholds all lie in this range, ends
-        included, such as (0.05, 0.2) if you act from 5% to 20% on. The verdict, guarantees, certificate, curves and
-        advice are then about these alone. Choose it before you see the rows. Default: every decision.
+        The decisions that you make: those with this threshold, or whose thresholds all lie in this
+        range, ends included, such as (0.05, 0.2) if you act from 5% to 20% on. The verdict,
+        guarantees, certificate, curves and advice are then about these alone. Choose it before you
+        see the rows. Default: every decision.
     confidence_level : float
         Of each statement by itself.
     tolerance : float
         The expected loss, as a share of what is at stake, that is acceptable.
     rng : None, int or numpy.random.Generator
-        The source of randomness. The same rows in any order, with the same seed, give the same result.
+        The source of randomness. The same rows in any order, with the same seed, give the same
+        result.
     n_resamples : int
-        The number of resamples of the test. Several classes are tested approximately if so many could reject none.
+        The number of resamples of the test. Several classes are tested approximately if so many
+        could reject none.
     measures : iterable of str, optional
         Names of the measures to offer (see `list_measures`). Default: all.
     labels : sequence of length k, optional
-        The labels of the classes, if `y_prob` has a column for each. Default: names of a frame's columns, or 0, 1, ...
+        The labels of the classes, if `y_prob` has a column for each. Default: names of a frame's
+        columns, or 0, 1, ...
     progress : callable, optional
         Called now and then with the number of steps done and the number of all steps.
 
@@ -352,40 +394,46 @@ def assess(
     -----
     *The grade* is the first that applies:
 
-    - "avoid": the predictions are a constant, or no skill is shown and the upper end of its interval is below 0.1, as
-      are those of the forecast as it is, and of the best single threshold on it (and with a `task`, recalibrated
-      probabilities cost no less than the best fixed action);
-    - "recalibrate": the test rejects calibration (a calibrated forecast in at most 5% of samples), and recalibrated
-      probabilities have a better log score; unless the upper end of the interval of what recalibration gains is
-      negligible (a twentieth of the tolerance, times twice the share of the rarer outcome), or it surely costs more in
-      the `task`;
-    - "use": skill is shown (its interval is above 0), and calibration is not rejected; or it is, but recalibration
-      gains a negligible amount and the guarantee is within the tolerance, or it surely costs more in the `task`, or
-      only the order of the probabilities counts (a `capacity` that is used up) and it is not shown to improve that;
+    - "avoid": the predictions are a constant, or no skill is shown and the upper end of its
+      interval is below 0.1, as are those of the forecast as it is, and of the best single threshold
+      on it (and with a `task`, recalibrated probabilities cost no less than the best fixed action);
+    - "recalibrate": the test rejects calibration (a calibrated forecast in at most 5% of samples),
+      and recalibrated probabilities have a better log score; unless the upper end of the interval
+      of what recalibration gains is negligible (a twentieth of the tolerance, times twice the share
+      of the rarer outcome), or it surely costs more in the `task`;
+    - "use": skill is shown (its interval is above 0), and calibration is not rejected; or it is,
+      but recalibration gains a negligible amount and the guarantee is within the tolerance, or it
+      surely costs more in the `task`, or only the order of the probabilities counts (a `capacity`
+      that is used up) and it is not shown to improve that;
     - "unknown": none of these.
 
-    With a `threshold_range`, probabilities may be off where none of its decisions is made. So "recalibrate" needs, in
-    place of the log score, that the interval of what recalibration gains in these decisions is above 0; where it is not
-    and the guarantee is within the tolerance, they are good enough to "use".
+    With a `threshold_range`, probabilities may be off where none of its decisions is made. So
+    "recalibrate" needs, in place of the log score, that the interval of what recalibration gains in
+    these decisions is above 0; where it is not and the guarantee is within the tolerance, they are
+    good enough to "use".
 
-    *Skill* is what acting on the recalibrated forecast gains over no forecast (the better of always and never acting),
-    as a share of what perfect foresight would gain, at the threshold of the `task`, else at the event rate; with a
-    `threshold_range`, at the threshold of the range that is nearest to it. Measures and the test of calibration are
-    about all predictions, whatever the range.
+    *Skill* is what acting on the recalibrated forecast gains over no forecast (the better of always
+    and never acting), as a share of what perfect foresight would gain, at the threshold of the
+    `task`, else at the event rate; with a `threshold_range`, at the threshold of the range that is
+    nearest to it. Measures and the test of calibration are about all predictions, whatever the
+    range.
 
-    *Estimates* of skill, gains and costs are cross-fitted: rows (or whole groups) are put into an order that does not
-    depend on how they came, dealt to five folds with the seed, and each fold is judged by maps, cut-offs and decisions
-    that were chosen on the others. They say what fitting a map to such rows gains. *The map* itself is fitted to all
-    rows or, from 2,000 on, to three quarters, and certified on the rest.
+    *Estimates* of skill, gains and costs are cross-fitted: rows (or whole groups) are put into an
+    order that does not depend on how they came, dealt to five folds with the seed, and each fold is
+    judged by maps, cut-offs and decisions that were chosen on the others. They say what fitting a
+    map to such rows gains. *The map* itself is fitted to all rows or, from 2,000 on, to three
+    quarters, and certified on the rest.
 
     *One grid* is used throughout, that of `rounded_guarantee`: from 8 to 128.
 
-    *Advice* against the forecast is right at all thresholds at once with the stated confidence: it rests on intervals
-    of event rates that hold for every range of predictions at once (Clopper-Pearson and Bonferroni; Hoeffding for
-    unequal weights and groups). It is about the average over a range of predictions, not about each one in it.
+    *Advice* against the forecast is right at all thresholds at once with the stated confidence: it
+    rests on intervals of event rates that hold for every range of predictions at once
+    (Clopper-Pearson and Bonferroni; Hoeffding for unequal weights and groups). It is about the
+    average over a range of predictions, not about each one in it.
 
-    More than 262,144 rows are compressed to 65,536 cells first (not with `groups`), so 1e8 rows cost little more than
-    1e5. CDL and ECE then compare cells, not predictions; the map is certified for predictions rounded to cells.
+    More than 262,144 rows are compressed to 65,536 cells first (not with `groups`), so 1e8 rows
+    cost little more than 1e5. CDL and ECE then compare cells, not predictions; the map is certified
+    for predictions rounded to cells.
 
     References
     ----------
@@ -410,16 +458,23 @@ def assess(
     if several is not None:
         if capacity is not None:
             raise InputError("capacity is for one event: assess the sample of one class with it")
-        for name, given in {"threshold_range": check_range(threshold_range), "max_weight": max_weight}.items():
+        for name, given in {
+            "threshold_range": check_range(threshold_range),
+            "max_weight": max_weight,
+        }.items():
             if given is not None:
                 raise InputError(f"{name} is for one event: not for several classes")
         if measures is not None:
             has = "rainproof.measures.measure_classes has those of several classes"
             raise InputError(f"measures are for one event: {has}")
         if not isinstance(cast("Any", task), ClassTask | None):
-            raise InputError(f"task must have a payoff for each of {len(several)} classes; it is {task!r}")
+            raise InputError(
+                f"task must have a payoff for each of {len(several)} classes; it is {task!r}"
+            )
         options = check_options(None, confidence_level, tolerance, n_resamples, [])
-        options = {name: options[name] for name in ("confidence_level", "tolerance", "n_resamples")} | {"task": task}
+        options = {
+            name: options[name] for name in ("confidence_level", "tolerance", "n_resamples")
+        } | {"task": task}
         generator, seed = as_seed(rng, several)
         run = partial(compute_classes, several, generator, counter(progress, STEPS))
     else:
@@ -440,7 +495,9 @@ def assess(
 
 
 def _is_constant(sample: Sample) -> bool:
-    """Whether all predictions are equal: for cells, whether there is one, fine or with the same mean by outcome."""
+    """Whether all predictions are equal: for cells, whether there is one, fine or with the same
+    mean by outcome.
+    """
     spread = np.ptp(sample.y_prob)
     if sample.grid is None:
         return bool(spread == 0)
@@ -450,11 +507,16 @@ def _is_constant(sample: Sample) -> bool:
 def _chosen(sample: Sample, task: DecisionTask | None) -> bool:
     """Whether rows may have been chosen by outcome, as in undersampling.
 
-    Exactly as many events as other rows hardly ever come by themselves. Nearly as many often do: then the predictions,
-    or the threshold of the task, must belong to another event rate.
+    Exactly as many events as other rows hardly ever come by themselves. Nearly as many often do:
+    then the predictions, or the threshold of the task, must belong to another event rate.
     """
     rate = sample.event_rate
-    if sample._rates is not None or sample._weighted or sample._second is not None or sample._group is not None:
+    if (
+        sample._rates is not None
+        or sample._weighted
+        or sample._second is not None
+        or sample._group is not None
+    ):
         return False
     if sample.n < _FEW_TO_BALANCE or not _NEARLY_HALF <= rate <= 1 - _NEARLY_HALF:
         return False
@@ -472,16 +534,30 @@ def _chosen(sample: Sample, task: DecisionTask | None) -> bool:
 
 
 def read(
-    y_true: Any, y_prob: Any, columns: Mapping[str, Any], task: DecisionTask | None, base_rate: BaseRate | None
+    y_true: Any,
+    y_prob: Any,
+    columns: Mapping[str, Any],
+    task: DecisionTask | None,
+    base_rate: BaseRate | None,
 ) -> tuple[Sample, Segments | None]:
-    """Return the sample of all rows, with the costs of each if the task has them, and the segments if there are any."""
+    """Return the sample of all rows, with the costs of each if the task has them, and the segments
+    if there are any.
+    """
     if isinstance(y_true, Segments):
         if isinstance(task, CaseTask):
-            raise InputError("costs of each case go with rows: pass y_true, y_prob and by, not Segments")
-        if y_prob is not None or any(columns[name] is not None for name in ("sample_weight", "pos_label", "by")):
-            raise InputError("Segments hold predictions, weights, labels and names: pass nothing else with them")
+            raise InputError(
+                "costs of each case go with rows: pass y_true, y_prob and by, not Segments"
+            )
+        if y_prob is not None or any(
+            columns[name] is not None for name in ("sample_weight", "pos_label", "by")
+        ):
+            raise InputError(
+                "Segments hold predictions, weights, labels and names: pass nothing else with them"
+            )
         if base_rate is not None:
-            raise InputError("base_rate cannot be combined with segments: that of a segment is not that of all rows")
+            raise InputError(
+                "base_rate cannot be combined with segments: that of a segment is not that of all rows"
+            )
         return ordered(as_sample(y_true.pooled, groups=columns["groups"])), y_true
     sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate, rates=True)
     if task is not None:
@@ -491,7 +567,8 @@ def read(
 
 
 def ordered(sample: Sample) -> Sample:
-    """The rows in an order that does not depend on how they came; those that will be compressed stay as they are.
+    """The rows in an order that does not depend on how they came; those that will be compressed
+    stay as they are.
 
     Groups of one row each are independent rows.
     """
@@ -502,7 +579,8 @@ def ordered(sample: Sample) -> Sample:
 def segments_of(sample: Sample) -> Segments | None:
     """The segments of a sample, if it has any, each with the groups that its own rows are in.
 
-    Where no segment has two rows of a group, the rows of each are independent, as groups of one row are no groups.
+    Where no segment has two rows of a group, the rows of each are independent, as groups of one row
+    are no groups.
     """
     if sample._segments is None:
         return None
@@ -516,13 +594,22 @@ def segments_of(sample: Sample) -> Segments | None:
 
 
 def compressed_if_many(sample: Sample) -> Sample:
-    """Compress rows that are so many that resampling them would take minutes, and tell nothing more."""
+    """Compress rows that are so many that resampling them would take minutes, and tell nothing
+    more.
+    """
     return sample.compress() if _too_many(sample) else sample
 
 
 def _too_many(sample: Sample) -> bool:
-    """Whether there are so many rows that they are compressed; groups, and costs of each case, need the rows."""
-    return sample.grid is None and sample.n > MANY_ROWS and sample._group is None and sample._costs is None
+    """Whether there are so many rows that they are compressed; groups, and costs of each case, need
+    the rows.
+    """
+    return (
+        sample.grid is None
+        and sample.n > MANY_ROWS
+        and sample._group is None
+        and sample._costs is None
+    )
 
 
 @contextmanager
@@ -535,4 +622,6 @@ def collect_warnings() -> Iterator[dict[str, RainproofWarning]]:
         if isinstance(warning.message, RainproofWarning):
             notes.setdefault(str(warning.message), warning.message)
         else:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )

@@ -1,4 +1,6 @@
-"""Is the forecast honest: the test of calibration, and how the predictions are off, in the numbers that people know."""
+"""Is the forecast honest: the test of calibration, and how the predictions are off, in the numbers
+that people know.
+"""
 
 from __future__ import annotations
 
@@ -39,27 +41,31 @@ class Calibration(Result):
     Attributes
     ----------
     p_value : float
-        Of the hypothesis that the forecast is calibrated. Exact for independent rows; with groups, or outcomes that are
-        shares, approximate: of the mean and of the slope, by Student's law over groups. Where fewer than 20 effective
-        groups have the rarer outcome it is that of bets on groups, which holds at any number of them.
+        Of the hypothesis that the forecast is calibrated. Exact for independent rows; with groups,
+        or outcomes that are shares, approximate: of the mean and of the slope, by Student's law
+        over groups. Where fewer than 20 effective groups have the rarer outcome it is that of bets
+        on groups, which holds at any number of them.
     rejected : bool
         Whether the p-value is at most 1 minus the confidence level.
     direction : {"too high", "too low", "too extreme", "too timid", "uneven", "none"}
-        How the predictions are off, if calibration is rejected: on average, or in their spread; else in places. Where
-        both are clear, it is the one whose correction gains more in the log score: the best intercept at slope 1, or
-        beyond it the best slope.
+        How the predictions are off, if calibration is rejected: on average, or in their spread;
+        else in places. Where both are clear, it is the one whose correction gains more in the log
+        score: the best intercept at slope 1, or beyond it the best slope.
     mean_prediction, event_rate : float
         What the predictions say on average, and how often the event happened, on these rows.
     difference : Interval
         The first less the second, in the population.
     intercept, slope : Interval or None
-        Of the logistic recalibration of the log odds; the intercept at slope 1. A slope below 1: too extreme.
-        Predictions nearer than 1e-6 to 0 or 1 count as that far from them. None where there is none.
+        Of the logistic recalibration of the log odds; the intercept at slope 1. A slope below 1:
+        too extreme. Predictions nearer than 1e-6 to 0 or 1 count as that far from them. None where
+        there is none.
     most_biased : PredictionRange or None
-        The range of predictions that is most off, in standard errors of a calibrated forecast; for predictions that are
-        too extreme or too timid, the one at an end. None if all predictions are 0 or 1 and right.
+        The range of predictions that is most off, in standard errors of a calibrated forecast; for
+        predictions that are too extreme or too timid, the one at an end. None if all predictions
+        are 0 or 1 and right.
     effective_clusters : float or None
-        How many groups of equal weight with the rarer outcome are as many as these; None without groups.
+        How many groups of equal weight with the rarer outcome are as many as these; None without
+        groups.
     """
 
     _shown: ClassVar = ("direction", "p_value", "mean_prediction", "event_rate")
@@ -84,10 +90,11 @@ class Calibration(Result):
 def grouped_test(sample: Sample) -> float:
     """A p-value of calibration for rows in groups, or with outcomes that are shares.
 
-    Where fewer than 20 effective groups have the rarer outcome it is that of bets on whole groups, which holds whatever
-    the dependence and the number of groups, and rarely rejects. Else it is approximate: twice the smaller of two
-    p-values by Student's law, that the mean prediction is the event rate, and that the slope of the logistic
-    recalibration is 1, with variances over draws that are no less than those of a calibrated forecast.
+    Where fewer than 20 effective groups have the rarer outcome it is that of bets on whole groups,
+    which holds whatever the dependence and the number of groups, and rarely rejects. Else it is
+    approximate: twice the smaller of two p-values by Student's law, that the mean prediction is the
+    event rate, and that the slope of the logistic recalibration is 1, with variances over draws
+    that are no less than those of a calibrated forecast.
     """
     rows = Influence.of(sample, pool=False)
     if is_few(effective_clusters(sample, rows)):
@@ -98,17 +105,25 @@ def grouped_test(sample: Sample) -> float:
     if slope is not None:
         distances.append((slope.value - 1, (slope.high - slope.low) / 2 / inside.quantile(_LEVEL)))
     freedom = max(sample.effective_n - 1, _LEAST_FREEDOM)
-    found = [2 * float(stdtr(freedom, -abs(by) / error)) for by, error in distances if 0 < error < math.inf]
+    found = [
+        2 * float(stdtr(freedom, -abs(by) / error))
+        for by, error in distances
+        if 0 < error < math.inf
+    ]
     return min(1.0, 2 * min(found, default=1.0))
 
 
 def effective_clusters(sample: Sample, rows: Influence) -> float | None:
-    """How many groups of equal weight have the rarer outcome, if there are groups: of one row each, too."""
+    """How many groups of equal weight have the rarer outcome, if there are groups: of one row each,
+    too.
+    """
     return None if sample.groups is None else rows.fewest
 
 
 def few_clusters(sample: Sample) -> str | None:
-    """What to say where so few groups have the rarer outcome that nothing is said by a limit theorem."""
+    """What to say where so few groups have the rarer outcome that nothing is said by a limit
+    theorem.
+    """
     rows = Influence.of(sample, pool=False)
     if rows.one_class or not rows.few_clusters:
         return None
@@ -119,7 +134,9 @@ def few_clusters(sample: Sample) -> str | None:
 
 
 def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> Calibration:
-    """Say how predictions are off: on average or in their spread, whichever is clear and more; else in places."""
+    """Say how predictions are off: on average or in their spread, whichever is clear and more; else
+    in places.
+    """
     rows = Influence.of(sample, pool=False)
     difference = prediction_less_outcome(rows, confidence_level)
     inside = _inside(sample, rows)
@@ -128,7 +145,8 @@ def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> C
     mean = difference.low > 0 or difference.high < 0
     spread = slope is not None and (slope.high < 1 or slope.low > 1)
     clusters = effective_clusters(sample, rows)
-    if is_few(clusters):  # bets won on the mean or on the spread, whatever the intervals still allow
+    # bets won on the mean or on the spread, whatever the intervals still allow
+    if is_few(clusters):
         mean = slope is None or _mostly_mean(inside)
         spread = not mean
     direction: Direction = "none"
@@ -153,29 +171,41 @@ def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> C
 
 
 def _mostly_mean(rows: Influence) -> bool:
-    """Whether the log score gains at least as much by correcting the mean as it then gains by the spread."""
+    """Whether the log score gains at least as much by correcting the mean as it then gains by the
+    spread.
+    """
     gains = log_score_gains(rows)
     return gains is None or gains[0] >= gains[1]
 
 
 def _inside(sample: Sample, rows: Influence) -> Influence:
-    """The rows with log odds that are finite; equal draws are pooled where their log odds are alike."""
+    """The rows with log odds that are finite; equal draws are pooled where their log odds are
+    alike.
+    """
     if rows.group is not None or sample._weighted:
         return replace(rows, prob=np.clip(rows.prob, _NEAREST, 1 - _NEAREST))
     table = sample.distinct()
     prob = np.clip(table.prob, _NEAREST, 1 - _NEAREST)
-    first = np.flatnonzero(np.diff(np.floor(_A_UNIT * (np.log(prob) - np.log1p(-prob))), prepend=-np.inf))
+    first = np.flatnonzero(
+        np.diff(np.floor(_A_UNIT * (np.log(prob) - np.log1p(-prob))), prepend=-np.inf)
+    )
     weight = np.stack([table.negative, table.positive])
     total, said = (np.add.reduceat(column, first, axis=1) for column in (weight, weight * prob))
     some = total > 0
     share = total[some] / sample.total_weight
     event = np.broadcast_to([[False], [True]], total.shape)[some]
     return replace(
-        rows, prob=said[some] / total[some], event=event, share=share, unit=np.full(len(share), rows.unit[0])
+        rows,
+        prob=said[some] / total[some],
+        event=event,
+        share=share,
+        unit=np.full(len(share), rows.unit[0]),
     )
 
 
-def _most_biased(table: DistinctTable, scale: float, direction: Direction) -> PredictionRange | None:
+def _most_biased(
+    table: DistinctTable, scale: float, direction: Direction
+) -> PredictionRange | None:
     """Of all runs of bins of equal weight, the one that is farthest off for its chance variation."""
     prob, weight = table.prob, table.negative + table.positive
     middle = np.cumsum(weight) - weight / 2

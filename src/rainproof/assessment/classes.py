@@ -1,4 +1,6 @@
-"""The assessment of a forecast for several classes: which are off and how, what it is worth, and what a task costs."""
+"""The assessment of a forecast for several classes: which are off and how, what it is worth, and
+what a task costs.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from rainproof.assessment import words
 from rainproof.assessment.advice import thresholds
 from rainproof.assessment.calibration import Calibration, few_clusters, grouped_test, how_calibrated
 from rainproof.assessment.costs import LABELS, mean_cost, savings
-from rainproof.assessment.evidence import _SLIGHT, Grade, Rule, _payoffs, mean_over_folds, next_to_none
+from rainproof.assessment.evidence import (
+    _SLIGHT,
+    Grade,
+    Rule,
+    _payoffs,
+    mean_over_folds,
+    next_to_none,
+)
 from rainproof.assessment.result import Reported
 from rainproof.assessment.verdict import Verdict, surpasses
 from rainproof.assessment.words import PYTHON, Statement, Voice
@@ -47,7 +56,9 @@ from rainproof.recalibration.classes import ClassCertificate, cross_fitted_value
 from rainproof.recalibration.recalibrator import Recalibrator
 from rainproof.recalibration.selection import cannot_fit
 
-_EXACT = 20  # classes that are tested by redrawing outcomes; so many resamples cannot tell apart p-values of more
+# classes that are tested by redrawing outcomes; so many resamples cannot tell apart p-values of
+# more
+_EXACT = 20
 _SHOWN = 12  # classes in a table
 _NAMED = 3  # classes in a sentence
 NAME = 30  # characters of a class in a table
@@ -61,13 +72,14 @@ class ClassCalibration(Result):
     label
         The class.
     calibration : Calibration
-        Of its probabilities. Its `p_value` allows for the number of classes (Holm): with the stated confidence no class
-        of a calibrated forecast is rejected.
+        Of its probabilities. Its `p_value` allows for the number of classes (Holm): with the stated
+        confidence no class of a calibrated forecast is rejected.
     reliability : HeldOutRates or None
         The mean prediction and the event rate in bins of equal weight.
     gain : Interval or None
-        What recalibration gains in the decision about this class that gains most: a share of what is at stake, by maps
-        that were fitted to other rows. None where the class is not off, or no map can be fitted.
+        What recalibration gains in the decision about this class that gains most: a share of what
+        is at stake, by maps that were fitted to other rows. None where the class is not off, or no
+        map can be fitted.
     """
 
     _shown: ClassVar = ("label", "calibration")
@@ -84,11 +96,12 @@ class ClassTaskResult(Result):
     ----------
     task : ClassTask
     costs : dict of Rule to Interval
-        The cost per case in the units of the task, with an approximate interval: acting on the forecast "as is", on the
-        "recalibrated" one (by maps that were fitted to other rows), "always" by the same action, `fixed_action`, and
-        with "perfect" foresight.
+        The cost per case in the units of the task, with an approximate interval: acting on the
+        forecast "as is", on the "recalibrated" one (by maps that were fitted to other rows),
+        "always" by the same action, `fixed_action`, and with "perfect" foresight.
     saved : dict of Rule to Interval
-        What "recalibrated" and "always" save per case over acting on the forecast as it is; below 0 they cost more.
+        What "recalibrated" and "always" save per case over acting on the forecast as it is; below 0
+        they cost more.
     saved_recalibrated : dict of Rule to Interval
         What "always" saves per case over acting on the recalibrated forecast. Empty without that.
     fixed_action : str
@@ -132,16 +145,19 @@ class ClassAssessment(Reported):
     accuracy : Interval
         How often the most likely class occurred.
     log_loss : Interval
-        Minus the logarithm of the probability of the class that occurred, on average (at least 1e-9 counts).
+        Minus the logarithm of the probability of the class that occurred, on average (at least 1e-9
+        counts).
     log_loss_gain : Interval or None
-        By how much recalibration lowers it, by maps that were fitted to other rows; below 0 it is worse. None where no
-        map can be fitted.
+        By how much recalibration lowers it, by maps that were fitted to other rows; below 0 it is
+        worse. None where no map can be fitted.
     skill, skill_as_is : Interval or None
-        What acting on the recalibrated forecast, and on the forecast as it is, gains over the best fixed action, as a
-        share of what perfect foresight would gain: in the `task`, else in naming the class where a hit counts the more
-        the rarer its class is (the mean recall of all classes; 0 is chance). None if one class alone occurs.
+        What acting on the recalibrated forecast, and on the forecast as it is, gains over the best
+        fixed action, as a share of what perfect foresight would gain: in the `task`, else in naming
+        the class where a hit counts the more the rarer its class is (the mean recall of all
+        classes; 0 is chance). None if one class alone occurs.
     guarantee : ClassGuarantee
-        A proven upper bound of the loss of every decision about any one class, for all classes at once.
+        A proven upper bound of the loss of every decision about any one class, for all classes at
+        once.
     recalibrator : Recalibrator
         The map to recalibrate with, and its certificate.
     constant : bool
@@ -187,21 +203,37 @@ class ClassAssessment(Reported):
         """The verdict in a word: the first that applies of avoid, recalibrate, use, unknown."""
         if self.skill is None:
             return "unknown"
-        useful, better = self.skill.low > 0, self.log_loss_gain is not None and self.log_loss_gain.value > 0
+        useful, better = (
+            self.skill.low > 0,
+            self.log_loss_gain is not None and self.log_loss_gain.value > 0,
+        )
         useless = next_to_none(self.skill, self.skill_as_is) and self.log_loss_gain is not None
-        if self.constant or (not useful and useless and (self.task is None or self.skill.value <= 0)):
+        if self.constant or (
+            not useful and useless and (self.task is None or self.skill.value <= 0)
+        ):
             return "avoid"
         if self.rejected and better and not self.negligible and not self._costs_more:
             return "recalibrate"
         harmless = self.negligible and self.guarantee.bound <= self.tolerance
-        return "use" if useful and (not self.rejected or harmless or self._costs_more) else "unknown"
+        return (
+            "use" if useful and (not self.rejected or harmless or self._costs_more) else "unknown"
+        )
 
     @property
     def negligible(self) -> bool:
-        """Whether recalibration surely gains next to nothing in any decision about any class that is off."""
-        most = 2 * _SLIGHT * self.tolerance  # less where the class is rare: see `Evidence.negligible`
-        off = [(one.gain, one.calibration.event_rate) for one in self.classes if one.label in self.rejected]
-        return all(gain is not None and gain.high < most * min(rate, 1 - rate) for gain, rate in off)
+        """Whether recalibration surely gains next to nothing in any decision about any class that
+        is off.
+        """
+        # less where the class is rare: see `Evidence.negligible`
+        most = 2 * _SLIGHT * self.tolerance
+        off = [
+            (one.gain, one.calibration.event_rate)
+            for one in self.classes
+            if one.label in self.rejected
+        ]
+        return all(
+            gain is not None and gain.high < most * min(rate, 1 - rate) for gain, rate in off
+        )
 
     @property
     def _saved(self) -> Interval | None:
@@ -219,9 +251,16 @@ class ClassAssessment(Reported):
         if self.grade == "avoid":
             return None if self.task is None else Rule.ALWAYS
         shown = self.skill is not None and self.skill.low > 0
-        if self.grade == "unknown" and not shown and self.task is not None and surpasses(self.task, Rule.ALWAYS):
+        if (
+            self.grade == "unknown"
+            and not shown
+            and self.task is not None
+            and surpasses(self.task, Rule.ALWAYS)
+        ):
             return Rule.ALWAYS
-        mapped = (self.grade == "recalibrate" and saves >= 0) or (self.grade == "unknown" and saves > 0)
+        mapped = (self.grade == "recalibrate" and saves >= 0) or (
+            self.grade == "unknown" and saves > 0
+        )
         return Rule.RECALIBRATED if mapped else Rule.AS_IS
 
     @property
@@ -235,7 +274,11 @@ class ClassAssessment(Reported):
             drawn = ""
         if fixed := what_varies(self.groups, weighted=self.guarantee.weighted):
             drawn += f"; {fixed} must {INDEPENDENT}"
-        kept = "" if self._certificate is None else f" (*: from {rows(self._certificate.n)} the map was not fitted to)"
+        kept = (
+            ""
+            if self._certificate is None
+            else f" (*: from {rows(self._certificate.n)} the map was not fitted to)"
+        )
         shown = "Log loss and skill" if self.task is None else "Costs, log loss and skill"
         return Verdict(
             grade=self.grade,
@@ -259,12 +302,16 @@ class ClassAssessment(Reported):
         return found
 
     def class_table(self, most: int | None = None) -> list[list[str]]:
-        """A line for each class, those of the smallest p-value first: what is said, what happens, and how it is off."""
+        """A line for each class, those of the smallest p-value first: what is said, what happens,
+        and how it is off.
+        """
         lines = [["class", "says", "happens", "p", "off"]]
         for found in sorted(self.classes, key=lambda one: one.calibration.p_value)[:most]:
             c = found.calibration
             how = words.how_off(c) if c.rejected else "no sign"
-            lines.append([short(str(found.label), NAME), *words.says_and_happens(c), p_cell(c.p_value), how])
+            lines.append(
+                [short(str(found.label), NAME), *words.says_and_happens(c), p_cell(c.p_value), how]
+            )
         return lines
 
     def __repr__(self) -> str:
@@ -315,27 +362,43 @@ def compute_classes(
     exact = sample.groups is None and len(sample) <= _EXACT and enough
     classes, rejected = _calibrations(sample, new, fold, level, n_resamples, rng, exact=exact)
     rare = [number for number, found in enumerate(classes) if found.calibration.by_bets]
-    few = [f"class {sample.classes[number]}: {note}" for number in rare if (note := few_clusters(sample._of(number)))]
+    few = [
+        f"class {sample.classes[number]}: {note}"
+        for number in rare
+        if (note := few_clusters(sample._of(number)))
+    ]
     if few:
         others = len(few) - 1
-        also = f" (so for {others:,} more {'class' if others == 1 else 'classes'})" if others else ""
+        also = (
+            f" (so for {others:,} more {'class' if others == 1 else 'classes'})" if others else ""
+        )
         warnings.warn(FewRowsWarning(f"{few[0]}{also}"), stacklevel=2)
     step()
     carrier, each = sample.top_label, np.arange(len(sample.which))
     gain = None
     if new is not None:
-        logs = np.log(np.maximum(np.stack([sample.prob[each, sample.which], new[each, sample.which]]), 1e-9))
+        logs = np.log(
+            np.maximum(np.stack([sample.prob[each, sample.which], new[each, sample.which]]), 1e-9)
+        )
         gain = _mean(logs[1] - logs[0], carrier, level)
     own = None if task is None else _task_result(sample, task, new, level)
-    as_is, better = (None if p is None else _skill(sample, p, task, level) for p in (sample.prob, new))
+    as_is, better = (
+        None if p is None else _skill(sample, p, task, level) for p in (sample.prob, new)
+    )
     found = ClassAssessment(
         classes=classes,
         rejected=rejected,
         exact=exact,
         n=sample.n,
         groups=sample.groups,
-        accuracy=mean_cost(carrier.event.astype(np.float64), np.array([[0.0], [1.0]]), carrier, level),
-        log_loss=_mean(-np.log(np.maximum(sample.prob[each, sample.which], 1e-9, dtype=np.float64)), carrier, level),
+        accuracy=mean_cost(
+            carrier.event.astype(np.float64), np.array([[0.0], [1.0]]), carrier, level
+        ),
+        log_loss=_mean(
+            -np.log(np.maximum(sample.prob[each, sample.which], 1e-9, dtype=np.float64)),
+            carrier,
+            level,
+        ),
         log_loss_gain=gain,
         skill=as_is if new is None else better,
         skill_as_is=as_is,
@@ -374,10 +437,17 @@ def _calibrations(
     """Test each class; p-values allow for all of them, by Holm's method."""
     alone = [sample._of(number) for number in range(len(sample))]
     with warnings.catch_warnings(action="ignore", category=RainproofWarning):
-        raw = np.array([quick_test(one, n_resamples, rng).p_value if exact else grouped_test(one) for one in alone])
+        raw = np.array(
+            [
+                quick_test(one, n_resamples, rng).p_value if exact else grouped_test(one)
+                for one in alone
+            ]
+        )
     order = np.argsort(raw, kind="stable")
     adjusted = np.empty(len(raw))
-    adjusted[order] = np.minimum(np.maximum.accumulate(raw[order] * np.arange(len(raw), 0, -1)), 1.0)
+    adjusted[order] = np.minimum(
+        np.maximum.accumulate(raw[order] * np.arange(len(raw), 0, -1)), 1.0
+    )
     found = []
     for number, one in enumerate(alone):
         calibration = how_calibrated(one, float(adjusted[number]), level)
@@ -386,31 +456,42 @@ def _calibrations(
             gain = _gain(one, np.ascontiguousarray(new[:, number]), fold, level)
         rates = held_out_rates(one, level)
         label = sample.classes[number]
-        found.append(ClassCalibration(label=label, calibration=calibration, reliability=rates, gain=gain))
+        found.append(
+            ClassCalibration(label=label, calibration=calibration, reliability=rates, gain=gain)
+        )
     return tuple(found), tuple(found[k].label for k in order if found[k].calibration.rejected)
 
 
 def _gain(sample: Sample, new: Floats, fold: Ints, level: float) -> Interval:
-    """What `new` predictions gain in the decision that gains most, chosen for each fold on the others."""
+    """What `new` predictions gain in the decision that gains most, chosen for each fold on the
+    others.
+    """
     rows, at = Influence.of(sample, pool=False), thresholds(event_rate=sample.event_rate)
     stakes, mass = np.maximum(at, 1 - at), np.stack([~rows.event, rows.event]) * rows.share
     gains, folds = [], int(fold.max()) + 1
     for f in range(folds):
         own = fold == f
-        gains.append(_payoffs(new[own], mass[:, own], at) - _payoffs(rows.prob[own], mass[:, own], at))
+        gains.append(
+            _payoffs(new[own], mass[:, own], at) - _payoffs(rows.prob[own], mass[:, own], at)
+        )
     mu = at[((np.sum(gains, axis=0) - np.array(gains)) / stakes).argmax(axis=1)][fold]
     gained = (rows.event - mu) * ((new >= mu) * 1.0 - (rows.prob >= mu)) / np.maximum(mu, 1 - mu)
     return mean_over_folds(rows, gained, folds, level)
 
 
-def _task_result(sample: ClassSample, task: ClassTask, new: Floats | None, level: float) -> ClassTaskResult:
+def _task_result(
+    sample: ClassSample, task: ClassTask, new: Floats | None, level: float
+) -> ClassTaskResult:
     matrix, carrier = -task.matrix, sample.top_label
     fixed = int((matrix @ sample.rates).argmin())
     best = task._best(sample.prob)
     cost = {Rule.AS_IS: matrix[best, sample.which]}
     if new is not None:
         cost[Rule.RECALIBRATED] = matrix[task._best(new), sample.which]
-    cost |= {Rule.ALWAYS: matrix[fixed, sample.which], Rule.PERFECT: matrix.min(axis=0)[sample.which]}
+    cost |= {
+        Rule.ALWAYS: matrix[fixed, sample.which],
+        Rule.PERFECT: matrix.min(axis=0)[sample.which],
+    }
     possible = {Rule.ALWAYS: matrix[fixed], Rule.PERFECT: matrix.min(axis=0)}
     costs = {
         rule: mean_cost(column, possible.get(rule, matrix).reshape(-1, 1), carrier, level)
@@ -429,11 +510,15 @@ def _task_result(sample: ClassSample, task: ClassTask, new: Floats | None, level
     )
 
 
-def _skill(sample: ClassSample, prob: Floats, task: ClassTask | None, level: float) -> Interval | None:
-    r"""The value of acting on predictions over the best fixed action, as a share of what perfect foresight gains.
+def _skill(
+    sample: ClassSample, prob: Floats, task: ClassTask | None, level: float
+) -> Interval | None:
+    r"""The value of acting on predictions over the best fixed action, as a share of what perfect
+    foresight gains.
 
-    Without a task a hit counts 1 over the share of its class: the value is :math:`(\sum_c r_c - 1)/(k - 1)` with the
-    recall r of each class that occurs; with two classes it is that of `assess` for one event.
+    Without a task a hit counts 1 over the share of its class: the value is :math:`(\sum_c r_c -
+    1)/(k - 1)` with the recall r of each class that occurs; with two classes it is that of `assess`
+    for one event.
     """
     rate, which, influence = sample.rates, sample.which, Influence.of(sample.top_label, pool=False)
     some = np.flatnonzero(rate > 0)
@@ -441,12 +526,15 @@ def _skill(sample: ClassSample, prob: Floats, task: ClassTask | None, level: flo
         return None
     if task is None:
         hit = (some[(prob[:, some] / rate[some]).argmax(axis=1)] == which) * 1.0
-        recall = np.bincount(which, sample.mass * hit, len(rate)) / np.maximum(rate * sample.total_weight, 1e-300)
+        recall = np.bincount(which, sample.mass * hit, len(rate)) / np.maximum(
+            rate * sample.total_weight, 1e-300
+        )
         value = float(recall[some].sum() - 1) / (len(some) - 1)
         adds = (hit - recall[which]) / rate[which] / (len(some) - 1)
         possible = np.stack([-recall[some], 1 - recall[some]]) / rate[some] / (len(some) - 1)
     else:
-        matrix = task.matrix - task.matrix[int((task.matrix @ rate).argmax())]  # over the best fixed action
+        # over the best fixed action
+        matrix = task.matrix - task.matrix[int((task.matrix @ rate).argmax())]
         paid, best = matrix[task._best(prob), which], matrix.max(axis=0)
         most = float(influence.share @ best[which])
         if not most > 0:
@@ -466,7 +554,11 @@ def _off(a: ClassAssessment) -> str:
     more = f" and {len(a.rejected) - _NAMED} more" * (len(a.rejected) > _NAMED)
     first = a[a.rejected[0]].calibration
     are = "are" if len(a.rejected) > 1 else "is"
-    many = f"{len(a.rejected)} of {len(a.classes)}" if len(a.rejected) < len(a.classes) else f"All {len(a.classes)}"
+    many = (
+        f"{len(a.rejected)} of {len(a.classes)}"
+        if len(a.rejected) < len(a.classes)
+        else f"All {len(a.classes)}"
+    )
     many = f"{many} classes {are} off ({names}{more})"
     return f"{many}. {str(a.rejected[0])!r} is {words.how_off(first)} (not chance: {p_value(first.p_value)})"
 
@@ -517,7 +609,10 @@ def _reason(a: ClassAssessment, rule: Rule | None) -> str:
         others = words.cheaper(a.task, rule, doing, amounts, against)
         return f"{words.your_cost(a.task, rule, doing)}{others}{_swaps(a, a.task, rule)}"
     if a.grade == "recalibrate":
-        label, gain = max(((c.label, c.gain) for c in a.classes if c.gain is not None), key=lambda one: one[1].value)
+        label, gain = max(
+            ((c.label, c.gain) for c in a.classes if c.gain is not None),
+            key=lambda one: one[1].value,
+        )
         return f"In the decision about {str(label)!r} that gains most, {words.gains(gain)}."
     if a.grade == "use":
         if a.guarantee.bound >= 1:
@@ -571,12 +666,17 @@ def _table(a: ClassAssessment) -> list[list[str]]:
         gain = 0.0 if a.log_loss_gain is None else a.log_loss_gain.value
         both = {Rule.AS_IS: a.log_loss.value, Rule.RECALIBRATED: a.log_loss.value - gain}
         least = min(abs(gain) or 1.0, *both.values())
-        lines.append(("log loss", {rule: words.money(value, least) for rule, value in both.items()}))
+        lines.append(
+            ("log loss", {rule: words.money(value, least) for rule, value in both.items()})
+        )
     loss = {Rule.AS_IS: at_most(min(a.guarantee.bound, 1.0))}
     if a._certificate is not None:
         loss[Rule.RECALIBRATED] = f"{at_most(min(a._certificate.loss_bound, 1.0))}*"
     lines.append(("any decision about one class loses at most", loss))
-    return [["", *(heads[rule] for rule in rules)], *([name, *(row.get(r, "") for r in rules)] for name, row in lines)]
+    return [
+        ["", *(heads[rule] for rule in rules)],
+        *([name, *(row.get(r, "") for r in rules)] for name, row in lines),
+    ]
 
 
 def _details(a: ClassAssessment) -> Iterator[Statement]:
@@ -589,7 +689,11 @@ def _details(a: ClassAssessment) -> Iterator[Statement]:
         "probabilities are right.",
     )
     if a.skill is not None:
-        what = "naming the class, where a hit counts the more the rarer its class is" if a.task is None else "your task"
+        what = (
+            "naming the class, where a hit counts the more the rarer its class is"
+            if a.task is None
+            else "your task"
+        )
         span = f"{a.skill.value:.2f} ({words.skill_span(a.skill)})"
         yield Statement(
             "skill",
@@ -598,9 +702,14 @@ def _details(a: ClassAssessment) -> Iterator[Statement]:
             "to.",
         )
     if a.task is not None:
-        shown = "; ".join(f"{LABELS[rule].lower()} {words.interval(cost)}" for rule, cost in a.task.costs.items())
+        shown = "; ".join(
+            f"{LABELS[rule].lower()} {words.interval(cost)}" for rule, cost in a.task.costs.items()
+        )
         shown = shown.replace(LABELS[Rule.ALWAYS].lower(), f"always {a.task.fixed_action!r}")
-        yield Statement("cost", f"Your decision, cost per case on {rows(a.n)}, with approximate intervals: {shown}.")
+        yield Statement(
+            "cost",
+            f"Your decision, cost per case on {rows(a.n)}, with approximate intervals: {shown}.",
+        )
     yield Statement("loss", str(a.guarantee).replace("\n", " "))
     if a._certificate is not None:
         yield Statement("recalibration", str(a._certificate).replace("\n", " "))

@@ -1,4 +1,6 @@
-"""The core set for clinical prediction models: discrimination, calibration, overall performance, clinical utility."""
+"""The core set for clinical prediction models: discrimination, calibration, overall performance,
+clinical utility.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ from rainproof.inference.estimates import (
 from rainproof.inference.options import Seed, check_share
 from rainproof.inference.performance import NetBenefit, check_thresholds, decision_curves
 
-_LOW = 0.4  # of the area under the ROC curve; noise can be below 1/2, but 1 - p is not far better then
+# of the area under the ROC curve; noise can be below 1/2, but 1 - p is not far better then
+_LOW = 0.4
 _QUANTILE = 3.09  # of the normal distribution: noise is called reversed once in a thousand times
 
 
@@ -36,8 +39,10 @@ def is_reversed(sample: Sample, area: float | None) -> bool:
     events = n * sample.event_rate
     if sample._rates is not None:
         n, events = sample.n, sample._events
-    pairs = events * (n - events)  # 0 where the weights of the outcomes differ by more than rounding shows
-    return pairs > 0 and area < 0.5 - _QUANTILE * math.sqrt((n + 1) / (12 * pairs))  # Mann-Whitney; less with ties
+    # 0 where the weights of the outcomes differ by more than rounding shows
+    pairs = events * (n - events)
+    # Mann-Whitney; less with ties
+    return pairs > 0 and area < 0.5 - _QUANTILE * math.sqrt((n + 1) / (12 * pairs))
 
 
 # Name, what it is called, what is perfect.
@@ -51,13 +56,16 @@ NUMBERS = (
 )
 
 _RARE, _MOST_BARS = 0.05, 1024
-_FEW = 10  # rows of an outcome, or groups where it occurs: with fewer the intervals were seen to fail
+# rows of an outcome, or groups where it occurs: with fewer the intervals were seen to fail
+_FEW = 10
 
 
 class ClinicalPerformance(Result):
-    """What reports on clinical prediction models are expected to give, in the order of the STRATOS core set.
+    """What reports on clinical prediction models are expected to give, in the order of the STRATOS
+    core set.
 
-    Intervals are approximate, each by itself. They do not use the statement "perfect" as a hypothesis.
+    Intervals are approximate, each by itself. They do not use the statement "perfect" as a
+    hypothesis.
 
     Attributes
     ----------
@@ -66,10 +74,12 @@ class ClinicalPerformance(Result):
     observed_expected : Interval or None
         Events over the sum of the predictions: below 1, risks are predicted too high.
     calibration_intercept, calibration_slope : Interval or None
-        Of the logistic regression of the outcome on the logit of the prediction; the intercept at slope 1. A slope
-        below 1: predictions are too extreme. None where it does not exist (`notes` says why).
+        Of the logistic regression of the outcome on the logit of the prediction; the intercept at
+        slope 1. A slope below 1: predictions are too extreme. None where it does not exist (`notes`
+        says why).
     brier_score, brier_skill : Interval or None
-        The Brier score, and the share by which it is below that of the event rate as a forecast for every row.
+        The Brier score, and the share by which it is below that of the event rate as a forecast for
+        every row.
     net_benefit : NetBenefit
         Clinical utility: the decision curve.
     reliability : Reliability
@@ -104,7 +114,10 @@ class ClinicalPerformance(Result):
     def table(self) -> list[tuple[str, str, str]]:
         """Return name, estimate with interval, and the value of a perfect forecast, as text."""
         found = ((text, getattr(self, name), perfect) for name, text, perfect in NUMBERS)
-        return [(text, "not defined" if value is None else str(value), perfect) for text, value, perfect in found]
+        return [
+            (text, "not defined" if value is None else str(value), perfect)
+            for text, value, perfect in found
+        ]
 
     def __str__(self) -> str:
         lines = [(text, value, f"perfect: {perfect}") for text, value, perfect in self.table()]
@@ -134,9 +147,9 @@ def clinical_performance(
 ) -> ClinicalPerformance:
     """Compute the core set of performance measures for a clinical prediction model.
 
-    It is what TRIPOD+AI asks for and the STRATOS initiative recommends: AUROC, a calibration plot, net benefit with a
-    decision curve, and the distribution of risks by outcome; with calibration intercept and slope, observed : expected
-    and the Brier score beside them.
+    It is what TRIPOD+AI asks for and the STRATOS initiative recommends: AUROC, a calibration plot,
+    net benefit with a decision curve, and the distribution of risks by outcome; with calibration
+    intercept and slope, observed : expected and the Brier score beside them.
 
     Explained in docs/guide/clinical.md.
 
@@ -153,8 +166,8 @@ def clinical_performance(
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
-        The group of each row (patient, site): rows of a group may depend on each other, groups must be independent.
-        The calibration plot treats rows as independent.
+        The group of each row (patient, site): rows of a group may depend on each other, groups must
+        be independent. The calibration plot treats rows as independent.
     confidence_level : float
         The level of the intervals.
     rng : None, int or Generator
@@ -197,15 +210,23 @@ def clinical_performance(
     Brier skill (scaled Brier)  0.225 (0.188 to 0.261)   perfect: 1
     """
     level, mu = check_share(confidence_level, "confidence_level"), check_thresholds(thresholds)
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups
+    )
     plot = reliability_curve(sample.ungrouped(), confidence_level=level, rng=rng)
     return core_set(sample, mu, level, plot)
 
 
-def core_set(sample: Sample, mu: Floats, confidence_level: float, reliability: Reliability) -> ClinicalPerformance:
-    """Compute the numbers of the core set, the decision curve and the risk distribution, beside a calibration plot."""
+def core_set(
+    sample: Sample, mu: Floats, confidence_level: float, reliability: Reliability
+) -> ClinicalPerformance:
+    """Compute the numbers of the core set, the decision curve and the risk distribution, beside a
+    calibration plot.
+    """
     entries = Influence.of(sample)
-    intercept, slope = (found(entries, confidence_level) for found in (calibration_intercept, calibration_slope))
+    intercept, slope = (
+        found(entries, confidence_level) for found in (calibration_intercept, calibration_slope)
+    )
     score, skill = brier(entries, confidence_level)
     found = auroc_interval(sample, entries, confidence_level)
     return ClinicalPerformance(
@@ -227,25 +248,35 @@ def core_set(sample: Sample, mu: Floats, confidence_level: float, reliability: R
 
 
 def _bars(mean: float) -> int:
-    """How many bars show the distribution of predictions with this mean: near 0 and 1 narrow ones are needed."""
+    """How many bars show the distribution of predictions with this mean: near 0 and 1 narrow ones
+    are needed.
+    """
     rarer = max(min(mean, 1 - mean), 1e-9)
     return min(BARS << max(0, math.ceil(math.log2(_RARE / rarer))), _MOST_BARS)
 
 
-def _notes(one_class: bool, entries: Influence, intercept: Interval | None, slope: Interval | None) -> tuple[str, ...]:
+def _notes(
+    one_class: bool, entries: Influence, intercept: Interval | None, slope: Interval | None
+) -> tuple[str, ...]:
     notes = []
     if one_class:
-        notes = ["All outcomes are the same: AUROC, calibration intercept and slope, and Brier skill are not defined."]
+        notes = [
+            "All outcomes are the same: AUROC, calibration intercept and slope, and Brier skill are not defined."
+        ]
     elif intercept is None:
         both = "intercept and slope are" if slope is None else "intercept is"
         notes = [f"The calibration {both} not defined: some predictions are 0 or 1, or nearly so."]
     elif slope is None:
-        notes = ["The calibration slope is not defined: predictions are all equal, or separate the outcomes."]
+        notes = [
+            "The calibration slope is not defined: predictions are all equal, or separate the outcomes."
+        ]
     few = float(f"{entries.fewest:.3g}")  # as it is printed: a sum of shares is ten up to rounding
     if few < _FEW:
         draws = ("row" if entries.groups is None else "group") + "s" * (few != 1)
         notes.append(f"Only {few:.3g} {draws} of the rarer outcome: do not rely on the intervals.")
     elif entries.few_clusters:
         said = entries.rarer_in
-        notes.append(f"{said[0].upper()}{said[1:]}: intervals allow for one more cluster, as large as the largest.")
+        notes.append(
+            f"{said[0].upper()}{said[1:]}: intervals allow for one more cluster, as large as the largest."
+        )
     return tuple(notes)

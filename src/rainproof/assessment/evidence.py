@@ -1,4 +1,6 @@
-"""What a verdict rests on: is the forecast honest, is it useful, what would recalibration gain; and the grade."""
+"""What a verdict rests on: is the forecast honest, is it useful, what would recalibration gain; and
+the grade.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,13 @@ WITHOUT = (Rule.ALWAYS, Rule.NEVER, Rule.FIXED)
 
 RARE = 0.05  # an outcome: fewer than this share of the rows have it
 _USELESS = 0.1  # skill: a forecast that surely has less is not worth using
-_CUTOFFS = 50  # single thresholds on the predictions that are tried, spread over those of either outcome
+# single thresholds on the predictions that are tried, spread over those of either outcome
+_CUTOFFS = 50
 _TINY = 1e-100  # an event rate, where weights differ by such a factor
 _DEALS = 3  # of few rows
 _MANY = 2000  # draws that one deal is enough for
-MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell nothing more
+# more are compressed first: resampling rows would take minutes and tell nothing more
+MANY_ROWS = 1 << 18
 _NOTHING = 1e-12  # skill of rounding alone
 _SLIGHT = 0.05  # of the tolerance: recalibration that surely gains no more can wait
 
@@ -59,10 +63,11 @@ def skill(
     confidence_level: float,
     stake: float | Floats = 1.0,
 ) -> Interval | None:
-    r"""The value of acting on some rows over no forecast, as a share of what perfect foresight would gain.
+    r"""The value of acting on some rows over no forecast, as a share of what perfect foresight
+    would gain.
 
-    `acts` has how much each row is acted on: 0 or 1, or a mean of such. The threshold may be that of each row, and so
-    the `stake`: what a false alarm and a miss cost together.
+    `acts` has how much each row is acted on: 0 or 1, or a mean of such. The threshold may be that
+    of each row, and so the `stake`: what a false alarm and a miss cost together.
 
     Notes
     -----
@@ -72,8 +77,9 @@ def skill(
     the share of events acted on less that of other rows. None if all outcomes are the same, or if foresight gains
     nothing.
 
-    Acting in no case, or in all, gains nothing. Whatever else does gains at most the share of the other outcome that it
-    finds, of which none was seen among k draws: so the upper end is that of Clopper and Pearson for 0 of k.
+    Acting in no case, or in all, gains nothing. Whatever else does gains at most the share of the
+    other outcome that it finds, of which none was seen among k draws: so the upper end is that of
+    Clopper and Pearson for 0 of k.
     """
     rate, share = float(rows.share @ rows.event), rows.share
     if rows.one_class or min(rate, 1 - rate) < _TINY:
@@ -92,22 +98,32 @@ def skill(
             return None
         value = float(share @ (stake * (rows.event - threshold) * taken)) / best
         each = [(stake * (y - threshold) * taken - value * foresight[y]) / best for y in (0, 1)]
-    if max(abs(value), *(float(np.abs(x * share).max()) for x in each)) < _NOTHING:  # all rows are treated alike
+    # all rows are treated alike
+    if max(abs(value), *(float(np.abs(x * share).max()) for x in each)) < _NOTHING:
         draws = rows.fewest if threshold is None else rows.effective(low)
         high = 1 - (1 - confidence_level) ** (1 / draws)
         return Interval(value=0.0, low=0.0, high=high, confidence_level=confidence_level)
     relative, ends = rows.of_outcomes(each[0] / stake, each[1] / stake)
-    influence, unseen = rows.inflated_by_outcome(relative * stake), tuple(end * rows.size(stake) for end in ends)
+    influence, unseen = (
+        rows.inflated_by_outcome(relative * stake),
+        tuple(end * rows.size(stake) for end in ends),
+    )
     varies = bool(np.ptp(stake))
-    return rows.interval(value, influence, unseen, confidence_level, symmetric=varies).within(-math.inf, 1.0)
+    return rows.interval(value, influence, unseen, confidence_level, symmetric=varies).within(
+        -math.inf, 1.0
+    )
 
 
-def skill_at_best(rows: Influence, threshold: float | None, confidence_level: float) -> Interval | None:
-    """The skill of acting from a single threshold on the predictions on, where its interval reaches highest.
+def skill_at_best(
+    rows: Influence, threshold: float | None, confidence_level: float
+) -> Interval | None:
+    """The skill of acting from a single threshold on the predictions on, where its interval reaches
+    highest.
 
-    The best monotone recalibration acts from some prediction on. With few rows the maps that are fitted may miss it,
-    and act in no case, say, which has a narrow interval. The true skill of the best one is above this interval only if
-    it is above its own. Acting in all cases, from the lowest prediction on, has no skill. None if nothing else is left.
+    The best monotone recalibration acts from some prediction on. With few rows the maps that are
+    fitted may miss it, and act in no case, say, which has a narrow interval. The true skill of the
+    best one is above this interval only if it is above its own. Acting in all cases, from the
+    lowest prediction on, has no skill. None if nothing else is left.
     """
     seen = rows.share > 0
     tried = []
@@ -118,12 +134,20 @@ def skill_at_best(rows: Influence, threshold: float | None, confidence_level: fl
             tried.append(prob[np.round(spread).astype(np.int64)])
     cutoffs = np.unique(np.concatenate(tried))
     few = _between(rows, cutoffs)
-    found = [skill(few, (few.prob >= cutoff) * 1.0, threshold, confidence_level) for cutoff in cutoffs[1:]]
-    return max((interval for interval in found if interval is not None), key=lambda one: one.high, default=None)
+    found = [
+        skill(few, (few.prob >= cutoff) * 1.0, threshold, confidence_level)
+        for cutoff in cutoffs[1:]
+    ]
+    return max(
+        (interval for interval in found if interval is not None),
+        key=lambda one: one.high,
+        default=None,
+    )
 
 
 def _between(rows: Influence, cutoffs: Floats) -> Influence:
-    """The rows between the same cutoffs, with the same outcome and weight, as one; with groups, or weights, as before.
+    """The rows between the same cutoffs, with the same outcome and weight, as one; with groups, or
+    weights, as before.
 
     They are acted on together, so every estimate and every interval is that of the rows.
     """
@@ -133,7 +157,9 @@ def _between(rows: Influence, cutoffs: Floats) -> Influence:
     kind = 2 * np.searchsorted(cutoffs, rows.prob, "right") + rows.event
     _, first, place = np.unique(kind, return_index=True, return_inverse=True)
     share = np.bincount(place, rows.share).astype(np.float64)
-    return replace(rows, prob=rows.prob[first], event=rows.event[first], share=share, unit=rows.unit[first])
+    return replace(
+        rows, prob=rows.prob[first], event=rows.event[first], share=share, unit=rows.unit[first]
+    )
 
 
 class Gain(Result):
@@ -142,9 +168,11 @@ class Gain(Result):
     Attributes
     ----------
     share : Interval
-        In the yes-or-no decision that gains most: a share of what is at stake. The decision was chosen on other rows.
+        In the yes-or-no decision that gains most: a share of what is at stake. The decision was
+        chosen on other rows.
     threshold : float
-        An example of such a decision: the one that gains most on all rows acts from this probability on.
+        An example of such a decision: the one that gains most on all rows acts from this
+        probability on.
     mean_prediction : float
         What the recalibrated probabilities say on average.
     log_score, brier_score : float
@@ -170,7 +198,8 @@ class Crossed(NamedTuple):
     rows : Sample
         The rows; of a compressed sample, those of each cell, outcome and fold.
     deals : list of CrossFit
-        Their folds and recalibrated predictions; several for few rows, so that no estimate rests on one of them.
+        Their folds and recalibrated predictions; several for few rows, so that no estimate rests on
+        one of them.
     cells : CrossFit or None
         Of a compressed sample, the same for each cell and outcome.
     """
@@ -184,17 +213,20 @@ class Crossed(NamedTuple):
     def of(cls, sample: Sample, rng: np.random.Generator, marks: Floats | None = None) -> Crossed:
         """Deal the rows of a sample that is in order.
 
-        With `marks`, cells that the maps do not tell apart, and that lie between the same marks, are one in `rows`.
+        With `marks`, cells that the maps do not tell apart, and that lie between the same marks,
+        are one in `rows`.
         """
         if sample.grid is None:
             deals = _DEALS if sample.n_draws < _MANY else 1
             return cls(sample, sample, [cross_fit(sample, rng) for _ in range(deals)])
         cross, whole = cross_fit(sample, rng), sample._as_said()
         said = cross.prob.copy()
-        said[cross.entry] = whole.prob  # maps are fitted at the middle of cells, which round predictions miss
+        # maps are fitted at the middle of cells, which round predictions miss
+        said[cross.entry] = whole.prob
         numbers, first = cross.fold, np.arange(len(whole.prob))
         if marks is not None:
-            place = sum(marks.searchsorted(whole.prob, side) for side in ("left", "right"))  # odd on a mark
+            # odd on a mark
+            place = sum(marks.searchsorted(whole.prob, side) for side in ("left", "right"))
             alike = 2 * (cross.entry * (2 * len(marks) + 1) + place) + whole.event
             _, first, kind = np.unique(alike, return_index=True, return_inverse=True)
             numbers = np.stack([np.bincount(kind, one) for one in numbers]).astype(np.int64)
@@ -205,7 +237,9 @@ class Crossed(NamedTuple):
         found = Sample._of_known(rows, sample.n, float(sample.n))
         found.counts = counts
         found._keep_rates(sample)
-        return cls(whole, found, [replace(cross, prob=said, fold=fold, entry=cross.entry[at])], cross)
+        return cls(
+            whole, found, [replace(cross, prob=said, fold=fold, entry=cross.entry[at])], cross
+        )
 
     def mean(self, column: Callable[[CrossFit], NDArray[Any]]) -> Floats:
         """The mean over deals of a column that each of them has."""
@@ -214,8 +248,8 @@ class Crossed(NamedTuple):
     def acts(self, threshold: float | Floats | None) -> Floats:
         """How much each row is acted on, recalibrated.
 
-        Without a threshold it is the event rate of the other folds, which is high where that of the fold is low: so
-        acts count less their mean in the fold.
+        Without a threshold it is the event rate of the other folds, which is high where that of the
+        fold is low: so acts count less their mean in the fold.
         """
         if threshold is not None:
             return self.mean(lambda deal: deal.better >= threshold)
@@ -225,7 +259,9 @@ class Crossed(NamedTuple):
             acts = (deal.better > deal.rate[deal.fold]) * 1.0
             total = np.maximum(np.bincount(deal.fold, mass), np.finfo(float).tiny)
             n = self.rows.n / len(deal.weight)
-            return (acts - (np.bincount(deal.fold, mass * acts) / total)[deal.fold]) * (n / max(n - 1, 1.0))
+            return (acts - (np.bincount(deal.fold, mass * acts) / total)[deal.fold]) * (
+                n / max(n - 1, 1.0)
+            )
 
         return self.mean(centred)
 
@@ -250,7 +286,9 @@ class CrossFitted(NamedTuple):
         return cls(crossed.rows, tuple(deal.better for deal in crossed.deals))
 
     def table(self) -> DistinctTable:
-        """The rows by recalibrated prediction; each deal counts equally, so that values are means over deals."""
+        """The rows by recalibrated prediction; each deal counts equally, so that values are means
+        over deals.
+        """
         deals = len(self.predictions)
         event = np.tile(self.rows.event, deals)
         share = np.tile(self.rows.mass / deals, deals)
@@ -275,9 +313,14 @@ def gain_by_recalibration(crossed: Crossed, at: Floats, confidence_level: float)
         changed = (deal.better >= mu) * 1.0 - (rows.prob >= mu)
         return np.asarray((rows.event - mu) * changed / np.maximum(mu, 1 - mu))
 
-    share = mean_over_folds(rows, crossed.mean(gained), len(crossed.deals[0].weight), confidence_level)
+    share = mean_over_folds(
+        rows, crossed.mean(gained), len(crossed.deals[0].weight), confidence_level
+    )
     new = zip(*(_scores(crossed.rows, deal.better) for deal in crossed.deals), strict=True)
-    log, brier = (sum(n) / len(n) - old for n, old in zip(new, _scores(crossed.whole, crossed.whole.prob), strict=True))
+    log, brier = (
+        sum(n) / len(n) - old
+        for n, old in zip(new, _scores(crossed.whole, crossed.whole.prob), strict=True)
+    )
     return Gain(
         share=share,
         threshold=float(at[int(np.argmax(everywhere / stakes))]),
@@ -296,13 +339,20 @@ def _scores(rows: Sample, p: Floats) -> tuple[float, float]:
     return log, brier
 
 
-def mean_over_folds(rows: Influence, gained: Floats, folds: int, confidence_level: float) -> Interval:
-    """Estimate the mean of gains, in [-1, 1], by maps and decisions that were chosen on the other folds.
+def mean_over_folds(
+    rows: Influence, gained: Floats, folds: int, confidence_level: float
+) -> Interval:
+    """Estimate the mean of gains, in [-1, 1], by maps and decisions that were chosen on the other
+    folds.
 
-    Folds share the rows that chose, so they err together: with K folds the variance is that of the rows times
-    1 + K / (K - 1), by the correction of Nadeau and Bengio (2003), doi:10.1023/A:1024068626366.
+    Folds share the rows that chose, so they err together: with K folds the variance is that of the
+    rows times 1 + K / (K - 1), by the correction of Nadeau and Bengio (2003),
+    doi:10.1023/A:1024068626366.
     """
-    alone, wider = rows.mean(gained, -1.0, 1.0, confidence_level), math.sqrt(1 + folds / (folds - 1))
+    alone, wider = (
+        rows.mean(gained, -1.0, 1.0, confidence_level),
+        math.sqrt(1 + folds / (folds - 1)),
+    )
     low, high = (alone.value + wider * (end - alone.value) for end in (alone.low, alone.high))
     return replace(alone, low=low, high=high).within(-1.0, 1.0)
 
@@ -310,12 +360,16 @@ def mean_over_folds(rows: Influence, gained: Floats, folds: int, confidence_leve
 def _payoffs(value: Floats, weight: Floats, at: Floats) -> Floats:
     """The sum over rows of ``y - mu`` where the value is at least mu, for each threshold."""
     reached = np.searchsorted(at, value, "right")
-    negative, positive = (np.bincount(reached, row, len(at) + 1)[::-1].cumsum()[-2::-1] for row in weight)
+    negative, positive = (
+        np.bincount(reached, row, len(at) + 1)[::-1].cumsum()[-2::-1] for row in weight
+    )
     return np.asarray(positive * (1 - at) - negative * at)
 
 
 class Savings(Protocol):
-    """What ways of acting cost, and what they save over acting on the original and on the recalibrated forecast."""
+    """What ways of acting cost, and what they save over acting on the original and on the
+    recalibrated forecast.
+    """
 
     @property
     def costs(self) -> Mapping[Rule, Interval]: ...
@@ -330,19 +384,23 @@ class Savings(Protocol):
 class RangeCosts(Result):
     """What ways of acting cost per case, on average over the decisions of a range of thresholds.
 
-    Every threshold of the range counts the same; at the threshold t a false alarm costs t, and a miss 1 - t.
+    Every threshold of the range counts the same; at the threshold t a false alarm costs t, and a
+    miss 1 - t.
 
     Attributes
     ----------
     costs : dict of Rule to Interval
-        The cost, with an approximate interval: of acting on the forecast "as is", on the "recalibrated" one (by maps
-        that were fitted to other rows), "always", "never", and with "perfect" foresight.
+        The cost, with an approximate interval: of acting on the forecast "as is", on the
+        "recalibrated" one (by maps that were fitted to other rows), "always", "never", and with
+        "perfect" foresight.
     saved : dict of Rule to Interval
-        What "recalibrated", "always" and "never" save over acting on the forecast as it is; below 0 they cost more.
+        What "recalibrated", "always" and "never" save over acting on the forecast as it is; below 0
+        they cost more.
     saved_recalibrated : dict of Rule to Interval
         What "always" and "never" save over acting on the recalibrated forecast.
     without_forecast : Interval
-        What the better of always and never acting at each threshold costs: always below the event rate, never above it.
+        What the better of always and never acting at each threshold costs: always below the event
+        rate, never above it.
     """
 
     costs: Mapping[Rule, Interval]
@@ -375,7 +433,9 @@ def saving(known: Savings, rule: Rule | None, other: Rule) -> Interval | None:
         reverse = known.saved_recalibrated.get(rule)
     if reverse is None:
         return None
-    return replace(reverse, value=0.0 - reverse.value, low=0.0 - reverse.high, high=0.0 - reverse.low)
+    return replace(
+        reverse, value=0.0 - reverse.value, low=0.0 - reverse.high, high=0.0 - reverse.low
+    )
 
 
 def standard_error(found: Interval) -> float:
@@ -402,24 +462,27 @@ class Evidence(Result):
     calibration : Calibration
         Is it honest, and how is it off.
     skill, skill_as_is : Interval or None
-        Is it useful: the value of the recalibrated forecast, and of the forecast as it is, over no forecast, as a share
-        of what perfect foresight would gain, at the user's threshold, among more than two actions in the user's task,
-        else at the event rate. The maps were fitted to other rows. None if all outcomes are the same, or if rows of
-        unequal weight are compressed.
+        Is it useful: the value of the recalibrated forecast, and of the forecast as it is, over no
+        forecast, as a share of what perfect foresight would gain, at the user's threshold, among
+        more than two actions in the user's task, else at the event rate. The maps were fitted to
+        other rows. None if all outcomes are the same, or if rows of unequal weight are compressed.
     skill_at_best : Interval or None
-        The skill of the best single threshold on the original predictions: of those tried, the one whose interval
-        reaches highest. Only where the other two are surely below 0.1, and there is one threshold for all cases.
+        The skill of the best single threshold on the original predictions: of those tried, the one
+        whose interval reaches highest. Only where the other two are surely below 0.1, and there is
+        one threshold for all cases.
     range_costs : RangeCosts or None
-        What ways of acting cost in the decisions of a `threshold_range`. None without one, or with a task, which has
-        its own costs.
+        What ways of acting cost in the decisions of a `threshold_range`. None without one, or with
+        a task, which has its own costs.
     auroc : float or None
         The area under the ROC curve on these rows.
     gain : Gain or None
         What recalibration gains. None where no map can be fitted.
     guarantee, rounded_guarantee : Guarantee
-        What no decision loses more than, acting on the probabilities as they are, and rounded at random.
+        What no decision loses more than, acting on the probabilities as they are, and rounded at
+        random.
     certificate : Certificate or None
-        What is proven of the map that is deployed; None where rows are too few to spare some for it.
+        What is proven of the map that is deployed; None where rows are too few to spare some for
+        it.
     saved : Interval or None
         What recalibration saves per case in the user's own decision; None without costs.
     constant : bool
@@ -431,8 +494,8 @@ class Evidence(Result):
     base_rate : float, tuple of float or None
         The event rate of the population, or its range, if it was stated.
     by_rank : bool
-        Whether a capacity is used up and costs are the same in every case, so that only the order of the probabilities
-        counts, and recalibration is not shown to improve it.
+        Whether a capacity is used up and costs are the same in every case, so that only the order
+        of the probabilities counts, and recalibration is not shown to improve it.
     chosen : bool
         Whether rows may have been chosen by outcome, as many with the event as without it.
     """
@@ -466,12 +529,16 @@ class Evidence(Result):
 
     @property
     def rarer(self) -> float:
-        """The share of the rarer outcome: what perfect foresight is worth, of what is at stake, where it is most."""
+        """The share of the rarer outcome: what perfect foresight is worth, of what is at stake,
+        where it is most.
+        """
         return min(self.calibration.event_rate, 1 - self.calibration.event_rate)
 
     @property
     def within(self) -> ThresholdRange | None:
-        """The range that the thresholds of the decisions lie in; None if it is about every decision."""
+        """The range that the thresholds of the decisions lie in; None if it is about every
+        decision.
+        """
         return self.guarantee.threshold_range
 
     @property
@@ -481,7 +548,9 @@ class Evidence(Result):
 
     @property
     def indivisible(self) -> bool:
-        """Whether rows are compressed and of unequal weight, so that nothing but losses can be estimated."""
+        """Whether rows are compressed and of unequal weight, so that nothing but losses can be
+        estimated.
+        """
         return self.gain is None and self.skill is None and not self.constant and self.rarer > 0
 
     @property
@@ -491,12 +560,15 @@ class Evidence(Result):
 
     @property
     def useless(self) -> bool:
-        """Whether the forecast is a constant, or no skill is shown and there can only be next to none.
+        """Whether the forecast is a constant, or no skill is shown and there can only be next to
+        none.
 
-        That holds of the recalibrated forecast, of the original, and of the best single threshold on it. With costs,
-        the recalibrated one must also cost no less than the best fixed action, by the estimate.
+        That holds of the recalibrated forecast, of the original, and of the best single threshold
+        on it. With costs, the recalibrated one must also cost no less than the best fixed action,
+        by the estimate.
         """
-        if self.constant or self.skill is None or self.gain is None:  # without a map there is no telling
+        # without a map there is no telling
+        if self.constant or self.skill is None or self.gain is None:
             return self.constant
         none = not self.useful and next_to_none(self.skill, self.skill_as_is, self.skill_at_best)
         return none and (self.saved is None or self.skill.value <= 0)
@@ -513,7 +585,8 @@ class Evidence(Result):
 
     @property
     def better(self) -> bool:
-        """Whether recalibrated probabilities are better: by log score; in a range surely, or not just a little.
+        """Whether recalibrated probabilities are better: by log score; in a range surely, or not
+        just a little.
 
         In a range they must not have a negative skill: always, or never, acting is then better.
         """
@@ -528,7 +601,9 @@ class Evidence(Result):
 
     @property
     def _costs_more(self) -> bool:
-        """Whether recalibration surely pays nothing in the user's decision, over the original or over no forecast."""
+        """Whether recalibration surely pays nothing in the user's decision, over the original or
+        over no forecast.
+        """
         if self.by_rank:
             return True
         if self.saved is None:

@@ -19,7 +19,13 @@ from rainproof.assessment.clinical import ClinicalPerformance, core_set
 from rainproof.assessment.costs import TaskResult
 from rainproof.assessment.evidence import CrossFitted, Evidence
 from rainproof.assessment.segments import SegmentTable
-from rainproof.assessment.summaries import DataSummary, Estimate, Histogram, Reliability, for_resampling
+from rainproof.assessment.summaries import (
+    DataSummary,
+    Estimate,
+    Histogram,
+    Reliability,
+    for_resampling,
+)
 from rainproof.assessment.verdict import Verdict, judge
 from rainproof.assessment.words import ADVICE_METHOD, PYTHON, Voice
 from rainproof.core import VERSION
@@ -45,10 +51,21 @@ _POINTS = 801  # of a curve in JSON
 
 
 _WRITTEN = (  # as they are
-    *("name", "confidence_level", "tolerance", "n_resamples", "seed", "warnings", "verdict", "measures", "reliability"),
+    *(
+        "name",
+        "confidence_level",
+        "tolerance",
+        "n_resamples",
+        "seed",
+        "warnings",
+        "verdict",
+        "measures",
+        "reliability",
+    ),
     *("histogram", "guarantee", "rounded_guarantee", "task", "segments", "worth"),
 )
-_ESTIMATES = ("calibration", "skill", "skill_as_is", "range_costs", "auroc", "gain")  # of the evidence
+# of the evidence
+_ESTIMATES = ("calibration", "skill", "skill_as_is", "range_costs", "auroc", "gain")
 
 
 class Reported(Result):
@@ -64,17 +81,19 @@ class Reported(Result):
         preset: Literal["clinical"] | None = None,
         overwrite: bool = False,
     ) -> str:
-        """Return the report as one self-contained HTML page, and write it to `path` if one is given.
+        """Return the report as one self-contained HTML page, and write it to `path` if one is
+        given.
 
-        The preset "clinical" has the core set of measures for clinical prediction models first. A file that is no
-        report is replaced only with `overwrite`.
+        The preset "clinical" has the core set of measures for clinical prediction models first. A
+        file that is no report is replaced only with `overwrite`.
         """
         from rainproof.report import to_html
 
         return to_html(self, path, title=title, preset=preset, overwrite=overwrite)  # type: ignore[arg-type]
 
     def to_json(self, path: str | Path | None = None, *, overwrite: bool = False) -> str:
-        """Return `to_dict` as JSON, and write it to `path` if one is given (completely or not at all).
+        """Return `to_dict` as JSON, and write it to `path` if one is given (completely or not at
+        all).
 
         A file that holds no such result is replaced only with `overwrite`.
         """
@@ -88,7 +107,8 @@ class Reported(Result):
 
 
 class Assessment(Reported):
-    """What `assess` returns: print it for the verdict, draw it with ``plot()``, write a report with ``to_html(path)``.
+    """What `assess` returns: print it for the verdict, draw it with ``plot()``, write a report with
+    ``to_html(path)``.
 
     Attributes
     ----------
@@ -97,39 +117,44 @@ class Assessment(Reported):
     summary : DataSummary
         The size of the sample: ``n``, ``event_rate`` and so on.
     verdict : Verdict
-        ``grade``, ``rule`` and ``threshold``; in words ``headline``, ``reason``, ``next_step``; and all details.
+        ``grade``, ``rule`` and ``threshold``; in words ``headline``, ``reason``, ``next_step``; and
+        all details.
     calibration : Calibration
         Is it honest: ``p_value``, ``direction``, ``mean_prediction``, ``event_rate`` and so on.
     evidence : Evidence
         What the verdict rests on: calibration, skill, what recalibration gains, the guarantees.
     measures : tuple of Estimate
-        Every measure: ``value``, ``measure``; ``a["soft_binned_cdl"]`` is one by name. These, and the next six, are
-        computed when they are first asked for: the verdict needs none of them.
+        Every measure: ``value``, ``measure``; ``a["soft_binned_cdl"]`` is one by name. These, and
+        the next six, are computed when they are first asked for: the verdict needs none of them.
     worth : ProvenGain or None
-        What the forecast as it is provably gains over no forecast at some threshold. None where rows of unequal weight
-        are compressed.
+        What the forecast as it is provably gains over no forecast at some threshold. None where
+        rows of unequal weight are compressed.
     reliability : Reliability
         The reliability diagram on `shown_grid`.
     histogram : Histogram
         The distribution of the predictions.
     value : ForecastValue
-        What the forecast is worth at each threshold on these rows, as it is and, cross-validated, recalibrated. A
-        pickle or a deep copy has as many points as a chart can show.
+        What the forecast is worth at each threshold on these rows, as it is and, cross-validated,
+        recalibrated. A pickle or a deep copy has as many points as a chart can show.
     null_band : NullBand
-        The gain over no forecast, the regret and the event rates that a perfectly calibrated forecast with these
-        predictions shows by chance.
+        The gain over no forecast, the regret and the event rates that a perfectly calibrated
+        forecast with these predictions shows by chance.
     advice : tuple of ThresholdAdvice
         What to do differently, for about two hundred thresholds.
     regret : RegretCurve
-        The regret curve on `shown_grid`: the loss at each threshold, and the decision with the largest loss.
+        The regret curve on `shown_grid`: the loss at each threshold, and the decision with the
+        largest loss.
     profile : SoftBinnedProfile
         SCDL on each grid, and the grid m* that decides its value.
     guarantee : Guarantee
-        A proven upper bound of the expected loss of every decision, acting on the probabilities as they are.
+        A proven upper bound of the expected loss of every decision, acting on the probabilities as
+        they are.
     rounded_guarantee : Guarantee
-        The same, acting on probabilities that are rounded at random to `shown_grid`, against all changes of actions.
+        The same, acting on probabilities that are rounded at random to `shown_grid`, against all
+        changes of actions.
     recalibrator : Recalibrator or None
-        The map to recalibrate with, and its certificate. None where rows of unequal weight are compressed.
+        The map to recalibrate with, and its certificate. None where rows of unequal weight are
+        compressed.
     test : CalibrationTest
         The test of perfect calibration.
     task : TaskResult or None
@@ -137,7 +162,8 @@ class Assessment(Reported):
     segments : SegmentTable or None
         SCDL of each segment, tested with allowance for their number.
     confidence_level, tolerance : float
-        The confidence level of each statement; the expected loss, as a share of what is at stake, that is acceptable.
+        The confidence level of each statement; the expected loss, as a share of what is at stake,
+        that is acceptable.
     n_resamples : int
         The number of resamples of the test.
     seed : int or None
@@ -146,7 +172,16 @@ class Assessment(Reported):
         Reasons to read the result with care.
     """
 
-    _later = ("measures", "worth", "null_band", "reliability", "advice", "value", "histogram", "clinical")
+    _later = (
+        "measures",
+        "worth",
+        "null_band",
+        "reliability",
+        "advice",
+        "value",
+        "histogram",
+        "clinical",
+    )
     _from = ("_sample", "_measures", "_streams", "_crossed")
     name: str | None
     summary: DataSummary
@@ -196,11 +231,19 @@ class Assessment(Reported):
     @property
     @once
     def worth(self) -> ProvenGain | None:
-        """What the forecast as it is provably gains over no forecast; None where draws cannot be told apart."""
+        """What the forecast as it is provably gains over no forecast; None where draws cannot be
+        told apart.
+        """
         if not self._sample._divisible:
             return None
         stream, max_weight = deepcopy(self._streams[0]).spawn(1)[0], self.guarantee.max_weight
-        return worth(self._sample._floor(), self.confidence_level, stream, self.regret.threshold_range, max_weight)
+        return worth(
+            self._sample._floor(),
+            self.confidence_level,
+            stream,
+            self.regret.threshold_range,
+            max_weight,
+        )
 
     @property
     @once
@@ -212,7 +255,9 @@ class Assessment(Reported):
     @once
     def reliability(self) -> Reliability:
         """The reliability diagram on `shown_grid`."""
-        bins = soft_bins(self._sample.ungrouped(), self.shown_grid, confidence_level=self.confidence_level)
+        bins = soft_bins(
+            self._sample.ungrouped(), self.shown_grid, confidence_level=self.confidence_level
+        )
         return Reliability.of(bins, self.null_band)
 
     @property
@@ -224,7 +269,9 @@ class Assessment(Reported):
     @property
     @once
     def value(self) -> ForecastValue:
-        """What the forecast is worth at each threshold on these rows, as it is and, cross-validated, recalibrated."""
+        """What the forecast is worth at each threshold on these rows, as it is and,
+        cross-validated, recalibrated.
+        """
         sample, within = self._sample, self.regret.threshold_range
         if self._crossed is not None:
             return value_beside(sample, self._crossed.table(), "cross-fitted", within)
@@ -235,22 +282,30 @@ class Assessment(Reported):
     @property
     @once
     def null_band(self) -> NullBand:
-        """What a perfectly calibrated forecast with these predictions shows by chance, for rows drawn one by one."""
+        """What a perfectly calibrated forecast with these predictions shows by chance, for rows
+        drawn one by one.
+        """
         alone, grid = for_resampling(self._sample.ungrouped()), self.shown_grid
-        return band_of_chance(alone, self._thresholds, grid, grid, self.confidence_level, BAND_DRAWS, self._streams)
+        return band_of_chance(
+            alone, self._thresholds, grid, grid, self.confidence_level, BAND_DRAWS, self._streams
+        )
 
     @property
     @once
     def advice(self) -> tuple[ThresholdAdvice, ...]:
         """What to do differently, for about two hundred thresholds."""
         at, max_weight = self._thresholds, self.guarantee.max_weight
-        rates = rate_intervals(self._sample, confidence_level=self.confidence_level, max_weight=max_weight)
+        rates = rate_intervals(
+            self._sample, confidence_level=self.confidence_level, max_weight=max_weight
+        )
         hits, alarms, *_ = flagged(self._sample.distinct(), at)
         benefit = hits - alarms * at / (1 - at)
         columns = (at, self.regret(at), benefit, self.null_band.regret_high)
         return tuple(
             advise(rates, mu, regret=regret, net_benefit=benefit, null_high=high)
-            for mu, regret, benefit, high in zip(*(column.tolist() for column in columns), strict=True)
+            for mu, regret, benefit, high in zip(
+                *(column.tolist() for column in columns), strict=True
+            )
         )
 
     @property
@@ -306,10 +361,19 @@ class Assessment(Reported):
                 "null_low": null.value_low,
                 "null_high": null.value_high,
             },
-            "test": self.test and {**self.test.to_dict(), "null_high": self.test.null_quantile(self.confidence_level)},
+            "test": self.test
+            and {
+                **self.test.to_dict(),
+                "null_high": self.test.null_quantile(self.confidence_level),
+            },
             "advice": {"method": ADVICE_METHOD, "thresholds": self.advice},
         }
-        about = {"result": "assessment", "schema": SCHEMA, "rainproof": VERSION, **self.summary.to_dict()}
+        about = {
+            "result": "assessment",
+            "schema": SCHEMA,
+            "rainproof": VERSION,
+            **self.summary.to_dict(),
+        }
         return about | {name: plain(value) for name, value in told.items()}
 
     def __repr__(self) -> str:

@@ -40,8 +40,9 @@ class Segment(Result):
     groups : int or None
         The number of groups that these rows are in, if rows of a group may depend on each other.
     effective_clusters : float or None
-        How many groups of equal weight have the rarer outcome: ``(sum e)^2 / sum e^2``, with e the weight of the rows
-        of a group that have it. Below 20 the test is one by bets, which rarely rejects.
+        How many groups of equal weight have the rarer outcome: ``(sum e)^2 / sum e^2``, with e the
+        weight of the rows of a group that have it. Below 20 the test is one by bets, which rarely
+        rejects.
     share : float
         The share of the weight of all rows.
     mean_prediction, event_rate : float
@@ -49,26 +50,29 @@ class Segment(Result):
     value : float
         SCDL of the segment's rows.
     loss, loss_bound : float or None
-        The largest loss of any decision that acts on the probabilities as they are, against any monotone recalibration:
-        on the segment's rows, and in its population at most, at ``1 - fdr`` confidence for each segment by itself. None
-        for small segments, and beyond the 500 with the smallest p-values.
+        The largest loss of any decision that acts on the probabilities as they are, against any
+        monotone recalibration: on the segment's rows, and in its population at most, at ``1 - fdr``
+        confidence for each segment by itself. None for small segments, and beyond the 500 with the
+        smallest p-values.
     p_value, q_value : float or None
-        Of the test of perfect calibration, by itself: the test that all rows together get, so with groups that of
-        groups. And the smallest false discovery rate that flags the segment. None for small segments. `segment_tests`
-        also has intervals of SCDL.
+        Of the test of perfect calibration, by itself: the test that all rows together get, so with
+        groups that of groups. And the smallest false discovery rate that flags the segment. None
+        for small segments. `segment_tests` also has intervals of SCDL.
     cost, cost_without : float or None
-        The cost per case of the user's own decision on the segment's rows: acting on the forecast as it is, and
-        without a forecast (by the action that is best for all of them). None without a decision that has a list of
-        actions.
+        The cost per case of the user's own decision on the segment's rows: acting on the forecast
+        as it is, and without a forecast (by the action that is best for all of them). None without
+        a decision that has a list of actions.
     small : bool
         Whether the segment has too few rows to be tested.
     flagged : bool
         Whether the segment is miscalibrated beyond chance, at the table's false discovery rate.
     mean_recalibrated : float or None
-        The mean of the recalibrated predictions: of maps for all segments together, each fitted to rows of other folds.
+        The mean of the recalibrated predictions: of maps for all segments together, each fitted to
+        rows of other folds.
     p_value_recalibrated, q_value_recalibrated : float or None
-        Of the same test, of the recalibrated predictions. They are None where nothing calls for recalibration, as
-        calibration is rejected neither for all rows nor for any segment; and where no map can be fitted.
+        Of the same test, of the recalibrated predictions. They are None where nothing calls for
+        recalibration, as calibration is rejected neither for all rows nor for any segment; and
+        where no map can be fitted.
     flagged_recalibrated : bool or None
         Whether the segment is miscalibrated beyond chance after recalibration.
     """
@@ -120,7 +124,8 @@ class SegmentTable(Result):
     by : tuple of str
         The names of the columns that segment the rows.
     fdr : float
-        The false discovery rate: the expected share of calibrated segments among those flagged is at most this.
+        The false discovery rate: the expected share of calibrated segments among those flagged is
+        at most this.
     min_rows : int
         Segments with fewer rows are not tested.
     rows : tuple of Segment
@@ -148,7 +153,8 @@ class SegmentTable(Result):
 
     @property
     def flagged_recalibrated(self) -> tuple[Segment, ...]:
-        """The segments that are miscalibrated beyond chance after recalibration, the largest difference first.
+        """The segments that are miscalibrated beyond chance after recalibration, the largest
+        difference first.
 
         Differences of the mean from the event rate count as those of rows do, in standard errors.
         """
@@ -157,7 +163,9 @@ class SegmentTable(Result):
             assert segment.mean_recalibrated is not None
             return abs(segment.mean_recalibrated - segment.event_rate) * math.sqrt(segment.n)
 
-        return tuple(sorted((s for s in self.rows if s.flagged_recalibrated), key=difference, reverse=True))
+        return tuple(
+            sorted((s for s in self.rows if s.flagged_recalibrated), key=difference, reverse=True)
+        )
 
     @property
     def small(self) -> int:
@@ -165,19 +173,25 @@ class SegmentTable(Result):
         return sum(s.small for s in self.rows)
 
     def first(self, n: int) -> tuple[Segment, ...]:
-        """Return the `n` segments with the smallest p-values: the largest loss first, small segments last."""
+        """Return the `n` segments with the smallest p-values: the largest loss first, small
+        segments last.
+        """
         kept = sorted(self.rows, key=lambda s: (s.small, _least_p_value(s), -s.value))[:n]
         return tuple(sorted(kept, key=by_loss))
 
     def __str__(self) -> str:
-        return "\n".join([*aligned(words.segment_lines(self), left=1), wrapped(words.segment_order(self))])
+        return "\n".join(
+            [*aligned(words.segment_lines(self), left=1), wrapped(words.segment_order(self))]
+        )
 
     def __repr__(self) -> str:
         return f"SegmentTable({len(self.rows)} segments, {len(self.flagged)} flagged, {self.small} small)"
 
 
 def by_loss(segment: Segment) -> tuple[bool, float, float]:
-    """The largest loss first. SCDL comes second: it moves in steps, and many segments share a value."""
+    """The largest loss first. SCDL comes second: it moves in steps, and many segments share a
+    value.
+    """
     return segment.small, -(segment.loss or 0.0), -segment.value
 
 
@@ -201,8 +215,9 @@ def judge_segments(
 ) -> SegmentTable:
     """Test every segment that is large enough, by the test that all rows together get.
 
-    If all rows together are `miscalibrated`, or a segment is, segments are tested after recalibration too. `sample` has
-    all rows, `crossed` their recalibrated predictions; `bounds` has the options of the guarantees.
+    If all rows together are `miscalibrated`, or a segment is, segments are tested after
+    recalibration too. `sample` has all rows, `crossed` their recalibrated predictions; `bounds` has
+    the options of the guarantees.
     """
     columns = _tests(segments, fdr, rng, step)
     after: dict[str, Floats] = {}
@@ -210,12 +225,15 @@ def judge_segments(
         recalibrated = recalibrated_segments(segments, sample, crossed)
         tests = _tests(recalibrated, fdr, rng, _no_step)
         after = {f"{name}_recalibrated": tests[name] for name in ("p_value", "q_value")}
-        after["mean_recalibrated"] = np.array([own.mean_prediction for own in recalibrated.values()])
+        after["mean_recalibrated"] = np.array(
+            [own.mean_prediction for own in recalibrated.values()]
+        )
     losses = _losses(segments, columns["p_value"], {"confidence_level": 1 - fdr, **bounds})
     rows = []
     for k, (key, own) in enumerate(segments.items()):
         numbers: dict[str, Any] = {
-            name: None if np.isnan(column[k]) else float(column[k]) for name, column in (columns | after).items()
+            name: None if np.isnan(column[k]) else float(column[k])
+            for name, column in (columns | after).items()
         }
         q_value = numbers["q_value"]
         q_value_recalibrated = numbers.get("q_value_recalibrated")
@@ -230,7 +248,9 @@ def judge_segments(
                 event_rate=own.event_rate,
                 small=own.n < FEW_ROWS,
                 flagged=q_value is not None and q_value <= fdr,
-                flagged_recalibrated=None if q_value_recalibrated is None else q_value_recalibrated <= fdr,
+                flagged_recalibrated=None
+                if q_value_recalibrated is None
+                else q_value_recalibrated <= fdr,
                 loss=losses[k].plug_in if k in losses else None,
                 loss_bound=losses[k].bound if k in losses else None,
                 **(segment_costs(own, task) if isinstance(task, ActionTask) else {}),
@@ -240,7 +260,9 @@ def judge_segments(
     return SegmentTable(by=segments.by, fdr=fdr, min_rows=FEW_ROWS, rows=tuple(rows))
 
 
-def _tests(segments: Segments, fdr: float, rng: np.random.Generator, step: Callable[[], None]) -> dict[str, Floats]:
+def _tests(
+    segments: Segments, fdr: float, rng: np.random.Generator, step: Callable[[], None]
+) -> dict[str, Floats]:
     """The value, p-value and q-value of each segment."""
     if any(sample._group is not None for sample in segments.values()):
         return _grouped_tests(segments, step)
@@ -253,7 +275,9 @@ def _no_step() -> None:
 
 
 def recalibrated_segments(segments: Segments, sample: Sample, crossed: Crossed) -> Segments:
-    """The segments with recalibrated predictions: of maps for all rows together, fitted to other folds."""
+    """The segments with recalibrated predictions: of maps for all rows together, fitted to other
+    folds.
+    """
     if sample.grid is None:
         assert segments.whole is not None
         whole = segments.whole._with(crossed.mean(lambda deal: deal.pooled[deal.entry]))
@@ -268,9 +292,12 @@ def recalibrated_segments(segments: Segments, sample: Sample, crossed: Crossed) 
 
 
 def _grouped_tests(segments: Segments, step: Callable[[], None]) -> dict[str, Floats]:
-    """Test each segment over its own groups, or over rows whose outcomes are shares: neither can be redrawn by row."""
+    """Test each segment over its own groups, or over rows whose outcomes are shares: neither can be
+    redrawn by row.
+    """
     value, p_value = np.full((2, len(segments)), np.nan)
-    with warnings.catch_warnings(action="ignore", category=RainproofWarning):  # about single segments
+    # about single segments
+    with warnings.catch_warnings(action="ignore", category=RainproofWarning):
         for k, sample in enumerate(segments.values()):
             value[k] = soft_binned_cdl(sample)
             p_value[k] = grouped_test(sample) if sample.n >= FEW_ROWS else np.nan

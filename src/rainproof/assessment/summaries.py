@@ -1,4 +1,6 @@
-"""What the rows show: their number, the distribution of predictions, values of measures, and reliability."""
+"""What the rows show: their number, the distribution of predictions, values of measures, and
+reliability.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,8 @@ class DataSummary(Result):
     compressed : int or None
         The grid of the compression, if the sample is compressed.
     base_rate : float, tuple of float or None
-        The event rate of the population, or its range, if it was stated. Then `events` counts rows, and `event_rate` is
-        the base rate (the middle of a range, in log odds).
+        The event rate of the population, or its range, if it was stated. Then `events` counts rows,
+        and `event_rate` is the base rate (the middle of a range, in log odds).
     """
 
     n: int
@@ -54,7 +56,9 @@ class DataSummary(Result):
     def of(cls, sample: Sample) -> DataSummary:
         return cls(
             n=sample.n,
-            events=sample.event_rate * sample.total_weight if sample._rates is None else float(sample._events),
+            events=sample.event_rate * sample.total_weight
+            if sample._rates is None
+            else float(sample._events),
             event_rate=sample.event_rate,
             total_weight=sample.total_weight,
             effective_n=sample.effective_n,
@@ -65,7 +69,8 @@ class DataSummary(Result):
 
 
 class Estimate(Result):
-    """The value of a measure on these rows; `confidence_interval` says what it is in the population.
+    """The value of a measure on these rows; `confidence_interval` says what it is in the
+    population.
 
     Attributes
     ----------
@@ -113,7 +118,9 @@ class Estimate(Result):
 
 
 class Histogram(Result):
-    """The distribution of the predictions: the share of rows between edges, and of rows with the event."""
+    """The distribution of the predictions: the share of rows between edges, and of rows with the
+    event.
+    """
 
     edges: Floats
     share: Floats
@@ -121,7 +128,9 @@ class Histogram(Result):
 
     @classmethod
     def of(cls, sample: Sample, bars: int = BARS) -> Histogram:
-        """Count rows by bar; exact for compressed samples too. A prediction of 1 is in the last bar."""
+        """Count rows by bar; exact for compressed samples too. A prediction of 1 is in the last
+        bar.
+        """
         bars = min(bars, sample.grid or bars)
         cells = sample._cell_table(bars).coarsen(bars)
         at = np.minimum(cells.slot >> 1, bars - 1)
@@ -129,27 +138,33 @@ class Histogram(Result):
         return cls(
             edges=np.arange(bars + 1) / bars,
             share=np.bincount(at, weight, bars).astype(np.float64, copy=False),
-            share_events=np.bincount(at, weight * (cells.slot & 1), bars).astype(np.float64, copy=False),
+            share_events=np.bincount(at, weight * (cells.slot & 1), bars).astype(
+                np.float64, copy=False
+            ),
         )
 
 
 GRIDS = (8, 16, 32, 64, 128)  # whose bins make a readable picture
-_CELLS = 1 << 11  # cells to draw from: moves no measure by more than about 1/2048, and a draw takes a millisecond
+# cells to draw from: moves no measure by more than about 1/2048, and a draw takes a millisecond
+_CELLS = 1 << 11
 
 
 class Reliability(Result):
-    """Event rates against predictions in soft bins, and where those of a calibrated forecast would lie.
+    """Event rates against predictions in soft bins, and where those of a calibrated forecast would
+    lie.
 
     Attributes
     ----------
     bins : SoftBins
         For each soft bin the prediction, the share of rows, the event rate and its intervals.
     null_low, null_high : ndarray
-        Between these the event rate of a perfectly calibrated forecast with the same predictions lies, in each bin by
-        itself, with the confidence level of the bins.
+        Between these the event rate of a perfectly calibrated forecast with the same predictions
+        lies, in each bin by itself, with the confidence level of the bins.
     """
 
-    method: ClassVar[str] = "Clopper-Pearson at the effective number of rows; for all bins at once by Bonferroni"
+    method: ClassVar[str] = (
+        "Clopper-Pearson at the effective number of rows; for all bins at once by Bonferroni"
+    )
     bins: SoftBins
     null_low: Floats
     null_high: Floats
@@ -167,8 +182,12 @@ class Reliability(Result):
 
     @property
     def off(self) -> NDArray[np.bool_]:
-        """Which bins miss the band of calibrated forecasts, by intervals that hold for all bins at once."""
-        return np.asarray((self.bins.low_all > self.null_high) | (self.bins.high_all < self.null_low))
+        """Which bins miss the band of calibrated forecasts, by intervals that hold for all bins at
+        once.
+        """
+        return np.asarray(
+            (self.bins.low_all > self.null_high) | (self.bins.high_all < self.null_low)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagram in built-in types, ready for JSON."""
@@ -203,9 +222,10 @@ def reliability_curve(
 ) -> Reliability:
     r"""Compute a reliability diagram: how often the event happened, for each predicted probability.
 
-    The bins are soft: a prediction between two multiples of ``1/grid`` counts in both, in proportion to how near it is.
-    So no point jumps when a prediction crosses an edge. Each event rate has an interval, and each bin the band
-    in which a perfectly calibrated forecast with these predictions would lie.
+    The bins are soft: a prediction between two multiples of ``1/grid`` counts in both, in
+    proportion to how near it is. So no point jumps when a prediction crosses an edge. Each event
+    rate has an interval, and each bin the band in which a perfectly calibrated forecast with these
+    predictions would lie.
 
     Explained in docs/guide/clinical.md.
 
@@ -220,8 +240,8 @@ def reliability_curve(
     pos_label : object, optional
         Which label is the event, where labels are not 0 and 1.
     grid : int, optional
-        The bins stand at multiples of ``1/grid``: a power of two. Default: the coarsest grid from 8 to 128 on which
-        acting loses no more than on the best grid, within one standard error.
+        The bins stand at multiples of ``1/grid``: a power of two. Default: the coarsest grid from 8
+        to 128 on which acting loses no more than on the best grid, within one standard error.
     confidence_level : float
         Of the intervals and of the band.
     n_resamples : int
@@ -255,7 +275,11 @@ def reliability_curve(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     sample._refuse_draws("reliability_curve")
-    steps = shown_grid(choose_grid(sample), sample) if grid is None else check_grid(grid, compressed=sample.grid)
+    steps = (
+        shown_grid(choose_grid(sample), sample)
+        if grid is None
+        else check_grid(grid, compressed=sample.grid)
+    )
     bins = soft_bins(sample, steps, confidence_level=confidence_level)
     null = null_band(
         for_resampling(sample),

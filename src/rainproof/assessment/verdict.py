@@ -20,15 +20,16 @@ class Verdict(Result):
     Attributes
     ----------
     grade : {"use", "recalibrate", "avoid", "unknown"}
-        "avoid": a constant, or surely next to no skill. "recalibrate": the test rejects calibration, and recalibrated
-        probabilities are better. "use": skill is shown, and calibration is not rejected, or correcting it gains
-        nothing. "unknown": rows are too few for any of these.
+        "avoid": a constant, or surely next to no skill. "recalibrate": the test rejects
+        calibration, and recalibrated probabilities are better. "use": skill is shown, and
+        calibration is not rejected, or correcting it gains nothing. "unknown": rows are too few for
+        any of these.
     rule : Rule or None
-        The way of acting that is advised: "as is", "recalibrated", "always" or "never". None if it depends on costs
-        that are not given.
+        The way of acting that is advised: "as is", "recalibrated", "always" or "never". None if it
+        depends on costs that are not given.
     threshold : float or None
-        The probability from which on to act, if the decision has one; compared with the recalibrated probability where
-        the rule is "recalibrated".
+        The probability from which on to act, if the decision has one; compared with the
+        recalibrated probability where the rule is "recalibrated".
     headline : str
         The verdict and whether the forecast is honest, in a sentence or two.
     reason : str
@@ -38,8 +39,8 @@ class Verdict(Result):
     commands : tuple of str
         The code, or the command lines, that do it; empty if there are none.
     table : tuple of tuple of str
-        The numbers, with a column for each way of acting; the first row has their names. Empty for a constant without
-        costs.
+        The numbers, with a column for each way of acting; the first row has their names. Empty for
+        a constant without costs.
     basis : str
         What the numbers rest on.
     answers : tuple of KeyFigure
@@ -81,7 +82,9 @@ class Verdict(Result):
 
     @property
     def asides(self) -> tuple[str, ...]:
-        """The sentences that no reader should miss: which segments are off, and reasons to read this with care."""
+        """The sentences that no reader should miss: which segments are off, and reasons to read
+        this with care.
+        """
         return tuple(s.text for s in self.sentences if s.about in ("segments", "note"))
 
     @property
@@ -101,9 +104,10 @@ class Verdict(Result):
 def advised(e: Evidence, task: TaskResult | None) -> Rule | None:
     """The way of acting that the evidence speaks for.
 
-    A map is never advised that costs more in the user's decision, by the estimate, than the original forecast, or that
-    has a negative skill in the range of thresholds. Where no skill is shown, always or never acting is advised if it is
-    estimated to cost less than the original and the map, by more than the standard error of both differences.
+    A map is never advised that costs more in the user's decision, by the estimate, than the
+    original forecast, or that has a negative skill in the range of thresholds. Where no skill is
+    shown, always or never acting is advised if it is estimated to cost less than the original and
+    the map, by more than the standard error of both differences.
     """
     known: Savings | None = e.range_costs if task is None else task
     without = _without(e, known)
@@ -115,7 +119,8 @@ def advised(e: Evidence, task: TaskResult | None) -> Rule | None:
     if known is not None and Rule.RECALIBRATED in known.saved:
         saves = known.saved[Rule.RECALIBRATED].value
     if e.grade == "recalibrate":
-        # The costs of a range are means over its decisions; the map is advised for the one that gains most.
+        # The costs of a range are means over its decisions; the map is advised for the one that
+        # gains most.
         return Rule.RECALIBRATED if task is None or saves >= 0 else Rule.AS_IS
     if e.grade == "unknown" and saves > 0:
         negative = e.within is not None and e.skill is not None and e.skill.value < 0
@@ -134,7 +139,9 @@ def _without(e: Evidence, known: Savings | None) -> Rule | None:
 
 
 def surpasses(known: Savings, without: Rule | None) -> bool:
-    """Whether a rule without a forecast costs less than every use of the forecast, by more than a standard error."""
+    """Whether a rule without a forecast costs less than every use of the forecast, by more than a
+    standard error.
+    """
     if without is None:
         return False
     over = [known.saved, known.saved_recalibrated]
@@ -149,7 +156,9 @@ def judge(
     notes: tuple[str, ...] = (),
     voice: Voice = PYTHON,
 ) -> Verdict:
-    """Return the verdict that the evidence allows, in the words of Python or of a shell; `notes` are warnings."""
+    """Return the verdict that the evidence allows, in the words of Python or of a shell; `notes`
+    are warnings.
+    """
     rule = advised(e, task)
     threshold = None
     if task is not None and task.capacity is None and rule in (Rule.AS_IS, Rule.RECALIBRATED):

@@ -43,7 +43,16 @@ if TYPE_CHECKING:
     from rainproof.measures.scdl import SoftBinnedProfile
 
 About = Literal[
-    "calibration", "skill", "loss", "rounded", "recalibration", "cost", "worth", "segments", "limits", "note"
+    "calibration",
+    "skill",
+    "loss",
+    "rounded",
+    "recalibration",
+    "cost",
+    "worth",
+    "segments",
+    "limits",
+    "note",
 ]
 STAKES = "what is at stake per case (best minus worst outcome)"
 FIXED_CHANGE = "compared with the best fixed change of actions ('where I would do this, do that')"
@@ -55,7 +64,10 @@ ADVICE_METHOD = (
     "Advice against the forecast is right for all thresholds at once with the stated confidence. It is about the "
     "average over the range of predictions named, not about each prediction in it."
 )
-HEADS = {rule: rule.value for rule in Rule} | {Rule.AS_IS: "as they are", Rule.CUTOFF: "best cut-off"}
+HEADS = {rule: rule.value for rule in Rule} | {
+    Rule.AS_IS: "as they are",
+    Rule.CUTOFF: "best cut-off",
+}
 DOING = HEADS | {Rule.ALWAYS: "always acting", Rule.NEVER: "never acting"}
 _NAMED = 3  # ranges, swaps or segments that a sentence names
 _CALIBRATED = (
@@ -65,8 +77,10 @@ _CALIBRATED = (
 _INDIVISIBLE = "compressed rows of unequal weight cannot be divided."
 _NOT_OF_CASES = " Guarantees are about decisions whose costs are the same in every case."
 _RANGE_COSTS = "At a threshold t of the range a false alarm costs t, a miss 1 - t; every threshold counts the same."
-_LIKELY = 0.2  # above this p-value nothing is worth a look: every fifth calibrated forecast has a smaller one
-_TIMES = (1, 4, 9)  # as much as the other error an error may cost in an example; then ten times as much, and so on
+# above this p-value nothing is worth a look: every fifth calibrated forecast has a smaller one
+_LIKELY = 0.2
+# as much as the other error an error may cost in an example; then ten times as much, and so on
+_TIMES = (1, 4, 9)
 
 
 class Voice(NamedTuple):
@@ -89,8 +103,8 @@ class Voice(NamedTuple):
     max_weight : str
         The parameter, or option, that states the largest weight of a group.
     decide : tuple of tuple of str
-        Code, or command lines, that act on new cases within a capacity: on their probabilities as they are, and
-        recalibrated.
+        Code, or command lines, that act on new cases within a capacity: on their probabilities as
+        they are, and recalibrated.
     assess : str
         The command line that makes this assessment; empty if it was made in Python.
     """
@@ -104,7 +118,9 @@ class Voice(NamedTuple):
     max_weight: str = "max_weight="
     decide: tuple[tuple[str, ...], tuple[str, ...]] = (
         ("rainproof.decisions.decide(p_new, task, ids, capacity=capacity)",),
-        ("rainproof.decisions.decide(a.recalibrator.predict(p_new), task, ids, capacity=capacity)",),
+        (
+            "rainproof.decisions.decide(a.recalibrator.predict(p_new), task, ids, capacity=capacity)",
+        ),
     )
     assess: str = ""
 
@@ -176,7 +192,9 @@ def span(found: Interval) -> str:
 
 
 def skill_span(found: Interval) -> str:
-    """The interval of a skill; it has no ends of one draw, no width where every row is treated as foresight would."""
+    """The interval of a skill; it has no ends of one draw, no width where every row is treated as
+    foresight would.
+    """
     if math.isinf(found.low):
         return "no interval: all weight is on one group or row"
     if found.high - found.low < 1e-12:
@@ -185,7 +203,9 @@ def skill_span(found: Interval) -> str:
 
 
 def money(amount: float, difference: float = 0.0) -> str:
-    """A cost with as many decimals as two digits of a difference need; two digits of its own without one."""
+    """A cost with as many decimals as two digits of a difference need; two digits of its own
+    without one.
+    """
     scale = abs(difference) or abs(amount) or 1.0
     return rounded(amount, min(max(0, 1 - math.floor(math.log10(scale))), 12))
 
@@ -268,7 +288,9 @@ def headline(e: Evidence, task: TaskResult | None) -> str:
 def _headline(e: Evidence, task: TaskResult | None) -> str:
     c, unit = e.calibration, "groups" if e.groups not in (None, e.n) else "rows"
     if e.rarer == 0:
-        return f"{'There' if e.auroc is None else 'By weight there'} is one outcome only: no verdict."
+        return (
+            f"{'There' if e.auroc is None else 'By weight there'} is one outcome only: no verdict."
+        )
     if e.is_reversed:
         return f"Check which outcome is the event: the higher the probability, the rarer it is (AUROC {e.auroc:.2g})."
     off = f"{how_off(c)} (not chance: {p_value(c.p_value)})"
@@ -289,7 +311,9 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
         if task is not None and Rule.FIXED in task.costs:
             return "You can do without them: in your decision they gain next to nothing."
         if task is not None and isinstance(task.task, CaseTask):
-            return "You can do without them: at the threshold of each case they gain next to nothing."
+            return (
+                "You can do without them: at the threshold of each case they gain next to nothing."
+            )
         if e.within is not None:
             return "Do without them. They gain next to nothing, even recalibrated by the maps tried here."
         higher = "Where they are higher, the event is hardly more frequent"
@@ -350,7 +374,11 @@ def _effect(e: Evidence) -> str:
     """The size of the effect in one number."""
     if e.grade == "recalibrate" and e.gain is not None:
         gain = e.gain.share
-        example = "" if _one_threshold(e) or gain.low <= 0 else f" (such as: act from {share(e.gain.threshold)} on)"
+        example = (
+            ""
+            if _one_threshold(e) or gain.low <= 0
+            else f" (such as: act from {share(e.gain.threshold)} on)"
+        )
         return f"In the {_best_decision(e)}{example}, {gains(gain)}{_foresight(e, gain.high)}."
     if e.grade == "use" or e.skill is None:
         return f"{_loss(e)}{_foresight(e, 0.0)}."
@@ -371,7 +399,11 @@ def little_skill(skill: Interval) -> str:
 def skill_found(skill: Interval) -> str:
     """The skill, and whether it is shown."""
     number = f"skill {skill.value:.2f} ({skill_span(skill)}); 1 is perfect, 0 is none."
-    return f"S{number[1:]}" if skill.low > 0 else f"It is not clear whether they gain over no forecast: {number}"
+    return (
+        f"S{number[1:]}"
+        if skill.low > 0
+        else f"It is not clear whether they gain over no forecast: {number}"
+    )
 
 
 def gains(gain: Interval) -> str:
@@ -380,14 +412,19 @@ def gains(gain: Interval) -> str:
         return f"recalibrating gains about {share(gain.value)} of what is at stake ({span(gain)})"
     most, level = f"at most {share(max(gain.high, 0.0))}", percent(gain.confidence_level)
     if gain.value > 0:
-        most = f"about {share(gain.value)} of what is at stake (nothing, or {most}: {level} interval)"
+        most = (
+            f"about {share(gain.value)} of what is at stake (nothing, or {most}: {level} interval)"
+        )
         return f"recalibrating gains {most}"
     return f"recalibrating gains {most} of what is at stake ({level} interval)"
 
 
 def _foresight(e: Evidence, gained: float) -> str:
-    """Why shares of what is at stake are small where an outcome is rare: so is what there is to gain."""
-    if not e.rare or gained > e.rarer:  # more than that can only be gained over harm that the forecast does
+    """Why shares of what is at stake are small where an outcome is rare: so is what there is to
+    gain.
+    """
+    # more than that can only be gained over harm that the forecast does
+    if not e.rare or gained > e.rarer:
         return ""
     return f"; {_rarer(e)[1]} are rare: even perfect foresight gains at most {share(e.rarer)} over no forecast"
 
@@ -403,7 +440,11 @@ def _loss(e: Evidence) -> str:
 def _doing(task: TaskResult | None, rule: Rule) -> str:
     if task is not None and rule is Rule.FIXED:
         return _name(task, rule)
-    return "acting at random" if rule is Rule.ALWAYS and task is not None and task.capacity is not None else DOING[rule]
+    return (
+        "acting at random"
+        if rule is Rule.ALWAYS and task is not None and task.capacity is not None
+        else DOING[rule]
+    )
 
 
 def _name(task: TaskResult, rule: Rule) -> str:
@@ -413,20 +454,28 @@ def _name(task: TaskResult, rule: Rule) -> str:
 
 
 def your_cost(known: Savings, rule: Rule, doing: Mapping[Rule, str], *, shown: bool = True) -> str:
-    """What a way of acting costs beside the forecast as it is, or beside none, if it is `shown` which is less."""
+    """What a way of acting costs beside the forecast as it is, or beside none, if it is `shown`
+    which is less.
+    """
     costs = {one: cost.value for one, cost in known.costs.items()}
     simplest = known.simplest
     if rule is Rule.AS_IS:
         assert simplest is not None  # it has costs
         own, simple = (money(costs[one], costs[simplest] - costs[rule]) for one in (rule, simplest))
         less = _which_is_less(known, rule, simplest, shown=shown)
-        return f"Your cost is {own} per case; without them it is {simple} ({doing[simplest]}){less}."
+        return (
+            f"Your cost is {own} per case; without them it is {simple} ({doing[simplest]}){less}."
+        )
     saved, before = known.saved[rule], costs[Rule.AS_IS]
-    now, then, low, high = (money(x, saved.value) for x in (costs[rule], before, saved.low, saved.high))
+    now, then, low, high = (
+        money(x, saved.value) for x in (costs[rule], before, saved.low, saved.high)
+    )
     without = ""
     if simplest is not None and _names_simplest(known, rule, shown=shown):
         less = _which_is_less(known, rule, simplest, shown=shown)
-        without = f" Without them it is {money(costs[simplest], saved.value)} ({doing[simplest]}){less}."
+        without = (
+            f" Without them it is {money(costs[simplest], saved.value)} ({doing[simplest]}){less}."
+        )
     if saved.value == 0:
         return f"Your cost is {money(before)} per case, {doing[rule]} or as they are.{without}"
     if saved.low > 0:
@@ -449,7 +498,11 @@ def _which_is_less(known: Savings, rule: Rule, simplest: Rule, *, shown: bool) -
     """What to say where acting without the forecast costs less by the estimates, or may do so."""
     if known.costs[simplest].value < known.costs[rule].value:
         saved = saving(known, rule, simplest)
-        why = "but that is not established" if saved is None or saved.low <= 0 else "but recalibrated they have skill"
+        why = (
+            "but that is not established"
+            if saved is None or saved.low <= 0
+            else "but recalibrated they have skill"
+        )
         return f", which is less by the estimates, {why}"
     return "" if shown else "; it is not clear which is less"
 
@@ -462,7 +515,8 @@ def cheaper(
     against: Callable[[Rule, Interval | None], str],
     named: Sequence[Rule] = (),
 ) -> str:
-    """The ways of acting that cost less than the one advised, by the estimates, and why they are not advised.
+    """The ways of acting that cost less than the one advised, by the estimates, and why they are
+    not advised.
 
     Those that `your_cost` names are left out, as are those that are `named` elsewhere.
     """
@@ -475,9 +529,17 @@ def cheaper(
     return _less_by_estimate(ways, amounts, amounts[rule])
 
 
-def _less_by_estimate(ways: Mapping[Rule, tuple[str, str]], amounts: Mapping[Rule, str], own: str) -> str:
-    """The ways of acting and the reasons against them, by whether their amounts as shown differ from that advised."""
-    less = [f"{name} {amounts[rule]} ({why})" for rule, (name, why) in ways.items() if amounts[rule] != own]
+def _less_by_estimate(
+    ways: Mapping[Rule, tuple[str, str]], amounts: Mapping[Rule, str], own: str
+) -> str:
+    """The ways of acting and the reasons against them, by whether their amounts as shown differ
+    from that advised.
+    """
+    less = [
+        f"{name} {amounts[rule]} ({why})"
+        for rule, (name, why) in ways.items()
+        if amounts[rule] != own
+    ]
     same = [name for rule, (name, _) in ways.items() if amounts[rule] == own]
     said = f" Less by the estimates, but not advised: {'; '.join(less)}." if less else ""
     return said + (f" As much: {'; '.join(same)}." if same else "")
@@ -496,7 +558,11 @@ def not_advised(grade: Grade, saved: Interval | None, *, rejected: bool) -> str:
         return "next to nothing is gained"
     if saved is None or saved.low <= 0:
         return "not established"
-    return "correcting gains next to nothing in any decision" if rejected else "calibration is not rejected"
+    return (
+        "correcting gains next to nothing in any decision"
+        if rejected
+        else "calibration is not rejected"
+    )
 
 
 def _range_cheaper(e: Evidence, rule: Rule | None) -> str:
@@ -523,13 +589,18 @@ def _cutoff(task: TaskResult) -> str:
     if Rule.CUTOFF not in costs or at is None or at > 1:
         return ""
     others = [rule for rule in costs if rule not in (Rule.CUTOFF, Rule.PERFECT)]
-    if any(costs[rule].value <= costs[Rule.CUTOFF].value or shown[rule] == shown[Rule.CUTOFF] for rule in others):
+    if any(
+        costs[rule].value <= costs[Rule.CUTOFF].value or shown[rule] == shown[Rule.CUTOFF]
+        for rule in others
+    ):
         return ""
     return f" Without a map: acting from {share(at)} on as they are costs least, {shown[Rule.CUTOFF]} by the estimate."
 
 
 def costs_shown(by_rule: Mapping[Rule, Interval], saved: Interval | None = None) -> dict[Rule, str]:
-    """The costs with as many digits as tell the smallest, a hundredth of the largest, or what is surely `saved`."""
+    """The costs with as many digits as tell the smallest, a hundredth of the largest, or what is
+    surely `saved`.
+    """
     sizes = [abs(cost.value) for cost in by_rule.values() if cost.value] or [1.0]
     digits = max(min(sizes), max(sizes) / 100)
     if saved is not None and saved.low > 0:
@@ -553,7 +624,9 @@ def next_step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Vo
     return f"Next: {_step(e, task, rule, voice, e.grade)}"
 
 
-def _step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice, grade: Grade) -> str:
+def _step(
+    e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice, grade: Grade
+) -> str:
     if e.rarer == 0:
         return "get rows with both outcomes."
     if e.is_reversed:
@@ -566,16 +639,22 @@ def _step(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice,
     if grade == "avoid":
         first = "use another forecast. Until then "
     if grade == "unknown":
-        first = f"until there are more {'groups' if e.groups not in (None, e.n) else 'rows'}, {first}"
+        first = (
+            f"until there are more {'groups' if e.groups not in (None, e.n) else 'rows'}, {first}"
+        )
     return f"{_chosen(e, voice)}{first}{_act(e, task, rule)}"
 
 
 def _chosen(e: Evidence, voice: Voice) -> str:
-    """What comes first if rows may have been chosen by outcome: everything is about another population then."""
+    """What comes first if rows may have been chosen by outcome: everything is about another
+    population then.
+    """
     if not e.chosen:
         return ""
     happens = says_and_happens(e.calibration)[1]
-    state = f"assess them again with the event rate where the forecast will be used ({voice.base_rate})"
+    state = (
+        f"assess them again with the event rate where the forecast will be used ({voice.base_rate})"
+    )
     return f"if rows were chosen by outcome ({happens} have the event), {state}: all of this is about {happens}. Else "
 
 
@@ -586,7 +665,11 @@ def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
         return f"always take {task.fixed_action!r}."
     if rule in (Rule.ALWAYS, Rule.NEVER):
         return f"{rule.value} act."
-    if rule is None and e.within is not None and not e.within.low <= e.calibration.event_rate <= e.within.high:
+    if (
+        rule is None
+        and e.within is not None
+        and not e.within.low <= e.calibration.event_rate <= e.within.high
+    ):
         return f"{'always' if e.within.high < e.calibration.event_rate else 'never'} act."
     if rule is None:
         rate = f"{says_and_happens(e.calibration)[1]} (the event rate)"
@@ -595,14 +678,20 @@ def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
         if e.within is None:
             return f"act from your own threshold on ({_example(e.calibration.event_rate)})."
         low, high = map(percent, e.within)
-        return f"act from {low} on." if low == high else f"act from your own threshold on, between {low} and {high}."
+        return (
+            f"act from {low} on."
+            if low == high
+            else f"act from your own threshold on, between {low} and {high}."
+        )
     flagged = f" That flags {share(task.acted[rule])} of the cases." if rule in task.acted else ""
     if task.capacity is not None and rule in task.one_more:
         return _within_capacity(e, task, rule, task.capacity)
     if len(task.task.thresholds) == 1:
         return f"act from {share(task.task.thresholds[0])} on.{flagged}"
     if isinstance(task.task, CaseTask):
-        own = "what a false alarm costs there, divided by what a false alarm and a miss cost together"
+        own = (
+            "what a false alarm costs there, divided by what a false alarm and a miss cost together"
+        )
         return f"act on each case from its own threshold on: {own}.{flagged}"
     return "take the action that is best for the probability."
 
@@ -630,7 +719,9 @@ def _within_capacity(e: Evidence, task: TaskResult, rule: Rule, capacity: float)
     """What to do within a capacity, and what one more case is worth."""
     most = share(capacity)
     if task.acted[rule] < capacity - 1e-9:
-        flags = f"That flags {share(task.acted[rule])} of the cases, less than your capacity of {most}"
+        flags = (
+            f"That flags {share(task.acted[rule])} of the cases, less than your capacity of {most}"
+        )
         return f"act wherever it pays by the probabilities. {flags}."
     worth = _one_more(e, task)
     by = rule if rule in worth else Rule.RECALIBRATED
@@ -643,7 +734,9 @@ def _within_capacity(e: Evidence, task: TaskResult, rule: Rule, capacity: float)
     return f"act on the {most} of the cases {which}. {more}."
 
 
-def commands(e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice = PYTHON) -> tuple[str, ...]:
+def commands(
+    e: Evidence, task: TaskResult | None, rule: Rule | None, voice: Voice = PYTHON
+) -> tuple[str, ...]:
     """The code or command lines of the next step."""
     if e.is_reversed or e.indivisible or rule not in (Rule.AS_IS, Rule.RECALIBRATED):
         return ()
@@ -665,8 +758,14 @@ def other_event(voice: Voice) -> str:
 
 
 def table(e: Evidence, task: TaskResult | None) -> list[list[str]]:
-    """A column for each way of acting, a row for each number; the first row has the heads. Nothing of a constant."""
-    rules, body, heads = [Rule.AS_IS, *[Rule.RECALIBRATED] * (e.gain is not None)], _of_costs(e, task), dict(HEADS)
+    """A column for each way of acting, a row for each number; the first row has the heads. Nothing
+    of a constant.
+    """
+    rules, body, heads = (
+        [Rule.AS_IS, *[Rule.RECALIBRATED] * (e.gain is not None)],
+        _of_costs(e, task),
+        dict(HEADS),
+    )
     if task is not None and body:
         rules = [rule for rule in Rule if rule in task.costs]
         if task.best_threshold is not None and task.best_threshold <= 1:
@@ -680,7 +779,9 @@ def table(e: Evidence, task: TaskResult | None) -> list[list[str]]:
         if _one_threshold(e):
             body = [("cost per case", _range_costs(e))]
     if e.constant:  # whatever is done by it is one of the rules without it
-        rules = [rule for rule in rules if rule in (Rule.ALWAYS, Rule.NEVER, Rule.FIXED, Rule.PERFECT)]
+        rules = [
+            rule for rule in rules if rule in (Rule.ALWAYS, Rule.NEVER, Rule.FIXED, Rule.PERFECT)
+        ]
     else:
         body += _of_forecast(e)
     lines = [[name, *(cells.get(rule, "") for rule in rules)] for name, cells in body if cells]
@@ -692,7 +793,11 @@ def _of_costs(e: Evidence, task: TaskResult | None) -> list[tuple[str, dict[Rule
     if task is None or not task.costs:
         return []
     acted = {rule: share(acted) for rule, acted in task.acted.items()}
-    totals = {rule: f"{total:,.0f}" for rule, total in task.totals.items()} if isinstance(task.task, CaseTask) else {}
+    totals = (
+        {rule: f"{total:,.0f}" for rule, total in task.totals.items()}
+        if isinstance(task.task, CaseTask)
+        else {}
+    )
     worth = {rule: money(gain) for rule, gain in _one_more(e, task).items()}
     lines = {"cost per case": _costs_shown(task), "cost in total": totals, "cases acted on": acted}
     return [*lines.items(), ("one more case gains", worth)]
@@ -704,7 +809,9 @@ def _of_forecast(e: Evidence) -> list[tuple[str, dict[Rule, str]]]:
     as_is, happens = says_and_happens(c)
     said, loss = {Rule.AS_IS: as_is}, {Rule.AS_IS: at_most(min(e.guarantee.bound, 1.0))}
     if e.gain is not None:
-        said[Rule.RECALIBRATED] = share(e.gain.mean_prediction, digits_apart(c.mean_prediction, c.event_rate))
+        said[Rule.RECALIBRATED] = share(
+            e.gain.mean_prediction, digits_apart(c.mean_prediction, c.event_rate)
+        )
     if e.certificate is not None and e.gain is not None:
         loss[Rule.RECALIBRATED] = f"{at_most(min(e.certificate.loss_bound, 1.0))}*"
     skills = {Rule.AS_IS: e.skill_as_is, Rule.RECALIBRATED: e.skill}
@@ -714,7 +821,10 @@ def _of_forecast(e: Evidence) -> list[tuple[str, dict[Rule, str]]]:
             "skill (1 perfect, 0 none)",
             {rule: f"{round(x.value, 2) + 0.0:.2f}" for rule, x in skills.items() if x is not None},
         ),
-        ("any decision loses at most" if e.within is None else "these decisions lose at most", loss),
+        (
+            "any decision loses at most" if e.within is None else "these decisions lose at most",
+            loss,
+        ),
     ]
 
 
@@ -735,7 +845,9 @@ def basis(e: Evidence, task: TaskResult | None, advised: Rule | None, voice: Voi
     if shown:
         of = " and ".join(shown)
         said += f" {of[0].upper()}{of[1:]} {'are estimates' if of.startswith('costs') else 'is an estimate'}"
-        chosen = "recalibrated" + ", best cut-off" * (task is not None and Rule.CUTOFF in task.costs)
+        chosen = "recalibrated" + ", best cut-off" * (
+            task is not None and Rule.CUTOFF in task.costs
+        )
         said += f"{f' ({chosen}: cross-validated)' * (e.gain is not None and not e.constant)}."
     if e.range_costs is not None:
         said += f" {_RANGE_COSTS}"
@@ -799,17 +911,23 @@ def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator
     value, meaning = "not defined", _no_skill(e)
     if e.skill is not None:
         value = f"{e.skill.value:.2f}"
-        meaning = f"recalibrated ({skill_span(e.skill)}), {_where(e, task)}; 1 is perfect, 0 is none."
+        meaning = (
+            f"recalibrated ({skill_span(e.skill)}), {_where(e, task)}; 1 is perfect, 0 is none."
+        )
     yield KeyFigure(about="skill", question="Skill", value=value, meaning=meaning)
     if task is not None and task.cost is not None:
         before, now = task.cost.value, task.costs.get(rule or Rule.AS_IS, task.cost).value
-        entered = "" if task.errors is None else " False alarm {:g}, miss {:g}.".format(*task.errors)
+        entered = (
+            "" if task.errors is None else " False alarm {:g}, miss {:g}.".format(*task.errors)
+        )
         entered = " Costs of each case." if isinstance(task.task, CaseTask) else entered
         value = money(before)
         if before != now:
             value = f"{money(before, before - now)} \u2192 {money(now, before - now)}"
         how = _doing(task, rule or Rule.AS_IS)
-        yield KeyFigure(about="cost", question="Your cost", value=value, meaning=f"per case, {how}.{entered}")
+        yield KeyFigure(
+            about="cost", question="Your cost", value=value, meaning=f"per case, {how}.{entered}"
+        )
     most = f"at most {at_most(min(e.guarantee.bound, 1.0))}"
     meaning = (
         f"of what is at stake in any decision{_which(e)}, acting on them as they are "
@@ -820,7 +938,10 @@ def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator
 
 def _tested(e: Evidence) -> str:
     c = e.calibration
-    p, groups = p_value(c.p_value), "" if e.groups in (None, e.n) else ", over groups, approximately"
+    p, groups = (
+        p_value(c.p_value),
+        "" if e.groups in (None, e.n) else ", over groups, approximately",
+    )
     if c.by_bets:
         groups = ", by bets on whole clusters"
     if c.rejected:
@@ -846,9 +967,7 @@ def _skill(e: Evidence, task: TaskResult | None) -> str:
         return f"Skill is not defined: {_no_skill(e)}"
     raw = "" if e.skill_as_is is None else f"; as they are {e.skill_as_is.value:.2f}"
     area = "" if e.auroc is None else f" AUROC {e.auroc:.3f}."
-    simple = (
-        f"the better of {'always' if task is None or task.capacity is None else 'acting at random'} and never acting"
-    )
+    simple = f"the better of {'always' if task is None or task.capacity is None else 'acting at random'} and never acting"
     if task is not None and Rule.FIXED in task.costs:
         simple = "the best fixed action"
     return (
@@ -917,7 +1036,11 @@ def worth(found: ProvenGain | None, confidence_level: float) -> str:
     if not found.proven:
         which = "" if found.threshold_range is None else f" {found.threshold_range}"
         return f"These rows do not prove that there is a decision{which} that gains by this forecast over {over}."
-    where = "a threshold at" if found.threshold_range is None else f"a decision {found.threshold_range} for"
+    where = (
+        "a threshold at"
+        if found.threshold_range is None
+        else f"a decision {found.threshold_range} for"
+    )
     return (
         f"With {percent(confidence_level)} confidence, there is {where} which this forecast, as it is, gains at "
         f"least {at_least(found.relative_at_least)} of what perfect foresight would gain over no forecast ({over}), in "
@@ -944,7 +1067,11 @@ def limits(e: Evidence, voice: Voice) -> str:
 
 
 def details(
-    e: Evidence, task: TaskResult | None, found: SegmentTable | None, notes: tuple[str, ...], voice: Voice
+    e: Evidence,
+    task: TaskResult | None,
+    found: SegmentTable | None,
+    notes: tuple[str, ...],
+    voice: Voice,
 ) -> Iterator[Statement]:
     """What the verdict rests on, in the order of reading."""
     yield Statement("calibration", _tested(e))
@@ -965,16 +1092,23 @@ def details(
 
 
 def segments(found: SegmentTable, voice: Voice = PYTHON, *, advised: bool = True) -> str:
-    """How many segments are off beyond chance, allowing for how many were tested; and which most, before and after.
+    """How many segments are off beyond chance, allowing for how many were tested; and which most,
+    before and after.
 
     Where recalibration is not `advised`, what it would leave is said to be so.
     """
     tested, flagged = len(found.rows) - found.small, found.flagged
-    few = f" {_count(found.small, 'segment has', 'segments have')} too few rows to be tested." if found.small else ""
+    few = (
+        f" {_count(found.small, 'segment has', 'segments have')} too few rows to be tested."
+        if found.small
+        else ""
+    )
     if not tested:
         off = [one.mean_prediction - one.event_rate for one in found.rows]
         if len(off) > 1 and (min(off) > 0 or max(off) < 0):
-            few += f" In all {len(off):,} they say {'more' if off[0] > 0 else 'less'} than happened."
+            few += (
+                f" In all {len(off):,} they say {'more' if off[0] > 0 else 'less'} than happened."
+            )
         return few.strip()
     if sparse := [one for one in found.rows if one.by_bets and not one.small]:
         fewest = min(sparse, key=_effective_clusters)
@@ -985,9 +1119,11 @@ def segments(found: SegmentTable, voice: Voice = PYTHON, *, advised: bool = True
     by = f"{_count(tested, 'segment', 'segments')} ({one_line(', '.join(found.by))})"
     after = f" {_after_recalibration(found, by, advised=advised)}" if found.recalibrated else ""
     own = f" To fit a map of its own to each that gains by it: {voice.own_maps}."
-    if found.recalibrated and not found.flagged_recalibrated:  # nothing is left that one map for all does not correct
+    # nothing is left that one map for all does not correct
+    if found.recalibrated and not found.flagged_recalibrated:
         own = ""
-    if {one.event_rate for one in found.rows} in ({0.0}, {1.0}):  # nothing can be fitted to one outcome
+    # nothing can be fitted to one outcome
+    if {one.event_rate for one in found.rows} in ({0.0}, {1.0}):
         own = ""
     if not flagged and not found.flagged_recalibrated:
         return f"None of {by} is off beyond chance.{few}"
@@ -1030,7 +1166,9 @@ def _after_recalibration(found: SegmentTable, by: str, *, advised: bool) -> str:
 
 
 def _effective_clusters(segment: Segment) -> float:
-    """How many clusters of equal weight have the rarer outcome; infinitely many where there are none."""
+    """How many clusters of equal weight have the rarer outcome; infinitely many where there are
+    none.
+    """
     return math.inf if segment.effective_clusters is None else segment.effective_clusters
 
 
@@ -1072,11 +1210,17 @@ def segment_lines(found: SegmentTable, most: int = 20) -> list[list[str]]:
 def segment_order(found: SegmentTable) -> str:
     """Which segments come first, and how one can be off that happens as often as it says."""
     alike = [
-        (one.mean_prediction - one.event_rate) ** 2 * one.n < 4 * one.event_rate * (1 - one.event_rate)
+        (one.mean_prediction - one.event_rate) ** 2 * one.n
+        < 4 * one.event_rate * (1 - one.event_rate)
         for one in found.flagged
     ]
-    how = " Where both shares are about the same, some probabilities are too high and others too low."
-    after = " q after: of the recalibrated predictions (five-fold cross-validated)." * found.recalibrated
+    how = (
+        " Where both shares are about the same, some probabilities are too high and others too low."
+    )
+    after = (
+        " q after: of the recalibrated predictions (five-fold cross-validated)."
+        * found.recalibrated
+    )
     return f"First come those where a decision can lose most.{how * any(alike)}{after}"
 
 
@@ -1085,7 +1229,9 @@ def segment_order(found: SegmentTable) -> str:
 
 def advice_limits(e: Evidence) -> str:
     """What is proven of the advice for all thresholds, and what that rests on."""
-    drawn = if_drawn(e.groups, "the forecast", e.base_rate, e.max_weight, weighted=e.guarantee.weighted)
+    drawn = if_drawn(
+        e.groups, "the forecast", e.base_rate, e.max_weight, weighted=e.guarantee.weighted
+    )
     return (
         f"The better action is proven for all thresholds at once with {percent(e.confidence_level)} confidence, on "
         f"average over each outlined range, if {drawn}."
@@ -1103,7 +1249,9 @@ def advice(found: ThresholdAdvice) -> str:
 
 
 def _range(swap: PredictionSwap, threshold: float) -> str:
-    do, says, side = ("do not act", "to", "below") if swap.do == "wait" else ("act", "not to", "above")
+    do, says, side = (
+        ("do not act", "to", "below") if swap.do == "wait" else ("act", "not to", "above")
+    )
     return (
         f"For predictions from {swap.low:.3g} to {swap.high:.3g} {do}, although the forecast says {says}: the event "
         f"rate there is {side} {threshold:.3g}."
@@ -1134,7 +1282,9 @@ def scdl(profile: SoftBinnedProfile) -> str:
 def scdl_threshold(profile: SoftBinnedProfile, low: float, high: float) -> str:
     """Between which thresholds the loss is largest."""
     digits = max(2, len(str(profile.m_star)))
-    return f"Largest loss: decisions with a threshold between {low:.{digits}f} and {high:.{digits}f}."
+    return (
+        f"Largest loss: decisions with a threshold between {low:.{digits}f} and {high:.{digits}f}."
+    )
 
 
 # Several forecasts.
@@ -1147,7 +1297,11 @@ def pair(found: PairwiseComparison) -> str:
     said = switches or [
         f"{found.a} and {found.b} are compared as independent samples: it is not known which rows belong together."
     ]
-    return " ".join(said if found.cost_difference is None else [_difference(found, found.cost_difference), *said])
+    return " ".join(
+        said
+        if found.cost_difference is None
+        else [_difference(found, found.cost_difference), *said]
+    )
 
 
 def _difference(found: PairwiseComparison, cost: Interval) -> str:
@@ -1178,9 +1332,13 @@ def pairs(found: AssessmentSet) -> list[list[str]]:
         old, new, by = (one.a, one.b, one.to_b) if forth else (one.b, one.a, one.to_a)
         line = {"from": old, "to": new}
         if one.cost_difference is not None:
-            line["saves per case"] = interval(one.cost_difference if forth else _negative(one.cost_difference))
+            line["saves per case"] = interval(
+                one.cost_difference if forth else _negative(one.cost_difference)
+            )
         if by is not None:
-            line["gains at least"] = at_least(by.gain_at_least) if by.gain_at_least else "not proven"
+            line["gains at least"] = (
+                at_least(by.gain_at_least) if by.gain_at_least else "not proven"
+            )
             line["loses at most"] = at_most(by.harm_bound)
         lines.append(line)
     return [list(lines[0]), *(list(line.values()) for line in lines)]
@@ -1211,7 +1369,10 @@ def _of_range(found: AssessmentSet) -> str:
 def best_forecast(found: AssessmentSet) -> str:
     """Which of several forecasts to take, and how, in a sentence or two."""
     taken, many = found.taken, len(found)
-    costs, one = found.first.cost is not None, found[found.first.name if taken is None else taken.name]
+    costs, one = (
+        found.first.cost is not None,
+        found[found.first.name if taken is None else taken.name],
+    )
     if one.evidence.rarer == 0:
         return one.verdict.headline
     if one.evidence.is_reversed:
@@ -1228,10 +1389,14 @@ def best_forecast(found: AssessmentSet) -> str:
         if found.best == name and not how:
             return f"Take {name}: a switch to it gains more in one decision{_of_range(found)} than it loses in any."
         every = "all thresholds" + ", also those outside the range" * bool(_of_range(found))
-        least = f"its Brier score (the cost averaged over {every}) is the least, {size}{estimate}{same}"
+        least = (
+            f"its Brier score (the cost averaged over {every}) is the least, {size}{estimate}{same}"
+        )
         return f"Take {name}{how}: {least}. For your own costs it may be another ({found._voice.costs})."
     if not how:
-        clear = "" if found.best == name else "; it is not clear whether it costs less than all others"
+        clear = (
+            "" if found.best == name else "; it is not clear whether it costs less than all others"
+        )
         return f"For your costs, take {name}: {size}, the least of {many} forecasts{clear}{same}."
     return f"For your costs, take {name}{how}: {size}{estimate}{same}. {_as_they_are(found)}"
 
@@ -1243,7 +1408,11 @@ def _size(one: RankedForecast) -> str:
 
 def _as_good(found: AssessmentSet, taken: RankedForecast) -> str:
     """The other forecasts that no shown digit tells from the one to take."""
-    others = (one for one in found.standings if one is not taken and one.rule in (Rule.AS_IS, Rule.RECALIBRATED))
+    others = (
+        one
+        for one in found.standings
+        if one is not taken and one.rule in (Rule.AS_IS, Rule.RECALIBRATED)
+    )
     same = [
         f"{one.name}{', recalibrated' * (one.rule is Rule.RECALIBRATED)}"
         for one in others
@@ -1271,7 +1440,9 @@ def _per_case(cost: Interval) -> str:
 def _simplest(found: AssessmentSet) -> Rule | None:
     """The cheapest rule without a forecast, if there are costs of the same rows."""
     costs = found.references
-    return min(set(costs) - {Rule.PERFECT}, key=lambda rule: (costs[rule].value, rule), default=None)
+    return min(
+        set(costs) - {Rule.PERFECT}, key=lambda rule: (costs[rule].value, rule), default=None
+    )
 
 
 def _simply(found: AssessmentSet, rule: Rule) -> tuple[str, Interval]:
@@ -1281,7 +1452,8 @@ def _simply(found: AssessmentSet, rule: Rule) -> tuple[str, Interval]:
 
 def first_step(found: AssessmentSet) -> str:
     """What to do now, with the forecast to take."""
-    if found.taken is None:  # each is to be avoided, or gains nothing over a rule without a forecast
+    # each is to be avoided, or gains nothing over a rule without a forecast
+    if found.taken is None:
         a = found[found.ranking[0]]
         return f"Next: {_step(a.evidence, a.task, _simplest(found), a._voice, 'avoid')}"
     name, a = found.taken.name, found[found.taken.name]
@@ -1297,12 +1469,17 @@ def first_commands(found: AssessmentSet) -> tuple[str, ...]:
 
 
 def standings(found: AssessmentSet) -> list[list[str]]:
-    """The rows of a table, with its head: the forecasts, best first, and below them the rules without a forecast."""
+    """The rows of a table, with its head: the forecasts, best first, and below them the rules
+    without a forecast.
+    """
     one = {standing.name: standing for standing in found.standings}
     ranked = [one[name] for name in found.ranking]
     costs: Mapping[str, list[str]] = {
         "cost per case": ["" if s.cost is None else interval(s.cost) for s in ranked],
-        "recalibrated": ["" if (x := s.cost_recalibrated) is None else interval(x).partition(" ")[0] for s in ranked],
+        "recalibrated": [
+            "" if (x := s.cost_recalibrated) is None else interval(x).partition(" ")[0]
+            for s in ranked
+        ],
     }
     priced = any(s.cost is not None for s in ranked)
     better = ["" if s.brier_recalibrated is None else f"{s.brier_recalibrated:.4g}" for s in ranked]
@@ -1319,7 +1496,9 @@ def standings(found: AssessmentSet) -> list[list[str]]:
     empty = [""] * (len(columns) - 2)
     task = found.assessments[0].task
     rules = found.references.items()
-    return lines + [[f"({_name(task, r)})", interval(cost), *empty] for r, cost in rules if task is not None]
+    return lines + [
+        [f"({_name(task, r)})", interval(cost), *empty] for r, cost in rules if task is not None
+    ]
 
 
 def about_standings(found: AssessmentSet) -> Iterator[str]:

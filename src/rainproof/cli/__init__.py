@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0, 1 if a limit is passed, or 2 with one line of error.
+    """Run the command line and return its exit code: 0, 1 if a limit is passed, or 2 with one line
+    of error.
 
     Parameters
     ----------
@@ -15,7 +16,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from rainproof.cli.stopping import stoppable
 
         with stoppable(process=argv is None) as settle:
-            from rainproof.cli.app import run  # what takes time to import comes after signals are heeded
+            # what takes time to import comes after signals are heeded
+            from rainproof.cli.app import run
 
             return run(argv, settle)
     except KeyboardInterrupt as stop:

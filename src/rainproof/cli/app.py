@@ -13,7 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-# Nothing heavy up here: help should not wait for NumPy. The module of a command is imported when it runs.
+# Nothing heavy up here: help should not wait for NumPy. The module of a command is imported when it
+# runs.
 from rainproof import __version__
 from rainproof.cli import commands
 from rainproof.cli.options import check_outputs, check_together
@@ -26,7 +27,8 @@ from rainproof.io.files import need
 FAILED = 2
 UNFORESEEN = 70  # as in sysexits.h; no command uses it for anything else
 NOBODY_READS = 141  # 128 + SIGPIPE
-_OBJECTS = 100_000  # between two searches for garbage; 700 would mean many searches of what is imported, in vain
+# between two searches for garbage; 700 would mean many searches of what is imported, in vain
+_OBJECTS = 100_000
 
 COMMANDS = {
     "assess": "assessing",
@@ -46,7 +48,9 @@ COMMANDS = {
     "demo": "assessing",
     "completion": "app",
 }
-"""The module of each, whose function `run_NAME` runs it, in the order of the help; `commands.add_NAME` adds it."""
+"""The module of each, whose function `run_NAME` runs it, in the order of the help;
+`commands.add_NAME` adds it.
+"""
 
 _ONE_CLASS = "in Python, rainproof.scan(FILE, classes=[...], outcome=...) has that of each class"
 _DESCRIPTION = "What can a decision lose by acting on these predicted probabilities?"
@@ -68,7 +72,8 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.color = False  # from Python 3.14 on it has colours of its own; ours are the same everywhere
+        # from Python 3.14 on it has colours of its own; ours are the same everywhere
+        self.color = False
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message} (see '{self.prog} --help')")
@@ -79,13 +84,16 @@ class _Parser(argparse.ArgumentParser):
 
 
 def run(argv: Sequence[str] | None, settle: Callable[[], None]) -> int:
-    """Run a command and return its exit code; the files that it writes get their names at its end, after `settle`."""
+    """Run a command and return its exit code; the files that it writes get their names at its end,
+    after `settle`.
+    """
     try:
         with together():
             try:
                 status = _run(argv)
                 if sys.stdout is not None:
-                    sys.stdout.flush()  # a reader that is gone is noticed here, not while Python shuts down
+                    # a reader that is gone is noticed here, not while Python shuts down
+                    sys.stdout.flush()
             except BrokenPipeError:
                 let_go(sys.stdout)
                 status = NOBODY_READS  # the files are as good as they would be with a reader
@@ -125,7 +133,9 @@ def _run(argv: Sequence[str] | None) -> int:
     if argv is None and hasattr(arguments, "outcome"):  # it reads rows
         import_lightly()
     module = import_module(f"rainproof.cli.{COMMANDS[arguments.command]}")
-    command: Callable[[argparse.Namespace], int] = getattr(module, f"run_{arguments.command.replace('-', '_')}")
+    command: Callable[[argparse.Namespace], int] = getattr(
+        module, f"run_{arguments.command.replace('-', '_')}"
+    )
     check_together(arguments)
     with prepared(arguments):
         check_outputs(arguments)
@@ -133,7 +143,9 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _check_options(parser: _Parser, parsers: dict[str, _Parser], given: list[str]) -> None:
-    """Refuse an option that the command, or what is before it, does not have, and name the one that may be meant."""
+    """Refuse an option that the command, or what is before it, does not have, and name the one that
+    may be meant.
+    """
     asked = parsers.get(given[0] if given else "", parser)
     for word in given[:1] if asked is parser else given[1:]:
         name = word.partition("=")[0]
@@ -142,7 +154,13 @@ def _check_options(parser: _Parser, parsers: dict[str, _Parser], given: list[str
         known = asked._option_string_actions
         if name.startswith("--") and " " not in word and name not in known:
             close = difflib.get_close_matches(name, known, n=1)
-            meant = f"; did you mean {close[0]}?" if close else " before the command" if asked is parser else ""
+            meant = (
+                f"; did you mean {close[0]}?"
+                if close
+                else " before the command"
+                if asked is parser
+                else ""
+            )
             if name == "--classes" and asked is not parser:
                 meant = f": {given[0]} is about one event; {_ONE_CLASS}"
             asked.error(f"there is no option {name}{meant}")
@@ -157,7 +175,9 @@ def _with_command(argv: list[str]) -> list[str]:
         return ["assess", *argv]
     close = difflib.get_close_matches(word, COMMANDS, n=1)
     meant = f"did you mean {close[0]!r}?" if close else f"commands are {', '.join(COMMANDS)}"
-    raise InputError(f"{one_line(word)!r} is neither a command nor a file; {meant} (see 'rainproof --help')")
+    raise InputError(
+        f"{one_line(word)!r} is neither a command nor a file; {meant} (see 'rainproof --help')"
+    )
 
 
 def _parser(command: str) -> tuple[_Parser, dict[str, _Parser]]:

@@ -32,7 +32,13 @@ from rainproof.cli.reading import (
     read_rows,
     repeated_ids,
 )
-from rainproof.core.files import check_output, check_replaced, make_folder, replace_now, write_atomic
+from rainproof.core.files import (
+    check_output,
+    check_replaced,
+    make_folder,
+    replace_now,
+    write_atomic,
+)
 from rainproof.core.sample import Sample
 from rainproof.core.text import short, wrapped
 from rainproof.decisions.tasks import DecisionTask
@@ -48,7 +54,9 @@ COLOURS = {"use": "green", "recalibrate": "yellow", "avoid": "red", "unknown": "
 def run_assess(arguments: argparse.Namespace) -> int:
     """Assess the files and print the verdict."""
     assessment = assess_files(arguments)
-    finish(arguments, assessment.to_dict, lambda: say_verdict(assessment, verbose=arguments.verbose))
+    finish(
+        arguments, assessment.to_dict, lambda: say_verdict(assessment, verbose=arguments.verbose)
+    )
     return GRADED if assessment.verdict.grade in arguments.fail_on else 0
 
 
@@ -56,11 +64,15 @@ def assess_files(arguments: argparse.Namespace) -> Assessment | ClassAssessment:
     """Read the files and assess them, with progress on a terminal."""
     costs_of(arguments)
     if arguments.capacity is not None and arguments.cost_fp is None:
-        raise InputError("--capacity needs --cost-fp and --cost-fn: which cases to act on depends on the costs")
+        raise InputError(
+            "--capacity needs --cost-fp and --cost-fn: which cases to act on depends on the costs"
+        )
     matrix = read_matrix(arguments)
     rows = read_classes(arguments) if arguments.classes else read_rows(arguments)
     with watched(arguments) as progress:
-        task = matrix or task_of(arguments, columns=rows._amounts if isinstance(rows, Sample) else {})
+        task = matrix or task_of(
+            arguments, columns=rows._amounts if isinstance(rows, Sample) else {}
+        )
         found: Assessment | ClassAssessment = assess(
             rows,
             task=task,
@@ -69,14 +81,18 @@ def assess_files(arguments: argparse.Namespace) -> Assessment | ClassAssessment:
             progress=progress,
             **inference(arguments),
         )
-    notes = tuple(text for text in (repeated_ids(arguments), fitted_here(arguments)) if text is not None)
+    notes = tuple(
+        text for text in (repeated_ids(arguments), fitted_here(arguments)) if text is not None
+    )
     ids = None if arguments.capacity is None else id_column(arguments)
     voice = Screen.of(arguments).voice(ids)
     return replace(found, warnings=(*found.warnings, *notes), _voice=voice)
 
 
 def say_verdict(assessment: Assessment | ClassAssessment, *, verbose: bool = False) -> None:
-    """Print headline (in the colour of the grade), reason, next step, table and segments; or all details."""
+    """Print headline (in the colour of the grade), reason, next step, table and segments; or all
+    details.
+    """
     verdict = assessment.verdict
     headline = coloured(wrapped(one_line(verdict.headline)), COLOURS[verdict.grade], sys.stdout)
     say(sys.stdout, f"{headline}\n{_lines(verdict.body())}\n")
@@ -101,31 +117,46 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
     if len(names) < 2 or len(set(names)) < len(names):
         apart = len(names) == 1 or len(arguments.shown) > 1
         way_out = ": put the forecasts in one file, one column each" if apart else ""
-        raise InputError(f"--prob must name two or more different columns; it is {' '.join(names)}{way_out}")
+        raise InputError(
+            f"--prob must name two or more different columns; it is {' '.join(names)}{way_out}"
+        )
     sample = keep(arguments, names)
     note_repeated_ids(arguments)
     with watched(arguments) as progress:
         task = task_of(arguments, columns=sample._amounts)
         found = assess_many(
-            sample, task=task, max_weight=arguments.max_weight, progress=progress, **inference(arguments)
+            sample,
+            task=task,
+            max_weight=arguments.max_weight,
+            progress=progress,
+            **inference(arguments),
         )
     screen = Screen.of(arguments)
-    each = (replace(one, _voice=screen.of_forecast(str(one.name)).voice()) for one in found.assessments)
+    each = (
+        replace(one, _voice=screen.of_forecast(str(one.name)).voice()) for one in found.assessments
+    )
     found = replace(found, assessments=tuple(each))
     finish(arguments, found.to_dict, lambda: _say_ranking(found))
     return 0
 
 
 def _say_ranking(found: AssessmentSet) -> None:
-    """Print which forecast to take (green if it is shown to be the best), the table, and how every two compare."""
-    headline = coloured(wrapped(one_line(found.headline)), "green" if found.best else "bold", sys.stdout)
+    """Print which forecast to take (green if it is shown to be the best), the table, and how every
+    two compare.
+    """
+    headline = coloured(
+        wrapped(one_line(found.headline)), "green" if found.best else "bold", sys.stdout
+    )
     say(sys.stdout, f"{headline}\n{_lines(found.body())}\n")
 
 
 def run_report(arguments: argparse.Namespace) -> int:
     """Assess the files and write the page."""
     assessment = assess_files(arguments)
-    title = arguments.title or f"{files_read(arguments)}: {short(', '.join(arguments.classes or [arguments.prob]))}"
+    title = (
+        arguments.title
+        or f"{files_read(arguments)}: {short(', '.join(arguments.classes or [arguments.prob]))}"
+    )
     _finish(assessment, arguments, arguments.output, title, arguments.preset)
     return 0
 
@@ -140,8 +171,15 @@ def _finish(
     """Write the page, print the verdict, and open the page if asked to."""
     assessment.to_html(path, title=title, preset=preset, overwrite=arguments.force)
     if arguments.json:
-        more = {"clinical": assessment.clinical.to_dict()} if preset and isinstance(assessment, Assessment) else {}
-        say(sys.stdout, json.dumps({**assessment.to_dict(), **more}, indent=2, allow_nan=False) + "\n")
+        more = (
+            {"clinical": assessment.clinical.to_dict()}
+            if preset and isinstance(assessment, Assessment)
+            else {}
+        )
+        say(
+            sys.stdout,
+            json.dumps({**assessment.to_dict(), **more}, indent=2, allow_nan=False) + "\n",
+        )
     elif not arguments.quiet:
         say_verdict(assessment)
         say_paragraphs([written("Report", path)])
@@ -209,5 +247,7 @@ def forecasts() -> list[tuple[str, str, float, int]]:
 def as_csv(rows: Sequence[Sequence[object]]) -> str:
     """The rows as a CSV file with a header."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([("date", "city", "probability", "rained"), *rows])
+    csv.writer(text, lineterminator="\n").writerows(
+        [("date", "city", "probability", "rained"), *rows]
+    )
     return text.getvalue()

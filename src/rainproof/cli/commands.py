@@ -1,7 +1,8 @@
-"""The commands: ``add_NAME`` adds one with its options, and has the help text of the command as its docstring.
+"""The commands: ``add_NAME`` adds one with its options, and has the help text of the command as its
+docstring.
 
-Nothing heavy is imported here, as help should not wait for NumPy. The module that runs a command is in `COMMANDS` of
-`rainproof.cli.app`.
+Nothing heavy is imported here, as help should not wait for NumPy. The module that runs a command is
+in `COMMANDS` of `rainproof.cli.app`.
 """
 
 from __future__ import annotations
@@ -10,14 +11,25 @@ import argparse
 from pathlib import Path
 
 from rainproof.cli import options
-from rainproof.cli.options import COSTS, RESULT, ROWS, ROWS_AS_THEY_ARE, Commands, add_output, add_shared, new_command
+from rainproof.cli.options import (
+    COSTS,
+    RESULT,
+    ROWS,
+    ROWS_AS_THEY_ARE,
+    Commands,
+    add_output,
+    add_shared,
+    new_command,
+)
 
 GRADES = ("use", "recalibrate", "avoid", "unknown")
 ASSESS = (
     "--prob", "--classes", *ROWS, "--by", "--groups", "--max-weight", "--fractional", *COSTS, "--capacity",
     "--threshold-range", "--confidence-level", "--seed", "--cost-matrix",
 )  # fmt: skip
-"""What decides what 'rainproof assess' and 'rainproof report' say: a line that is printed repeats it."""
+"""What decides what 'rainproof assess' and 'rainproof report' say: a line that is printed repeats
+it.
+"""
 
 
 def add_assess(commands: Commands) -> None:
@@ -60,7 +72,9 @@ def add_assess(commands: Commands) -> None:
         default=(),
         help="exit with code 1 if the verdict is one of these: avoid,recalibrate,unknown,use",
     )
-    parser.add_argument("--verbose", action="store_true", help="also print the details behind the verdict")
+    parser.add_argument(
+        "--verbose", action="store_true", help="also print the details behind the verdict"
+    )
     add_shared(parser, *RESULT)
 
 
@@ -68,7 +82,9 @@ def _grades(text: str) -> tuple[str, ...]:
     grades = tuple(part.strip() for part in text.split(","))
     unknown = [grade for grade in grades if grade not in GRADES]
     if unknown:
-        raise argparse.ArgumentTypeError(f"must name grades ({', '.join(GRADES)}), with commas; it has {unknown[0]!r}")
+        raise argparse.ArgumentTypeError(
+            f"must name grades ({', '.join(GRADES)}), with commas; it has {unknown[0]!r}"
+        )
     return grades
 
 
@@ -93,9 +109,13 @@ def add_report(commands: Commands) -> None:
 
     Files are read in pieces: they may be larger than memory.
     """
-    parser = new_command(commands, add_report, "write a report on the probabilities in files: one HTML page")
+    parser = new_command(
+        commands, add_report, "write a report on the probabilities in files: one HTML page"
+    )
     add_shared(parser, "file", *ASSESS, guess=True)
-    parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the name of the file)")
+    parser.add_argument(
+        "--title", metavar="TEXT", help="title of the page (default: the name of the file)"
+    )
     parser.add_argument(
         "--preset",
         choices=["clinical"],
@@ -153,10 +173,16 @@ def add_compare(commands: Commands) -> None:
     All rows are kept in memory, about 20 bytes for each row and forecast.
     """
     parser = new_command(
-        commands, add_compare, "the difference of two forecasts in a measure, with interval and p-value"
+        commands,
+        add_compare,
+        "the difference of two forecasts in a measure, with interval and p-value",
     )
     parser.add_argument(
-        "--prob", metavar="COL", nargs=2, required=True, help="the two columns of predicted probabilities"
+        "--prob",
+        metavar="COL",
+        nargs=2,
+        required=True,
+        help="the two columns of predicted probabilities",
     )
     add_shared(parser, "file", *ROWS_AS_THEY_ARE, "--groups", "--fractional", guess=True)
     parser.add_argument(
@@ -187,12 +213,20 @@ def add_assess_many(commands: Commands) -> None:
 
     All rows are kept in memory, about 20 bytes for each row and forecast.
     """
-    parser = new_command(commands, add_assess_many, "which of several forecasts, for your costs or for all")
+    parser = new_command(
+        commands, add_assess_many, "which of several forecasts, for your costs or for all"
+    )
     level = "confidence level of each forecast's verdict, and of all comparisons together (default: 0.95)"
     parser.add_argument(
-        "--prob", metavar="COL", nargs="+", required=True, help="columns of predicted probabilities, two or more"
+        "--prob",
+        metavar="COL",
+        nargs="+",
+        required=True,
+        help="columns of predicted probabilities, two or more",
     )
-    add_shared(parser, "file", *ROWS, "--groups", "--max-weight", "--fractional", *COSTS, guess=True)
+    add_shared(
+        parser, "file", *ROWS, "--groups", "--max-weight", "--fractional", *COSTS, guess=True
+    )
     add_shared(parser, "--threshold-range")
     add_shared(parser, "--confidence-level", "--seed", *RESULT, confidence_level=level)
 
@@ -202,9 +236,9 @@ def add_switch(commands: Commands) -> None:
     loses, and gains, by acting on the new one: on these rows, and with a stated
     confidence in the population that they were drawn from.
 
-    Decisions are those whose thresholds are multiples of 1/1024 (all decisions with
-    --groups or --fractional). The rows, or groups, must be independent, and neither forecast may have
-    been fitted on them.
+    Decisions are those whose thresholds are multiples of 1/1024 (all decisions with --groups or
+    --fractional). The rows, or groups, must be independent, and neither forecast may have been
+    fitted on them.
 
     examples:
       rainproof switch rain.csv --old p_2025 --new p_2026 --outcome rained
@@ -213,11 +247,15 @@ def add_switch(commands: Commands) -> None:
     Files are read in pieces: they may be larger than memory, except with --groups
     and --fractional.
     """
-    parser = new_command(commands, add_switch, "what decisions lose and gain if a new forecast replaces an old one")
+    parser = new_command(
+        commands, add_switch, "what decisions lose and gain if a new forecast replaces an old one"
+    )
     level = "confidence level of each of the two bounds (default: 0.95)"
     add_shared(parser, "file", "--old", "--new", *ROWS, "--groups", "--max-weight", "--fractional")
     add_shared(parser, "--threshold-range", "--confidence-level", "--seed", confidence_level=level)
-    add_shared(parser, "--plot", *RESULT, plot="also draw the loss at each threshold: .png, .svg or .pdf")
+    add_shared(
+        parser, "--plot", *RESULT, plot="also draw the loss at each threshold: .png, .svg or .pdf"
+    )
 
 
 def add_threshold(commands: Commands) -> None:
@@ -243,9 +281,14 @@ def add_threshold(commands: Commands) -> None:
     Weights that differ need --max-weight.
     """
     parser = new_command(
-        commands, add_threshold, "the threshold that is proven to keep a precision, a recall", one="if none is proven"
+        commands,
+        add_threshold,
+        "the threshold that is proven to keep a precision, a recall",
+        one="if none is proven",
     )
-    add_shared(parser, "file", "--prob", *ROWS, "--groups", "--max-weight", "--fractional", guess=True)
+    add_shared(
+        parser, "file", "--prob", *ROWS, "--groups", "--max-weight", "--fractional", guess=True
+    )
     targets = {
         "--precision": "the smallest share of events among the flagged cases",
         "--recall": "the smallest share of flagged cases among the events",
@@ -255,7 +298,12 @@ def add_threshold(commands: Commands) -> None:
         parser.add_argument(flag, metavar="SHARE", type=options.share, help=f"{words}: 0.9 or 90%%")
     level = "confidence that no false threshold is returned (default: 0.95)"
     add_shared(parser, "--confidence-level", "--seed", confidence_level=level)
-    add_shared(parser, "--plot", *RESULT, plot="also draw what is measured at each threshold: .png, .svg or .pdf")
+    add_shared(
+        parser,
+        "--plot",
+        *RESULT,
+        plot="also draw what is measured at each threshold: .png, .svg or .pdf",
+    )
 
 
 FEW_ROWS = 100  # as rainproof.core.segments has it, which imports NumPy
@@ -309,7 +357,9 @@ def add_store(commands: Commands) -> None:
       rainproof store today.parquet --prob p --outcome y -o days/2026-03-02.parquet
       rainproof monitor days --window 7
     """
-    parser = new_command(commands, add_store, "compress files to one small file that can be merged and monitored")
+    parser = new_command(
+        commands, add_store, "compress files to one small file that can be merged and monitored"
+    )
     add_shared(parser, "file", "--prob", *ROWS_AS_THEY_ARE)
     add_output(parser, "the .parquet file to write; a missing folder is made", "sample", ".parquet")
     add_shared(parser, "--quiet")
@@ -363,8 +413,15 @@ def add_monitor(commands: Commands) -> None:
         help="columns of segments, with --by: which of them changed; all together have the rate A of false alarms",
     )
     add_shared(parser, *OF_ROWS, guess=True)
-    parser.add_argument("--window", metavar="N", type=int, default=1, help="merge the last N periods (default: 1)")
-    add_shared(parser, *COSTS, "--confidence-level", confidence_level="confidence level of each bound (default: 0.95)")
+    parser.add_argument(
+        "--window", metavar="N", type=int, default=1, help="merge the last N periods (default: 1)"
+    )
+    add_shared(
+        parser,
+        *COSTS,
+        "--confidence-level",
+        confidence_level="confidence level of each bound (default: 0.95)",
+    )
     parser.add_argument(
         "--alpha",
         metavar="A",
@@ -384,7 +441,11 @@ def add_monitor(commands: Commands) -> None:
         help="exit with code 1 while in alarm (change), or if the newest period raises it (new)",
     )
     parser.add_argument(
-        "--fail-on-change", dest="fail_on", action="store_const", const="change", help="the same as --fail-on change"
+        "--fail-on-change",
+        dest="fail_on",
+        action="store_const",
+        const="change",
+        help="the same as --fail-on change",
     )
     parser.add_argument(
         "--state",
@@ -399,10 +460,22 @@ RECALIBRATE = (
     "--prob", "--classes", *ROWS, "--by", "--groups", "--max-weight", "--fractional", "--cost-matrix",
     "--threshold-range", "--confidence-level", "--seed",
 )  # fmt: skip
-"""What decides which map 'rainproof recalibrate' fits, beside its methods: a line that is printed repeats it."""
+"""What decides which map 'rainproof recalibrate' fits, beside its methods: a line that is printed
+repeats it.
+"""
 
 # As rainproof.recalibration has them, which imports NumPy.
-METHODS = ("logistic", "beta", "temperature", "none", "isotonic", "bins_8", "bins_32", "bins_128", "constant")
+METHODS = (
+    "logistic",
+    "beta",
+    "temperature",
+    "none",
+    "isotonic",
+    "bins_8",
+    "bins_32",
+    "bins_128",
+    "constant",
+)
 CLASS_METHODS = ("temperature", "vector", "matrix", "none", "isotonic", "constant")
 
 
@@ -423,11 +496,15 @@ def add_recalibrate(commands: Commands) -> None:
     'rainproof apply' applies the map to a file; 'rainproof policy --map' acts on it.
     Files are read in pieces: they may be larger than memory, except with --groups.
     """
-    parser = new_command(commands, add_recalibrate, "fit a map from predictions to better ones, with a certificate")
+    parser = new_command(
+        commands, add_recalibrate, "fit a map from predictions to better ones, with a certificate"
+    )
     level = "confidence level of each bound (default: 0.95)"
     add_shared(parser, "file", *RECALIBRATE, confidence_level=level)
     names = f"what to average (default: all): {', '.join(METHODS)}; of several classes: {', '.join(CLASS_METHODS)}"
-    parser.add_argument("--methods", metavar="M", nargs="+", choices=(*METHODS, *CLASS_METHODS[1:3]), help=names)
+    parser.add_argument(
+        "--methods", metavar="M", nargs="+", choices=(*METHODS, *CLASS_METHODS[1:3]), help=names
+    )
     add_shared(parser, "--plot", plot="also draw the map: .png, .svg or .pdf")
     add_shared(parser, "--json", json="print the map as JSON instead of text")
     add_output(parser, "the map to write, as JSON", "recalibrator", ".json")
@@ -444,7 +521,9 @@ def add_apply(commands: Commands) -> None:
       rainproof apply today.csv --map map.json --prob probability -o better.csv
       rainproof apply new.csv --map map.json --classes cat dog eel -o better.csv
     """
-    parser = new_command(commands, add_apply, "apply a map of 'rainproof recalibrate' to each row of a file")
+    parser = new_command(
+        commands, add_apply, "apply a map of 'rainproof recalibrate' to each row of a file"
+    )
     options.add_copied(parser)
     parser.add_argument(
         "--map",
@@ -453,15 +532,23 @@ def add_apply(commands: Commands) -> None:
         required=True,
         help="the map, as written by 'rainproof recalibrate'",
     )
-    add_shared(parser, "--by", by="columns of the map's segments (default: the names it was fitted with)")
+    add_shared(
+        parser, "--by", by="columns of the map's segments (default: the names it was fitted with)"
+    )
     parser.add_argument(
         "--unseen",
         choices=("error", "pooled"),
         default="error",
         help="rows of segments that the map has not seen: an error, or recalibrated by the map of all rows",
     )
-    parser.add_argument("--column", metavar="NAME", help="name of the new column (default: COL_recalibrated)")
-    add_output(parser, "the file to write; it appears when it is complete, and never if anything goes wrong", None)
+    parser.add_argument(
+        "--column", metavar="NAME", help="name of the new column (default: COL_recalibrated)"
+    )
+    add_output(
+        parser,
+        "the file to write; it appears when it is complete, and never if anything goes wrong",
+        None,
+    )
     add_shared(parser, "--quiet")
 
 
@@ -483,13 +570,29 @@ def add_stream(commands: Commands) -> None:
       rainproof stream state.json < lines.jsonl
     """
     parser = new_command(
-        commands, add_stream, "recalibrate a stream of predictions, whatever happens", one="if a line was refused"
+        commands,
+        add_stream,
+        "recalibrate a stream of predictions, whatever happens",
+        one="if a line was refused",
     )
-    parser.add_argument("state", metavar="FILE", type=options.file_name, help="the state file; made if there is none")
     parser.add_argument(
-        "--grid", metavar="M", type=int, help="the grid of a new state, a power of two (default: it grows)"
+        "state",
+        metavar="FILE",
+        type=options.file_name,
+        help="the state file; made if there is none",
     )
-    parser.add_argument("--seed", metavar="N", type=int, help="the seed of a new state (default: random, and secret)")
+    parser.add_argument(
+        "--grid",
+        metavar="M",
+        type=int,
+        help="the grid of a new state, a power of two (default: it grows)",
+    )
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=int,
+        help="the seed of a new state (default: random, and secret)",
+    )
 
 
 _GRIDS = [2**k for k in range(1, 17)]  # up to that of rows that were compressed
@@ -519,10 +622,17 @@ def add_policy(commands: Commands) -> None:
     A forecast that 'rainproof assess' grades "avoid" or "recalibrate" gets a warning;
     --groups is for that grade alone.
     """
-    parser = new_command(commands, add_policy, "make a policy from costs and past predictions, for 'rainproof decide'")
+    parser = new_command(
+        commands,
+        add_policy,
+        "make a policy from costs and past predictions, for 'rainproof decide'",
+    )
     add_shared(parser, "file", "--prob", *ROWS, "--groups", *COSTS)
     parser.add_argument(
-        "--threshold", metavar="P", type=options.probability, help="instead of costs: act from this probability on"
+        "--threshold",
+        metavar="P",
+        type=options.probability,
+        help="instead of costs: act from this probability on",
     )
     parser.add_argument(
         "--actions",
@@ -544,7 +654,9 @@ def add_policy(commands: Commands) -> None:
         help="round to multiples of 1/M, a power of two (default: that with the smallest loss for any decision); "
         "a finer grid acts at random less often, with a weaker guarantee",
     )
-    add_shared(parser, "--seed", "--json", json="print the policy and its costs as JSON instead of text")
+    add_shared(
+        parser, "--seed", "--json", json="print the policy and its costs as JSON instead of text"
+    )
     add_output(parser, "the policy to write, as JSON", "policy", ".json")
     add_shared(parser, "--quiet")
 
@@ -585,12 +697,23 @@ def add_decide(commands: Commands) -> None:
     parser = new_command(commands, add_decide, "decide each row of a file, by a policy or by costs")
     options.add_copied(parser)
     parser.add_argument(
-        "--policy", metavar="FILE", type=options.file_name, help="the policy, as written by 'rainproof policy'"
+        "--policy",
+        metavar="FILE",
+        type=options.file_name,
+        help="the policy, as written by 'rainproof policy'",
     )
     add_shared(parser, *DECISION)
     parser.add_argument("--id", metavar="COL", help="column of row ids: integers or text")
-    parser.add_argument("--rounded", action="store_true", help="also add a column 'rounded': the probability acted on")
-    add_output(parser, "the file to write; it appears when it is complete, and never if anything goes wrong", None)
+    parser.add_argument(
+        "--rounded",
+        action="store_true",
+        help="also add a column 'rounded': the probability acted on",
+    )
+    add_output(
+        parser,
+        "the file to write; it appears when it is complete, and never if anything goes wrong",
+        None,
+    )
     add_shared(parser, "--quiet")
 
 

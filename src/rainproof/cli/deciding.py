@@ -1,4 +1,6 @@
-"""Commands for who acts on a forecast: ``policy`` and ``decide``, ``threshold``, and ``switch`` to another forecast."""
+"""Commands for who acts on a forecast: ``policy`` and ``decide``, ``threshold``, and ``switch`` to
+another forecast.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,32 @@ from rainproof.assessment import words
 from rainproof.assessment.assessing import assess
 from rainproof.assessment.result import Assessment
 from rainproof.cli import output
-from rainproof.cli.options import cost_columns, costs_of, files_read, inference, refuse_cost_columns, task_of
-from rainproof.cli.output import finish_result, one_line, say, say_paragraphs, without_warnings, written
-from rainproof.cli.reading import check_costs, copy_with, keep, note, note_repeated_ids, read, read_matrix, read_rows
+from rainproof.cli.options import (
+    cost_columns,
+    costs_of,
+    files_read,
+    inference,
+    refuse_cost_columns,
+    task_of,
+)
+from rainproof.cli.output import (
+    finish_result,
+    one_line,
+    say,
+    say_paragraphs,
+    without_warnings,
+    written,
+)
+from rainproof.cli.reading import (
+    check_costs,
+    copy_with,
+    keep,
+    note,
+    note_repeated_ids,
+    read,
+    read_matrix,
+    read_rows,
+)
 from rainproof.core import VERSION
 from rainproof.core.files import load_kind
 from rainproof.core.piecewise import PiecewiseMap
@@ -44,7 +69,8 @@ def run_policy(arguments: argparse.Namespace) -> int:
     task = _task(arguments)
     recalibration = _map(arguments)
     rows: Sample = read_rows(arguments)
-    with without_warnings():  # 'rainproof decide' notes predictions outside of those that the map was fitted to
+    # 'rainproof decide' notes predictions outside of those that the map was fitted to
+    with without_warnings():
         policy, cost, loss, finer = _made(arguments, task, rows, recalibration)
     policy.save(arguments.output, overwrite=arguments.force)
     if arguments.quiet and not arguments.json:
@@ -55,24 +81,40 @@ def run_policy(arguments: argparse.Namespace) -> int:
             found = assess(rows, measures=[], n_resamples=99, rng=arguments.seed)
     grade = None if found is None else found.verdict.grade
     if arguments.json:
-        document = {"rainproof": VERSION, "n": rows.n, "grade": grade, "grid": policy.grid, "loss": loss}
+        document = {
+            "rainproof": VERSION,
+            "n": rows.n,
+            "grade": grade,
+            "grid": policy.grid,
+            "loss": loss,
+        }
         document |= {"random_between": _between(policy), "cost": cost.to_dict(), "finer": finer}
         say(sys.stdout, output.write_json({**document, "policy": policy.to_dict()}, None))
     else:
-        first = [output.rows_read(files_read(arguments), rows, arguments.weight), one_line(str(task))]
+        first = [
+            output.rows_read(files_read(arguments), rows, arguments.weight),
+            one_line(str(task)),
+        ]
         random = _acts_at_random(policy, cost, weighted=arguments.weight is not None)
         say_paragraphs([*first, _guaranteed(policy, loss, rows.grid), random])
         say(sys.stdout, _cost_table(task, cost, rows.grid))
-        say_paragraphs([*_price(task, cost, loss, finer, grade), written("Policy", arguments.output)])
+        say_paragraphs(
+            [*_price(task, cost, loss, finer, grade), written("Policy", arguments.output)]
+        )
     if found is not None and not arguments.quiet:
         _warn(found)
     return 0
 
 
 def _made(
-    arguments: argparse.Namespace, task: FiniteTask, rows: Sample, recalibration: PiecewiseMap | None
+    arguments: argparse.Namespace,
+    task: FiniteTask,
+    rows: Sample,
+    recalibration: PiecewiseMap | None,
 ) -> tuple[RoundingPolicy, PolicyCost, float, dict[str, Any] | None]:
-    """Choose the grid, unless it is given: the policy, what it costs and loses on these rows, and on the next grid."""
+    """Choose the grid, unless it is given: the policy, what it costs and loses on these rows, and
+    on the next grid.
+    """
     acted_on = rows if recalibration is None else rows.map(recalibration)
     choice = policies.choose_grid(acted_on, max_grid=arguments.grid)
     losses = dict(zip(choice.grids.tolist(), choice.losses.tolist(), strict=True))
@@ -83,7 +125,11 @@ def _made(
 
     grid: int = arguments.grid or choice.grid
     next_one = 2 * grid
-    finer = {"grid": next_one, "loss": losses[next_one], "cost": on(next_one)[1].policy} if next_one in losses else None
+    finer = (
+        {"grid": next_one, "loss": losses[next_one], "cost": on(next_one)[1].policy}
+        if next_one in losses
+        else None
+    )
     return *on(grid), losses[grid], finer
 
 
@@ -104,7 +150,11 @@ def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:
 def _warn(found: Assessment) -> None:
     """Say on stderr if the forecast should not be acted on as it is."""
     verdict = found.verdict
-    way_out = words.other_event(words.SHELL) if found.evidence.is_reversed else _WAYS_OUT.get(verdict.grade)
+    way_out = (
+        words.other_event(words.SHELL)
+        if found.evidence.is_reversed
+        else _WAYS_OUT.get(verdict.grade)
+    )
     if way_out is not None:
         text = f"{verdict.headline} {verdict.reason} {way_out}"
         say(sys.stderr, f"{wrapped(f'rainproof: warning: {one_line(text)}')}\n")
@@ -113,9 +163,13 @@ def _warn(found: Assessment) -> None:
 def _task(arguments: argparse.Namespace) -> FiniteTask:
     """The decision, by its costs or its threshold."""
     costs = [arguments.cost_fp, arguments.cost_fn]
-    if (arguments.threshold is None) == (costs == [None, None]) or (None in costs and arguments.threshold is None):
+    if (arguments.threshold is None) == (costs == [None, None]) or (
+        None in costs and arguments.threshold is None
+    ):
         raise InputError("state the decision: either --cost-fp and --cost-fn, or --threshold")
-    refuse_cost_columns(arguments, "a policy stores one threshold, and 'rainproof decide' takes columns of costs")
+    refuse_cost_columns(
+        arguments, "a policy stores one threshold, and 'rainproof decide' takes columns of costs"
+    )
     task = task_of(arguments, arguments.actions)
     if task is None:
         return DecisionTask.threshold(arguments.threshold, actions=arguments.actions)
@@ -181,7 +235,9 @@ def _price(
     said = ["On these rows rounding costs nothing."]
     if extra < -least:
         chance = "If the probabilities are calibrated this is chance, as rounding cannot save on average."
-        said = [f"On these rows rounding costs {-extra:.4g} per case less than no rounding. {chance}"]
+        said = [
+            f"On these rows rounding costs {-extra:.4g} per case less than no rounding. {chance}"
+        ]
     elif extra > least:
         said = [
             f"Rounding costs {extra:.4g} per case here. It buys the guarantee above, for every decision and "
@@ -219,11 +275,17 @@ def run_decide(arguments: argparse.Namespace) -> int:
         raise InputError("state the decision: --cost-matrix")
     if not arguments.classes and arguments.policy is None and not costs_of(arguments):
         raise InputError("state the decision: --policy, or --cost-fp and --cost-fn, or all of them")
-    policy: RoundingPolicy | None = None if arguments.policy is None else load_kind(arguments.policy, "policy")
+    policy: RoundingPolicy | None = (
+        None if arguments.policy is None else load_kind(arguments.policy, "policy")
+    )
     if arguments.id is None and policy is not None and policy.rounding == "soft":
-        raise InputError("--id is missing: the policy rounds at random, and row ids make that reproducible")
+        raise InputError(
+            "--id is missing: the policy rounds at random, and row ids make that reproducible"
+        )
     if arguments.id is None and arguments.capacity is not None:
-        raise InputError("--id is missing: with --capacity, a lottery by id decides between equal gains")
+        raise InputError(
+            "--id is missing: with --capacity, a lottery by id decides between equal gains"
+        )
     if arguments.rounded and policy is None:
         raise InputError("--rounded needs --policy: without one, probabilities are not rounded")
     taken: Counter[str | None] = Counter()
@@ -245,28 +307,48 @@ def run_decide(arguments: argparse.Namespace) -> int:
     if recalibration is not None:
         columns["action"] = _noting(columns["action"], recalibration, outside)
     with without_warnings():  # which are about a part of the rows
-        rows = copy_with(columns, arguments, ids=arguments.id, costs=costs, whole=arguments.capacity is not None)
-    extrapolated = None if recalibration is None else recalibration.note_outside(sum(outside), taken[None])
+        rows = copy_with(
+            columns, arguments, ids=arguments.id, costs=costs, whole=arguments.capacity is not None
+        )
+    extrapolated = (
+        None if recalibration is None else recalibration.note_outside(sum(outside), taken[None])
+    )
     if extrapolated is not None:
         note(arguments, extrapolated)
     if not arguments.quiet:
-        names = matrix.actions if matrix is not None else _ACTIONS if policy is None else policy.task.actions
+        names = (
+            matrix.actions
+            if matrix is not None
+            else _ACTIONS
+            if policy is None
+            else policy.task.actions
+        )
         counts = ", ".join(f"{one_line(repr(name))} {taken[name]:,} times" for name in names)
         missing = rows - taken[None]
-        said = [f"{one_line(files_read(arguments))}: {rows_text(taken[None])} decided{counts and ': ' + counts}"]
+        said = [
+            f"{one_line(files_read(arguments))}: {rows_text(taken[None])} decided{counts and ': ' + counts}"
+        ]
         if policy is not None and policy.rounding == "soft":
-            said.append(str(policy).splitlines()[-1] if chosen else _randomness(policy, taken[None], rounded))
+            said.append(
+                str(policy).splitlines()[-1]
+                if chosen
+                else _randomness(policy, taken[None], rounded)
+            )
         if arguments.capacity is not None:
             said.append(_within(chosen[0], places(arguments.capacity, taken[None])))
         if missing:
             lacking = "a probability or a cost" if costs else "a probability"
-            said.append(f"{rows_text(missing)} without {lacking}: copied, with nothing in the new columns")
+            said.append(
+                f"{rows_text(missing)} without {lacking}: copied, with nothing in the new columns"
+            )
         say_paragraphs([*said, written("Result", arguments.output)])
     return 0
 
 
 def _noting(answer: Any, recalibration: PiecewiseMap, outside: list[int]) -> Any:
-    """Answer the same, and note how many predictions lie outside of those that the map was fitted to."""
+    """Answer the same, and note how many predictions lie outside of those that the map was fitted
+    to.
+    """
 
     def noted(p: NDArray[Any], *rest: Any) -> Any:
         outside.append(recalibration.outside(p))
@@ -290,7 +372,9 @@ def _selecting(
     taken: Counter[str | None],
     chosen: list[Selection],
 ) -> Any:
-    """Decide by the costs, or by those of the policy, within the capacity, and count the decisions (as None)."""
+    """Decide by the costs, or by those of the policy, within the capacity, and count the decisions
+    (as None).
+    """
     actions = _ACTIONS if policy is None else policy.task.actions
 
     def select(p: NDArray[Any], ids: NDArray[Any] | None, *amounts: NDArray[Any]) -> NDArray[Any]:
@@ -300,7 +384,9 @@ def _selecting(
             and len(costs) == len(set(given.values()))
             and not np.any([amount > 0 for amount in amounts], axis=0).all()
         ):
-            raise InputError(f"{' and '.join(costs)} must not both be 0 in a row: nothing is at stake")
+            raise InputError(
+                f"{' and '.join(costs)} must not both be 0 in a row: nothing is at stake"
+            )
         task = task_of(arguments, actions, dict(zip(costs, amounts, strict=True)))
         if task is None:
             assert policy is not None
@@ -316,7 +402,9 @@ def _selecting(
 
 def _counted(action: NDArray[Any], taken: Counter[str | None]) -> NDArray[Any]:
     """Count actions by name, and all of them as None."""
-    taken.update({None: len(action), **dict(zip(*np.unique(action, return_counts=True), strict=True))})
+    taken.update(
+        {None: len(action), **dict(zip(*np.unique(action, return_counts=True), strict=True))}
+    )
     return action
 
 
@@ -332,7 +420,9 @@ def _randomness(policy: RoundingPolicy, rows: int, rounded: Counter[str]) -> str
 
 
 def _counting(policy: RoundingPolicy, taken: Counter[str | None], rounded: Counter[str]) -> Any:
-    """The policy, counting its decisions (as None), its actions where they have names, and what rounding changed."""
+    """The policy, counting its decisions (as None), its actions where they have names, and what
+    rounding changed.
+    """
 
     def count(p: NDArray[Any], ids: NDArray[Any] | None) -> NDArray[Any]:
         taken[None] += len(p)
@@ -350,22 +440,31 @@ def _counting(policy: RoundingPolicy, taken: Counter[str | None], rounded: Count
 
 
 def run_switch(arguments: argparse.Namespace) -> int:
-    """Read the files and print the bounds; rows in groups and shares are kept, others are compressed at once."""
+    """Read the files and print the bounds; rows in groups and shares are kept, others are
+    compressed at once.
+    """
     note_repeated_ids(arguments)
     kept = arguments.fractional or arguments.groups is not None
     sample = (keep if kept else read)(arguments, [arguments.old, arguments.new])
-    finish_result(arguments, switch_guarantee(sample, max_weight=arguments.max_weight, **inference(arguments)))
+    finish_result(
+        arguments, switch_guarantee(sample, max_weight=arguments.max_weight, **inference(arguments))
+    )
     return 0
 
 
 def run_threshold(arguments: argparse.Namespace) -> int:
     """Read the files, find the threshold, and say what is proven there."""
-    targets = {name: getattr(arguments, name) for name in ("precision", "recall", "false_positive_rate")}
+    targets = {
+        name: getattr(arguments, name) for name in ("precision", "recall", "false_positive_rate")
+    }
     if not any(targets.values()):
-        raise InputError("state a target: --precision, --recall, --false-positive-rate, or several of them")
+        raise InputError(
+            "state a target: --precision, --recall, --false-positive-rate, or several of them"
+        )
     note_repeated_ids(arguments)
     most = arguments.max_weight
-    sample = read_rows(arguments) if most is None else keep(arguments, arguments.prob)  # a weight bets row by row
+    # a weight bets row by row
+    sample = read_rows(arguments) if most is None else keep(arguments, arguments.prob)
     found = find_threshold(sample, max_weight=most, **targets, **inference(arguments))
     finish_result(arguments, found)
     return 0 if found.threshold is not None else NOT_PROVEN

@@ -19,14 +19,20 @@ from rainproof.io.columns import is_text, meant_label
 from rainproof.io.files import check_columns
 from rainproof.io.sources import first_rows
 
-_PROB = re.compile(r"(?i)prob|^(p|q|phat|p_hat|score|risk|forecast|pred|prediction|y_pred|y_score)$|^p_")
-_OUTCOME = re.compile(r"(?i)outcome|target|label|event|observ|actual|^(y|y_true|truth|happened|class)$")
+_PROB = re.compile(
+    r"(?i)prob|^(p|q|phat|p_hat|score|risk|forecast|pred|prediction|y_pred|y_score)$|^p_"
+)
+_OUTCOME = re.compile(
+    r"(?i)outcome|target|label|event|observ|actual|^(y|y_true|truth|happened|class)$"
+)
 _LOOKED_AT = 1 << 16  # rows
-_NULLS = pa.array(csv.ConvertOptions().null_values, pa.large_string())  # text that means a missing value
+# text that means a missing value
+_NULLS = pa.array(csv.ConvertOptions().null_values, pa.large_string())
 
 
 def guess_columns(arguments: argparse.Namespace) -> str:
-    """Name the column of probabilities and that of outcomes in the arguments, from the first rows of the first file.
+    """Name the column of probabilities and that of outcomes in the arguments, from the first rows
+    of the first file.
 
     Returns what was taken, and the other columns that each could have been.
     """
@@ -55,14 +61,20 @@ def guess_columns(arguments: argparse.Namespace) -> str:
         others["--prob"] = [one for one in probs if one != prob]
     check_columns(name, [*as_list(prob), outcome], available)  # a column may be there twice
     arguments.prob, arguments.outcome = prob, outcome
-    could = [f"{', '.join(map(repr, names))} could be {option} too" for option, names in others.items() if names]
+    could = [
+        f"{', '.join(map(repr, names))} could be {option} too"
+        for option, names in others.items()
+        if names
+    ]
     also = f" ({'; '.join(could)})" if could else ""
     named = [*option_words("--prob", as_list(prob)), *option_words("--outcome", [outcome])]
     return f"{shell_line(named)}{also}"
 
 
 def _values(column: pa.Array) -> Any:
-    """Return the values of a column that are not missing: numbers, with 1 and 0 for true and false, or text."""
+    """Return the values of a column that are not missing: numbers, with 1 and 0 for true and false,
+    or text.
+    """
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if is_text(column.type):
@@ -97,12 +109,17 @@ def _probabilities(columns: dict[str, Any], outcome: str, largest: float) -> lis
     def fits(values: Any) -> bool:
         if not isinstance(values, np.ndarray) or not len(values):
             return False
-        return bool(((values >= 0) & (values <= largest)).all() and ((values > 0) & (values < largest)).any())
+        return bool(
+            ((values >= 0) & (values <= largest)).all()
+            and ((values > 0) & (values < largest)).any()
+        )
 
     return [name for name, values in columns.items() if name != outcome and fits(values)]
 
 
-def _outcomes(columns: dict[str, Any], prob: str | list[str] | None, pos_label: str | None) -> list[str]:
+def _outcomes(
+    columns: dict[str, Any], prob: str | list[str] | None, pos_label: str | None
+) -> list[str]:
     """Columns of 0 and 1; with a label of the event, columns of two labels with it."""
     taken = as_list(prob)
 
@@ -124,7 +141,9 @@ def _one(path: str, option: str, candidates: list[str], usual: re.Pattern[str], 
     if not candidates:
         raise InputError(f"{option} is missing, and no column of {path} looks like it{hint}")
     listed = ", ".join(map(repr, candidates))
-    raise InputError(f"{option} is missing, and {path} has {len(candidates)} columns that it could be: {listed}")
+    raise InputError(
+        f"{option} is missing, and {path} has {len(candidates)} columns that it could be: {listed}"
+    )
 
 
 def _scale_hint(columns: dict[str, Any]) -> str:
@@ -153,9 +172,15 @@ def _labels_hint(columns: dict[str, Any], pos_label: str | None) -> str:
         labels = [label for pair in found.values() for label in pair if isinstance(label, str)]
         return f" (two labels, one of them {pos_label!r}{meant_label(pos_label, labels)})"
     for name in sorted(found, key=lambda name: not _OUTCOME.search(name)):  # a usual name first
-        either = " or ".join(f"{label:g}" if isinstance(label, float) else shell_word(label) for label in found[name])
+        either = " or ".join(
+            f"{label:g}" if isinstance(label, float) else shell_word(label) for label in found[name]
+        )
         return f" (0 and 1; for {name!r} name the event: --outcome {shell_word(name)} --pos-label {either})"
     for name, values in columns.items():
-        if isinstance(values, np.ndarray) and _OUTCOME.search(name) and ((values >= 0) & (values <= 1)).all():
+        if (
+            isinstance(values, np.ndarray)
+            and _OUTCOME.search(name)
+            and ((values >= 0) & (values <= 1)).all()
+        ):
             return f" (0 and 1; for shares of the event: --outcome {shell_word(name)} --fractional)"
     return " (0 and 1, or true and false)"

@@ -1,4 +1,6 @@
-"""Commands that measure: ``rainproof measure`` and ``compare``, and over time ``store`` and ``monitor``."""
+"""Commands that measure: ``rainproof measure`` and ``compare``, and over time ``store`` and
+``monitor``.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,16 @@ from rainproof.cli.options import (
     refuse_cost_columns,
     task_of,
 )
-from rainproof.cli.output import finish, finish_result, one_line, rows_read, say, say_paragraphs, shell_line, watched
+from rainproof.cli.output import (
+    finish,
+    finish_result,
+    one_line,
+    rows_read,
+    say,
+    say_paragraphs,
+    shell_line,
+    watched,
+)
 from rainproof.cli.printed import Screen
 from rainproof.cli.reading import keep, note_repeated_ids, prepared, read, read_classes
 from rainproof.core import files
@@ -56,11 +67,21 @@ def run_measure(arguments: argparse.Namespace) -> int:
     found = read(arguments, arguments.prob, by=arguments.by)
     sample = found.pooled if isinstance(found, Segments) else found
     with collect_warnings() as notes:
-        profile, values = soft_binned_profile(sample, rounding=arguments.rounding), measure_all(sample)
+        profile, values = (
+            soft_binned_profile(sample, rounding=arguments.rounding),
+            measure_all(sample),
+        )
     parts = found if isinstance(found, Segments) else {}
     with collect_warnings():  # segments with few rows are marked
-        profiles = {key: soft_binned_profile(part, rounding=arguments.rounding) for key, part in parts.items()}
-    too_high = [one for one in profiles.values() if one.n >= FEW_ROWS and limit is not None and one.value > limit]
+        profiles = {
+            key: soft_binned_profile(part, rounding=arguments.rounding)
+            for key, part in parts.items()
+        }
+    too_high = [
+        one
+        for one in profiles.values()
+        if one.n >= FEW_ROWS and limit is not None and one.value > limit
+    ]
     passed = limit is not None and (profile.value > limit or bool(too_high))
 
     def document() -> dict[str, Any]:
@@ -82,7 +103,11 @@ def run_measure(arguments: argparse.Namespace) -> int:
             made |= {"by": arguments.by, "segments": []}
             for key, one in profiles.items():
                 segment = dict(zip(arguments.by, map(json_key, _labels(key)), strict=True))
-                about = {"segment": segment, "event_rate": parts[key].event_rate, "small": one.n < FEW_ROWS}
+                about = {
+                    "segment": segment,
+                    "event_rate": parts[key].event_rate,
+                    "small": one.n < FEW_ROWS,
+                }
                 made["segments"].append({**about, **one.to_dict()})
         return made
 
@@ -90,7 +115,10 @@ def run_measure(arguments: argparse.Namespace) -> int:
         first = rows_read(files_read(arguments), sample, arguments.weight)
         say_paragraphs([first, *description(profile), *map(words.note, notes)])
         width = max(map(len, values))
-        say(sys.stdout, "\n" + "".join(f"{name:<{width}}  {value:.4f}\n" for name, value in values.items()))
+        say(
+            sys.stdout,
+            "\n" + "".join(f"{name:<{width}}  {value:.4f}\n" for name, value in values.items()),
+        )
         say(sys.stdout, segment_table(found, profiles) if isinstance(found, Segments) else "")
         where = ["all rows"] * (limit is not None and profile.value > limit)
         where += [f"{len(too_high):,} of {len(parts):,} segments"] if too_high else []
@@ -147,7 +175,9 @@ def run_compare(arguments: argparse.Namespace) -> int:
     sample = keep(arguments, arguments.prob)
     note_repeated_ids(arguments)
     with watched(arguments, "samples drawn") as progress:
-        found = compare(sample, measure=arguments.measure, progress=progress, **inference(arguments))
+        found = compare(
+            sample, measure=arguments.measure, progress=progress, **inference(arguments)
+        )
     names = [f"{letter} is {name}" for letter, name in zip("ab", arguments.prob, strict=True)]
     finish_result(arguments, found, f"Here {' and '.join(names)}.", prob=arguments.prob)
     return 0
@@ -198,7 +228,11 @@ def _monitor(arguments: argparse.Namespace) -> int:
     refuse_cost_columns(arguments, "periods are compressed, and keep no costs of single cases")
     told = None if arguments.state is None else _told(arguments.state)
     by = [arguments.by, *(arguments.segments or ())]
-    samples = files.load(arguments.source[0]) if arguments.by is None else read(arguments, arguments.prob, by=by)
+    samples = (
+        files.load(arguments.source[0])
+        if arguments.by is None
+        else read(arguments, arguments.prob, by=by)
+    )
     with watched(arguments) as progress:
         timeline = monitor(
             samples,
@@ -213,7 +247,9 @@ def _monitor(arguments: argparse.Namespace) -> int:
 
     def text() -> None:
         say(sys.stdout, "".join(f"{one_line(line)}\n" for line in timeline.table().splitlines()))
-        commands = _recalibrate_since(arguments, timeline.since) if timeline.since is not None else []
+        commands = (
+            _recalibrate_since(arguments, timeline.since) if timeline.since is not None else []
+        )
         for line in ["", *timeline.sentences(dependent="--dependent-rows", commands=commands)]:
             if line.startswith(" "):
                 say(sys.stdout, f"{one_line(line)}\n")  # a command, to be copied
@@ -230,24 +266,32 @@ def _monitor(arguments: argparse.Namespace) -> int:
         known = labels.index(told["newest"]) if told["newest"] in labels else -1
         failed = any(name not in told["alarms"] or at > known for name, at in alarms.items())
     if arguments.state is not None:
-        state = files.document(_STATE, 1, {"newest": labels[timeline.newest_judged], "alarms": list(alarms)})
+        state = files.document(
+            _STATE, 1, {"newest": labels[timeline.newest_judged], "alarms": list(alarms)}
+        )
         files.write_atomic(arguments.state, files.as_text(state))
     return CHANGED if failed and arguments.fail_on is not None else 0
 
 
 def _told(path: Path) -> dict[str, Any]:
-    """What the last run said: its newest period, and the alarms at that time. Refuse a file that is anything else."""
+    """What the last run said: its newest period, and the alarms at that time. Refuse a file that is
+    anything else.
+    """
     files.check_output(path)
     files.check_replaced(path, _STATE, overwrite=False, how="no option")
     if not path.exists() or not path.stat().st_size:
         return {"newest": None, "alarms": []}
     return files.read_json(
-        path, _STATE, lambda data: files.check_document(data, _STATE, version=1, keys=("newest", "alarms"))
+        path,
+        _STATE,
+        lambda data: files.check_document(data, _STATE, version=1, keys=("newest", "alarms")),
     )
 
 
 def _alarms(timeline: MonitoringResult) -> dict[str, int]:
-    """The position of the period that raised each alarm that lasts; the name of that of all rows is empty."""
+    """The position of the period that raised each alarm that lasts; the name of that of all rows is
+    empty.
+    """
     whole = {"": timeline.changes[-1].alarm_index} if timeline.in_alarm else {}
     return whole | {name: change.alarm_index for name, change in timeline.segments_in_alarm.items()}
 
@@ -257,7 +301,13 @@ def _recalibrate_since(arguments: argparse.Namespace, since: str) -> Sequence[st
     if arguments.by is None:
         chosen = f"sum(s for day, s in rainproof.load({arguments.source[0]!r}).items() if day >= {since!r})"
         return [
-            shell_line(["python", "-c", f"import rainproof; rainproof.Recalibrator().fit({chosen}).save('map.json')"])
+            shell_line(
+                [
+                    "python",
+                    "-c",
+                    f"import rainproof; rainproof.Recalibrator().fit({chosen}).save('map.json')",
+                ]
+            )
         ]
     label = since if _NUMBER.fullmatch(since) else "'{}'".format(since.replace("'", "''"))
     return Screen.of(arguments).where(f"{quoted_column(arguments.by)} >= {label}").recalibrate()

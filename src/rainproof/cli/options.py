@@ -1,7 +1,7 @@
 """The options that several commands share, each written once, and how they combine.
 
-A command names the options of `SHARED` that it takes. One that says how rows are read reaches the library under its
-own name: a new one is an entry here and a parameter of `rainproof.scan`.
+A command names the options of `SHARED` that it takes. One that says how rows are read reaches the
+library under its own name: a new one is an entry here and a parameter of `rainproof.scan`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 
 
 def typed(rule: str, read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return the type of an option: its errors name the option and the rule, not the library's parameter."""
+    """Return the type of an option: its errors name the option and the rule, not the library's
+    parameter.
+    """
 
     def checked(text: str) -> Any:
         try:
@@ -47,7 +49,10 @@ def _inside(number: float, high: float) -> float:
 
 def _shares(text: str) -> list[float]:
     """Read one share, such as 0.005 or 0.5%, or several with commas between them."""
-    return [float(Decimal(part.strip().removesuffix("%")) / (100 if "%" in part else 1)) for part in text.split(",")]
+    return [
+        float(Decimal(part.strip().removesuffix("%")) / (100 if "%" in part else 1))
+        for part in text.split(",")
+    ]
 
 
 def _share(text: str) -> float:
@@ -99,14 +104,18 @@ def whole(text: str, known: Container[int]) -> int:
 
 
 def named(text: str) -> str:
-    """Return the name of a file; an empty one, as of a variable that is not set, would be the current folder."""
+    """Return the name of a file; an empty one, as of a variable that is not set, would be the
+    current folder.
+    """
     if not text:
         raise ValueError
     return text
 
 
 def _local(text: str) -> str:
-    """Return the name of a file on this machine: an address is none, and a folder of its name could hold a password."""
+    """Return the name of a file on this machine: an address is none, and a folder of its name could
+    hold a password.
+    """
     if "://" in text:
         raise ValueError
     return named(text)
@@ -162,7 +171,10 @@ _VALUE_OPTIONS: dict[str, dict[str, Any]] = {
 }
 """How values of any file are read."""
 
-_COST = {"metavar": "COST", "type": typed("a positive, finite number, or the name of a column", _cost)}
+_COST = {
+    "metavar": "COST",
+    "type": typed("a positive, finite number, or the name of a column", _cost),
+}
 
 SHARED: dict[str, dict[str, Any]] = {
     "file": {
@@ -214,8 +226,14 @@ SHARED: dict[str, dict[str, Any]] = {
         "help": "outcomes are shares of the event, from 0 to 1 (a drawn match is 0.5), each of one row; "
         "all rows are kept in memory",
     },
-    "--cost-fp": {**_COST, "help": "cost of a false alarm (act, but no event): a number or a column"},
-    "--cost-fn": {**_COST, "help": "cost of a miss (wait, but the event happens): a number or a column"},
+    "--cost-fp": {
+        **_COST,
+        "help": "cost of a false alarm (act, but no event): a number or a column",
+    },
+    "--cost-fn": {
+        **_COST,
+        "help": "cost of a miss (wait, but the event happens): a number or a column",
+    },
     "--capacity": {
         "metavar": "N",
         "type": typed(_CASES, _capacity),
@@ -241,7 +259,11 @@ SHARED: dict[str, dict[str, Any]] = {
     },
     "--plot": {"metavar": "FILE", "type": path, "help": "also draw the result: .png, .svg or .pdf"},
     "--json": {"action": "store_true", "help": "print the result as JSON instead of text"},
-    "--output": {"metavar": "FILE", "type": path, "help": "also write the result as JSON to this file"},
+    "--output": {
+        "metavar": "FILE",
+        "type": path,
+        "help": "also write the result as JSON to this file",
+    },
     "--force": {
         "action": "store_true",
         "help": "replace existing files, whatever they hold (else only those that rainproof wrote as such)",
@@ -262,12 +284,31 @@ COSTS = ("--cost-fp", "--cost-fn")
 RESULT = ("--json", "--output", "--force", "--quiet")
 _COLUMNS = ("--prob", "--old", "--new", "--outcome")  # without which there is no forecast to judge
 _OF_ONE_EVENT = (
-    *("--trials", "--pos-label", "--base-rate", "--by", "--max-weight", "--fractional", "--cost-fp", "--cost-fn"),
-    *("--threshold-range", "--capacity", "--preset", "--plot", "--column", "--policy", "--rounded", "--rounding"),
+    *(
+        "--trials",
+        "--pos-label",
+        "--base-rate",
+        "--by",
+        "--max-weight",
+        "--fractional",
+        "--cost-fp",
+        "--cost-fn",
+    ),
+    *(
+        "--threshold-range",
+        "--capacity",
+        "--preset",
+        "--plot",
+        "--column",
+        "--policy",
+        "--rounded",
+        "--rounding",
+    ),
     "--fail-above",
 )
 _PICTURES = (".png", ".svg", ".pdf")
-_BESIDE = ("map", "policy", "confidence_words", "cost_matrix")  # files that are read beside the rows
+# files that are read beside the rows
+_BESIDE = ("map", "policy", "confidence_words", "cost_matrix")
 
 
 def new_command(
@@ -280,13 +321,16 @@ def new_command(
     commands : argparse subparsers
         Where to add it.
     add : callable
-        The function ``add_NAME`` of the command: its docstring is the help text, which has examples at its end.
+        The function ``add_NAME`` of the command: its docstring is the help text, which has examples
+        at its end.
     summary : str
         What the list of commands says of it.
     one : str, optional
         When its exit code is 1.
     """
-    description, examples, epilog = textwrap.dedent(f"    {add.__doc__ or ''}").strip().partition("\nexamples:\n")
+    description, examples, epilog = (
+        textwrap.dedent(f"    {add.__doc__ or ''}").strip().partition("\nexamples:\n")
+    )
     codes = f"Exit code: 0, {'' if one is None else f'1 {one}, '}2 if there is an error (one line on stderr)."
     parser: argparse.ArgumentParser = commands.add_parser(
         add.__name__.removeprefix("add_").replace("_", "-"),
@@ -300,7 +344,9 @@ def new_command(
     return parser
 
 
-def add_shared(parser: argparse.ArgumentParser, *names: str, guess: bool = False, **words: str) -> None:
+def add_shared(
+    parser: argparse.ArgumentParser, *names: str, guess: bool = False, **words: str
+) -> None:
     """Add shared options to a command.
 
     Parameters
@@ -310,12 +356,18 @@ def add_shared(parser: argparse.ArgumentParser, *names: str, guess: bool = False
     guess : bool
         Whether the columns of predictions and outcomes are guessed if they are not named.
     words : str
-        What an option means to this command, by its name in the arguments, where the table says something else.
+        What an option means to this command, by its name in the arguments, where the table says
+        something else.
     """
-    one_of = parser.add_mutually_exclusive_group(required=not guess) if "--classes" in names else None
+    one_of = (
+        parser.add_mutually_exclusive_group(required=not guess) if "--classes" in names else None
+    )
     for name in names:
         option, flags = dict(SHARED[name]), ["-o", name] if name == "--output" else [name]
-        option["help"] = words.get(dest(name), option["help"]).replace("FORMATS", describe_formats())  # by now
+        # by now
+        option["help"] = words.get(dest(name), option["help"]).replace(
+            "FORMATS", describe_formats()
+        )
         alternative = one_of is not None and name in ("--prob", "--classes")
         if guess and (alternative or name in _COLUMNS):
             option["help"] += "; guessed if left out"
@@ -324,8 +376,12 @@ def add_shared(parser: argparse.ArgumentParser, *names: str, guess: bool = False
         (one_of if one_of is not None and alternative else parser).add_argument(*flags, **option)
 
 
-def add_output(parser: argparse.ArgumentParser, words: str, writes: str | None, *suffixes: str) -> None:
-    """Add the file that a command writes, which it needs a name for, its kind, and what the name may end in."""
+def add_output(
+    parser: argparse.ArgumentParser, words: str, writes: str | None, *suffixes: str
+) -> None:
+    """Add the file that a command writes, which it needs a name for, its kind, and what the name
+    may end in.
+    """
     parser.set_defaults(suffixes=suffixes, writes=writes)
     parser.add_argument("-o", "--output", metavar="FILE", type=path, required=True, help=words)
     add_shared(parser, "--force")
@@ -333,11 +389,11 @@ def add_output(parser: argparse.ArgumentParser, words: str, writes: str | None, 
 
 def add_copied(parser: argparse.ArgumentParser) -> None:
     """Add the file that is copied with new columns, and how it is read."""
-    words = (
-        f"{describe_formats()} file of predicted probabilities, which may be larger than memory; - is standard input"
-    )
+    words = f"{describe_formats()} file of predicted probabilities, which may be larger than memory; - is standard input"
     parser.add_argument("file", metavar="FILE", type=source, help=words)
-    words = "columns of predicted probabilities, one for each of several classes, in place of --prob"
+    words = (
+        "columns of predicted probabilities, one for each of several classes, in place of --prob"
+    )
     add_shared(parser, *NEW_CASES, "--keep-missing", classes=words)
 
 
@@ -347,30 +403,54 @@ def dest(name: str) -> str:
 
 
 def inference(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return how sure and about which decisions a statement is, and its seed, as arguments of the library."""
-    named = {"confidence_level": "confidence_level", "threshold_range": "threshold_range", "rng": "seed"}
-    return {parameter: getattr(arguments, name) for parameter, name in named.items() if hasattr(arguments, name)}
+    """Return how sure and about which decisions a statement is, and its seed, as arguments of the
+    library.
+    """
+    named = {
+        "confidence_level": "confidence_level",
+        "threshold_range": "threshold_range",
+        "rng": "seed",
+    }
+    return {
+        parameter: getattr(arguments, name)
+        for parameter, name in named.items()
+        if hasattr(arguments, name)
+    }
 
 
 def check_together(arguments: argparse.Namespace) -> None:
     """Refuse shared options that cannot be combined."""
-    named = {name for name in map(dest, SHARED) if getattr(arguments, name, None) not in (None, False)}
+    named = {
+        name for name in map(dest, SHARED) if getattr(arguments, name, None) not in (None, False)
+    }
     if "fractional" in named and named & {"pos_label", "trials"}:
-        raise InputError("--fractional cannot be combined with --pos-label or --trials: outcomes are shares already")
+        raise InputError(
+            "--fractional cannot be combined with --pos-label or --trials: outcomes are shares already"
+        )
     if "classes" in named:
         if len(set(arguments.classes)) < max(3, len(arguments.classes)):
-            raise InputError("--classes must name three different columns or more: two classes are one event (--prob)")
+            raise InputError(
+                "--classes must name three different columns or more: two classes are one event (--prob)"
+            )
         for name in _OF_ONE_EVENT:
             if getattr(arguments, dest(name), None) not in (None, False, "soft"):
                 raise InputError(f"{name} is for one event: it cannot be combined with --classes")
     elif "cost_matrix" in named:
-        raise InputError("--cost-matrix needs --classes: for one event, state --cost-fp and --cost-fn")
-    if named >= {"plot", "output"} and behind_links(arguments.plot) == behind_links(arguments.output):
-        raise InputError(f"--plot and --output must be different files; both are {str(arguments.plot)!r}")
+        raise InputError(
+            "--cost-matrix needs --classes: for one event, state --cost-fp and --cost-fn"
+        )
+    if named >= {"plot", "output"} and behind_links(arguments.plot) == behind_links(
+        arguments.output
+    ):
+        raise InputError(
+            f"--plot and --output must be different files; both are {str(arguments.plot)!r}"
+        )
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:
-    """Refuse, before the work, a file that cannot be written, is one of those to read, or holds something else."""
+    """Refuse, before the work, a file that cannot be written, is one of those to read, or holds
+    something else.
+    """
     plot: Path | None = getattr(arguments, "plot", None)
     output: Path | None = getattr(arguments, "output", None)
     if plot is not None and plot.suffix not in _PICTURES:
@@ -380,7 +460,8 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     local = expand([name for name in named if "://" not in name])
     sources = [Path(path) for path in (*local, *beside) if path is not None]
     for path, kind in ((output, arguments.writes), (plot, "picture")):
-        if path is not None and (kind != "sample" or path.parent.exists()):  # the folder of a sample is made
+        # the folder of a sample is made
+        if path is not None and (kind != "sample" or path.parent.exists()):
             check_output(path, *sources)
             check_suffix(path, "--output", *(arguments.suffixes if path is output else _PICTURES))
             check_replaced(path, kind, overwrite=arguments.force, how="--force")
@@ -403,13 +484,17 @@ def costs_of(arguments: argparse.Namespace) -> dict[str, Any]:
     if all(cost is None for cost in costs.values()):
         return {}
     if None in costs.values():
-        raise InputError("--cost-fp and --cost-fn must be given together: their ratio sets the threshold")
+        raise InputError(
+            "--cost-fp and --cost-fn must be given together: their ratio sets the threshold"
+        )
     return costs
 
 
 def cost_columns(arguments: argparse.Namespace) -> list[str]:
     """Return the columns that hold costs of each case."""
-    return list(dict.fromkeys(cost for cost in costs_of(arguments).values() if isinstance(cost, str)))
+    return list(
+        dict.fromkeys(cost for cost in costs_of(arguments).values() if isinstance(cost, str))
+    )
 
 
 def refuse_cost_columns(arguments: argparse.Namespace, why: str) -> None:
@@ -424,12 +509,16 @@ def task_of(
     actions: Sequence[str] = ("wait", "act"),
     columns: Mapping[str, Any] = MappingProxyType({}),
 ) -> DecisionTask | None:
-    """Return the decision that the costs describe, or None where none are given; `columns` has those of each case."""
+    """Return the decision that the costs describe, or None where none are given; `columns` has
+    those of each case.
+    """
     from rainproof.decisions.tasks import DecisionTask
 
     costs = costs_of(arguments)
     if not costs:
         return None
     alarm, miss = (columns[cost] if isinstance(cost, str) else cost for cost in costs.values())
-    task: DecisionTask = DecisionTask.from_costs(false_positive=alarm, false_negative=miss, actions=actions)
+    task: DecisionTask = DecisionTask.from_costs(
+        false_positive=alarm, false_negative=miss, actions=actions
+    )
     return task

@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from rainproof.core.sample import Sample
 
 _RESET = "\x1b[0m"
-_STYLES = {"bold": "\x1b[1m", "green": "\x1b[1;32m", "yellow": "\x1b[1;33m", "red": "\x1b[1;31m", "cyan": "\x1b[36m"}
+_STYLES = {
+    "bold": "\x1b[1m",
+    "green": "\x1b[1;32m",
+    "yellow": "\x1b[1;33m",
+    "red": "\x1b[1;31m",
+    "cyan": "\x1b[36m",
+}
 _COLORED = re.compile(f"({'|'.join(map(re.escape, (_RESET, *_STYLES.values())))})")
 _HEADING = re.compile(r"^(\w[\w ]*:)(?=$| )", re.MULTILINE)
 _OPTION = re.compile(r"(?<![\w-])(--?[a-z][\w-]*)")
@@ -36,15 +42,18 @@ _WIDTH = 30  # of the bar
 
 
 def say(stream: TextIO | None, text: str) -> None:
-    """Write text, escaping what would move a terminal's cursor, and characters that the stream cannot encode.
+    """Write text, escaping what would move a terminal's cursor, and characters that the stream
+    cannot encode.
 
-    Whoever puts a name into a line makes it one (`one_line`); this is the last guard. Line ends are those of the text,
-    and colors are ours, where the stream has them.
+    Whoever puts a name into a line makes it one (`one_line`); this is the last guard. Line ends are
+    those of the text, and colors are ours, where the stream has them.
     """
     if stream is None:  # closed before Python started
         return
     kept = _COLORED.split(text) if has_colours(stream) else [text]
-    guarded = (part if k % 2 else "\n".join(map(one_line, part.split("\n"))) for k, part in enumerate(kept))
+    guarded = (
+        part if k % 2 else "\n".join(map(one_line, part.split("\n"))) for k, part in enumerate(kept)
+    )
     encoding = stream.encoding or "utf-8"
     stream.write("".join(guarded).encode(encoding, "backslashreplace").decode(encoding))
 
@@ -84,12 +93,16 @@ def option_words(flag: str, values: Iterable[str]) -> list[str]:
 
 
 def shell_line(line: Iterable[str]) -> str:
-    """The line as it is typed into a shell: quoted only where it must be, and nothing in it moves a cursor."""
+    """The line as it is typed into a shell: quoted only where it must be, and nothing in it moves a
+    cursor.
+    """
     return " ".join(map(shell_word, line))
 
 
 def shell_word(word: str) -> str:
-    """A word for a shell; what cannot be seen is written as Bash, Zsh and POSIX 2024 read it: $'a\\nb'."""
+    """A word for a shell; what cannot be seen is written as Bash, Zsh and POSIX 2024 read it:
+    $'a\\nb'.
+    """
     if word.isprintable():
         return shlex.quote(word)
     return "$'{}'".format("".join(map(_escaped, word)))
@@ -114,7 +127,11 @@ def rows_read(file: str, sample: Sample | ClassSample, weight: str | None) -> st
     if weight is not None:
         what = "rows" if sample.groups is None else "groups"
         read += f" weighted by {one_line(weight)} ({sample.effective_n:,.0f} effective {what})"
-    what = f"{len(sample)} classes" if isinstance(sample, Mapping) else f"event rate {100 * sample.event_rate:.3g}%"
+    what = (
+        f"{len(sample)} classes"
+        if isinstance(sample, Mapping)
+        else f"event rate {100 * sample.event_rate:.3g}%"
+    )
     return f"{one_line(file)}: {read}, {what}"
 
 
@@ -149,9 +166,14 @@ Progress = Callable[..., None]
 
 @contextmanager
 def shown_progress(
-    stream: TextIO | None, *, quiet: bool = False, patience: float = _PATIENCE, what: str = "rows read"
+    stream: TextIO | None,
+    *,
+    quiet: bool = False,
+    patience: float = _PATIENCE,
+    what: str = "rows read",
 ) -> Iterator[Progress]:
-    """Yield what shows the rows done so far on a terminal, once the work takes long; with a bar where the end is known.
+    """Yield what shows the rows done so far on a terminal, once the work takes long; with a bar
+    where the end is known.
 
     Parameters
     ----------
@@ -192,7 +214,10 @@ def shown_progress(
 @contextmanager
 def watched(arguments: argparse.Namespace, what: str = "steps done") -> Iterator[Progress]:
     """Show the progress of a computation; its warnings are ignored, as the verdict states them."""
-    with shown_progress(sys.stderr, quiet=arguments.quiet, what=what) as progress, without_warnings():
+    with (
+        shown_progress(sys.stderr, quiet=arguments.quiet, what=what) as progress,
+        without_warnings(),
+    ):
         yield progress
 
 
@@ -211,11 +236,19 @@ def draw(result: Any, path: Path) -> None:
     figure = figure_for_a_file(figsize=(8, 4.5))
     result.plot(figure.add_subplot())
     with atomic_output(path) as temporary:
-        figure.savefig(temporary, format=path.suffix[1:], bbox_inches="tight", metadata={"Creator": "rainproof"})
+        figure.savefig(
+            temporary,
+            format=path.suffix[1:],
+            bbox_inches="tight",
+            metadata={"Creator": "rainproof"},
+        )
 
 
 def finish(
-    arguments: argparse.Namespace, document: Callable[[], dict[str, Any]], text: Callable[[], object], drawn: Any = None
+    arguments: argparse.Namespace,
+    document: Callable[[], dict[str, Any]],
+    text: Callable[[], object],
+    drawn: Any = None,
 ) -> None:
     """Write the files that were asked for, and print the result as JSON or as text.
 
@@ -244,7 +277,9 @@ def finish(
 
 
 def finish_result(arguments: argparse.Namespace, found: Any, *more: str, **about: Any) -> None:
-    """Finish with a result that prints, writes and draws itself, with `more` lines and `about` the command in JSON."""
+    """Finish with a result that prints, writes and draws itself, with `more` lines and `about` the
+    command in JSON.
+    """
     lines = [one_line(line) for line in (*str(found).splitlines(), *more)]
     document = {"rainproof": VERSION, **about, **found.to_dict()}
     finish(arguments, lambda: document, lambda: say_paragraphs(lines), found)

@@ -1,4 +1,6 @@
-"""Command lines that are printed: each repeats how the rows of the screen were read, and what was asked about them."""
+"""Command lines that are printed: each repeats how the rows of the screen were read, and what was
+asked about them.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,11 @@ class Screen:
     options : mapping of str to tuple of str
         The values of each option that was given, or guessed, as they are typed; none of a flag.
     beside : tuple of str
-        The columns that were read beside those that the options of a map name: rows without a value in one of them are
-        left out with --drop-missing.
+        The columns that were read beside those that the options of a map name: rows without a value
+        in one of them are left out with --drop-missing.
     exists : bool
-        Whether the first of the files is one: it is not if it is a pattern, a table of a database or standard input.
+        Whether the first of the files is one: it is not if it is a pattern, a table of a database
+        or standard input.
     several : bool
         Whether it is one of several forecasts, each of which has a map.
     """
@@ -52,7 +55,10 @@ class Screen:
             value = getattr(arguments, dest(flag), None)
             if value not in (None, False, SHARED[flag].get("default")):
                 options[flag] = _typed(value)
-        by = [*as_list(getattr(arguments, "by", None)), *as_list(getattr(arguments, "segments", None))]
+        by = [
+            *as_list(getattr(arguments, "by", None)),
+            *as_list(getattr(arguments, "segments", None)),
+        ]
         return cls(
             files=tuple(arguments.shown),
             options=options,
@@ -78,9 +84,11 @@ class Screen:
         return shell_line(["rainproof", "assess", *map(_as_file, self.files), *given])
 
     def recalibrate(self) -> tuple[str, ...]:
-        """The lines that fit the map of the screen to its rows and, if they are of one file, apply it to new cases.
+        """The lines that fit the map of the screen to its rows and, if they are of one file, apply
+        it to new cases.
 
-        Segments have no part in this map: --by would hold out more rows, to prove a map of its own for each of them.
+        Segments have no part in this map: --by would hold out more rows, to prove a map of its own
+        for each of them.
         """
         screen = self
         if "--drop-missing" in self.options and self.beside:
@@ -99,11 +107,15 @@ class Screen:
         return tuple(map(shell_line, lines))
 
     def decide(self, ids: str | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The lines that act on new cases by the costs and within the capacity: as they are, and recalibrated."""
+        """The lines that act on new cases by the costs and within the capacity: as they are, and
+        recalibrated.
+        """
         task = [word for flag in DECISION for word in self._words(flag)]
         ending = [*task, "--id", ids or _ID, "-o", self._new_file("-decided")]
         missing = ["--keep-missing"] if "--drop-missing" in self.options else []
-        better = option_words("--prob", [f"{name}{RECALIBRATED}" for name in self.options["--prob"]])
+        better = option_words(
+            "--prob", [f"{name}{RECALIBRATED}" for name in self.options["--prob"]]
+        )
         as_is = ["rainproof", "decide", f"new{self._suffix}", *self._copied(), *ending]
         mapped = [
             "rainproof",
@@ -119,7 +131,9 @@ class Screen:
         """The words of a verdict that names options and command lines, in place of Python."""
         voice = words.SHELL._replace(recalibrate=self.recalibrate(), assess=self.assess())
         if "--by" in self.options:
-            voice = voice._replace(own_maps=f"rainproof recalibrate with {shell_line(self._words('--by'))}")
+            voice = voice._replace(
+                own_maps=f"rainproof recalibrate with {shell_line(self._words('--by'))}"
+            )
         if "--capacity" in self.options:
             voice = voice._replace(decide=self.decide(ids))
         return voice
@@ -151,7 +165,9 @@ class Screen:
 
     def _new_file(self, what: str) -> str:
         """A file that is written for such files: spreadsheets are read only."""
-        only_read = any(one.write is None and self._suffix.lower() in one.suffixes for one in FORMATS)
+        only_read = any(
+            one.write is None and self._suffix.lower() in one.suffixes for one in FORMATS
+        )
         return f"new{what}{'.csv' if only_read else self._suffix}"
 
 
@@ -161,7 +177,10 @@ def _typed(value: object) -> tuple[str, ...]:
         return ()
     if isinstance(value, tuple):
         return (",".join(word for part in value for word in _typed(part)),)
-    return tuple(repr(one).removesuffix(".0") if isinstance(one, float) else str(one) for one in as_list(value))
+    return tuple(
+        repr(one).removesuffix(".0") if isinstance(one, float) else str(one)
+        for one in as_list(value)
+    )
 
 
 def _as_file(name: str) -> str:

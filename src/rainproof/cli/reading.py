@@ -1,6 +1,8 @@
-"""What a command reads: files and standard input, the rows in them, and notes on what is wrong with them.
+"""What a command reads: files and standard input, the rows in them, and notes on what is wrong with
+them.
 
-NumPy, PyArrow and the rest of rainproof are imported by the functions that need them: help and wrong arguments do not.
+NumPy, PyArrow and the rest of rainproof are imported by the functions that need them: help and
+wrong arguments do not.
 """
 
 from __future__ import annotations
@@ -25,11 +27,27 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from rainproof.cli.options import SELECTION, VALUES, as_list, cost_columns, costs_of, dest
-from rainproof.cli.output import Progress, one_line, option_words, say, shell_line, shell_word, shown_progress
+from rainproof.cli.output import (
+    Progress,
+    one_line,
+    option_words,
+    say,
+    shell_line,
+    shell_word,
+    shown_progress,
+)
 from rainproof.core.files import read_json, temporary_folder
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError, RainproofWarning, hide_passwords
-from rainproof.io.files import Location, expand, format_of, hide_password, need_pyarrow, separator_of, suffix_of
+from rainproof.io.files import (
+    Location,
+    expand,
+    format_of,
+    hide_password,
+    need_pyarrow,
+    separator_of,
+    suffix_of,
+)
 
 STDIN = "-"
 _START = 1 << 12  # bytes: blanks and a byte order mark may be before the first letter
@@ -48,7 +66,8 @@ _ID = re.compile(
 
 @contextmanager
 def prepared(arguments: argparse.Namespace) -> Iterator[None]:
-    """Complete the arguments of a command that reads rows; errors in the rows then name the way out.
+    """Complete the arguments of a command that reads rows; errors in the rows then name the way
+    out.
 
     What was read from standard input is removed at the end.
     """
@@ -69,17 +88,21 @@ def prepared(arguments: argparse.Namespace) -> Iterator[None]:
             yield
         except InputError as error:
             message = said(error, arguments)
-            raise InputError(message.replace(copy, "standard input") if copy else message) from error
+            raise InputError(
+                message.replace(copy, "standard input") if copy else message
+            ) from error
 
 
 def import_lightly() -> None:
-    """Keep NumPy, SciPy and PyArrow from importing what no command needs, nearly half the time of a small assessment.
+    """Keep NumPy, SciPy and PyArrow from importing what no command needs, nearly half the time of a
+    small assessment.
 
-    For a process that is nothing but this command. It multiplies no large matrices: threads of OpenBLAS that wait for
-    one take as much of the processor as NumPy's import. PyArrow asks once whether there is pandas, to tell its columns
-    from lists, and then takes none any more. SciPy asks NumPy for every name, also those of large modules. One compiled
-    module of `scipy.special` has all the functions that are needed, and `numpy.unique` asks `numpy.ma` whether an array
-    is masked, which none is. Whoever asks these two for anything else gets the whole module.
+    For a process that is nothing but this command. It multiplies no large matrices: threads of
+    OpenBLAS that wait for one take as much of the processor as NumPy's import. PyArrow asks once
+    whether there is pandas, to tell its columns from lists, and then takes none any more. SciPy
+    asks NumPy for every name, also those of large modules. One compiled module of `scipy.special`
+    has all the functions that are needed, and `numpy.unique` asks `numpy.ma` whether an array is
+    masked, which none is. Whoever asks these two for anything else gets the whole module.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -114,18 +137,26 @@ def import_lightly() -> None:
 
 
 def _compute_lightly(pa: ModuleType) -> None:
-    """Let columns of PyArrow be read without `pyarrow.compute`, which writes 300 functions at import."""
+    """Let columns of PyArrow be read without `pyarrow.compute`, which writes 300 functions at
+    import.
+    """
     compiled = import_module("pyarrow._compute")
 
-    def cast(array: Any, target_type: Any = None, safe: bool | None = None, options: Any = None, **_: Any) -> Any:
+    def cast(
+        array: Any, target_type: Any = None, safe: bool | None = None, options: Any = None, **_: Any
+    ) -> Any:
         make = compiled.CastOptions.unsafe if safe is False else compiled.CastOptions.safe
-        return compiled.call_function("cast", [array], options or make(pa.lib.ensure_type(target_type)))
+        return compiled.call_function(
+            "cast", [array], options or make(pa.lib.ensure_type(target_type))
+        )
 
     def take(array: Any, indices: Any, **_: Any) -> Any:
         return compiled.call_function("take", [array, indices], compiled.TakeOptions())
 
     def is_in(array: Any, value_set: Any) -> Any:
-        return compiled.call_function("is_in", [array], compiled.SetLookupOptions(value_set=value_set))
+        return compiled.call_function(
+            "is_in", [array], compiled.SetLookupOptions(value_set=value_set)
+        )
 
     def plain(name: str) -> Callable[..., Any]:
         return lambda *values: compiled.call_function(name, list(values))
@@ -136,7 +167,9 @@ def _compute_lightly(pa: ModuleType) -> None:
 
 
 def _stand_in(name: str, quick: Callable[[str], Any]) -> ModuleType:
-    """Return a module whose names come from `quick`, which raises KeyError or ImportError, or else from the module."""
+    """Return a module whose names come from `quick`, which raises KeyError or ImportError, or else
+    from the module.
+    """
     module = ModuleType(name)
 
     def attribute(wanted: str) -> Any:
@@ -153,7 +186,9 @@ def _stand_in(name: str, quick: Callable[[str], Any]) -> ModuleType:
 
 
 def _copied(folder: Path) -> str:
-    """Copy standard input to a file, as some formats are read from their end; its first bytes state the format."""
+    """Copy standard input to a file, as some formats are read from their end; its first bytes state
+    the format.
+    """
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("- reads standard input, but nothing is piped into it")
     path = folder / "stdin"
@@ -179,7 +214,9 @@ def _complete(arguments: argparse.Namespace) -> None:
     if getattr(arguments, "classes", None):
         if getattr(arguments, "outcome", "") is None:
             raise InputError("--outcome must name the column of the class that occurred")
-    elif hasattr(arguments, "outcome") and (arguments.outcome is None or getattr(arguments, "prob", "") is None):
+    elif hasattr(arguments, "outcome") and (
+        arguments.outcome is None or getattr(arguments, "prob", "") is None
+    ):
         need_pyarrow()
         from rainproof.cli.guess import guess_columns  # which imports PyArrow
 
@@ -188,7 +225,9 @@ def _complete(arguments: argparse.Namespace) -> None:
 
 @contextmanager
 def _progress(arguments: argparse.Namespace) -> Iterator[Progress]:
-    """Show progress on a terminal while rows are read, and then say what there is to say about them."""
+    """Show progress on a terminal while rows are read, and then say what there is to say about
+    them.
+    """
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", RainproofWarning)
         try:
@@ -207,7 +246,11 @@ def note(arguments: argparse.Namespace, text: str) -> None:
 
 def _reading(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
     """Return how rows are read, as arguments of `scan` and its relatives."""
-    options = {dest(name): getattr(arguments, dest(name)) for name in names if hasattr(arguments, dest(name))}
+    options = {
+        dest(name): getattr(arguments, dest(name))
+        for name in names
+        if hasattr(arguments, dest(name))
+    }
     return {**options, "confidence_words": _words(arguments)}
 
 
@@ -218,10 +261,17 @@ def copy_with(new_columns: dict[Any, Any], arguments: argparse.Namespace, **opti
     from rainproof.io.rows import append_columns  # which imports PyArrow
 
     if "://" in arguments.file and is_database(arguments.file):
-        raise InputError("FILE must be a file: a table of a database is changed there (see Recalibrator.to_sql)")
-    options |= {"prob": arguments.classes or arguments.prob, **_reading(arguments, (*VALUES, "--keep-missing"))}
+        raise InputError(
+            "FILE must be a file: a table of a database is changed there (see Recalibrator.to_sql)"
+        )
+    options |= {
+        "prob": arguments.classes or arguments.prob,
+        **_reading(arguments, (*VALUES, "--keep-missing")),
+    }
     with _progress(arguments) as progress:
-        return append_columns(arguments.file, arguments.output, new_columns=new_columns, progress=progress, **options)
+        return append_columns(
+            arguments.file, arguments.output, new_columns=new_columns, progress=progress, **options
+        )
 
 
 def _words(arguments: argparse.Namespace) -> dict[str, float] | None:
@@ -229,22 +279,34 @@ def _words(arguments: argparse.Namespace) -> dict[str, float] | None:
     from rainproof.decisions.tasks import is_number
 
     def words(data: Any) -> dict[str, float]:
-        if not isinstance(data, dict) or not all(is_number(value) for value in data.values()) or not data:
-            raise InputError('it must be one object of words and numbers, such as {"almost certain": 0.95}')
+        if (
+            not isinstance(data, dict)
+            or not all(is_number(value) for value in data.values())
+            or not data
+        ):
+            raise InputError(
+                'it must be one object of words and numbers, such as {"almost certain": 0.95}'
+            )
         return data
 
     path = arguments.confidence_words
     return None if path is None else read_json(path, "table of words", words)
 
 
-def read(arguments: argparse.Namespace, prob: str | Sequence[str], *, by: list[str] | None = None) -> Any:
-    """Return the rows of the files, compressed: a `Sample`, of two forecasts if `prob` is two; with `by` `Segments`."""
+def read(
+    arguments: argparse.Namespace, prob: str | Sequence[str], *, by: list[str] | None = None
+) -> Any:
+    """Return the rows of the files, compressed: a `Sample`, of two forecasts if `prob` is two; with
+    `by` `Segments`.
+    """
     from rainproof.io.reading import scan
 
     return _read_by(scan, arguments, prob, by=by)
 
 
-def _read_by(reader: Callable[..., Any], arguments: argparse.Namespace, prob: Any, **options: Any) -> Any:
+def _read_by(
+    reader: Callable[..., Any], arguments: argparse.Namespace, prob: Any, **options: Any
+) -> Any:
     """Call `scan` or one of its relatives with how rows are read, and show its progress."""
     with _progress(arguments) as progress:
         how = _reading(arguments, (*SELECTION, *VALUES))
@@ -252,12 +314,17 @@ def _read_by(reader: Callable[..., Any], arguments: argparse.Namespace, prob: An
 
 
 def keep(arguments: argparse.Namespace, prob: str | Sequence[str], **options: Any) -> Any:
-    """Return all rows as they are, with groups, in a `Sample`; the predictions may be in several columns."""
+    """Return all rows as they are, with groups, in a `Sample`; the predictions may be in several
+    columns.
+    """
     need_pyarrow()
     from rainproof.io.rows import keep_rows  # which imports PyArrow
 
     check_costs(arguments)
-    options |= {"groups": as_list(arguments.groups), "fractional": getattr(arguments, "fractional", False)}
+    options |= {
+        "groups": as_list(arguments.groups),
+        "fractional": getattr(arguments, "fractional", False),
+    }
     return _read_by(keep_rows, arguments, prob, costs=cost_columns(arguments), **options)
 
 
@@ -272,14 +339,23 @@ def check_costs(arguments: argparse.Namespace) -> None:
         with suppress(ValueError):
             number = float(column)
         for name in [name for name, cost in costs.items() if cost == number]:
-            raise InputError(f"{name} is a number, and there is a column {column!r}: rename it, or give another number")
+            raise InputError(
+                f"{name} is a number, and there is a column {column!r}: rename it, or give another number"
+            )
 
 
 def read_rows(arguments: argparse.Namespace) -> Any:
-    """Return the rows as `rainproof.assess` would get them in Python, with groups and segments: many are compressed."""
+    """Return the rows as `rainproof.assess` would get them in Python, with groups and segments:
+    many are compressed.
+    """
     from rainproof.assessment import assessing
 
-    return keep(arguments, arguments.prob, at_most=assessing.MANY_ROWS, by=getattr(arguments, "by", None) or ())
+    return keep(
+        arguments,
+        arguments.prob,
+        at_most=assessing.MANY_ROWS,
+        by=getattr(arguments, "by", None) or (),
+    )
 
 
 def read_classes(arguments: argparse.Namespace) -> Any:
@@ -298,11 +374,19 @@ def read_matrix(arguments: argparse.Namespace) -> Any:
     from rainproof.decisions.tasks import DecisionTask
 
     def task(data: Any) -> Any:
-        if not isinstance(data, dict) or "costs" not in data or not set(data) <= {"costs", "actions", "abstain"}:
-            raise InputError("it must be one object with 'costs' and, if you like, 'actions' and 'abstain'")
+        if (
+            not isinstance(data, dict)
+            or "costs" not in data
+            or not set(data) <= {"costs", "actions", "abstain"}
+        ):
+            raise InputError(
+                "it must be one object with 'costs' and, if you like, 'actions' and 'abstain'"
+            )
         made = DecisionTask.from_cost_matrix(**data)
         if np.shape(data["costs"])[1] != len(arguments.classes):
-            raise InputError(f"it must have a cost for each of the {len(arguments.classes)} columns of --classes")
+            raise InputError(
+                f"it must have a cost for each of the {len(arguments.classes)} columns of --classes"
+            )
         return made
 
     path = arguments.cost_matrix
@@ -365,7 +449,9 @@ def _line(error: InputError, arguments: argparse.Namespace) -> int | None:
 
 
 def _lines_of_table(file: Location) -> Iterator[int]:
-    """Yield the line on which each row ends, counted from 1; a header comes first, and empty lines are no rows."""
+    """Yield the line on which each row ends, counted from 1; a header comes first, and empty lines
+    are no rows.
+    """
     with TextIOWrapper(file.stream(), encoding="utf-8", newline="") as text:
         reader = csv.reader(text, delimiter=separator_of(file))
         header = next((cells for cells in reader if cells), [])
@@ -380,7 +466,8 @@ def _lines_of_json(file: Location) -> Iterator[int]:
 
 
 def _id_columns(arguments: argparse.Namespace) -> Iterator[tuple[str, int, int]]:
-    """Yield the columns that are named like ids and are none of those that were named: distinct values, and values.
+    """Yield the columns that are named like ids and are none of those that were named: distinct
+    values, and values.
 
     Only names can tell an id from another column, and only the first rows are looked at.
     """
@@ -399,7 +486,9 @@ def _id_columns(arguments: argparse.Namespace) -> Iterator[tuple[str, int, int]]
 
 
 def repeated_ids(arguments: argparse.Namespace) -> str | None:
-    """Return what to say about a column of ids whose values repeat; None if there is none, or if groups are given."""
+    """Return what to say about a column of ids whose values repeat; None if there is none, or if
+    groups are given.
+    """
     if arguments.groups is not None:
         return None
     for name, distinct, known in _id_columns(arguments):
@@ -414,12 +503,17 @@ def repeated_ids(arguments: argparse.Namespace) -> str | None:
 
 def id_column(arguments: argparse.Namespace) -> str | None:
     """Return the column of ids that have a value of their own in each row, if there is one."""
-    return next((name for name, distinct, known in _id_columns(arguments) if distinct == known), None)
+    return next(
+        (name for name, distinct, known in _id_columns(arguments) if distinct == known), None
+    )
 
 
 def fitted_here(arguments: argparse.Namespace) -> str | None:
     """Return what to say about a column that 'rainproof apply' has written; None about any other."""
-    prob = next((name for name in arguments.classes or [arguments.prob] if name.endswith(RECALIBRATED)), None)
+    prob = next(
+        (name for name in arguments.classes or [arguments.prob] if name.endswith(RECALIBRATED)),
+        None,
+    )
     if prob is None:
         return None
     return (

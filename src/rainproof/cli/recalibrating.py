@@ -1,4 +1,6 @@
-"""Commands that recalibrate: ``rainproof recalibrate`` fits a map, ``apply`` applies it, ``stream`` needs none."""
+"""Commands that recalibrate: ``rainproof recalibrate`` fits a map, ``apply`` applies it, ``stream``
+needs none.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,8 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
 
 
 def _warn(sample: Sample | ClassSample | None, notes: Iterable[str]) -> None:
-    """Say on stderr if the labels seem reversed, which a map would learn, if the rows are few, or if nothing is fitted.
+    """Say on stderr if the labels seem reversed, which a map would learn, if the rows are few, or
+    if nothing is fitted.
 
     `sample` is what the map is fitted to, if it is.
     """
@@ -78,7 +81,9 @@ def _warn(sample: Sample | ClassSample | None, notes: Iterable[str]) -> None:
     if isinstance(sample, Sample) and is_reversed(sample, area := auroc(sample)):
         said.append(words.check_event(area, words.SHELL))
     if sample is not None and sample.n < FEW_ROWS:
-        said.append(f"only {rows_text(sample.n)}: much of the map can be due to chance, and nothing is proven of it")
+        said.append(
+            f"only {rows_text(sample.n)}: much of the map can be due to chance, and nothing is proven of it"
+        )
     for text_ in said:
         say(sys.stderr, f"{wrapped(f'rainproof: warning: {text_}')}\n")
 
@@ -86,7 +91,12 @@ def _warn(sample: Sample | ClassSample | None, notes: Iterable[str]) -> None:
 def _say(recalibrator: Recalibrator, sample: Sample | ClassSample, by: list[str]) -> None:
     """Print what the map is, the certificate and the segments."""
     r, candidates = recalibrator, recalibrator.candidates_
-    if isinstance(sample, Sample) and candidates and not by and len(said := sample.distinct().prob) == 1:
+    if (
+        isinstance(sample, Sample)
+        and candidates
+        and not by
+        and len(said := sample.distinct().prob) == 1
+    ):
         one, other = words.two_shares(float(said[0]), float(r.predict(said)[0]))
         alone = f"Every probability is {one}, so the map has one value, {other}"
         say_paragraphs([f"{alone}. That tells no case from another: use another forecast."])
@@ -116,7 +126,9 @@ def run_apply(arguments: argparse.Namespace) -> int:
     recalibrator: Recalibrator = load_kind(arguments.map, "recalibrator")
     names = recalibrator._by or ()
     by = columns_of(names if arguments.by is None else arguments.by, names)
-    column: str | tuple[str, ...] = f"{arguments.prob}{RECALIBRATED}" if arguments.column is None else arguments.column
+    column: str | tuple[str, ...] = (
+        f"{arguments.prob}{RECALIBRATED}" if arguments.column is None else arguments.column
+    )
     if not column:
         raise InputError("--column must not be empty")
     classes = _class_columns(arguments.classes, recalibrator.map_)
@@ -130,7 +142,9 @@ def run_apply(arguments: argparse.Namespace) -> int:
     def compute(prob: NDArray[Any], places: Mapping[Any, Ints] | None) -> Floats:
         new = recalibrator._unseen(places or {})
         if new and arguments.unseen != "pooled":
-            raise InputError(f"{recalibrators.unseen_text(new)}: --unseen pooled uses the map of all rows for them")
+            raise InputError(
+                f"{recalibrators.unseen_text(new)}: --unseen pooled uses the map of all rows for them"
+            )
         value = recalibrator._predict(prob, places or {})
         sums["outside"] += 0 if classes else recalibrator._outside(prob, places or {})
         sums["rows"] += len(prob)
@@ -140,7 +154,9 @@ def run_apply(arguments: argparse.Namespace) -> int:
         return value
 
     rows = copy_with({column: compute}, arguments, by=by)
-    outside = None if classes else recalibrator.map_.note_outside(int(sums["outside"]), int(sums["rows"]))
+    outside = (
+        None if classes else recalibrator.map_.note_outside(int(sums["outside"]), int(sums["rows"]))
+    )
     if outside is not None:
         note(arguments, outside)
     if not arguments.quiet:
@@ -151,7 +167,9 @@ def run_apply(arguments: argparse.Namespace) -> int:
             means = f"; they said {before} on average and now say {after}"
         said = [f"{one_line(files_read(arguments))}: {rows_text(done)} recalibrated{means}"]
         if missing:
-            said.append(f"{rows_text(missing)} without a probability: copied, with nothing in the new column")
+            said.append(
+                f"{rows_text(missing)} without a probability: copied, with nothing in the new column"
+            )
         if arguments.percent:
             said.append("The new column is not in percent: it is from 0 to 1")
         if sums["unknown"]:
@@ -162,13 +180,17 @@ def run_apply(arguments: argparse.Namespace) -> int:
 
 
 def _class_columns(columns: list[str] | None, found: Any) -> list[str]:
-    """The columns of a map's classes: by their names if they have those of the classes, else as they are given."""
+    """The columns of a map's classes: by their names if they have those of the classes, else as
+    they are given.
+    """
     classes = list(map(str, found.classes)) if isinstance(found, ClassMap) else []
     if len(columns or []) == len(classes):
         return classes if set(columns or []) == set(classes) else columns or []
     if not classes:
         raise InputError("--map is of one event: name its column with --prob")
-    raise InputError(f"--map has {len(classes)} classes: name a column for each with --classes ({', '.join(classes)})")
+    raise InputError(
+        f"--map has {len(classes)} classes: name a column for each with --classes ({', '.join(classes)})"
+    )
 
 
 REFUSED = 1

@@ -1,6 +1,7 @@
 """How a command ends when a signal asks it to: at once, silently, and with nothing written.
 
-Only modules that take no time are imported here: until `stoppable` is entered, Ctrl-C means what Python makes of it.
+Only modules that take no time are imported here: until `stoppable` is entered, Ctrl-C means what
+Python makes of it.
 """
 
 from __future__ import annotations
@@ -13,34 +14,42 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
 
 
 @contextmanager
 def stoppable(*, process: bool) -> Iterator[Callable[[], None]]:
     """Heed the signals that ask a program to end, whatever other libraries make of them.
 
-    In a process of its own the command ends where it is. No exception is raised, as it could get stuck anywhere: in a
-    finalizer, in a callback of a library, in an import that is tried. A thread ends the process while the main thread
-    is busy in C or waits in a system call that is restarted.
+    In a process of its own the command ends where it is. No exception is raised, as it could get
+    stuck anywhere: in a finalizer, in a callback of a library, in an import that is tried. A thread
+    ends the process while the main thread is busy in C or waits in a system call that is restarted.
 
     Parameters
     ----------
     process : bool
-        Whether the command is all that the process does. Else signals raise KeyboardInterrupt, and mean afterwards what
-        they meant before.
+        Whether the command is all that the process does. Else signals raise KeyboardInterrupt, and
+        mean afterwards what they meant before.
 
     Yields
     ------
     callable
-        Call it when all is done but for the names of the files that are written: from then on signals are ignored.
+        Call it when all is done but for the names of the files that are written: from then on
+        signals are ignored.
     """
-    if threading.current_thread() is not threading.main_thread():  # where Python lets no code handle signals
+    # where Python lets no code handle signals
+    if threading.current_thread() is not threading.main_thread():
         yield lambda: None
         return
     # What the parent wants ignored stays ignored, as under nohup.
     before = {number: signal.getsignal(number) for number in _SIGNALS}
-    before = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    before = {
+        number: handler
+        for number, handler in before.items()
+        if handler not in (signal.SIG_IGN, None)
+    }
     ending = _Ending() if process else None
     for number in before:
         signal.signal(number, _raise if ending is None else ending.stop)
@@ -71,7 +80,9 @@ class _Ending:
         if os.name != "nt":
             os.set_blocking(bell, False)
         signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
-        threading.Thread(target=self._watch, args=(listener,), name="rainproof-stop", daemon=True).start()
+        threading.Thread(
+            target=self._watch, args=(listener,), name="rainproof-stop", daemon=True
+        ).start()
 
     def settle(self) -> None:
         """Let no signal end the process any more."""
@@ -81,7 +92,8 @@ class _Ending:
 
     def stop(self, number: int, _frame: FrameType | None = None) -> None:
         """End the process, unless it is settled."""
-        # A signal may come inside `settle`, between the lock and the flag: the main thread never waits for itself.
+        # A signal may come inside `settle`, between the lock and the flag: the main thread never
+        # waits for itself.
         if self._settled or not self._first.acquire(blocking=threading.get_ident() != self._main):
             return
         files = sys.modules.get("rainproof.core.files")

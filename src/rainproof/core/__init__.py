@@ -1,4 +1,6 @@
-"""The sample and its compression, curves, results; no measures. Here: the version, and how packages list names."""
+"""The sample and its compression, curves, results; no measures. Here: the version, and how packages
+list names.
+"""
 
 import sys
 from collections.abc import Callable
@@ -11,10 +13,11 @@ VERSION = "0.1.0"
 
 
 def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a package whose public names are listed once, in the stub beside it.
+    """Return `__getattr__` and `__dir__` of a package whose public names are listed once, in the
+    stub beside it.
 
-    Names are loaded when first asked for, as SPEC 1 of the scientific Python projects has it: `import rainproof` stays
-    light, and the command is ready for Ctrl-C at once.
+    Names are loaded when first asked for, as SPEC 1 of the scientific Python projects has it:
+    `import rainproof` stays light, and the command is ready for Ctrl-C at once.
     """
 
     @cache
@@ -32,7 +35,11 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
         if name.startswith("_") or name not in modules():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = modules()[name]
-        inner = import_module(f"{package}.{name}") if module == package else getattr(import_module(module), name)
+        inner = (
+            import_module(f"{package}.{name}")
+            if module == package
+            else getattr(import_module(module), name)
+        )
         setattr(sys.modules[package], name, inner)  # so that this is asked once
         return inner
 

@@ -15,9 +15,19 @@ def scan(
     cut: NDArray[np.float64] | None = None,
 ) -> bool: ...
 def locate(
-    prob: NDArray[Any], label: NDArray[Any], m: int, slot: NDArray[np.int32], offset: NDArray[np.uint64]
+    prob: NDArray[Any],
+    label: NDArray[Any],
+    m: int,
+    slot: NDArray[np.int32],
+    offset: NDArray[np.uint64],
 ) -> bool: ...
 def absorb(into: NDArray[Any], table: NDArray[Any]) -> None: ...
 def collect(
     table: NDArray[Any],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.float64],
+]: ...

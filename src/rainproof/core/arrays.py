@@ -65,11 +65,15 @@ def add_pairs(a: Floats, b: Floats) -> Floats:
 
 
 EXACT_BINS = (1 << 12, 2)
-"""The shape of the integers that `rainproof.core._exact_sum.add` adds up to 2**31 doubles to, by sign and exponent."""
+"""The shape of the integers that `rainproof.core._exact_sum.add` adds up to 2**31 doubles to, by
+sign and exponent.
+"""
 
 
 def exact_units(bins: NDArray[np.uint64]) -> int:
-    """Return the sum of these doubles in units of ``2**-1074``; a ratio of two such integers is rounded once."""
+    """Return the sum of these doubles in units of ``2**-1074``; a ratio of two such integers is
+    rounded once.
+    """
     total = 0
     for at in np.flatnonzero(bins.any(axis=1)).tolist():
         low, high = bins[at].tolist()
@@ -81,9 +85,10 @@ def exact_units(bins: NDArray[np.uint64]) -> int:
 def places_of_groups(group: Ints, *kinds: Ints) -> Ints:
     """Return the place of each group in an order of what its rows are, whatever number it has.
 
-    A kind is the same for rows that are alike; groups that one kind does not tell apart are in the order of the next.
-    They are told apart by size, then by their sorted rows: neighbours are numbered in pairs, pairs in pairs, until each
-    group is one number. Groups with the same rows are in any order.
+    A kind is the same for rows that are alike; groups that one kind does not tell apart are in the
+    order of the next. They are told apart by size, then by their sorted rows: neighbours are
+    numbered in pairs, pairs in pairs, until each group is one number. Groups with the same rows are
+    in any order.
     """
     size = np.bincount(group)
     places = np.empty(len(size), np.int64)
@@ -93,7 +98,9 @@ def places_of_groups(group: Ints, *kinds: Ints) -> Ints:
 
 
 def _numbered_groups(group: Ints, kind: Ints, size: int) -> Ints:
-    """Return a number for each group that tells what kinds of rows it has from those of others of its size."""
+    """Return a number for each group that tells what kinds of rows it has from those of others of
+    its size.
+    """
     order, found = np.argsort(group * (kind.max() + 1) + kind), np.zeros(size, np.int64)
     group, kind = group[order], kind[order] + 1
     while len(group):
@@ -108,7 +115,9 @@ def _numbered_groups(group: Ints, kind: Ints, size: int) -> Ints:
 
 
 def available_threads() -> int:
-    """Return the number of processors that this process may use (`taskset` and batch systems limit it)."""
+    """Return the number of processors that this process may use (`taskset` and batch systems limit
+    it).
+    """
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS and Windows
@@ -116,10 +125,11 @@ def available_threads() -> int:
 
 
 def run_in_threads(work: Callable[[int], bool], parts: int) -> bool:
-    """Run ``work(part)`` for each part in a thread, the first in this one; return whether all returned True.
+    """Run ``work(part)`` for each part in a thread, the first in this one; return whether all
+    returned True.
 
-    Parts for which no thread can be started run in this thread, after the first. (A pool would not do: the part
-    stays in its queue, and another thread may run it a second time.)
+    Parts for which no thread can be started run in this thread, after the first. (A pool would not
+    do: the part stays in its queue, and another thread may run it a second time.)
     """
     good = [False] * parts
     errors: list[BaseException] = []

@@ -30,15 +30,21 @@ def check_power_of_two(value: int, name: str, largest: int) -> int:
 
 
 def check_grid(m: int, name: str = "grid", compressed: int | None = None) -> int:
-    """Check a grid, also that it is no finer than that of a compressed sample, and return it as an int."""
+    """Check a grid, also that it is no finer than that of a compressed sample, and return it as an
+    int.
+    """
     grid = check_power_of_two(m, name, LARGEST_GRID)
     if compressed is not None and grid > compressed:
-        raise InputError(f"{name} must not exceed {compressed:,}, the grid of the compressed sample; it is {grid:,}")
+        raise InputError(
+            f"{name} must not exceed {compressed:,}, the grid of the compressed sample; it is {grid:,}"
+        )
     return grid
 
 
 def slot_count(m: int) -> int:
-    """Return the number of slots of a grid: entry ``segment * slot_count(m) + slot`` is a slot of that segment."""
+    """Return the number of slots of a grid: entry ``segment * slot_count(m) + slot`` is a slot of
+    that segment.
+    """
     return 2 * (m + 1)
 
 
@@ -48,15 +54,18 @@ def mean_prediction(m: int, cell: Ints, rise: Floats, weight: Floats) -> Floats:
 
 
 Sums = tuple[int, Ints, Floats, Floats]
-"""A grid m, its slots in increasing order, and weight and rise of each: the input of the soft-binned measures."""
+"""A grid m, its slots in increasing order, and weight and rise of each: the input of the
+soft-binned measures.
+"""
 
 
-@dataclass(slots=True, eq=False)  # not frozen, which would cost a small sample more time than its rows
+# not frozen, which would cost a small sample more time than its rows
+@dataclass(slots=True, eq=False)
 class CellTable(Frozen):
     """The sums of the rows in each occupied slot of the grid ``1/m``.
 
-    Slot ``2 k + y`` holds the rows of outcome ``y`` with ``floor(m p) = k``. Their rise is the sum of
-    ``w (m p - k)``, how far they lie above the lower edge of the cell. Weight and rise are pairs
+    Slot ``2 k + y`` holds the rows of outcome ``y`` with ``floor(m p) = k``. Their rise is the sum
+    of ``w (m p - k)``, how far they lie above the lower edge of the cell. Weight and rise are pairs
     (see `rainproof.core.arrays`), so tables merge without rounding error, in any order.
     """
 
@@ -70,7 +79,14 @@ class CellTable(Frozen):
     @classmethod
     def empty(cls, m: int) -> CellTable:
         none = np.zeros(0, np.int64)
-        return cls(m=m, slot=none, count=none, weight=np.zeros((2, 0)), rise=np.zeros((2, 0)), squares=np.zeros(0))
+        return cls(
+            m=m,
+            slot=none,
+            count=none,
+            weight=np.zeros((2, 0)),
+            rise=np.zeros((2, 0)),
+            squares=np.zeros(0),
+        )
 
     @classmethod
     def from_dense(cls, m: int, table: NDArray[Any]) -> CellTable:
@@ -89,7 +105,9 @@ class CellTable(Frozen):
         return bool(alike and np.ptp(each) <= _EQUAL * each.max())
 
     def total_weight(self, name: str) -> float:
-        """Return the weight of all rows, or raise if it is not usable; `name` is what the caller calls the weights."""
+        """Return the weight of all rows, or raise if it is not usable; `name` is what the caller
+        calls the weights.
+        """
         total = float(self.weight[0].sum())
         total = math.inf if math.isnan(total) else total  # the result of an overflow
         if total == 0:
@@ -102,10 +120,13 @@ class CellTable(Frozen):
         return total
 
     def fault(self) -> str | None:
-        """Return what is wrong with a table from outside, which no rows could have given; None if it is sound."""
+        """Return what is wrong with a table from outside, which no rows could have given; None if
+        it is sound.
+        """
         weight, rise, slots = self.weight[0], self.rise[0], slot_count(self.m)
         top = self.slot >> 1 == self.m
-        seen = (weight / np.maximum(self.count, 1)) ** 2 > 0  # the squares of tiny weights underflow to 0
+        # the squares of tiny weights underflow to 0
+        seen = (weight / np.maximum(self.count, 1)) ** 2 > 0
         tiny = self.count * np.finfo(float).tiny  # below it squares lose their digits
         # An offset lies in [0, 1), and is 0 for p = 1; a rounded sum may reach the upper end.
         faults = {
@@ -113,13 +134,21 @@ class CellTable(Frozen):
             f"a cell lies outside 0 to {self.m:,}": ((self.slot < 0) | (self.slot >= slots)).any(),
             "its cells are not in increasing order": (np.diff(self.slot) <= 0).any(),
             "a count is not positive": (self.count <= 0).any(),
-            "a sum is not finite": not all(np.isfinite(a).all() for a in (self.weight, self.rise, self.squares)),
-            "a weight is not positive": ((weight <= 0) | (self.squares < 0) | ((self.squares == 0) & seen)).any(),
-            # Cauchy and Schwarz, and that no weight is negative; a sum of rounded squares may overstep it a little.
-            "squares do not fit weight and count": (
-                (self.squares > weight**2 * (1 + 1e-9)) | (self.squares * self.count < weight**2 * (1 - 1e-9) - tiny)
+            "a sum is not finite": not all(
+                np.isfinite(a).all() for a in (self.weight, self.rise, self.squares)
+            ),
+            "a weight is not positive": (
+                (weight <= 0) | (self.squares < 0) | ((self.squares == 0) & seen)
             ).any(),
-            "a rise lies outside its cell": ((rise < 0) | (rise > weight) | (top & (rise != 0))).any(),
+            # Cauchy and Schwarz, and that no weight is negative; a sum of rounded squares may
+            # overstep it a little.
+            "squares do not fit weight and count": (
+                (self.squares > weight**2 * (1 + 1e-9))
+                | (self.squares * self.count < weight**2 * (1 - 1e-9) - tiny)
+            ).any(),
+            "a rise lies outside its cell": (
+                (rise < 0) | (rise > weight) | (top & (rise != 0))
+            ).any(),
         }
         return next((fault for fault, found in faults.items() if found), None)
 
@@ -140,29 +169,41 @@ class CellTable(Frozen):
         if not tables:
             return cls.empty(m)
         columns = zip(*((t.count, t.weight, t.rise, t.squares) for t in tables), strict=True)
-        return cls.pooled(m, np.concatenate(slots), *(np.concatenate(column, axis=-1) for column in columns))
+        return cls.pooled(
+            m, np.concatenate(slots), *(np.concatenate(column, axis=-1) for column in columns)
+        )
 
     def coarsen(self, m: int) -> CellTable:
         """Return the sums on a coarser grid: exactly those of a pass over the rows at `m`."""
         if m > self.m:
-            raise InputError(f"a sample compressed to grid = {self.m:,} cannot be made finer; grid is {m:,}")
+            raise InputError(
+                f"a sample compressed to grid = {self.m:,} cannot be made finer; grid is {m:,}"
+            )
         cell, rise = self.slot >> 1, self.rise
         for _ in range(self.m.bit_length() - m.bit_length()):
             # The rows of an odd cell lie one cell width further above the lower edge of the pair.
             rise = np.where(cell & 1, add_pairs(rise, self.weight), rise) / 2
             cell = cell >> 1
-        return self.pooled(m, 2 * cell + (self.slot & 1), self.count, self.weight, rise, self.squares)
+        return self.pooled(
+            m, 2 * cell + (self.slot & 1), self.count, self.weight, rise, self.squares
+        )
 
     @classmethod
     def pooled(cls, m: int, slot: Ints, *columns: NDArray[Any]) -> CellTable:
         """Make it from entries in any order, some of them of the same slot."""
         order = np.argsort(slot, kind="stable")  # two sorted runs, merged in linear time
-        slot, count, weight, rise, squares = pool(slot[order], *(np.take(c, order, axis=-1) for c in columns))
+        slot, count, weight, rise, squares = pool(
+            slot[order], *(np.take(c, order, axis=-1) for c in columns)
+        )
         return cls(m=m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
 
     @classmethod
-    def from_doubles(cls, m: int, slot: Ints, count: Ints, weight: Floats, rise: Floats, squares: Floats) -> CellTable:
-        """Make it from entries in any order, some of them of the same slot, whose sums are plain doubles."""
+    def from_doubles(
+        cls, m: int, slot: Ints, count: Ints, weight: Floats, rise: Floats, squares: Floats
+    ) -> CellTable:
+        """Make it from entries in any order, some of them of the same slot, whose sums are plain
+        doubles.
+        """
         zero = np.zeros_like(weight)
         return cls.pooled(m, slot, count, np.stack([weight, zero]), np.stack([rise, zero]), squares)
 
@@ -185,12 +226,15 @@ Table = NDArray[Any]
 def scan_in_threads(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> list[Table]:
     """Add the rows to new tables, one for each thread; the kernel releases the GIL.
 
-    The tables are those of the grid ``1/m``, or of the bins that `cut` defines (see `rainproof.core._scan`).
+    The tables are those of the grid ``1/m``, or of the bins that `cut` defines (see
+    `rainproof.core._scan`).
     """
     n = len(rows.prob)
     most = n // max(_ROWS_PER_THREAD, 4 * m)
     threads = min(available_threads(), most) if most > 1 else 1
-    shape, dtype = ((2 * m + 2, 2), np.uint64) if rows.weight is None else ((2 * m + 2, 6), np.float64)
+    shape, dtype = (
+        ((2 * m + 2, 2), np.uint64) if rows.weight is None else ((2 * m + 2, 6), np.float64)
+    )
     tables: list[Table] = [np.zeros(shape, dtype) for _ in range(threads)]
 
     def work(part: int) -> bool:
@@ -229,9 +273,11 @@ def check_rounding(rounding: str) -> bool:
 
 
 def split(prob: Floats, m: int, *, soft: bool = True) -> tuple[Ints, Floats]:
-    """Return the cell ``k = floor(m p)`` of each prediction, and which share ``m p - k`` of it is rounded up to k + 1.
+    """Return the cell ``k = floor(m p)`` of each prediction, and which share ``m p - k`` of it is
+    rounded up to k + 1.
 
-    Soft rounding leaves the share ``1 - (m p - k)`` at k, so that the mean is p; hard rounding leaves all of it.
+    Soft rounding leaves the share ``1 - (m p - k)`` at k, so that the mean is p; hard rounding
+    leaves all of it.
     """
     scaled = prob * m
     cell = np.floor(scaled)
@@ -240,7 +286,9 @@ def split(prob: Floats, m: int, *, soft: bool = True) -> tuple[Ints, Floats]:
 
 
 def sum_on_grid(cell: Ints, low: Floats, high: Floats, m: int) -> Floats:
-    """Sum `low` at the grid point of each cell and `high` at the next: one sum for each of 0, 1, ..., m."""
+    """Sum `low` at the grid point of each cell and `high` at the next: one sum for each of 0, 1,
+    ..., m.
+    """
     places, amounts = np.concatenate([cell, cell + 1]), np.concatenate([low, high])
     sums: Floats = np.bincount(places, amounts, m + 2)[: m + 1].astype(np.float64, copy=False)
     return sums  # nothing is lost beyond m: a prediction of 1 is not rounded up

@@ -16,10 +16,12 @@ from rainproof.errors import InputError
 
 
 class ClassSample(Mapping[Any, Sample]):
-    """Predicted probabilities of several classes, and the class that occurred: a binary `Sample` for each class.
+    """Predicted probabilities of several classes, and the class that occurred: a binary `Sample`
+    for each class.
 
-    ``Sample(y_true, y_prob)`` makes one where `y_prob` has more than two columns. ``sample[label]`` has the rows with
-    the event "the class is `label`", and `top_label` with the event "the most likely class occurred".
+    ``Sample(y_true, y_prob)`` makes one where `y_prob` has more than two columns. ``sample[label]``
+    has the rows with the event "the class is `label`", and `top_label` with the event "the most
+    likely class occurred".
 
     Parameters
     ----------
@@ -30,7 +32,8 @@ class ClassSample(Mapping[Any, Sample]):
     sample_weight, groups : array_like of shape (n,), optional
         As for `Sample`.
     labels : sequence of length k, optional
-        The labels of the classes, in the order of the columns. Default: the names of a frame's columns, or 0, 1, ...
+        The labels of the classes, in the order of the columns. Default: the names of a frame's
+        columns, or 0, 1, ...
 
     Attributes
     ----------
@@ -81,7 +84,9 @@ class ClassSample(Mapping[Any, Sample]):
         labels: Sequence[Any] | None = None,
         names: door.ColumnNames = door.ColumnNames(),  # noqa: B008 - frozen
     ) -> None:
-        door.check_aligned((names.label, y_true), (names.prob, y_prob), (names.weight, sample_weight))
+        door.check_aligned(
+            (names.label, y_true), (names.prob, y_prob), (names.weight, sample_weight)
+        )
         which, prob, called = door.read_classes(y_true, y_prob, labels, names)
         label, top = door.top_label(which, prob)
         self.top_label = Sample._from_rows(door.as_rows(label, top, sample_weight, names=names))
@@ -92,11 +97,17 @@ class ClassSample(Mapping[Any, Sample]):
     @classmethod
     def _from_columns(cls, y_true: Any, y_prob: Any, **columns: Any) -> ClassSample:
         """Make one of what was given to `Sample`."""
-        taken = {name: columns.pop(name) for name in ("sample_weight", "groups", "labels", "names") if name in columns}
+        taken = {
+            name: columns.pop(name)
+            for name in ("sample_weight", "groups", "labels", "names")
+            if name in columns
+        }
         for name, value in columns.items():
             if value is not None and value is not False:
                 classes = door.class_columns(y_prob)
-                raise InputError(f"{name} is for predictions of one event; y_prob has {classes:,} classes")
+                raise InputError(
+                    f"{name} is for predictions of one event; y_prob has {classes:,} classes"
+                )
         return cls(y_true, y_prob, **taken)
 
     def __getattr__(self, name: str) -> Any:
@@ -107,7 +118,9 @@ class ClassSample(Mapping[Any, Sample]):
 
     def __getitem__(self, label: Any) -> Sample:
         if label not in self.classes:
-            raise KeyError(f"{label!r} is not among the classes {', '.join(map(repr, self.classes))}")
+            raise KeyError(
+                f"{label!r} is not among the classes {', '.join(map(repr, self.classes))}"
+            )
         return self._of(self.classes.index(label))
 
     def __iter__(self) -> Iterator[Any]:
@@ -117,11 +130,17 @@ class ClassSample(Mapping[Any, Sample]):
         return len(self.classes)
 
     def _of(self, number: int, prob: NDArray[Any] | None = None) -> Sample:
-        """Return the sample of the class with this number; with other predictions, if they are given."""
+        """Return the sample of the class with this number; with other predictions, if they are
+        given.
+        """
         column = np.ascontiguousarray(self.prob[:, number]) if prob is None else prob
-        rows = door.Rows((self.which == number).view(np.uint8), column, self.sample_weight, door.ColumnNames())
+        rows = door.Rows(
+            (self.which == number).view(np.uint8), column, self.sample_weight, door.ColumnNames()
+        )
         found = Sample._of_known(rows, self.n, self.total_weight)
-        vars(found).update({name: value for name, value in vars(self.top_label).items() if name in _OF_DRAWS})
+        vars(found).update(
+            {name: value for name, value in vars(self.top_label).items() if name in _OF_DRAWS}
+        )
         return found
 
     @cached_property
@@ -138,23 +157,31 @@ class ClassSample(Mapping[Any, Sample]):
 
     @cached_property
     def digest(self) -> int:
-        """One number for the rows, in whatever order they come: as for `Sample`, of all columns; not of the labels."""
+        """One number for the rows, in whatever order they come: as for `Sample`, of all columns;
+        not of the labels.
+        """
         some, group = np.flatnonzero(self.mass), self.top_label._group
         rows = self._hashes[some]
         return digests.of_all(rows if group is None else digests.of_units(rows, group[some]))
 
     @cached_property
     def _hashes(self) -> digests.Codes:
-        """One number for each row, of its class, its predictions and its relative weight, which are rounded."""
+        """One number for each row, of its class, its predictions and its relative weight, which are
+        rounded.
+        """
         return digests.of_rows(self.which, list(self.prob.T), self.top_label._relative_weight())
 
     def in_order(self) -> ClassSample:
-        """Return the same rows in an order that does not depend on how they came, and so does nothing drawn from them.
+        """Return the same rows in an order that does not depend on how they came, and so does
+        nothing drawn from them.
 
-        Rows are sorted by a number that is made of class, weight and predictions, first rounded to 25 binary digits,
-        then to the last bit; groups by their rows, as `Sample.in_order` does.
+        Rows are sorted by a number that is made of class, weight and predictions, first rounded to
+        25 binary digits, then to the last bit; groups by their rows, as `Sample.in_order` does.
         """
-        exact, group = digests.of_rows(self.which, list(self.prob.T), self.mass, to_the_bit=True), self.top_label._group
+        exact, group = (
+            digests.of_rows(self.which, list(self.prob.T), self.mass, to_the_bit=True),
+            self.top_label._group,
+        )
         if group is None:
             return self._at(np.lexsort([exact, self._hashes]))
         kinds = [np.unique(each, return_inverse=True)[1] for each in (self._hashes, exact)]
@@ -164,7 +191,9 @@ class ClassSample(Mapping[Any, Sample]):
         return found
 
     def _parts(self, folds: int, held_out: Sequence[float], rng: np.random.Generator) -> Ints:
-        """Deal whole draws to folds, and hold out shares of them: the number of the part of each row."""
+        """Deal whole draws to folds, and hold out shares of them: the number of the part of each
+        row.
+        """
         return self.top_label._parts(folds=folds, held_out=held_out, rng=rng)
 
     def __repr__(self) -> str:
@@ -173,7 +202,16 @@ class ClassSample(Mapping[Any, Sample]):
         return f"ClassSample(n={self.n}, classes={some}{more})"
 
 
-_OF_TOP_LABEL = ("n", "n_draws", "groups", "total_weight", "effective_n", "sample_weight", "mass", "_weights_vary")
+_OF_TOP_LABEL = (
+    "n",
+    "n_draws",
+    "groups",
+    "total_weight",
+    "effective_n",
+    "sample_weight",
+    "mass",
+    "_weights_vary",
+)
 _SHOWN = 10
 
 
@@ -184,14 +222,17 @@ def as_classes(
     names: door.ColumnNames = door.ColumnNames(),  # noqa: B008 - frozen
     **columns: Any,
 ) -> ClassSample | None:
-    """Return a sample of several classes as it is, or make one of the rows; None if they are about one event.
+    """Return a sample of several classes as it is, or make one of the rows; None if they are about
+    one event.
 
     What is for one event alone, such as `pos_label`, is refused with several classes.
     """
     given = [name for name, value in columns.items() if value is not None]
     if isinstance(y_true, ClassSample):
         if given or y_prob is not None:
-            raise InputError(f"{(given or ['y_prob'])[0]} must not be given with a ClassSample, which holds it already")
+            raise InputError(
+                f"{(given or ['y_prob'])[0]} must not be given with a ClassSample, which holds it already"
+            )
         return y_true
     if door.class_columns(y_prob) < 3:
         return None

@@ -4,14 +4,15 @@ What decisions lose at each threshold by acting on one forecast, a, in place of 
 
 .. math:: D(\mu) = \mathrm{E}[(y - \mu)(1\{b > \mu\} - 1\{a > \mu\})],
 
-where a false alarm costs mu and a miss 1 - mu. Every task with payoffs in [0, 1] is a mixture ``nu`` of thresholds with
-``int (1 - mu) dnu <= 1`` and ``int mu dnu <= 1``, and its loss is ``int D dnu``. The dual of this linear program is
-twice the value at 1/2 of the lowest line above D and 0, which is twice their concave envelope. There are two
-constraints, so two thresholds suffice: a `Chord` has them. Tasks whose thresholds lie in a range are the mixtures of
-these thresholds alone: the same with D set to 0 outside the range.
+where a false alarm costs mu and a miss 1 - mu. Every task with payoffs in [0, 1] is a mixture
+``nu`` of thresholds with ``int (1 - mu) dnu <= 1`` and ``int mu dnu <= 1``, and its loss is ``int D
+dnu``. The dual of this linear program is twice the value at 1/2 of the lowest line above D and 0,
+which is twice their concave envelope. There are two constraints, so two thresholds suffice: a
+`Chord` has them. Tasks whose thresholds lie in a range are the mixtures of these thresholds alone:
+the same with D set to 0 outside the range.
 
-A kind of curve is a class that evaluates it fast: `SwapCurve` if b is a function of a, such as the event rate of each
-prediction, `SwitchCurve` for any two forecasts.
+A kind of curve is a class that evaluates it fast: `SwapCurve` if b is a function of a, such as the
+event rate of each prediction, `SwitchCurve` for any two forecasts.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ _BELOW_1 = np.nextafter(1.0, 0.0)
 def isotonic(table: DistinctTable) -> Floats:
     r"""Compute the isotonic regression of the outcome on the prediction.
 
-    It is the non-decreasing :math:`h` with the smallest :math:`E (h(p) - y)^2`. The same :math:`h` is optimal
-    for every proper score and for every threshold.
+    It is the non-decreasing :math:`h` with the smallest :math:`E (h(p) - y)^2`. The same :math:`h`
+    is optimal for every proper score and for every threshold.
 
     Parameters
     ----------
@@ -51,8 +52,8 @@ def isotonic(table: DistinctTable) -> Floats:
     Returns
     -------
     ndarray of shape (k,)
-        :math:`h` at each entry of the table: non-decreasing, 0 only in blocks without events and 1 only in
-        blocks of events, for any weights.
+        :math:`h` at each entry of the table: non-decreasing, 0 only in blocks without events and 1
+        only in blocks of events, for any weights.
 
     Notes
     -----
@@ -80,7 +81,8 @@ def merged(table: DistinctTable) -> DistinctTable:
 
 
 def _with_frequencies(negative: Floats, positive: Floats) -> DistinctTable:
-    """Return entries that predict their own event rate: 0 only without events, 1 only without non-events.
+    """Return entries that predict their own event rate: 0 only without events, 1 only without
+    non-events.
 
     A quotient that rounds to 0 or 1 although both outcomes occur is moved to the next double.
     """
@@ -101,9 +103,9 @@ def check_swaps(swaps: str) -> None:
 def recalibrate(table: DistinctTable, swaps: Swaps) -> Floats:
     """Return the best recalibration h(p) of each distinct prediction within a class of swaps.
 
-    It is the event rate of each prediction (all swaps), the isotonic regression of the outcome on the
-    prediction (monotone swaps), or the overall event rate (constant swaps). Each is optimal in its class for
-    every threshold.
+    It is the event rate of each prediction (all swaps), the isotonic regression of the outcome on
+    the prediction (monotone swaps), or the overall event rate (constant swaps). Each is optimal in
+    its class for every threshold.
     """
     check_swaps(swaps)
     if swaps == "all":
@@ -115,11 +117,15 @@ def recalibrate(table: DistinctTable, swaps: Swaps) -> Floats:
 
 
 Points = tuple[Floats, Floats, Floats]
-"""Increasing thresholds, and the limits of a curve there from the left and from the right (its value)."""
+"""Increasing thresholds, and the limits of a curve there from the left and from the right (its
+value).
+"""
 
 
 def corners(prob: Floats, within: ThresholdRange | None) -> Floats:
-    """Return where a curve that is convex between the predictions can touch its envelope: there, and at the ends."""
+    """Return where a curve that is convex between the predictions can touch its envelope: there,
+    and at the ends.
+    """
     if within is None:
         return np.concatenate([[0.0], prob, [1.0]])
     low, high = within
@@ -128,7 +134,9 @@ def corners(prob: Floats, within: ThresholdRange | None) -> Floats:
 
 
 def cut(points: Points, within: ThresholdRange | None) -> Points:
-    """Set a curve to 0 outside a range: whoever has its end as the threshold acts on predictions from there on."""
+    """Set a curve to 0 outside a range: whoever has its end as the threshold acts on predictions
+    from there on.
+    """
     if within is None:
         return points
     mu, left, right = points
@@ -138,7 +146,8 @@ def cut(points: Points, within: ThresholdRange | None) -> Points:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chord:
-    """The edge over 1/2 of the curve's concave envelope: the mixture of two thresholds with the largest regret.
+    """The edge over 1/2 of the curve's concave envelope: the mixture of two thresholds with the
+    largest regret.
 
     Attributes
     ----------
@@ -149,8 +158,8 @@ class Chord:
     regret_a, regret_b : float
         The larger limit of the curve at each.
     above_a, above_b : bool
-        Whether the larger limit is the one from the left, where a prediction equal to the threshold counts
-        as above it.
+        Whether the larger limit is the one from the left, where a prediction equal to the threshold
+        counts as above it.
     """
 
     mu_a: float
@@ -163,7 +172,9 @@ class Chord:
 
     @property
     def value(self) -> float:
-        """The concave envelope at 1/2: half the largest regret over all tasks with payoffs in [0, 1]."""
+        """The concave envelope at 1/2: half the largest regret over all tasks with payoffs in [0,
+        1].
+        """
         return self.share * self.regret_a + (1 - self.share) * self.regret_b
 
     @property
@@ -173,10 +184,11 @@ class Chord:
 
 
 def envelope(mu: Floats, value: Floats, above: Callable[[int], bool] = lambda _: True) -> Chord:
-    """Return the edge over 1/2 of the concave envelope of a curve: the decision task with the largest loss.
+    """Return the edge over 1/2 of the concave envelope of a curve: the decision task with the
+    largest loss.
 
-    `value` has the larger limit of the curve at increasing thresholds, and `above` says for each place whether that is
-    the one from the left.
+    `value` has the larger limit of the curve at increasing thresholds, and `above` says for each
+    place whether that is the one from the left.
     """
     a, b = bridge(mu, value)
     mu_a, mu_b = float(mu[a]), float(mu[b])
@@ -193,15 +205,16 @@ def envelope(mu: Floats, value: Floats, above: Callable[[int], bool] = lambda _:
 
 @dataclass(frozen=True, eq=False)  # without slots: what is computed once is kept on the curve
 class SwapCurve(Frozen):
-    r"""The expected loss of acting on ``p`` instead of ``h(p)``, as a function of the decision threshold ``mu``.
+    r"""The expected loss of acting on ``p`` instead of ``h(p)``, as a function of the decision
+    threshold ``mu``.
 
     .. math:: R(\mu) = \mathrm{E}[(y - \mu) (1\{h(p) > \mu\} - 1\{p > \mu\})]_+
 
     A distinct prediction of weight P and event rate q adds ``P (q - mu)`` for ``p <= mu < h``, or
-    ``P (mu - q)`` for ``h <= mu < p``. The curve is piecewise linear, with kinks and jumps at the p and the h,
-    and continuous from the right. Between two neighbouring p it is convex, as the largest of the linear
-    functions that the swaps of the class give, so it can touch its concave envelope only at the p, at 0 and
-    at 1, and at the ends of the range that it is restricted to.
+    ``P (mu - q)`` for ``h <= mu < p``. The curve is piecewise linear, with kinks and jumps at the p
+    and the h, and continuous from the right. Between two neighbouring p it is convex, as the
+    largest of the linear functions that the swaps of the class give, so it can touch its concave
+    envelope only at the p, at 0 and at 1, and at the ends of the range that it is restricted to.
     """
 
     table: DistinctTable
@@ -223,44 +236,60 @@ class SwapCurve(Frozen):
 
     def points(self, mu: ArrayLike) -> Points:
         """Evaluate both limits of the curve at the distinct thresholds, in increasing order."""
-        return cut(self._sweep(np.unique(check_probabilities(mu, "threshold", self.within))), self.within)
+        return cut(
+            self._sweep(np.unique(check_probabilities(mu, "threshold", self.within))), self.within
+        )
 
     def __call__(self, mu: ArrayLike) -> Floats:
-        """Evaluate the larger limit of the curve at thresholds in its range, in any order and shape."""
+        """Evaluate the larger limit of the curve at thresholds in its range, in any order and
+        shape.
+        """
         at, left, right = self.points(mu)
         value: Floats = np.maximum(left, right)[np.searchsorted(at, as_numbers(mu, "threshold"))]
         return value
 
     @cached_property
     def corners(self) -> Points:
-        """The curve at 0, 1, each distinct prediction and the ends of its range, where it can touch its envelope."""
+        """The curve at 0, 1, each distinct prediction and the ends of its range, where it can touch
+        its envelope.
+        """
         return cut(self._sweep(corners(self.table.prob, self.within)), self.within)
 
     def breakpoints(self) -> Points:
-        """Evaluate the curve at every p and h of its range: between two of them it is a line from `right` to `left`.
+        """Evaluate the curve at every p and h of its range: between two of them it is a line from
+        `right` to `left`.
 
-        Except for constant swaps, where the line may be negative at one end and the curve is 0 there.
+        Except for constant swaps, where the line may be negative at one end and the curve is 0
+        there.
         """
         low, high = self.within or (0.0, 1.0)
         mu = np.unique(np.concatenate([[low, high], self.table.prob, self.recalibrated]))
         return cut(self._sweep(mu[(mu >= low) & (mu <= high)]), self.within)
 
     def regret(self, mu: float, *, above: bool = False) -> float:
-        """Evaluate the curve at one threshold by its definition; `above` asks for the limit from the left.
+        """Evaluate the curve at one threshold by its definition; `above` asks for the limit from
+        the left.
 
-        The gains of swaps up and of swaps down are summed separately. Neither can be negative, so no large
-        numbers cancel, and a swap of a prediction to itself adds exactly 0.
+        The gains of swaps up and of swaps down are summed separately. Neither can be negative, so
+        no large numbers cancel, and a swap of a prediction to itself adds exactly 0.
         """
         table, h = self.table, self.recalibrated
         below = int(np.searchsorted(table.prob, mu, "left" if above else "right"))
-        up_events, up_others, down_events, down_others = swapped(table.negative, table.positive, h, below, mu, above)
-        gain_up, gain_down = up_events * (1 - mu) - up_others * mu, down_others * mu - down_events * (1 - mu)
+        up_events, up_others, down_events, down_others = swapped(
+            table.negative, table.positive, h, below, mu, above
+        )
+        gain_up, gain_down = (
+            up_events * (1 - mu) - up_others * mu,
+            down_others * mu - down_events * (1 - mu),
+        )
         return (max(0.0, gain_up) + max(0.0, gain_down)) / self.total
 
     def _sweep(self, mu: Floats) -> Points:
         """Evaluate the curve at increasing thresholds, ties allowed."""
         table = self.table
-        return mu, *limits(table.prob, table.negative, table.positive, self.recalibrated, mu, self.total)
+        return mu, *limits(
+            table.prob, table.negative, table.positive, self.recalibrated, mu, self.total
+        )
 
     @cached_property
     def chord(self) -> Chord:
@@ -279,9 +308,9 @@ class SwapCurve(Frozen):
 class RoundedSample(Frozen):
     """The occupied points ``j/m`` of a grid: the weight rounded to each, and the weight of events.
 
-    ``weight / total`` is the paper's ``pi_j`` and ``positive / weight`` its ``q_j``; sums are kept, not ratios, so that
-    an empty bin needs no special case. `total` is the weight of all rows. Each loss is computed once, when it is first
-    asked for.
+    ``weight / total`` is the paper's ``pi_j`` and ``positive / weight`` its ``q_j``; sums are kept,
+    not ratios, so that an empty bin needs no special case. `total` is the weight of all rows. Each
+    loss is computed once, when it is first asked for.
     """
 
     m: int
@@ -293,7 +322,9 @@ class RoundedSample(Frozen):
 
     @cached_property
     def worst(self) -> tuple[float, int]:
-        """The largest sum over the rows that a threshold ``i/m`` loses, and the first such i: SCDL_m times `total`."""
+        """The largest sum over the rows that a threshold ``i/m`` loses, and the first such i:
+        SCDL_m times `total`.
+        """
         return worst_threshold(self.index, self.weight, self.positive, self.m)
 
     @property
@@ -313,7 +344,9 @@ class RoundedSample(Frozen):
 
     @property
     def loss(self) -> float:
-        """CDL(S_m): the largest share of what is at stake that any decision loses on the rounded predictions."""
+        """CDL(S_m): the largest share of what is at stake that any decision loses on the rounded
+        predictions.
+        """
         return self.curve().chord.loss
 
 
@@ -324,29 +357,32 @@ _ROWS_PER_THREAD = 1 << 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SwitchCurve(Frozen):
-    r"""The loss of switching from an old forecast to a new one, at each threshold. Call it with thresholds.
+    r"""The loss of switching from an old forecast to a new one, at each threshold. Call it with
+    thresholds.
 
     .. math:: D(\mu) = E[(y - \mu)(1\{p_{old} > \mu\} - 1\{p_{new} > \mu\})]
 
-    It is linear on each of the pieces ``[edges[k], edges[k + 1])``, where the same rows are on different sides of
-    the threshold.
+    It is linear on each of the pieces ``[edges[k], edges[k + 1])``, where the same rows are on
+    different sides of the threshold.
 
     Attributes
     ----------
     edges : ndarray of shape (k + 1,)
-        0, the distinct predictions of both forecasts on rows where they differ, and 1; or a grid of thresholds.
+        0, the distinct predictions of both forecasts on rows where they differ, and 1; or a grid of
+        thresholds.
     only : ndarray of shape (4, k)
-        The share of the weight of rows on which one forecast alone says to act, in each piece: the old one (without
-        the event, with it), the new one (without the event, with it).
+        The share of the weight of rows on which one forecast alone says to act, in each piece: the
+        old one (without the event, with it), the new one (without the event, with it).
     squares : ndarray of shape (4, k) or None
-        The same for the sums of squared shares, where weights are not equal or rows come in groups (then of the share
-        of a row times that of its group).
+        The same for the sums of squared shares, where weights are not equal or rows come in groups
+        (then of the share of a row times that of its group).
     closed : bool
-        Whether predictions are known by their cells alone. Then the curve is exact at the edges, for whoever acts from
-        the threshold on. Between them whoever acts does so from the edge below on, as round predictions are often equal
-        to the threshold.
+        Whether predictions are known by their cells alone. Then the curve is exact at the edges,
+        for whoever acts from the threshold on. Between them whoever acts does so from the edge
+        below on, as round predictions are often equal to the threshold.
     within : ThresholdRange or None
-        The decisions that it is of, if not of all: it is 0 elsewhere. If it is `closed`, the ends are edges.
+        The decisions that it is of, if not of all: it is 0 elsewhere. If it is `closed`, the ends
+        are edges.
     """
 
     edges: Floats
@@ -364,12 +400,16 @@ class SwitchCurve(Frozen):
         weight: Floats | None = None,
         group_weight: Floats | None = None,
     ) -> SwitchCurve:
-        """Make it from rows: outcomes, predictions, weights (default: 1), weights of their groups. O(n log n)."""
+        """Make it from rows: outcomes, predictions, weights (default: 1), weights of their groups.
+        O(n log n).
+        """
         sides = keys(event.view(np.uint8), old, new)
         if weight is None and group_weight is None:
             return cls(*merge(*_in_order(sides, None), float(len(event))))
         weight = np.ones(len(event)) if weight is None else weight
-        each = np.stack([weight, weight * (weight if group_weight is None else group_weight)], axis=1)[old != new]
+        each = np.stack(
+            [weight, weight * (weight if group_weight is None else group_weight)], axis=1
+        )[old != new]
         return cls(*merge(*_in_order(sides, each), float(weight.sum())))
 
     @classmethod
@@ -382,39 +422,56 @@ class SwitchCurve(Frozen):
         m: int,
         squares: Floats | None = None,
     ) -> SwitchCurve:
-        """Make it from the cells ``floor(m p)`` of both predictions: exact at the thresholds ``k/m``. O(n + m)."""
+        """Make it from the cells ``floor(m p)`` of both predictions: exact at the thresholds
+        ``k/m``. O(n + m).
+        """
         total, outcome = float(weight.sum()), event.view(np.uint8)
         only = sum_cells(old, new, outcome, weight, m) / total
         squared = None if squares is None else sum_cells(old, new, outcome, squares, m) / total**2
         return cls(np.arange(m + 1) / m, only, squared, closed=True)
 
     def restricted(self, within: ThresholdRange | None) -> SwitchCurve:
-        """The curve of decisions with a threshold in the range, if need be a little wider, up to the next edges.
+        """The curve of decisions with a threshold in the range, if need be a little wider, up to
+        the next edges.
 
-        A row whose prediction is an end of the range acts there: the first piece begins at the double below it.
+        A row whose prediction is an end of the range acts there: the first piece begins at the
+        double below it.
         """
         if within is None:
             return self
         edges, (low, high) = self.edges, within
         if self.closed:
-            low, high = edges[np.searchsorted(edges, low, "right") - 1], edges[np.searchsorted(edges, high)]
+            low, high = (
+                edges[np.searchsorted(edges, low, "right") - 1],
+                edges[np.searchsorted(edges, high)],
+            )
             kept, inside = np.arange(len(edges) - 1), (edges[1:] >= low) & (edges[1:] <= high)
         else:
             start = np.nextafter(low, 0.0)
-            starts = np.unique(np.concatenate([[0.0, start, high], edges[(edges > start) & (edges < high)]]))
-            edges, kept = np.append(starts[starts < 1], 1.0), np.searchsorted(edges, starts[starts < 1], "right") - 1
+            starts = np.unique(
+                np.concatenate([[0.0, start, high], edges[(edges > start) & (edges < high)]])
+            )
+            edges, kept = (
+                np.append(starts[starts < 1], 1.0),
+                np.searchsorted(edges, starts[starts < 1], "right") - 1,
+            )
             inside = (edges[:-1] >= start) & (edges[:-1] < high)
 
         def part(shares: Floats) -> Floats:
             return np.ascontiguousarray(shares[:, kept] * inside)
 
         squares = None if self.squares is None else part(self.squares)
-        return SwitchCurve(edges, part(self.only), squares, self.closed, ThresholdRange(float(low), float(high)))
+        return SwitchCurve(
+            edges, part(self.only), squares, self.closed, ThresholdRange(float(low), float(high))
+        )
 
     def __call__(self, threshold: ArrayLike) -> Any:
-        """Return the loss by the switch at thresholds in its range, if whoever acts does so from the threshold on."""
+        """Return the loss by the switch at thresholds in its range, if whoever acts does so from
+        the threshold on.
+        """
         mu = check_probabilities(threshold, "threshold", self.within)
-        first = self.edges[np.searchsorted(self.edges, mu, "right") - 1] if self.closed else mu  # that is acted on
+        # that is acted on
+        first = self.edges[np.searchsorted(self.edges, mu, "right") - 1] if self.closed else mu
         piece = np.maximum(np.searchsorted(self.edges, first, "left") - 1, 0)
         loss = _line(self.only[:, piece], mu)
         return np.where(first > 0, loss, 0.0)[()]  # from 0 on both act on every row
@@ -426,23 +483,32 @@ class SwitchCurve(Frozen):
     def standard_error(self, effective_n: float) -> Floats:
         """Estimate the standard error of the curve at the start and at the end of each piece.
 
-        It is from the squares of ``v_i (z_i - D)``, with v the share of a row and z its loss; for groups, whose rows
-        may all depend on each other, from their upper bound.
+        It is from the squares of ``v_i (z_i - D)``, with v the share of a row and z its loss; for
+        groups, whose rows may all depend on each other, from their upper bound.
         """
-        mu, squares = self._ends(), self.only / effective_n if self.squares is None else self.squares
+        mu, squares = (
+            self._ends(),
+            self.only / effective_n if self.squares is None else self.squares,
+        )
         second = (squares[1] + squares[3]) * (1 - mu) ** 2 + (squares[0] + squares[2]) * mu**2
         mean = self.limits()
-        error: Floats = np.sqrt(np.maximum(second - 2 * mean * _line(squares, mu) + mean**2 / effective_n, 0.0))
+        error: Floats = np.sqrt(
+            np.maximum(second - 2 * mean * _line(squares, mu) + mean**2 / effective_n, 0.0)
+        )
         return error
 
     def _ends(self) -> Floats:
         return np.stack([self.edges[:-1], self.edges[1:]])
 
-    def chord(self, charge: float | Floats = 0.0, *, by_square: bool = False, back: bool = False) -> Chord:
-        """Return the task that loses most by the switch (`back`: by switching back), as a mixture of two thresholds.
+    def chord(
+        self, charge: float | Floats = 0.0, *, by_square: bool = False, back: bool = False
+    ) -> Chord:
+        """Return the task that loses most by the switch (`back`: by switching back), as a mixture
+        of two thresholds.
 
-        With `charge`, losses count more and gains less: by so many times the share of the rows, or their squared share;
-        an array has the charge for rows without the event and for those with it.
+        With `charge`, losses count more and gains less: by so many times the share of the rows, or
+        their squared share; an array has the charge for rows without the event and for those with
+        it.
         """
         squares = self.squares if by_square else None
         if isinstance(charge, np.ndarray):
@@ -460,8 +526,12 @@ class SwitchCurve(Frozen):
         return left <= right if back else left >= right
 
 
-def _in_order(sides: tuple[Keys, Keys], each: Floats | None) -> tuple[Keys, Keys, Floats | None, Floats | None]:
-    """Sort the places where rows begin and those where they cease to differ, with what each row adds."""
+def _in_order(
+    sides: tuple[Keys, Keys], each: Floats | None
+) -> tuple[Keys, Keys, Floats | None, Floats | None]:
+    """Sort the places where rows begin and those where they cease to differ, with what each row
+    adds.
+    """
     found: list[tuple[Keys, Floats | None]] = [(side, None) for side in sides]
 
     def work(part: int) -> bool:
@@ -481,18 +551,28 @@ def _in_order(sides: tuple[Keys, Keys], each: Floats | None) -> tuple[Keys, Keys
 
 
 def _line(only: Floats, mu: Any) -> Floats:
-    """The loss of rows on one side only: missed events and further false alarms, less those that are avoided."""
+    """The loss of rows on one side only: missed events and further false alarms, less those that
+    are avoided.
+    """
     loss: Floats = (only[1] - only[3]) * (1 - mu) + (only[2] - only[0]) * mu
     return loss
 
 
-def flagged(table: DistinctTable, threshold: Floats, *, ties: bool = True) -> tuple[Floats, Floats, Floats, Floats]:
+def flagged(
+    table: DistinctTable, threshold: Floats, *, ties: bool = True
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Act on predictions above thresholds, and with `ties` on those equal to them.
 
-    Returns shares of the weight: true positives, false positives, false negatives and true negatives.
+    Returns shares of the weight: true positives, false positives, false negatives and true
+    negatives.
     """
     total = float(table.negative.sum()) + float(table.positive.sum())
     first = np.searchsorted(table.prob, threshold, "left" if ties else "right")  # that is acted on
-    hits, alarms = (np.append(np.cumsum(mass[::-1])[::-1], 0.0) / total for mass in (table.positive, table.negative))
-    misses, rest = (np.insert(np.cumsum(mass), 0, 0.0) / total for mass in (table.positive, table.negative))
+    hits, alarms = (
+        np.append(np.cumsum(mass[::-1])[::-1], 0.0) / total
+        for mass in (table.positive, table.negative)
+    )
+    misses, rest = (
+        np.insert(np.cumsum(mass), 0, 0.0) / total for mass in (table.positive, table.negative)
+    )
     return hits[first], alarms[first], misses[first], rest[first]

@@ -1,8 +1,9 @@
-"""One number for some rows, in whatever order they come: with an integer seed it decides how they are dealt.
+"""One number for some rows, in whatever order they come: with an integer seed it decides how they
+are dealt.
 
-A deal that depends on the seed and the number of rows alone is a function of ranks: the same ranks choose and prove in
-every sample of so many rows. Seeded with the seed and the digest of the rows, each sample has a deal of its own, as if
-at random, and the same rows have the same deal.
+A deal that depends on the seed and the number of rows alone is a function of ranks: the same ranks
+choose and prove in every sample of so many rows. Seeded with the seed and the digest of the rows,
+each sample has a deal of its own, as if at random, and the same rows have the same deal.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from rainproof.core.arrays import Floats, Ints
 Codes = NDArray[np.uint64]
 
 _DROPPED = 28
-"""The last binary digits of a double that do not count: 24 of 52 are left after the leading 1, so that numbers which
-differ by less than 6e-8 of themselves are mostly alike."""
+"""The last binary digits of a double that do not count: 24 of 52 are left after the leading 1, so
+that numbers which differ by less than 6e-8 of themselves are mostly alike."""
 _OFFSET = np.uint64(0x9E3779B)
-"""Where numbers part, as a share of the last digit that counts: the golden ratio's. At a plain half, predictions in
-single precision, and other round binary numbers, would lie on the border, and the last bit would decide."""
+"""Where numbers part, as a share of the last digit that counts: the golden ratio's. At a plain
+half, predictions in single precision, and other round binary numbers, would lie on the border, and
+the last bit would decide."""
 _LAST = np.uint64((1 << _DROPPED) - 1)
 _STEP = 0x9E3779B97F4A7C15
 """2**64 over the golden ratio. Its multiples, mixed, are the factors of the columns."""
@@ -40,13 +42,16 @@ class Digested(Protocol):
 
 
 def stream_for(seed: int, *rows: Digested) -> np.random.Generator:
-    """Return the random numbers of a seed for these rows: every deal and draw with an integer seed is from them."""
+    """Return the random numbers of a seed for these rows: every deal and draw with an integer seed
+    is from them.
+    """
     return np.random.default_rng([seed, *(one.digest for one in rows)])
 
 
 def rounded(column: NDArray[Any]) -> Codes:
     """Return numbers from 0 on, rounded to 25 binary digits, as integers in the same order."""
-    bits: Codes = (np.asarray(column, np.float64) + 0.0).view(np.uint64)  # a copy, in which -0.0 is 0.0
+    # a copy, in which -0.0 is 0.0
+    bits: Codes = (np.asarray(column, np.float64) + 0.0).view(np.uint64)
     bits += _OFFSET
     bits >>= np.uint64(_DROPPED)
     return bits
@@ -60,8 +65,8 @@ def exact(column: NDArray[Any]) -> Codes:
 def mixed(numbers: Codes) -> Codes:
     """Mix 64-bit numbers in place, one to one: each bit of the result depends on all bits.
 
-    It is the last step of SplitMix64: Steele, Lea, Flood (2014), doi:10.1145/2660193.2660195, in the variant 13 of
-    David Stafford.
+    It is the last step of SplitMix64: Steele, Lea, Flood (2014), doi:10.1145/2660193.2660195, in
+    the variant 13 of David Stafford.
     """
     numbers ^= numbers >> np.uint64(30)
     numbers *= np.uint64(0xBF58476D1CE4E5B9)
@@ -73,7 +78,9 @@ def mixed(numbers: Codes) -> Codes:
 
 @cache
 def _factors(columns: int) -> Codes:
-    """Return the factor of each column; the first columns have the same ones however many there are."""
+    """Return the factor of each column; the first columns have the same ones however many there
+    are.
+    """
     return mixed(np.arange(1, columns + 1, dtype=np.uint64) * np.uint64(_STEP))
 
 
@@ -87,11 +94,17 @@ def hashed(codes: Sequence[Codes]) -> Codes:
 
 
 def of_rows(
-    outcome: NDArray[Any], columns: Sequence[NDArray[Any]], weight: Floats | None = None, *, to_the_bit: bool = False
+    outcome: NDArray[Any],
+    columns: Sequence[NDArray[Any]],
+    weight: Floats | None = None,
+    *,
+    to_the_bit: bool = False,
 ) -> Codes:
-    """Return one number for each row, given its outcome (a whole number), its predictions and its relative weight.
+    """Return one number for each row, given its outcome (a whole number), its predictions and its
+    relative weight.
 
-    Predictions and weights are rounded, unless `to_the_bit`. No weights are the same as weights of 1.
+    Predictions and weights are rounded, unless `to_the_bit`. No weights are the same as weights of
+    1.
     """
     read = exact if to_the_bit else rounded
     found = np.empty(len(outcome), np.uint64)
@@ -105,7 +118,9 @@ def of_rows(
 
 
 def of_units(rows: Codes, unit: Ints) -> Codes:
-    """Return one number for each unit that several rows belong to, in whatever order; a row alone keeps its own."""
+    """Return one number for each unit that several rows belong to, in whatever order; a row alone
+    keeps its own.
+    """
     size = np.bincount(unit)
     total = np.zeros(len(size), np.uint64)
     np.add.at(total, unit, rows)
@@ -120,7 +135,9 @@ def of_all(units: Codes, counts: ArrayLike = 1) -> int:
 
 
 def with_outcome(prob: NDArray[Any], event: NDArray[np.bool_]) -> Ints:
-    """Return predictions and outcomes as integers that sort by rounded prediction, outcome, and exact prediction."""
+    """Return predictions and outcomes as integers that sort by rounded prediction, outcome, and
+    exact prediction.
+    """
     bits = exact(prob)
     bits += _OFFSET  # at most 1, whose two highest bits are 0
     last = bits & _LAST

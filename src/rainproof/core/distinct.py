@@ -20,7 +20,8 @@ FINEST_GRID = 1 << 50
 
 _ONE = np.float64(1.0).view(np.uint64)
 _CHANGED = "the predictions changed after they were checked"
-_CHUNK = 1 << 24  # rows sorted at a time: with few distinct predictions memory stays near that of a chunk
+# rows sorted at a time: with few distinct predictions memory stays near that of a chunk
+_CHUNK = 1 << 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +33,9 @@ class DistinctTable(Frozen):
     positive: Floats
 
     @classmethod
-    def from_rows(cls, label: NDArray[Any], prob: NDArray[Any], weight: NDArray[Any] | None) -> DistinctTable:
+    def from_rows(
+        cls, label: NDArray[Any], prob: NDArray[Any], weight: NDArray[Any] | None
+    ) -> DistinctTable:
         """Pool equal predictions; predictions of weight zero are left out."""
         parts = []
         for start in range(0, len(prob), _CHUNK):
@@ -57,20 +60,28 @@ class DistinctTable(Frozen):
         np.add.at(positive, at, np.where(event, cells.weight[0], 0.0))
         np.add.at(rise, at, cells.rise[0])
         return cls(
-            prob=mean_prediction(cells.m, occupied, rise, negative + positive), negative=negative, positive=positive
+            prob=mean_prediction(cells.m, occupied, rise, negative + positive),
+            negative=negative,
+            positive=positive,
         )
 
     def occupied(self) -> DistinctTable:
         """Return the entries that have some weight."""
         some = self.negative + self.positive > 0
-        return self if some.all() else DistinctTable(self.prob[some], self.negative[some], self.positive[some])
+        return (
+            self
+            if some.all()
+            else DistinctTable(self.prob[some], self.negative[some], self.positive[some])
+        )
 
     def by_outcome(self) -> Floats:
         """Return the weight without and with the event, one row per prediction."""
         return np.stack([self.negative, self.positive], axis=1)
 
     def sums(self) -> Sums:
-        """Return weight and rise by slot on the finest grid, from which those of every coarser grid follow."""
+        """Return weight and rise by slot on the finest grid, from which those of every coarser grid
+        follow.
+        """
         scaled = self.prob * FINEST_GRID
         cell = np.floor(scaled)
         slot = np.repeat(2 * cell.astype(np.int64), 2)
@@ -81,7 +92,8 @@ class DistinctTable(Frozen):
 
 def _sorted(prob: NDArray[Any], label: NDArray[Any]) -> NDArray[np.uint64]:
     """Return the keys of rows in increasing order: see `_key`."""
-    kind = np.float32 if prob.dtype == np.float32 else np.float64  # others, as of another byte order, are converted
+    # others, as of another byte order, are converted
+    kind = np.float32 if prob.dtype == np.float32 else np.float64
     key = sorted_keys(np.require(prob, kind, "A"), (label == 1).view(np.uint8))
     if key is None:
         raise InputError(_CHANGED)
@@ -91,10 +103,11 @@ def _sorted(prob: NDArray[Any], label: NDArray[Any]) -> NDArray[np.uint64]:
 def _key(prob: NDArray[Any], label: NDArray[Any]) -> NDArray[np.uint64]:
     """Return prediction and outcome as one integer, which sorts like the pair.
 
-    The bits of a double in [0, 1] sort like the double, and its two highest bits are 0, so that the outcome can
-    be the lowest bit.
+    The bits of a double in [0, 1] sort like the double, and its two highest bits are 0, so that the
+    outcome can be the lowest bit.
     """
-    key: NDArray[np.uint64] = (prob + np.float64(0.0)).view(np.uint64)  # a copy, in which -0.0 is 0.0
+    # a copy, in which -0.0 is 0.0
+    key: NDArray[np.uint64] = (prob + np.float64(0.0)).view(np.uint64)
     if key.max() > _ONE:  # as the bits of negative numbers and of NaN are
         raise InputError(_CHANGED)
     key <<= np.uint64(1)
@@ -109,10 +122,11 @@ def _pool(key: NDArray[np.uint64], weight: Floats) -> tuple[Floats, Floats, Floa
 
 
 def bin_table(table: DistinctTable, edges: Floats) -> Floats:
-    """Return the weight, the weight of events and the sum of ``w p`` in each bin; an entry of the table is never split.
+    """Return the weight, the weight of events and the sum of ``w p`` in each bin; an entry of the
+    table is never split.
 
-    Bins are given by their inner edges: bin ``k`` holds the predictions above ``edges[k - 1]`` up to and
-    including ``edges[k]``; the first bin starts with 0 and the last ends with 1.
+    Bins are given by their inner edges: bin ``k`` holds the predictions above ``edges[k - 1]`` up
+    to and including ``edges[k]``; the first bin starts with 0 and the last ends with 1.
     """
     start = np.concatenate([[0], np.searchsorted(table.prob, edges, side="right")])
     some = np.diff(start, append=len(table.prob)) > 0
@@ -124,10 +138,11 @@ def bin_table(table: DistinctTable, edges: Floats) -> Floats:
 
 
 def bin_rows(rows: Rows, n: int, edges: Floats) -> Floats:
-    """Return the same of rows, in one pass, for edges ``1/n, 2/n, ...`` (the nearest doubles or their neighbours).
+    """Return the same of rows, in one pass, for edges ``1/n, 2/n, ...`` (the nearest doubles or
+    their neighbours).
 
-    Each row goes to exactly its bin, and each ``p`` is read to within ``2^-52``. Without weights the sums
-    depend on neither the order of the rows nor the number of threads.
+    Each row goes to exactly its bin, and each ``p`` is read to within ``2^-52``. Without weights
+    the sums depend on neither the order of the rows nor the number of threads.
     """
     cut = np.full(n + 2, 2.0)
     cut[0] = -1.0

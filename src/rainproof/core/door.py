@@ -48,7 +48,8 @@ _TRUE_OR_FALSE = {"true": "True", "TRUE": "True", "false": "False", "FALSE": "Fa
 
 
 def spelled(label: Any) -> str | None:
-    """Return what a label says, whatever its type: 1, 1.0 and "1" are the same, and so are True, "True" and "true".
+    """Return what a label says, whatever its type: 1, 1.0 and "1" are the same, and so are True,
+    "True" and "true".
 
     True is not 1; "01" and "1.50" are text. None is a missing label.
     """
@@ -70,46 +71,75 @@ def spelled_key(key: Any) -> tuple[str | None, ...]:
 
 def is_plain_label(label: Any) -> bool:
     """Whether a label is text, a finite number, a bool or None: what JSON and SQL have."""
-    return label is None or isinstance(label, str | bool | int) or (isinstance(label, float) and math.isfinite(label))
+    return (
+        label is None
+        or isinstance(label, str | bool | int)
+        or (isinstance(label, float) and math.isfinite(label))
+    )
 
 
 def check_label(label: Any, where: str) -> None:
     """Refuse a label that other programs would not understand."""
     if not is_plain_label(label):
-        raise InputError(f"segments must be text, finite numbers, bools or None {where}; one is {label!r}")
+        raise InputError(
+            f"segments must be text, finite numbers, bools or None {where}; one is {label!r}"
+        )
 
 
 def label_order(key: Any) -> tuple[Any, ...]:
-    """Return a sort key for a label or a tuple of labels: types that cannot be compared stay apart, None is last."""
+    """Return a sort key for a label or a tuple of labels: types that cannot be compared stay apart,
+    None is last.
+    """
     labels = key if isinstance(key, tuple) else (key,)
-    return tuple((v is None, "" if isinstance(v, bool | int | float) else type(v).__name__, v) for v in labels)
+    return tuple(
+        (v is None, "" if isinstance(v, bool | int | float) else type(v).__name__, v)
+        for v in labels
+    )
 
 
 def code_labels(column: Iterable[Any]) -> Codes:
-    """Number the distinct labels of a column in their order; missing ones share the label None, which is last."""
+    """Number the distinct labels of a column in their order; missing ones share the label None,
+    which is last.
+    """
     if isinstance(column, np.ndarray):
         if column.dtype.kind in "biufUS":
             values, codes = np.unique(column, return_inverse=True)
             return codes.reshape(-1), [as_label(value) for value in values.tolist()]
-        if column.dtype.kind == "M" and np.datetime_data(column.dtype)[0] in ("ns", "ps", "fs", "as"):
+        if column.dtype.kind == "M" and np.datetime_data(column.dtype)[0] in (
+            "ns",
+            "ps",
+            "fs",
+            "as",
+        ):
             column = column.astype("M8[us]")  # finer ones convert to int only
     found: dict[Hashable, int] = {}
     try:
-        codes = np.array([found.setdefault(as_label(value), len(found)) for value in column], np.int64)
+        codes = np.array(
+            [found.setdefault(as_label(value), len(found)) for value in column], np.int64
+        )
         labels = sorted(found, key=label_order)
     except TypeError as error:  # a label that cannot be hashed, or two that have no order
         raise InputError(f"labels of groups and segments must be plain values; {error}") from error
-    if {0, 1} & set(found):  # which True and False may have joined: they are equal, but do not say the same
-        numbers = (value for value in map(plain, column) if isinstance(value, bool | int | float) and value in (0, 1))
+    # which True and False may have joined: they are equal, but do not say the same
+    if {0, 1} & set(found):
+        numbers = (
+            value
+            for value in map(plain, column)
+            if isinstance(value, bool | int | float) and value in (0, 1)
+        )
         if len({isinstance(value, bool) for value in numbers}) > 1:
-            raise InputError("labels of groups and segments must not mix bools with 0 and 1: write them as text")
+            raise InputError(
+                "labels of groups and segments must not mix bools with 0 and 1: write them as text"
+            )
     rank = np.empty(len(labels), np.int64)
     rank[[found[label] for label in labels]] = np.arange(len(labels))
     return rank[codes], labels
 
 
 def number_segments(known: dict[Key, int], keys: Iterable[Key]) -> Ints:
-    """Return the number of each of these segments among those that are known; new ones get the next numbers."""
+    """Return the number of each of these segments among those that are known; new ones get the next
+    numbers.
+    """
     return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
 
 
@@ -119,7 +149,9 @@ def number_rows(known: dict[Key, int], columns: Sequence[Codes], rows: int) -> I
         return np.repeat(number_segments(known, [()] * min(rows, 1)), rows)
     combinations = math.prod(len(labels) for _, labels in columns)
     if combinations > np.iinfo(np.int64).max:
-        raise InputError("by has more combinations of labels than can be numbered: name fewer columns")
+        raise InputError(
+            "by has more combinations of labels than can be numbered: name fewer columns"
+        )
     combined = np.zeros(rows, np.int64)
     for codes, labels in columns:
         combined = combined * len(labels) + codes
@@ -143,8 +175,11 @@ def as_labels(column: ArrayLike, name: str, n: int) -> NDArray[Any]:
     table = _array(column, name)
     labels = one_column(table)
     if labels.shape != (n,):
-        raise InputError(f"{name} must hold one label for each of the {n:,} rows; its shape is {labels.shape}")
-    if labels.dtype.kind in "US" and isinstance(column, list | tuple):  # NumPy would write numbers as text
+        raise InputError(
+            f"{name} must hold one label for each of the {n:,} rows; its shape is {labels.shape}"
+        )
+    # NumPy would write numbers as text
+    if labels.dtype.kind in "US" and isinstance(column, list | tuple):
         objects = np.empty(n, object)
         objects[:] = [row[0] for row in column] if table.ndim == 2 else column
         return objects
@@ -153,10 +188,16 @@ def as_labels(column: ArrayLike, name: str, n: int) -> NDArray[Any]:
 
 def named_columns(by: Any) -> list[tuple[str, Any]]:
     """The columns of segments, with the names that messages use."""
-    return [(f"by[{name!r}]", column) for name, column in by.items()] if isinstance(by, Mapping) else [("by", by)]
+    return (
+        [(f"by[{name!r}]", column) for name, column in by.items()]
+        if isinstance(by, Mapping)
+        else [("by", by)]
+    )
 
 
-def rows_by_segment(by: ArrayLike | Mapping[str, ArrayLike], n: int) -> tuple[tuple[str, ...], dict[Any, Ints]]:
+def rows_by_segment(
+    by: ArrayLike | Mapping[str, ArrayLike], n: int
+) -> tuple[tuple[str, ...], dict[Any, Ints]]:
     """Return the names of the columns that define segments, and the rows of each segment.
 
     A segment is a label; with several columns, a tuple of labels.
@@ -172,7 +213,9 @@ def numbered_groups(groups: ArrayLike, n: int) -> Ints:
     """Return the number of each row's group, from 0 on."""
     array = one_column(_array(groups, "groups"))
     if array.shape != (n,):
-        raise InputError(f"groups must have one entry for each of the {n:,} rows; its shape is {array.shape}")
+        raise InputError(
+            f"groups must have one entry for each of the {n:,} rows; its shape is {array.shape}"
+        )
     numbers, labels = code_labels(array)
     if labels and labels[-1] is None:
         missing = numbers == len(labels) - 1
@@ -218,9 +261,12 @@ class ColumnNames:
 _NAMES = ColumnNames()
 
 
-@dataclass(slots=True, eq=False)  # not frozen, which would cost a small sample more time than its rows
+# not frozen, which would cost a small sample more time than its rows
+@dataclass(slots=True, eq=False)
 class Rows:
-    """Arrays of one length and of types that the kernel reads in place; their values are not checked yet."""
+    """Arrays of one length and of types that the kernel reads in place; their values are not
+    checked yet.
+    """
 
     label: NDArray[Any]
     prob: NDArray[Any]
@@ -242,17 +288,24 @@ class Rows:
             raise self.explain()
 
     def explain(self) -> InputError:
-        """Return the error for the rule that the rows break; the kernel reports only that they break one."""
+        """Return the error for the rule that the rows break; the kernel reports only that they
+        break one.
+        """
         names, labels = self.names, self.label
         error = explain_probabilities(self.prob, names)
-        error = error or _offenders(names.label, labels, lambda y: (y != 0) & (y != 1), LABEL_RULE, names)
+        error = error or _offenders(
+            names.label, labels, lambda y: (y != 0) & (y != 1), LABEL_RULE, names
+        )
         if error is None and self.weight is not None:
-            error = _offenders(names.weight, self.weight, lambda w: ~((w >= 0) & (w < np.inf)), WEIGHT_RULE, names)
+            error = _offenders(
+                names.weight, self.weight, lambda w: ~((w >= 0) & (w < np.inf)), WEIGHT_RULE, names
+            )
         if error is None:
             return InputError("the rows changed while they were read")
         if error.rule != f"{names.label} {LABEL_RULE}":
             return error
-        # Labels and probabilities seem to be swapped, or labels to be shares, or there are two other labels.
+        # Labels and probabilities seem to be swapped, or labels to be shares, or there are two
+        # other labels.
         low, high = labels.min(), labels.max()  # of all rows: the first may be unlike the rest
         shares, two = low >= 0 and high <= 1, _holds(labels, lambda y: (y == low) | (y == high))
         if (shares or (low < high and not two)) and _holds(
@@ -260,16 +313,23 @@ class Rows:
         ):  # 1 in percent
             return error.revised(hint=f"; were {names.label} and {names.prob} swapped?")
         if shares:
-            hint, remedy = "; if these are shares (a draw is half a win), ", "make a Sample with fractional=True"
+            hint, remedy = (
+                "; if these are shares (a draw is half a win), ",
+                "make a Sample with fractional=True",
+            )
             return error.revised(hint=hint, remedy=remedy, option=("fractional", ""))
         if two and low < high < np.inf and low > -np.inf:
             hint = f"; the labels are {low:g} and {high:g}: if {high:g} is the event, "
-            return error.revised(hint=hint, remedy=f"pass pos_label={high:g}", option=("pos_label", f"{high:g}"))
+            return error.revised(
+                hint=hint, remedy=f"pass pos_label={high:g}", option=("pos_label", f"{high:g}")
+            )
         return error
 
 
 def _holds(values: NDArray[Any], rule: Callable[[Any], Any]) -> bool:
-    return all(rule(values[start : start + _BLOCK]).all() for start in range(0, len(values), _BLOCK))
+    return all(
+        rule(values[start : start + _BLOCK]).all() for start in range(0, len(values), _BLOCK)
+    )
 
 
 def _offenders(
@@ -286,7 +346,9 @@ def _offenders(
         return None
     missing = bad is np.isnan
     value = None if missing else values[first]
-    return InputError.from_offenders(f"{name} {rule}", count, names.at(name, first), value, missing=missing)
+    return InputError.from_offenders(
+        f"{name} {rule}", count, names.at(name, first), value, missing=missing
+    )
 
 
 def as_rows(
@@ -325,8 +387,9 @@ def split_shares(
 ) -> tuple[Rows, Ints]:
     """Split rows whose outcome is a share of the event into a part with the event and one without.
 
-    A row with outcome 0.3 becomes a row with the event, of weight 0.3, and a row without it, of weight 0.7; all
-    averages are then those of the shares. Also returned is the number of the row that each part belongs to.
+    A row with outcome 0.3 becomes a row with the event, of weight 0.3, and a row without it, of
+    weight 0.7; all averages are then those of the shares. Also returned is the number of the row
+    that each part belongs to.
     """
     shares = one_column(as_numbers(y_true, names.label))
     check_aligned((names.label, y_true), (names.prob, y_prob), (names.weight, sample_weight))
@@ -361,32 +424,44 @@ def check_base_rate(base_rate: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         ends = np.zeros(0)
     if isinstance(base_rate, bool | str) or ends.shape not in ((), (1,), (2,)):
-        raise InputError(f"base_rate must be a number, or the two ends of a range; it is {base_rate!r}")
+        raise InputError(
+            f"base_rate must be a number, or the two ends of a range; it is {base_rate!r}"
+        )
     low, high = float(ends.flat[0]), float(ends.flat[-1])
     if not (0 < low < 1 and 0 < high < 1):
         raise InputError(f"base_rate must lie between 0 and 1, both excluded; it is {base_rate!r}")
     if ends.size == 2 and not low < high:
-        raise InputError(f"base_rate must have its lower end first, and two different ends; it is {base_rate!r}")
+        raise InputError(
+            f"base_rate must have its lower end first, and two different ends; it is {base_rate!r}"
+        )
     return low, high
 
 
 def as_probabilities(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return predictions as an array of float32 or float64, without a copy where possible and without checks."""
+    """Return predictions as an array of float32 or float64, without a copy where possible and
+    without checks.
+    """
     return _number(_vector(values, name), name, _READABLE)
 
 
 def explain_probabilities(prob: NDArray[Any], names: ColumnNames) -> InputError | None:
     """Return the error for predictions that break a rule, if there are any."""
     missing = _offenders(names.prob, prob, np.isnan, "must not contain NaN", names)
-    error = missing or _offenders(names.prob, prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]", names)
+    error = missing or _offenders(
+        names.prob, prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]", names
+    )
     if missing is not None or error is None:
         return missing
     some = prob[:_BLOCK]
     low, high = some.min(), some.max()
     if low >= 0 and 10 < high <= 100 and np.median(some) > 1:  # most above 1, some far above it
-        return error.revised(hint="; if it is in percent, ", remedy="divide by 100", option=("percent", ""))
+        return error.revised(
+            hint="; if it is in percent, ", remedy="divide by 100", option=("percent", "")
+        )
     if low < 0 and high > 1:
-        return error.revised(hint="; if these are log-odds, apply the logistic function first: 1 / (1 + exp(-x))")
+        return error.revised(
+            hint="; if these are log-odds, apply the logistic function first: 1 / (1 + exp(-x))"
+        )
     if low < 0 and high <= 0:
         return error.revised(hint="; if these are logarithms of probabilities, apply exp first")
     return error
@@ -395,22 +470,30 @@ def explain_probabilities(prob: NDArray[Any], names: ColumnNames) -> InputError 
 def check_same_length(name: str, values: NDArray[Any], other: str, others: NDArray[Any]) -> None:
     """Refuse two columns of different length."""
     if len(values) != len(others):
-        raise InputError(f"{name} and {other} must have the same length; they have {len(values):,} and {len(others):,}")
+        raise InputError(
+            f"{name} and {other} must have the same length; they have {len(values):,} and {len(others):,}"
+        )
 
 
 def check_aligned(*columns: tuple[str, Any]) -> None:
-    """Refuse pandas objects, given with their names, whose rows have different labels: they are paired by position.
+    """Refuse pandas objects, given with their names, whose rows have different labels: they are
+    paired by position.
 
-    That is, the same labels in another order, or two indexes that differ and of which neither is the default one.
+    That is, the same labels in another order, or two indexes that differ and of which neither is
+    the default one.
     """
     known: list[tuple[str, Any]] = [
-        (name, index) for name, column in columns if hasattr(index := getattr(column, "index", None), "equals")
+        (name, index)
+        for name, column in columns
+        if hasattr(index := getattr(column, "index", None), "equals")
     ]
     for (name, index), (other, theirs) in combinations(known, 2):
         if index.equals(theirs):
             continue
         try:
-            reordered = len(index) == len(theirs) and index.sort_values().equals(theirs.sort_values())
+            reordered = len(index) == len(theirs) and index.sort_values().equals(
+                theirs.sort_values()
+            )
         except TypeError:  # labels that cannot be sorted
             reordered = False
         if reordered or not (_is_default(index) or _is_default(theirs)):
@@ -430,7 +513,9 @@ def refuse_masked(values: ArrayLike, name: str) -> None:
         masked = np.ma.getmaskarray(values)
         if masked.any():
             first = f"{name}[{int(masked.ravel().argmax())}]"
-            raise InputError.from_offenders(f"{name} must not contain masked values", int(masked.sum()), first)
+            raise InputError.from_offenders(
+                f"{name} must not contain masked values", int(masked.sum()), first
+            )
 
 
 def as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
@@ -446,16 +531,24 @@ class ThresholdRange(NamedTuple):
 
     def __str__(self) -> str:
         low, high = (percent(end) for end in self)
-        return f"with the threshold {low}" if self.low == self.high else f"with a threshold between {low} and {high}"
+        return (
+            f"with the threshold {low}"
+            if self.low == self.high
+            else f"with a threshold between {low} and {high}"
+        )
 
 
 def check_range(threshold_range: Any) -> ThresholdRange | None:
-    """Return the range of thresholds that a number, or a pair of them, stands for; None for every decision."""
+    """Return the range of thresholds that a number, or a pair of them, stands for; None for every
+    decision.
+    """
     if threshold_range is None:
         return None
     pair = isinstance(threshold_range, tuple | list) or np.ndim(threshold_range) == 1
     ends = [plain(end) for end in (threshold_range if pair else (threshold_range, threshold_range))]
-    numbers = len(ends) == 2 and all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends)
+    numbers = len(ends) == 2 and all(
+        isinstance(end, int | float) and not isinstance(end, bool) for end in ends
+    )
     if not numbers or not 0 <= ends[0] <= ends[1] <= 1 or ends in ([0, 0], [1, 1]):
         raise InputError(
             "threshold_range must be a number above 0 and below 1, or a pair of numbers (low, high) with "
@@ -476,7 +569,9 @@ def check_capacity(capacity: Any) -> float:
     return float(number)
 
 
-def check_probabilities(values: ArrayLike, name: str, within: ThresholdRange | None = None) -> NDArray[np.float64]:
+def check_probabilities(
+    values: ArrayLike, name: str, within: ThresholdRange | None = None
+) -> NDArray[np.float64]:
     """Check numbers of any shape in [0, 1], or in a range, and return them as doubles."""
     asked, (low, high) = as_numbers(values, name), within or (0.0, 1.0)
     bad = np.flatnonzero(~((asked >= low) & (asked <= high)))
@@ -533,12 +628,17 @@ def _keep_outside(array: NDArray[Any], doubles: NDArray[np.float64]) -> None:
     for end, beyond in ((0.0, -np.inf), (1.0, np.inf)):
         at = doubles == end
         exact = array[at]
-        doubles[at] = np.where(exact < end if end == 0 else exact > end, np.nextafter(end, beyond), end)
+        doubles[at] = np.where(
+            exact < end if end == 0 else exact > end, np.nextafter(end, beyond), end
+        )
 
 
 def no_outcome(name: str, held: str) -> InputError:
     """Return the error for a column of outcomes that holds something else, such as labels."""
-    rule, remedy = f"{name} must be 0 or 1; it holds {held}", "pass pos_label to say which label is the event"
+    rule, remedy = (
+        f"{name} must be 0 or 1; it holds {held}",
+        "pass pos_label to say which label is the event",
+    )
     return InputError(rule, hint=": ", remedy=remedy, option=("pos_label", None))
 
 
@@ -561,7 +661,10 @@ def _is_event(array: NDArray[Any], names: ColumnNames, pos_label: Any) -> tuple[
     if array.dtype.kind in "OfM":  # a missing label is not the other label
         missing = np.fromiter(map(is_missing, array), np.bool_, len(array))
         if missing.any():
-            rule, place = f"{names.label} must not contain missing labels", names.at(names.label, int(missing.argmax()))
+            rule, place = (
+                f"{names.label} must not contain missing labels",
+                names.at(names.label, int(missing.argmax())),
+            )
             raise InputError.from_offenders(rule, int(missing.sum()), place, missing=True)
     try:
         event = np.asarray(array == pos_label, dtype=np.bool_)
@@ -589,9 +692,13 @@ def _is_event(array: NDArray[Any], names: ColumnNames, pos_label: Any) -> tuple[
 
 
 def refuse_misspelt_event(name: str, pos_label: Any, other: Any) -> None:
-    """Refuse a column without the event, whose one label differs from it in capitals or spaces only."""
+    """Refuse a column without the event, whose one label differs from it in capitals or spaces
+    only.
+    """
     if isinstance(other, str) and other.strip().casefold() == str(pos_label).strip().casefold():
-        raise InputError(f"{name} must hold {pos_label!r}, which never occurs; every label is {other!r}")
+        raise InputError(
+            f"{name} must hold {pos_label!r}, which never occurs; every label is {other!r}"
+        )
 
 
 _TOLERANCE = 1e-4  # for the sum of a row: enough for float32, not for float16
@@ -601,14 +708,20 @@ def check_labels(labels: Sequence[Any], classes: int) -> list[Any]:
     """Check that there is one distinct label for each class, and return them."""
     names = [plain(label) for label in labels]
     if len(names) != classes or len(set(names)) != classes:
-        raise InputError(f"labels must name each of the {classes:,} classes once; they are {names!r}")
+        raise InputError(
+            f"labels must name each of the {classes:,} classes once; they are {names!r}"
+        )
     return names
 
 
 def class_columns(values: Any) -> int:
     """Count the columns of predictions for several classes; 0 if they are not a table."""
     if isinstance(values, list | tuple):
-        return len(values[0]) if len(values) and isinstance(values[0], list | tuple | np.ndarray) else 0
+        return (
+            len(values[0])
+            if len(values) and isinstance(values[0], list | tuple | np.ndarray)
+            else 0
+        )
     shape = getattr(values, "shape", ())
     return shape[1] if isinstance(shape, tuple) and len(shape) == 2 else 0
 
@@ -616,9 +729,11 @@ def class_columns(values: Any) -> int:
 def read_classes(
     y_true: ArrayLike, y_prob: ArrayLike, labels: Sequence[Any] | None, names: ColumnNames
 ) -> tuple[Ints, NDArray[Any], list[Any]]:
-    """Check outcomes and predictions; return the class of each row, the predictions and the labels of the classes.
+    """Check outcomes and predictions; return the class of each row, the predictions and the labels
+    of the classes.
 
-    Without `labels` the columns of a frame name the classes. Outcomes are names; or numbers of columns, if no name is.
+    Without `labels` the columns of a frame name the classes. Outcomes are names; or numbers of
+    columns, if no name is.
     """
     prob = _table(y_prob, names)
     columns = getattr(y_prob, "columns", None)
@@ -627,12 +742,16 @@ def read_classes(
     label = _vector(y_true, names.label)
     code, found = code_labels(label)
     known = {name: k for k, name in enumerate(called)}
-    if not any(isinstance(name, int | float) for name in called) and not any(name in known for name in found):
+    if not any(isinstance(name, int | float) for name in called) and not any(
+        name in known for name in found
+    ):
         known = {k: k for k in range(len(called))}  # of the columns
     which = np.array([known.get(value, -1) for value in found], np.int64)[code]
     if (unknown := which < 0).any():
         first = int(unknown.argmax())
-        raise unknown_label(label[first], first, int(unknown.sum()), len(called), named is None, names)
+        raise unknown_label(
+            label[first], first, int(unknown.sum()), len(called), named is None, names
+        )
     check_same_length(names.label, which, names.prob, prob)
     _refuse_other_tables(prob, names)
     return which, prob, called
@@ -642,7 +761,9 @@ def _table(y_prob: ArrayLike, names: ColumnNames) -> NDArray[Any]:
     """Return predictions for several classes as a table of numbers, which are not checked."""
     array = _array(y_prob, names.prob)
     if array.ndim != 2 or array.shape[1] < 2:
-        raise InputError(f"{names.prob} must have two dimensions, a column for each class; its shape is {array.shape}")
+        raise InputError(
+            f"{names.prob} must have two dimensions, a column for each class; its shape is {array.shape}"
+        )
     return _number(array, names.prob, _READABLE)
 
 
@@ -676,17 +797,25 @@ def one_event(classes: int, name: str) -> InputError:
 
 
 def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:
-    """Yield an error for every rule that the predictions break; a row that breaks one is left out for the next."""
+    """Yield an error for every rule that the predictions break; a row that breaks one is left out
+    for the next.
+    """
     rules: dict[str, Callable[[NDArray[Any]], Any]] = {
         "must not contain NaN": lambda p: np.isnan(p).any(axis=1),
         "must lie in [0, 1]": lambda p: ((p < 0) | (p > 1)).any(axis=1),
-        f"must sum to 1 in each row (within {_TOLERANCE})": lambda p: np.abs(p.sum(axis=1) - 1) > _TOLERANCE,
+        f"must sum to 1 in each row (within {_TOLERANCE})": lambda p: (
+            np.abs(p.sum(axis=1) - 1) > _TOLERANCE
+        ),
     }
     found: dict[str, tuple[int, int]] = {}  # how many rows break a rule, and the first
     with np.errstate(invalid="ignore"):
         for start in range(0, len(prob), _BLOCK):
             block = prob[start : start + _BLOCK].astype(np.float64, copy=False)
-            if block.min() >= 0 and block.max() <= 1 and np.abs(block.sum(axis=1) - 1).max() <= _TOLERANCE:
+            if (
+                block.min() >= 0
+                and block.max() <= 1
+                and np.abs(block.sum(axis=1) - 1).max() <= _TOLERANCE
+            ):
                 continue  # which is quicker than the rules one by one
             fine = np.ones(len(block), np.bool_)
             for rule, breaks in rules.items():
@@ -698,22 +827,34 @@ def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:
     for rule in rules:
         if rule in found:
             count, row = found[rule]
-            shown = ", ".join(f"{value:.6g}" for value in prob[row][:4]) + ", ..." * (prob.shape[1] > 4)
+            shown = ", ".join(f"{value:.6g}" for value in prob[row][:4]) + ", ..." * (
+                prob.shape[1] > 4
+            )
             missing = rule == "must not contain NaN"
             place = names.at(names.prob, row)
-            yield InputError.from_offenders(f"{names.prob} {rule}", count, place, f"[{shown}]", missing=missing)
+            yield InputError.from_offenders(
+                f"{names.prob} {rule}", count, place, f"[{shown}]", missing=missing
+            )
 
 
-def unknown_label(value: Any, row: int, count: int, classes: int, unnamed: bool, names: ColumnNames) -> InputError:
+def unknown_label(
+    value: Any, row: int, count: int, classes: int, unnamed: bool, names: ColumnNames
+) -> InputError:
     """Return the error for labels of no known class."""
     called = f"from 0 to {classes - 1}" if unnamed else f"one of the {classes} labels"
     hint = "; pass labels to name the classes" if unnamed else ""
     return InputError.from_offenders(
-        f"{names.label} must be {called}", count, names.at(names.label, row), repr(plain(value)), hint=hint
+        f"{names.label} must be {called}",
+        count,
+        names.at(names.label, row),
+        repr(plain(value)),
+        hint=hint,
     )
 
 
 def top_label(which: Ints, prob: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
-    """Return whether the most likely class (the first of equals) occurred, and its predicted probability."""
+    """Return whether the most likely class (the first of equals) occurred, and its predicted
+    probability.
+    """
     top = prob.argmax(axis=1)
     return (top == which).view(np.uint8), prob[np.arange(len(prob)), top]

@@ -1,4 +1,6 @@
-"""Files that are written completely or not at all, held by one process, and checked as a whole when read."""
+"""Files that are written completely or not at all, held by one process, and checked as a whole when
+read.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,18 @@ from rainproof.errors import InputError
 
 
 def behind_links(path: Path) -> Path:
-    """Return the file that a path names through symbolic links; it need not exist. A loop of links stays as it is."""
+    """Return the file that a path names through symbolic links; it need not exist. A loop of links
+    stays as it is.
+    """
     return Path(os.path.realpath(path))
 
 
 def locked(path: Path) -> BinaryIO:
-    """Make the file if there is none, and hold it until it is closed or the process ends, however it does.
+    """Make the file if there is none, and hold it until it is closed or the process ends, however
+    it does.
 
-    The file is left where it is: if it were removed, two processes could hold two files of one name.
+    The file is left where it is: if it were removed, two processes could hold two files of one
+    name.
 
     Raises
     ------
@@ -44,12 +50,16 @@ def locked(path: Path) -> BinaryIO:
             unix.flock(file, unix.LOCK_EX | unix.LOCK_NB)
     except OSError as error:
         file.close()
-        raise InputError(f"cannot lock {path}: is another process at work? ({error.strerror})") from error
+        raise InputError(
+            f"cannot lock {path}: is another process at work? ({error.strerror})"
+        ) from error
     return file
 
 
 def _unix_locks() -> Any:
-    """Return the module of locks that every process respects that asks for them; None on Windows, which has others."""
+    """Return the module of locks that every process respects that asks for them; None on Windows,
+    which has others.
+    """
     try:
         return import_module("fcntl")
     except ImportError:
@@ -68,8 +78,13 @@ def check_output(path: Path, *sources: Path) -> None:
             if not path.is_file():
                 raise InputError(f"cannot write {path}: it is not a regular file")
             # A file that they are redirected to may hold other output, so it is not replaced.
-            if any(Path(stream).exists() and path.samefile(stream) for stream in ("/dev/fd/1", "/dev/fd/2")):
-                raise InputError(f"cannot write {path}: standard output or error is redirected to it")
+            if any(
+                Path(stream).exists() and path.samefile(stream)
+                for stream in ("/dev/fd/1", "/dev/fd/2")
+            ):
+                raise InputError(
+                    f"cannot write {path}: standard output or error is redirected to it"
+                )
         temporary, held = _beside(path)
         held.close()
         _remove(temporary)
@@ -85,7 +100,8 @@ def write_atomic(path: Path, text: str, *, now: bool = False) -> None:
 def atomic_output(path: Path, *, now: bool = False) -> Iterator[Path]:
     """Yield a temporary file, which replaces `path` on success and is removed on failure.
 
-    It is held until then. What a killed process has left in the folder is held no longer, and removed.
+    It is held until then. What a killed process has left in the folder is held no longer, and
+    removed.
 
     Parameters
     ----------
@@ -102,7 +118,8 @@ def atomic_output(path: Path, *, now: bool = False) -> Iterator[Path]:
         stack.callback(_remove, temporary)
         stack.enter_context(held)
         with file_errors(path):
-            if mode is not None:  # the new file must not be readable by more people than the old one
+            # the new file must not be readable by more people than the old one
+            if mode is not None:
                 temporary.chmod(mode | stat.S_IRUSR | stat.S_IWUSR)
         yield temporary
         with file_errors(path):
@@ -124,7 +141,9 @@ _waiting: ContextVar[tuple[list[_Written], ExitStack] | None] = ContextVar("wait
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Keep files that are written inside under temporary names until `replace_now`; the others are removed."""
+    """Keep files that are written inside under temporary names until `replace_now`; the others are
+    removed.
+    """
     with ExitStack() as stack:
         stack.callback(_waiting.reset, _waiting.set(([], stack)))
         yield
@@ -145,7 +164,9 @@ def _replace(path: Path, temporary: Path, held: BinaryIO) -> None:
 
 
 beginning = threading.RLock()
-"""Held while a file is begun; a process that ends takes it, so that none is begun after `remove_unfinished`."""
+"""Held while a file is begun; a process that ends takes it, so that none is begun after
+`remove_unfinished`.
+"""
 
 
 def remove_unfinished() -> None:
@@ -155,7 +176,9 @@ def remove_unfinished() -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it, which are removed if the process is told to end while they are empty."""
+    """Make a folder and those above it, which are removed if the process is told to end while they
+    are empty.
+    """
     with file_errors(path), beginning:
         for folder in reversed([one for one in (path, *path.parents) if not one.exists()]):
             _unfinished[folder] = Path.rmdir
@@ -188,14 +211,17 @@ def file_errors(path: str | os.PathLike[str], doing: str = "write") -> Iterator[
         of_content = isinstance(error, UnicodeError) and doing == "write"
         if isinstance(error, InputError) or of_content:  # the file is not the cause
             raise
-        raise InputError(f"cannot {doing} {os.fspath(path)}: {getattr(error, 'strerror', None) or error}") from error
+        raise InputError(
+            f"cannot {doing} {os.fspath(path)}: {getattr(error, 'strerror', None) or error}"
+        ) from error
 
 
 def _beside(path: Path) -> tuple[Path, BinaryIO]:
     """Create a file in the same folder, so that it can replace the other in one step, and hold it."""
     with suppress(FileNotFoundError):
         path.stat()  # fails for a loop of links
-    unix = _unix_locks()  # Windows removes no file that is open, so that it need not be locked there
+    # Windows removes no file that is open, so that it need not be locked there
+    unix = _unix_locks()
     while True:
         temporary = behind_links(path).with_name(f".rainproof-{os.urandom(8).hex()}.tmp")
         with beginning:
@@ -221,7 +247,9 @@ def _sweep(folder: Path) -> None:
             if _TEMPORARY.fullmatch(path.name) and path.is_file() and not path.is_symlink():
                 with suppress(OSError), ExitStack() as stack:
                     if unix is not None:
-                        unix.flock(stack.enter_context(path.open("rb")), unix.LOCK_EX | unix.LOCK_NB)
+                        unix.flock(
+                            stack.enter_context(path.open("rb")), unix.LOCK_EX | unix.LOCK_NB
+                        )
                     path.unlink()
 
 
@@ -241,14 +269,16 @@ class Saved:
         def to_dict(self) -> dict[str, Any]: ...
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write it as JSON, completely or not at all; `rainproof.load` reads it, and refuses it if it is damaged.
+        """Write it as JSON, completely or not at all; `rainproof.load` reads it, and refuses it if
+        it is damaged.
 
         Parameters
         ----------
         path : str or path-like
             The file to write.
         overwrite : bool
-            Whether it may replace a file that holds anything else. One of the same kind is replaced in any case.
+            Whether it may replace a file that holds anything else. One of the same kind is replaced
+            in any case.
         """
         found = self.to_dict()
         check_replaced(Path(path), found["format"].removeprefix("rainproof "), overwrite=overwrite)
@@ -276,7 +306,8 @@ _LONGEST = 4096  # bytes at either end of a file, where that is
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read what `save` wrote: a sample, segments, a recalibrator, a policy, or the state of an online recalibrator.
+    """Read what `save` wrote: a sample, segments, a recalibrator, a policy, or the state of an
+    online recalibrator.
 
     The file says what it holds. It comes back to the last bit.
 
@@ -285,8 +316,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path-like
-        The file; or a folder of stored samples (`.parquet` files), for a dict of them by their names without the
-        suffix, in order: names such as ``2026-03-02.parquet`` keep days in order.
+        The file; or a folder of stored samples (`.parquet` files), for a dict of them by their
+        names without the suffix, in order: names such as ``2026-03-02.parquet`` keep days in order.
 
     Returns
     -------
@@ -295,7 +326,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     InputError
-        If the file cannot be read, holds anything else, or was changed in any way since it was written.
+        If the file cannot be read, holds anything else, or was changed in any way since it was
+        written.
 
     Examples
     --------
@@ -314,7 +346,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         return import_module(_TABLES).load_table(place)
     kind = _kind(first)
     if kind not in _CLASSES:
-        raise InputError(f"{place} holds nothing that rainproof.load reads: it is {_described(first)}")
+        raise InputError(
+            f"{place} holds nothing that rainproof.load reads: it is {_described(first)}"
+        )
     module, _, name = _CLASSES[kind].rpartition(".")
     return read_json(place, kind, getattr(import_module(module), name).from_dict, saved=True)
 
@@ -332,16 +366,19 @@ def load_kind(path: str | os.PathLike[str], kind: str) -> Any:
     return found
 
 
-def check_replaced(path: Path, kind: str | None, *, overwrite: bool, how: str = "overwrite=True") -> None:
-    """Refuse to replace a file that holds anything but what is of the same kind; an empty one holds nothing.
+def check_replaced(
+    path: Path, kind: str | None, *, overwrite: bool, how: str = "overwrite=True"
+) -> None:
+    """Refuse to replace a file that holds anything but what is of the same kind; an empty one holds
+    nothing.
 
     Parameters
     ----------
     path : Path
         The file to write.
     kind : str or None
-        What is written: of a class that can be loaded, a "sample", "result", "report" or "picture"; None if nothing in
-        it says that rainproof wrote it.
+        What is written: of a class that can be loaded, a "sample", "result", "report" or "picture";
+        None if nothing in it says that rainproof wrote it.
     overwrite : bool
         Whether the user wants to replace it in any case.
     how : str
@@ -368,7 +405,9 @@ def check_replaced(path: Path, kind: str | None, *, overwrite: bool, how: str = 
 def check_suffix(path: Path, name: str, *suffixes: str) -> None:
     """Refuse a name that ends like that of another kind of file than is written."""
     if suffixes and path.suffix.lower() not in ("", *suffixes):
-        raise InputError(f"{name} must name a {suffixes[0]} file, as that is what is written; it is {str(path)!r}")
+        raise InputError(
+            f"{name} must name a {suffixes[0]} file, as that is what is written; it is {str(path)!r}"
+        )
 
 
 def _first_bytes(path: Path) -> bytes:
@@ -400,14 +439,19 @@ def _described(first: bytes) -> str:
 
 def as_text(document: Mapping[str, Any]) -> str:
     """Write a document as JSON, a line for each entry."""
-    lines = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
+    lines = [
+        f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
+        for key, value in document.items()
+    ]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 Read = TypeVar("Read")
 
 
-def read_json(path: str | os.PathLike[str], what: str, read: Callable[[Any], Read], *, saved: bool = False) -> Read:
+def read_json(
+    path: str | os.PathLike[str], what: str, read: Callable[[Any], Read], *, saved: bool = False
+) -> Read:
     """Read a JSON file; `read` makes what it holds from the data, and its errors name the file.
 
     A file that was `saved` by `as_text` must be as that would write it.
@@ -423,7 +467,8 @@ def read_json(path: str | os.PathLike[str], what: str, read: Callable[[Any], Rea
         raise InputError(f"{path} is not JSON: {error}") from error
     try:
         found = read(data)
-        if saved and as_text(data).encode() != raw.replace(b"\r\n", b"\n"):  # "1E-5" for "1e-5" has the same content
+        # "1E-5" for "1e-5" has the same content
+        if saved and as_text(data).encode() != raw.replace(b"\r\n", b"\n"):
             raise InputError("it is damaged: it is not as it was written")
         return found
     except InputError as error:
@@ -431,7 +476,9 @@ def read_json(path: str | os.PathLike[str], what: str, read: Callable[[Any], Rea
 
 
 def document(kind: str, version: int, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is written of an object: its kind, a version, its content, and a digest of all that."""
+    """Return what is written of an object: its kind, a version, its content, and a digest of all
+    that.
+    """
     found = {"format": f"rainproof {kind}", "version": version, **content}
     return {**found, "digest": digest_of(found)}
 
@@ -450,10 +497,14 @@ def check_document(
     keys = ("format", "version", *keys, "digest")
     missing = [key for key in keys if key not in data]
     if missing:
-        raise InputError(f"a {kind} must have {', '.join(map(repr, keys))}; it lacks {missing[0]!r}")
+        raise InputError(
+            f"a {kind} must have {', '.join(map(repr, keys))}; it lacks {missing[0]!r}"
+        )
     strange = [key for key in data if key not in (*keys, *optional)]
     if strange:
-        raise InputError(f"a {kind} must have only {', '.join(map(repr, keys))}; it has {strange[0]!r}")
+        raise InputError(
+            f"a {kind} must have only {', '.join(map(repr, keys))}; it has {strange[0]!r}"
+        )
     try:
         digest = digest_of({key: value for key, value in data.items() if key != "digest"})
     except (RecursionError, TypeError, ValueError) as error:

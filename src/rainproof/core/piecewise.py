@@ -1,4 +1,6 @@
-"""A map from predictions to predictions that every language computes to the last bit: straight pieces."""
+"""A map from predictions to predictions that every language computes to the last bit: straight
+pieces.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,13 @@ UNIT = 2.0**52
 SLOPE_UNIT = 2.0**30
 """Slopes are multiples of 1/SLOPE_UNIT."""
 
-_STEEPEST = 2.0**22  # a steeper piece ends below the next one's start: a jump. Before 1 it has a next one
-_TOLERANCE = 2.0**-10  # of a tabulated map, as a share of the smaller of its value and 1 minus its value
+# a steeper piece ends below the next one's start: a jump. Before 1 it has a next one
+_STEEPEST = 2.0**22
+# of a tabulated map, as a share of the smaller of its value and 1 minus its value
+_TOLERANCE = 2.0**-10
 _FINEST = 2.0**-40  # added to it
-_NODES = 129  # of a tabulated map at first: about those that curves need from 1e-9 to 1 - 1e-9, so few are added
+# of a tabulated map at first: about those that curves need from 1e-9 to 1 - 1e-9, so few are added
+_NODES = 129
 _ROUNDS = 16  # halvings of a piece, at most
 _BLOCK = 1 << 14  # rows at a time: their temporary arrays stay in the cache
 _FEW_OUTSIDE = 0.01  # of predictions: such a share is not worth a warning
@@ -32,11 +37,13 @@ _NAMES = ColumnNames(prob="p")
 
 
 class PiecewiseMap(Result, kw_only=False):
-    """A map of [0, 1] into itself, of straight pieces: ``start[k] + (p - edges[k]) * slope[k]`` from ``edges[k]`` on.
+    """A map of [0, 1] into itself, of straight pieces: ``start[k] + (p - edges[k]) * slope[k]``
+    from ``edges[k]`` on.
 
-    Only a comparison, a difference, a product and a sum are needed, in doubles, so Python, SQL and ONNX give the same
-    bits. A piece ends at or before the start of the next one (in its own direction), and rounding keeps that order: the
-    map stays in [0, 1] and rises wherever its pieces rise.
+    Only a comparison, a difference, a product and a sum are needed, in doubles, so Python, SQL and
+    ONNX give the same bits. A piece ends at or before the start of the next one (in its own
+    direction), and rounding keeps that order: the map stays in [0, 1] and rises wherever its pieces
+    rise.
 
     Attributes
     ----------
@@ -45,7 +52,8 @@ class PiecewiseMap(Result, kw_only=False):
     start, slope : ndarray of shape (k,)
         The value at the lower edge of each piece, and how steep the piece is.
     fitted_range : (float, float) or None
-        The smallest and the largest prediction that it was fitted to; None if it is not known, or of no concern.
+        The smallest and the largest prediction that it was fitted to; None if it is not known, or
+        of no concern.
     """
 
     _shown = ("rises",)
@@ -57,16 +65,20 @@ class PiecewiseMap(Result, kw_only=False):
     @classmethod
     def from_ends(cls, edges: Floats, start: Floats, end: Floats) -> PiecewiseMap:
         """Draw pieces from `start` at their lower edge to `end` at their upper one."""
-        edges, start, end = (np.rint(np.clip(values, 0.0, 1.0) * UNIT) / UNIT for values in (edges, start, end))
+        edges, start, end = (
+            np.rint(np.clip(values, 0.0, 1.0) * UNIT) / UNIT for values in (edges, start, end)
+        )
         last = np.flatnonzero(edges[:-1] < 1 - 1 / UNIT)[-1]
         steep = abs(end[last] - start[last]) > _STEEPEST * (1 - edges[last])
-        if edges[last + 1] == 1 and (steep or end[last] != end[-1]):  # a jump at 1, with no piece after it
+        # a jump at 1, with no piece after it
+        if edges[last + 1] == 1 and (steep or end[last] != end[-1]):
             edges = np.append(np.minimum(edges, 1 - 1 / UNIT), 1.0)
             start, end = np.append(start, end[-1]), np.append(end, end[-1])
         some = np.diff(edges) > 0
         edges, start, end = np.append(edges[:-1][some], 1.0), start[some], end[some]
         rise = (end - start) / np.diff(edges)
-        # Rounded towards 0, with a margin for the rounding of the quotient: no piece oversteps its end.
+        # Rounded towards 0, with a margin for the rounding of the quotient: no piece oversteps its
+        # end.
         steps = np.floor(np.minimum(np.abs(rise) * (1 - 2.0**-50), _STEEPEST) * SLOPE_UNIT)
         return cls(edges, start, np.copysign(steps / SLOPE_UNIT, rise))
 
@@ -76,22 +88,32 @@ class PiecewiseMap(Result, kw_only=False):
         return cls.from_ends(np.concatenate([[0.0], cuts, [1.0]]), values, values)
 
     @classmethod
-    def tabulate(cls, function: Callable[[Floats], Floats], breaks: ArrayLike, low: float, high: float) -> PiecewiseMap:
-        """Approximate a function, up to 0.1% of the smaller of its value and 1 minus its value, and 1e-12.
+    def tabulate(
+        cls, function: Callable[[Floats], Floats], breaks: ArrayLike, low: float, high: float
+    ) -> PiecewiseMap:
+        """Approximate a function, up to 0.1% of the smaller of its value and 1 minus its value, and
+        1e-12.
 
-        Pieces are halved, on the logit scale, until they fit. That holds from `low` to `high`; outside of them the
-        function must be level, or straight between two of `breaks`, where it may jump.
+        Pieces are halved, on the logit scale, until they fit. That holds from `low` to `high`;
+        outside of them the function must be level, or straight between two of `breaks`, where it
+        may jump.
         """
         low, high = (np.rint(np.array([low, high]) * UNIT) / UNIT).tolist()
         between = _expit(np.linspace(_logit(np.array([low])), _logit(np.array([high])), _NODES))
         between = np.clip(np.append(between, breaks), low, high)
-        edges = np.unique(np.rint(np.concatenate([[0.0, low, high, 1.0], between, np.asarray(breaks)]) * UNIT) / UNIT)
+        edges = np.unique(
+            np.rint(np.concatenate([[0.0, low, high, 1.0], between, np.asarray(breaks)]) * UNIT)
+            / UNIT
+        )
         lower, upper = edges[:-1], edges[1:]
         done: list[NDArray[Any]] = []
         for _ in range(_ROUNDS):
-            last = np.where(upper < 1, np.nextafter(upper, 0), 1.0)  # below a jump at the upper edge
+            # below a jump at the upper edge
+            last = np.where(upper < 1, np.nextafter(upper, 0), 1.0)
             start, end = function(lower), function(last)
-            inner = _expit(_logit(lower) + (_logit(upper) - _logit(lower)) * np.array([[0.25], [0.5], [0.75]]))
+            inner = _expit(
+                _logit(lower) + (_logit(upper) - _logit(lower)) * np.array([[0.25], [0.5], [0.75]])
+            )
             inner = np.clip(np.rint(inner * UNIT) / UNIT, lower, last)
             wanted = function(inner.ravel()).reshape(inner.shape)
             drawn = start + (end - start) * (inner - lower) / (upper - lower)
@@ -102,9 +124,14 @@ class PiecewiseMap(Result, kw_only=False):
             if not off.any():
                 break
             middle = inner[1, off]
-            lower, upper = np.concatenate([lower[off], middle]), np.concatenate([middle, upper[off]])
+            lower, upper = (
+                np.concatenate([lower[off], middle]),
+                np.concatenate([middle, upper[off]]),
+            )
         else:
-            done.append(np.stack([lower, function(lower), function(np.minimum(upper, np.nextafter(1, 0)))]))
+            done.append(
+                np.stack([lower, function(lower), function(np.minimum(upper, np.nextafter(1, 0)))])
+            )
         lower, start, end = np.concatenate(done, axis=1)
         order = np.argsort(lower)
         return cls.from_ends(np.append(lower[order], 1.0), start[order], end[order])
@@ -133,7 +160,9 @@ class PiecewiseMap(Result, kw_only=False):
             starts.append(edges[:-1])
             values.append(pieces.start[at] + (edges[:-1] - pieces.edges[at]) * rise)
             lasts.append(pieces.start[at] + (edges[1:] - pieces.edges[at]) * rise)
-        return cls.from_ends(np.append(np.concatenate(starts), 1.0), np.concatenate(values), np.concatenate(lasts))
+        return cls.from_ends(
+            np.append(np.concatenate(starts), 1.0), np.concatenate(values), np.concatenate(lasts)
+        )
 
     def __call__(self, p: ArrayLike) -> Floats:
         """Return the value at each prediction."""
@@ -147,7 +176,9 @@ class PiecewiseMap(Result, kw_only=False):
         return int(np.count_nonzero((prob < low) | (prob > high)))
 
     def note_outside(self, count: int, total: int) -> str | None:
-        """Say how many of the predictions lie outside of those that the map was fitted to, if more than 1% do."""
+        """Say how many of the predictions lie outside of those that the map was fitted to, if more
+        than 1% do.
+        """
         if self.fitted_range is None or count <= _FEW_OUTSIDE * total:
             return None
         low, high = self.fitted_range
@@ -155,7 +186,9 @@ class PiecewiseMap(Result, kw_only=False):
         return f"{share} have predictions outside of those that the map was fitted to ({low:.4g} to {high:.4g})"
 
     def warn_outside(self, count: int, total: int, *, stacklevel: int) -> None:
-        """Warn of so many predictions outside of those that the map was fitted to, if there is something to say."""
+        """Warn of so many predictions outside of those that the map was fitted to, if there is
+        something to say.
+        """
         note = self.note_outside(count, total)
         if note is not None:
             warnings.warn(ExtrapolationWarning(note), stacklevel=stacklevel)
@@ -197,12 +230,18 @@ class PiecewiseMap(Result, kw_only=False):
             raise InputError("a map must have 'edges', 'start' and 'slope'")
         edges, start, slope = (_numbers(data[name], name) for name in names)
         if not len(edges) - 1 == len(start) == len(slope) > 0:
-            raise InputError("a map must have one 'start' and one 'slope' for each piece, and one more of 'edges'")
+            raise InputError(
+                "a map must have one 'start' and one 'slope' for each piece, and one more of 'edges'"
+            )
         end = start + np.diff(edges) * slope
         rules = {
-            "'edges' must increase from 0 to 1": edges[0] == 0 and edges[-1] == 1 and (np.diff(edges) > 0).all(),
+            "'edges' must increase from 0 to 1": edges[0] == 0
+            and edges[-1] == 1
+            and (np.diff(edges) > 0).all(),
             "values must lie in [0, 1]": all(((v >= 0) & (v <= 1)).all() for v in (start, end)),
-            "'edges' and 'start' must be multiples of 2**-52": all((v * UNIT % 1 == 0).all() for v in (edges, start)),
+            "'edges' and 'start' must be multiples of 2**-52": all(
+                (v * UNIT % 1 == 0).all() for v in (edges, start)
+            ),
             "'slope' must be multiples of 2**-30": (slope * SLOPE_UNIT % 1 == 0).all(),
         }
         for rule, kept in rules.items():
@@ -215,9 +254,15 @@ def _range_of(value: Any) -> tuple[float, float] | None:
     """Read a range of predictions; files of earlier versions have none."""
     if value is None:
         return None
-    low, high = _numbers(value, "fitted_range").tolist() if isinstance(value, list) and len(value) == 2 else (1, 0)
+    low, high = (
+        _numbers(value, "fitted_range").tolist()
+        if isinstance(value, list) and len(value) == 2
+        else (1, 0)
+    )
     if not 0 <= low <= high <= 1:
-        raise InputError("a map is damaged: 'fitted_range' must be null or two numbers in [0, 1], the smaller first")
+        raise InputError(
+            "a map is damaged: 'fitted_range' must be null or two numbers in [0, 1], the smaller first"
+        )
     return low, high
 
 

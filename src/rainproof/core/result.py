@@ -1,10 +1,20 @@
-"""What a function returns: fields that print, write and draw themselves; an estimate, and what predictions said."""
+"""What a function returns: fields that print, write and draw themselves; an estimate, and what
+predictions said.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields, is_dataclass, replace
+from dataclasses import (
+    MISSING,
+    FrozenInstanceError,
+    dataclass,
+    field,
+    fields,
+    is_dataclass,
+    replace,
+)
 from enum import Enum
 from functools import wraps
 from importlib import import_module
@@ -22,7 +32,9 @@ T = TypeVar("T")
 
 
 def once(compute: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Compute a property of a result when it is first asked for, and keep it in `_found`, which copies share."""
+    """Compute a property of a result when it is first asked for, and keep it in `_found`, which
+    copies share.
+    """
     name = compute.__name__
 
     @wraps(compute)
@@ -37,14 +49,18 @@ def once(compute: Callable[[Any], T]) -> Callable[[Any], T]:
     return found
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(field,))
+@dataclass_transform(
+    frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(field,)
+)
 class Result(Frozen):
-    """What a function returns: a frozen dataclass, by being a subclass, that its fields print, write as JSON and draw.
+    """What a function returns: a frozen dataclass, by being a subclass, that its fields print,
+    write as JSON and draw.
 
-    A class states in `_kind` which function made it, in `_also` the properties that JSON has beside the fields, in
-    `_shown` what its representation has (default: all single values), and has ``__str__`` where a sentence says it
-    better. Fields with a leading underscore are private: nothing shows them. In `_later` it states which properties are
-    computed `once`, from private fields such as rows: a pickle has those properties, and none of the fields in `_from`.
+    A class states in `_kind` which function made it, in `_also` the properties that JSON has beside
+    the fields, in `_shown` what its representation has (default: all single values), and has
+    ``__str__`` where a sentence says it better. Fields with a leading underscore are private:
+    nothing shows them. In `_later` it states which properties are computed `once`, from private
+    fields such as rows: a pickle has those properties, and none of the fields in `_from`.
     """
 
     __slots__ = ()
@@ -59,14 +75,17 @@ class Result(Frozen):
         dataclass(init=not kw_only, frozen=not kw_only, eq=False, repr=False)(cls)
 
     def __init__(self, **values: Any) -> None:
-        # One for all: those that dataclasses write for each class take longer to compile than a small assessment.
+        # One for all: those that dataclasses write for each class take longer to compile than a
+        # small assessment.
         every = {one.name: one for one in fields(self)}  # type: ignore[arg-type]
         for name in every.keys() - values.keys():
             one = every[name]
             values[name] = one.default if one.default_factory is MISSING else one.default_factory()
         wrong = [name for name, value in values.items() if name not in every or value is MISSING]
         if wrong:
-            raise TypeError(f"{type(self).__name__} has the fields {', '.join(every)}: see {', '.join(wrong)}")
+            raise TypeError(
+                f"{type(self).__name__} has the fields {', '.join(every)}: see {', '.join(wrong)}"
+            )
         vars(self).update(values)
         self.__post_init__()
 
@@ -86,25 +105,38 @@ class Result(Frozen):
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON; a number that is not finite is None."""
         about = {"result": self._kind} if self._kind else {}
-        return about | {name: plain(getattr(self, name)) for name in (*field_names(self), *self._also)}
+        return about | {
+            name: plain(getattr(self, name)) for name in (*field_names(self), *self._also)
+        }
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Any:
-        """Draw it into Matplotlib axes (default: new ones) and return them: the panel of `rainproof.plots` for it."""
+        """Draw it into Matplotlib axes (default: new ones) and return them: the panel of
+        `rainproof.plots` for it.
+        """
         panel: Callable[..., Any] = import_module("rainproof.plots").panel(type(self))
         return panel(self, **options) if ax is None else panel(self, ax, **options)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        pairs = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self) if one.compare)  # type: ignore[arg-type]
-        return all(a is b or (np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b) for a, b in pairs)
+        pairs = (
+            (getattr(self, one.name), getattr(other, one.name))
+            for one in fields(self)
+            if one.compare
+        )  # type: ignore[arg-type]
+        return all(
+            a is b or (np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b)
+            for a, b in pairs
+        )
 
     def __hash__(self) -> int:
         return hash(repr(self))
 
     def __repr__(self) -> str:
         single = bool | int | float | str
-        names = self._shown or [name for name in field_names(self) if isinstance(getattr(self, name), single)]
+        names = self._shown or [
+            name for name in field_names(self) if isinstance(getattr(self, name), single)
+        ]
         shown = ((name, getattr(self, name)) for name in names)
         return f"{type(self).__name__}({', '.join(f'{name}={_brief(x)}' for name, x in shown if x is not None)})"
 
@@ -124,7 +156,8 @@ class Interval(Result):
     low, high : float
         The ends of the interval.
     confidence_level : float
-        The share of such intervals that contain the population's value, if there are many rows (or groups).
+        The share of such intervals that contain the population's value, if there are many rows (or
+        groups).
     """
 
     value: float
@@ -133,7 +166,9 @@ class Interval(Result):
     confidence_level: float
 
     def within(self, least: float, most: float) -> Interval:
-        """Return the part of the interval where the quantity can lie, and the nearest such estimate."""
+        """Return the part of the interval where the quantity can lie, and the nearest such
+        estimate.
+        """
         value = min(max(self.value, least), most)
         return replace(self, value=value, low=max(self.low, least), high=min(self.high, most))
 
@@ -151,7 +186,8 @@ class PredictionRange(Result):
     mean_prediction, event_rate : float
         What they say on average, and how often the event happened.
     n, events : float
-        The number of rows, and of those with the event (sums of weights, scaled to the number of rows).
+        The number of rows, and of those with the event (sums of weights, scaled to the number of
+        rows).
     """
 
     low: float

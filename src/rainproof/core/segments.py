@@ -31,10 +31,11 @@ _COUNT = np.uint64((1 << 40) - 1)  # the bits of an unweighted entry that count 
 class SegmentSums:
     """The sums of numbered segments on one grid.
 
-    While rows are added, an occupied (segment, cell, outcome) takes 24 bytes, with weights 56, in a hash table that
-    is between 40% and 80% full. Thread k of n has the segments whose number is k modulo n. The first question about the
-    sums sorts them, after which no more rows can be added. Unweighted sums are exact, so they equal those of a
-    `Accumulator` for each segment; where there is but `one`, it is an `Accumulator`.
+    While rows are added, an occupied (segment, cell, outcome) takes 24 bytes, with weights 56, in a
+    hash table that is between 40% and 80% full. Thread k of n has the segments whose number is k
+    modulo n. The first question about the sums sorts them, after which no more rows can be added.
+    Unweighted sums are exact, so they equal those of a `Accumulator` for each segment; where there
+    is but `one`, it is an `Accumulator`.
     """
 
     def __init__(self, m: int, *, weighted: bool, one: bool = False) -> None:
@@ -63,7 +64,9 @@ class SegmentSums:
             return
         assert segment is not None
         if self.rows + len(rows) > _FULL:
-            raise InputError(f"segments take up to {_FULL:,} rows in one pass: split the data, or do without by")
+            raise InputError(
+                f"segments take up to {_FULL:,} rows in one pass: split the data, or do without by"
+            )
         slot, offset = np.empty(len(rows), np.int32), np.empty(len(rows), np.uint64)
         weight = None if rows.weight is None else np.ascontiguousarray(rows.weight, np.float64)
         good = weight is None or not len(weight) or (weight.min() >= 0 and weight.max() < np.inf)
@@ -94,7 +97,9 @@ class SegmentSums:
 
     @property
     def _parts(self) -> list[tuple[Ints, CellTable | NDArray[Any]]]:
-        """Of each thread the keys ``segment * slot_count(m) + slot`` in order, and the sums as the kernel has them."""
+        """Of each thread the keys ``segment * slot_count(m) + slot`` in order, and the sums as the
+        kernel has them.
+        """
         if self._one is not None:
             cells, self._one, self._tables = self._one._sums(), None, []
             self._sorted = [(cells.slot, cells)]
@@ -125,29 +130,40 @@ class SegmentSums:
         return found
 
     def joined(self, numbers: Sequence[int]) -> CellTable:
-        """Return one table of all segments, as `from_table` takes it, after giving them these numbers."""
+        """Return one table of all segments, as `from_table` takes it, after giving them these
+        numbers.
+        """
         tables = [self.cells(segment) for segment in range(len(numbers))]
-        slots = [slot_count(self.m) * number + table.slot for number, table in zip(numbers, tables, strict=True)]
+        slots = [
+            slot_count(self.m) * number + table.slot
+            for number, table in zip(numbers, tables, strict=True)
+        ]
         return CellTable.join(self.m, tables, slots)
 
     def pooled(self) -> CellTable:
         """Return the sums of all segments together."""
         found = CellTable.empty(self.m)
         for key, sums in self._parts:
-            step = max(1, len(key)) if isinstance(sums, CellTable) else _CHUNK  # what the kernel has is to be unpacked
+            # what the kernel has is to be unpacked
+            step = max(1, len(key)) if isinstance(sums, CellTable) else _CHUNK
             for low in range(0, len(key), step):
                 at = slice(low, low + step)
                 # Coarsening to the same grid adds up equal slots.
-                found = found.merge(self._table(sums, at, key[at] % slot_count(self.m)).coarsen(self.m))
+                found = found.merge(
+                    self._table(sums, at, key[at] % slot_count(self.m)).coarsen(self.m)
+                )
         return found
 
     def _table(self, sums: CellTable | NDArray[Any], at: slice, slot: Ints) -> CellTable:
         if isinstance(sums, CellTable):
             count, squares = sums.count[at], sums.squares[at]
-            weight, rise = (np.ascontiguousarray(pair[:, at]) for pair in (sums.weight, sums.rise))  # for the kernels
+            # for the kernels
+            weight, rise = (np.ascontiguousarray(pair[:, at]) for pair in (sums.weight, sums.rise))
         else:
             _, count, weight, rise, squares = collect(sums[at])
-        return CellTable(m=self.m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
+        return CellTable(
+            m=self.m, slot=slot, count=count, weight=weight, rise=rise, squares=squares
+        )
 
 
 FEW_ROWS = 100
@@ -162,9 +178,9 @@ Value = TypeVar("Value")
 class Segments(Mapping[Any, Sample]):
     """One `Sample` per segment, as `scan` with `by` returns them.
 
-    A mapping: ``segments["north"]`` with one column, ``segments["north", 3]`` with more. Segments are in the
-    order of their labels; rows whose label is missing (null or NaN) are the segment None, which comes last.
-    Samples are made on access, so thousands of segments take little memory.
+    A mapping: ``segments["north"]`` with one column, ``segments["north", 3]`` with more. Segments
+    are in the order of their labels; rows whose label is missing (null or NaN) are the segment
+    None, which comes last. Samples are made on access, so thousands of segments take little memory.
 
     Attributes
     ----------
@@ -175,8 +191,8 @@ class Segments(Mapping[Any, Sample]):
     pooled : Sample
         All segments together.
     missing_outcomes : mapping
-        How many rows of each segment were left out as their outcome alone is missing (``drop_missing``); segments
-        of which no other rows are left are among them.
+        How many rows of each segment were left out as their outcome alone is missing
+        (``drop_missing``); segments of which no other rows are left are among them.
 
     Examples
     --------
@@ -217,34 +233,45 @@ class Segments(Mapping[Any, Sample]):
         Parameters
         ----------
         samples : mapping
-            From segment to `Sample`; a segment is a label, or with several names in `by` a tuple of labels.
+            From segment to `Sample`; a segment is a label, or with several names in `by` a tuple of
+            labels.
         by : str or sequence of str
             The names of what defines the segments.
         """
         if not samples:
             raise InputError("samples must hold at least one segment; it is empty")
         if any(sample._rates is not None for sample in samples.values()):
-            raise InputError("samples must have no base_rate: that of a segment is not that of all rows")
+            raise InputError(
+                "samples must have no base_rate: that of a segment is not that of all rows"
+            )
 
         def pooled() -> Sample:
-            grid = min((s.grid for s in samples.values() if s.grid is not None), default=_POOLED_GRID)
+            grid = min(
+                (s.grid for s in samples.values() if s.grid is not None), default=_POOLED_GRID
+            )
             return reduce(Sample.__add__, (s.compress(grid) for s in samples.values()))
 
         names = (by,) if isinstance(by, str) else tuple(by)
         return cls(names, {key: s.n for key, s in samples.items()}, samples.__getitem__, pooled)
 
     @classmethod
-    def from_places(cls, sample: Sample, by: tuple[str, ...], places: Mapping[Any, Ints]) -> Segments:
+    def from_places(
+        cls, sample: Sample, by: tuple[str, ...], places: Mapping[Any, Ints]
+    ) -> Segments:
         """Divide a sample into segments, given by the places of their rows."""
         weight = sample.sample_weight
-        counts = {key: len(at) if weight is None else int(np.count_nonzero(weight[at])) for key, at in places.items()}
+        counts = {
+            key: len(at) if weight is None else int(np.count_nonzero(weight[at]))
+            for key, at in places.items()
+        }
         found = cls(by, counts, lambda key: sample._at(places[key]), lambda: sample)
         found.whole, found.places = sample, places
         return found
 
     @classmethod
     def from_table(cls, rows: Any, by: str | Sequence[str] | None = None) -> Segments:
-        """Read the segments in the result of a `rainproof.io.sql` statement with `by`, wherever it was run.
+        """Read the segments in the result of a `rainproof.io.sql` statement with `by`, wherever it
+        was run.
 
         Parameters
         ----------
@@ -286,10 +313,14 @@ class Segments(Mapping[Any, Sample]):
         """
         return {key: function(sample, **options) for key, sample in self.items()}
 
-    def save(self, path: str | os.PathLike[str], *, grid: int = 2**16, overwrite: bool = False) -> None:
-        """Write all segments to one small Parquet file; `rainproof.load` reads them to the last bit.
+    def save(
+        self, path: str | os.PathLike[str], *, grid: int = 2**16, overwrite: bool = False
+    ) -> None:
+        """Write all segments to one small Parquet file; `rainproof.load` reads them to the last
+        bit.
 
-        Labels must be text, finite numbers, bools or None. The parameters are those of `Sample.save`.
+        Labels must be text, finite numbers, bools or None. The parameters are those of
+        `Sample.save`.
         """
         save_table(self, path, grid, overwrite=overwrite)
 
@@ -310,7 +341,10 @@ class Segments(Mapping[Any, Sample]):
     def __str__(self) -> str:
         shown = list(self.counts.items())[:_SHOWN]
         width = max(len(_text(key)) for key, _ in shown)
-        lines = [f"{_text(key):{width}}  {n:>12,} rows" + ("  (few)" * (n < FEW_ROWS)) for key, n in shown]
+        lines = [
+            f"{_text(key):{width}}  {n:>12,} rows" + ("  (few)" * (n < FEW_ROWS))
+            for key, n in shown
+        ]
         more = [f"and {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else []
         return "\n".join([repr(self), *lines, *more])
 
@@ -322,10 +356,11 @@ def from_sums(
     weight_name: str = "sample_weight",
     forecasts: tuple[str, ...] = (),
 ) -> Sample | Segments:
-    """Return what every engine gives: a sample for each segment, or without columns in `by` the sample.
+    """Return what every engine gives: a sample for each segment, or without columns in `by` the
+    sample.
 
-    A segment whose rows all have weight zero is left out. With two `forecasts` a segment is a cell of the first one,
-    and the result is their sample.
+    A segment whose rows all have weight zero is left out. With two `forecasts` a segment is a cell
+    of the first one, and the result is their sample.
 
     Parameters
     ----------
@@ -341,7 +376,9 @@ def from_sums(
         The names of the forecasts, if there are two.
     """
     if forecasts:
-        return Sample._from_cells(sums.joined([int(str(cell)) for (cell,) in keys]), weight_name, forecasts)
+        return Sample._from_cells(
+            sums.joined([int(str(cell)) for (cell,) in keys]), weight_name, forecasts
+        )
     if not by:
         return Sample._from_cells(sums.cells(0), weight_name)
     counts = sums.counts(len(keys))
@@ -360,9 +397,13 @@ def _text(key: Any) -> str:
     return one_line(", ".join(map(str, key)) if isinstance(key, tuple) else str(key))
 
 
-COLUMNS = tuple(f"rainproof_{c}" for c in ("grid", "cell", "outcome", "count", "weight", "rise", "squares"))
-OLD_CELL = "rainproof_old"  # the cell of another forecast, by which rows are grouped like by a segment
-OTHER_LABELS = ("rainproof_least", "rainproof_most")  # of the labels that are not the event: there may be one
+COLUMNS = tuple(
+    f"rainproof_{c}" for c in ("grid", "cell", "outcome", "count", "weight", "rise", "squares")
+)
+# the cell of another forecast, by which rows are grouped like by a segment
+OLD_CELL = "rainproof_old"
+# of the labels that are not the event: there may be one
+OTHER_LABELS = ("rainproof_least", "rainproof_most")
 
 # A row that breaks several rules counts for the first.
 _OF_NUMBERS = {
@@ -372,7 +413,11 @@ _OF_NUMBERS = {
     "range": "must lie in [0, 1]",
 }
 VIOLATIONS = {
-    **{(column, kind): _OF_NUMBERS[kind] for kind in ("null", "text") for column in ("prob", "label", "weight")},
+    **{
+        (column, kind): _OF_NUMBERS[kind]
+        for kind in ("null", "text")
+        for column in ("prob", "label", "weight")
+    },
     **{("prob", kind): _OF_NUMBERS[kind] for kind in ("nan", "range")},
     ("label", "rule"): door.LABEL_RULE,
     ("weight", "rule"): door.WEIGHT_RULE,
@@ -389,7 +434,9 @@ def violation_code(column: str, kind: str) -> int:
 
 
 def raise_violation(counts: Mapping[str, int], names: door.ColumnNames) -> None:
-    """Raise the first rule that some rows break; `counts` is by rule, with the name of the column in front."""
+    """Raise the first rule that some rows break; `counts` is by rule, with the name of the column
+    in front.
+    """
     for (column, kind), words in VIOLATIONS.items():
         rule = f"{getattr(names, column)} {words}"
         if counts.get(rule):
@@ -397,16 +444,22 @@ def raise_violation(counts: Mapping[str, int], names: door.ColumnNames) -> None:
 
 
 def read_table(rows: Any, by: Sequence[str] | None = None) -> Sample | Segments:
-    """Read the result of a `rainproof.io.sql` statement, in any form that a database or a library returns it."""
+    """Read the result of a `rainproof.io.sql` statement, in any form that a database or a library
+    returns it.
+    """
     columns = as_columns(rows, by)
     lower = {name.lower(): name for name in columns}  # some databases return names in upper case
     missing = [name for name in COLUMNS if name not in lower]
     if missing:
-        raise InputError(f"rows must have the columns of rainproof.io.sql's statement; they lack {', '.join(missing)}")
+        raise InputError(
+            f"rows must have the columns of rainproof.io.sql's statement; they lack {', '.join(missing)}"
+        )
     known = {name: columns[lower[name]] for name in (*COLUMNS, *OTHER_LABELS) if name in lower}
     segments = [name for name in columns if name.lower() not in known]
     if by is not None and sorted(by) != sorted(segments):
-        raise InputError(f"by must name the columns of the segments; they are {segments}, and by is {list(by)}")
+        raise InputError(
+            f"by must name the columns of the segments; they are {segments}, and by is {list(by)}"
+        )
     keys = {name: columns[name] for name in (segments if by is None else by)}
     return from_grouped({**known, **keys}, tuple(keys), door.ColumnNames())
 
@@ -420,16 +473,27 @@ def from_grouped(
     forecasts: tuple[str, ...] = (),
 ) -> Sample | Segments:
     """Check grouped rows, given column by column in any order, and add up equal ones."""
-    integers = {name: _integers(name, columns[f"rainproof_{name}"]) for name in ("grid", "cell", "outcome", "count")}
-    sums = {name: _doubles(name, columns[f"rainproof_{name}"]) for name in ("weight", "rise", "squares")}
+    integers = {
+        name: _integers(name, columns[f"rainproof_{name}"])
+        for name in ("grid", "cell", "outcome", "count")
+    }
+    sums = {
+        name: _doubles(name, columns[f"rainproof_{name}"]) for name in ("weight", "rise", "squares")
+    }
     grids, cell, outcome, count = integers.values()
     if not len(grids):
         raise InputError("the table has columns but no rows")
     grid = check_grid(int(grids[0]), "rainproof_grid")
     if (grids != grid).any():
         other = int(grids[grids != grid][0])
-        raise InputError(f"rainproof_grid must be the same in every row; it is {grid:,} and {other:,}")
-    for name, low, high in (("cell", -len(VIOLATIONS), grid), ("outcome", 0, 1), ("count", 0, 2**53)):
+        raise InputError(
+            f"rainproof_grid must be the same in every row; it is {grid:,} and {other:,}"
+        )
+    for name, low, high in (
+        ("cell", -len(VIOLATIONS), grid),
+        ("outcome", 0, 1),
+        ("count", 0, 2**53),
+    ):
         outside = (integers[name] < low) | (integers[name] > high)
         if outside.any():
             raise InputError(
@@ -438,7 +502,8 @@ def from_grouped(
     rules = [f"{getattr(names, column)} {words}" for (column, _), words in VIOLATIONS.items()]
     raise_violation({rule: int(count[cell == -1 - k].sum()) for k, rule in enumerate(rules)}, names)
     others = [label for name in OTHER_LABELS if name in columns for label in columns[name]]
-    if others and not outcome.any() and all(map(door.is_missing, others)):  # a row is neither the event nor another
+    # a row is neither the event nor another
+    if others and not outcome.any() and all(map(door.is_missing, others)):
         raise InputError(f"{names.label} could not be compared with pos_label; it is {pos_label!r}")
     check_other_label(others, names, pos_label, occurs=bool(outcome.any()))
     keep = count > 0  # rows of weight zero do not count
@@ -446,12 +511,16 @@ def from_grouped(
     numbers: dict[door.Key, int] = {}
     segment = door.number_rows(numbers, [door.code_labels(columns[name]) for name in by], len(keep))
     slot = slot_count(grid) * segment[keep] + 2 * cell[keep] + outcome[keep]
-    table = CellTable.from_doubles(grid, slot, count[keep], *(column[keep] for column in sums.values()))
+    table = CellTable.from_doubles(
+        grid, slot, count[keep], *(column[keep] for column in sums.values())
+    )
     return from_sums(by, [*numbers], SegmentSums.from_table(table), names.weight, forecasts)
 
 
 def as_columns(rows: Any, by: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return columns by name from a table, a cursor, or an iterable of rows that are mappings or tuples."""
+    """Return columns by name from a table, a cursor, or an iterable of rows that are mappings or
+    tuples.
+    """
     if isinstance(rows, Mapping):
         return dict(rows)
     if hasattr(rows, "column_names"):  # PyArrow
@@ -459,7 +528,8 @@ def as_columns(rows: Any, by: Sequence[str] | None = None) -> dict[str, Any]:
     if hasattr(rows, "columns") and hasattr(rows, "__getitem__"):  # pandas, Polars
         return {str(name): rows[name].to_numpy() for name in rows.columns}
     names = None
-    if hasattr(rows, "description") and hasattr(rows, "fetchall"):  # a cursor of any Python database driver
+    # a cursor of any Python database driver
+    if hasattr(rows, "description") and hasattr(rows, "fetchall"):
         names = [column[0] for column in rows.description or ()]
         rows = rows.fetchall()
     if not isinstance(rows, Iterable):
@@ -478,7 +548,8 @@ def as_columns(rows: Any, by: Sequence[str] | None = None) -> dict[str, Any]:
 def _names(row: Any, by: Sequence[str] | None) -> list[str]:
     if hasattr(row, "keys"):
         return list(row.keys())
-    fields = getattr(row, "_fields", None) or getattr(row, "__fields__", None)  # named tuples and SQLAlchemy, Spark
+    # named tuples and SQLAlchemy, Spark
+    fields = getattr(row, "_fields", None) or getattr(row, "__fields__", None)
     names = list(fields or [*COLUMNS, *(by or ())])
     if len(names) != len(row):
         raise InputError(
@@ -505,8 +576,12 @@ def _doubles(name: str, values: Any) -> Floats:
     return array
 
 
-def check_other_label(labels: Iterable[Any], names: door.ColumnNames, pos_label: Any, *, occurs: bool) -> None:
-    """Refuse more than one label besides the event's, and one that is the event's, misspelt, if that never occurs."""
+def check_other_label(
+    labels: Iterable[Any], names: door.ColumnNames, pos_label: Any, *, occurs: bool
+) -> None:
+    """Refuse more than one label besides the event's, and one that is the event's, misspelt, if
+    that never occurs.
+    """
     found = sorted({label for label in labels if not door.is_missing(label)})
     if len(found) > 1:
         event = "the event" if pos_label is None else repr(pos_label)
@@ -519,11 +594,15 @@ def check_other_label(labels: Iterable[Any], names: door.ColumnNames, pos_label:
 
 def _check_sums(count: Ints, weight: Floats, rise: Floats, squares: Floats) -> None:
     if (weight <= 0).any() or (squares <= 0).any():
-        raise InputError("rainproof_weight and rainproof_squares must be positive where rainproof_count is")
+        raise InputError(
+            "rainproof_weight and rainproof_squares must be positive where rainproof_count is"
+        )
     if ((rise < 0) | (rise > weight * (1 + _ROUNDING))).any():
         raise InputError("rainproof_rise must lie between 0 and rainproof_weight")
     # The first since weights are not negative, the second by Cauchy and Schwarz.
-    if ((squares > weight**2 * (1 + _ROUNDING)) | (squares * count < weight**2 * (1 - _ROUNDING))).any():
+    if (
+        (squares > weight**2 * (1 + _ROUNDING)) | (squares * count < weight**2 * (1 - _ROUNDING))
+    ).any():
         raise InputError(
             "rainproof_squares must lie between rainproof_weight^2 / rainproof_count and rainproof_weight^2"
         )

@@ -12,10 +12,13 @@ from typing import Any
 from rainproof.errors import one_line as one_line  # for all text that has names of users in it
 
 WIDTH = 80  # of a line on a terminal
-KEEPS_RANKING = "compared with the best correction that keeps the ranking"  # a monotone recalibration
+# a monotone recalibration
+KEEPS_RANKING = "compared with the best correction that keeps the ranking"
 
 
-SAME_GIVEN_OUTCOME = "predictions, given the outcome, are distributed there as where these rows came from"
+SAME_GIVEN_OUTCOME = (
+    "predictions, given the outcome, are distributed there as where these rows came from"
+)
 """What a base rate assumes."""
 
 
@@ -31,7 +34,9 @@ INDEPENDENT = "not depend on predictions or outcomes"
 
 
 def what_varies(groups: int | None, *, weighted: bool) -> str:
-    """Name what must be fixed where the largest weight is not stated; nothing if all rows count alike."""
+    """Name what must be fixed where the largest weight is not stated; nothing if all rows count
+    alike.
+    """
     names = ["sizes"] * (groups is not None) + ["weights"] * weighted
     return " and ".join(names)
 
@@ -51,9 +56,9 @@ def if_drawn(
 ) -> str:
     """What a proof rests on, after "if", and which population it is about.
 
-    `weighted` says whether rows have different weights. Without a stated largest weight, such weights (and the sizes
-    of groups) must be fixed: if they go with the predictions, a few heavy rows that the sample happens to lack can
-    make up most of the population.
+    `weighted` says whether rows have different weights. Without a stated largest weight, such
+    weights (and the sizes of groups) must be fixed: if they go with the predictions, a few heavy
+    rows that the sample happens to lack can make up most of the population.
     """
     one, many = ("row", "rows") if groups is None else ("group", f"{groups:,} groups of rows")
     drawn = f"the {many} were drawn independently"
@@ -79,11 +84,14 @@ def at_least(share: float) -> str:
 
 
 def rounded(value: float, decimals: int) -> str:
-    """Format a number with so many decimals; a half goes up, also where the last bits of a sum are below it.
+    """Format a number with so many decimals; a half goes up, also where the last bits of a sum are
+    below it.
 
     What is rounded to 0 has no sign.
     """
-    found = Decimal(f"{value:.12g}").quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP, Context(prec=400))
+    found = Decimal(f"{value:.12g}").quantize(
+        Decimal(1).scaleb(-decimals), ROUND_HALF_UP, Context(prec=400)
+    )
     return f"{found if found else abs(found):,f}"
 
 
@@ -138,22 +146,35 @@ def aligned(table: Sequence[Sequence[str]], left: int | Container[int] = 0) -> l
     to_left = range(left) if isinstance(left, int) else left
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     cells = (
-        [c.ljust(w) if k in to_left else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))]
+        [
+            c.ljust(w) if k in to_left else c.rjust(w)
+            for k, (c, w) in enumerate(zip(row, widths, strict=True))
+        ]
         for row in table
     )
     return ["  ".join(row).rstrip() for row in cells]
 
 
 def html_element(tag: str, inside: str, **attributes: str) -> str:
-    """Return an element of HTML around what is HTML already; an underscore in the name of an attribute is a dash."""
-    named = "".join(f' {key.strip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items())
+    """Return an element of HTML around what is HTML already; an underscore in the name of an
+    attribute is a dash.
+    """
+    named = "".join(
+        f' {key.strip("_").replace("_", "-")}="{escape(value)}"'
+        for key, value in attributes.items()
+    )
     return f"<{tag}{named}>{inside}</{tag}>"
 
 
 def html_rows(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
-    """Return the rows of a table in HTML: the first holds the names of the columns, if there are any."""
+    """Return the rows of a table in HTML: the first holds the names of the columns, if there are
+    any.
+    """
     rows = [*([("th", head)] if head else []), *(("td", row) for row in body)]
-    return "".join(html_element("tr", "".join(html_element(tag, escape(cell)) for cell in row)) for tag, row in rows)
+    return "".join(
+        html_element("tr", "".join(html_element(tag, escape(cell)) for cell in row))
+        for tag, row in rows
+    )
 
 
 def finite(value: float | None) -> float | None:
@@ -162,10 +183,16 @@ def finite(value: float | None) -> float | None:
 
 
 def json_key(key: Any) -> Any:
-    """Return the name of a segment for JSON: a list for several columns; text for dates, infinities and the like."""
+    """Return the name of a segment for JSON: a list for several columns; text for dates, infinities
+    and the like.
+    """
     if isinstance(key, tuple):
         return [json_key(value) for value in key]
-    plain = key is None or isinstance(key, bool | int | str) or (isinstance(key, float) and math.isfinite(key))
+    plain = (
+        key is None
+        or isinstance(key, bool | int | str)
+        or (isinstance(key, float) and math.isfinite(key))
+    )
     return key if plain else str(key)
 
 
@@ -191,12 +218,16 @@ def html_text(text: str) -> str:
         if columns and before:
             parts[-1] = f"{parts[-1].removesuffix('</pre>')}\n{escape(line)}</pre>"
         elif columns or line.strip():
-            parts.append(f"<pre>{escape(line)}</pre>" if columns else f"<p>{escape(line.strip())}</p>")
+            parts.append(
+                f"<pre>{escape(line)}</pre>" if columns else f"<p>{escape(line.strip())}</p>"
+            )
     return "".join(parts)
 
 
 def html_fields(told: Mapping[str, Any]) -> str:
-    """Return what `to_dict` told: single values in one table, lists of one length as columns of another."""
+    """Return what `to_dict` told: single values in one table, lists of one length as columns of
+    another.
+    """
     single, columns, tables = [], dict[int, dict[str, list[Any]]](), []
     for name, value in told.items():
         words = name.replace("_", " ")
@@ -208,10 +239,14 @@ def html_fields(told: Mapping[str, Any]) -> str:
             single.append(f"<tr><th>{escape(words)}</th><td>{escape(cell(value))}</td></tr>")
     for size in sorted(columns):
         if size - 1 in columns:  # edges: each row begins at one
-            columns[size - 1] = {name: edges[:-1] for name, edges in columns.pop(size).items()} | columns[size - 1]
+            columns[size - 1] = {
+                name: edges[:-1] for name, edges in columns.pop(size).items()
+            } | columns[size - 1]
     for size, named in columns.items():
         at = sorted({round(k * (size - 1) / (_MOST - 1)) for k in range(_MOST)})
-        tables.append(_table(list(named), [[column[k] for column in named.values()] for k in at], size))
+        tables.append(
+            _table(list(named), [[column[k] for column in named.values()] for k in at], size)
+        )
     return (f"<table>{''.join(single)}</table>" if single else "") + "".join(tables)
 
 
@@ -224,7 +259,9 @@ def _records(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _table(head: list[str], body: list[list[Any]], size: int) -> str:
     some = f"<caption>{len(body)} of {size:,} rows</caption>" if len(body) < size else ""
-    return f"<table>{some}{html_rows(head, [[cell(value) for value in row] for row in body])}</table>"
+    return (
+        f"<table>{some}{html_rows(head, [[cell(value) for value in row] for row in body])}</table>"
+    )
 
 
 def cell(value: Any) -> str:

@@ -12,15 +12,23 @@ from rainproof.core import door
 from rainproof.core.arrays import Floats, Ints, read_only
 from rainproof.core.classes import ClassSample
 from rainproof.core.result import Result
-from rainproof.decisions.tasks import _BLOCK, ActionSwap, action_index, best_swaps, check_matrix, check_names
+from rainproof.decisions.tasks import (
+    _BLOCK,
+    ActionSwap,
+    action_index,
+    best_swaps,
+    check_matrix,
+    check_names,
+)
 from rainproof.errors import InputError
 
 
 class ClassTask(Result):
     """A decision whose payoff depends on which of several classes occurs.
 
-    Create one with `DecisionTask.from_payoffs` or `DecisionTask.from_cost_matrix`, with a column for each class.
-    Whoever trusts the probabilities takes the action with the largest expected payoff, the first of equals.
+    Create one with `DecisionTask.from_payoffs` or `DecisionTask.from_cost_matrix`, with a column
+    for each class. Whoever trusts the probabilities takes the action with the largest expected
+    payoff, the first of equals.
 
     Attributes
     ----------
@@ -29,8 +37,8 @@ class ClassTask(Result):
     payoffs : tuple of tuples
         For each action its payoff in each class, in the order of the columns of the predictions.
     scale : float
-        What is at stake: the largest payoff minus the smallest, over all actions, for the class where this difference
-        is largest.
+        What is at stake: the largest payoff minus the smallest, over all actions, for the class
+        where this difference is largest.
 
     Examples
     --------
@@ -58,11 +66,15 @@ class ClassTask(Result):
 
     @property
     def scale(self) -> float:
-        """What is at stake: the largest payoff minus the smallest, for the class where this is largest."""
+        """What is at stake: the largest payoff minus the smallest, for the class where this is
+        largest.
+        """
         return float(np.ptp(self.matrix, axis=0).max())
 
     def best_response(self, p: ArrayLike) -> Any:
-        """Return the name of the best action for each row of probabilities, or one name for one row."""
+        """Return the name of the best action for each row of probabilities, or one name for one
+        row.
+        """
         index = self.best_index(p)
         return self.actions[int(index)] if index.ndim == 0 else np.array(self.actions)[index]
 
@@ -81,20 +93,29 @@ class ClassTask(Result):
     def _best(self, prob: NDArray[Any]) -> Ints:
         """The best actions for probabilities that were checked already."""
         blocks = (prob[start : start + _BLOCK] for start in range(0, len(prob), _BLOCK))
-        best = [(block.astype(np.float64, copy=False) @ self.matrix.T).argmax(axis=1) for block in blocks]
+        best = [
+            (block.astype(np.float64, copy=False) @ self.matrix.T).argmax(axis=1)
+            for block in blocks
+        ]
         return np.concatenate([np.zeros(0, np.int64), *best])
 
     def payoff(self, action: Any, y: ArrayLike) -> Any:
-        """Return the payoff of an action, by name, where the class with the number `y` occurs; arrays are broadcast."""
+        """Return the payoff of an action, by name, where the class with the number `y` occurs;
+        arrays are broadcast.
+        """
         index, which = action_index(self.actions, action), np.asarray(y)
         if not np.isin(which, np.arange(len(self.payoffs[0]))).all():
-            raise InputError(f"y must be the number of a class, from 0 to {len(self.payoffs[0]) - 1}; it is {y!r}")
+            raise InputError(
+                f"y must be the number of a class, from 0 to {len(self.payoffs[0]) - 1}; it is {y!r}"
+            )
         return self.matrix[index, which.astype(np.intp)]
 
     @classmethod
     def _from_dict(cls, data: Mapping[str, Any]) -> ClassTask:
         matrix = check_matrix(data.get("payoffs", ()), classes=True)
-        return cls(actions=check_names(data.get("actions", ()), len(matrix)), payoffs=as_payoffs(matrix))
+        return cls(
+            actions=check_names(data.get("actions", ()), len(matrix)), payoffs=as_payoffs(matrix)
+        )
 
     def _check(self, sample: ClassSample) -> None:
         if len(sample.classes) != len(self.payoffs[0]):
@@ -107,7 +128,9 @@ class ClassTask(Result):
         self._check(sample)
         mass = np.zeros_like(self.matrix)
         np.add.at(mass, (self._best(sample.prob), sample.which), sample.mass)
-        return best_swaps(self, self.matrix, mass[:, None], mass[:, None], sample.total_weight, "action")
+        return best_swaps(
+            self, self.matrix, mass[:, None], mass[:, None], sample.total_weight, "action"
+        )
 
     def __repr__(self) -> str:
         return f"DecisionTask(actions={self.actions!r}, classes={len(self.payoffs[0])}, scale={self.scale:.6g})"

@@ -1,4 +1,6 @@
-"""The policy that the guarantee is about: round the probability reproducibly, then take the best action there."""
+"""The policy that the guarantee is about: round the probability reproducibly, then take the best
+action there.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,22 @@ from rainproof.core.files import Saved, check_document, document
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.decisions._rounding import choose, key_of, name_bytes, name_objects, name_text, uniforms
-from rainproof.decisions.tasks import CaseTask, DecisionTask, as_finite, as_two_actions, check_task, expected_gain
+from rainproof.decisions._rounding import (
+    choose,
+    key_of,
+    name_bytes,
+    name_objects,
+    name_text,
+    uniforms,
+)
+from rainproof.decisions.tasks import (
+    CaseTask,
+    DecisionTask,
+    as_finite,
+    as_two_actions,
+    check_task,
+    expected_gain,
+)
 from rainproof.errors import InputError
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -32,14 +48,18 @@ _HINTS = {
 
 
 def as_ids(ids: ArrayLike) -> NDArray[Any]:
-    """Return ids as an array of integers, text or objects; of a list as objects, as NumPy would unify their types."""
+    """Return ids as an array of integers, text or objects; of a list as objects, as NumPy would
+    unify their types.
+    """
     door.refuse_masked(ids, "ids")
     array = door.one_column(np.asarray(ids, None if hasattr(ids, "__array__") else np.object_))
     if array.ndim != 1:
         raise InputError(f"ids must be one-dimensional; its shape is {array.shape}")
     if array.dtype.kind not in "iuUSTO":
         hint = _HINTS.get(array.dtype.kind)
-        raise InputError(f"ids must be integers or text; they are of type {array.dtype}{f' ({hint})' if hint else ''}")
+        raise InputError(
+            f"ids must be integers or text; they are of type {array.dtype}{f' ({hint})' if hint else ''}"
+        )
     return array
 
 
@@ -83,8 +103,8 @@ class Selection(Result):
     acted : int
         The number of cases that are acted on.
     one_more : float
-        What acting on one more case would gain, in the units of the task, if its probability is right: the first one
-        that is left out. 0 if there is none.
+        What acting on one more case would gain, in the units of the task, if its probability is
+        right: the first one that is left out. 0 if there is none.
     """
 
     action: NDArray[Any]
@@ -94,13 +114,20 @@ class Selection(Result):
 
 
 def decide(
-    p: ArrayLike, task: DecisionTask, ids: ArrayLike | None = None, *, capacity: float | None = None, seed: int = 0
+    p: ArrayLike,
+    task: DecisionTask,
+    ids: ArrayLike | None = None,
+    *,
+    capacity: float | None = None,
+    seed: int = 0,
 ) -> Selection:
-    """Decide each case on its probability as it is, where at most `capacity` of them can be acted on.
+    """Decide each case on its probability as it is, where at most `capacity` of them can be acted
+    on.
 
-    Acted on are the cases with the largest expected gain of the second action over the first; for a task from costs
-    ``p * false_negative - (1 - p) * false_positive``. Cases where the first action is best are never among them: with
-    enough capacity this is ``task.best_response(p)``. A lottery decides between equal gains.
+    Acted on are the cases with the largest expected gain of the second action over the first; for a
+    task from costs ``p * false_negative - (1 - p) * false_positive``. Cases where the first action
+    is best are never among them: with enough capacity this is ``task.best_response(p)``. A lottery
+    decides between equal gains.
 
     Explained in docs/guide/capacity.md.
 
@@ -111,8 +138,9 @@ def decide(
     task : DecisionTask
         The decision, with two actions; its costs may be those of each case.
     ids : array_like of shape (n,), optional
-        The id of each case: integers or text, as for `RoundingPolicy`. Required with `capacity`: the lottery draws a
-        number from id and seed, so it does not depend on the order of the cases.
+        The id of each case: integers or text, as for `RoundingPolicy`. Required with `capacity`:
+        the lottery draws a number from id and seed, so it does not depend on the order of the
+        cases.
     capacity : int or float, optional
         The number of cases that can be acted on, or their share, below 1 (default: all).
     seed : int
@@ -138,7 +166,9 @@ def decide(
     if capacity is not None:
         most = places(capacity, len(prob))
         if ids is None:
-            raise InputError("ids is missing: with a capacity, a lottery by id decides between equal gains")
+            raise InputError(
+                "ids is missing: with a capacity, a lottery by id decides between equal gains"
+            )
         named = as_ids(ids)
         door.check_same_length("p", prob, "ids", named)
         words = names(named)
@@ -165,7 +195,8 @@ _ROUNDING = 1e-12  # losses within this count as equal
 
 
 class GridChoice(Result):
-    """The largest loss of any decision on predictions rounded to each grid, and the grid with the smallest.
+    """The largest loss of any decision on predictions rounded to each grid, and the grid with the
+    smallest.
 
     Attributes
     ----------
@@ -178,7 +209,8 @@ class GridChoice(Result):
     grids : ndarray of int
         The grids: 2, 4, 8 and so on.
     losses : ndarray of float
-        CDL(S_m) for each grid: the largest expected swap regret of any decision maker who rounds to 1/m, exactly.
+        CDL(S_m) for each grid: the largest expected swap regret of any decision maker who rounds to
+        1/m, exactly.
     bounds : ndarray of float
         The paper's bound for each grid, ``2 SCDL_m + 2/m`` (at most 1).
     n : int
@@ -196,7 +228,9 @@ class GridChoice(Result):
 
     def __str__(self) -> str:
         lines = [f"{'grid':>8}  {'loss':>8}  {'bound':>8}"]
-        for m, loss, bound in zip(self.grids.tolist(), self.losses.tolist(), self.bounds.tolist(), strict=True):
+        for m, loss, bound in zip(
+            self.grids.tolist(), self.losses.tolist(), self.bounds.tolist(), strict=True
+        ):
             lines.append(f"{m:>8}  {loss:8.4f}  {bound:8.4f}{'  <- best' * (m == self.grid)}")
         return "\n".join(lines)
 
@@ -212,9 +246,10 @@ def choose_grid(
 ) -> GridChoice:
     r"""Choose the grid to round predictions to before acting on them.
 
-    Coarse rounding adds error; after fine rounding each value has too few rows for its event rate to be close to it.
-    For each grid the loss is computed exactly: the largest expected loss on these rows of any decision maker who rounds
-    to it (at random, without bias) and takes the best action there. The best grid has the smallest loss.
+    Coarse rounding adds error; after fine rounding each value has too few rows for its event rate
+    to be close to it. For each grid the loss is computed exactly: the largest expected loss on
+    these rows of any decision maker who rounds to it (at random, without bias) and takes the best
+    action there. The best grid has the smallest loss.
 
     Explained in docs/guide/policy.md.
 
@@ -225,8 +260,8 @@ def choose_grid(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     max_grid : int, optional
-        The finest grid to try, a power of two (default: the first of at least :math:`4 \sqrt n` and 64, where n is
-        ``Sample.effective_n``; at most the grid of a compressed sample).
+        The finest grid to try, a power of two (default: the first of at least :math:`4 \sqrt n` and
+        64, where n is ``Sample.effective_n``; at most the grid of a compressed sample).
     sample_weight : array_like of shape (n,), optional
         The weight of each row (default: all equal).
     pos_label : object, optional
@@ -245,19 +280,20 @@ def choose_grid(
     [0, 1]. The left side is twice the concave envelope of the regret curve at 1/2, and often several times
     smaller than the right.
 
-    *The finest grid.* Beyond :math:`m = 4 \sqrt n` rounding costs at most :math:`2/m \le 1/(2\sqrt n)`, which is less
-    than the variation of the loss by chance, so finer grids gain nothing. Meanwhile the loss of the rounded rows
-    approaches that of the rows themselves, which is far from 0 even for a perfectly calibrated forecaster: hindsight
-    knows the outcome of every prediction that occurs once.
+    *The finest grid.* Beyond :math:`m = 4 \sqrt n` rounding costs at most :math:`2/m \le 1/(2\sqrt
+    n)`, which is less than the variation of the loss by chance, so finer grids gain nothing.
+    Meanwhile the loss of the rounded rows approaches that of the rows themselves, which is far from
+    0 even for a perfectly calibrated forecaster: hindsight knows the outcome of every prediction
+    that occurs once.
 
-    *Limits.* The loss is that of these rows, and the grid was chosen on them. For K grids fixed
-    in advance, the loss in the population is, with probability 1 - d, for all of them at once at most
-    :math:`\mathrm{CDL}(S_m) + \sqrt{2 \ln(K/d) / n}` (with `Sample.effective_n` for n).
-    `guarantee` has a sharper bound. Regret compares with the best that can be done knowing only the rounded prediction:
-    a coarse grid can have a small loss because it carries little information.
+    *Limits.* The loss is that of these rows, and the grid was chosen on them. For K grids fixed in
+    advance, the loss in the population is, with probability 1 - d, for all of them at once at most
+    :math:`\mathrm{CDL}(S_m) + \sqrt{2 \ln(K/d) / n}` (with `Sample.effective_n` for n). `guarantee`
+    has a sharper bound. Regret compares with the best that can be done knowing only the rounded
+    prediction: a coarse grid can have a small loss because it carries little information.
 
-    One pass over the rows and O(m) for each grid. A compressed sample gives the same result as its rows, on
-    the grids up to its own.
+    One pass over the rows and O(m) for each grid. A compressed sample gives the same result as its
+    rows, on the grids up to its own.
 
     References
     ----------
@@ -282,7 +318,9 @@ def choose_grid(
           64    0.0687    0.0978
          128    0.0943    0.1070
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     finest = _finest(sample) if max_grid is None else check_grid(max_grid, "max_grid", sample.grid)
     grids = [2**k for k in range(1, finest.bit_length())]
     found = [sample.on_grid(m) for m in grids]
@@ -300,7 +338,9 @@ def choose_grid(
 
 
 def _finest(sample: Sample) -> int:
-    """Return the first grid whose rounding costs less than half of what chance does, at most that of the sample."""
+    """Return the first grid whose rounding costs less than half of what chance does, at most that
+    of the sample.
+    """
     enough = 1 << math.ceil(math.log2(4 * math.sqrt(sample.effective_n)))
     return min(max(64, enough), sample.grid or LARGEST_GRID)
 
@@ -321,13 +361,14 @@ def check_seed(seed: int) -> int:
 
 
 class RoundingPolicy(Saved, Result):
-    r"""Round each probability to a grid, then take the best action there: a policy with a bounded expected loss.
+    r"""Round each probability to a grid, then take the best action there: a policy with a bounded
+    expected loss.
 
-    Acting on the raw probabilities can lose a lot in hindsight, however well they are calibrated. The expected loss of
-    this policy is at most ``2 SCDL_m + 2/m`` of what is at stake (`DecisionTask.scale`), whatever the task,
-    compared with the best swap of actions in hindsight. The rounding is random, but reproducible: it depends only
-    on the row's id and the seed, so the same row gets the same action on another day, in another order and on
-    another machine.
+    Acting on the raw probabilities can lose a lot in hindsight, however well they are calibrated.
+    The expected loss of this policy is at most ``2 SCDL_m + 2/m`` of what is at stake
+    (`DecisionTask.scale`), whatever the task, compared with the best swap of actions in hindsight.
+    The rounding is random, but reproducible: it depends only on the row's id and the seed, so the
+    same row gets the same action on another day, in another order and on another machine.
 
     Parameters
     ----------
@@ -336,17 +377,18 @@ class RoundingPolicy(Saved, Result):
     grid : int, optional
         The grid m: a power of two, up to 2**20 (default: chosen for `sample`).
     sample : Sample, optional
-        Past predictions and outcomes to choose `grid` for, by `rainproof.choose_grid` (soft rounding only). Either
-        `grid` or `sample` is required, as no grid is good for all predictions.
+        Past predictions and outcomes to choose `grid` for, by `rainproof.choose_grid` (soft
+        rounding only). Either `grid` or `sample` is required, as no grid is good for all
+        predictions.
     rounding : {"soft", "hard"}
-        "soft" rounds to one of the two neighbouring multiples of ``1/m``, at random, so that the mean is ``p``. "hard"
-        rounds down, without randomness and ids; its bound is that of the hard-binned measure, and two
-        close predictions can be treated differently.
+        "soft" rounds to one of the two neighbouring multiples of ``1/m``, at random, so that the
+        mean is ``p``. "hard" rounds down, without randomness and ids; its bound is that of the
+        hard-binned measure, and two close predictions can be treated differently.
     seed : int
         From 0 to 2**64 - 1. Another seed rounds all rows anew, independently.
     recalibration : PiecewiseMap, optional
-        A map that probabilities go through before they are rounded, such as ``Recalibrator().fit(p, y).map_``; those of
-        `sample` too. All methods take the original probabilities.
+        A map that probabilities go through before they are rounded, such as ``Recalibrator().fit(p,
+        y).map_``; those of `sample` too. All methods take the original probabilities.
 
     Notes
     -----
@@ -355,9 +397,10 @@ class RoundingPolicy(Saved, Result):
     hash; docs/reference/formats.md defines it for implementations in other languages. So ``E[p'] = p`` exactly; below
     ``1/m``, where doubles are finer than 53 bits of a cell, up to ``2**-53 / m``.
 
-    Rows with the same id share their uniform number. The bound on the expected loss still holds; the actual loss
-    is close to it with high probability (Theorem 4.4) only if ids differ. The hash is not secret: people who can
-    choose their own id and know the seed can choose how they are rounded.
+    Rows with the same id share their uniform number. The bound on the expected loss still holds;
+    the actual loss is close to it with high probability (Theorem 4.4) only if ids differ. The hash
+    is not secret: people who can choose their own id and know the seed can choose how they are
+    rounded.
 
     References
     ----------
@@ -399,7 +442,9 @@ class RoundingPolicy(Saved, Result):
         check_task(task)
         check_rounding(rounding)
         if recalibration is not None and not isinstance(recalibration, PiecewiseMap):
-            raise InputError(f"recalibration must be a PiecewiseMap; it is {type(recalibration).__name__}")
+            raise InputError(
+                f"recalibration must be a PiecewiseMap; it is {type(recalibration).__name__}"
+            )
         size = _grid_size(grid, sample, rounding, recalibration)
         check_seed(seed)
         points = np.arange(size + 1) / size
@@ -417,12 +462,14 @@ class RoundingPolicy(Saved, Result):
         p : array_like of shape (n,)
             Probabilities, in [0, 1].
         ids : array_like of shape (n,), optional
-            The id of each row: integers (of any type, from -2**63 to 2**64 - 1) or text. An integer and
-            its decimal text, 5 and "5", are the same id. Required for soft rounding.
+            The id of each row: integers (of any type, from -2**63 to 2**64 - 1) or text. An integer
+            and its decimal text, 5 and "5", are the same id. Required for soft rounding.
         """
         return self._apply(p, ids, self._points)
 
-    def decide(self, p: ArrayLike, ids: ArrayLike | None = None, *, capacity: float | None = None) -> NDArray[Any]:
+    def decide(
+        self, p: ArrayLike, ids: ArrayLike | None = None, *, capacity: float | None = None
+    ) -> NDArray[Any]:
         """Return the best action at each rounded probability, by name.
 
         The action depends only on (id, seed, p): not on the order of the rows, on other rows, or on
@@ -433,11 +480,12 @@ class RoundingPolicy(Saved, Result):
         p : array_like of shape (n,)
             Probabilities, in [0, 1].
         ids : array_like of shape (n,), optional
-            The id of each row, as for `round`. There is no default, as only the caller knows what identifies a
-            case that comes again; the row number, ``np.arange(len(p))``, will do if rows never change their order.
+            The id of each row, as for `round`. There is no default, as only the caller knows what
+            identifies a case that comes again; the row number, ``np.arange(len(p))``, will do if
+            rows never change their order.
         capacity : int or float, optional
-            For how many rows, or which share of them, the second of two actions can be taken: where it gains most at
-            the rounded probabilities (see `rainproof.decisions.decide`).
+            For how many rows, or which share of them, the second of two actions can be taken: where
+            it gains most at the rounded probabilities (see `rainproof.decisions.decide`).
 
         Returns
         -------
@@ -447,18 +495,24 @@ class RoundingPolicy(Saved, Result):
         Warns
         -----
         ExtrapolationWarning
-            If more than 1% of `p` lie outside of the predictions that the policy's recalibration was fitted to.
+            If more than 1% of `p` lie outside of the predictions that the policy's recalibration
+            was fitted to.
         """
         if self.recalibration is not None:
             prob = checked_probabilities(p)
-            self.recalibration.warn_outside(self.recalibration.outside(prob), len(prob), stacklevel=3)
+            self.recalibration.warn_outside(
+                self.recalibration.outside(prob), len(prob), stacklevel=3
+            )
         if capacity is not None or isinstance(self.task, CaseTask):
             self.task._check_aligned(("p", p))  # of which the rounded ones have no labels
-            return decide(self.round(p, ids), self.task, ids, capacity=capacity, seed=self.seed).action
+            return decide(
+                self.round(p, ids), self.task, ids, capacity=capacity, seed=self.seed
+            ).action
         return self.task._decode(self._apply(p, ids, self._choices))
 
     def decide_index(self, p: ArrayLike, ids: ArrayLike | None = None) -> NDArray[Any]:
-        """Return the index in ``task.actions`` of each action, which takes far less memory than its name.
+        """Return the index in ``task.actions`` of each action, which takes far less memory than its
+        name.
 
         Parameters
         ----------
@@ -474,7 +528,8 @@ class RoundingPolicy(Saved, Result):
         return self._apply(p, ids, self._choices)
 
     def probabilities(self, p: ArrayLike) -> Floats:
-        """Return the probability of each action over the random rounding, whatever the ids and the seed.
+        """Return the probability of each action over the random rounding, whatever the ids and the
+        seed.
 
         Parameters
         ----------
@@ -486,7 +541,9 @@ class RoundingPolicy(Saved, Result):
         ndarray of shape (n, k)
             One column for each of ``task.actions``. Each row sums to 1.
         """
-        task = self.task if isinstance(self.task, CaseTask) else as_finite(self.task, "probabilities")
+        task = (
+            self.task if isinstance(self.task, CaseTask) else as_finite(self.task, "probabilities")
+        )
         task._check_aligned(("p", p))
         prob, cell, up = self._rounded(checked_probabilities(p))
         shares = np.zeros((len(prob), len(task.actions)))
@@ -496,15 +553,26 @@ class RoundingPolicy(Saved, Result):
         return shares
 
     def _rounded(self, p: NDArray[Any]) -> tuple[Floats, Ints, Floats]:
-        """The probabilities that are rounded, the cell of each, and the share of it that is rounded up."""
-        prob: Floats = p.astype(np.float64) if self.recalibration is None else self.recalibration.apply(p)
+        """The probabilities that are rounded, the cell of each, and the share of it that is rounded
+        up.
+        """
+        prob: Floats = (
+            p.astype(np.float64) if self.recalibration is None else self.recalibration.apply(p)
+        )
         return prob, *split(prob, self.grid, soft=self.rounding == "soft")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy in built-in types, ready for JSON; `from_dict` reads it."""
         if isinstance(self.task, CaseTask):
-            raise InputError("a policy with costs of each case cannot be stored: they go with these cases only")
-        content = {"grid": self.grid, "rounding": self.rounding, "seed": self.seed, "task": self.task.to_dict()}
+            raise InputError(
+                "a policy with costs of each case cannot be stored: they go with these cases only"
+            )
+        content = {
+            "grid": self.grid,
+            "rounding": self.rounding,
+            "seed": self.seed,
+            "task": self.task.to_dict(),
+        }
         if self.recalibration is not None:
             content["recalibration"] = self.recalibration.to_dict()
         return document("policy", _VERSION, content)
@@ -512,14 +580,21 @@ class RoundingPolicy(Saved, Result):
     @classmethod
     def from_dict(cls, data: Any) -> RoundingPolicy:
         """Read the policy that `to_dict` wrote."""
-        data = check_document(data, "policy", version=_VERSION, keys=_KEYS, optional=("recalibration",))
+        data = check_document(
+            data, "policy", version=_VERSION, keys=_KEYS, optional=("recalibration",)
+        )
         task = DecisionTask.from_dict(data["task"])
-        recalibration = PiecewiseMap.from_dict(data["recalibration"]) if "recalibration" in data else None
+        recalibration = (
+            PiecewiseMap.from_dict(data["recalibration"]) if "recalibration" in data else None
+        )
         grid = check_grid(data["grid"])
-        return cls(task, grid, rounding=data["rounding"], seed=data["seed"], recalibration=recalibration)
+        return cls(
+            task, grid, rounding=data["rounding"], seed=data["seed"], recalibration=recalibration
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RoundingPolicy.from_dict, (self.to_dict(),)  # computing the tables is faster than sending them
+        # computing the tables is faster than sending them
+        return RoundingPolicy.from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:
         first = "" if self.recalibration is None else ", recalibration=..."
@@ -528,12 +603,16 @@ class RoundingPolicy(Saved, Result):
     def __str__(self) -> str:
         first = "" if self.recalibration is None else "recalibrated, then "
         how = "at random to a neighbouring" if self.rounding == "soft" else "down to a"
-        return f"{self.task}\nProbabilities are {first}rounded {how} multiple of 1/{self.grid} first."
+        return (
+            f"{self.task}\nProbabilities are {first}rounded {how} multiple of 1/{self.grid} first."
+        )
 
     def _apply(self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any]) -> NDArray[Any]:
         """Look up in the table what each p is rounded to, block by block, on several threads."""
         door.check_aligned(("p", p), ("ids", ids))
-        prob = door.as_probabilities(p, "p") if self.recalibration is None else self.recalibration(p)
+        prob = (
+            door.as_probabilities(p, "p") if self.recalibration is None else self.recalibration(p)
+        )
         named = self._ids(ids, prob)
         out = np.empty(len(prob), table.dtype)
         threads = max(1, min(available_threads(), len(prob) // _ROWS_PER_THREAD))
@@ -544,12 +623,16 @@ class RoundingPolicy(Saved, Result):
                 rows = slice(start, min(start + _BLOCK, edges[part + 1]))
                 x = _NONE if named is None else names(named[rows])
                 plain = np.ascontiguousarray(prob[rows], np.float64)
-                if x is None or not choose(plain, x, self._key, self.grid, named is not None, table, out[rows]):
+                if x is None or not choose(
+                    plain, x, self._key, self.grid, named is not None, table, out[rows]
+                ):
                     return False
             return True
 
         if not run_in_threads(work, threads):
-            error = door.explain_probabilities(prob, _NAMES) or explain_ids(cast("NDArray[Any]", named))
+            error = door.explain_probabilities(prob, _NAMES) or explain_ids(
+                cast("NDArray[Any]", named)
+            )
             assert error is not None
             raise error
         return out
@@ -568,7 +651,9 @@ class RoundingPolicy(Saved, Result):
         return array if self.rounding == "soft" else None
 
 
-def _grid_size(grid: int | None, sample: Sample | None, rounding: Rounding, recalibration: PiecewiseMap | None) -> int:
+def _grid_size(
+    grid: int | None, sample: Sample | None, rounding: Rounding, recalibration: PiecewiseMap | None
+) -> int:
     if (grid is None) == (sample is None):
         raise InputError(
             "grid is missing: pass grid, or sample=rainproof.Sample(y_true, y_prob) to choose it for past outcomes"
@@ -587,8 +672,9 @@ def _grid_size(grid: int | None, sample: Sample | None, rounding: Rounding, reca
 class PolicyCost(Result):
     """The expected cost per case of a policy on these rows, beside that of simpler ways to act.
 
-    The cost of an action is its payoff below that of the best action for the outcome: for a task from costs, the cost
-    of a false alarm or a miss. The numbers are those of these rows: estimates for new ones.
+    The cost of an action is its payoff below that of the best action for the outcome: for a task
+    from costs, the cost of a false alarm or a miss. The numbers are those of these rows: estimates
+    for new ones.
 
     Attributes
     ----------
@@ -599,7 +685,8 @@ class PolicyCost(Result):
     always : dict of str to float
         Of each action if it is taken in every case.
     random_share : float
-        The share of the rows (of their weight) that can get either of two actions, depending on the rounding.
+        The share of the rows (of their weight) that can get either of two actions, depending on the
+        rounding.
     """
 
     policy: float
@@ -609,7 +696,9 @@ class PolicyCost(Result):
 
 
 def policy_cost(policy: RoundingPolicy, sample: Sample) -> PolicyCost:
-    """Compute the costs per case; rows of a compressed sample count as equal to the mean of their cell."""
+    """Compute the costs per case; rows of a compressed sample count as equal to the mean of their
+    cell.
+    """
     task = as_finite(policy.task, "policy_cost")
     table = sample.distinct()
     total = table.negative.sum() + table.positive.sum()
@@ -626,8 +715,12 @@ def policy_cost(policy: RoundingPolicy, sample: Sample) -> PolicyCost:
     )
 
 
-def without_rounding(policy: RoundingPolicy, p: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the best action at each probability as it is, and whether the rounding decides between two actions."""
+def without_rounding(
+    policy: RoundingPolicy, p: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the best action at each probability as it is, and whether the rounding decides between
+    two actions.
+    """
     task = as_finite(policy.task, "without_rounding")
     prob, cell, up = policy._rounded(p)
     below, above = policy._choices[cell], policy._choices[np.minimum(cell + 1, policy.grid)]

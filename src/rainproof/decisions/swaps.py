@@ -1,4 +1,6 @@
-"""What acting on the predictions costs: at each threshold, and in one decision, against the best change of actions."""
+"""What acting on the predictions costs: at each threshold, and in one decision, against the best
+change of actions.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
 from rainproof.decisions.classes import ClassTask
-from rainproof.decisions.tasks import ActionSwap, DecisionTask, FiniteTask, Per, check_task, decision_with
+from rainproof.decisions.tasks import (
+    ActionSwap,
+    DecisionTask,
+    FiniteTask,
+    Per,
+    check_task,
+    decision_with,
+)
 from rainproof.decisions.values import in_true_positives
 from rainproof.errors import InputError
 
@@ -37,20 +46,23 @@ class RegretCurve(Result):
     Attributes
     ----------
     threshold, regret : ndarray
-        The points of the curve, which is linear between them; at a jump the threshold occurs twice, with both values.
+        The points of the curve, which is linear between them; at a jump the threshold occurs twice,
+        with both values.
     worst : WorstThreshold
-        ``worst.threshold`` and ``worst.regret``: the highest point of the curve (the first, if there are several).
+        ``worst.threshold`` and ``worst.regret``: the highest point of the curve (the first, if
+        there are several).
     loss : float
         The largest loss of any decision, as a share of what is at stake: CDL for ``swaps="all"``.
     worst_task : FiniteTask or None
-        The decision with this loss, with payoffs in [0, 1]; None if no decision loses anything (up to rounding).
+        The decision with this loss, with payoffs in [0, 1]; None if no decision loses anything (up
+        to rounding).
     swaps : {"all", "monotone", "constant"}
         The changes of predictions that hindsight may make.
     grid : int or None
         The grid that predictions are rounded to; None if they are not rounded.
     threshold_range : ThresholdRange or None
-        The decisions that all of this is about: those with thresholds from ``threshold_range.low`` to
-        ``threshold_range.high``; None if about every decision.
+        The decisions that all of this is about: those with thresholds from ``threshold_range.low``
+        to ``threshold_range.high``; None if about every decision.
     n : int
         The number of rows.
     """
@@ -74,7 +86,8 @@ class RegretCurve(Result):
 
     @property
     def net_benefit(self) -> Floats:
-        """The net benefit lost at each threshold mu: ``regret / (1 - mu)``, the units of decision curves.
+        """The net benefit lost at each threshold mu: ``regret / (1 - mu)``, the units of decision
+        curves.
 
         Decision curve analysis counts in true positives per row; a false positive costs the odds
         ``mu / (1 - mu)``. At mu = 1 it is the limit from the left, infinite if the regret is not 0.
@@ -83,7 +96,11 @@ class RegretCurve(Result):
 
     def __str__(self) -> str:
         grid = "" if self.grid is None else f" rounded to 1/{self.grid}"
-        loss = "anything" if self.worst_task is None else f"more than {self.loss:.2%} of what is at stake"
+        loss = (
+            "anything"
+            if self.worst_task is None
+            else f"more than {self.loss:.2%} of what is at stake"
+        )
         which = "" if self.threshold_range is None else f" {self.threshold_range}"
         acting = f"by acting on these predictions{grid} ({rows(self.n)}, {self.swaps} swaps)"
         said = f"No decision{which} loses {loss} {acting}."
@@ -103,12 +120,13 @@ def regret_curve(
     pos_label: Any = None,
     base_rate: float | None = None,
 ) -> RegretCurve:
-    r"""Compute the loss of acting on the predictions at each decision threshold, and the decision that loses most.
+    r"""Compute the loss of acting on the predictions at each decision threshold, and the decision
+    that loses most.
 
-    Whoever acts if the prediction is at least mu loses ``curve(mu)`` per row, where a false alarm costs mu and a
-    miss 1 - mu, compared with the best swap of predictions in hindsight. ``curve.worst`` is the threshold
-    with the largest loss, ``curve.worst_task`` the decision of any kind with the largest loss, and ``curve.loss``
-    this loss.
+    Whoever acts if the prediction is at least mu loses ``curve(mu)`` per row, where a false alarm
+    costs mu and a miss 1 - mu, compared with the best swap of predictions in hindsight.
+    ``curve.worst`` is the threshold with the largest loss, ``curve.worst_task`` the decision of any
+    kind with the largest loss, and ``curve.loss`` this loss.
 
     Between 0 and 1; 0 is perfect.
 
@@ -121,15 +139,16 @@ def regret_curve(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     grid : int, optional
-        A power of two m: round the predictions to multiples of 1/m at random, without bias, before acting on them (the
-        paper's :math:`D_m`). Default: no rounding. If all predictions are distinct, hindsight then knows the
-        outcome of each, and the curve is high even for a perfectly calibrated forecaster.
+        A power of two m: round the predictions to multiples of 1/m at random, without bias, before
+        acting on them (the paper's :math:`D_m`). Default: no rounding. If all predictions are
+        distinct, hindsight then knows the outcome of each, and the curve is high even for a
+        perfectly calibrated forecaster.
     swaps : {"all", "monotone", "constant"}
-        The changes that hindsight may make: each distinct prediction on its own, all by one nondecreasing function, or
-        all to one number.
+        The changes that hindsight may make: each distinct prediction on its own, all by one
+        nondecreasing function, or all to one number.
     threshold_range : float or (float, float), optional
-        The curve, and the largest loss, of decisions with one threshold, or whose thresholds all lie in this range,
-        ends included. Default: of every decision.
+        The curve, and the largest loss, of decisions with one threshold, or whose thresholds all
+        lie in this range, ends included. Default: of every decision.
     sample_weight : array_like of shape (n,), optional
         The weight of each row (default: all equal).
     pos_label : object, optional
@@ -148,15 +167,17 @@ def regret_curve(
     .. math:: R(\mu) = \mathrm{E}[(y - \mu)(1\{h(p) > \mu\} - 1\{p > \mu\})]_+, \qquad
         \text{loss} = 2 \widehat R(\tfrac12),
 
-    twice the concave envelope of R at 1/2 (see `calibration_decision_loss`). The chord of the envelope over 1/2,
-    from :math:`\mu_a` to :math:`\mu_b` with :math:`l \mu_a + (1-l) \mu_b = 1/2`, is the worst task: payoffs
-    without and with the event (1, 0) below :math:`\mu_a`, :math:`(1 - 2 l \mu_a, 2 l (1 - \mu_a))` between, and
-    (0, 1) from :math:`\mu_b` on. If one threshold alone is worst, there are two actions. Where the regret
-    requires a prediction equal to a threshold to count as below it, the threshold of the task is the next double.
-    With a `threshold_range`, R is set to 0 outside of it before the envelope is taken.
+    twice the concave envelope of R at 1/2 (see `calibration_decision_loss`). The chord of the
+    envelope over 1/2, from :math:`\mu_a` to :math:`\mu_b` with :math:`l \mu_a + (1-l) \mu_b = 1/2`,
+    is the worst task: payoffs without and with the event (1, 0) below :math:`\mu_a`, :math:`(1 - 2
+    l \mu_a, 2 l (1 - \mu_a))` between, and (0, 1) from :math:`\mu_b` on. If one threshold alone is
+    worst, there are two actions. Where the regret requires a prediction equal to a threshold to
+    count as below it, the threshold of the task is the next double. With a `threshold_range`, R is
+    set to 0 outside of it before the envelope is taken.
 
-    O(n log n), or O(m) after one pass over the rows with a `grid`. A compressed sample gives the exact curve on
-    each grid up to its own; without `grid`, all predictions of a cell count as equal.
+    O(n log n), or O(m) after one pass over the rows with a `grid`. A compressed sample gives the
+    exact curve on each grid up to its own; without `grid`, all predictions of a cell count as
+    equal.
 
     References
     ----------
@@ -173,7 +194,9 @@ def regret_curve(
     No decision loses more than 55.00% of what is at stake by acting on these predictions (4 rows, all swaps).
     Largest loss: a decision among 3 actions with thresholds 0.2 and 0.6.
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     within = check_range(threshold_range)
     if grid is None:
         curve = SwapCurve.from_table(sample.distinct(), swaps)
@@ -200,7 +223,9 @@ def regret_curve(
 
 
 def _outline(curve: SwapCurve) -> tuple[Floats, Floats]:
-    """Return the points to plot: from end to end, both sides of each jump, and where a piece is cut off at 0."""
+    """Return the points to plot: from end to end, both sides of each jump, and where a piece is cut
+    off at 0.
+    """
     edges, left, right = curve.breakpoints()
     start = int(curve.within is None)  # at 0 every row is acted on, whatever the forecast
     mu = np.repeat(edges, 2)[start:-1]
@@ -208,34 +233,48 @@ def _outline(curve: SwapCurve) -> tuple[Floats, Floats]:
     if curve.swaps != "constant":
         return mu, regret
     table = curve.table
-    above = np.searchsorted(table.prob, edges[:-1], "right")  # the first prediction above each piece
+    # the first prediction above each piece
+    above = np.searchsorted(table.prob, edges[:-1], "right")
     goes_up = curve.recalibrated[0] > edges[:-1]
-    # The weight that a constant prediction acts on minus the weight that the predictions act on, by outcome.
-    tails = [np.append(np.cumsum(mass[::-1])[::-1], 0.0) for mass in (table.positive, table.negative)]
+    # The weight that a constant prediction acts on minus the weight that the predictions act on, by
+    # outcome.
+    tails = [
+        np.append(np.cumsum(mass[::-1])[::-1], 0.0) for mass in (table.positive, table.negative)
+    ]
     events, others = (np.where(goes_up, tail[0], 0.0) - tail[above] for tail in tails)
     with np.errstate(divide="ignore", invalid="ignore"):
-        root = events / (events + others)  # each piece is the positive part of events (1 - mu) - others mu
+        # each piece is the positive part of events (1 - mu) - others mu
+        root = events / (events + others)
     inside = (root > edges[:-1]) & (root < edges[1:])
     at = 2 * np.flatnonzero(inside) + 2 - start
     return np.insert(mu, at, root[inside]), np.insert(regret, at, 0.0)
 
 
 def worst_task(chord: Chord) -> FiniteTask | None:
-    """Return the task that a chord stands for; if one end loses nothing or has no share, it has two actions."""
+    """Return the task that a chord stands for; if one end loses nothing or has no share, it has two
+    actions.
+    """
     if chord.value <= _ROUNDING:
         return None
     share, mu_a, mu_b = chord.share, chord.mu_a, chord.mu_b
     middle = (1 - 2 * share * mu_a, 2 * share * (1 - mu_a))
     loses_a, loses_b = share > 0 and chord.regret_a > 0, share < 1 and chord.regret_b > 0
-    # In a task ties go to the upper action; where they must go to the lower one, the next double is the threshold.
+    # In a task ties go to the upper action; where they must go to the lower one, the next double is
+    # the threshold.
     at_a = mu_a if chord.above_a else math.nextafter(mu_a, 2.0)
     at_b = mu_b if chord.above_b else math.nextafter(mu_b, 2.0)
     if loses_a and loses_b:
-        names, payoffs, thresholds = ("below", "between", "above"), ((1.0, 0.0), middle, (0.0, 1.0)), (at_a, at_b)
+        names, payoffs, thresholds = (
+            ("below", "between", "above"),
+            ((1.0, 0.0), middle, (0.0, 1.0)),
+            (at_a, at_b),
+        )
         return FiniteTask(actions=names, payoffs=payoffs, order=(0, 1, 2), thresholds=thresholds)
     pair = ((1.0, 0.0), middle) if loses_a else (middle, (0.0, 1.0))
     threshold = at_a if loses_a else at_b
-    return FiniteTask(actions=("below", "above"), payoffs=pair, order=(0, 1), thresholds=(threshold,))
+    return FiniteTask(
+        actions=("below", "above"), payoffs=pair, order=(0, 1), thresholds=(threshold,)
+    )
 
 
 _PRINTED = 10  # swaps
@@ -251,8 +290,8 @@ class SwapRegret(Result):
     in_units : float
         The same in the units of the payoffs.
     swaps : tuple of ActionSwap
-        The swaps that save anything, the best first; together they save `value`. For a quadratic task the hundred
-        that save most.
+        The swaps that save anything, the best first; together they save `value`. For a quadratic
+        task the hundred that save most.
     per : {"action", "prediction"}
         Whether a swap applies to an action, or to an action at one distinct prediction.
     task : DecisionTask
@@ -314,11 +353,12 @@ def swap_regret(
     pos_label: Any = None,
     base_rate: float | None = None,
 ) -> SwapRegret:
-    r"""Compute the swap regret of a decision: what the best change of actions would have saved in hindsight.
+    r"""Compute the swap regret of a decision: what the best change of actions would have saved in
+    hindsight.
 
-    The decision maker took, for each row, the action that is best if the prediction is right. A swap is a rule such as
-    "wherever I acted, I should have waited". Swap regret is what the best such rules would have saved;
-    ``best_swap`` lists them.
+    The decision maker took, for each row, the action that is best if the prediction is right. A
+    swap is a rule such as "wherever I acted, I should have waited". Swap regret is what the best
+    such rules would have saved; ``best_swap`` lists them.
 
     Between 0 and 1, as a share of what is at stake; 0 is perfect.
 
@@ -329,16 +369,19 @@ def swap_regret(
     y_true : array_like of shape (n,), or Sample
         The outcomes: 0 or 1, or any two labels with `pos_label`.
     y_prob : array_like of shape (n,)
-        The predicted probability of the event, in [0, 1]. Omit it with a Sample: ``swap_regret(sample, task=task)``.
+        The predicted probability of the event, in [0, 1]. Omit it with a Sample:
+        ``swap_regret(sample, task=task)``.
     task : DecisionTask
-        The decision. With a `ClassTask`, `y_prob` has a column for each class (or `y_true` is a `ClassSample`).
+        The decision. With a `ClassTask`, `y_prob` has a column for each class (or `y_true` is a
+        `ClassSample`).
     per : {"action", "prediction"}
-        "action": a swap replaces an action wherever it was taken. "prediction": it can do so for each
-        distinct prediction on its own, which saves at least as much; where all predictions are distinct, hindsight then
-        knows every outcome.
+        "action": a swap replaces an action wherever it was taken. "prediction": it can do so for
+        each distinct prediction on its own, which saves at least as much; where all predictions are
+        distinct, hindsight then knows every outcome.
     response : object with a method probabilities, optional
-        How the decision maker acts (default: the best action at p): the probability of each of ``task.actions``,
-        of shape (n, k), such as from a `RoundingPolicy`. The regret is then the expected one.
+        How the decision maker acts (default: the best action at p): the probability of each of
+        ``task.actions``, of shape (n, k), such as from a `RoundingPolicy`. The regret is then the
+        expected one.
     sample_weight : array_like of shape (n,), optional
         The weight of each row (default: all equal).
     pos_label : object, optional
@@ -357,14 +400,15 @@ def swap_regret(
     .. math:: \sum_a \max_b \mathrm{E}[(U(b,y) - U(a,y)) 1\{r = a\}]
         \quad\text{or}\quad \mathrm{E}[\max_b (1-q) U(b,0) + q U(b,1)] - \mathrm{E}[U(r, y)],
 
-    per action or per prediction, where q is the event rate at each distinct prediction (the prediction given to the
-    response, before any rounding by it). Both are divided by ``task.scale``. For the best
-    response the second is the regret curve integrated over the thresholds of the task, and at most CDL. For a quadratic
-    task every distinct prediction is an action of its own, and both are :math:`\mathrm{E}[(p - q)^2]`.
+    per action or per prediction, where q is the event rate at each distinct prediction (the
+    prediction given to the response, before any rounding by it). Both are divided by
+    ``task.scale``. For the best response the second is the regret curve integrated over the
+    thresholds of the task, and at most CDL. For a quadratic task every distinct prediction is an
+    action of its own, and both are :math:`\mathrm{E}[(p - q)^2]`.
 
-    O(n log n), and O(k) for each distinct prediction with a `response`. On a compressed sample all rows of a cell
-    act on the mean of their predictions: this changes the action only in a cell that contains a threshold, and "per
-    prediction" means per cell.
+    O(n log n), and O(k) for each distinct prediction with a `response`. On a compressed sample all
+    rows of a cell act on the mean of their predictions: this changes the action only in a cell that
+    contains a threshold, and "per prediction" means per cell.
 
     References
     ----------
@@ -383,24 +427,42 @@ def swap_regret(
       Replace 'treat' by 'wait': saves 3.12% of what is at stake, on 6 rows.
     """
     if isinstance(y_prob, DecisionTask):
-        raise InputError("y_prob is a task: with a Sample, pass it by name, swap_regret(sample, task=task)")
-    columns: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label, "base_rate": base_rate}
+        raise InputError(
+            "y_prob is a task: with a Sample, pass it by name, swap_regret(sample, task=task)"
+        )
+    columns: dict[str, Any] = {
+        "sample_weight": sample_weight,
+        "pos_label": pos_label,
+        "base_rate": base_rate,
+    }
     if isinstance(task, ClassTask):
         if per != "action" or response is not None:
-            raise InputError("several classes have swap regret by action of the best response: omit per and response")
+            raise InputError(
+                "several classes have swap regret by action of the best response: omit per and response"
+            )
         several = as_classes(y_true, y_prob, **columns)
         if several is None:
-            raise InputError(f"y_prob must have a column for each class of the task, {len(task.payoffs[0])}")
+            raise InputError(
+                f"y_prob must have a column for each class of the task, {len(task.payoffs[0])}"
+            )
         sample, (value, swaps) = several.top_label, task._swaps(several)
     else:
         task = check_task(task)
         if per not in ("action", "prediction"):
             raise InputError(f"per must be 'action' or 'prediction'; it is {per!r}")
-        sample = task._beside(as_sample(y_true, y_prob, **columns), ("y_true", y_true), ("y_prob", y_prob))
+        sample = task._beside(
+            as_sample(y_true, y_prob, **columns), ("y_true", y_true), ("y_prob", y_prob)
+        )
         value, swaps = task._swaps(sample, per, response)
     in_units = value * task.scale
     return SwapRegret(
-        value=value, in_units=in_units, swaps=swaps, per=per, task=task, n=sample.n, weighted=sample._weighted
+        value=value,
+        in_units=in_units,
+        swaps=swaps,
+        per=per,
+        task=task,
+        n=sample.n,
+        weighted=sample._weighted,
     )
 
 

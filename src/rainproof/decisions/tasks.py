@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 
 def decision_with(thresholds: Sequence[float]) -> str:
-    """Describe a decision by its thresholds: "a decision with threshold 0.2 (a miss costs 4 times a false alarm)"."""
+    """Describe a decision by its thresholds: "a decision with threshold 0.2 (a miss costs 4 times a
+    false alarm)".
+    """
     ends = list(map(show_threshold, thresholds))
     if len(ends) == 1:
         return f"a decision with threshold {ends[0]}{_cost_ratio(thresholds[0])}"
@@ -57,14 +59,17 @@ def _cost_ratio(threshold: float) -> str:
     return f" (a miss costs {1 / ratio:.2g} times a false alarm)"
 
 
-_TOLERANCE = 1e-9  # by how much another action may beat the chosen one, as a share of what is at stake
+# by how much another action may beat the chosen one, as a share of what is at stake
+_TOLERANCE = 1e-9
 
 
 def upper_envelope(matrix: Floats) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Return the actions that are best somewhere, from low probabilities to high, and the thresholds between them.
+    """Return the actions that are best somewhere, from low probabilities to high, and the
+    thresholds between them.
 
-    Actions are added by increasing payoff with the event; one leaves the envelope if the next is no worse without the
-    event, or overtakes the one before it no later. Of equal actions the first is kept. O(k log k).
+    Actions are added by increasing payoff with the event; one leaves the envelope if the next is no
+    worse without the event, or overtakes the one before it no later. Of equal actions the first is
+    kept. O(k log k).
     """
     low: list[float] = matrix[:, 0].tolist()
     high: list[float] = matrix[:, 1].tolist()
@@ -79,14 +84,17 @@ def upper_envelope(matrix: Floats) -> tuple[tuple[int, ...], tuple[float, ...]]:
         while len(order) > 1 and takes_over(order[-2], b) <= takes_over(order[-2], order[-1]):
             order.pop()
         order.append(b)
-    thresholds = accumulate((takes_over(a, b) for a, b in pairwise(order)), max)  # rounding might reverse two of them
+    # rounding might reverse two of them
+    thresholds = accumulate((takes_over(a, b) for a, b in pairwise(order)), max)
     return tuple(order), tuple(thresholds)
 
 
 def check_envelope(matrix: Floats, order: Sequence[int], thresholds: Sequence[float]) -> None:
     """Check that order and thresholds are the best response to these payoffs."""
     places = [0.0, *thresholds, 1.0]
-    fit = all(type(a) is int and 0 <= a < len(matrix) for a in order) and all(map(is_number, thresholds))
+    fit = all(type(a) is int and 0 <= a < len(matrix) for a in order) and all(
+        map(is_number, thresholds)
+    )
     if not fit or len(places) != len(order) + 1 or not all(a <= b for a, b in pairwise(places)):
         raise InputError(
             f"thresholds must increase in [0, 1], one less than the actions in order; they are {list(thresholds)} "
@@ -94,7 +102,8 @@ def check_envelope(matrix: Floats, order: Sequence[int], thresholds: Sequence[fl
         )
     best, changes = upper_envelope(matrix)
     at, tolerance = np.array(places), _TOLERANCE * np.ptp(matrix, axis=0).max()
-    for mu in (at[:-1], at[1:]):  # payoffs are linear: what is not better at the ends of a piece is not better inside
+    # payoffs are linear: what is not better at the ends of a piece is not better inside
+    for mu in (at[:-1], at[1:]):
         rival = np.array(best)[np.searchsorted(changes, mu, "right")]
         gap = matrix[rival] - matrix[list(order)]
         better = (1 - mu) * gap[:, 0] + mu * gap[:, 1]
@@ -119,7 +128,9 @@ def check_names(actions: Sequence[str], count: int) -> tuple[str, ...]:
     # Arrays and files would change them.
     strange = [name for name in names if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in name)]
     if strange:
-        raise InputError(f"actions must have names that UTF-8 can encode, without NUL; {strange[0]!r} is not one")
+        raise InputError(
+            f"actions must have names that UTF-8 can encode, without NUL; {strange[0]!r} is not one"
+        )
     if len(names) != count:
         raise InputError(f"actions must name each of the {count} actions; it has {len(names)}")
     twice = [name for name, times in Counter(names).items() if times > 1]
@@ -129,7 +140,8 @@ def check_names(actions: Sequence[str], count: int) -> tuple[str, ...]:
 
 
 def check_matrix(payoffs: ArrayLike, name: str = "payoffs", *, classes: bool = False) -> Floats:
-    """Check a pair of payoffs for each of at least two actions, not all equal, and return them as an array.
+    """Check a pair of payoffs for each of at least two actions, not all equal, and return them as
+    an array.
 
     With `classes` there may be more than two payoffs of each, one for each class.
     """
@@ -146,7 +158,9 @@ def check_matrix(payoffs: ArrayLike, name: str = "payoffs", *, classes: bool = F
     bad = np.argwhere(~np.isfinite(matrix))
     if len(bad):
         a, y = bad[0].tolist()
-        raise InputError.from_offenders(f"{name} must be finite", len(bad), f"{name}[{a}][{y}]", matrix[a, y])
+        raise InputError.from_offenders(
+            f"{name} must be finite", len(bad), f"{name}[{a}][{y}]", matrix[a, y]
+        )
     if len(matrix) < 2:
         raise InputError(f"{name} must have at least two actions; there is {len(matrix)}")
     with np.errstate(over="ignore"):
@@ -174,8 +188,8 @@ class ActionSwap(Result):
     in_units : float
         The same in the units of the payoffs.
     weight : float
-        The weight of the rows with this action: their number, where rows have no weights (the expected number, if
-        the response is random).
+        The weight of the rows with this action: their number, where rows have no weights (the
+        expected number, if the response is random).
     share : float
         The same as a share of the weight of all rows.
     """
@@ -194,9 +208,9 @@ _TWO = ("wait", "act")
 class DecisionTask(Result, ABC):
     r"""A decision: its actions, and the payoff of each with the event and without it.
 
-    Create one with `from_costs`, `threshold`, `from_payoffs` or `quadratic`. Whoever trusts a probability p takes the
-    action with the largest expected payoff, ``task.best_response(p)``; `rainproof.swap_regret` computes what that
-    costs in hindsight.
+    Create one with `from_costs`, `threshold`, `from_payoffs` or `quadratic`. Whoever trusts a
+    probability p takes the action with the largest expected payoff, ``task.best_response(p)``;
+    `rainproof.swap_regret` computes what that costs in hindsight.
 
     Attributes
     ----------
@@ -205,8 +219,9 @@ class DecisionTask(Result, ABC):
     thresholds : tuple of float
         The probabilities at which the best action changes, increasing; empty for `quadratic`.
     scale : float
-        What is at stake: the largest payoff minus the smallest, over all actions, for the outcome where this difference
-        is largest. What an outcome pays whatever one does is not at stake, and moves no regret.
+        What is at stake: the largest payoff minus the smallest, over all actions, for the outcome
+        where this difference is largest. What an outcome pays whatever one does is not at stake,
+        and moves no regret.
 
     Notes
     -----
@@ -241,7 +256,9 @@ class DecisionTask(Result, ABC):
 
     @staticmethod
     @overload
-    def from_costs(*, false_positive: float, false_negative: float, actions: Sequence[str] = ...) -> FiniteTask: ...
+    def from_costs(
+        *, false_positive: float, false_negative: float, actions: Sequence[str] = ...
+    ) -> FiniteTask: ...
     @staticmethod
     @overload
     def from_costs(
@@ -253,16 +270,17 @@ class DecisionTask(Result, ABC):
     ) -> FiniteTask | CaseTask:
         """Create a task with two actions from the cost of a false alarm and the cost of a miss.
 
-        Acting without the event costs `false_positive`, waiting with the event `false_negative`, all else nothing.
-        The threshold is ``false_positive / (false_positive + false_negative)``: the more a miss costs, the
-        lower the probability from which one acts.
+        Acting without the event costs `false_positive`, waiting with the event `false_negative`,
+        all else nothing. The threshold is ``false_positive / (false_positive + false_negative)``:
+        the more a miss costs, the lower the probability from which one acts.
 
         Parameters
         ----------
         false_positive, false_negative : float, or array_like of shape (n,)
-            Costs in any unit: numbers, positive and finite; or, for either or both, an array with the cost of each
-            case, such as the amount of each transaction: finite, not negative, and not both 0 in any case. Each case
-            then has a threshold of its own, and the task goes with these rows only, in this order (a `CaseTask`).
+            Costs in any unit: numbers, positive and finite; or, for either or both, an array with
+            the cost of each case, such as the amount of each transaction: finite, not negative, and
+            not both 0 in any case. Each case then has a threshold of its own, and the task goes
+            with these rows only, in this order (a `CaseTask`).
         actions : pair of str
             The names of the two actions, the one for low probabilities first.
 
@@ -276,14 +294,22 @@ class DecisionTask(Result, ABC):
         ['wait', 'act']
         """
         if unnamed:  # without both names Python itself says which are missing
-            raise TypeError("from_costs takes no unnamed costs: false_positive=..., false_negative=...")
+            raise TypeError(
+                "from_costs takes no unnamed costs: false_positive=..., false_negative=..."
+            )
         costs = {"false_positive": false_positive, "false_negative": false_negative}
-        columns = {name: cost for name, cost in costs.items() if hasattr(cost, "__len__") and not isinstance(cost, str)}
+        columns = {
+            name: cost
+            for name, cost in costs.items()
+            if hasattr(cost, "__len__") and not isinstance(cost, str)
+        }
         for name, cost in costs.items():
             if name not in columns and (not is_number(cost) or not 0 < cost < math.inf):
                 raise InputError(f"{name} must be a positive, finite cost; it is {cost!r}")
         if columns:
-            return CaseTask(actions=check_names(actions, 2), _costs=case_costs(costs, columns), _columns=columns)
+            return CaseTask(
+                actions=check_names(actions, 2), _costs=case_costs(costs, columns), _columns=columns
+            )
         payoffs = [[0.0, -false_negative], [-false_positive, 0.0]]
         return DecisionTask.from_payoffs(payoffs, actions=actions)
 
@@ -291,8 +317,9 @@ class DecisionTask(Result, ABC):
     def threshold(threshold: float, *, actions: Sequence[str] = _TWO) -> FiniteTask:
         """Create a task with two actions, the second best from the probability `threshold` on.
 
-        ``U = 1 - mu (1-y) a - (1-mu) y (1-a)``: with payoffs in [0, 1], a false alarm costs mu and a miss 1 - mu.
-        If every distinct prediction may be swapped, its regret in these units is the regret curve at mu.
+        ``U = 1 - mu (1-y) a - (1-mu) y (1-a)``: with payoffs in [0, 1], a false alarm costs mu and
+        a miss 1 - mu. If every distinct prediction may be swapped, its regret in these units is the
+        regret curve at mu.
 
         Parameters
         ----------
@@ -311,17 +338,21 @@ class DecisionTask(Result, ABC):
             raise InputError(f"threshold must lie in (0, 1); it is {threshold!r}")
         mu = float(threshold)
         payoffs = ((1.0, mu), (1 - mu, 1.0))
-        return FiniteTask(actions=check_names(actions, 2), payoffs=payoffs, order=(0, 1), thresholds=(mu,))
+        return FiniteTask(
+            actions=check_names(actions, 2), payoffs=payoffs, order=(0, 1), thresholds=(mu,)
+        )
 
     @staticmethod
     def from_payoffs(payoffs: ArrayLike, *, actions: Sequence[str] | None = None) -> FiniteTask:
-        """Create a task with any number of actions from their payoffs without the event and with it.
+        """Create a task with any number of actions from their payoffs without the event and with
+        it.
 
         Parameters
         ----------
         payoffs : array_like of shape (k, 2), or (k, classes)
-            ``payoffs[a][y]`` in any unit; finite, and not the same for all actions. Costs are negative payoffs. With
-            more than two columns, one for each class, the task is a `ClassTask`.
+            ``payoffs[a][y]`` in any unit; finite, and not the same for all actions. Costs are
+            negative payoffs. With more than two columns, one for each class, the task is a
+            `ClassTask`.
         actions : sequence of k str, optional
             The names of the actions (default: "action 0", "action 1" and so on).
 
@@ -352,8 +383,8 @@ class DecisionTask(Result, ABC):
         Parameters
         ----------
         costs : array_like of shape (k, classes)
-            ``costs[a][y]`` in any unit, in the order of the columns of the predictions. With more than two classes the
-            task is a `ClassTask`.
+            ``costs[a][y]`` in any unit, in the order of the columns of the predictions. With more
+            than two classes the task is a `ClassTask`.
         actions : sequence of k str, optional
             The names of the actions (default: "action 0", "action 1" and so on).
         abstain : float, optional
@@ -371,12 +402,16 @@ class DecisionTask(Result, ABC):
         if abstain is not None:
             if not is_number(abstain) or not math.isfinite(abstain):
                 raise InputError(f"abstain must be a finite cost; it is {abstain!r}")
-            payoffs, names = np.vstack([payoffs, np.full(payoffs.shape[1], -abstain)]), [*names, "abstain"]
+            payoffs, names = (
+                np.vstack([payoffs, np.full(payoffs.shape[1], -abstain)]),
+                [*names, "abstain"],
+            )
         return DecisionTask.from_payoffs(payoffs, actions=names)
 
     @staticmethod
     def quadratic() -> QuadraticTask:
-        """Create the task whose actions are all numbers a in [0, 1], with payoff ``1 - (a - y)**2``.
+        """Create the task whose actions are all numbers a in [0, 1], with payoff ``1 - (a -
+        y)**2``.
 
         The best response to a probability is the probability itself.
 
@@ -440,22 +475,32 @@ class DecisionTask(Result, ABC):
 
     @abstractmethod
     def _choices(self, p: Floats) -> NDArray[Any]:
-        """Encode the best action at each probability, as a policy stores it; `_decode` reads the codes."""
+        """Encode the best action at each probability, as a policy stores it; `_decode` reads the
+        codes.
+        """
 
     @abstractmethod
     def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
         """Return the actions that stand behind entries of `_choices`."""
 
     @abstractmethod
-    def _swaps(self, sample: Sample, per: Per, response: Any) -> tuple[float, tuple[ActionSwap, ...]]:
-        """Compute the swap regret as a share of `scale`, and the swaps that would have saved it, best first."""
+    def _swaps(
+        self, sample: Sample, per: Per, response: Any
+    ) -> tuple[float, tuple[ActionSwap, ...]]:
+        """Compute the swap regret as a share of `scale`, and the swaps that would have saved it,
+        best first.
+        """
 
     def _check_aligned(self, *columns: tuple[str, Any]) -> None:
-        """Refuse columns whose rows have other labels than those beside them, or than the costs of each case."""
+        """Refuse columns whose rows have other labels than those beside them, or than the costs of
+        each case.
+        """
         check_aligned(*columns)
 
     def _beside(self, sample: Sample, *_columns: tuple[str, Any]) -> Sample:
-        """Return the sample with what the task has for each of its rows; `columns` are what the caller made it of."""
+        """Return the sample with what the task has for each of its rows; `columns` are what the
+        caller made it of.
+        """
         return sample
 
     def _on(self, _sample: Sample) -> Self:
@@ -471,17 +516,21 @@ def match_outcomes(action: NDArray[Any], y: ArrayLike) -> NDArray[Any]:
     try:
         np.broadcast_shapes(action.shape, outcome.shape)
     except ValueError:
-        raise InputError(f"action and y must match up; their shapes are {action.shape} and {outcome.shape}") from None
+        raise InputError(
+            f"action and y must match up; their shapes are {action.shape} and {outcome.shape}"
+        ) from None
     return outcome
 
 
 _BLOCK = 1 << 16  # predictions that a response is asked for together
 _SURE = 1e-9  # how far from 1 the probabilities of a response may add up
-_ROUNDING = 8 * np.finfo(np.float64).eps  # a gain below this share of the terms it is the difference of is rounding
+# a gain below this share of the terms it is the difference of is rounding
+_ROUNDING = 8 * np.finfo(np.float64).eps
 
 
 class FiniteTask(DecisionTask):
-    r"""A decision between finitely many actions; create one with `DecisionTask.from_costs` and its relatives.
+    r"""A decision between finitely many actions; create one with `DecisionTask.from_costs` and its
+    relatives.
 
     Attributes
     ----------
@@ -519,7 +568,9 @@ class FiniteTask(DecisionTask):
 
     @property
     def scale(self) -> float:
-        """What is at stake: the largest payoff minus the smallest, for the outcome where this is larger."""
+        """What is at stake: the largest payoff minus the smallest, for the outcome where this is
+        larger.
+        """
         return float(np.ptp(self.matrix, axis=0).max())
 
     @property
@@ -529,7 +580,9 @@ class FiniteTask(DecisionTask):
 
     @property
     def by_case(self) -> Floats:
-        """The payoffs as an array of shape (k, 2, 1): by action, outcome and case, here the same in all."""
+        """The payoffs as an array of shape (k, 2, 1): by action, outcome and case, here the same in
+        all.
+        """
         return self.matrix[:, :, None]
 
     def best_response(self, p: ArrayLike) -> Any:
@@ -543,13 +596,22 @@ class FiniteTask(DecisionTask):
         return np.asarray(np.array(self.order)[place])
 
     def payoff(self, action: Any, y: ArrayLike) -> Any:
-        """Return the payoff of an action, by name, when the outcome is `y`; arrays of both are broadcast."""
-        outcome, index = match_outcomes(np.asarray(action, dtype=object), y), action_index(self.actions, action)
+        """Return the payoff of an action, by name, when the outcome is `y`; arrays of both are
+        broadcast.
+        """
+        outcome, index = (
+            match_outcomes(np.asarray(action, dtype=object), y),
+            action_index(self.actions, action),
+        )
         return self.matrix[index, outcome.astype(np.intp)]
 
     @classmethod
     def _from_dict(cls, data: Mapping[str, Any]) -> FiniteTask:
-        missing = [key for key in ("actions", "payoffs", "order", "thresholds") if not isinstance(data.get(key), list)]
+        missing = [
+            key
+            for key in ("actions", "payoffs", "order", "thresholds")
+            if not isinstance(data.get(key), list)
+        ]
         if missing:
             raise InputError(f"a task of actions must have the list {missing[0]!r}")
         matrix = check_matrix(data["payoffs"])
@@ -566,19 +628,27 @@ class FiniteTask(DecisionTask):
     def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
         return np.take(np.array(self.actions), choices, mode="clip")  # which are checked already
 
-    def _swaps(self, sample: Sample, per: Per, response: Any) -> tuple[float, tuple[ActionSwap, ...]]:
-        """Find the best replacement of each action taken, or of each group: those that save anything."""
+    def _swaps(
+        self, sample: Sample, per: Per, response: Any
+    ) -> tuple[float, tuple[ActionSwap, ...]]:
+        """Find the best replacement of each action taken, or of each group: those that save
+        anything.
+        """
         mass = self._masses(sample.distinct(), response, per)
         return best_swaps(self, self.matrix, mass, mass, sample.total_weight, per)
 
     def _masses(self, table: DistinctTable, response: Any, per: Per) -> Floats:
-        """Sum the weight without and with the event by action taken (per prediction, also by the action best there)."""
+        """Sum the weight without and with the event by action taken (per prediction, also by the
+        action best there).
+        """
         k = len(self.actions)
         mass = np.zeros((k, k if per == "prediction" else 1, 2))
         for start in range(0, len(table.prob), _BLOCK):
             block = slice(start, start + _BLOCK)
             outcomes = np.stack([table.negative[block], table.positive[block]], axis=1)
-            best = self.best_index(outcomes[:, 1] / outcomes.sum(axis=1)) if per == "prediction" else 0
+            best = (
+                self.best_index(outcomes[:, 1] / outcomes.sum(axis=1)) if per == "prediction" else 0
+            )
             group = np.broadcast_to(best, len(outcomes))
             if response is None:
                 np.add.at(mass, (self.best_index(table.prob[block]), group), outcomes)
@@ -589,8 +659,12 @@ class FiniteTask(DecisionTask):
         return mass
 
     def __repr__(self) -> str:
-        shown = ", ".join(map(show_threshold, self.thresholds)) + ("," if len(self.thresholds) == 1 else "")
-        return f"DecisionTask(actions={self.actions!r}, thresholds=({shown}), scale={self.scale:.6g})"
+        shown = ", ".join(map(show_threshold, self.thresholds)) + (
+            "," if len(self.thresholds) == 1 else ""
+        )
+        return (
+            f"DecisionTask(actions={self.actions!r}, thresholds=({shown}), scale={self.scale:.6g})"
+        )
 
     def __str__(self) -> str:
         first, *later = (repr(self.actions[a]) for a in self.order)
@@ -606,16 +680,25 @@ def action_index(actions: tuple[str, ...], action: Any) -> NDArray[np.intp]:
     names = np.asarray(action, dtype=object)
     for name in names.ravel():
         if name not in actions:
-            raise InputError(f"action must be one of {', '.join(map(repr, actions))}; it is {name!r}")
+            raise InputError(
+                f"action must be one of {', '.join(map(repr, actions))}; it is {name!r}"
+            )
     return np.array([actions.index(name) for name in names.ravel()], np.intp).reshape(names.shape)
 
 
 def best_swaps(
-    task: FiniteTask | CaseTask | ClassTask, payoffs: Floats, mass: Floats, weight: Floats, total: float, per: Per
+    task: FiniteTask | CaseTask | ClassTask,
+    payoffs: Floats,
+    mass: Floats,
+    weight: Floats,
+    total: float,
+    per: Per,
 ) -> tuple[float, tuple[ActionSwap, ...]]:
-    """Find the best replacement of each action, or of each group: those that save anything, and what they save.
+    """Find the best replacement of each action, or of each group: those that save anything, and
+    what they save.
 
-    `mass` is by action taken, group and outcome, for the payoffs to be multiplied with; `weight` is that of the rows.
+    `mass` is by action taken, group and outcome, for the payoffs to be multiplied with; `weight` is
+    that of the rows.
     """
     scale = task.scale
     change = payoffs[None] - payoffs[:, None]  # from action a to action b, by outcome
@@ -624,7 +707,11 @@ def best_swaps(
     gain = terms.sum(axis=2)
     real = gain > _ROUNDING * np.abs(terms).sum(axis=2)
     # Per action the best of all; per prediction a group is that of the action best there.
-    pairs = enumerate(gain.argmax(axis=1).tolist()) if per == "action" else zip(*np.nonzero(real), strict=True)
+    pairs = (
+        enumerate(gain.argmax(axis=1).tolist())
+        if per == "action"
+        else zip(*np.nonzero(real), strict=True)
+    )
     found = []
     for a, b in pairs:
         if real[a, b]:
@@ -645,10 +732,14 @@ def best_swaps(
 def _asked(task: FiniteTask | CaseTask, response: Any, p: Floats) -> Floats:
     """Ask a response for its probabilities of each action at these predictions, and check them."""
     if not callable(getattr(response, "probabilities", None)):
-        raise InputError(f"response must be an object with a method probabilities(p); it is {response!r}")
+        raise InputError(
+            f"response must be an object with a method probabilities(p); it is {response!r}"
+        )
     theirs = getattr(response, "task", task)
     if isinstance(theirs, DecisionTask) and theirs.actions != task.actions:
-        raise InputError(f"response must choose among the task's actions {task.actions}; its task has {theirs.actions}")
+        raise InputError(
+            f"response must choose among the task's actions {task.actions}; its task has {theirs.actions}"
+        )
     taken = as_numbers(response.probabilities(p), "response.probabilities")
     if taken.shape != (len(p), len(task.actions)):
         raise InputError(
@@ -658,22 +749,30 @@ def _asked(task: FiniteTask | CaseTask, response: Any, p: Floats) -> Floats:
     bad = np.flatnonzero(~((taken >= 0).all(axis=1) & (np.abs(taken.sum(axis=1) - 1) <= _SURE)))
     if bad.size:
         rule = "response.probabilities must be probabilities that add up to 1"
-        raise InputError.from_offenders(rule, bad.size, f"at p = {p[bad[0]]}", taken[bad[0]].tolist())
+        raise InputError.from_offenders(
+            rule, bad.size, f"at p = {p[bad[0]]}", taken[bad[0]].tolist()
+        )
     return taken
 
 
 def case_costs(costs: Mapping[str, Any], columns: Mapping[str, Any]) -> Floats:
-    """Check the costs of each case, and return them as columns; those that are no columns are the same in all."""
+    """Check the costs of each case, and return them as columns; those that are no columns are the
+    same in all.
+    """
     check_aligned(*columns.items())
     arrays = {name: one_column(as_numbers(column, name)) for name, column in columns.items()}
     for name, array in arrays.items():
         if array.ndim != 1 or not len(array):
-            raise InputError(f"{name} must be a number, or one-dimensional; its shape is {array.shape}")
+            raise InputError(
+                f"{name} must be a number, or one-dimensional; its shape is {array.shape}"
+            )
         bad = np.flatnonzero(~((array >= 0) & (array < np.inf)))
         if bad.size:
             rule = f"{name} must be finite and not negative"
             missing = bool(np.isnan(array[bad[0]]))
-            raise InputError.from_offenders(rule, bad.size, f"{name}[{bad[0]}]", array[bad[0]], missing=missing)
+            raise InputError.from_offenders(
+                rule, bad.size, f"{name}[{bad[0]}]", array[bad[0]], missing=missing
+            )
     for (name, array), (other, others) in pairwise(arrays.items()):
         check_same_length(name, array, other, others)
     n = len(next(iter(arrays.values())))
@@ -693,15 +792,18 @@ def case_costs(costs: Mapping[str, Any], columns: Mapping[str, Any]) -> Floats:
     return found
 
 
-_UNIT = np.array([[0.0, -1.0], [-1.0, 0.0]])  # what the right and the wrong action pay, of what a case costs
+# what the right and the wrong action pay, of what a case costs
+_UNIT = np.array([[0.0, -1.0], [-1.0, 0.0]])
 
 
 class CaseTask(DecisionTask):
-    """A decision between two actions with costs of each case; see `DecisionTask.from_costs` with arrays.
+    """A decision between two actions with costs of each case; see `DecisionTask.from_costs` with
+    arrays.
 
-    It goes with the rows that its costs are of, in their order: ``assess(y, p, task=task)`` keeps the costs beside the
-    rows. A case is acted on from its own threshold on, ``false_positive / (false_positive + false_negative)``. Neither
-    it nor a policy of it can be stored, and a compressed sample keeps no costs of single cases.
+    It goes with the rows that its costs are of, in their order: ``assess(y, p, task=task)`` keeps
+    the costs beside the rows. A case is acted on from its own threshold on, ``false_positive /
+    (false_positive + false_negative)``. Neither it nor a policy of it can be stored, and a
+    compressed sample keeps no costs of single cases.
 
     Attributes
     ----------
@@ -719,7 +821,8 @@ class CaseTask(DecisionTask):
     order: ClassVar[tuple[int, ...]] = (0, 1)
     actions: tuple[str, ...]
     _costs: Floats
-    _columns: Mapping[str, Any] = field(default_factory=dict, compare=False)  # as they were given, with their index
+    # as they were given, with their index
+    _columns: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def false_positive(self) -> Floats:
@@ -758,19 +861,34 @@ class CaseTask(DecisionTask):
         return (self._checked(p) >= self.case_thresholds).astype(np.intp)
 
     def best_response(self, p: ArrayLike) -> Any:
-        """Return the name of the best action of each case at its probability: as many as there are cases."""
+        """Return the name of the best action of each case at its probability: as many as there are
+        cases.
+        """
         return np.array(self.actions)[self.best_index(p)]
 
     def payoff(self, action: Any, y: ArrayLike) -> Any:
         """Return the payoff of an action in each case, by name, when the outcome is `y`."""
-        unit = FiniteTask(actions=self.actions, payoffs=((0.0, -1.0), (-1.0, 0.0)), order=self.order, thresholds=(0.5,))
-        return unit.payoff(action, y) * np.where(np.asarray(y) == 1, self.false_negative, self.false_positive)
+        unit = FiniteTask(
+            actions=self.actions,
+            payoffs=((0.0, -1.0), (-1.0, 0.0)),
+            order=self.order,
+            thresholds=(0.5,),
+        )
+        return unit.payoff(action, y) * np.where(
+            np.asarray(y) == 1, self.false_negative, self.false_positive
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return a summary in built-in types, ready for JSON: the costs themselves are not in it."""
         spread = {
-            name: {"least": float(column.min()), "mean": float(column.mean()), "most": float(column.max())}
-            for name, column in zip(("false_positive", "false_negative"), self._costs.T, strict=True)
+            name: {
+                "least": float(column.min()),
+                "mean": float(column.mean()),
+                "most": float(column.max()),
+            }
+            for name, column in zip(
+                ("false_positive", "false_negative"), self._costs.T, strict=True
+            )
         }
         return {
             "actions": [*self.actions],
@@ -782,10 +900,13 @@ class CaseTask(DecisionTask):
 
     @classmethod
     def _from_dict(cls, _data: Mapping[str, Any]) -> CaseTask:
-        raise InputError("a task with costs of each case is not stored: make it again from the costs")
+        raise InputError(
+            "a task with costs of each case is not stored: make it again from the costs"
+        )
 
     def _choices(self, p: Floats) -> NDArray[Any]:
-        return np.zeros(len(p), np.uint8)  # no table of probabilities has them: see `RoundingPolicy.decide`
+        # no table of probabilities has them: see `RoundingPolicy.decide`
+        return np.zeros(len(p), np.uint8)
 
     def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(np.array(self.actions)[choices])
@@ -798,22 +919,38 @@ class CaseTask(DecisionTask):
         prob = check_probabilities(p, "p")
         if prob.shape != (len(self._costs),):
             cases = f"{len(self._costs):,} cases that the task has costs of"
-            raise InputError(f"p must have one value for each of the {cases}; its shape is {prob.shape}")
+            raise InputError(
+                f"p must have one value for each of the {cases}; its shape is {prob.shape}"
+            )
         return prob
 
     def _beside(self, sample: Sample, *columns: tuple[str, Any]) -> Sample:
         known = sample._costs is self._costs
-        return sample if known else sample._with_costs(self._costs, *columns, *self._columns.items())
+        return (
+            sample if known else sample._with_costs(self._costs, *columns, *self._columns.items())
+        )
 
     def _on(self, sample: Sample) -> CaseTask:
         assert sample._costs is not None
-        return self if sample._costs is self._costs else CaseTask(actions=self.actions, _costs=sample._costs)
+        return (
+            self
+            if sample._costs is self._costs
+            else CaseTask(actions=self.actions, _costs=sample._costs)
+        )
 
-    def _swaps(self, sample: Sample, per: Per, response: Any) -> tuple[float, tuple[ActionSwap, ...]]:
-        """Sum what wrong actions cost by action taken and outcome (per prediction, also by the action best there)."""
+    def _swaps(
+        self, sample: Sample, per: Per, response: Any
+    ) -> tuple[float, tuple[ActionSwap, ...]]:
+        """Sum what wrong actions cost by action taken and outcome (per prediction, also by the
+        action best there).
+        """
         own, prob, event = self._on(sample), sample.prob, sample.event.astype(np.intp)
         taken = np.eye(2)[own.best_index(prob)] if response is None else _asked(own, response, prob)
-        _, at = np.unique(prob, return_inverse=True) if per == "prediction" else ((), np.zeros(len(prob), np.intp))
+        _, at = (
+            np.unique(prob, return_inverse=True)
+            if per == "prediction"
+            else ((), np.zeros(len(prob), np.intp))
+        )
         stake = sample.mass * own._costs[np.arange(len(prob)), event]
         places = 2 * at + event
         mass, weight = np.zeros((2, 2, at.max() + 1, 2))  # by action, prediction and outcome
@@ -862,7 +999,9 @@ def as_two_actions(task: DecisionTask, what: str) -> FiniteTask | CaseTask:
 
 
 def expected_gain(task: FiniteTask | CaseTask, p: Floats) -> Floats:
-    """What the second action is expected to gain over the first in each case, if the probabilities are right."""
+    """What the second action is expected to gain over the first in each case, if the probabilities
+    are right.
+    """
     change = task.by_case[task.order[-1]] - task.by_case[task.order[0]]
     found: Floats = (1 - p) * change[0] + p * change[1]
     return found
@@ -872,7 +1011,9 @@ _SHOWN = 100  # swaps that are kept
 
 
 class QuadraticTask(DecisionTask):
-    """The decision to state a number a in [0, 1], with payoff ``1 - (a - y)**2``; see `DecisionTask.quadratic`."""
+    """The decision to state a number a in [0, 1], with payoff ``1 - (a - y)**2``; see
+    `DecisionTask.quadratic`.
+    """
 
     task: ClassVar[str] = "quadratic"
     actions = ()
@@ -902,8 +1043,12 @@ class QuadraticTask(DecisionTask):
     def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
         return choices
 
-    def _swaps(self, sample: Sample, _per: Per, response: Any) -> tuple[float, tuple[ActionSwap, ...]]:
-        """Each distinct prediction is an action, best replaced by its event rate, per action and per prediction."""
+    def _swaps(
+        self, sample: Sample, _per: Per, response: Any
+    ) -> tuple[float, tuple[ActionSwap, ...]]:
+        """Each distinct prediction is an action, best replaced by its event rate, per action and
+        per prediction.
+        """
         if response is not None:
             raise InputError(f"response needs a task with a list of actions; it is {self!r}")
         table = sample.distinct()
@@ -913,7 +1058,14 @@ class QuadraticTask(DecisionTask):
         first = np.argsort(-saves, kind="stable")[:_SHOWN]
         columns = (column[first].tolist() for column in (table.prob, best, saves, weight))
         swaps = tuple(
-            ActionSwap(action=p, replacement=q, saves=saved, in_units=saved, weight=w, share=w / sample.total_weight)
+            ActionSwap(
+                action=p,
+                replacement=q,
+                saves=saved,
+                in_units=saved,
+                weight=w,
+                share=w / sample.total_weight,
+            )
             for p, q, saved, w in zip(*columns, strict=True)
             if saved > 0
         )
@@ -923,7 +1075,9 @@ class QuadraticTask(DecisionTask):
         return "DecisionTask.quadratic()"
 
     def __str__(self) -> str:
-        return "The action is a number in [0, 1], 1 at stake: its payoff is 1 - (action - outcome)^2."
+        return (
+            "The action is a number in [0, 1], 1 at stake: its payoff is 1 - (action - outcome)^2."
+        )
 
 
 def check_task(task: object) -> DecisionTask:

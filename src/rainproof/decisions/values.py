@@ -14,7 +14,14 @@ from rainproof.core.cells import sum_cells
 from rainproof.core.curve import flagged
 from rainproof.core.curve import recalibrated as isotonic_blocks
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import ColumnNames, ThresholdRange, as_rows, check_aligned, check_probabilities, check_range
+from rainproof.core.door import (
+    ColumnNames,
+    ThresholdRange,
+    as_rows,
+    check_aligned,
+    check_probabilities,
+    check_range,
+)
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import percent, these_rows
@@ -36,29 +43,33 @@ def in_true_positives(amount: Floats, threshold: Floats) -> Floats:
 
 
 class ForecastValue(Result):
-    """What a forecast is worth on these rows, at every decision threshold mu. Call it with thresholds.
+    """What a forecast is worth on these rows, at every decision threshold mu. Call it with
+    thresholds.
 
-    The value is per row, where a false alarm costs mu and a miss 1 - mu. The curves are linear between the points;
-    where one jumps the threshold occurs twice, with both values.
+    The value is per row, where a false alarm costs mu and a miss 1 - mu. The curves are linear
+    between the points; where one jumps the threshold occurs twice, with both values.
 
     Attributes
     ----------
     threshold : ndarray
         The thresholds, from 0 to 1, or from end to end of the range.
     value : ndarray
-        What acting on the predictions gains over no forecast: the better of always and never acting.
+        What acting on the predictions gains over no forecast: the better of always and never
+        acting.
     value_recalibrated : ndarray
         The same after recalibration.
     value_perfect : ndarray
         The same for perfect foresight: the most that any forecast can gain.
     relative : ndarray
-        The relative value, ``value / value_perfect``: 1 is perfect, 0 as good as no forecast, negative worse. Limits
-        where nothing is at stake (thresholds 0 and 1); NaN if all outcomes are the same.
+        The relative value, ``value / value_perfect``: 1 is perfect, 0 as good as no forecast,
+        negative worse. Limits where nothing is at stake (thresholds 0 and 1); NaN if all outcomes
+        are the same.
     event_rate : float
         The share of events among the rows.
     recalibration : {"isotonic", "given", "cross-fitted"}
-        What `value_recalibrated` is of: the isotonic regression on these same rows, an upper estimate; the recalibrated
-        predictions that were given; or, in an assessment, those by maps that were fitted to other rows.
+        What `value_recalibrated` is of: the isotonic regression on these same rows, an upper
+        estimate; the recalibrated predictions that were given; or, in an assessment, those by maps
+        that were fitted to other rows.
     grid : int or None
         The grid of the sample, if it is compressed.
     threshold_range : ThresholdRange or None
@@ -81,18 +92,27 @@ class ForecastValue(Result):
 
     @property
     def net_benefit(self) -> Floats:
-        """The net benefit of acting on the predictions, in true positives per row: the units of decision curves.
+        """The net benefit of acting on the predictions, in true positives per row: the units of
+        decision curves.
 
         It is ``(value + max(0, event_rate - mu)) / (1 - mu)``; at mu = 1 the limit from the left.
         """
-        return in_true_positives(self.value + np.maximum(0.0, self.event_rate - self.threshold), self.threshold)
+        return in_true_positives(
+            self.value + np.maximum(0.0, self.event_rate - self.threshold), self.threshold
+        )
 
     def __call__(self, threshold: ArrayLike) -> Any:
-        """Return the value of acting on predictions that are at least the threshold, in [0, 1] or in the range."""
-        return self._at(check_probabilities(threshold, "threshold", self.threshold_range), self.value)
+        """Return the value of acting on predictions that are at least the threshold, in [0, 1] or
+        in the range.
+        """
+        return self._at(
+            check_probabilities(threshold, "threshold", self.threshold_range), self.value
+        )
 
     def thinned(self, points: int) -> ForecastValue:
-        """The same with about so many points of the curves, from 0 to 1: as many as a chart can show."""
+        """The same with about so many points of the curves, from 0 to 1: as many as a chart can
+        show.
+        """
         some = np.unique(np.linspace(0, len(self.threshold) - 1, points).astype(np.int64))
         names = ("threshold", "value", "value_recalibrated", "value_perfect", "relative")
         return replace(self, **{name: getattr(self, name)[some] for name in names})
@@ -102,7 +122,12 @@ class ForecastValue(Result):
         at = self.threshold
         right = np.searchsorted(at, mu)  # the first point from mu on: a jump's value from the left
         left = np.maximum(right - 1, 0)
-        share = np.divide(mu - at[left], at[right] - at[left], out=np.ones(np.shape(mu)), where=at[left] < at[right])
+        share = np.divide(
+            mu - at[left],
+            at[right] - at[left],
+            out=np.ones(np.shape(mu)),
+            where=at[left] < at[right],
+        )
         found = (1 - share) * values[left] + share * values[right]
         return np.where(mu == 0, 0.0, found)[()]  # from 0 on all is acted on, as without a forecast
 
@@ -116,7 +141,10 @@ class ForecastValue(Result):
         if some.size:  # among equal values, the one with most at stake
             equal = some[self.relative[some] >= self.relative[some].max() - _ROUNDING]
             best = int(equal[self.value_perfect[equal].argmax()])
-            share, at = percent(round(float(self.relative[best]), 3)), show_threshold(self.threshold[best])
+            share, at = (
+                percent(round(float(self.relative[best]), 3)),
+                show_threshold(self.threshold[best]),
+            )
             largest = f"Its largest relative value is {share} of what perfect foresight gains, at the threshold {at}."
             said += [largest] if self.relative[best] > _ROUNDING else []
         else:
@@ -135,7 +163,11 @@ class ForecastValue(Result):
         """
         least = _ROUNDING * (float(self.value_perfect.max()) or 1.0)
         if len(self.value) == 1:
-            return f"the threshold {show_threshold(self.threshold[0])}" if sign * self.value[0] > least else None
+            return (
+                f"the threshold {show_threshold(self.threshold[0])}"
+                if sign * self.value[0] > least
+                else None
+            )
         start, end = sign * self.value[:-1], sign * self.value[1:]
         left, right = self.threshold[:-1], self.threshold[1:]
         some = np.flatnonzero((np.maximum(start, end) > least) & (left < right))
@@ -145,10 +177,14 @@ class ForecastValue(Result):
         with np.errstate(divide="ignore", invalid="ignore"):
             root = left + (right - left) * (start / (start - end))
         left, right = np.where(start < 0, root, left), np.where(end < 0, root, right)
-        number = np.append(0, np.cumsum(left[1:] > right[:-1]))  # of the range that a piece belongs to
+        # of the range that a piece belongs to
+        number = np.append(0, np.cumsum(left[1:] > right[:-1]))
         area = np.bincount(number, (right - left) * (np.maximum(start, 0.0) + np.maximum(end, 0.0)))
-        main = np.flatnonzero(number == (area >= area.max() * (1 - _ROUNDING)).argmax())  # the first of equals
-        first = f"thresholds from {show_threshold(left[main[0]])} to {show_threshold(right[main[-1]])}"
+        # the first of equals
+        main = np.flatnonzero(number == (area >= area.max() * (1 - _ROUNDING)).argmax())
+        first = (
+            f"thresholds from {show_threshold(left[main[0]])} to {show_threshold(right[main[-1]])}"
+        )
         others = len(area) - 1
         return first if not others else f"{first} (and in {others} other range{'s' * (others > 1)})"
 
@@ -165,9 +201,10 @@ def forecast_value(
 ) -> ForecastValue:
     r"""Compute what a forecast is worth at each decision threshold, on these rows.
 
-    A calibration error says how far predictions are off. This says what they are good for: how much those who act if
-    the prediction is at least their threshold gain, compared with the better of always and never acting. It stands
-    beside what the recalibrated forecast gains, and perfect foresight.
+    A calibration error says how far predictions are off. This says what they are good for: how much
+    those who act if the prediction is at least their threshold gain, compared with the better of
+    always and never acting. It stands beside what the recalibrated forecast gains, and perfect
+    foresight.
 
     Explained in docs/guide/decisions.md.
 
@@ -184,17 +221,18 @@ def forecast_value(
     base_rate : float, optional
         The event rate of the population, if these rows have another one (see `Sample`).
     recalibrated : array_like of shape (n,), optional
-        Recalibrated predictions of the same rows, best from a map that was fitted on other rows. Default: the
-        isotonic regression on these rows themselves. No monotone map is worth more on these rows, so its value is
-        an upper estimate: expect less on new rows. Not for compressed samples.
+        Recalibrated predictions of the same rows, best from a map that was fitted on other rows.
+        Default: the isotonic regression on these rows themselves. No monotone map is worth more on
+        these rows, so its value is an upper estimate: expect less on new rows. Not for compressed
+        samples.
     threshold_range : float or (float, float), optional
         One threshold, or the range of thresholds, ends included. Default: all.
 
     Returns
     -------
     ForecastValue
-        `value` at each `threshold`, `relative` (as a share of perfect foresight), `plot()`; prints where the
-        forecast is worth something and where it is worse than none.
+        `value` at each `threshold`, `relative` (as a share of perfect foresight), `plot()`; prints
+        where the forecast is worth something and where it is worse than none.
 
     Notes
     -----
@@ -204,13 +242,14 @@ def forecast_value(
     .. math:: V(\mu) = \mathrm{E}[(y - \mu) 1\{p > \mu\}] - \max(0, \pi - \mu), \qquad
         e(\mu) = \min(\mu (1 - \pi), (1 - \mu) \pi)
 
-    are the values of the forecast and of perfect foresight, and :math:`V/e` the relative value. Net benefit of decision
-    curves is :math:`(V + \max(0, \pi - \mu)) / (1 - \mu)`. The gap between `value` and the value of the isotonic
-    regression is the regret curve for monotone swaps; where V is negative, -V is the one for constant swaps.
+    are the values of the forecast and of perfect foresight, and :math:`V/e` the relative value. Net
+    benefit of decision curves is :math:`(V + \max(0, \pi - \mu)) / (1 - \mu)`. The gap between
+    `value` and the value of the isotonic regression is the regret curve for monotone swaps; where V
+    is negative, -V is the one for constant swaps.
 
-    The curves are exact: linear between the predictions, the recalibrated predictions and :math:`\pi`. O(n log n). A
-    compressed sample counts all predictions of a cell as equal to their mean. These are values on these rows, not
-    bounds for the population.
+    The curves are exact: linear between the predictions, the recalibrated predictions and
+    :math:`\pi`. O(n log n). A compressed sample counts all predictions of a cell as equal to their
+    mean. These are values on these rows, not bounds for the population.
 
     References
     ----------
@@ -233,7 +272,9 @@ def forecast_value(
     threshold 0.1535. It is worse than no forecast at thresholds from 0.1809 to 0.9995; most at 0.6232: by 0.144 per
     row, where a false alarm costs 0.6232 and a miss 0.3768.
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     check_aligned(("y_true", y_true), ("y_prob", y_prob), ("recalibrated", recalibrated))
     within = check_range(threshold_range)
     if recalibrated is None:
@@ -242,15 +283,21 @@ def forecast_value(
 
 
 def value_beside(
-    sample: Sample, recalibrated: DistinctTable, recalibration: Recalibration, within: ThresholdRange | None
+    sample: Sample,
+    recalibrated: DistinctTable,
+    recalibration: Recalibration,
+    within: ThresholdRange | None,
 ) -> ForecastValue:
-    """Return the value of the predictions beside that of recalibrated ones, of rows with the same event rate."""
+    """Return the value of the predictions beside that of recalibrated ones, of rows with the same
+    event rate.
+    """
     table = sample.distinct()
     positive, negative = float(table.positive.sum()), float(table.negative.sum())
     rate = positive / (positive + negative)
     edges = np.unique(np.concatenate([[0.0, rate, 1.0], table.prob, recalibrated.prob]))
     first = 0
-    if within is not None:  # a piece before the range, which ends in the value from the left at its lower end
+    # a piece before the range, which ends in the value from the left at its lower end
+    if within is not None:
         inside, first = edges[(edges > within.low) & (edges < within.high)], int(within.low > 0)
         edges = np.unique([np.nextafter(within.low, 0.0), *within, *inside])
     value, relative = (column[first:] for column in _values(table, edges, rate))
@@ -287,11 +334,13 @@ def _table(sample: Sample, recalibrated: ArrayLike) -> DistinctTable:
 
 
 def _values(table: DistinctTable, edges: Floats, rate: float) -> tuple[Floats, Floats]:
-    """Return the value and the relative value right of each edge but the last and left of the next, in turn.
+    """Return the value and the relative value right of each edge but the last and left of the next,
+    in turn.
 
-    Below the event rate the alternative is always to act, so that the rows that are not acted on decide: those without
-    the event save mu, events lose 1 - mu. Above it the alternative is never to act, and those that are acted on decide.
-    So no large numbers cancel, and divided by the value of foresight nothing is lost at thresholds near 0 and 1.
+    Below the event rate the alternative is always to act, so that the rows that are not acted on
+    decide: those without the event save mu, events lose 1 - mu. Above it the alternative is never
+    to act, and those that are acted on decide. So no large numbers cancel, and divided by the value
+    of foresight nothing is lost at thresholds near 0 and 1.
     """
     found = []
     low = edges[1:] <= rate
@@ -299,19 +348,23 @@ def _values(table: DistinctTable, edges: Floats, rate: float) -> tuple[Floats, F
         hits, alarms, misses, rest = flagged(table, mu, ties=ties)
         saved, lost = np.where(low, rest, hits), np.where(low, misses, alarms)
         price, other = np.where(low, mu, 1 - mu), np.where(low, 1 - mu, mu)
-        # All rows of the same outcome; 1 - rate would lose digits where almost every row is an event.
+        # All rows of the same outcome; 1 - rate would lose digits where almost every row is an
+        # event.
         whole = saved + np.where(low, alarms, misses)
         whole = whole if 0 < rate < 1 else np.full(len(mu), np.nan)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             relative = (saved - np.where(lost > 0, lost * (other / price), 0.0)) / whole
         found.append((saved * price - lost * other, relative))
     (right, right_relative), (left, left_relative) = found
-    value, relative = (np.stack(pair, axis=1).ravel() for pair in ((right, left), (right_relative, left_relative)))
+    value, relative = (
+        np.stack(pair, axis=1).ravel() for pair in ((right, left), (right_relative, left_relative))
+    )
     return value, relative
 
 
 class RiskCoverage(Result):
-    """Risk against coverage, on these rows, for whoever answers from a threshold on and abstains below it.
+    """Risk against coverage, on these rows, for whoever answers from a threshold on and abstains
+    below it.
 
     Attributes
     ----------
@@ -322,8 +375,9 @@ class RiskCoverage(Result):
     risk : ndarray
         The share of the answered rows whose answer is wrong.
     area : float
-        The area under the curve (AURC): the average risk over all coverages. It is small if few answers are wrong, or
-        if the wrong ones have the smallest predictions; a calibrated forecast can have a large one.
+        The area under the curve (AURC): the average risk over all coverages. It is small if few
+        answers are wrong, or if the wrong ones have the smallest predictions; a calibrated forecast
+        can have a large one.
     n : int
         The number of rows.
     """
@@ -344,12 +398,14 @@ def risk_coverage(
     pos_label: Any = None,
     base_rate: float | None = None,
 ) -> RiskCoverage:
-    r"""Compute how often one answers, and how often the answer is wrong, at each threshold of confidence.
+    r"""Compute how often one answers, and how often the answer is wrong, at each threshold of
+    confidence.
 
-    The event is that the answer is right, and the prediction is the stated confidence in it. The curve describes these
-    rows; it says how well confidence orders the answers, not whether it is calibrated. To choose the threshold from
-    what a wrong answer costs, state the decision:
-    ``DecisionTask.from_costs(false_positive=penalty, false_negative=1, actions=["abstain", "answer"])``.
+    The event is that the answer is right, and the prediction is the stated confidence in it. The
+    curve describes these rows; it says how well confidence orders the answers, not whether it is
+    calibrated. To choose the threshold from what a wrong answer costs, state the decision:
+    ``DecisionTask.from_costs(false_positive=penalty, false_negative=1, actions=["abstain",
+    "answer"])``.
 
     Explained in docs/guide/language-models.md.
 
@@ -390,7 +446,9 @@ def risk_coverage(
     >>> curve.risk.round(3).tolist()
     [0.0, 0.333, 0.25, 0.4]
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     table = sample.distinct()
     wrong, right = np.cumsum(table.negative[::-1]), np.cumsum(table.positive[::-1])
     answered = wrong + right

@@ -18,7 +18,15 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions.values import value_at
 from rainproof.errors import InputError
 from rainproof.inference._soft_sums import placed
-from rainproof.inference.options import Progress, Rng, Seed, as_seed, check_resamples, check_share, spawned
+from rainproof.inference.options import (
+    Progress,
+    Rng,
+    Seed,
+    as_seed,
+    check_resamples,
+    check_share,
+    spawned,
+)
 from rainproof.inference.resampling import Resampler, as_resampler, by_outcome, draw_batches
 from rainproof.inference.statistics import drawn_table, on_grid
 
@@ -39,7 +47,8 @@ class SoftBins(Result):
     effective : ndarray
         The number of rows of equal weight that carry as much information about each bin.
     mean_prediction : ndarray
-        The mean of the predictions in each: the expected event rate of a perfectly calibrated forecast.
+        The mean of the predictions in each: the expected event rate of a perfectly calibrated
+        forecast.
     event_rate : ndarray
         The event rate in each.
     low, high : ndarray
@@ -88,8 +97,8 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
     and Graubard): for whole rows it covers with at least this confidence at every sample size, for the weighted mean
     approximately. For all bins at once the error probability is divided equally among them (Bonferroni).
 
-    The sums of squares and of predictions are those of a compression to 64 cells per bin (or that of the sample, if
-    coarser), where all rows of a cell have the hat weight of their mean.
+    The sums of squares and of predictions are those of a compression to 64 cells per bin (or that
+    of the sample, if coarser), where all rows of a cell have the hat weight of their mean.
 
     References
     ----------
@@ -106,14 +115,19 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
     """
     check_grid(grid, compressed=sample.grid)
     if sample._rates is not None:
-        return _at_base_rate(sample, soft_bins(sample._as_drawn(), grid, confidence_level=confidence_level))
+        return _at_base_rate(
+            sample, soft_bins(sample._as_drawn(), grid, confidence_level=confidence_level)
+        )
     rounded = sample.on_grid(grid)
     some = rounded.weight > 0
     index, weight = rounded.index[some], rounded.weight[some]
     rate = np.clip(rounded.positive[some] / weight, 0.0, 1.0)
     squares, predictions = (column[index] for column in _sums(sample, grid))
-    # the cells see nothing of a bin that only the last bit of a prediction reaches: it counts as one row
-    effective = np.maximum(1.0, np.divide(weight**2, squares, out=np.ones_like(weight), where=squares > 0))
+    # the cells see nothing of a bin that only the last bit of a prediction reaches: it counts as
+    # one row
+    effective = np.maximum(
+        1.0, np.divide(weight**2, squares, out=np.ones_like(weight), where=squares > 0)
+    )
     low, high = clopper_pearson(rate, effective, 1 - confidence_level)
     low_all, high_all = clopper_pearson(rate, effective, (1 - confidence_level) / len(index))
     return SoftBins(
@@ -121,7 +135,9 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
         prediction=index / grid,
         share=weight / sample.total_weight,
         effective=effective,
-        mean_prediction=np.clip(predictions / weight, *np.clip([index - 1, index + 1], 0, grid) / grid),
+        mean_prediction=np.clip(
+            predictions / weight, *np.clip([index - 1, index + 1], 0, grid) / grid
+        ),
         event_rate=rate,
         low=low,
         high=high,
@@ -133,17 +149,23 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
 
 
 def _at_base_rate(sample: Sample, drawn: SoftBins) -> SoftBins:
-    """Move rates and their intervals from the event rate of the rows to the base rate: by one factor of the odds."""
+    """Move rates and their intervals from the event rate of the rows to the base rate: by one
+    factor of the odds.
+    """
     rounded, atoms = sample.on_grid(drawn.grid), by_outcome(sample)
     weight = rounded.weight[rounded.weight > 0]
     names = ("event_rate", "low", "high", "low_all", "high_all")
     rates: dict[str, Any] = {name: atoms.there(getattr(drawn, name)) for name in names}
-    mean = np.clip(_sums(sample, drawn.grid)[1][rounded.index[rounded.weight > 0]] / weight, 0.0, 1.0)
+    mean = np.clip(
+        _sums(sample, drawn.grid)[1][rounded.index[rounded.weight > 0]] / weight, 0.0, 1.0
+    )
     return replace(drawn, share=weight / sample.total_weight, mean_prediction=mean, **rates)
 
 
 def _sums(sample: Sample, grid: int) -> tuple[Floats, Floats]:
-    """The sums of squared weights and of predictions in every bin of the grid, from cells much finer than it."""
+    """The sums of squared weights and of predictions in every bin of the grid, from cells much
+    finer than it.
+    """
     cells = sample._cell_table(_FINE * grid)
     _, prob, weight, _ = cells.rows()
     cell, up = split(prob, grid)
@@ -152,7 +174,9 @@ def _sums(sample: Sample, grid: int) -> tuple[Floats, Floats]:
 
 
 def clopper_pearson(rate: Floats, n: Floats, doubt: float) -> tuple[Floats, Floats]:
-    """Return the ends of Clopper and Pearson's intervals for rates of n rows each, with error probability `doubt`."""
+    """Return the ends of Clopper and Pearson's intervals for rates of n rows each, with error
+    probability `doubt`.
+    """
     from scipy.special import betaincinv
 
     events = rate * n
@@ -162,7 +186,8 @@ def clopper_pearson(rate: Floats, n: Floats, doubt: float) -> tuple[Floats, Floa
 
 
 class NullBand(Result):
-    """What a calibrated forecaster with these predictions shows by chance: two curves, and the reliability diagram.
+    """What a calibrated forecaster with these predictions shows by chance: two curves, and the
+    reliability diagram.
 
     Attributes
     ----------
@@ -171,13 +196,15 @@ class NullBand(Result):
     regret_low, regret_high : ndarray
         The band of the regret curve, at each threshold by itself.
     regret_limit : float
-        The value that the whole regret curve (at these thresholds) does not exceed with probability `confidence_level`.
+        The value that the whole regret curve (at these thresholds) does not exceed with probability
+        `confidence_level`.
     value_low, value_high : ndarray
         The band of the gain over no forecast (`forecast_value`), at each threshold by itself.
     at : ndarray
         The points ``j / bins``.
     rate_low, rate_high : ndarray
-        The band of the event rate in the soft bin at each point, by itself; NaN where there are no rows.
+        The band of the event rate in the soft bin at each point, by itself; NaN where there are no
+        rows.
     bins : int
         The number of soft bins, less one.
     grid : int or None
@@ -224,18 +251,21 @@ def null_band(
     rng: Seed = None,
     progress: Progress | None = None,
 ) -> NullBand:
-    """Compute bands for the regret curve, the decision curve and the reliability diagram of a calibrated forecaster.
+    """Compute bands for the regret curve, the decision curve and the reliability diagram of a
+    calibrated forecaster.
 
-    A curve within the band is no evidence of miscalibration. A curve outside of it is, at a threshold that was chosen
-    in advance. For the worst of many thresholds use `regret_limit` or `calibration_test`. Outcomes are drawn
-    independently: where rows depend on each other, the bands are too narrow.
+    A curve within the band is no evidence of miscalibration. A curve outside of it is, at a
+    threshold that was chosen in advance. For the worst of many thresholds use `regret_limit` or
+    `calibration_test`. Outcomes are drawn independently: where rows depend on each other, the bands
+    are too narrow.
 
     Explained in docs/guide/inference.md.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, pos_label, base_rate
-        As for `calibration_test`; the outcomes are not used, but for the event rate with a `base_rate`.
+        As for `calibration_test`; the outcomes are not used, but for the event rate with a
+        `base_rate`.
     thresholds : array_like, optional
         The thresholds of the curves. Default: 0, 0.01, ..., 1.
     grid, swaps
@@ -245,7 +275,8 @@ def null_band(
     confidence_level : float
         The probability that a calibrated forecaster stays within the band, at each point by itself.
     n_resamples : int
-        The number of calibrated forecasters drawn. 199 draws are enough for a band that is drawn, not tested.
+        The number of calibrated forecasters drawn. 199 draws are enough for a band that is drawn,
+        not tested.
     rng : None, int or numpy.random.Generator
         The source of randomness; the same seed gives the same result.
     progress : callable, optional
@@ -263,18 +294,24 @@ def null_band(
     >>> bool(((band.rate_low < band.at) & (band.at < band.rate_high))[1:-1].all())
     True
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     sample._refuse_draws("null_band")
     confidence_level = check_share(confidence_level, "confidence_level")
     size, bins = check_resamples(n_resamples), check_grid(bins)
     check_swaps(swaps)
     grid = grid if grid is None else check_grid(grid)
     generator, seed = as_seed(rng, sample._before_outcomes())
-    mu = np.unique(np.asarray(np.linspace(0, 1, 101) if thresholds is None else thresholds, np.float64))
+    mu = np.unique(
+        np.asarray(np.linspace(0, 1, 101) if thresholds is None else thresholds, np.float64)
+    )
     if mu.size == 0 or not ((mu >= 0) & (mu <= 1)).all():
         raise InputError("thresholds must be numbers in [0, 1], at least one")
     streams = spawned(generator, size)
-    found = band_of_chance(sample, mu, grid, bins, confidence_level, size, streams, swaps=swaps, progress=progress)
+    found = band_of_chance(
+        sample, mu, grid, bins, confidence_level, size, streams, swaps=swaps, progress=progress
+    )
     return replace(found, seed=seed)
 
 
@@ -292,7 +329,9 @@ def band_of_chance(
 ) -> NullBand:
     """Draw the bands from given streams of random numbers; the arguments are checked already."""
     k = len(mu)
-    some = _curves(as_resampler(sample) if sample._rates is None else by_outcome(sample), mu, grid, swaps, bins)
+    some = _curves(
+        as_resampler(sample) if sample._rates is None else by_outcome(sample), mu, grid, swaps, bins
+    )
     draws = draw_batches(some, size, streams, progress, width=2 * k + bins + 1)
     tails = np.quantile(draws, [(1 - confidence_level) / 2, (1 + confidence_level) / 2], axis=0)
     low, high = (np.split(tail, [k, 2 * k]) for tail in tails)
@@ -325,7 +364,10 @@ def _curves(
     multiples = np.arange((grid or 0) + 1) / (grid or 1)
 
     def tables(at: Floats, weights: Floats, events: NDArray[Any]) -> list[DistinctTable]:
-        return [drawn_table(at, *pair) for pair in zip(np.broadcast_to(weights, events.shape), events, strict=True)]
+        return [
+            drawn_table(at, *pair)
+            for pair in zip(np.broadcast_to(weights, events.shape), events, strict=True)
+        ]
 
     def some(stream: Rng, times: int) -> Floats:
         drawn = [atoms.redraw(stream, coin) for _ in range(times)]
@@ -336,7 +378,9 @@ def _curves(
         rows = rounded = tables(prob, each, positive)
         if grid is not None:
             rounded = tables(multiples, on_grid(grid_places, each), on_grid(grid_places, positive))
-        regret = [np.maximum(*SwapCurve.from_table(table, swaps)._sweep(mu)[1:]) for table in rounded]
+        regret = [
+            np.maximum(*SwapCurve.from_table(table, swaps)._sweep(mu)[1:]) for table in rounded
+        ]
         value = [value_at(table, mu) for table in rows]
         held = on_grid(bin_places, each)
         with np.errstate(invalid="ignore"):  # there are no rows in some bins

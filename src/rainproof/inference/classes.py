@@ -1,4 +1,6 @@
-"""Bounds for several classes at once: the worst class, like the worst task, is one fixed function of a row."""
+"""Bounds for several classes at once: the worst class, like the worst task, is one fixed function
+of a row.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,16 @@ from rainproof.inference.proofs import at_least, bets_on
 
 
 class ClassGuarantee(Result):
-    """An upper bound on the expected loss of every decision about any one class, for all classes at once.
+    """An upper bound on the expected loss of every decision about any one class, for all classes at
+    once.
 
     Attributes
     ----------
     bound : float
-        In the population no decision about a class ("is it a dog or not") that acts on its probability as it is loses
-        more than this share of what is at stake, in expectation, compared with any monotone recalibration of it. It
-        holds for every class and every decision at once.
+        In the population no decision about a class ("is it a dog or not") that acts on its
+        probability as it is loses more than this share of what is at stake, in expectation,
+        compared with any monotone recalibration of it. It holds for every class and every decision
+        at once.
     plug_in : float
         The largest such loss on these rows, in hindsight.
     worst_class : label
@@ -73,7 +77,8 @@ def class_guarantee(
     labels: Sequence[Any] | None = None,
     confidence_level: float = 0.95,
 ) -> ClassGuarantee:
-    r"""Bound the expected loss of every decision about any one class, for all classes at once, in the population.
+    r"""Bound the expected loss of every decision about any one class, for all classes at once, in
+    the population.
 
     Explained in docs/guide/classes.md.
 
@@ -84,7 +89,8 @@ def class_guarantee(
     y_prob : array_like of shape (n, k)
         The predicted probability of each of k > 2 classes; every row sums to 1.
     sample_weight, groups : array_like of shape (n,), optional
-        As for `guarantee`: weights, and sizes of groups, must not depend on predictions or outcomes.
+        As for `guarantee`: weights, and sizes of groups, must not depend on predictions or
+        outcomes.
     labels : sequence of length k, optional
         The labels of the classes. Default: the names of a frame's columns, or 0, 1, ...
     confidence_level : float
@@ -113,7 +119,9 @@ def class_guarantee(
     level = check_share(confidence_level, "confidence_level")
     sample = as_classes(y_true, y_prob, sample_weight=sample_weight, groups=groups, labels=labels)
     if sample is None:
-        raise InputError("y_prob must have a column for each of more than two classes: two are one event")
+        raise InputError(
+            "y_prob must have a column for each of more than two classes: two are one event"
+        )
     bound, plug_in, worst = loss_bound(sample, 1 - level)
     return ClassGuarantee(
         bound=bound,
@@ -127,7 +135,9 @@ def class_guarantee(
 
 
 def loss_bound(sample: ClassSample, delta: float) -> tuple[float, float, int]:
-    """The bound for acting on the probability of any class as it is; the largest loss on the rows; and its class."""
+    """The bound for acting on the probability of any class as it is; the largest loss on the rows;
+    and its class.
+    """
     found = []
 
     def charges() -> Iterator[Callable[[float], float]]:
@@ -141,14 +151,18 @@ def loss_bound(sample: ClassSample, delta: float) -> tuple[float, float, int]:
 
 
 def switch_curves(sample: ClassSample, new: Floats) -> Iterator[SwitchCurve]:
-    """What acting on other predictions, `new`, loses at each threshold: for one class after the other."""
+    """What acting on other predictions, `new`, loses at each threshold: for one class after the
+    other.
+    """
     for number in range(len(sample)):
         alone = sample._of(number)
         yield alone._pair(alone.prob, np.ascontiguousarray(new[:, number])).curve("old", "new")
 
 
 def harm_bound(sample: ClassSample, new: Floats, delta: float) -> tuple[float, float]:
-    """The bound on the loss of any decision about any class that acts on `new` predictions; and that on the rows."""
+    """The bound on the loss of any decision about any class that acts on `new` predictions; and
+    that on the rows.
+    """
     draws, effective_n = sample.n_draws, min(sample.effective_n, float(sample.n_draws))
     losses = []
 
@@ -160,16 +174,24 @@ def harm_bound(sample: ClassSample, new: Floats, delta: float) -> tuple[float, f
     return _of_all(charges(), sample, delta), max(losses)
 
 
-def _of_all(charges: Iterator[Callable[[float], float]], sample: ClassSample, delta: float) -> float:
-    """The bound at the largest charged loss of several, which are made one after the other to save memory."""
+def _of_all(
+    charges: Iterator[Callable[[float], float]], sample: ClassSample, delta: float
+) -> float:
+    """The bound at the largest charged loss of several, which are made one after the other to save
+    memory.
+    """
     draws, effective_n = sample.n_draws, min(sample.effective_n, float(sample.n_draws))
     tilts = bounds.tilts(effective_n, delta).tolist()
     largest = np.max([[charged(tilt) for tilt in tilts] for charged in charges], axis=0)
-    return bounds.at_most(dict(zip(tilts, largest.tolist(), strict=True)).__getitem__, draws, effective_n, delta)
+    return bounds.at_most(
+        dict(zip(tilts, largest.tolist(), strict=True)).__getitem__, draws, effective_n, delta
+    )
 
 
 def mean_at_least(gain: Floats, sample: ClassSample, delta: float) -> float:
-    """Bound the mean of a column with values in [-1, 1] from below, by bets; 0 where nothing above 0 is proven."""
+    """Bound the mean of a column with values in [-1, 1] from below, by bets; 0 where nothing above
+    0 is proven.
+    """
     mass, group = sample.mass, sample.top_label._group
     if group is not None:
         total: Floats = np.bincount(group, mass).astype(np.float64, copy=False)

@@ -20,7 +20,13 @@ from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import weighted_sums
 from rainproof.inference.estimates import Influence
 from rainproof.inference.intervals import ConfidenceInterval, Ends
-from rainproof.inference.resampling import as_resampler, draw_batches, drawn_together, each_time, with_groups_in_order
+from rainproof.inference.resampling import (
+    as_resampler,
+    draw_batches,
+    drawn_together,
+    each_time,
+    with_groups_in_order,
+)
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic
 from rainproof.measures.scores import LOSSES
 
@@ -39,8 +45,8 @@ class Comparison(Result):
     low, high : float
         The confidence interval of the difference in the population.
     p_value : float
-        Of the hypothesis that both have the same value in the population: the smallest ``1 - confidence_level`` whose
-        interval excludes 0, as far as the number of draws can tell.
+        Of the hypothesis that both have the same value in the population: the smallest ``1 -
+        confidence_level`` whose interval excludes 0, as far as the number of draws can tell.
     value_a, value_b : float
         The measure of each.
     paired : bool
@@ -75,7 +81,9 @@ class Comparison(Result):
         return None if self.low <= 0 <= self.high else "a" if self.high < 0 else "b"
 
     def __str__(self) -> str:
-        verdict = "no difference is established" if self.better is None else f"{self.better} is better"
+        verdict = (
+            "no difference is established" if self.better is None else f"{self.better} is better"
+        )
         return (
             f"{self.measure}: {self.value_a:.4g} (a) against {self.value_b:.4g} (b); {verdict}.\n"
             f"The difference is between {self.low:.4g} and {self.high:.4g} in the population with "
@@ -100,10 +108,10 @@ def compare(
 ) -> Comparison:
     r"""Compare two forecasters in a measure: difference, confidence interval and p-value.
 
-    For proper scores (`brier_score`, `log_score`) on the same rows the difference is known better than either
-    value, and this finds small differences. Measures of miscalibration are biased upward by chance, for each forecast
-    by a different amount, so their difference says little by itself; here both biases are allowed for, and only clear
-    differences are found.
+    For proper scores (`brier_score`, `log_score`) on the same rows the difference is known better
+    than either value, and this finds small differences. Measures of miscalibration are biased
+    upward by chance, for each forecast by a different amount, so their difference says little by
+    itself; here both biases are allowed for, and only clear differences are found.
 
     Explained in docs/guide/inference.md.
 
@@ -118,19 +126,19 @@ def compare(
     sample_weight, pos_label
         As for `soft_binned_cdl`.
     groups : array_like of shape (n,), optional
-        The cluster of each row (patient, site, day): rows of a cluster depend on each other, and whole clusters are
-        drawn.
+        The cluster of each row (patient, site, day): rows of a cluster depend on each other, and
+        whole clusters are drawn.
     paired : bool
-        False for two samples, ``compare(sample_a, sample_b, paired=False)``, which must have no rows in common. A
-        compressed sample does not keep its rows, so two of them cannot be paired.
+        False for two samples, ``compare(sample_a, sample_b, paired=False)``, which must have no
+        rows in common. A compressed sample does not keep its rows, so two of them cannot be paired.
     measure : str or callable
-        A name of `list_measures()`, or a function that takes one `Sample`. ECE and CDL are refused unless distinct
-        predictions have 20 rows each: their bias does not vanish.
+        A name of `list_measures()`, or a function that takes one `Sample`. ECE and CDL are refused
+        unless distinct predictions have 20 rows each: their bias does not vanish.
     confidence_level : float
         The share of such intervals that should contain the difference in the population.
     n_resamples : int, optional
-        The number of samples drawn. Default: 999 for scores; for all other measures, where every forecast takes nine
-        times as many, 199 or as many as leave one in each tail.
+        The number of samples drawn. Default: 999 for scores; for all other measures, where every
+        forecast takes nine times as many, 199 or as many as leave one in each tail.
     rng : None, int or numpy.random.Generator
         The source of randomness; the same seed gives the same result.
     progress : callable, optional
@@ -148,13 +156,13 @@ def compare(
     forecasts depend on each other (Bonferroni). So it is as good as those intervals, near calibration and far from
     it, with clusters, weights and compressed samples. Pairing gains nothing here.
 
-    *Scores.* The difference is a mean over rows. Rows (or clusters) are drawn with replacement, the same for both, and
-    the basic bootstrap interval is widened by :math:`\sqrt{G/(G-1)}\, t_{G-1}(0.975) / 1.96` for G rows or clusters.
-    Independent samples are drawn each on its own.
+    *Scores.* The difference is a mean over rows. Rows (or clusters) are drawn with replacement, the
+    same for both, and the basic bootstrap interval is widened by :math:`\sqrt{G/(G-1)}\,
+    t_{G-1}(0.975) / 1.96` for G rows or clusters. Independent samples are drawn each on its own.
 
-    Where a value is not finite (an infinite log score, a measure that is NaN), and where fewer than 20 effective groups
-    have the rarer outcome (a warning says so), nothing is claimed: the interval is infinite, ``p_value`` is 1 and
-    `better` is None. Rows of weight zero change nothing.
+    Where a value is not finite (an infinite log score, a measure that is NaN), and where fewer than
+    20 effective groups have the rarer outcome (a warning says so), nothing is claimed: the interval
+    is infinite, ``p_value`` is 1 and `better` is None. Rows of weight zero change nothing.
 
     Examples
     --------
@@ -166,10 +174,19 @@ def compare(
     >>> found.better, found.p_value
     ('b', 0.02)
     """
-    statistic, confidence_level = as_statistic(measure), options.check_share(confidence_level, "confidence_level")
+    statistic, confidence_level = (
+        as_statistic(measure),
+        options.check_share(confidence_level, "confidence_level"),
+    )
     if isinstance(y_prob_a, Sample) or (isinstance(y_true, Sample) and not y_true.forecasts):
-        if not isinstance(y_true, Sample) or not isinstance(y_prob_a, Sample) or y_prob_b is not None:
-            raise InputError("pass either y_true and two arrays of predictions, or two Samples and nothing else")
+        if (
+            not isinstance(y_true, Sample)
+            or not isinstance(y_prob_a, Sample)
+            or y_prob_b is not None
+        ):
+            raise InputError(
+                "pass either y_true and two arrays of predictions, or two Samples and nothing else"
+            )
         if paired:
             raise InputError(
                 "two Samples do not know which of their rows belong together: pass paired=False if they have none in "
@@ -184,14 +201,20 @@ def compare(
         generator, seed = options.as_seed(rng, a, b)
     else:
         if not paired:
-            raise InputError("paired=False needs two Samples: compare(sample_a, sample_b, paired=False)")
+            raise InputError(
+                "paired=False needs two Samples: compare(sample_a, sample_b, paired=False)"
+            )
         columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
-        both = with_groups_in_order(as_paired(y_true, {"y_prob_a": y_prob_a, "y_prob_b": y_prob_b}, **columns))
+        both = with_groups_in_order(
+            as_paired(y_true, {"y_prob_a": y_prob_a, "y_prob_b": y_prob_b}, **columns)
+        )
         a, b = (both[name] for name in both.forecasts)
         generator, seed = options.as_seed(rng, both)
     value_a, value_b = float(statistic.function(a)), float(statistic.function(b))
     if statistic.bounded:
-        if statistic.pools and not all(intervals.repeats_often(sample, as_resampler(sample)) for sample in (a, b)):
+        if statistic.pools and not all(
+            intervals.repeats_often(sample, as_resampler(sample)) for sample in (a, b)
+        ):
             raise InputError(  # the value on a sample need not come close to that of the population
                 f"measure must not be {statistic.name!r} with fewer than {intervals.ENOUGH_ROWS} rows per distinct "
                 "prediction: its bias does not vanish there; use 'brier_score', 'soft_binned_cdl' or "
@@ -208,13 +231,25 @@ def compare(
             level = (1 + confidence_level) / 2
             found = []
             for before, sample in ((0, a), (size, b)):
-                told = None if progress is None else partial(options.shifted, progress, before, 2 * size)
+                told = (
+                    None
+                    if progress is None
+                    else partial(options.shifted, progress, before, 2 * size)
+                )
                 drawn: dict[str, Any] = {"n_resamples": size, "rng": generator, "progress": told}
-                found.append(intervals.confidence_interval(sample, measure=measure, confidence_level=level, **drawn))
+                found.append(
+                    intervals.confidence_interval(
+                        sample, measure=measure, confidence_level=level, **drawn
+                    )
+                )
             ends = partial(_both, found[0], found[1])
         else:
             one, units = (_together if paired else _apart)(a, b, statistic)
-            draws = np.sort(draw_batches(each_time(one), size, generator, progress, threads=statistic.threads)[:, 0])
+            draws = np.sort(
+                draw_batches(each_time(one), size, generator, progress, threads=statistic.threads)[
+                    :, 0
+                ]
+            )
             few = [rows.rarer_in for rows in map(Influence.of, (a, b)) if rows.few_clusters]
             if few:
                 note = f"{few[0]} are too few to resample: nothing is claimed of the difference"
@@ -247,8 +282,11 @@ def _both(a: ConfidenceInterval, b: ConfidenceInterval, level: float) -> tuple[f
     return (low, high) if low <= high else intervals.no_ends(level)  # NaN
 
 
-def _together(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[options.Rng], list[float]], int]:
-    """Differences of scores where the same rows (or clusters) are drawn for both; the number of rows or clusters.
+def _together(
+    a: Sample, b: Sample, statistic: Statistic
+) -> tuple[Callable[[options.Rng], list[float]], int]:
+    """Differences of scores where the same rows (or clusters) are drawn for both; the number of
+    rows or clusters.
 
     A score is the mean of a loss, so its difference is that of the losses.
     """
@@ -271,7 +309,9 @@ def _together(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[opt
     return one, len(weight)
 
 
-def _apart(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[options.Rng], list[float]], int]:
+def _apart(
+    a: Sample, b: Sample, statistic: Statistic
+) -> tuple[Callable[[options.Rng], list[float]], int]:
     """Differences of two samples without common rows, and the number of rows of the smaller."""
     atoms_a, atoms_b = as_resampler(a), as_resampler(b)
     evaluate_a, evaluate_b = statistic.on(atoms_a), statistic.on(atoms_b)
@@ -283,14 +323,18 @@ def _apart(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[option
 
 
 def _student(units: int) -> float:
-    """How much wider Student's interval at 95% is than that of the bootstrap, which takes the spread for known."""
+    """How much wider Student's interval at 95% is than that of the bootstrap, which takes the
+    spread for known.
+    """
     from scipy.special import stdtrit
 
     return math.sqrt(units / (units - 1)) * float(stdtrit(units - 1, 0.975)) / 1.959964
 
 
 def _p_value(ends: Ends, smallest: float) -> float:
-    """The smallest 1 - level whose interval excludes 0, by bisection; no smaller than the draws can show."""
+    """The smallest 1 - level whose interval excludes 0, by bisection; no smaller than the draws can
+    show.
+    """
 
     def excludes(p_value: float) -> bool:
         low, high = ends(1 - p_value)

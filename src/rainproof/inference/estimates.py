@@ -1,10 +1,12 @@
-r"""Estimates with approximate intervals that hold where events are few, from what each row adds to an estimate.
+r"""Estimates with approximate intervals that hold where events are few, from what each row adds to
+an estimate.
 
-An estimate is a mean of what rows add to it (their influence), so its variance V is a sum of squares over draws. Where
-events are few, V is itself uncertain, and it is small together with the estimate. With the third power sum K the
-variance at another value t of the quantity is about :math:`V + (t - \hat t) K / V`, and the interval has all t with
-:math:`(t - \hat t)^2 \le q^2 (V + (t - \hat t) K / V)`. For a count of events this is the score interval of Poisson's
-law, for a rate nearly Wilson's; q is Student's quantile for the effective number of draws.
+An estimate is a mean of what rows add to it (their influence), so its variance V is a sum of
+squares over draws. Where events are few, V is itself uncertain, and it is small together with the
+estimate. With the third power sum K the variance at another value t of the quantity is about
+:math:`V + (t - \hat t) K / V`, and the interval has all t with :math:`(t - \hat t)^2 \le q^2 (V +
+(t - \hat t) K / V)`. For a count of events this is the score interval of Poisson's law, for a rate
+nearly Wilson's; q is Student's quantile for the effective number of draws.
 """
 
 from __future__ import annotations
@@ -23,21 +25,26 @@ from rainproof.core.result import Interval
 from rainproof.core.sample import Sample
 from rainproof.inference.options import bisected
 
-_UNSEEN = 0.5  # cases at either end of what is possible, added to those seen: without an event V would be 0
+# cases at either end of what is possible, added to those seen: without an event V would be 0
+_UNSEEN = 0.5
 _LEAST_FREEDOM = 0.1
 _STEPS, _PRECISION, _HALVINGS = 100, 1e-12, 40
 _PASSES = 2  # the variance at an end of the intercept is that of the end before
 _SINGULAR = 1e15  # the condition number of a matrix that cannot be told from one without inverse
 _FAR = 30.0  # coefficients beyond this are those of outcomes that the predictions separate
 _TINY = 1e-100  # a variance of outcomes, of weights that differ by such a factor
-_TRUST = 20.0  # rows of the rarer outcome at which the variance of the rows counts as much as that of the model
+# rows of the rarer outcome at which the variance of the rows counts as much as that of the model
+_TRUST = 20.0
 _ROUNDING = 1e-9  # of a sum of shares, by which 20 equal groups may seem to be fewer
 _HARDLY = 1e-6  # below a whole number of groups, by rounding
-FEW_CLUSTERS = 20.0  # effective groups with the rarer outcome: of fewer no limit theorem says anything
+# effective groups with the rarer outcome: of fewer no limit theorem says anything
+FEW_CLUSTERS = 20.0
 
 
 def skewed_ends(second: Any, third: Any, quantile: float) -> tuple[Floats, Floats]:
-    """The lowest and highest distance from an estimate, from sums of squares and of third powers over draws."""
+    """The lowest and highest distance from an estimate, from sums of squares and of third powers
+    over draws.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         shift = quantile**2 / 2 * np.where((second > 0) & (second < np.inf), third / second, 0.0)
     half = np.sqrt(shift**2 + quantile**2 * second)
@@ -46,7 +53,9 @@ def skewed_ends(second: Any, third: Any, quantile: float) -> tuple[Floats, Float
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Influence:
-    """What an interval needs of rows: prediction, outcome, share of the weight, that of a single row, and the draw."""
+    """What an interval needs of rows: prediction, outcome, share of the weight, that of a single
+    row, and the draw.
+    """
 
     prob: Floats
     event: NDArray[np.bool_]
@@ -54,20 +63,26 @@ class Influence:
     unit: Floats  # of one row: an entry may stand for many
     group: Ints | None = None
     groups: int | None = None
-    stratified: bool = False  # whether the number of rows with each outcome is given, and their weight with it
+    # whether the number of rows with each outcome is given, and their weight with it
+    stratified: bool = False
     clustered: bool = False  # whether groups have several rows, which may depend on each other
 
     @classmethod
     def of(cls, sample: Sample, *, pool: bool = True) -> Influence:
-        """Pool equal predictions where rows have no weights and no groups, which sorts them; not if `pool` is False.
+        """Pool equal predictions where rows have no weights and no groups, which sorts them; not if
+        `pool` is False.
 
-        A compressed sample does not keep the weights of its rows: they count as `effective_n` equal ones.
+        A compressed sample does not keep the weights of its rows: they count as `effective_n` equal
+        ones.
         """
         prob, event, mass, group = sample.prob, sample.event, sample.mass, sample._group
         equal = group is None and (sample.counts is not None or not sample._weighted)
         if equal and pool:
             table = sample.distinct()
-            mass, event = np.concatenate([table.negative, table.positive]), np.repeat([False, True], len(table.prob))
+            mass, event = (
+                np.concatenate([table.negative, table.positive]),
+                np.repeat([False, True], len(table.prob)),
+            )
             prob, event, mass = np.tile(table.prob, 2)[mass > 0], event[mass > 0], mass[mass > 0]
         share = mass / sample.total_weight
         unit = np.full(len(share), 1 / sample.effective_n) if equal else share
@@ -87,7 +102,9 @@ class Influence:
 
     @property
     def one_class(self) -> bool:
-        """Whether all outcomes are the same. The event rate does not tell: it may be 1 up to rounding."""
+        """Whether all outcomes are the same. The event rate does not tell: it may be 1 up to
+        rounding.
+        """
         event = self.event[self.share > 0]
         return bool(event.all() or not event.any())
 
@@ -99,7 +116,9 @@ class Influence:
         return float(share @ unit), float((share * unit) @ unit)
 
     def effective(self, outcome: bool) -> float:
-        """How many draws of equal weight with an outcome are as many as these: rows, or groups where it occurs."""
+        """How many draws of equal weight with an outcome are as many as these: rows, or groups
+        where it occurs.
+        """
         share, unit, group = self._of(outcome)
         if group is not None:
             share = unit = np.bincount(group, share).astype(np.float64)
@@ -118,7 +137,9 @@ class Influence:
     @property
     def rarer_in(self) -> str:
         """In how many effective groups the rarer outcome is, in words."""
-        rarer = "events" if self.effective(outcome=True) == self.fewest else "rows without the event"
+        rarer = (
+            "events" if self.effective(outcome=True) == self.fewest else "rows without the event"
+        )
         seen = math.floor(self.fewest + _HARDLY)
         return f"{rarer} in only {seen} effective {'cluster' if seen == 1 else 'clusters'}"
 
@@ -129,7 +150,8 @@ class Influence:
         return float(np.bincount(self.group, self.share).max())
 
     def _correlation(self, rate: Floats) -> float:
-        """The correlation of two outcomes of a group whose events have these rates, pooled over pairs of rows.
+        """The correlation of two outcomes of a group whose events have these rates, pooled over
+        pairs of rows.
 
         A group has a weight as if each of its rows were in one pair.
         """
@@ -138,7 +160,9 @@ class Influence:
         most = np.sqrt(rate * (1 - rate))
         others = np.maximum(np.bincount(self.group, self.share > 0) - 1, 1)
         seen, possible = (
-            float(((np.bincount(self.group, x) ** 2 - np.bincount(self.group, x**2)) / others).sum())
+            float(
+                ((np.bincount(self.group, x) ** 2 - np.bincount(self.group, x**2)) / others).sum()
+            )
             for x in (self.share * off, self.share * most)
         )
         return min(max(seen / possible, 0.0), 1.0) if possible > 0 else 0.0
@@ -153,7 +177,8 @@ class Influence:
         return 1 - (1 - self.prob) * kept
 
     def model_variance(self, rate: Floats, factor: Floats | float = 1.0) -> float:
-        """The variance of the mean of ``factor (y - rate)`` if the event has these rates: that of the binomial law.
+        """The variance of the mean of ``factor (y - rate)`` if the event has these rates: that of
+        the binomial law.
 
         Outcomes of a group have the correlation that is pooled over all groups.
         """
@@ -170,7 +195,11 @@ class Influence:
         some = (self.event == outcome) & (self.share > 0)
         share = self.share[some]
         total = share.sum()
-        return share / total, self.unit[some] / total, None if self.group is None else self.group[some]
+        return (
+            share / total,
+            self.unit[some] / total,
+            None if self.group is None else self.group[some],
+        )
 
     def quantile(self, confidence_level: float) -> float:
         """Student's quantile for the effective number of draws."""
@@ -178,13 +207,17 @@ class Influence:
         return float(stdtrit(freedom, (1 + confidence_level) / 2))
 
     def inflated(self, second: Any) -> Any:
-        """Squares of deviations from the mean of the rows, which are too small: n / (n - 1) for n equal draws."""
+        """Squares of deviations from the mean of the rows, which are too small: n / (n - 1) for n
+        equal draws.
+        """
         squares, cubes = self._sizes
         left = squares - 2 * cubes + squares**2
         return second * squares / left if left > 1e-12 * squares else math.inf
 
     def inflated_by_outcome(self, influence: Floats) -> Floats:
-        """What rows add, with deviations from the mean of each outcome as large as those of more rows would be."""
+        """What rows add, with deviations from the mean of each outcome as large as those of more
+        rows would be.
+        """
         found = influence.copy()
         for outcome in (False, True):
             some = self.event == outcome
@@ -193,7 +226,8 @@ class Influence:
         return found
 
     def moments(self, influence: Floats, unseen: tuple[float, ...] = ()) -> tuple[float, float]:
-        """The variance and third moment of an estimate, from what each row adds to it (of mean about 0).
+        """The variance and third moment of an estimate, from what each row adds to it (of mean
+        about 0).
 
         `unseen` has what rows could add that are not among these.
         """
@@ -201,21 +235,28 @@ class Influence:
             return self._within_outcomes(influence, unseen)
         centred = influence - float(self.share @ influence)
         square = self.share * self.unit
-        second, third = float(square @ influence**2), float((square * self.unit) @ (centred * centred * centred))
+        second, third = (
+            float(square @ influence**2),
+            float((square * self.unit) @ (centred * centred * centred)),
+        )
         alone = second
         if self.group is not None:
             second = float((np.bincount(self.group, self.share * influence) ** 2).sum())
             third = float((np.bincount(self.group, self.share * centred) ** 3).sum())
-        far = np.array(unseen) * self.unseen_share(second, alone, max(map(abs, unseen), default=0.0))
+        far = np.array(unseen) * self.unseen_share(
+            second, alone, max(map(abs, unseen), default=0.0)
+        )
         return (
             self.inflated(second) + _UNSEEN * float((far**2).sum()),
             third + _UNSEEN * float((far**3).sum()),
         )
 
     def _within_outcomes(self, influence: Floats, unseen: tuple[float, ...]) -> tuple[float, float]:
-        """The same where the number of rows with each outcome is given: sums of powers about the mean of each.
+        """The same where the number of rows with each outcome is given: sums of powers about the
+        mean of each.
 
-        A row of an outcome that is not among these adds what the extreme ones do; where all add the same, `unseen`.
+        A row of an outcome that is not among these adds what the extreme ones do; where all add the
+        same, `unseen`.
         """
         second = third = 0.0
         for outcome in (False, True):
@@ -223,18 +264,23 @@ class Influence:
             share, unit = self.share[some], self.unit[some]
             mean, square = float(share @ influence[some] / share.sum()), share * unit
             off = influence[some] - mean
-            reach = np.array([off.min(), off.max()] if np.ptp(off) > 0 else [x - mean for x in unseen])
+            reach = np.array(
+                [off.min(), off.max()] if np.ptp(off) > 0 else [x - mean for x in unseen]
+            )
             reach = reach * unit[0]
-            second += _few(self.effective(outcome)) * float(square @ off**2) + _UNSEEN * float((reach**2).sum())
+            second += _few(self.effective(outcome)) * float(square @ off**2) + _UNSEEN * float(
+                (reach**2).sum()
+            )
             third += float((square * unit) @ off**3) + _UNSEEN * float((reach**3).sum())
         return second, third
 
     def unseen_share(self, second: Any, alone: Any, reach: Any) -> Any:
-        """The share of a case that is not among the rows: that of a row, and more the more alike rows of a group are.
+        """The share of a case that is not among the rows: that of a row, and more the more alike
+        rows of a group are.
 
-        `second` and `alone` are the sums of squares over draws and over rows, of what reaches to `reach` at most. Where
-        they are 0 up to rounding, the case is a whole draw. Where few groups have the rarer outcome, what is not among
-        the rows may be a group like the largest.
+        `second` and `alone` are the sums of squares over draws and over rows, of what reaches to
+        `reach` at most. Where they are 0 up to rounding, the case is a whole draw. Where few groups
+        have the rarer outcome, what is not among the rows may be a group like the largest.
         """
         if self.few_clusters:
             return np.full(np.shape(second), self._heaviest)
@@ -255,12 +301,14 @@ class Influence:
     ) -> Interval:
         """The interval of an estimate, from what each row adds to it, and could add.
 
-        With `symmetric`, and where rows depend on each other, it has all values that are in the skewed interval or in
-        the symmetric one. A `model` has the least variance at the estimate, and what it gains where the quantity is
-        larger by 1.
+        With `symmetric`, and where rows depend on each other, it has all values that are in the
+        skewed interval or in the symmetric one. A `model` has the least variance at the estimate,
+        and what it gains where the quantity is larger by 1.
         """
         second, third = map(np.float64, self.moments(influence, unseen))
-        low, high = self.ends(second, third, confidence_level, symmetric=symmetric or self.clustered)
+        low, high = self.ends(
+            second, third, confidence_level, symmetric=symmetric or self.clustered
+        )
         if model is not None:
             variance, slope = model
             quantile = self.quantile(confidence_level)
@@ -270,10 +318,16 @@ class Influence:
             high = max(high, shift + half)
         low = float(low)
         high = float(high)
-        return Interval(value=value, low=value + low, high=value + high, confidence_level=confidence_level)
+        return Interval(
+            value=value, low=value + low, high=value + high, confidence_level=confidence_level
+        )
 
-    def ends(self, second: Any, third: Any, confidence_level: float, *, symmetric: bool) -> tuple[Any, Any]:
-        """The distances of the ends of an interval from its estimate, by the variance and the third moment."""
+    def ends(
+        self, second: Any, third: Any, confidence_level: float, *, symmetric: bool
+    ) -> tuple[Any, Any]:
+        """The distances of the ends of an interval from its estimate, by the variance and the third
+        moment.
+        """
         quantile = self.quantile(confidence_level)
         low, high = skewed_ends(second, third, quantile)
         if symmetric:
@@ -282,21 +336,29 @@ class Influence:
         return low, high
 
     def of_outcomes(self, without: Floats, among: Floats) -> tuple[Floats, tuple[float, float]]:
-        """What each row adds, from what it adds without the event and with it; and the ends of what one could add."""
+        """What each row adds, from what it adds without the event and with it; and the ends of what
+        one could add.
+        """
         seen: Any = self.share > 0
         least = min(float(x.min(where=seen, initial=np.inf)) for x in (without, among))
         most = max(float(x.max(where=seen, initial=-np.inf)) for x in (without, among))
         return np.where(self.event, among, without), (least, most)
 
-    def mean(self, column: Floats, least: float | Floats, most: float | Floats, confidence_level: float) -> Interval:
-        """The mean of a column whose values lie between two numbers, or in each row between two of its own.
+    def mean(
+        self, column: Floats, least: float | Floats, most: float | Floats, confidence_level: float
+    ) -> Interval:
+        """The mean of a column whose values lie between two numbers, or in each row between two of
+        its own.
 
-        Those of rows are amounts, with a long tail that few rows show: a case that is not among the rows has the root
-        mean square of theirs, and the interval is not only the skewed one, whose low end a large amount moves up.
+        Those of rows are amounts, with a long tail that few rows show: a case that is not among the
+        rows has the root mean square of theirs, and the interval is not only the skewed one, whose
+        low end a large amount moves up.
         """
         mean = float(self.share @ column)
         unseen = (-self.size(least - mean), self.size(most - mean))
-        found = self.interval(mean, column - mean, unseen, confidence_level, symmetric=bool(np.ndim(most)))
+        found = self.interval(
+            mean, column - mean, unseen, confidence_level, symmetric=bool(np.ndim(most))
+        )
         return found.within(float(np.min(least)), float(np.max(most)))
 
     def size(self, amount: float | Floats) -> float:
@@ -335,15 +397,19 @@ def observed_expected(rows: Influence, confidence_level: float) -> Interval | No
     if expected == 0:
         return None
     ratio = rate / expected
-    found = rows.interval(rate, *rows.of_outcomes(-ratio * rows.prob, 1 - ratio * rows.prob), confidence_level)
+    found = rows.interval(
+        rate, *rows.of_outcomes(-ratio * rows.prob, 1 - ratio * rows.prob), confidence_level
+    )
     low, high = max(found.low, 0.0) / expected, found.high / expected
     return Interval(value=ratio, low=low, high=high, confidence_level=confidence_level)
 
 
 def brier(rows: Influence, confidence_level: float) -> tuple[Interval, Interval | None]:
-    """The Brier score, and its skill: the share by which it is below that of the event rate as a forecast.
+    """The Brier score, and its skill: the share by which it is below that of the event rate as a
+    forecast.
 
-    The skill is a mean over events mostly, so squares are those of deviations from the mean of each outcome.
+    The skill is a mean over events mostly, so squares are those of deviations from the mean of each
+    outcome.
     """
     event = rows.event.astype(np.float64)
     loss = (event - rows.prob) ** 2
@@ -353,12 +419,15 @@ def brier(rows: Influence, confidence_level: float) -> tuple[Interval, Interval 
     if rows.one_class or spread < _TINY:
         return score, None
     both = [
-        (score.value - (y - rows.prob) ** 2 + score.value / spread * (1 - 2 * rate) * (y - rate)) / spread
+        (score.value - (y - rows.prob) ** 2 + score.value / spread * (1 - 2 * rate) * (y - rate))
+        / spread
         for y in (0, 1)
     ]
     influence, unseen = rows.of_outcomes(*both)
     influence = rows.inflated_by_outcome(influence)
-    skill = rows.interval(1 - score.value / spread, influence, unseen, confidence_level, symmetric=True)
+    skill = rows.interval(
+        1 - score.value / spread, influence, unseen, confidence_level, symmetric=True
+    )
     return score, skill.within(-math.inf, 1.0)
 
 
@@ -394,8 +463,9 @@ def _log_odds(rows: Influence) -> Floats | None:
 def calibration_intercept(rows: Influence, confidence_level: float) -> Interval | None:
     """The intercept, at slope 1, of a logistic regression on the logit of the predictions.
 
-    Its ends are those at which the mean prediction would be an end of the interval of the event rate, as the residuals
-    give it. None without log odds, or if it is too far from 0 to be computed, as it is for predictions of 1e-300.
+    Its ends are those at which the mean prediction would be an end of the interval of the event
+    rate, as the residuals give it. None without log odds, or if it is too far from 0 to be
+    computed, as it is for predictions of 1e-300.
     """
     if (log_odds := _log_odds(rows)) is None:
         return None
@@ -409,15 +479,20 @@ def calibration_intercept(rows: Influence, confidence_level: float) -> Interval 
         at: tuple[Floats, Floats] | None = fitted
         for _ in range(_PASSES):
             if at is not None:
-                rate = rows.interval(observed, *rows.of_outcomes(-at[1], 1 - at[1]), confidence_level)
+                rate = rows.interval(
+                    observed, *rows.of_outcomes(-at[1], 1 - at[1]), confidence_level
+                )
                 end = getattr(rate, name)
                 at = _fit(rows, ones, log_odds, end, at[0]) if 0 < end < 1 else None
         ends.append(beyond if at is None else float(at[0][0]))
-    return Interval(value=float(fitted[0][0]), low=ends[0], high=ends[1], confidence_level=confidence_level)
+    return Interval(
+        value=float(fitted[0][0]), low=ends[0], high=ends[1], confidence_level=confidence_level
+    )
 
 
 def calibration_slope(rows: Influence, confidence_level: float) -> Interval | None:
-    """The slope of a logistic regression on the logit; its variance is the larger of the model's and the residuals'.
+    """The slope of a logistic regression on the logit; its variance is the larger of the model's
+    and the residuals'.
 
     None without log odds, if all predictions are equal, or if they separate the outcomes.
     """
@@ -432,7 +507,8 @@ def calibration_slope(rows: Influence, confidence_level: float) -> Interval | No
 def log_score_gains(rows: Influence) -> tuple[float, float] | None:
     """What the log score gains by the best intercept at slope 1, and beyond that by the best slope.
 
-    The parts of the gain of a logistic recalibration: the mean first, then the spread. None if one cannot be fitted.
+    The parts of the gain of a logistic recalibration: the mean first, then the spread. None if one
+    cannot be fitted.
     """
     if (log_odds := _log_odds(rows)) is None:
         return None
@@ -450,7 +526,9 @@ def log_score_gains(rows: Influence) -> tuple[float, float] | None:
 def _fit(
     rows: Influence, x: Floats, offset: Floats, target: Floats | float, start: Floats | None = None
 ) -> tuple[Floats, Floats] | None:
-    """The coefficients of a logistic regression, and the fitted rates; None if there are none, or far ones."""
+    """The coefficients of a logistic regression, and the fitted rates; None if there are none, or
+    far ones.
+    """
     beta = np.zeros(len(x)) if start is None else start
     for _ in range(_STEPS):
         rate = expit(beta @ x + offset)
@@ -465,8 +543,12 @@ def _fit(
     return None
 
 
-def _slope(rows: Influence, x: Floats, beta: Floats, rate: Floats, confidence_level: float) -> Interval:
-    """The first coefficient, with residuals as they would be on draws that were left out of the fit (HC3)."""
+def _slope(
+    rows: Influence, x: Floats, beta: Floats, rate: Floats, confidence_level: float
+) -> Interval:
+    """The first coefficient, with residuals as they would be on draws that were left out of the fit
+    (HC3).
+    """
     inverse = np.linalg.inv(_curvature(x, rows.share, rate))
     leverage = rows.unit * rate * (1 - rate) * (x * (inverse @ x)).sum(axis=0)
     if rows.group is not None:
@@ -480,9 +562,13 @@ def _slope(rows: Influence, x: Floats, beta: Floats, rate: Floats, confidence_le
         unseen = (rows.size(pull * rate), rows.size(pull * (1 - rate))) if rows.few_clusters else ()
     elif not rows.stratified:
         model = float((inverse @ _curvature(x, rows.share * rows.unit, rate) @ inverse)[0, 0])
-    half = rows.quantile(confidence_level) * math.sqrt(max(rows.moments(influence, unseen)[0], model))
+    half = rows.quantile(confidence_level) * math.sqrt(
+        max(rows.moments(influence, unseen)[0], model)
+    )
     value = float(beta[0])
-    return Interval(value=value, low=value - half, high=value + half, confidence_level=confidence_level)
+    return Interval(
+        value=value, low=value - half, high=value + half, confidence_level=confidence_level
+    )
 
 
 def _curvature(x: Floats, share: Floats, rate: Floats) -> NDArray[np.float64]:
@@ -495,7 +581,8 @@ def auroc(sample: Sample) -> float | None:
     others, events = np.flatnonzero(negative), np.flatnonzero(positive)
     if not len(others) or not len(events):
         return None
-    if others[-1] < events[0] or events[-1] < others[0]:  # exactly: sums of weights are so up to rounding
+    # exactly: sums of weights are so up to rounding
+    if others[-1] < events[0] or events[-1] < others[0]:
         return float(others[-1] < events[0])
     negative, positive = negative / negative.sum(), positive / positive.sum()
     return min(float(positive @ (negative.cumsum() - negative / 2)), 1.0)
@@ -504,8 +591,9 @@ def auroc(sample: Sample) -> float | None:
 def auroc_interval(sample: Sample, rows: Influence, confidence_level: float) -> Interval | None:
     """The area under the ROC curve with its interval; None if all outcomes are the same.
 
-    The interval has all values that are in DeLong's, symmetric on the logit scale, or in the score interval of Hanley
-    and McNeil's variance, which is scaled to DeLong's the more, the more rows have the rarer outcome.
+    The interval has all values that are in DeLong's, symmetric on the logit scale, or in the score
+    interval of Hanley and McNeil's variance, which is scaled to DeLong's the more, the more rows
+    have the rarer outcome.
     """
     area, table = auroc(sample), sample.distinct()
     if area is None:
@@ -516,19 +604,24 @@ def auroc_interval(sample: Sample, rows: Influence, confidence_level: float) -> 
         low = ((1 - confidence_level) / 2) ** (1 / max(pairs, 1.0))
         ends = (low, 1.0) if area else (0.0, 1 - low)
         return Interval(value=area, low=ends[0], high=ends[1], confidence_level=confidence_level)
-    negative, positive = table.negative / table.negative.sum(), table.positive / table.positive.sum()
+    negative, positive = (
+        table.negative / table.negative.sum(),
+        table.positive / table.positive.sum(),
+    )
     beside = np.cumsum(positive[::-1])[::-1] - positive / 2, np.cumsum(negative) - negative / 2
     added, variance, counts = np.zeros(len(rows.prob)), 0.0, []
     unseen = 0.0
     for outcome in (False, True):
         some = (rows.event == outcome) & (rows.share > 0)
         share, unit, _ = rows._of(outcome)
-        side = beside[outcome][np.searchsorted(table.prob, rows.prob[some])]  # the share that a row is right of
+        # the share that a row is right of
+        side = beside[outcome][np.searchsorted(table.prob, rows.prob[some])]
         part = (side - area) * math.sqrt(_few(rows.effective(outcome)))
         variance += float((share * unit) @ part**2)
         added[some] = share * part
         counts.append(1 / float(share @ unit))
-        if rows.few_clusters:  # one more group like the largest, of rows with this outcome, as far off as rows are
+        # one more group like the largest, of rows with this outcome, as far off as rows are
+        if rows.few_clusters:
             weight = rows._heaviest / (rows._heaviest + float(rows.share[some].sum()))
             unseen += 2 * _UNSEEN * weight**2 * float(share @ part**2)
     if rows.group is not None:
@@ -547,18 +640,23 @@ def auroc_interval(sample: Sample, rows: Influence, confidence_level: float) -> 
 
 
 def _pairs_variance(t: float, n: float, m: float) -> float:
-    """The variance of the area t for n and m rows of exponential scores (Hanley and McNeil; Newcombe's method 5)."""
+    """The variance of the area t for n and m rows of exponential scores (Hanley and McNeil;
+    Newcombe's method 5).
+    """
     return t * (1 - t) * (1 + ((n + m) / 2 - 1) * ((1 - t) / (2 - t) + t / (1 + t))) / (n * m)
 
 
-def net_benefits(rows: Influence, mu: Floats, confidence_level: float) -> tuple[Floats, Floats, Floats]:
+def net_benefits(
+    rows: Influence, mu: Floats, confidence_level: float
+) -> tuple[Floats, Floats, Floats]:
     """The net benefit at each threshold, and the ends of its interval.
 
     O(rows), and with groups thresholds times groups more.
     """
     up, place = np.unique(mu, return_inverse=True)
     odds = up / (1 - up)
-    cell = np.searchsorted(up, rows.prob, side="right")  # a row is treated at this many thresholds, from the lowest
+    # a row is treated at this many thresholds, from the lowest
+    cell = np.searchsorted(up, rows.prob, side="right")
 
     def treated(each: Floats) -> list[Floats]:
         """Sums over rows without the event and with it, from each threshold on."""
@@ -571,7 +669,9 @@ def net_benefits(rows: Influence, mu: Floats, confidence_level: float) -> tuple[
     square = rows.share * rows.unit
     cube = square * rows.unit
     (alarms2, hits2), (alarms3, hits3) = treated(square), treated(cube)
-    second = hits2 + odds**2 * alarms2 - 2 * value * (hits2 - odds * alarms2) + value**2 * square.sum()
+    second = (
+        hits2 + odds**2 * alarms2 - 2 * value * (hits2 - odds * alarms2) + value**2 * square.sum()
+    )
     third = hits3 - odds**3 * alarms3 - 3 * value * (hits3 + odds**2 * alarms3)
     third += 3 * value**2 * (hits3 - odds * alarms3) - value**3 * cube.sum()
     if rows.stratified:  # the shares of events and of others that are treated are independent
@@ -579,7 +679,9 @@ def net_benefits(rows: Influence, mu: Floats, confidence_level: float) -> tuple[
         for some, part, payoff in ((rows.event, hits, 1.0), (~rows.event, alarms, -odds)):
             unit, total = float(rows.unit[some][0]), float(rows.share[some].sum())
             rate = np.ones(len(up)) if everyone else np.clip(part / total, 0.0, 1.0)
-            spread = (total * rate * (1 - rate) * _few(total / unit) + _UNSEEN * unit * (not everyone)) * unit
+            spread = (
+                total * rate * (1 - rate) * _few(total / unit) + _UNSEEN * unit * (not everyone)
+            ) * unit
             ends.append((payoff**2 * spread, payoff**3 * spread * unit * (1 - 2 * rate)))
         second, third = ends[0][0] + ends[1][0], ends[0][1] + ends[1][1]
     else:
@@ -593,7 +695,9 @@ def net_benefits(rows: Influence, mu: Floats, confidence_level: float) -> tuple[
     return value[place], np.maximum(value + low, -odds)[place], np.minimum(value + high, 1.0)[place]
 
 
-def _powers_of_groups(rows: Influence, cell: Ints, odds: Floats, value: Floats) -> tuple[Floats, Floats]:
+def _powers_of_groups(
+    rows: Influence, cell: Ints, odds: Floats, value: Floats
+) -> tuple[Floats, Floats]:
     """The sums over groups of squares and third powers at each threshold.
 
     From the highest threshold on, rows that are treated there are added to their groups.
@@ -611,7 +715,8 @@ def _powers_of_groups(rows: Influence, cell: Ints, odds: Floats, value: Floats) 
         share, event = rows.share[at], rows.event[at]
         np.add.at(hits, group[at], share * event)
         np.add.at(alarms, group[at], share * ~event)
-        np.multiply(weight, -value[k], out=sums)  # in place: new arrays for each threshold cost more than the sums
+        # in place: new arrays for each threshold cost more than the sums
+        np.multiply(weight, -value[k], out=sums)
         sums += hits
         sums -= np.multiply(alarms, odds[k], out=spare)
         second[k] = sums @ sums

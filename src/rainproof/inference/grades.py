@@ -1,4 +1,6 @@
-"""Predicted default rates by rating grade against what happened: binomial and Jeffreys tests, traffic lights."""
+"""Predicted default rates by rating grade against what happened: binomial and Jeffreys tests,
+traffic lights.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ _RED = 0.1  # of the error that is allowed
 
 
 class GradeTotal(Result):
-    """All grades of a `GradeTable` together, tested as one grade: what was predicted on average, and what happened.
+    """All grades of a `GradeTable` together, tested as one grade: what was predicted on average,
+    and what happened.
 
     Attributes
     ----------
@@ -62,14 +65,16 @@ class GradeTable(Result):
     low, high : ndarray
         Jeffreys' interval for the rate.
     p_binomial : ndarray
-        The chance of so many defaults or more if the prediction is right: small where risk is predicted too low.
+        The chance of so many defaults or more if the prediction is right: small where risk is
+        predicted too low.
     p_mid : ndarray
-        The same with half of the chance of exactly so many (mid-p): not exact, but closer to the level on average.
+        The same with half of the chance of exactly so many (mid-p): not exact, but closer to the
+        level on average.
     p_jeffreys : ndarray
         The posterior probability, from Jeffreys' prior, that the rate is at most the predicted one.
     p_two_sided : ndarray
-        Twice the smaller of the chances of so many defaults or more, and of so many or fewer: small where risk is
-        predicted too low or too high.
+        Twice the smaller of the chances of so many defaults or more, and of so many or fewer: small
+        where risk is predicted too low or too high.
     total : GradeTotal
         All grades together.
     two_sided : bool
@@ -97,7 +102,8 @@ class GradeTable(Result):
 
     @property
     def lights(self) -> tuple[str, ...]:
-        """The light of each grade, from the exact binomial test: "yellow" up to 1 - level, "red" up to a tenth of it.
+        """The light of each grade, from the exact binomial test: "yellow" up to 1 - level, "red" up
+        to a tenth of it.
 
         Where the prediction is right, at most a share 1 - level of such grades are not green.
         """
@@ -105,17 +111,39 @@ class GradeTable(Result):
         return tuple(_light(p, self.confidence_level) for p in tested)
 
     def __str__(self) -> str:
-        heads = ["grade", "n", "defaults", "predicted", "observed", "interval", "binomial p", "mid-p", "Jeffreys p"]
+        heads = [
+            "grade",
+            "n",
+            "defaults",
+            "predicted",
+            "observed",
+            "interval",
+            "binomial p",
+            "mid-p",
+            "Jeffreys p",
+        ]
         if self.two_sided:
             heads[6:] = ["two-sided p"]
         table = [[*heads, "light"]]
         for k, name in enumerate(self.names):
             numbers = [self.n, self.events, self.prob, self.event_rate, self.low, self.high]
-            tests = [self.p_two_sided] if self.two_sided else [self.p_binomial, self.p_mid, self.p_jeffreys]
-            table.append([short(name, 30), *_cells(*(column[k] for column in [*numbers, *tests])), self.lights[k]])
+            tests = (
+                [self.p_two_sided]
+                if self.two_sided
+                else [self.p_binomial, self.p_mid, self.p_jeffreys]
+            )
+            table.append(
+                [
+                    short(name, 30),
+                    *_cells(*(column[k] for column in [*numbers, *tests])),
+                    self.lights[k],
+                ]
+            )
         one = self.total
         if len(self.names) > 1:
-            tested = [one.p_two_sided] if self.two_sided else [one.p_binomial, one.p_mid, one.p_jeffreys]
+            tested = (
+                [one.p_two_sided] if self.two_sided else [one.p_binomial, one.p_mid, one.p_jeffreys]
+            )
             cells = _cells(one.n, one.events, one.prob, one.event_rate, one.low, one.high, *tested)
             table.append(["total", *cells, one.light])
         level = percent(self.confidence_level)
@@ -124,9 +152,7 @@ class GradeTable(Result):
             "risk is predicted too high is green (two_sided=True looks for both)."
         )
         if self.two_sided:
-            lights = (
-                "Lights: from the exact binomial p, two-sided. They ask whether risk is predicted too low or too high."
-            )
+            lights = "Lights: from the exact binomial p, two-sided. They ask whether risk is predicted too low or too high."
         notes = [
             f"{rows(one.n)}; {level} Jeffreys intervals; each grade by itself, for defaults that are independent.",
             wrapped(lights),
@@ -142,10 +168,19 @@ def _light(p_value: float, confidence_level: float) -> str:
     return "yellow" if p_value <= error else "green"
 
 
-def _cells(n: int, events: int, prob: float, rate: float, low: float, high: float, *p_values: float) -> list[str]:
+def _cells(
+    n: int, events: int, prob: float, rate: float, low: float, high: float, *p_values: float
+) -> list[str]:
     """The cells of one line of the table."""
     interval = f"{low:.3%} to {high:.3%}"
-    return [f"{n:,}", f"{events:,}", f"{prob:.3%}", f"{rate:.3%}", interval, *(f"{p:.3g}" for p in p_values)]
+    return [
+        f"{n:,}",
+        f"{events:,}",
+        f"{prob:.3%}",
+        f"{rate:.3%}",
+        interval,
+        *(f"{p:.3g}" for p in p_values),
+    ]
 
 
 def grade_table(
@@ -165,8 +200,8 @@ def grade_table(
     Parameters
     ----------
     y_true : array_like of shape (n,)
-        The outcome of each obligor, 0 or 1 (or any two labels with `pos_label`); with `trials`, the number of defaults
-        of each entry.
+        The outcome of each obligor, 0 or 1 (or any two labels with `pos_label`); with `trials`, the
+        number of defaults of each entry.
     y_prob : array_like of shape (n,)
         The predicted probability of default.
     by : array_like of shape (n,), optional
@@ -176,8 +211,9 @@ def grade_table(
     pos_label : object, optional
         The label of a default, if labels are not 0 and 1.
     two_sided : bool
-        Whether the lights look for risk that is predicted too high, too. Default: for risk predicted too low alone, as
-        supervisors ask; a grade with a predicted rate of 9.2% and 2.2% observed is green then.
+        Whether the lights look for risk that is predicted too high, too. Default: for risk
+        predicted too low alone, as supervisors ask; a grade with a predicted rate of 9.2% and 2.2%
+        observed is green then.
     confidence_level : float
         The level of the intervals and of the traffic lights.
 
@@ -211,14 +247,14 @@ def grade_table(
     >>> from rainproof.clinical import grade_table
     >>> print(grade_table([2, 9, 40], [0.001, 0.01, 0.03], by=["A", "B", "C"], trials=[1000, 1000, 1000]))
     grade      n  defaults  predicted  observed          interval  binomial p   mid-p  Jeffreys p   light
-        A  1,000         2     0.100%    0.200%  0.042% to 0.640%       0.264   0.172       0.151   green
-        B  1,000         9     1.000%    0.900%  0.446% to 1.636%       0.668   0.606       0.606   green
-        C  1,000        40     3.000%    4.000%  2.915% to 5.350%      0.0437   0.037      0.0365  yellow
-    total  3,000        51     1.367%    1.700%  1.283% to 2.210%      0.0713  0.0623      0.0618   green
-    3,000 rows; 95% Jeffreys intervals; each grade by itself, for defaults that are independent.
-    Lights: from the exact binomial p, one-sided. They ask whether risk is predicted
-    too low; a grade whose risk is predicted too high is green (two_sided=True looks
-    for both).
+        A  1,000         2     0.100%    0.200%  0.042% to 0.640%       0.264   0.172       0.151
+        green B  1,000         9     1.000%    0.900%  0.446% to 1.636%       0.668   0.606
+        0.606   green C  1,000        40     3.000%    4.000%  2.915% to 5.350%      0.0437   0.037
+        0.0365  yellow
+    total  3,000        51     1.367%    1.700%  1.283% to 2.210%      0.0713  0.0623      0.0618
+    green 3,000 rows; 95% Jeffreys intervals; each grade by itself, for defaults that are
+    independent. Lights: from the exact binomial p, one-sided. They ask whether risk is predicted
+    too low; a grade whose risk is predicted too high is green (two_sided=True looks for both).
     """
     level = check_share(confidence_level, "confidence_level")
     check_aligned(("y_true", y_true), ("y_prob", y_prob), ("by", by), ("trials", trials))
@@ -227,14 +263,18 @@ def grade_table(
         sample = as_sample(y_true, prob, pos_label=pos_label)
         events, n = np.asarray(sample.y_true, np.int64), np.ones(len(prob), np.int64)
     elif pos_label is not None:
-        raise InputError("pos_label names a label of rows; with trials, y_true is a number of events")
+        raise InputError(
+            "pos_label names a label of rows; with trials, y_true is a number of events"
+        )
     else:
         n = _counts(trials, "trials", len(prob))
         events = _counts(y_true, "y_true", len(prob))
         if (events > n).any():
             k = int((events > n).argmax())
             rule = "y_true must not exceed trials"
-            raise InputError.from_offenders(rule, int((events > n).sum()), f"y_true[{k}]", events[k])
+            raise InputError.from_offenders(
+                rule, int((events > n).sum()), f"y_true[{k}]", events[k]
+            )
     if by is None:
         values, grade = np.unique(prob, return_inverse=True)
         names = [f"{value:.4g}" for value in values.tolist()]
@@ -249,9 +289,18 @@ def grade_table(
 
 
 def _tabulate(
-    names: list[str], grade: Ints, events: Ints, n: Ints, prob: Floats, level: float, *, two_sided: bool
+    names: list[str],
+    grade: Ints,
+    events: Ints,
+    n: Ints,
+    prob: Floats,
+    level: float,
+    *,
+    two_sided: bool,
 ) -> GradeTable:
-    size, hits, mass = (np.bincount(grade, x, len(names)).astype(np.float64) for x in (n, events, n * prob))
+    size, hits, mass = (
+        np.bincount(grade, x, len(names)).astype(np.float64) for x in (n, events, n * prob)
+    )
     some = np.flatnonzero(size > 0)
     if not some.size:
         raise InputError("trials must not be zero for every grade")
@@ -272,9 +321,11 @@ def _tabulate(
 
 def _tested(size: Floats, hits: Floats, rate: Floats, level: float) -> dict[str, Any]:
     """The columns of the table: counts, rates, intervals and p-values."""
-    tail = np.where(hits > 0, betainc(np.maximum(hits, 1), size - hits + 1, rate), 1.0)  # of the binomial distribution
+    # of the binomial distribution
+    tail = np.where(hits > 0, betainc(np.maximum(hits, 1), size - hits + 1, rate), 1.0)
     more = np.where(hits < size, betainc(hits + 1, np.maximum(size - hits, 1), rate), 0.0)
-    fewer = np.where(hits < size, betainc(np.maximum(size - hits, 1), hits + 1, 1 - rate), 1.0)  # or exactly so many
+    # or exactly so many
+    fewer = np.where(hits < size, betainc(np.maximum(size - hits, 1), hits + 1, 1 - rate), 1.0)
     a, b, half = hits + 0.5, size - hits + 0.5, (1 - level) / 2
     return {
         "n": size.astype(np.int64),
@@ -293,9 +344,13 @@ def _tested(size: Floats, hits: Floats, rate: Floats, level: float) -> dict[str,
 def _counts(values: ArrayLike, name: str, n: int) -> Ints:
     array = np.asarray(values)
     if array.shape != (n,):
-        raise InputError(f"{name} must have one entry for each of the {n:,} predictions; its shape is {array.shape}")
+        raise InputError(
+            f"{name} must have one entry for each of the {n:,} predictions; its shape is {array.shape}"
+        )
     if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
-        raise InputError(f"{name} must hold whole numbers; it holds {array.dtype} that are not finite numbers")
+        raise InputError(
+            f"{name} must hold whole numbers; it holds {array.dtype} that are not finite numbers"
+        )
     bad = (array < 0) | (array != np.floor(array)) | (array > 2**53)
     if bad.any():
         k = int(bad.argmax())

@@ -1,4 +1,6 @@
-"""A guarantee for the population: an upper bound on the expected loss of every decision, at a stated confidence."""
+"""A guarantee for the population: an upper bound on the expected loss of every decision, at a
+stated confidence.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,15 @@ from rainproof.core.cells import LARGEST_GRID, check_grid
 from rainproof.core.door import BaseRate, ThresholdRange, check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import SAME_GIVEN_OUTCOME, at_most, html_rows, html_text, no_heavier, percent, population
+from rainproof.core.text import (
+    SAME_GIVEN_OUTCOME,
+    at_most,
+    html_rows,
+    html_text,
+    no_heavier,
+    percent,
+    population,
+)
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference.bounds import (
     BoundInputs,
@@ -37,25 +47,29 @@ class Guarantee(Result):
     Attributes
     ----------
     response : {"rounded", "as_is"}
-        On what a decision acts: on predictions rounded at random, compared with the best fixed change of actions; or
-        on predictions as they are, compared with the best fixed monotone recalibration of them.
+        On what a decision acts: on predictions rounded at random, compared with the best fixed
+        change of actions; or on predictions as they are, compared with the best fixed monotone
+        recalibration of them.
     grid : int or None
-        For "rounded" the grid to act on: round predictions at random, without bias, to multiples of ``1/grid``. For
-        "as_is" None; if the sample is compressed its grid, as predictions are then rounded down to multiples of
-        ``1/grid``.
+        For "rounded" the grid to act on: round predictions at random, without bias, to multiples of
+        ``1/grid``. For "as_is" None; if the sample is compressed its grid, as predictions are then
+        rounded down to multiples of ``1/grid``.
     bound : float
-        The upper bound on the expected loss in the population, as a share of the range of the payoffs.
+        The upper bound on the expected loss in the population, as a share of the range of the
+        payoffs.
     plug_in : float
         The loss on the sample, in hindsight: CDL(S_m), or CDL with monotone swaps.
     slack : float
         The allowance for chance: ``bound - plug_in``.
     hoeffding : float
-        The bound by Hoeffding's inequality alone, at the same confidence, on its own best grid (if any). For
-        comparison only: the confidence does not cover the smaller of the two, and it is for a fixed number of rows.
+        The bound by Hoeffding's inequality alone, at the same confidence, on its own best grid (if
+        any). For comparison only: the confidence does not cover the smaller of the two, and it is
+        for a fixed number of rows.
     method : {"adaptive", "hoeffding"}
         The inequality of `bound`.
     anytime : bool
-        Whether the bound holds at every number of rows at once, together with all others computed so.
+        Whether the bound holds at every number of rows at once, together with all others computed
+        so.
     confidence_level : float
         The probability, at least, that the bound holds for a sample drawn as stated.
     n : int
@@ -65,7 +79,8 @@ class Guarantee(Result):
     max_weight : float or None
         The largest weight that a row (with groups, a group) can have, if it was stated.
     threshold_range : ThresholdRange or None
-        The decisions that it is about: those whose thresholds lie in this range; None if it is about every decision.
+        The decisions that it is about: those whose thresholds lie in this range; None if it is
+        about every decision.
     effective_n : float
         The number of independent rows of equal weight that carry as much information.
     base_rate : float, tuple of float or None
@@ -82,7 +97,17 @@ class Guarantee(Result):
 
     _kind = "guarantee"
     _also = ("slack",)
-    _shown = ("bound", "response", "grid", "threshold_range", "plug_in", "confidence_level", "method", "n", "anytime")
+    _shown = (
+        "bound",
+        "response",
+        "grid",
+        "threshold_range",
+        "plug_in",
+        "confidence_level",
+        "method",
+        "n",
+        "anytime",
+    )
     response: Response
     grid: int | None
     bound: float
@@ -123,7 +148,10 @@ class Guarantee(Result):
         else:
             used, them = "probabilities as they are", "them"
             if self.grid is not None:
-                used, them = f"probabilities, rounded down to multiples of 1/{self.grid},", "the rounded probabilities"
+                used, them = (
+                    f"probabilities, rounded down to multiples of 1/{self.grid},",
+                    "the rounded probabilities",
+                )
             against = f", compared with any monotone recalibration of {them}"
             meaning = (
                 "A monotone recalibration is one fixed function of the probability that never falls. Corrections that "
@@ -138,10 +166,15 @@ class Guarantee(Result):
             f"at most {at_most(self.bound)} of what is at stake (its best minus its worst payoff), in "
             f"expectation{against}."
         )
-        return promise, f"This holds for {all_of} at once, whatever their actions and payoffs. {meaning}"
+        return (
+            promise,
+            f"This holds for {all_of} at once, whatever their actions and payoffs. {meaning}",
+        )
 
     def _assumption(self) -> str:
-        one, what = ("row", "rows") if self.groups is None else ("group", f"{self.groups:,} groups of rows")
+        one, what = (
+            ("row", "rows") if self.groups is None else ("group", f"{self.groups:,} groups of rows")
+        )
         fails = f"It fails for at most {percent(1 - self.confidence_level)} of such samples."
         if self.anytime:
             fails = (
@@ -150,9 +183,14 @@ class Guarantee(Result):
             )
         if self.base_rate is not None:
             needs = ["given their outcomes, the rows were drawn independently", SAME_GIVEN_OUTCOME]
-            return f"It is about {population(self.base_rate)}. It assumes {self._all(needs)}. {fails}"
+            return (
+                f"It is about {population(self.base_rate)}. It assumes {self._all(needs)}. {fails}"
+            )
         if self.max_weight is not None:
-            needs = [f"the {what} were drawn independently", no_heavier(self.groups, self.max_weight)]
+            needs = [
+                f"the {what} were drawn independently",
+                no_heavier(self.groups, self.max_weight),
+            ]
             return (
                 f"It is about the population in which each {one} counts with its weight. It assumes "
                 f"{self._all(needs)}. Weights may depend on predictions and outcomes. {fails}"
@@ -176,13 +214,22 @@ class Guarantee(Result):
             grids = "the grid" if len(self.grids) == 1 else f"the {len(self.grids)} grids tried"
             listed = ", ".join(f"1/{m}" for m in self.grids.tolist())
             needs = [*needs, f"{grids} ({listed}) did not depend on them"]
-        that = [f"that, {need}" if comma and not k else f"that {need}" for k, need in enumerate(needs)]
+        that = [
+            f"that, {need}" if comma and not k else f"that {need}" for k, need in enumerate(needs)
+        ]
         return that[0] if len(that) == 1 else f"{', '.join(that[:-1])}, and {that[-1]}"
 
     def _repr_html_(self) -> str:
         rows = zip(self.grids.tolist(), self.plug_ins.tolist(), self.bounds.tolist(), strict=True)
-        body = [[f"{m}{' *' * (m == self.grid)}", f"{loss:.4f}", f"{bound:.4f}"] for m, loss, bound in rows]
-        table = f"<table>{html_rows(['grid', 'loss on the rows', 'bound'], body)}</table>" if body else ""
+        body = [
+            [f"{m}{' *' * (m == self.grid)}", f"{loss:.4f}", f"{bound:.4f}"]
+            for m, loss, bound in rows
+        ]
+        table = (
+            f"<table>{html_rows(['grid', 'loss on the rows', 'bound'], body)}</table>"
+            if body
+            else ""
+        )
         return html_text(str(self)) + table
 
 
@@ -207,16 +254,17 @@ def guarantee(
 ) -> Guarantee:
     r"""Bound the expected loss of every decision that acts on these predictions, in the population.
 
-    A value measured on a sample is about the sample. This bound is about the population that the rows came from: at
-    any sample size, for any distribution of predictions and outcomes, at the confidence level asked for. It
-    holds for all decisions at once that act as `response` says:
+    A value measured on a sample is about the sample. This bound is about the population that the
+    rows came from: at any sample size, for any distribution of predictions and outcomes, at the
+    confidence level asked for. It holds for all decisions at once that act as `response` says:
 
-    - "rounded": predictions are rounded at random, without bias, to multiples of ``1/m``, and the action is the best
-      one there (as `RoundingPolicy` does). The expected loss is compared with the best fixed change of actions, such
-      as "where I would act, wait", whatever its order.
-    - "as_is": the action is the best one for each prediction as it is. The expected loss is compared with acting on
-      any monotone recalibration: one fixed function of the prediction that never falls. Corrections that reverse
-      the order of predictions are not covered; without rounding they cannot be tested (Claim 1.1 of the paper).
+    - "rounded": predictions are rounded at random, without bias, to multiples of ``1/m``, and the
+      action is the best one there (as `RoundingPolicy` does). The expected loss is compared with
+      the best fixed change of actions, such as "where I would act, wait", whatever its order.
+    - "as_is": the action is the best one for each prediction as it is. The expected loss is
+      compared with acting on any monotone recalibration: one fixed function of the prediction that
+      never falls. Corrections that reverse the order of predictions are not covered; without
+      rounding they cannot be tested (Claim 1.1 of the paper).
 
     Parameters
     ----------
@@ -225,41 +273,46 @@ def guarantee(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        The weight of each row. Given the weights, rows must be drawn independently from the population: fixed
-        weights such as survey or cost weights, which do not depend on predictions or outcomes. Weights that depend on
-        the predictions, such as importance weights for another population, need `max_weight`.
+        The weight of each row. Given the weights, rows must be drawn independently from the
+        population: fixed weights such as survey or cost weights, which do not depend on predictions
+        or outcomes. Weights that depend on the predictions, such as importance weights for another
+        population, need `max_weight`.
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     base_rate : float or pair of float, optional
-        The event rate of the population, or the range that it lies in, if these rows have another one (see `Sample`).
-        Not together with `sample_weight`, `groups`, `max_weight` or `anytime`.
+        The event rate of the population, or the range that it lies in, if these rows have another
+        one (see `Sample`). Not together with `sample_weight`, `groups`, `max_weight` or `anytime`.
     confidence_level : float
         The probability, at least, that the bound holds for a sample drawn as stated.
     response : {"rounded", "as_is"}
         Act on rounded predictions, or on predictions as they are.
     grid : int or iterable of int, optional
-        For "rounded" only. The grids to choose from, powers of two, chosen before the rows were seen. Every grid makes
-        the bound a little larger. Default: 4, 8, ... up to the first that is at least :math:`\sqrt n` (at least 8; n
-        counts as ``Sample.effective_n``), or up to that of the compression. With `anytime` 8, 32, 128 and 512,
-        whatever n.
+        For "rounded" only. The grids to choose from, powers of two, chosen before the rows were
+        seen. Every grid makes the bound a little larger. Default: 4, 8, ... up to the first that is
+        at least :math:`\sqrt n` (at least 8; n counts as ``Sample.effective_n``), or up to that of
+        the compression. With `anytime` 8, 32, 128 and 512, whatever n.
     groups : array_like of shape (n,), optional
-        The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
-        independent. A group counts as one draw, so the bound is larger. Its size must not depend on its predictions or
-        outcomes, unless `max_weight` is stated. Not for compressed samples.
+        The group of each row (patient, site, day): rows of a group may depend on each other, groups
+        must be independent. A group counts as one draw, so the bound is larger. Its size must not
+        depend on its predictions or outcomes, unless `max_weight` is stated. Not for compressed
+        samples.
     max_weight : float, optional
-        The largest weight that a row can have (with `groups`: a whole group), known before the rows were seen. Needed
-        where weights depend on the predictions, as importance weights for another population do, or where the size of
-        a group is informative. The bound is then about the population in which rows count with their weight.
+        The largest weight that a row can have (with `groups`: a whole group), known before the rows
+        were seen. Needed where weights depend on the predictions, as importance weights for another
+        population do, or where the size of a group is informative. The bound is then about the
+        population in which rows count with their weight.
     threshold_range : float or (float, float), optional
-        Bound the loss of decisions with one threshold, or whose thresholds all lie in this range, ends included: the
-        bound is smaller. Choose it before the rows are seen. Default: of every decision.
+        Bound the loss of decisions with one threshold, or whose thresholds all lie in this range,
+        ends included: the bound is smaller. Choose it before the rows are seen. Default: of every
+        decision.
     method : {"adaptive", "hoeffding"}
-        "adaptive" is far smaller if few predictions are close to a threshold, and never much larger; "hoeffding" can
-        be checked by hand.
+        "adaptive" is far smaller if few predictions are close to a threshold, and never much
+        larger; "hoeffding" can be checked by hand.
     anytime : bool
-        Whether the bound must hold at every number of rows at once. Then one may compute it after every new row, as
-        often as one likes, and stop at a number of rows that looks good. It is a little larger. It needs rows (or
-        groups) of equal weight, or `max_weight`; with `groups`, look after whole groups.
+        Whether the bound must hold at every number of rows at once. Then one may compute it after
+        every new row, as often as one likes, and stop at a number of rows that looks good. It is a
+        little larger. It needs rows (or groups) of equal weight, or `max_weight`; with `groups`,
+        look after whole groups.
 
     Returns
     -------
@@ -281,34 +334,41 @@ def guarantee(
 
     .. math:: e^{-x g} (\cosh x)^{-|g|} \le 1 - g \tanh x \qquad (|g| \le 1)
 
-    turns into a bound on the mean of g in terms of :math:`\sup \frac1n \sum_i \lambda g_i + \ln\cosh(\lambda) |g_i|`,
-    which is a CDL that counts gains a little more and losses a little less, and as easy to compute. It is averaged over
-    five values of :math:`\lambda` that depend on n alone; half of the error probability goes to Hoeffding's, so the
-    bound is at most Hoeffding's with :math:`\ln(2/\delta)`. Where predictions have a density its slack shrinks like
-    :math:`n^{-2/3}`; for rare events it is many times smaller than Hoeffding's. Proofs: docs/theory/bounds.md.
+    turns into a bound on the mean of g in terms of :math:`\sup \frac1n \sum_i \lambda g_i +
+    \ln\cosh(\lambda) |g_i|`, which is a CDL that counts gains a little more and losses a little
+    less, and as easy to compute. It is averaged over five values of :math:`\lambda` that depend on
+    n alone; half of the error probability goes to Hoeffding's, so the bound is at most Hoeffding's
+    with :math:`\ln(2/\delta)`. Where predictions have a density its slack shrinks like
+    :math:`n^{-2/3}`; for rare events it is many times smaller than Hoeffding's. Proofs:
+    docs/theory/bounds.md.
 
-    The same holds for "as_is", with CDL for monotone swaps (`calibration_decision_loss`) in place of
-    :math:`\mathrm{CDL}(S_m)`: the population's worst task and monotone recalibration are again one g. There is no grid,
-    so all of the error probability goes to one bound. With a `threshold_range`, g is the worst function among the
-    tasks of the range, and all suprema are over these tasks.
+    The same holds for "as_is", with CDL for monotone swaps (`calibration_decision_loss`) in place
+    of :math:`\mathrm{CDL}(S_m)`: the population's worst task and monotone recalibration are again
+    one g. There is no grid, so all of the error probability goes to one bound. With a
+    `threshold_range`, g is the worst function among the tasks of the range, and all suprema are
+    over these tasks.
 
-    Without `anytime` the confidence is for one number of rows, fixed in advance. With it, the values of :math:`\lambda`
-    are :math:`2^{-k}`, whatever n, so that the bound comes from a supermartingale, and by Ville's inequality all bounds
-    that are ever computed hold together with the probability `confidence_level`. So does the smallest of them.
+    Without `anytime` the confidence is for one number of rows, fixed in advance. With it, the
+    values of :math:`\lambda` are :math:`2^{-k}`, whatever n, so that the bound comes from a
+    supermartingale, and by Ville's inequality all bounds that are ever computed hold together with
+    the probability `confidence_level`. So does the smallest of them.
 
-    With `base_rate` the bound is for outcomes that are given: events and other rows are independent samples of their
-    own, of which the loss is :math:`r G_1 + (1 - r) G_0`, with :math:`G_y` the mean of g given the outcome. It is the
-    largest such loss that the rows do not exclude. For each g it is linear in r, so of a range of rates it is the
-    larger one of the two ends, at the full confidence.
+    With `base_rate` the bound is for outcomes that are given: events and other rows are independent
+    samples of their own, of which the loss is :math:`r G_1 + (1 - r) G_0`, with :math:`G_y` the
+    mean of g given the outcome. It is the largest such loss that the rows do not exclude. For each
+    g it is linear in r, so of a range of rates it is the larger one of the two ends, at the full
+    confidence.
 
-    It is a bound, not an estimate: the loss is likely much smaller. It does not hold if rows depend on each other in a
-    way that `groups` does not describe, if the population changes, or if the forecast was fitted on these rows. It is
-    about expectations: in a batch of new rows, chance comes on top.
+    It is a bound, not an estimate: the loss is likely much smaller. It does not hold if rows depend
+    on each other in a way that `groups` does not describe, if the population changes, or if the
+    forecast was fitted on these rows. It is about expectations: in a batch of new rows, chance
+    comes on top.
 
-    "rounded": one pass over the rows, then O(m) for each grid. A compressed sample gives the same bound if weights are
-    equal; if not, the bound uses squared weights by cell, and finer cells make it a little smaller. "as_is": a sort,
-    then O(n) for each of five :math:`\lambda` (22 with `max_weight` or `anytime`). A compressed sample gives the bound
-    for predictions rounded down to multiples of 1/grid, compared with monotone recalibrations of those.
+    "rounded": one pass over the rows, then O(m) for each grid. A compressed sample gives the same
+    bound if weights are equal; if not, the bound uses squared weights by cell, and finer cells make
+    it a little smaller. "as_is": a sort, then O(n) for each of five :math:`\lambda` (22 with
+    `max_weight` or `anytime`). A compressed sample gives the bound for predictions rounded down to
+    multiples of 1/grid, compared with monotone recalibrations of those.
 
     References
     ----------
@@ -338,15 +398,20 @@ def guarantee(
     chosen: list[int] = []
     equal_draws = float(n) if anytime else None
     if sample._rates is not None and anytime:
-        raise InputError("base_rate cannot be combined with anytime: the bound is for given outcomes")
+        raise InputError(
+            "base_rate cannot be combined with anytime: the bound is for given outcomes"
+        )
     if max_weight is not None:
         equal_draws = largest_draws(sample, max_weight)
-        max_weight, effective_n = float(max_weight), max(equal_draws**2 / n, 1e-300)  # a square may underflow
+        # a square may underflow
+        max_weight, effective_n = float(max_weight), max(equal_draws**2 / n, 1e-300)
     elif anytime:
         check_equal(n, effective_n)
     if response == "rounded":
         # With a stated largest weight the grids must depend on the number of draws alone.
-        chosen = _grids(sample, grid, effective_n if max_weight is None else float(n), anytime=anytime)
+        chosen = _grids(
+            sample, grid, effective_n if max_weight is None else float(n), anytime=anytime
+        )
     delta = (1 - confidence_level) / max(len(chosen), 1)
     found = []
     for end in sample._ends():  # of a range of base rates
@@ -357,7 +422,11 @@ def guarantee(
             cells = draw_table(end, chosen[-1]) if end._rates is None else None
             evidence = [BoundInputs.rounded(end, m, cells, within) for m in chosen]
         simple = [hoeffding(e.plug_in, effective_n, delta) for e in evidence]
-        bounded = simple if method == "hoeffding" else [loss_at_most(e, delta, equal_draws) for e in evidence]
+        bounded = (
+            simple
+            if method == "hoeffding"
+            else [loss_at_most(e, delta, equal_draws) for e in evidence]
+        )
         found.append([[e.plug_in for e in evidence], simple, bounded])
     plug_ins, simple_bounds, bounds = np.max(found, axis=0)
     best = int(bounds.argmin())
@@ -381,7 +450,9 @@ def guarantee(
         groups=sample.groups,
         max_weight=max_weight,
         threshold_range=within,
-        effective_n=min(end.effective_n for end in sample._ends()) if sample._rates is not None else effective_n,
+        effective_n=min(end.effective_n for end in sample._ends())
+        if sample._rates is not None
+        else effective_n,
         base_rate=sample.base_rate,
         grids=np.array(chosen, np.int64),
         bounds=bounds[: len(chosen)],
@@ -397,11 +468,15 @@ def _check_options(response: str, method: str, grid: object, anytime: object) ->
     if method not in ("adaptive", "hoeffding"):
         raise InputError(f"method must be 'adaptive' or 'hoeffding'; it is {method!r}")
     if response == "as_is" and grid is not None:
-        raise InputError("grid must not be given with response='as_is': predictions are not rounded")
+        raise InputError(
+            "grid must not be given with response='as_is': predictions are not rounded"
+        )
     if not isinstance(anytime, bool):
         raise InputError(f"anytime must be True or False; it is {anytime!r}")
     if anytime and method == "hoeffding":
-        raise InputError("method must be 'adaptive' with anytime=True: Hoeffding's bound is for a fixed number of rows")
+        raise InputError(
+            "method must be 'adaptive' with anytime=True: Hoeffding's bound is for a fixed number of rows"
+        )
 
 
 def default_grids(n: float, finest: int = LARGEST_GRID) -> list[int]:
@@ -410,10 +485,15 @@ def default_grids(n: float, finest: int = LARGEST_GRID) -> list[int]:
     return [m for m in (2**k for k in range(2, last.bit_length())) if m <= finest] or [finest]
 
 
-def _grids(sample: Sample, grid: int | Iterable[int] | None, effective_n: float, *, anytime: bool) -> list[int]:
+def _grids(
+    sample: Sample, grid: int | Iterable[int] | None, effective_n: float, *, anytime: bool
+) -> list[int]:
     """The grids asked for, increasing and distinct; or the default."""
-    if grid is None and anytime:  # a set that grows with n would need ever more of the error probability
-        return [m for m in _ANYTIME_GRIDS if m <= (sample.grid or LARGEST_GRID)] or [sample.grid or LARGEST_GRID]
+    # a set that grows with n would need ever more of the error probability
+    if grid is None and anytime:
+        return [m for m in _ANYTIME_GRIDS if m <= (sample.grid or LARGEST_GRID)] or [
+            sample.grid or LARGEST_GRID
+        ]
     if grid is None:
         return default_grids(effective_n, sample.grid or LARGEST_GRID)
     asked = [grid] if isinstance(grid, int | np.integer) else list(grid)

@@ -18,7 +18,14 @@ from rainproof.core.result import Interval
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference.estimates import Influence
-from rainproof.inference.options import Progress, Rng, Seed, as_seed, check_share, interval_resamples
+from rainproof.inference.options import (
+    Progress,
+    Rng,
+    Seed,
+    as_seed,
+    check_share,
+    interval_resamples,
+)
 from rainproof.inference.resampling import (
     Draw,
     Drawing,
@@ -31,8 +38,10 @@ from rainproof.inference.resampling import (
 )
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic, bootstrapped
 
-_STEPS, _FINE_STEPS = 9, 33  # populations from calibrated to far beyond the estimate; the more for few predictions
-_PILOTS = 12  # samples of the farthest population that must all have more than was observed; it is then doubled
+# populations from calibrated to far beyond the estimate; the more for few predictions
+_STEPS, _FINE_STEPS = 9, 33
+# samples of the farthest population that must all have more than was observed; it is then doubled
+_PILOTS = 12
 _FARTHEST = 2.0**12
 
 
@@ -46,11 +55,17 @@ Draws = Callable[..., Floats]
 def _bootstrap(
     method: str, _: Sample, atoms: Resampler, statistic: Statistic, __: Rng, draw: Draws
 ) -> tuple[float, Ends]:
-    """Draw rows (or clusters) with replacement: the quantiles, or those reflected at the estimate ("basic")."""
+    """Draw rows (or clusters) with replacement: the quantiles, or those reflected at the estimate
+    ("basic").
+    """
     evaluate = statistic.on(atoms)
     one, estimate = bootstrapped(evaluate, atoms), evaluate(atoms.observed())
     draws = np.sort(draw(lambda stream: [one(stream)])[:, 0])
-    ends = partial(basic_ends, estimate, draws, 1.0) if method == "basic" else partial(percentile_ends, draws)
+    ends = (
+        partial(basic_ends, estimate, draws, 1.0)
+        if method == "basic"
+        else partial(percentile_ends, draws)
+    )
     return 2 * estimate - float(draws.mean()), ends
 
 
@@ -60,14 +75,22 @@ def percentile_ends(draws: Floats, confidence_level: float) -> tuple[float, floa
     return quantile(draws, tail), quantile(draws, 1 - tail)
 
 
-def basic_ends(estimate: float, draws: Floats, scale: float, confidence_level: float) -> tuple[float, float]:
-    """Return the quantiles of increasing draws, reflected at the estimate; deviations are multiplied by `scale`."""
+def basic_ends(
+    estimate: float, draws: Floats, scale: float, confidence_level: float
+) -> tuple[float, float]:
+    """Return the quantiles of increasing draws, reflected at the estimate; deviations are
+    multiplied by `scale`.
+    """
     low, high = percentile_ends(draws, confidence_level)
     return estimate - scale * (high - estimate), estimate - scale * (low - estimate)
 
 
-def _inversion(sample: Sample, atoms: Resampler, statistic: Statistic, rng: Rng, draw: Draws) -> tuple[float, Ends]:
-    """Draw samples of populations from the calibrated one to one whose samples all have more than was observed."""
+def _inversion(
+    sample: Sample, atoms: Resampler, statistic: Statistic, rng: Rng, draw: Draws
+) -> tuple[float, Ends]:
+    """Draw samples of populations from the calibrated one to one whose samples all have more than
+    was observed.
+    """
     path = PopulationPath(sample, atoms, statistic)
     farthest = 1.0
     (pilot,) = rng.spawn(1)
@@ -76,31 +99,44 @@ def _inversion(sample: Sample, atoms: Resampler, statistic: Statistic, rng: Rng,
         if all(sampler(pilot)[0] > path.observed for _ in range(_PILOTS)):
             break
         farthest *= 2
-    # Of few distinct predictions the measure has plateaus, where quantiles are far from straight between populations.
+    # Of few distinct predictions the measure has plateaus, where quantiles are far from straight
+    # between populations.
     many = _FINE_STEPS if repeats_often(sample, atoms) else _STEPS
     steps = (2 * farthest * np.linspace(0.0, 1.0, many) ** 1.5).tolist()
     draws = np.sort(draw(path.sampler(*steps), width=many).T, axis=1)
     values = np.maximum.accumulate([path.value(step) for step in steps])
-    # corrected: the value of the population whose samples have more than was observed half of the time
-    return where_observed(path.observed, values, draws, 0.5), partial(inversion_ends, path.observed, values, draws)
+    # corrected: the value of the population whose samples have more than was observed half of the
+    # time
+    return where_observed(path.observed, values, draws, 0.5), partial(
+        inversion_ends, path.observed, values, draws
+    )
 
 
-def inversion_ends(observed: float, values: Floats, draws: Floats, confidence_level: float) -> tuple[float, float]:
-    """Return the values of the first and the last population for which the observed value is in no tail.
+def inversion_ends(
+    observed: float, values: Floats, draws: Floats, confidence_level: float
+) -> tuple[float, float]:
+    """Return the values of the first and the last population for which the observed value is in no
+    tail.
 
-    `values` has the measure of each population of the path, and `draws` a row for each: the measure of samples of it,
-    increasing. Values that samples share (SCDL is often a multiple of 1/m) count as being in either tail. An end that
-    could lie anywhere between two populations is the outer one.
+    `values` has the measure of each population of the path, and `draws` a row for each: the measure
+    of samples of it, increasing. Values that samples share (SCDL is often a multiple of 1/m) count
+    as being in either tail. An end that could lie anywhere between two populations is the outer
+    one.
     """
     tail = (1 - confidence_level) / 2
     low = where_observed(observed, values, draws, 1 - tail)
     return low, where_observed(observed, values, draws, tail, last=True)
 
 
-def where_observed(observed: float, values: Floats, draws: Floats, share: float, *, last: bool = False) -> float:
-    """Return the value of the first (or last) population of whose samples the observed value is this quantile."""
+def where_observed(
+    observed: float, values: Floats, draws: Floats, share: float, *, last: bool = False
+) -> float:
+    """Return the value of the first (or last) population of whose samples the observed value is
+    this quantile.
+    """
     seen = np.array([quantile(row, share) for row in draws])
-    seen = np.maximum.accumulate(seen)  # samples of worse populations have more, but for the noise of few draws
+    # samples of worse populations have more, but for the noise of few draws
+    seen = np.maximum.accumulate(seen)
     at = int(np.searchsorted(seen, observed, "right" if last else "left"))
     if at in (0, len(seen)):
         return float(values[at and -1])
@@ -119,7 +155,9 @@ METHODS: dict[str, Callable[..., tuple[float, Ends]]] = {
     "inversion": _inversion,
     **{method: partial(_bootstrap, method) for method in ("percentile", "basic")},
 }
-"""How each method makes of draws the estimate without the part that chance adds, and the ends of an interval."""
+"""How each method makes of draws the estimate without the part that chance adds, and the ends of an
+interval.
+"""
 
 
 ENOUGH_ROWS = 20  # rows per distinct prediction from which on each has a bias of its own
@@ -131,22 +169,26 @@ _TINY = 1e-300
 
 
 def repeats_often(sample: Sample, atoms: Resampler) -> bool:
-    """Return whether distinct predictions have so many rows that the event rate of each can be seen."""
+    """Return whether distinct predictions have so many rows that the event rate of each can be
+    seen.
+    """
     return len(atoms.distinct) * ENOUGH_ROWS <= sample.ungrouped().effective_n
 
 
 class PopulationPath:
-    """Populations by step: calibrated at 0, as estimated at 1, and beyond 1 where the measure grows fastest.
+    """Populations by step: calibrated at 0, as estimated at 1, and beyond 1 where the measure grows
+    fastest.
 
-    The bias of the predictions is estimated at nodes: the distinct predictions if they repeat often, else the points of
-    a grid of about ``n^(1/3)`` cells, linear in between. Beyond step 1 the path does not scale the estimated bias: that
-    would scale noise and biases that the measure ignores, and samples of such populations would look worse than those
-    of populations where one bias alone is large. It moves in the direction in which the measure is largest two standard
+    The bias of the predictions is estimated at nodes: the distinct predictions if they repeat
+    often, else the points of a grid of about ``n^(1/3)`` cells, linear in between. Beyond step 1
+    the path does not scale the estimated bias: that would scale noise and biases that the measure
+    ignores, and samples of such populations would look worse than those of populations where one
+    bias alone is large. It moves in the direction in which the measure is largest two standard
     errors away (the least favourable family of DiCiccio and Romano).
 
-    With `keep` samples have the predictions of this one, and only outcomes are drawn. With clusters, whole clusters
-    are drawn with their predictions, and two rows of a cluster share one random number with the probability that gives
-    their outcomes the correlation seen in the sample.
+    With `keep` samples have the predictions of this one, and only outcomes are drawn. With
+    clusters, whole clusters are drawn with their predictions, and two rows of a cluster share one
+    random number with the probability that gives their outcomes the correlation seen in the sample.
     """
 
     def __init__(self, sample: Sample, atoms: Resampler, statistic: Statistic) -> None:
@@ -155,7 +197,8 @@ class PopulationPath:
         self.observed = self._evaluate(atoms.observed())
         node, share, bias = estimated_bias(sample, atoms)
         self._bias = self._by_atom((share * bias[node]).sum(axis=0))
-        if not self._bias.any():  # no bias to be seen: go where forecasters mostly err, towards 0 and 1
+        # no bias to be seen: go where forecasters mostly err, towards 0 and 1
+        if not self._bias.any():
             self._bias = (0.5 - atoms.prob) * math.sqrt(1 / sample.ungrouped().effective_n)
         self._rise = self._steepest(node, share)
         self._alike = 0.0 if atoms.group is None else self._correlation(atoms.group)
@@ -163,11 +206,14 @@ class PopulationPath:
     def rate(self, step: float) -> Floats:
         """The event probability at each atom."""
         beyond = max(step - 1.0, 0.0)
-        return np.clip(self._atoms.prob + min(step, 1.0) * self._bias + beyond * self._rise, 0.0, 1.0)
+        return np.clip(
+            self._atoms.prob + min(step, 1.0) * self._bias + beyond * self._rise, 0.0, 1.0
+        )
 
     def value(self, step: float) -> float:
         """The measure of that population."""
-        if step == 0 and self._statistic.soft_binned:  # of a calibrated one: no grid would balance it
+        # of a calibrated one: no grid would balance it
+        if step == 0 and self._statistic.soft_binned:
             return 0.0
         return self._evaluate(self._atoms.expected(self.rate(step)))
 
@@ -188,7 +234,8 @@ class PopulationPath:
     def _correlation(self, group: Ints) -> float:
         """The correlation of the outcomes in a cluster: a moment estimate plus a standard error.
 
-        The plain moment is too small: the estimated bias takes up part of what the rows of a cluster share.
+        The plain moment is too small: the estimated bias takes up part of what the rows of a
+        cluster share.
         """
         unit = 1.0 if self._atoms.unit is None else self._atoms.unit
         rate = self.rate(1.0)
@@ -200,10 +247,12 @@ class PopulationPath:
         return min(max(alike + error, 0.0), 1.0)
 
     def _steepest(self, node: Ints, share: Floats) -> Floats:
-        """The change of the event probabilities, two standard errors in all, that raises the measure most.
+        """The change of the event probabilities, two standard errors in all, that raises the
+        measure most.
 
-        The best change at a single node, then steps along the gradient from there, as long as they help. Predictions
-        are pooled to at most 2,048 meanwhile: it is a direction that is looked for, not a value.
+        The best change at a single node, then steps along the gradient from there, as long as they
+        help. Predictions are pooled to at most 2,048 meanwhile: it is a direction that is looked
+        for, not a value.
         """
         nodes = int(node.max()) + 1
         if nodes > _MOST_NODES:  # neighbours move together
@@ -231,14 +280,23 @@ class PopulationPath:
             at[moved] = error[moved] * slope
         return self._by_atom((share * at[node]).sum(axis=0))
 
-    def _trials(self, node: Ints, share: Floats, error: Floats) -> tuple[Callable[[Floats], Floats], Floats]:
-        """The measure as a function of changes of the event probabilities, one a row; the change by each node alone."""
+    def _trials(
+        self, node: Ints, share: Floats, error: Floats
+    ) -> tuple[Callable[[Floats], Floats], Floats]:
+        """The measure as a function of changes of the event probabilities, one a row; the change by
+        each node alone.
+        """
         atoms, pool = self._atoms.pooled(_MOST_PLACES)
         evaluate = self._evaluate if atoms is self._atoms else self._statistic.on(atoms)
         weight, places, nodes = self._atoms.weight, len(atoms.distinct), len(error)
         held = np.bincount(pool, weight)
-        rate = np.bincount(pool, weight * (self._atoms.distinct + self._by_prediction(self._bias))) / held
-        single = np.bincount((node * places + pool).ravel(), (share * weight).ravel(), nodes * places)
+        rate = (
+            np.bincount(pool, weight * (self._atoms.distinct + self._by_prediction(self._bias)))
+            / held
+        )
+        single = np.bincount(
+            (node * places + pool).ravel(), (share * weight).ravel(), nodes * places
+        )
 
         def values(changes: Floats) -> Floats:
             return evaluate.many(Draw(None, held * np.clip(rate + changes, 0.0, 1.0)))
@@ -266,11 +324,17 @@ class PopulationPath:
 
 
 def estimated_bias(sample: Sample, atoms: Resampler) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """The two nodes next to each distinct prediction, its share of each, and the bias (event rate less prediction).
+    """The two nodes next to each distinct prediction, its share of each, and the bias (event rate
+    less prediction).
 
-    A bias r whose noise has the variance v is shrunk to ``r (1 - v/r^2)+`` (James and Stein, a node at a time).
+    A bias r whose noise has the variance v is shrunk to ``r (1 - v/r^2)+`` (James and Stein, a node
+    at a time).
     """
-    weight, positive, prob = atoms.weight, atoms.observed().positive.astype(np.float64), atoms.distinct
+    weight, positive, prob = (
+        atoms.weight,
+        atoms.observed().positive.astype(np.float64),
+        atoms.distinct,
+    )
     if repeats_often(sample, atoms):
         m, cell, up = len(prob) - 1, np.arange(len(prob)), np.zeros(len(prob))
     else:
@@ -279,7 +343,11 @@ def estimated_bias(sample: Sample, atoms: Resampler) -> tuple[NDArray[np.int64],
     node, share = np.stack([cell, np.minimum(cell + 1, m)]), np.stack([1 - up, up])
     residual, noise, total = (
         np.bincount(node.ravel(), x.ravel(), m + 1)
-        for x in (share * (positive - weight * prob), share**2 * atoms.squares * prob * (1 - prob), share * weight)
+        for x in (
+            share * (positive - weight * prob),
+            share**2 * atoms.squares * prob * (1 - prob),
+            share * weight,
+        )
     )
     kept = np.maximum(1 - noise / np.maximum(residual**2, _TINY), 0.0)
     each = sample.total_weight / sample.ungrouped().effective_n  # the weight of a row
@@ -296,7 +364,8 @@ class ConfidenceInterval(Interval):
     Attributes
     ----------
     value, estimate : float
-        The measure of the sample. Chance adds to it, so near calibration it can lie above the interval.
+        The measure of the sample. Chance adds to it, so near calibration it can lie above the
+        interval.
     low, high : float
         The ends of the interval.
     confidence_level : float
@@ -349,7 +418,11 @@ class ConfidenceInterval(Interval):
             f"{self.measure} is between {self.low:.4g} and {self.high:.4g} in the population, with "
             f"{100 * self.confidence_level:.4g}% confidence ({self.method}).",
             f"The sample has {self.estimate:.4g}, of which chance explains about {self.bias:.2g}"
-            + (": it lies above the interval, as chance adds to it." if self.estimate > self.high else "."),
+            + (
+                ": it lies above the interval, as chance adds to it."
+                if self.estimate > self.high
+                else "."
+            ),
             *(f"Note: {note}." for note in self.warnings),
         ]
         return "\n".join(lines)
@@ -372,9 +445,10 @@ def confidence_interval(
 ) -> ConfidenceInterval:
     r"""Compute a confidence interval for a measure of the population.
 
-    The value on a sample is too large: chance looks like miscalibration, and near calibration it is most of the value.
-    Bootstrap intervals add that chance a second time and are badly wrong there. The default method compares the
-    sample with samples from populations whose value is known, which have the same bias.
+    The value on a sample is too large: chance looks like miscalibration, and near calibration it is
+    most of the value. Bootstrap intervals add that chance a second time and are badly wrong there.
+    The default method compares the sample with samples from populations whose value is known, which
+    have the same bias.
 
     Parameters
     ----------
@@ -387,11 +461,11 @@ def confidence_interval(
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
-        The cluster of each row (patient, site, day): rows of a cluster depend on each other, and whole clusters are
-        drawn.
+        The cluster of each row (patient, site, day): rows of a cluster depend on each other, and
+        whole clusters are drawn.
     base_rate : float, optional
-        The event rate of the population, if these rows have another one (see `Sample`). The bootstrap then draws rows
-        of each outcome by themselves; "inversion" does not take it.
+        The event rate of the population, if these rows have another one (see `Sample`). The
+        bootstrap then draws rows of each outcome by themselves; "inversion" does not take it.
     measure : str or callable
         A name of `list_measures()`, or a function that takes one `Sample`.
     confidence_level : float
@@ -399,9 +473,8 @@ def confidence_interval(
     method : {"auto", "inversion", "percentile", "basic"}
         "auto" is "percentile" for scores and "inversion" for all other measures.
     n_resamples : int, optional
-        The number of samples drawn; by "inversion" from each of nine populations (33 where predictions have
-        20 rows each). Default: 199, or as many as leave one
-        in each tail.
+        The number of samples drawn; by "inversion" from each of nine populations (33 where
+        predictions have 20 rows each). Default: 199, or as many as leave one in each tail.
     rng : None, int or numpy.random.Generator
         The source of randomness; the same seed gives the same result.
     progress : callable, optional
@@ -414,9 +487,10 @@ def confidence_interval(
     Warns
     -----
     FewRowsWarning
-        With fewer than 30 rows or groups (with fewer than 10, or where fewer than 20 effective groups have the rarer
-        outcome, the interval is the whole range of the measure), or fewer than 20 events or non-events; and for ECE and
-        CDL with fewer than 20 rows per distinct prediction.
+        With fewer than 30 rows or groups (with fewer than 10, or where fewer than 20 effective
+        groups have the rarer outcome, the interval is the whole range of the measure), or fewer
+        than 20 events or non-events; and for ECE and CDL with fewer than 20 rows per distinct
+        prediction.
 
     Notes
     -----
@@ -432,14 +506,16 @@ def confidence_interval(
     is 0 where a test like `calibration_test` does not reject, and an upward bias of any size, even that of ECE and CDL,
     which does not vanish, is accounted for.
 
-    It is an estimate, not a proof. Errors that alternate at a scale finer than the curve, among as many distinct
-    predictions as rows, cannot be told from chance by any method. With `groups`, clusters are drawn with their
-    predictions, and outcomes have the same correlation within every cluster: the one seen, plus a standard error.
+    It is an estimate, not a proof. Errors that alternate at a scale finer than the curve, among as
+    many distinct predictions as rows, cannot be told from chance by any method. With `groups`,
+    clusters are drawn with their predictions, and outcomes have the same correlation within every
+    cluster: the one seen, plus a standard error.
 
-    *percentile*, *basic*: the bootstrap of rows (or clusters) and its quantiles, or the reflected ones. Right for
-    scores and far from calibration, wrong near it.
+    *percentile*, *basic*: the bootstrap of rows (or clusters) and its quantiles, or the reflected
+    ones. Right for scores and far from calibration, wrong near it.
 
-    docs/benchmarks/study-tests.md has the measured coverage. Every draw costs one evaluation of the measure.
+    docs/benchmarks/study-tests.md has the measured coverage. Every draw costs one evaluation of the
+    measure.
 
     References
     ----------
@@ -479,11 +555,15 @@ def confidence_interval(
     value = float(statistic.function(sample))
 
     def draw(one: Drawing, width: int = 1) -> Floats:
-        return draw_batches(each_time(one), size, generator, progress, width=width, threads=statistic.threads)
+        return draw_batches(
+            each_time(one), size, generator, progress, width=width, threads=statistic.threads
+        )
 
     few = Influence.of(sample, pool=False).few_clusters
     fit = METHODS[chosen] if atoms.units >= _LEAST and not few else None
-    corrected, ends = (value, no_ends) if fit is None else fit(sample, atoms, statistic, generator, draw)
+    corrected, ends = (
+        (value, no_ends) if fit is None else fit(sample, atoms, statistic, generator, draw)
+    )
     ends = partial(_clipped, ends, statistic.limits)
     low, high = ends(confidence_level)
     return ConfidenceInterval(
@@ -502,7 +582,9 @@ def confidence_interval(
     )
 
 
-def _clipped(ends: Ends, limits: tuple[float, float], confidence_level: float) -> tuple[float, float]:
+def _clipped(
+    ends: Ends, limits: tuple[float, float], confidence_level: float
+) -> tuple[float, float]:
     """The part of an interval where the measure can lie."""
     low, high = np.clip(ends(confidence_level), *limits)
     return float(low), float(high)
@@ -518,7 +600,9 @@ def _doubts(sample: Sample, atoms: Resampler, statistic: Statistic) -> list[FewR
     if atoms.units < _LEAST:
         notes.append(f"{units} too few to resample: the interval is the whole range of the measure")
     elif (rows := Influence.of(sample, pool=False)).few_clusters:
-        notes.append(f"{rows.rarer_in} are too few to resample: the interval is the whole range of the measure")
+        notes.append(
+            f"{rows.rarer_in} are too few to resample: the interval is the whole range of the measure"
+        )
     elif atoms.units < _FEW:
         notes.append(f"{units} few to resample: the interval can be far from its level")
     elif statistic.bounded and fewer < _FEW_EVENTS:

@@ -1,7 +1,9 @@
-"""Periods in which outcomes are missing more often than in the others, so that those that are known may be special.
+"""Periods in which outcomes are missing more often than in the others, so that those that are known
+may be special.
 
-Outcomes that come late are not known at random: an event is often known at once, its absence when a time limit has
-passed. Of the last days the known outcomes are then mostly events, however good the forecast is.
+Outcomes that come late are not known at random: an event is often known at once, its absence when a
+time limit has passed. Of the last days the known outcomes are then mostly events, however good the
+forecast is.
 """
 
 from __future__ import annotations
@@ -15,12 +17,16 @@ from rainproof.core.arrays import Floats
 
 LEVEL = 0.001  # chance of naming any period, if outcomes are missing at one rate in all of them
 LEAST_DIFFERENCE = 0.01  # of the share of missing outcomes: less changes an event rate by little
-LEAST_OF_RARER = 0.1  # the same as a share of the rarer outcome, where that is less: all late outcomes may have it
+# the same as a share of the rarer outcome, where that is less: all late outcomes may have it
+LEAST_OF_RARER = 0.1
 _MOST_TERMS = 100_000  # of a tail: hundreds of standard deviations of a thousand million rows
 
 
-def late_periods(known: Mapping[str, int], missing: Mapping[str, int], rarer: float) -> tuple[str, ...]:
-    """Return the periods in which outcomes are missing more often than in the others, in their order.
+def late_periods(
+    known: Mapping[str, int], missing: Mapping[str, int], rarer: float
+) -> tuple[str, ...]:
+    """Return the periods in which outcomes are missing more often than in the others, in their
+    order.
 
     Parameters
     ----------
@@ -37,7 +43,10 @@ def late_periods(known: Mapping[str, int], missing: Mapping[str, int], rarer: fl
     late periods must not hide one another.
     """
     order = list(dict.fromkeys([*known, *missing]))
-    count = {period: (known.get(period, 0) + missing.get(period, 0), missing.get(period, 0)) for period in order}
+    count = {
+        period: (known.get(period, 0) + missing.get(period, 0), missing.get(period, 0))
+        for period in order
+    }
     level = LEVEL / max(1, len(order))
     least = min(LEAST_DIFFERENCE, LEAST_OF_RARER * rarer)
     late = set[str]()
@@ -58,7 +67,9 @@ def late_periods(known: Mapping[str, int], missing: Mapping[str, int], rarer: fl
 
 
 def more_missing_p_value(n: int, missing: int, n_all: int, missing_all: int) -> float:
-    """The chance that at least so many of n rows are among the missing ones, if those are drawn at random from all."""
+    """The chance that at least so many of n rows are among the missing ones, if those are drawn at
+    random from all.
+    """
     k = np.arange(missing, min(n, missing_all, missing + _MOST_TERMS) + 1, dtype=np.float64)
 
     def log_choose(total: float, some: Floats) -> Floats:

@@ -1,4 +1,6 @@
-"""A forecast over time: what it says, what happens, when it stopped being right, and whether it is right now."""
+"""A forecast over time: what it says, what happens, when it stopped being right, and whether it is
+right now.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,13 @@ from rainproof.inference.sequential import Bet, Detector, RangeSums, bet, period
 
 Every = Literal["hour", "day", "week", "month"]
 _State = dict[str, Any]  # of a detector after a period: the fields of a line that it fills
-Periods = Sample | Segments | Mapping[str, Sample | Segments] | Sequence[tuple[str, Sample | Segments]]
+Periods = (
+    Sample | Segments | Mapping[str, Sample | Segments] | Sequence[tuple[str, Sample | Segments]]
+)
 _LENGTHS = {"hour": 13, "day": 10, "week": 10, "month": 7}  # characters of 2026-03-02 14:05
 _MOST_PERIODS = 1_000_000  # that a delay is computed for
-_LARGEST_SHIFT, _HALVINGS = 12.0, 20  # of log odds that are searched for what is found: from 50% to 6e-6
+# of log odds that are searched for what is found: from 50% to 6e-6
+_LARGEST_SHIFT, _HALVINGS = 12.0, 20
 _NAMED = 5  # periods that a warning names
 _FEW = 0.05  # of the rows: such a side of a map says nothing, and the other side all
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d.*)?", re.DOTALL)
@@ -50,15 +55,17 @@ class MonitoringWindow(Result):
     mean_prediction, event_rate : float
         What the forecast says on average, and the share of rows with the event.
     value : float
-        The loss on these rows, in hindsight: what the decision with the largest loss loses by acting on predictions
-        rounded at random to multiples of ``1/grid``, compared with the best fixed change of its actions.
+        The loss on these rows, in hindsight: what the decision with the largest loss loses by
+        acting on predictions rounded at random to multiples of ``1/grid``, compared with the best
+        fixed change of its actions.
     bound : float or None
-        The bound of the same loss in the population of these rows, for each line by itself. None if rows of a period
-        may depend on each other.
+        The bound of the same loss in the population of these rows, for each line by itself. None if
+        rows of a period may depend on each other.
     grid : int
         The grid of both.
     cost : float or None
-        The cost per case of acting on the forecast on these rows, in the units of the task; None without a task.
+        The cost per case of acting on the forecast on these rows, in the units of the task; None
+        without a task.
     evidence : float
         The detector: an alarm begins where it reaches ``1/alpha``.
     e_value : float
@@ -68,8 +75,9 @@ class MonitoringWindow(Result):
     missing_outcomes : int
         How many rows of the period were left out as they have no outcome.
     judged : bool
-        Whether the period is judged. Not where outcomes are missing more often than in the others: the line is about
-        its own known outcomes then, the evidence is that before it, and no other line merges it.
+        Whether the period is judged. Not where outcomes are missing more often than in the others:
+        the line is about its own known outcomes then, the evidence is that before it, and no other
+        line merges it.
     """
 
     label: str
@@ -99,16 +107,17 @@ class DetectedChange(Result):
     ended, ended_index : str or None, int or None
         The last period in which it seems to have lasted (an estimate); None while it lasts.
     recovered, recovered_index : str or None, int or None
-        The period by which rows since the alarm favour the forecast over the recalibration that fitted the change by a
-        factor ``1/alpha``, and over all other bets too, and its position; None while it lasts.
+        The period by which rows since the alarm favour the forecast over the recalibration that
+        fitted the change by a factor ``1/alpha``, and over all other bets too, and its position;
+        None while it lasts.
     evidence : float
         The detector at the alarm: at least ``1/alpha``.
     bet : Bet
-        Of all bets the one whose recalibration fits the rows from the beginning to the alarm best: what it says is
-        wrong with the forecast.
+        Of all bets the one whose recalibration fits the rows from the beginning to the alarm best:
+        what it says is wrong with the forecast.
     rates : tuple of PredictionRange
-        What the forecast said and what happened from the beginning to the end: for all predictions, and where the bet
-        says that they are too low or too high, if those are ranges.
+        What the forecast said and what happened from the beginning to the end: for all predictions,
+        and where the bet says that they are too low or too high, if those are ranges.
     """
 
     label: str
@@ -128,18 +137,26 @@ class DetectedChange(Result):
         says, happen = ("says", "happens") if now else ("said", "happened")
         parts = []
         for part in self.rates:
-            where = "" if (part.low, part.high) == (0, 1) else f"between {part.low:.3g} and {part.high:.3g} "
-            said, rate = (f"{100 * share:.3g}%" for share in (part.mean_prediction, part.event_rate))
+            where = (
+                ""
+                if (part.low, part.high) == (0, 1)
+                else f"between {part.low:.3g} and {part.high:.3g} "
+            )
+            said, rate = (
+                f"{100 * share:.3g}%" for share in (part.mean_prediction, part.event_rate)
+            )
             parts.append(f"{where}it {says} {said} and it {happen} {rate} ({rows(round(part.n))})")
         when = f"since about {self.label}" if now else f"from about {self.label} to {self.ended}"
         return one_line(f"{when} {'; '.join(parts)}")
 
 
 class DetectableChange(Result):
-    """What `monitor` with ``dependent=True`` could find, and how soon, computed for periods like those of this run.
+    """What `monitor` with ``dependent=True`` could find, and how soon, computed for periods like
+    those of this run.
 
-    A period is one observation, so that many are needed. The numbers are for rows that are independent given the
-    predictions, and are computed, not drawn: where rows of a period move together, it takes longer.
+    A period is one observation, so that many are needed. The numbers are for rows that are
+    independent given the predictions, and are computed, not drawn: where rows of a period move
+    together, it takes longer.
 
     Attributes
     ----------
@@ -148,8 +165,8 @@ class DetectableChange(Result):
     periods : int
         The number of periods of this run.
     low, high : float or None
-        Within so many periods an alarm is raised if the event rate is at most `low`, or at least `high`; None if no
-        rate would raise one.
+        Within so many periods an alarm is raised if the event rate is at most `low`, or at least
+        `high`; None if no rate would raise one.
     rate_halved, rate_doubled : float
         The event rates where the odds of the event are half, or twice, the predicted ones.
     periods_halved, periods_doubled : int or None
@@ -174,7 +191,9 @@ class DetectableChange(Result):
             return float(period.weight @ period.shifted(shift))
 
         def found_at(sign: float) -> float | None:
-            """The event rate nearest to the predicted one that is found within the run, on one side of it."""
+            """The event rate nearest to the predicted one that is found within the run, on one side
+            of it.
+            """
 
             def is_found(size: float) -> bool:
                 return periods_to_alarm(period, sign * size, alpha, len(samples)) is not None
@@ -199,7 +218,11 @@ class DetectableChange(Result):
         seen = " or ".join(f"{side} {_percent(rate)}" for side, rate in edges if rate is not None)
         where = f"where {_percent(self.mean_prediction)} is predicted"
         within = f"within the {self.periods:,} period{'s' * (self.periods != 1)} of this run"
-        first = f"{within}, an event rate {seen} {where}" if seen else f"no event rate {within}, {where}"
+        first = (
+            f"{within}, an event rate {seen} {where}"
+            if seen
+            else f"no event rate {within}, {where}"
+        )
         halved, doubled = (
             "more than a million" if periods is None else f"about {periods:,}"
             for periods in (self.periods_halved, self.periods_doubled)
@@ -223,14 +246,16 @@ class MonitoringResult(Result):
     segments : dict of str to tuple of DetectedChange
         The same for each segment; the alarms of all of them together have the rate ``alpha``.
     guarantee : Guarantee or None
-        The guarantee from all rows since the last alarm began or ended, valid however often one looks. None if rows of
-        a period may depend on each other, or if there are no such rows yet.
+        The guarantee from all rows since the last alarm began or ended, valid however often one
+        looks. None if rows of a period may depend on each other, or if there are no such rows yet.
     length : int
         The number of periods in a window (fewer at the start).
     detectable : DetectableChange or None
-        What could be found, and how soon, if a period is one observation; None if rows are taken one after the other.
+        What could be found, and how soon, if a period is one observation; None if rows are taken
+        one after the other.
     not_judged : tuple of str
-        The periods in which outcomes are missing more often than in the others, also those of which none is known.
+        The periods in which outcomes are missing more often than in the others, also those of which
+        none is known.
     warnings : tuple of str
         Reasons to read the result with care.
     confidence_level, alpha, dependent
@@ -240,7 +265,8 @@ class MonitoringResult(Result):
     is_new : bool
         Whether the newest period that is judged is the one that raised it.
     since : str or None
-        The period in which the change seems to have begun that the alarm now is about; None if there is no alarm now.
+        The period in which the change seems to have begun that the alarm now is about; None if
+        there is no alarm now.
     recovered : str or None
         The period in which the last alarm ended; None if there was none, or if there is one now.
     """
@@ -273,7 +299,10 @@ class MonitoringResult(Result):
     @property
     def newest_judged(self) -> int:
         """The position of the newest period that is judged."""
-        return max((at for at, window in enumerate(self.windows) if window.judged), default=len(self.windows) - 1)
+        return max(
+            (at for at, window in enumerate(self.windows) if window.judged),
+            default=len(self.windows) - 1,
+        )
 
     @property
     def since(self) -> str | None:
@@ -297,7 +326,19 @@ class MonitoringResult(Result):
     def table(self) -> str:
         """Return the table of the periods."""
         priced = self.windows[0].cost is not None
-        table = [["period", "rows", "says", "happens", "loss", "at most", *["cost"] * priced, "evidence", ""]]
+        table = [
+            [
+                "period",
+                "rows",
+                "says",
+                "happens",
+                "loss",
+                "at most",
+                *["cost"] * priced,
+                "evidence",
+                "",
+            ]
+        ]
         marks = {c.recovered_index: "recovered" for c in self.changes}
         marks |= {c.alarm_index: "alarm" for c in self.changes}
         marks |= {at: "not judged" for at, w in enumerate(self.windows) if not w.judged}
@@ -305,12 +346,23 @@ class MonitoringResult(Result):
             says, happens = (f"{100 * share:.3g}%" for share in (w.mean_prediction, w.event_rate))
             bound = "-" if w.bound is None else at_most(w.bound)
             cost = [] if w.cost is None else [f"{w.cost:.4g}"]
-            numbers = [f"{w.n:,}", says, happens, f"{100 * w.value:.2f}%", bound, *cost, f"{w.evidence:.3g}"]
+            numbers = [
+                f"{w.n:,}",
+                says,
+                happens,
+                f"{100 * w.value:.2f}%",
+                bound,
+                *cost,
+                f"{w.evidence:.3g}",
+            ]
             table.append([w.label, *numbers, marks.get(at, "in alarm" if w.in_alarm else "")])
         return "\n".join(aligned(table, left={0, len(table[0]) - 1}))
 
-    def sentences(self, *, dependent: str = "dependent=True", commands: Sequence[str] = ()) -> list[str]:
-        """Return what it means, in sentences: the state now, the next step, what was assumed, what the columns say.
+    def sentences(
+        self, *, dependent: str = "dependent=True", commands: Sequence[str] = ()
+    ) -> list[str]:
+        """Return what it means, in sentences: the state now, the next step, what was assumed, what
+        the columns say.
 
         Parameters
         ----------
@@ -331,7 +383,9 @@ class MonitoringResult(Result):
             ]
         elif self.changes:
             last = self.changes[-1]
-            said = [f"No alarm now, since {last.recovered}: {last}. The alarm had been raised at {last.alarm}."]
+            said = [
+                f"No alarm now, since {last.recovered}: {last}. The alarm had been raised at {last.alarm}."
+            ]
         if len(self.changes) > 1:
             said += [f"Before: {change}." for change in self.changes[:-1]]
         if self.segments:
@@ -411,30 +465,33 @@ def monitor(
     task: DecisionTask | None = None,
     progress: Progress | None = None,
 ) -> MonitoringResult:
-    r"""Compare what a forecast says with what happens, period by period, and find out when it stopped being calibrated.
+    r"""Compare what a forecast says with what happens, period by period, and find out when it
+    stopped being calibrated.
 
     Explained in docs/guide/production.md.
 
     Parameters
     ----------
     samples : Segments, Sample with `by`, mapping of str to Sample, or sequence of (str, Sample)
-        The rows of each period. Of segments (``scan(source, ..., by="day")``) the first name is the period, ordered as
-        dates, as numbers, or else as text such as 2026-03-02; text in another order than time ("Mar 2026", "day 9" and
-        "day 10", several time zones) is refused. Further names are segments, and each is monitored too. A
-        mapping (`load` of a folder) has the periods in order of time. All samples that are compressed have one grid.
+        The rows of each period. Of segments (``scan(source, ..., by="day")``) the first name is the
+        period, ordered as dates, as numbers, or else as text such as 2026-03-02; text in another
+        order than time ("Mar 2026", "day 9" and "day 10", several time zones) is refused. Further
+        names are segments, and each is monitored too. A mapping (`load` of a folder) has the
+        periods in order of time. All samples that are compressed have one grid.
     window : int
         The number of periods that each line merges; the detector looks at single periods.
     every : {"hour", "day", "week", "month"}, optional
-        Merge times such as 2026-03-02 14:05 into periods of this length; a week is named by its Monday. Default: each
-        value is a period.
+        Merge times such as 2026-03-02 14:05 into periods of this length; a week is named by its
+        Monday. Default: each value is a period.
     confidence_level : float
         The confidence level of each bound.
     alpha : float
-        While the forecast is calibrated there are ``1/alpha`` periods or more to a false alarm, on average.
+        While the forecast is calibrated there are ``1/alpha`` periods or more to a false alarm, on
+        average.
     dependent : bool
-        Whether the rows of a period may depend on each other given the predictions, as the flights of a day in one
-        storm. Then a period is one observation, and a change takes far more periods to be found. Needed for unequal
-        weights.
+        Whether the rows of a period may depend on each other given the predictions, as the flights
+        of a day in one storm. Then a period is one observation, and a change takes far more periods
+        to be found. Needed for unequal weights.
     task : DecisionTask, optional
         A decision with finitely many actions: each line then has what acting on the forecast cost.
     progress : callable, optional
@@ -443,13 +500,14 @@ def monitor(
     Returns
     -------
     MonitoringResult
-        The state now (`in_alarm`, `since`, `recovered`), the history (`changes`), and a line for each period.
+        The state now (`in_alarm`, `since`, `recovered`), the history (`changes`), and a line for
+        each period.
 
     Warns
     -----
     MissingOutcomesWarning
-        If rows without an outcome were left out (``scan(..., drop_missing=True)``), and in some periods they are more
-        frequent than in the others: these are not judged.
+        If rows without an outcome were left out (``scan(..., drop_missing=True)``), and in some
+        periods they are more frequent than in the others: these are not judged.
 
     Notes
     -----
@@ -463,11 +521,12 @@ def monitor(
     the forecast has won ``1/alpha`` against the recalibration that fitted the change best, and no bet against the
     forecast has in the same periods; then everything starts anew.
 
-    Each of K segments has a detector with ``alpha / K``. At the first alarm of any of them the sum of their sums is at
-    least ``K / alpha`` and grew by K a period, so the time to it is ``1/alpha`` or more, on average.
+    Each of K segments has a detector with ``alpha / K``. At the first alarm of any of them the sum
+    of their sums is at least ``K / alpha`` and grew by K a period, so the time to it is ``1/alpha``
+    or more, on average.
 
-    Of stored samples the sums in ranges of a quarter in log odds are used, as of rows: nothing else is lost at the
-    default grid (docs/theory/sequential.md).
+    Of stored samples the sums in ranges of a quarter in log odds are used, as of rows: nothing else
+    is lost at the default grid (docs/theory/sequential.md).
 
     References
     ----------
@@ -500,13 +559,23 @@ def monitor(
     judged = {label: sample for label, sample in periods.items() if label not in late}
     parts = list(judged.values())
     notes = () if not late else (_not_judged(late, periods, missing),)
-    by_segment = {name: {k: s for k, s in some.items() if k not in late} for name, some in by_segment.items()}
+    by_segment = {
+        name: {k: s for k, s in some.items() if k not in late} for name, some in by_segment.items()
+    }
     step = counter(progress, len(parts) + sum(map(len, by_segment.values())))
 
-    def watch(some: Mapping[str, Sample], share: float) -> tuple[tuple[DetectedChange, ...], list[_State]]:
-        return _watch(some, [labels.index(label) for label in some], Detector(share, dependent=dependent), step)
+    def watch(
+        some: Mapping[str, Sample], share: float
+    ) -> tuple[tuple[DetectedChange, ...], list[_State]]:
+        return _watch(
+            some,
+            [labels.index(label) for label in some],
+            Detector(share, dependent=dependent),
+            step,
+        )
 
-    with warnings.catch_warnings(action="ignore", category=RainproofWarning):  # single days often have few rows
+    # single days often have few rows
+    with warnings.catch_warnings(action="ignore", category=RainproofWarning):
         changes, states = watch(judged, alpha)
         level = None if dependent else confidence_level
         merged = dict(zip(judged, zip(_sliding(parts, window), states, strict=True), strict=True))
@@ -515,13 +584,21 @@ def monitor(
         for label, sample in periods.items():
             own, before = merged.get(label, (sample, before))
             line = _line(label, own, before, finite, level)
-            lines.append(replace(line, missing_outcomes=missing.get(label, 0), judged=label in judged))
+            lines.append(
+                replace(line, missing_outcomes=missing.get(label, 0), judged=label in judged)
+            )
         turn = max(_turns(changes), default=-1)
-        fresh = [sample for at, (label, sample) in enumerate(periods.items()) if at > turn and label in judged]
+        fresh = [
+            sample
+            for at, (label, sample) in enumerate(periods.items())
+            if at > turn and label in judged
+        ]
         found = MonitoringResult(
             windows=tuple(lines),
             changes=changes,
-            segments={name: watch(some, alpha / len(by_segment))[0] for name, some in by_segment.items()},
+            segments={
+                name: watch(some, alpha / len(by_segment))[0] for name, some in by_segment.items()
+            },
             guarantee=None
             if dependent or not fresh
             else guarantee(reduce(add, fresh), confidence_level=confidence_level, anytime=True),
@@ -555,10 +632,14 @@ def _late(periods: Mapping[str, Sample], missing: Mapping[str, int]) -> tuple[st
         return ()
     n = sum(sample.n for sample in periods.values())
     rate = sum(sample.event_rate * sample.n for sample in periods.values()) / n
-    return late_periods({label: sample.n for label, sample in periods.items()}, missing, min(rate, 1 - rate))
+    return late_periods(
+        {label: sample.n for label, sample in periods.items()}, missing, min(rate, 1 - rate)
+    )
 
 
-def _not_judged(late: Sequence[str], periods: Mapping[str, Sample], missing: Mapping[str, int]) -> str:
+def _not_judged(
+    late: Sequence[str], periods: Mapping[str, Sample], missing: Mapping[str, int]
+) -> str:
     """Say which periods are not judged, and why."""
 
     def share(labels: Iterable[str]) -> str:
@@ -567,7 +648,9 @@ def _not_judged(late: Sequence[str], periods: Mapping[str, Sample], missing: Map
         return percent(round(absent / max(1, absent + known), 3))
 
     others = [label for label in periods if label not in late]
-    named = ", ".join(late[:_NAMED]) + (f" and {len(late) - _NAMED:,} more" if len(late) > _NAMED else "")
+    named = ", ".join(late[:_NAMED]) + (
+        f" and {len(late) - _NAMED:,} more" if len(late) > _NAMED else ""
+    )
     one = len(late) == 1
     return (
         f"outcomes are missing in {share(late)} of the rows of {'period' if one else 'periods'} {named}, in "
@@ -577,7 +660,10 @@ def _not_judged(late: Sequence[str], periods: Mapping[str, Sample], missing: Map
 
 
 def _watch(
-    periods: Mapping[str, Sample], positions: Sequence[int], detector: Detector, step: Callable[[], None]
+    periods: Mapping[str, Sample],
+    positions: Sequence[int],
+    detector: Detector,
+    step: Callable[[], None],
 ) -> tuple[tuple[DetectedChange, ...], list[_State]]:
     """The changes in a series of periods, and the state after each."""
     labels, samples = list(periods), list(periods.values())
@@ -605,7 +691,11 @@ def _watch(
                 recovered=labels[at],
                 recovered_index=positions[at],
             )
-        now = {"evidence": detector.evidence, "e_value": detector.e_value, "in_alarm": detector.alarm is not None}
+        now = {
+            "evidence": detector.evidence,
+            "e_value": detector.e_value,
+            "in_alarm": detector.alarm is not None,
+        }
         states.append(now)
         step()
     found = [
@@ -615,12 +705,17 @@ def _watch(
     return tuple(found), states
 
 
-def _line(label: str, sample: Sample, state: _State, task: FiniteTask | None, level: float | None) -> MonitoringWindow:
+def _line(
+    label: str, sample: Sample, state: _State, task: FiniteTask | None, level: float | None
+) -> MonitoringWindow:
     """One line of the table; without a level there is no bound."""
     found, cost = guarantee(sample, confidence_level=level or 0.5), None
     if task is not None:
         event, prob, weight, _ = sample._cells.rows()
-        cost = -float(weight @ task.matrix[task.best_index(prob), event]) / sample.total_weight + 0.0  # no -0
+        # no -0
+        cost = (
+            -float(weight @ task.matrix[task.best_index(prob), event]) / sample.total_weight + 0.0
+        )
     return MonitoringWindow(
         label=label,
         n=sample.n,
@@ -635,7 +730,9 @@ def _line(label: str, sample: Sample, state: _State, task: FiniteTask | None, le
 
 
 def _rates(won: Bet, sample: Sample) -> tuple[PredictionRange, ...]:
-    """What is said and what happens: in all, and in the range of the bet, or on each side of where it turns."""
+    """What is said and what happens: in all, and in the range of the bet, or on each side of where
+    it turns.
+    """
     edges = [won.low, won.high]
     if won.slope != 1:
         edges.insert(1, 1 / (1 + math.exp(won.shift / (won.slope - 1))))
@@ -650,16 +747,22 @@ def _rates(won: Bet, sample: Sample) -> tuple[PredictionRange, ...]:
         if won.slope == 1 or share == 1 or _FEW <= share <= 1 - _FEW:
             said, happened = (float(mass @ each / mass.sum()) for each in (prob, event))
             many = int(count @ inside)
-            each = {"mean_prediction": said, "event_rate": happened, "n": many, "events": many * happened}
+            each = {
+                "mean_prediction": said,
+                "event_rate": happened,
+                "n": many,
+                "events": many * happened,
+            }
             found.append(PredictionRange(low=low, high=high, **each))
     return tuple(found)
 
 
 def _sliding(samples: Sequence[Sample], length: int) -> Iterator[Sample]:
-    """The merged samples of the last `length` periods, with three merges a period however long the window.
+    """The merged samples of the last `length` periods, with three merges a period however long the
+    window.
 
-    Sums cannot be subtracted exactly, so the window is two stacks: `old` holds, for each start, the merged
-    rest of an earlier stretch; `new` the merged periods since.
+    Sums cannot be subtracted exactly, so the window is two stacks: `old` holds, for each start, the
+    merged rest of an earlier stretch; `new` the merged periods since.
     """
     old: list[Sample] = []
     new: Sample | None = None
@@ -678,13 +781,17 @@ def _sliding(samples: Sequence[Sample], length: int) -> Iterator[Sample]:
 def as_periods(
     samples: Periods, every: Every | None, *, dependent: bool
 ) -> tuple[dict[str, Sample], dict[str, dict[str, Sample]]]:
-    """Return a compressed sample for each period, in order of time, and the same for each segment, if there are any."""
+    """Return a compressed sample for each period, in order of time, and the same for each segment,
+    if there are any.
+    """
     if every not in (None, *_LENGTHS):
         raise InputError(f"every must be 'hour', 'day', 'week', 'month' or None; it is {every!r}")
     entries = list(_entries(samples.by_segment() if isinstance(samples, Sample) else samples))
     if not entries:
         raise InputError("samples must not be empty")
-    grid = min((sample.grid for _, _, sample in entries if sample.grid is not None), default=1 << 16)
+    grid = min(
+        (sample.grid for _, _, sample in entries if sample.grid is not None), default=1 << 16
+    )
     whole, by_segment = dict[str, list[Sample]](), dict[str, dict[str, list[Sample]]]()
     for label, segment, sample in entries:
         with_rate(sample, REFUSED)
@@ -703,7 +810,9 @@ def as_periods(
 
 
 def _entries(samples: Any) -> Iterator[tuple[Any, str | None, Sample]]:
-    """The period, the segment if there are any, and the sample of each part of the rows, in order of time."""
+    """The period, the segment if there are any, and the sample of each part of the rows, in order
+    of time.
+    """
     if isinstance(samples, Segments):
         name, *others = samples.by
         keys = [(key, key[0] if others else key) for key in samples]
@@ -720,20 +829,32 @@ def _entries(samples: Any) -> Iterator[tuple[Any, str | None, Sample]]:
             yield label, ", ".join(map(str, key[1:])) if others else None, samples[key]
         return
     if not isinstance(samples, Mapping | Sequence) or isinstance(samples, str):
-        raise InputError(f"samples must be segments, or have a label and a Sample for each period; it is {samples!r}")
+        raise InputError(
+            f"samples must be segments, or have a label and a Sample for each period; it is {samples!r}"
+        )
     if isinstance(samples, Mapping):
         periods = [str(label) for label in samples]
         if periods == sorted(periods):  # as `load` puts the files of a folder
             check_text_order("samples", periods)
     for at, pair in enumerate(samples.items() if isinstance(samples, Mapping) else samples):
-        if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Sample | Segments):
-            raise InputError(f"samples must have a label and a Sample for each period; period {at} is {pair!r}")
+        if (
+            not isinstance(pair, tuple)
+            or len(pair) != 2
+            or not isinstance(pair[1], Sample | Segments)
+        ):
+            raise InputError(
+                f"samples must have a label and a Sample for each period; period {at} is {pair!r}"
+            )
         label, part = pair
         if isinstance(part, Sample):
             yield label, None, part
         else:
             for key, sample in part.items():
-                yield label, ", ".join(map(str, key)) if isinstance(key, tuple) else str(key), sample
+                yield (
+                    label,
+                    ", ".join(map(str, key)) if isinstance(key, tuple) else str(key),
+                    sample,
+                )
 
 
 def _start(time: str, every: Every) -> str:

@@ -29,7 +29,9 @@ def as_seed(rng: Seed, *rows: Digested) -> tuple[Rng, int | None]:
     if rng is None:
         return np.random.default_rng(), None
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise InputError(f"rng must be None, a non-negative integer or a numpy.random.Generator; it is {rng!r}")
+        raise InputError(
+            f"rng must be None, a non-negative integer or a numpy.random.Generator; it is {rng!r}"
+        )
     return stream_for(int(rng), *rows), int(rng)
 
 
@@ -37,12 +39,16 @@ def check_resamples(n_resamples: int, minimum: int = 19) -> int:
     """Return a valid number of draws."""
     whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
     if not whole or not minimum <= n_resamples <= 10**7:
-        raise InputError(f"n_resamples must be an integer from {minimum} to 10,000,000; it is {n_resamples!r}")
+        raise InputError(
+            f"n_resamples must be an integer from {minimum} to 10,000,000; it is {n_resamples!r}"
+        )
     return int(n_resamples)
 
 
 def interval_resamples(n_resamples: int | None, tail: float) -> int:
-    """Return the number of draws for an interval: 199 by default, more if needed for one draw in a tail that small."""
+    """Return the number of draws for an interval: 199 by default, more if needed for one draw in a
+    tail that small.
+    """
     if n_resamples is None:
         return max(_INTERVAL_DRAWS, math.ceil((1 - 1e-9) / tail) - 1)
     return check_resamples(n_resamples)
@@ -68,7 +74,9 @@ def spawned(rng: Rng, size: int) -> list[Rng]:
 
 
 def bisected(holds: Callable[[float], bool], no: float, yes: float, steps: int) -> float:
-    """Where a condition begins to hold, between a number for which it does not and one for which it does."""
+    """Where a condition begins to hold, between a number for which it does not and one for which it
+    does.
+    """
     for _ in range(steps):
         middle = (no + yes) / 2
         no, yes = (no, middle) if holds(middle) else (middle, yes)

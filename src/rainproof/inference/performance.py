@@ -31,9 +31,9 @@ def discrimination(
 ) -> Interval:
     r"""Compute the area under the ROC curve (AUROC, C-statistic) with a confidence interval.
 
-    It is the probability that a row with the event has a higher prediction than a row without it; ties count half.
-    1 is perfect, 0.5 says nothing. It does not change if all predictions are mapped by a rising function, so it says
-    nothing about calibration.
+    It is the probability that a row with the event has a higher prediction than a row without it;
+    ties count half. 1 is perfect, 0.5 says nothing. It does not change if all predictions are
+    mapped by a rising function, so it says nothing about calibration.
 
     Explained in docs/guide/clinical.md.
 
@@ -48,8 +48,8 @@ def discrimination(
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
-        The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
-        independent.
+        The group of each row (patient, site, day): rows of a group may depend on each other, groups
+        must be independent.
     confidence_level : float
         The level of the interval.
 
@@ -83,7 +83,9 @@ def discrimination(
     0.75 (0.186 to 0.975)
     """
     level = check_share(confidence_level, "confidence_level")
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups
+    )
     found = auroc_interval(sample, Influence.of(sample), level)
     if found is None:
         outcome = int(sample.event_rate > 0)
@@ -95,7 +97,8 @@ _SHOWN = 7  # thresholds of the printed table
 
 
 class NetBenefit(Result):
-    """Net benefit of models at thresholds: true positives per row, less false positives at the odds of the threshold.
+    """Net benefit of models at thresholds: true positives per row, less false positives at the odds
+    of the threshold.
 
     Treating no row has a net benefit of 0. Intervals are approximate, for each threshold by itself.
 
@@ -132,8 +135,12 @@ class NetBenefit(Result):
     def __str__(self) -> str:
         of = f" in {self.groups:,} groups" if self.groups is not None else ""
         level = percent(self.confidence_level)
-        caption = f"Net benefit per row, with {level} intervals for each threshold ({rows(self.n)}{of}):"
-        table = [["threshold", *(short(name, 30) for name in self.names), "treat all", "treat none"]]
+        caption = (
+            f"Net benefit per row, with {level} intervals for each threshold ({rows(self.n)}{of}):"
+        )
+        table = [
+            ["threshold", *(short(name, 30) for name in self.names), "treat all", "treat none"]
+        ]
         for k in np.unique(np.linspace(0, len(self.threshold) - 1, _SHOWN).round().astype(int)):
             models = [
                 f"{v[k]:.4g} ({a[k]:.4g} to {b[k]:.4g})"
@@ -154,11 +161,12 @@ def net_benefit(
     base_rate: float | None = None,
     confidence_level: float = 0.95,
 ) -> NetBenefit:
-    r"""Compute the net benefit of acting on predictions: a decision curve, beside treating all and treating none.
+    r"""Compute the net benefit of acting on predictions: a decision curve, beside treating all and
+    treating none.
 
-    A decision to treat at the threshold mu accepts ``(1 - mu) / mu`` false alarms for one case found. The net benefit
-    counts cases found per row, less false alarms at that rate. The model with the largest net benefit at your
-    threshold is the one to act on.
+    A decision to treat at the threshold mu accepts ``(1 - mu) / mu`` false alarms for one case
+    found. The net benefit counts cases found per row, less false alarms at that rate. The model
+    with the largest net benefit at your threshold is the one to act on.
 
     Explained in docs/guide/clinical.md.
 
@@ -175,18 +183,19 @@ def net_benefit(
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
-        The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
-        independent.
+        The group of each row (patient, site, day): rows of a group may depend on each other, groups
+        must be independent.
     base_rate : float, optional
-        The event rate of the population, if these rows have another one (see `Sample`): the net benefit is then that
-        of a case there.
+        The event rate of the population, if these rows have another one (see `Sample`): the net
+        benefit is then that of a case there.
     confidence_level : float
         The level of the intervals.
 
     Returns
     -------
     NetBenefit
-        `threshold`, `value` (a line per model) with `low` and `high`, `treat_all`, `plot()`; prints a table.
+        `threshold`, `value` (a line per model) with `low` and `high`, `treat_all`, `plot()`; prints
+        a table.
 
     Notes
     -----
@@ -218,7 +227,11 @@ def net_benefit(
     named: Any = y_prob if isinstance(y_prob, Mapping) else {"forecast": y_prob}
     if not named:
         raise InputError("y_prob must name at least one model; it is empty")
-    columns: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
+    columns: dict[str, Any] = {
+        "sample_weight": sample_weight,
+        "pos_label": pos_label,
+        "groups": groups,
+    }
     if isinstance(y_true, Sample | ClassSample) and not getattr(y_true, "forecasts", ()):
         sample = as_sample(y_true, named["forecast"], **columns, base_rate=base_rate)
         models = {"forecast": Influence.of(sample, pool=False)}
@@ -229,7 +242,9 @@ def net_benefit(
     return decision_curves(models, mu, level, sample.n)
 
 
-def decision_curves(models: Mapping[str, Influence], mu: Floats, confidence_level: float, n: int) -> NetBenefit:
+def decision_curves(
+    models: Mapping[str, Influence], mu: Floats, confidence_level: float, n: int
+) -> NetBenefit:
     """The net benefit of models of the same rows, by name."""
     first = next(iter(models.values()))
     curves = [net_benefits(entries, mu, confidence_level) for entries in models.values()]

@@ -1,4 +1,6 @@
-"""Whether periods that are sorted as text are in order of time; those that are not are refused, with what to write."""
+"""Whether periods that are sorted as text are in order of time; those that are not are refused,
+with what to write.
+"""
 
 from __future__ import annotations
 
@@ -76,8 +78,12 @@ def check_text_order(name: str, labels: Sequence[str]) -> None:
     if len(zones) > 1:
         first, second = list(zones.values())[:2]
         example = "2026-03-02 14:05+00:00"
-        raise InputError(f"{name} must be in one time zone, such as {example}; it has {first!r} and {second!r}")
-    words = {found[1].lower(): label for label in labels if (found := _WORD_AND_YEAR.fullmatch(label))}
+        raise InputError(
+            f"{name} must be in one time zone, such as {example}; it has {first!r} and {second!r}"
+        )
+    words = {
+        found[1].lower(): label for label in labels if (found := _WORD_AND_YEAR.fullmatch(label))
+    }
     if len(words) > 1 and not set(words) <= set(_MONTH_NUMBERS):
         first, second = list(words.values())[:2]
         raise InputError(f"{rule}, such as 2026-03; it has {first!r} before {second!r}")
@@ -89,7 +95,9 @@ def check_text_order(name: str, labels: Sequence[str]) -> None:
         for (earlier, label), (later, following) in pairwise(times):
             if later < earlier:
                 example = _example(following, labels)
-                raise InputError(f"{rule}, such as {example}; it has {label!r} before {following!r}")
+                raise InputError(
+                    f"{rule}, such as {example}; it has {label!r} before {following!r}"
+                )
 
 
 def _zone(label: str) -> str:
@@ -100,7 +108,9 @@ def _zone(label: str) -> str:
 
 
 def _read(label: str) -> tuple[str, _Time]:
-    """Return the form of a label, in which numbers and names of months and weekdays are left out, and its time."""
+    """Return the form of a label, in which numbers and names of months and weekdays are left out,
+    and its time.
+    """
     found = _YEAR.search(label)
     months: list[int] = []
     weekdays: list[int] = []
@@ -121,7 +131,9 @@ def _read(label: str) -> tuple[str, _Time]:
 
     form = _NUMBER_OR_WORD.sub(without, label)
     year = 0 if found is None else int(found[0])
-    return form, _Time(year, months[0] if months else 0, tuple(numbers), weekdays[0] if weekdays else 0)
+    return form, _Time(
+        year, months[0] if months else 0, tuple(numbers), weekdays[0] if weekdays else 0
+    )
 
 
 def _example(label: str, labels: Sequence[str]) -> str:
@@ -133,5 +145,7 @@ def _example(label: str, labels: Sequence[str]) -> str:
     if year is not None and year.start() > 0:
         rest = " ".join(f"{label[: year.start()]} {label[year.end() :]}".split())
         return repr(f"{year[0]} {rest}")
-    width = max(len(number) for other in labels for number in re.findall(r"\d+", _YEAR.sub("", other)))
+    width = max(
+        len(number) for other in labels for number in re.findall(r"\d+", _YEAR.sub("", other))
+    )
     return repr(re.sub(r"\d+", lambda number: number[0].zfill(width), label))

@@ -1,4 +1,6 @@
-"""How many rows: the smallest miscalibration that a test would detect, and the rows that a guarantee needs."""
+"""How many rows: the smallest miscalibration that a test would detect, and the rows that a
+guarantee needs.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ _STRONGEST = 0.999
 
 
 def distorted(prob: Floats, alternative: str, strength: float) -> tuple[Floats, float]:
-    """Return the event probabilities for the predictions `prob`, and the parameter; strength 0 is calibrated."""
+    """Return the event probabilities for the predictions `prob`, and the parameter; strength 0 is
+    calibrated.
+    """
     slope, shift = 1.0, 0.0
     if alternative == "overconfident":
         slope = 1 - strength
@@ -48,8 +52,8 @@ class MinimumDetectable(Result):
     Attributes
     ----------
     value : float
-        The measure in the population for which the test rejects with probability `power`; infinite if not even the
-        strongest alternative is rejected so often.
+        The measure in the population for which the test rejects with probability `power`; infinite
+        if not even the strongest alternative is rejected so often.
     parameter : float
         The alternative with that value: the slope of the log odds, or their shift.
     mean_shift : float
@@ -106,10 +110,11 @@ def minimum_detectable(
     rng: options.Seed = None,
     progress: options.Progress | None = None,
 ) -> MinimumDetectable:
-    r"""Compute the smallest miscalibration that the test detects on these predictions with a given power.
+    r"""Compute the smallest miscalibration that the test detects on these predictions with a given
+    power.
 
-    A test that does not reject is good news only if it could have rejected. The outcomes are not used, so this can be
-    computed before they are known.
+    A test that does not reject is good news only if it could have rejected. The outcomes are not
+    used, so this can be computed before they are known.
 
     Explained in docs/guide/inference.md.
 
@@ -120,7 +125,8 @@ def minimum_detectable(
     statistic : str or callable
         The statistic of the test, as in `calibration_test`.
     measure : str or callable
-        The measure that the answer is given in: a name of `list_measures()`, or a function that takes one `Sample`.
+        The measure that the answer is given in: a name of `list_measures()`, or a function that
+        takes one `Sample`.
     power : float
         The probability with which the test should reject.
     alpha : float
@@ -128,8 +134,9 @@ def minimum_detectable(
     alternative : {"overconfident", "underconfident", "too_high", "too_low"}
         The kind of miscalibration; see Notes.
     n_resamples : int
-        The number of samples drawn from each of 14 populations. With 499 the power at `value` is `power` to about 5
-        percentage points (two standard errors: 2.5 points were measured for each).
+        The number of samples drawn from each of 14 populations. With 499 the power at `value` is
+        `power` to about 5 percentage points (two standard errors: 2.5 points were measured for
+        each).
     rng : None, int or numpy.random.Generator
         The source of randomness; the same seed gives the same result.
     progress : callable, optional
@@ -160,13 +167,19 @@ def minimum_detectable(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     sample._refuse_draws("minimum_detectable")
-    tested, shown, size = as_test_statistic(statistic), as_statistic(measure), options.check_resamples(n_resamples)
+    tested, shown, size = (
+        as_test_statistic(statistic),
+        as_statistic(measure),
+        options.check_resamples(n_resamples),
+    )
     power, alpha = options.check_share(power, "power"), options.check_share(alpha, "alpha")
     if alternative not in (families := get_args(Alternative)):
         raise InputError(f"alternative must be one of {', '.join(families)}; it is {alternative!r}")
     largest = math.floor(alpha * (size + 1) * (1 + 1e-12))
     if largest < 1:
-        raise InputError(f"n_resamples must be at least {math.ceil(1 / alpha) - 1} for a test at alpha = {alpha:g}")
+        raise InputError(
+            f"n_resamples must be at least {math.ceil(1 / alpha) - 1} for a test at alpha = {alpha:g}"
+        )
     generator, seed = options.as_seed(rng, sample._before_outcomes())
     atoms = as_resampler(sample)
     evaluate = tested.on(atoms)
@@ -175,7 +188,11 @@ def minimum_detectable(
     def draws(chance: Floats) -> Floats:
         nonlocal done
         coin, same = atoms.coin(chance), np.random.default_rng(key)
-        told = None if progress is None else partial(options.shifted, progress, done, size * (_STEPS + 2))
+        told = (
+            None
+            if progress is None
+            else partial(options.shifted, progress, done, size * (_STEPS + 2))
+        )
         one = each_time(lambda stream: [evaluate(atoms.redraw(stream, coin))])
         found = draw_batches(one, size, same, told)[:, 0]
         done += size
@@ -184,7 +201,10 @@ def minimum_detectable(
     critical = float(np.sort(draws(atoms.prob))[-largest])
 
     def found(strength: float) -> bool:
-        return float((draws(distorted(atoms.prob, alternative, strength)[0]) > critical).mean()) >= power
+        return (
+            float((draws(distorted(atoms.prob, alternative, strength)[0]) > critical).mean())
+            >= power
+        )
 
     reached = found(_STRONGEST)
     strength = options.bisected(found, 0.0, _STRONGEST, _STEPS if reached else 0)
@@ -212,16 +232,19 @@ _MOST = 4**20  # rows
 
 
 class SampleSize(Result):
-    """The number of rows that `guarantee` needs for a bound of at most `target`; ``int()`` of it is `n`.
+    """The number of rows that `guarantee` needs for a bound of at most `target`; ``int()`` of it is
+    `n`.
 
     Attributes
     ----------
     n : int
-        From this number of rows on the bound is at most `target` with the default grids, whatever the distribution, if
-        the loss on the rows is at most `loss`. With `like`, it is an estimate: about half of the samples of so many
-        rows from the population of `like` reach the target; not fewer rows than `like` has.
+        From this number of rows on the bound is at most `target` with the default grids, whatever
+        the distribution, if the loss on the rows is at most `loss`. With `like`, it is an estimate:
+        about half of the samples of so many rows from the population of `like` reach the target;
+        not fewer rows than `like` has.
     minimum : int
-        With fewer rows the bound exceeds `target` for every choice of grids, even for perfect predictions of 0 and 1.
+        With fewer rows the bound exceeds `target` for every choice of grids, even for perfect
+        predictions of 0 and 1.
     hoeffding : int
         The number that Hoeffding's inequality needs in place of `n`.
     target, confidence_level, loss : float
@@ -247,7 +270,10 @@ class SampleSize(Result):
 
     def __str__(self) -> str:
         enough, given = (
-            ("are enough", f"if the loss on the rows is at most {self.loss:.2%}, whatever the predictions")
+            (
+                "are enough",
+                f"if the loss on the rows is at most {self.loss:.2%}, whatever the predictions",
+            )
             if self.like is None
             else (
                 "are enough in about half of the samples",
@@ -270,16 +296,18 @@ def sample_size(
 ) -> SampleSize:
     r"""Compute the number of rows that `guarantee` needs for a bound of at most `target`.
 
-    For planning, before data are collected. Without `like` the answer holds for every forecast, so it is that of the
-    hardest one, all of whose predictions are close to a threshold. If some rows exist already, pass them as `like`: the
-    answer for a forecast like theirs is usually far smaller.
+    For planning, before data are collected. Without `like` the answer holds for every forecast, so
+    it is that of the hardest one, all of whose predictions are close to a threshold. If some rows
+    exist already, pass them as `like`: the answer for a forecast like theirs is usually far
+    smaller.
 
     Explained in docs/guide/inference.md.
 
     Parameters
     ----------
     target : float
-        The bound on the expected loss, as a share of the range of the payoffs. Above `loss`, below 1.
+        The bound on the expected loss, as a share of the range of the payoffs. Above `loss`, below
+        1.
     confidence_level : float
         As for `guarantee`.
     loss : float
@@ -298,10 +326,11 @@ def sample_size(
     that loss can have, with the default grids, and the smallest bound of all, with a single grid. Weights and groups
     only make the bound larger. With weights, `Sample.effective_n` has to reach `n`, and a little more.
 
-    With `like` the shares of rows in all cells, and so the loss, are held fixed as n grows. This is a plan, not a
-    guarantee: the rows to come will differ. Where miscalibration outweighs chance, their loss is above that of `like`
-    in about half of the samples; a small sample overstates the loss of a calibrated forecast, and more than half of the
-    samples reach the target. Fewer rows than `like` has would have more loss by chance, so that is the least answer.
+    With `like` the shares of rows in all cells, and so the loss, are held fixed as n grows. This is
+    a plan, not a guarantee: the rows to come will differ. Where miscalibration outweighs chance,
+    their loss is above that of `like` in about half of the samples; a small sample overstates the
+    loss of a calibrated forecast, and more than half of the samples reach the target. Fewer rows
+    than `like` has would have more loss by chance, so that is the least answer.
 
     Examples
     --------
@@ -319,7 +348,9 @@ def sample_size(
         with_rate(like, REFUSED)
         loss = min(like.on_grid(m).loss for m in _grids(like))
     if not options.is_share(target) or not loss < target:
-        raise InputError(f"target must lie above the loss of the rows, {loss:.6g}, and below 1; it is {target!r}")
+        raise InputError(
+            f"target must lie above the loss of the rows, {loss:.6g}, and below 1; it is {target!r}"
+        )
     delta = 1 - confidence_level
 
     def best(n: int) -> float:
@@ -329,7 +360,9 @@ def sample_size(
         return extremes(n, loss, delta / len(default_grids(n)))[1]
 
     return SampleSize(
-        n=_always(worst, target) if like is None else max(_first(_projection(like, delta), target), like.n),
+        n=_always(worst, target)
+        if like is None
+        else max(_first(_projection(like, delta), target), like.n),
         minimum=_first(best, target),
         hoeffding=_always(lambda n: hoeffding(loss, n, delta / len(default_grids(n))), target),
         target=float(target),
@@ -352,12 +385,16 @@ def _projection(sample: Sample, delta: float) -> Callable[[int], float]:
 
 
 def _grids(sample: Sample) -> list[int]:
-    """The grids tried on these rows; finer ones would show single rows, which more rows will not repeat."""
+    """The grids tried on these rows; finer ones would show single rows, which more rows will not
+    repeat.
+    """
     return default_grids(sample.effective_n, sample.grid or _MOST)
 
 
 def _segments() -> list[tuple[int, int]]:
-    """Ranges of n with the same grids: within each the bound falls; from one to the next it may rise a little."""
+    """Ranges of n with the same grids: within each the bound falls; from one to the next it may
+    rise a little.
+    """
     ends = [64, *(4**k for k in range(4, 21))]
     return list(zip([1, *(end + 1 for end in ends)], ends, strict=False))
 
@@ -381,9 +418,13 @@ def _always(bound: Callable[[int], float], target: float) -> int:
 
 
 def _too_small(target: float) -> InputError:
-    return InputError(f"target must be larger: {_MOST:,} rows would not be enough; it is {target!r}")
+    return InputError(
+        f"target must be larger: {_MOST:,} rows would not be enough; it is {target!r}"
+    )
 
 
 def _within(bound: Callable[[int], float], target: float, low: int, high: int) -> int:
-    """The smallest n from low to high whose bound, falling with n, is at most the target; it is at `high`."""
+    """The smallest n from low to high whose bound, falling with n, is at most the target; it is at
+    `high`.
+    """
     return low + bisect_left(range(low, high), True, key=lambda n: bound(n) <= target)

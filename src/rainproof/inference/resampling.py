@@ -15,7 +15,15 @@ from rainproof.core.arrays import Floats, Ints, run_in_threads
 from rainproof.core.cells import CellTable, mean_prediction
 from rainproof.core.sample import REFUSED, Sample, with_rate
 from rainproof.errors import InputError
-from rainproof.inference._draws import added_up, binomials, binomials_along, compared, multinomial, repeats, tosses
+from rainproof.inference._draws import (
+    added_up,
+    binomials,
+    binomials_along,
+    compared,
+    multinomial,
+    repeats,
+    tosses,
+)
 from rainproof.inference._soft_sums import run_sums
 from rainproof.inference.options import BLOCK, Progress, Rng, spawned
 
@@ -38,11 +46,12 @@ def draw_batches(
     threads: int = 1,
     at_once: int = BLOCK,
 ) -> Floats:
-    """Call `some` for up to `at_once` draws at a time until there are `size`; each block has its own random numbers.
+    """Call `some` for up to `at_once` draws at a time until there are `size`; each block has its
+    own random numbers.
 
-    `rng` can be the streams of the blocks (`spawned`). The result does not depend on the number of threads: every block
-    has its stream before any of them is drawn. Nor does it depend on `at_once` if `some` takes random numbers draw by
-    draw.
+    `rng` can be the streams of the blocks (`spawned`). The result does not depend on the number of
+    threads: every block has its stream before any of them is drawn. Nor does it depend on `at_once`
+    if `some` takes random numbers draw by draw.
     """
     found = np.empty((size, width))
     starts = range(0, size, BLOCK)
@@ -80,14 +89,17 @@ def quantile(sorted_draws: Floats, share: float) -> float:
     return float(sorted_draws[min(max(at, 0), len(sorted_draws) - 1)])
 
 
-_EXPANDED = 8  # repetitions up to which rows are drawn one by one; more are drawn as one binomial number
+# repetitions up to which rows are drawn one by one; more are drawn as one binomial number
+_EXPANDED = 8
 
 
 class Draw(NamedTuple):
-    """A resample: at each distinct prediction the weight of its rows (None: as observed) and of its events.
+    """A resample: at each distinct prediction the weight of its rows (None: as observed) and of its
+    events.
 
-    If `positive` has two axes, each row is a resample; all have the same `weight`. Resamples can also share most
-    events: then `row` has the places of the others, and `outcome` a column for each resample, 1 where it has them.
+    If `positive` has two axes, each row is a resample; all have the same `weight`. Resamples can
+    also share most events: then `row` has the places of the others, and `outcome` a column for each
+    resample, 1 where it has them.
     """
 
     weight: NDArray[Any] | None
@@ -107,15 +119,17 @@ Tosses = Callable[[Rng, int], NDArray[Any]]
 """A function that draws outcomes so many times: the events of each atom, one row for each time."""
 
 Outcomes = Callable[[Rng, NDArray[Any]], list[Draw]]
-"""A function that draws outcomes in several populations for predictions that are repeated so often."""
+"""A function that draws outcomes in several populations for predictions that are repeated so often.
+"""
 
 
 def coins(chance: Floats, times: Ints | None = None) -> Tosses:
-    """Return a function that tosses coins with given probabilities of heads: exact, with two random bytes a toss.
+    """Return a function that tosses coins with given probabilities of heads: exact, with two random
+    bytes a toss.
 
-    It returns 1 for heads and 0 for tails; with `times`, the number of heads in that many tosses of each coin. A toss
-    compares 16 random bits with the first 16 of the probability, and only if they are equal, once in 65,536 times, the
-    rest of it with a random number.
+    It returns 1 for heads and 0 for tails; with `times`, the number of heads in that many tosses of
+    each coin. A toss compares 16 random bits with the first 16 of the probability, and only if they
+    are equal, once in 65,536 times, the rest of it with a random number.
     """
     owner = None if times is None else np.repeat(np.arange(len(chance), dtype=np.int32), times)
     scaled = (chance if owner is None else chance[owner]) * 65536.0
@@ -136,10 +150,12 @@ def whole(rates: Sequence[Floats]) -> NDArray[np.uint32]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resampler:
-    """The units of the resampling kernels: what `as_resampler` makes of a `Sample`, for drawing and nothing else.
+    """The units of the resampling kernels: what `as_resampler` makes of a `Sample`, for drawing and
+    nothing else.
 
-    A unit (an atom) is the rows with the same prediction, or a single row if there are weights or groups.
-    `prob` is nondecreasing; `start` has the first atom of each distinct prediction, None if all are distinct.
+    A unit (an atom) is the rows with the same prediction, or a single row if there are weights or
+    groups. `prob` is nondecreasing; `start` has the first atom of each distinct prediction, None if
+    all are distinct.
     """
 
     prob: Floats
@@ -167,7 +183,9 @@ class Resampler:
     @property
     def squares(self) -> Floats:
         """The sum of squared weights of the rows at each distinct prediction."""
-        return self._pooled(self.count if self.unit is None else self.count * self.unit).astype(np.float64)
+        return self._pooled(self.count if self.unit is None else self.count * self.unit).astype(
+            np.float64
+        )
 
     def observed(self) -> Draw:
         """The sample as it is."""
@@ -202,7 +220,9 @@ class Resampler:
         return self.single is not None or self.n <= _EXPANDED * len(self.prob)
 
     def repeat(self, rng: Rng) -> NDArray[Any]:
-        """Draw as many predictions (or clusters) as there are, with replacement; return the count of each atom."""
+        """Draw as many predictions (or clusters) as there are, with replacement; return the count
+        of each atom.
+        """
         if self.group is not None:
             return repeats(rng.bit_generator.capsule, self.units)[self.group]
         if self.single is not None:
@@ -210,14 +230,16 @@ class Resampler:
         return _multinomial(rng, self.count)
 
     def outcomes(self, rates: Sequence[Floats], correlation: float = 0.0) -> Outcomes:
-        """Return a function that draws outcomes for repeated predictions in each of several populations.
+        """Return a function that draws outcomes for repeated predictions in each of several
+        populations.
 
-        `rates` has the event probabilities of each. Close probabilities give close outcomes. Two rows of a cluster
-        share one random number with the probability `correlation`.
+        `rates` has the event probabilities of each. Close probabilities give close outcomes. Two
+        rows of a cluster share one random number with the probability `correlation`.
         """
         chance = np.array(rates if self.single is None else [])  # of cells
         bar, ends = whole(rates), whole([reduce(np.minimum, rates), reduce(np.maximum, rates)])
-        member = None if self.group is None else np.empty(self.units, np.int64)  # a row of each cluster
+        # a row of each cluster
+        member = None if self.group is None else np.empty(self.units, np.int64)
         if member is not None:
             member[self.group] = np.arange(len(self.prob))
         alike = round(math.sqrt(correlation) * 2**32)
@@ -254,7 +276,9 @@ class Resampler:
         return self.n if self.group is None else int(self.group.max()) + 1
 
     def pooled(self, most: int) -> tuple[Resampler, Ints]:
-        """Pool neighbours to at most so many predictions of equal weight; and the pool of each distinct prediction."""
+        """Pool neighbours to at most so many predictions of equal weight; and the pool of each
+        distinct prediction.
+        """
         if len(self.distinct) <= most:
             return self, np.arange(len(self.distinct))
         weight = self.weight
@@ -263,10 +287,18 @@ class Resampler:
         return self.merged(pool), pool
 
     def merged(self, pool: Ints) -> Resampler:
-        """Pool the predictions by the number of the pool of each distinct one, which never decreases."""
+        """Pool the predictions by the number of the pool of each distinct one, which never
+        decreases.
+        """
         weight = self.weight
-        of_row = pool if self.start is None else np.repeat(pool, np.diff(np.append(self.start, len(self.prob))))
-        count, events = (np.bincount(of_row, rows).astype(np.int64) for rows in (self.count, self.events))
+        of_row = (
+            pool
+            if self.start is None
+            else np.repeat(pool, np.diff(np.append(self.start, len(self.prob))))
+        )
+        count, events = (
+            np.bincount(of_row, rows).astype(np.int64) for rows in (self.count, self.events)
+        )
         held = np.bincount(pool, weight)
         prob = np.bincount(pool, weight * self.distinct) / held
         unit = held / count
@@ -291,14 +323,17 @@ class Resampler:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _UnevenResampler(Resampler):
-    """The units of a compressed sample whose rows differ in weight: only sums of weights and of squares are known.
+    """The units of a compressed sample whose rows differ in weight: only sums of weights and of
+    squares are known.
 
-    A cell of weight W with squares S is treated as ``W^2 / S`` rows of equal weight, a number that is rounded at
-    random so that the weight of events has the variance ``S q (1 - q)``. In the bootstrap the
-    weight of c rows of a slot is a gamma variable with the mean and the variance of c of its rows.
+    A cell of weight W with squares S is treated as ``W^2 / S`` rows of equal weight, a number that
+    is rounded at random so that the weight of events has the variance ``S q (1 - q)``. In the
+    bootstrap the weight of c rows of a slot is a gamma variable with the mean and the variance of c
+    of its rows.
     """
 
-    negative: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))  # of the rows without event: weight, squares
+    # of the rows without event: weight, squares
+    negative: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
     positive: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
 
     @property
@@ -324,10 +359,14 @@ class _UnevenResampler(Resampler):
         return Draw(None, self.weight * chance)
 
     def coin(self, chance: Floats) -> Tosses:
-        return lambda rng, times: np.stack([self.weight * self._share(rng, self.count, chance) for _ in range(times)])
+        return lambda rng, times: np.stack(
+            [self.weight * self._share(rng, self.count, chance) for _ in range(times)]
+        )
 
     def outcomes(self, rates: Sequence[Floats], correlation: float = 0.0) -> Outcomes:  # noqa: ARG002
-        return lambda rng, repeated: _alike(rng, rates, lambda rate: self._binomial(rng, repeated, rate))
+        return lambda rng, repeated: _alike(
+            rng, rates, lambda rate: self._binomial(rng, repeated, rate)
+        )
 
     def _binomial(self, rng: Rng, repeated: NDArray[Any], rate: Floats) -> Draw:
         share = self._share(rng, repeated, rate)
@@ -343,16 +382,18 @@ class _UnevenResampler(Resampler):
         """The share of events in the weight of `count` rows of each cell."""
         rows = np.maximum(1.0, self.weight**2 / self.squares * (count / self.count))
         low = np.floor(rows)
-        k = low + (rng.random(len(rows)) >= low * (low + 1) / rows - low)  # low or low + 1, so that E[1/k] = 1/rows
+        # low or low + 1, so that E[1/k] = 1/rows
+        k = low + (rng.random(len(rows)) >= low * (low + 1) / rows - low)
         return np.asarray(rng.binomial(k.astype(np.int64), chance) / k)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResamplerByOutcome(Resampler):
-    """The units of a sample with a base rate: rows weigh by outcome, and are drawn at the event rate that they have.
+    """The units of a sample with a base rate: rows weigh by outcome, and are drawn at the event
+    rate that they have.
 
-    Where the population has the event with probability q, these rows have it with odds that are larger by a factor:
-    that of the odds of their event rate and of the base rate.
+    Where the population has the event with probability q, these rows have it with odds that are
+    larger by a factor: that of the odds of their event rate and of the base rate.
     """
 
     each: tuple[float, float] = (1.0, 1.0)  # the weight of a row without the event and with it
@@ -364,7 +405,9 @@ class ResamplerByOutcome(Resampler):
     def here(self, chance: Floats) -> Floats:
         """The probability of the event in these rows, given that in the population."""
         without, with_event = self.each
-        return np.maximum.accumulate(chance * without / (chance * without + (1 - chance) * with_event))
+        return np.maximum.accumulate(
+            chance * without / (chance * without + (1 - chance) * with_event)
+        )
 
     def there(self, chance: Floats) -> Floats:
         """The probability of the event in the population, given that in these rows."""
@@ -374,7 +417,9 @@ class ResamplerByOutcome(Resampler):
     def weighed(self, events: NDArray[Any], rows: NDArray[Any] | None = None) -> Draw:
         """Weigh so many events among the rows of each unit."""
         positive: Floats = events * self.each[1]
-        return Draw(((self.count if rows is None else rows) - events) * self.each[0] + positive, positive)
+        return Draw(
+            ((self.count if rows is None else rows) - events) * self.each[0] + positive, positive
+        )
 
     def observed(self) -> Draw:
         return Draw(None, self.weighed(self.events).positive)
@@ -388,13 +433,20 @@ class ResamplerByOutcome(Resampler):
 
     def resample(self, rng: Rng) -> Draw:
         """Draw rows of each outcome with replacement, as many as there are."""
-        negative, positive = (_multinomial(rng, rows) for rows in (self.count - self.events, self.events))
+        negative, positive = (
+            _multinomial(rng, rows) for rows in (self.count - self.events, self.events)
+        )
         return self.weighed(positive, negative + positive)
 
 
 def by_outcome(sample: Sample) -> ResamplerByOutcome:
     """Return the units of a sample with a base rate."""
-    atoms, n, rate, events = as_resampler(sample._as_drawn()), sample.n, sample.event_rate, sample._events
+    atoms, n, rate, events = (
+        as_resampler(sample._as_drawn()),
+        sample.n,
+        sample.event_rate,
+        sample._events,
+    )
     each = n * (1 - rate) / (n - events), n * rate / events
     return ResamplerByOutcome(atoms.prob, atoms.count, atoms.events, None, None, each=each)
 
@@ -411,7 +463,9 @@ def as_resampler(sample: Sample) -> Resampler:
         table = sample.distinct()
         events = table.positive.astype(np.int64)
         single = events.astype(np.uint8) if len(events) == sample.n else None
-        return Resampler(table.prob, events + table.negative.astype(np.int64), events, None, None, single=single)
+        return Resampler(
+            table.prob, events + table.negative.astype(np.int64), events, None, None, single=single
+        )
     sample = with_groups_in_order(sample)
     weight = sample.sample_weight
     some = np.arange(sample.n) if weight is None else np.flatnonzero(weight)
@@ -432,7 +486,8 @@ def as_resampler(sample: Sample) -> Resampler:
 
 
 def with_groups_in_order(sample: Sample) -> Sample:
-    """Return the rows with weight in an order in which the draws of groups do not depend on what they are called.
+    """Return the rows with weight in an order in which the draws of groups do not depend on what
+    they are called.
 
     Rows without groups stay as they are; rows in order are not copied where they have no weights.
     """
@@ -464,8 +519,13 @@ def _from_cells(cells: CellTable) -> Resampler:
     unit, even = weight / rows, rows * squares
     if (np.abs(weight**2 - even) <= 1e-12 * even).all():
         return Resampler(*known, None if (unit == 1.0).all() else unit, None)
-    sums = [[np.add.reduceat(x * (event == y), start) for x in (cells.weight[0], cells.squares)] for y in (0, 1)]
-    return _UnevenResampler(*known, None, None, negative=(sums[0][0], sums[0][1]), positive=(sums[1][0], sums[1][1]))
+    sums = [
+        [np.add.reduceat(x * (event == y), start) for x in (cells.weight[0], cells.squares)]
+        for y in (0, 1)
+    ]
+    return _UnevenResampler(
+        *known, None, None, negative=(sums[0][0], sums[0][1]), positive=(sums[1][0], sums[1][1])
+    )
 
 
 def _alike(rng: Rng, rates: Sequence[Floats], draw: Callable[[Floats], Draw]) -> list[Draw]:
@@ -478,7 +538,9 @@ def _alike(rng: Rng, rates: Sequence[Floats], draw: Callable[[Floats], Draw]) ->
 
 
 def _gamma(rng: Rng, drawn: Ints, count: Ints, weight: Floats, squares: Floats) -> Floats:
-    """Draw the weight of `drawn` rows from slots whose `count` rows have this weight and these squares in total."""
+    """Draw the weight of `drawn` rows from slots whose `count` rows have this weight and these
+    squares in total.
+    """
     some = np.maximum(count, 1)
     mean = weight / some
     variance = np.maximum(squares / some - mean**2, 0.0)

@@ -19,9 +19,24 @@ from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned, json_key, p_cell, short
 from rainproof.errors import InputError, RainproofWarning, ResolutionWarning
 from rainproof.inference.intervals import confidence_interval
-from rainproof.inference.options import BLOCK, Progress, Rng, Seed, as_seed, check_resamples, check_share, spawned
+from rainproof.inference.options import (
+    BLOCK,
+    Progress,
+    Rng,
+    Seed,
+    as_seed,
+    check_resamples,
+    check_share,
+    spawned,
+)
 from rainproof.inference.resampling import as_resampler
-from rainproof.inference.statistics import Measuring, Statistic, as_statistic, sequential_p_value, with_fewer_cells
+from rainproof.inference.statistics import (
+    Measuring,
+    Statistic,
+    as_statistic,
+    sequential_p_value,
+    with_fewer_cells,
+)
 from rainproof.inference.tests import redrawn, too_coarse
 
 _METHODS = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
@@ -44,8 +59,9 @@ class SegmentTests(Result):
     value : ndarray of float
         The measure of each segment.
     null_mean : ndarray of float
-        The mean of the measure for a calibrated forecaster with the same predictions, drawn when it is first asked
-        for; NaN, like `p_value` and `q_value`, where the segment is too small to be tested.
+        The mean of the measure for a calibrated forecaster with the same predictions, drawn when it
+        is first asked for; NaN, like `p_value` and `q_value`, where the segment is too small to be
+        tested.
     p_value : ndarray of float
         The p-value of each test by itself.
     q_value : ndarray of float
@@ -53,7 +69,8 @@ class SegmentTests(Result):
     low, high : ndarray of float
         The confidence intervals of the measure, at `interval_level`; NaN where none was asked for.
     fdr : float
-        The false discovery rate: the expected share of calibrated segments among those found is at most this.
+        The false discovery rate: the expected share of calibrated segments among those found is at
+        most this.
     interval_level : float or None
         The confidence level of each interval; None without intervals.
     method : {"bh", "by"}
@@ -107,7 +124,9 @@ class SegmentTests(Result):
 
     @property
     def found(self) -> list[Any]:
-        """The segments that are not calibrated: the expected share of false discoveries is at most `fdr`."""
+        """The segments that are not calibrated: the expected share of false discoveries is at most
+        `fdr`.
+        """
         return [self.segments[i] for i in np.flatnonzero(self.q_value <= self.fdr)]
 
     @property
@@ -120,7 +139,10 @@ class SegmentTests(Result):
         names = ("n", "value", "null_mean", "p_value", "q_value", "low", "high")
         rows = zip(*(plain(getattr(self, name)) for name in names), strict=True)
         keys = map(json_key, self.segments)
-        records = [{"segment": key} | dict(zip(names, row, strict=True)) for key, row in zip(keys, rows, strict=True)]
+        records = [
+            {"segment": key} | dict(zip(names, row, strict=True))
+            for key, row in zip(keys, rows, strict=True)
+        ]
         columns = Result.to_dict(self)
         return {name: columns[name] for name in columns if name not in names} | {
             "method": f"exact sequential Monte Carlo tests, {_METHODS[self.method]} over segments",
@@ -135,7 +157,9 @@ class SegmentTests(Result):
             f"{len(self.found):,} of {judged:,} segments tested are not calibrated (false discovery rate "
             f"{100 * self.fdr:g}%); {len(self.small):,} have too few rows to be tested."
         )
-        order = np.lexsort((-self.value, np.where(np.isnan(self.q_value), np.inf, self.q_value)))[:_SHOWN]
+        order = np.lexsort((-self.value, np.where(np.isnan(self.q_value), np.inf, self.q_value)))[
+            :_SHOWN
+        ]
         table = [[", ".join(self.by), "rows", self.measure, "p", "q", ""]]
         for i in order.tolist():
             judged = not np.isnan(self.p_value[i])
@@ -162,8 +186,8 @@ def segment_tests(
 ) -> SegmentTests:
     r"""Find the segments that are not calibrated and control the false discovery rate.
 
-    Of a thousand calibrated segments fifty fail a test at the 5% level by chance. Here the expected share of calibrated
-    segments among those found is at most `fdr`, however many are tested.
+    Of a thousand calibrated segments fifty fail a test at the 5% level by chance. Here the expected
+    share of calibrated segments among those found is at most `fdr`, however many are tested.
 
     Explained in docs/guide/inference.md.
 
@@ -172,21 +196,21 @@ def segment_tests(
     segments : Segments, or mapping from segment to Sample
         What ``scan(..., by=...)`` returns.
     measure : str or callable
-        The measure that is reported for each segment: a name of `list_measures()`, or a function that takes one
-        `Sample`. The p-values are from the default statistic of `calibration_test`.
+        The measure that is reported for each segment: a name of `list_measures()`, or a function
+        that takes one `Sample`. The p-values are from the default statistic of `calibration_test`.
     fdr : float
         The false discovery rate.
     method : {"bh", "by"}
-        "bh" (Benjamini-Hochberg) for segments without common rows, whose tests are independent; "by"
-        (Benjamini-Yekutieli) for any others, such as the classes of ``view="one-vs-rest"``, where every row is in each
-        segment. "by" finds fewer.
+        "bh" (Benjamini-Hochberg) for segments without common rows, whose tests are independent;
+        "by" (Benjamini-Yekutieli) for any others, such as the classes of ``view="one-vs-rest"``,
+        where every row is in each segment. "by" finds fewer.
     min_rows : int
         Segments with fewer rows are not tested and do not count in the adjustment.
     intervals : int
         The number of segments, those with the smallest p-values, that get a confidence interval.
     n_resamples : int, optional
-        The largest number of calibrated forecasters drawn for one segment (see Notes). Default: twice as many as are
-        needed to find one segment alone, from 999 to 99,999.
+        The largest number of calibrated forecasters drawn for one segment (see Notes). Default:
+        twice as many as are needed to find one segment alone, from 999 to 99,999.
     rng : None, int or numpy.random.Generator
         The source of randomness; the same seed gives the same result.
     progress : callable, optional
@@ -208,22 +232,25 @@ def segment_tests(
     :math:`1 + 1/2 + \dots + 1/K` ("by"); segments with :math:`q \le \text{fdr}` are found. A segment that is not
     found need not be calibrated.
 
-    *Draws.* One segment alone among :math:`K` can be found only if ``n_resamples + 1 >= K c / fdr``: 200,000 draws for
-    each of 10,000 segments. Most are seen to be unremarkable much sooner. Draws stop as soon as :math:`h = 10` of them
-    have a statistic as large as the observed one; if the last of these is draw number :math:`l`, the p-value is
-    :math:`h/l`. If only :math:`g < h` of all :math:`N` = `n_resamples` draws do, it is :math:`(g + 1)/(N + 1)`. A
-    calibrated segment costs about :math:`h (1 + \log(N/h))` draws on average, 100 for 99,999.
+    *Draws.* One segment alone among :math:`K` can be found only if ``n_resamples + 1 >= K c /
+    fdr``: 200,000 draws for each of 10,000 segments. Most are seen to be unremarkable much sooner.
+    Draws stop as soon as :math:`h = 10` of them have a statistic as large as the observed one; if
+    the last of these is draw number :math:`l`, the p-value is :math:`h/l`. If only :math:`g < h` of
+    all :math:`N` = `n_resamples` draws do, it is :math:`(g + 1)/(N + 1)`. A calibrated segment
+    costs about :math:`h (1 + \log(N/h))` draws on average, 100 for 99,999.
 
-    The p-value is valid (Besag, Clifford 1991). For :math:`h \le l \le N` it is at most :math:`h/l` only if fewer
-    than :math:`h` of the first :math:`l - 1` draws reach the observed statistic. If the segment is calibrated, that is
-    one more draw of the same kind, so its rank among the :math:`l` of them is uniform up to ties, and the probability
-    of a rank up to :math:`h` is at most :math:`h/l`. For :math:`g < h` the p-value is at most :math:`(g + 1)/(N + 1)`
-    only if at most :math:`g` of all draws reach it, as in `calibration_test`. Between these values there are no others.
+    The p-value is valid (Besag, Clifford 1991). For :math:`h \le l \le N` it is at most :math:`h/l`
+    only if fewer than :math:`h` of the first :math:`l - 1` draws reach the observed statistic. If
+    the segment is calibrated, that is one more draw of the same kind, so its rank among the
+    :math:`l` of them is uniform up to ties, and the probability of a rank up to :math:`h` is at
+    most :math:`h/l`. For :math:`g < h` the p-value is at most :math:`(g + 1)/(N + 1)` only if at
+    most :math:`g` of all draws reach it, as in `calibration_test`. Between these values there are
+    no others.
 
-    *Intervals.* Those shown for the smallest p-values are a selection: at the plain level far more than a share `fdr`
-    of them would miss the population's value. Each has the level ``1 - fdr * shown / tested``, so that the
-    expected share of the intervals shown that miss is at most `fdr` (false coverage rate), as far as each interval has
-    its level (see `confidence_interval`).
+    *Intervals.* Those shown for the smallest p-values are a selection: at the plain level far more
+    than a share `fdr` of them would miss the population's value. Each has the level ``1 - fdr *
+    shown / tested``, so that the expected share of the intervals shown that miss is at most `fdr`
+    (false coverage rate), as far as each interval has its level (see `confidence_interval`).
 
     References
     ----------
@@ -250,18 +277,33 @@ def segment_tests(
     rows = np.array([segments[key].n if counts is None else counts[key] for key in keys], np.int64)
     tested = int((rows >= min_rows).sum())
     needed = tested * _price(tested, method) / fdr - 1  # draws to find one segment alone
-    size = max(_FEWEST, min(_MOST, math.ceil(2 * needed))) if n_resamples is None else check_resamples(n_resamples)
-    generator, seed = as_seed(rng, *([segments] if isinstance(segments, Segments) else segments.values()))
+    size = (
+        max(_FEWEST, min(_MOST, math.ceil(2 * needed)))
+        if n_resamples is None
+        else check_resamples(n_resamples)
+    )
+    generator, seed = as_seed(
+        rng, *([segments] if isinstance(segments, Segments) else segments.values())
+    )
     shown = min(intervals, tested)
     level = 1 - fdr * shown / max(1, tested)
-    with warnings.catch_warnings(action="ignore", category=RainproofWarning):  # about single segments
-        (value, p_value), cells, own = _tests(segments, statistic, rows >= min_rows, size, generator, progress)
+    # about single segments
+    with warnings.catch_warnings(action="ignore", category=RainproofWarning):
+        (value, p_value), cells, own = _tests(
+            segments, statistic, rows >= min_rows, size, generator, progress
+        )
         low, high = np.full((2, len(keys)), np.nan)
         chosen = np.argsort(p_value, kind="stable")[:shown].tolist()
         for at, stream in zip(chosen, generator.spawn(shown), strict=True):
-            found = confidence_interval(segments[keys[at]], measure=measure, confidence_level=level, rng=stream)
+            found = confidence_interval(
+                segments[keys[at]], measure=measure, confidence_level=level, rng=stream
+            )
             low[at], high[at] = found.low, found.high
-    notes, draws, held = [], min(size, _MEAN_DRAWS), segments if isinstance(segments, Segments) else dict(segments)
+    notes, draws, held = (
+        [],
+        min(size, _MEAN_DRAWS),
+        segments if isinstance(segments, Segments) else dict(segments),
+    )
     if size < needed:
         notes.append(
             f"with n_resamples={size} one segment alone among {tested:,} could not be found: that takes "
@@ -286,7 +328,9 @@ def segment_tests(
         seed=seed,
         _cells=cells,
         _notes=tuple(notes),
-        _draw=partial(_null_means, held, own, statistic, cells, p_value, draws, generator.spawn(1)[0]),
+        _draw=partial(
+            _null_means, held, own, statistic, cells, p_value, draws, generator.spawn(1)[0]
+        ),
     )
 
 
@@ -298,14 +342,17 @@ def _tests(
     rng: Rng,
     progress: Progress | None,
 ) -> tuple[Floats, Ints, dict[Any, Sample]]:
-    """Value and p-value of each segment; grids where SCDL can be too small for them; and samples with their own rows.
+    """Value and p-value of each segment; grids where SCDL can be too small for them; and samples
+    with their own rows.
 
-    Segments share a stream of random numbers in blocks, as a new stream costs as much as twenty draws.
+    Segments share a stream of random numbers in blocks, as a new stream costs as much as twenty
+    draws.
     """
     streams, own = spawned(rng, len(segments)), dict[Any, Sample]()
     columns, cells = np.full((2, len(segments)), np.nan), np.zeros(len(segments), np.int64)
     for at, (key, sample) in enumerate(segments.items()):
-        sample._refuse_draws("segment_tests")  # one segment can have groups where the others have none
+        # one segment can have groups where the others have none
+        sample._refuse_draws("segment_tests")
         columns[0, at] = statistic.function(sample)
         if tested[at]:
             atoms = with_fewer_cells(as_resampler(sample))
@@ -341,8 +388,16 @@ def _null_means(
 
 def _coarse(null_mean: Floats, cells: Ints) -> tuple[str, ...]:
     """What to say if SCDL is too small for the grids of some segments."""
-    notes = [note for i in np.flatnonzero(cells).tolist() for note in too_coarse(float(null_mean[i]), int(cells[i]))]
-    return (f"{len(notes):,} of null_mean come with a warning, the first: {notes[0]}",) if notes else ()
+    notes = [
+        note
+        for i in np.flatnonzero(cells).tolist()
+        for note in too_coarse(float(null_mean[i]), int(cells[i]))
+    ]
+    return (
+        (f"{len(notes):,} of null_mean come with a warning, the first: {notes[0]}",)
+        if notes
+        else ()
+    )
 
 
 def adjusted(p_value: Floats, method: str) -> Floats:

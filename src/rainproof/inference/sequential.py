@@ -1,9 +1,11 @@
-"""Bets against a forecast: each is a recalibration that would have predicted better if the forecast is miscalibrated.
+"""Bets against a forecast: each is a recalibration that would have predicted better if the forecast
+is miscalibrated.
 
-If the forecast is calibrated, ``E[y | p, past] = p``, no bet gains in expectation. A bet on one row multiplies a
-wealth by ``q(y) / p(y)``, with q the recalibrated prediction. A bet on a batch of rows, whose outcomes may depend on
-each other, multiplies it by ``1 + L mean(c(p) (y - p))``, with ``c = (q - p) / (p (1 - p))`` and L so small that it
-stays positive whatever the outcomes are. What is summed by period has ranges of predictions in place of rows.
+If the forecast is calibrated, ``E[y | p, past] = p``, no bet gains in expectation. A bet on one row
+multiplies a wealth by ``q(y) / p(y)``, with q the recalibrated prediction. A bet on a batch of
+rows, whose outcomes may depend on each other, multiplies it by ``1 + L mean(c(p) (y - p))``, with
+``c = (q - p) / (p (1 - p))`` and L so small that it stays positive whatever the outcomes are. What
+is summed by period has ranges of predictions in place of rows.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ SHIFTS = (-1.6, -0.8, -0.4, -0.2, 0.2, 0.4, 0.8, 1.6)
 _MAPS = np.array(list(product(SLOPES, INTERCEPTS)))
 _CELLS = [(level, cell) for level in LEVELS for cell in range(level)]
 COUNT = len(_MAPS) + len(_CELLS) * len(SHIFTS)
-# The share of the largest bet on a batch: one half for the maps; the more the larger the shift, for the cells.
+# The share of the largest bet on a batch: one half for the maps; the more the larger the shift, for
+# the cells.
 _BY_SHIFT = {0.2: 1 / 8, 0.4: 1 / 4, 0.8: 1 / 2, 1.6: 15 / 16}
 _SIZES = np.array([0.5] * len(_MAPS) + [_BY_SHIFT[abs(s)] for _ in _CELLS for s in SHIFTS])
 _GRID = 1 << 16  # finer than what is summed, unless a sample was stored on a coarser one
@@ -62,7 +65,9 @@ class Bet(Result):
     high: float
 
     def __str__(self) -> str:
-        where = "" if (self.low, self.high) == (0, 1) else f" between {self.low:g} and {self.high:g}"
+        where = (
+            "" if (self.low, self.high) == (0, 1) else f" between {self.low:g} and {self.high:g}"
+        )
         said = []
         if self.slope != 1:
             far = "too extreme" if self.slope < 1 else "not extreme enough"
@@ -91,7 +96,8 @@ class RangeSums(NamedTuple):
     n : int
         The number of rows.
     weight, mean, events : ndarray of float
-        Of each range the share of the rows, their mean prediction, and the share of the rows that have the event there.
+        Of each range the share of the rows, their mean prediction, and the share of the rows that
+        have the event there.
     """
 
     n: int
@@ -101,7 +107,9 @@ class RangeSums(NamedTuple):
 
     @classmethod
     def of(cls, sample: Sample) -> RangeSums:
-        """Sum a sample. The ranges are cells of its grid, a quarter wide in log odds where the grid is that fine."""
+        """Sum a sample. The ranges are cells of its grid, a quarter wide in log odds where the grid
+        is that fine.
+        """
         cells = sample._cell_table(_GRID)
         cell, weight = cells.slot >> 1, cells.weight[0] / sample.total_weight
         middle = (np.minimum(cell, cells.m - 1) + 0.5) / cells.m
@@ -110,20 +118,28 @@ class RangeSums(NamedTuple):
         at, index = np.unique(place, return_inverse=True)
         mean = mean_prediction(cells.m, cell, cells.rise[0], cells.weight[0])
         parts = (weight, weight * mean, weight * (cells.slot & 1))
-        total, expected, events = (np.bincount(index, part, len(at)).astype(np.float64) for part in parts)
+        total, expected, events = (
+            np.bincount(index, part, len(at)).astype(np.float64) for part in parts
+        )
         return cls(sample.n, total, np.clip(expected / total, 0, 1), events)
 
     @classmethod
     def pooled(cls, periods: Sequence[RangeSums]) -> RangeSums:
-        """A period like these on average: the mean number of rows, and the mean shares in ranges of log odds."""
+        """A period like these on average: the mean number of rows, and the mean shares in ranges of
+        log odds.
+        """
         weight, mean, events = (
-            np.concatenate([getattr(one, name) for one in periods]) / (1 if name == "mean" else len(periods))
+            np.concatenate([getattr(one, name) for one in periods])
+            / (1 if name == "mean" else len(periods))
             for name in ("weight", "mean", "events")
         )
         inside = np.clip(mean, 0.5 / _GRID, 1 - 0.5 / _GRID)
-        at, index = np.unique(np.floor((np.log(inside) - np.log1p(-inside)) / _WIDTH), return_inverse=True)
+        at, index = np.unique(
+            np.floor((np.log(inside) - np.log1p(-inside)) / _WIDTH), return_inverse=True
+        )
         total, expected, seen = (
-            np.bincount(index, part, len(at)).astype(np.float64) for part in (weight, weight * mean, events)
+            np.bincount(index, part, len(at)).astype(np.float64)
+            for part in (weight, weight * mean, events)
         )
         rows_each = round(sum(one.n for one in periods) / len(periods))
         return cls(rows_each, total, np.clip(expected / total, 0, 1), seen)
@@ -145,15 +161,19 @@ class RangeSums(NamedTuple):
         return self._log_factors(self.shifts(), self.mean, _SIZES if dependent else None)
 
     def favours_forecast(self, k: int, *, dependent: bool) -> float:
-        """The logarithm of the same for a bet on the forecast, if the recalibration of the k-th bet is right."""
+        """The logarithm of the same for a bet on the forecast, if the recalibration of the k-th bet
+        is right.
+        """
         shift = self.shifts()[k : k + 1]
         right = self.mean * np.exp(shift[0]) / (1 + self.mean * np.expm1(shift[0]))
         return float(self._log_factors(-shift, right, _SIZES[k : k + 1] if dependent else None)[0])
 
     def score(self, k: int, *, dependent: bool) -> tuple[float, float]:
-        """What the k-th bet is about, the sum of ``c(p) (y - p)``, and its variance if the forecast is calibrated.
+        """What the k-th bet is about, the sum of ``c(p) (y - p)``, and its variance if the forecast
+        is calibrated.
 
-        Where rows may depend on each other it is the mean, of which the variance is not known: 1, in each period.
+        Where rows may depend on each other it is the mean, of which the variance is not known: 1,
+        in each period.
         """
         growth = np.expm1(self.shifts()[k])
         slope, spread = growth / (1 + self.mean * growth), self.weight * self.mean * (1 - self.mean)
@@ -161,15 +181,18 @@ class RangeSums(NamedTuple):
         return (gain, 1.0) if dependent else (self.n * gain, self.n * float(slope**2 @ spread))
 
     def shifted(self, shift: float) -> Floats:
-        """The event rate of each range if the log odds of the event are the predicted ones plus this."""
+        """The event rate of each range if the log odds of the event are the predicted ones plus
+        this.
+        """
         odds = math.exp(shift)
         return np.asarray(self.mean * odds / (1 - self.mean + self.mean * odds))
 
     def growth(self, shift: float) -> Floats:
-        """What each bet on a batch gains a period, if the log odds of the event are the predicted ones plus this.
+        """What each bet on a batch gains a period, if the log odds of the event are the predicted
+        ones plus this.
 
-        The mean of the logarithm of its factor, to second order in the chance of independent outcomes. Outcomes that
-        depend on each other vary more, so that bets gain less.
+        The mean of the logarithm of its factor, to second order in the chance of independent
+        outcomes. Outcomes that depend on each other vary more, so that bets gain less.
         """
         rate, expected = self.shifted(shift), self.weight * self.mean
         bets = np.expm1(self.shifts())
@@ -180,28 +203,40 @@ class RangeSums(NamedTuple):
         return np.asarray(np.log1p(gain) - variance / (2 * (1 + gain) ** 2))
 
     def _log_factors(self, shift: Floats, mean: Floats, size: Floats | None) -> Floats:
-        """The bets that shift log odds of these means; with a `size` on one mean of all rows, however they depend.
+        """The bets that shift log odds of these means; with a `size` on one mean of all rows,
+        however they depend.
 
-        Rows one after the other multiply a wealth by ``exp(s y) / (1 - p + p exp(s))`` each. The logarithm of the
-        denominator is concave in p, so its sum over a range is at most that of as many rows at their mean.
+        Rows one after the other multiply a wealth by ``exp(s y) / (1 - p + p exp(s))`` each. The
+        logarithm of the denominator is concave in p, so its sum over a range is at most that of as
+        many rows at their mean.
         """
         growth = np.expm1(shift)
         if size is None:
-            return np.asarray(self.n * (shift @ self.events - np.log1p(mean * growth) @ self.weight))
+            return np.asarray(
+                self.n * (shift @ self.events - np.log1p(mean * growth) @ self.weight)
+            )
         slope, expected = growth / (1 + mean * growth), self.weight * mean
-        return np.asarray(np.log1p(_stakes(size, slope, expected, self.weight) * (slope @ (self.events - expected))))
+        return np.asarray(
+            np.log1p(
+                _stakes(size, slope, expected, self.weight) * (slope @ (self.events - expected))
+            )
+        )
 
 
 def _stakes(size: Floats, slope: Floats, expected: Floats, weight: Floats) -> Floats:
-    """The largest stakes on one mean of all rows that no outcomes can lose, times the size of each bet."""
+    """The largest stakes on one mean of all rows that no outcomes can lose, times the size of each
+    bet.
+    """
     worst = np.maximum(slope, 0) @ expected + np.maximum(-slope, 0) @ (weight - expected)
     return np.divide(size, worst, out=np.zeros(len(size)), where=worst > 0)
 
 
 def periods_to_alarm(period: RangeSums, shift: float, alpha: float, most: int) -> int | None:
-    """About how many periods like this one pass to the alarm of a `Detector` of batches, from a change of log odds on.
+    """About how many periods like this one pass to the alarm of a `Detector` of batches, from a
+    change of log odds on.
 
-    None if `most` are too few. It counts the bets that gain by the change, from its first period on.
+    None if `most` are too few. It counts the bets that gain by the change, from its first period
+    on.
     """
     growth, limit = np.maximum(period.growth(shift), 0.0), -math.log(alpha)
 
@@ -214,7 +249,9 @@ def periods_to_alarm(period: RangeSums, shift: float, alpha: float, most: int) -
 
 
 def log_mean(each: Floats) -> Floats:
-    """Return the logarithm of the mean wealth of the bets, from the logarithm of each, which are the last axis."""
+    """Return the logarithm of the mean wealth of the bets, from the logarithm of each, which are
+    the last axis.
+    """
     top = each.max(axis=-1)
     return np.asarray(top + np.log(np.exp(each - top[..., None]).mean(axis=-1)))
 
@@ -225,27 +262,30 @@ def e_value(log_wealth: float) -> float:
 
 
 class Detector:
-    """The mean, over the bets, of what 1 has become since the start that was best for the bet (Page's CUSUM).
+    """The mean, over the bets, of what 1 has become since the start that was best for the bet
+    (Page's CUSUM).
 
-    It is at most what 1 put on the bets in *each* period is worth altogether. While the forecast is calibrated that
-    sum grows by 1 a period in expectation, so the mean reaches ``1/alpha`` after ``1/alpha`` periods or more, on
-    average: an alarm. The sum itself would reach it even if no bet ever wins anything.
+    It is at most what 1 put on the bets in *each* period is worth altogether. While the forecast is
+    calibrated that sum grows by 1 a period in expectation, so the mean reaches ``1/alpha`` after
+    ``1/alpha`` periods or more, on average: an alarm. The sum itself would reach it even if no bet
+    ever wins anything.
 
-    From then on the forecast bets against the recalibration that fits the rows of the change best, in the same way.
-    Where it has ``1/alpha``, the alarm is over, and everything starts anew; unless the bets against the forecast have
-    ``1/alpha``, too, in the same periods. Then it is wrong in another way, and the alarm goes on.
+    From then on the forecast bets against the recalibration that fits the rows of the change best,
+    in the same way. Where it has ``1/alpha``, the alarm is over, and everything starts anew; unless
+    the bets against the forecast have ``1/alpha``, too, in the same periods. Then it is wrong in
+    another way, and the alarm goes on.
 
     Attributes
     ----------
     evidence : float
         The mean now.
     alarm : int or None
-        The number of the bet whose recalibration fits best from the beginning of the change to the alarm, as if rows
-        were independent; None if there is no alarm now.
+        The number of the bet whose recalibration fits best from the beginning of the change to the
+        alarm, as if rows were independent; None if there is no alarm now.
     lasting : int
-        At an alarm, the number of periods since the change seems to have begun, with this one: the start from which the
-        score of the bet that won most is the largest in standard deviations. At its end, the number of periods since
-        the forecast seems to be right again.
+        At an alarm, the number of periods since the change seems to have begun, with this one: the
+        start from which the score of the bet that won most is the largest in standard deviations.
+        At its end, the number of periods since the forecast seems to be right again.
     """
 
     def __init__(self, alpha: float, *, dependent: bool) -> None:
@@ -277,14 +317,19 @@ class Detector:
         won_most = int(self._each.argmax())
         scores = [one.score(won_most, dependent=self._dependent) for one in self._periods[::-1]]
         total, variance = np.cumsum(scores, axis=0).T
-        far = np.divide(total, np.sqrt(variance), out=np.where(total > 0, math.inf, 0.0), where=variance > 0)
+        far = np.divide(
+            total, np.sqrt(variance), out=np.where(total > 0, math.inf, 0.0), where=variance > 0
+        )
         self.lasting = int(np.argmax(far)) + 1
-        # The largest bets on days win most, however little the forecast is off; what fits the rows is another question.
+        # The largest bets on days win most, however little the forecast is off; what fits the rows
+        # is another question.
         self.alarm = _best_fit(self._periods[-self.lasting :])
         return True
 
     def _update_alarm(self, period: RangeSums, fitted: int) -> bool:
-        """Let the forecast bet against the recalibration that fitted; return whether the alarm is over."""
+        """Let the forecast bet against the recalibration that fitted; return whether the alarm is
+        over.
+        """
         if self._favour <= 0:
             self._favour, self._favouring = 0.0, []
         self._favour += period.favours_forecast(fitted, dependent=self._dependent)
@@ -301,7 +346,9 @@ class Detector:
 
 
 def _best_fit(periods: Sequence[RangeSums]) -> int:
-    """The number of the bet whose recalibration fits some periods best, as if rows were independent."""
+    """The number of the bet whose recalibration fits some periods best, as if rows were
+    independent.
+    """
     return int(np.sum([one.bets(dependent=False) for one in periods], axis=0).argmax())
 
 
@@ -312,16 +359,17 @@ _LARGEST = 700.0  # the exponential of more is infinite
 class SequentialTest:
     r"""Test calibration while rows come in, and look as often as you like.
 
-    A sceptic bets against the forecast, at odds that are fair if the forecast is calibrated, and starts with a wealth
-    of 1. If the wealth ever reaches 20, the forecast is not calibrated, or something happened that has a probability of
-    at most 5%; whenever one looks and for whatever reason one stops. The wealth is divided equally among 283
-    recalibrations: 35 logistic maps, and 8 shifts of the log odds in each of 1, 2, 4, 8 and 16 equal ranges of
-    predictions.
+    A sceptic bets against the forecast, at odds that are fair if the forecast is calibrated, and
+    starts with a wealth of 1. If the wealth ever reaches 20, the forecast is not calibrated, or
+    something happened that has a probability of at most 5%; whenever one looks and for whatever
+    reason one stops. The wealth is divided equally among 283 recalibrations: 35 logistic maps, and
+    8 shifts of the log odds in each of 1, 2, 4, 8 and 16 equal ranges of predictions.
 
     Attributes
     ----------
     e_value : float
-        The wealth now: evidence against calibration. 1 at the start; infinite beyond about 1e304 (see `log_wealth`).
+        The wealth now: evidence against calibration. 1 at the start; infinite beyond about 1e304
+        (see `log_wealth`).
     p_value : float
         The inverse of the largest wealth so far, at most 1: valid at any time.
     log_wealth : ndarray of float
@@ -336,14 +384,16 @@ class SequentialTest:
     function of :math:`p_t` and the past, the product of :math:`q_t(y_t)/p_t(y_t)` is a martingale, so is a mixture of
     them, and by Ville's inequality it reaches :math:`1/\alpha` at any time with probability at most :math:`\alpha`.
 
-    Rows that arrive together may have outcomes that depend on each other: the flights of a day, in one storm. For
-    them each row is right given the past, not given the other rows. Pass them as a batch, or as a `Sample`: the
-    wealth is then multiplied by :math:`1 + L\,\overline{c(p)(y - p)}`, the mean over the batch, which is 1 in
-    expectation whatever the dependence. L is chosen from the predictions of the batch so that the factor is positive.
-    A batch counts as one observation, so more of them are needed.
+    Rows that arrive together may have outcomes that depend on each other: the flights of a day, in
+    one storm. For them each row is right given the past, not given the other rows. Pass them as a
+    batch, or as a `Sample`: the wealth is then multiplied by :math:`1 + L\,\overline{c(p)(y - p)}`,
+    the mean over the batch, which is 1 in expectation whatever the dependence. L is chosen from the
+    predictions of the batch so that the factor is positive. A batch counts as one observation, so
+    more of them are needed.
 
-    An event at a prediction of 0, or none at 1, is impossible under the null: the wealth is infinite from then on (rows
-    only; batches bet nothing on it). Proof and measurements: docs/theory/sequential.md.
+    An event at a prediction of 0, or none at 1, is impossible under the null: the wealth is
+    infinite from then on (rows only; batches bet nothing on it). Proof and measurements:
+    docs/theory/sequential.md.
 
     References
     ----------
@@ -366,7 +416,8 @@ class SequentialTest:
     """
 
     def __init__(self) -> None:
-        self._worth, self._scale = np.ones(COUNT), np.zeros(COUNT, np.int64)  # of each bet (see `_bets`)
+        # of each bet (see `_bets`)
+        self._worth, self._scale = np.ones(COUNT), np.zeros(COUNT, np.int64)
         self._path = array("d")
         self._highest = 0.0
         self._over = False  # whether something impossible happened
@@ -387,7 +438,8 @@ class SequentialTest:
         y_true : array_like of shape (n,), or Sample
             The outcomes: 0 or 1, or any two labels with `pos_label`. A Sample is a batch.
         y_prob : array_like of shape (n,)
-            The predictions, each made before the outcomes of the rows after it, and calibrated given those before it.
+            The predictions, each made before the outcomes of the rows after it, and calibrated
+            given those before it.
         pos_label : object, optional
             The label of the event, if labels are not 0 and 1.
         batch : bool
@@ -409,7 +461,17 @@ class SequentialTest:
         y, p = (np.ascontiguousarray(part, np.float64) for part in (read.label == 1, read.prob))
         path = np.empty(len(p))
         slopes, intercepts, shifts = _NUMBERS
-        learn(p, y, slopes, intercepts, shifts, np.array(LEVELS, np.int64), self._worth, self._scale, path)
+        learn(
+            p,
+            y,
+            slopes,
+            intercepts,
+            shifts,
+            np.array(LEVELS, np.int64),
+            self._worth,
+            self._scale,
+            path,
+        )
         self._add(path, ((p == 0) & (y == 1)) | ((p == 1) & (y == 0)), len(p))
         return self
 
@@ -470,7 +532,11 @@ class SequentialTest:
         return html_text(str(self))
 
     def __str__(self) -> str:
-        verdict = "The forecast is not calibrated" if self.rejects(_SHOWN) else "Nothing speaks against calibration yet"
+        verdict = (
+            "The forecast is not calibrated"
+            if self.rejects(_SHOWN)
+            else "Nothing speaks against calibration yet"
+        )
         won = self.bet
         best = "No bet against the forecast won anything."
         if self._over:
@@ -488,4 +554,8 @@ def _worth(log_wealth: float) -> str:
     """Format a wealth that may be beyond all doubles."""
     if math.isinf(log_wealth):
         return "infinitely many"
-    return f"{math.exp(log_wealth):.3g}" if log_wealth < _LARGEST else f"10^{log_wealth / math.log(10):.0f}"
+    return (
+        f"{math.exp(log_wealth):.3g}"
+        if log_wealth < _LARGEST
+        else f"10^{log_wealth / math.log(10):.0f}"
+    )

@@ -1,4 +1,6 @@
-"""What is resampled: measures as statistics of drawn outcomes, and the default statistic of `calibration_test`."""
+"""What is resampled: measures as statistics of drawn outcomes, and the default statistic of
+`calibration_test`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ from rainproof.core.distinct import DistinctTable
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 from rainproof.inference._combined import evidence, functions, until
-from rainproof.inference._soft_sums import balance, balance_repeated, placed, soft_sums, soft_sums_with, weighted_sums
+from rainproof.inference._soft_sums import (
+    balance,
+    balance_repeated,
+    placed,
+    soft_sums,
+    soft_sums_with,
+    weighted_sums,
+)
 from rainproof.inference.options import Rng
 from rainproof.inference.resampling import Draw, Resampler, as_resampler
 from rainproof.measures.catalogue import CATALOGUE, Measure
@@ -25,7 +34,8 @@ from rainproof.measures.scores import LOSSES
 
 ENOUGH = 10  # draws that reach the observed value, after which a sequential test stops
 _AT_ONCE = 1 << 20  # predictions that are redrawn at a time
-_ANGLES = 2048  # predictions as close as that share a pool: the variance of its events differs by less than 1e-6
+# predictions as close as that share a pool: the variance of its events differs by less than 1e-6
+_ANGLES = 2048
 
 Measuring = Callable[[Sample], float]
 
@@ -33,11 +43,17 @@ Measuring = Callable[[Sample], float]
 class Evaluate:
     """A statistic of resamples, prepared for the units that are drawn.
 
-    This one is of any measure, which gets each resample pooled and in order, so that nothing is sorted again.
+    This one is of any measure, which gets each resample pooled and in order, so that nothing is
+    sorted again.
     """
 
     def __init__(self, atoms: Resampler, measure: Measuring) -> None:
-        self._prob, self._weight, self._n, self._function = atoms.distinct, atoms.weight, atoms.n, measure
+        self._prob, self._weight, self._n, self._function = (
+            atoms.distinct,
+            atoms.weight,
+            atoms.n,
+            measure,
+        )
         self._rows = atoms.single is not None and atoms.unit is None and atoms.start is None
 
     def __call__(self, draw: Draw) -> float:
@@ -56,9 +72,12 @@ class Evaluate:
         return [self._sample(draw.weight, positive) for positive in draw.spread()]
 
     def _sample(self, weight: NDArray[Any] | None, events: NDArray[Any]) -> Sample:
-        if self._rows and weight is None and events.dtype == np.uint8:  # no two rows have one prediction
+        # no two rows have one prediction
+        if self._rows and weight is None and events.dtype == np.uint8:
             positive = events.astype(np.float64)
-            return Sample._from_distinct(DistinctTable(self._prob, 1.0 - positive, positive), self._n, events)
+            return Sample._from_distinct(
+                DistinctTable(self._prob, 1.0 - positive, positive), self._n, events
+            )
         weight = self._weight if weight is None else weight.astype(np.float64)
         return Sample._from_distinct(drawn_table(self._prob, weight, events), self._n)
 
@@ -71,15 +90,17 @@ def drawn_table(prob: Floats, weight: Floats, events: NDArray[Any]) -> DistinctT
 
 
 class Combined(Evaluate):
-    r"""Evidence against calibration of any kind: log10 of the mean of 1/p over tests of growing order.
+    r"""Evidence against calibration of any kind: log10 of the mean of 1/p over tests of growing
+    order.
 
-    Residuals (events less weight times prediction) are summed in at most 256 runs of neighbouring predictions with
-    equal shares of the variance, and projected on orthonormal functions of the prediction: a constant, the log odds,
-    then cosines of growing frequency. Under calibration the projections z_1, z_2, ... are uncorrelated with variance 1.
-    The tests are chi-squared tests of z_1, ..., z_k for k = 1, 2, 4, ..., 64 (fewer than 128 rows: no more than half of
-    them), and of z_1 and z_2 each alone (shift and overconfidence are the most frequent errors). Their nominal p-values
-    only weigh the parts: the exact p-value is that of the resampling test. An outcome that was predicted to be
-    impossible makes the statistic infinite.
+    Residuals (events less weight times prediction) are summed in at most 256 runs of neighbouring
+    predictions with equal shares of the variance, and projected on orthonormal functions of the
+    prediction: a constant, the log odds, then cosines of growing frequency. Under calibration the
+    projections z_1, z_2, ... are uncorrelated with variance 1. The tests are chi-squared tests of
+    z_1, ..., z_k for k = 1, 2, 4, ..., 64 (fewer than 128 rows: no more than half of them), and of
+    z_1 and z_2 each alone (shift and overconfidence are the most frequent errors). Their nominal
+    p-values only weigh the parts: the exact p-value is that of the resampling test. An outcome that
+    was predicted to be impossible makes the statistic infinite.
     """
 
     def __init__(self, atoms: Resampler) -> None:
@@ -96,39 +117,54 @@ class Combined(Evaluate):
             expected, due = np.add.reduceat(events, self._start), events[self._certain]
         return evidence(self._start, draw.positive, expected, self._along, self._certain, due)
 
-    def until(self, atoms: Resampler, rng: Rng, hits: int, most: int, likely: int) -> tuple[int, int]:
-        """Draw until so many draws reach the observed value, or `most`; return the number of draws and of hits."""
+    def until(
+        self, atoms: Resampler, rng: Rng, hits: int, most: int, likely: int
+    ) -> tuple[int, int]:
+        """Draw until so many draws reach the observed value, or `most`; return the number of draws
+        and of hits.
+        """
         if atoms.tossed and atoms.unit is None and atoms.start is None:
-            rows, runs = (self._prob, atoms.count, atoms.events), (self._start, self._expected, self._along)
+            rows, runs = (
+                (self._prob, atoms.count, atoms.events),
+                (self._start, self._expected, self._along),
+            )
             return until(rng.bit_generator.capsule, *rows, *runs, self._certain, hits, most)
         observed = self(atoms.observed())
         if observed == math.inf:  # an impossible outcome: no draw has one
             return most, 0
         size = min(most, likely)
-        where = np.flatnonzero(~(self.many(atoms.redraws(rng, atoms.coin(atoms.prob), size)) < observed))[:hits]
+        where = np.flatnonzero(
+            ~(self.many(atoms.redraws(rng, atoms.coin(atoms.prob), size)) < observed)
+        )[:hits]
         return int(where[-1]) + 1 if len(where) == hits else size, len(where)
 
 
 def sequential_p_value(atoms: Resampler, most: int, rng: Rng) -> float:
-    """The p-value of `Combined` after Besag and Clifford: draw until ten draws reach the observed value, or `most`.
+    """The p-value of `Combined` after Besag and Clifford: draw until ten draws reach the observed
+    value, or `most`.
 
-    If the tenth is draw number l, the p-value is 10/l; if g < 10 of `most` draws reach it, (g + 1)/(most + 1).
+    If the tenth is draw number l, the p-value is 10/l; if g < 10 of `most` draws reach it, (g +
+    1)/(most + 1).
     """
     combined, drawn, reached = Combined(atoms), 0, 0
     while drawn < most and reached < ENOUGH:
         left = ENOUGH - reached
         likely = left * (drawn + 1) // (reached + 1)  # draws that are needed
-        new, hits = combined.until(atoms, rng, left, min(most - drawn, 1 + _AT_ONCE // len(atoms.prob)), likely)
+        new, hits = combined.until(
+            atoms, rng, left, min(most - drawn, 1 + _AT_ONCE // len(atoms.prob)), likely
+        )
         drawn, reached = drawn + new, reached + hits
     return ENOUGH / drawn if reached == ENOUGH else (reached + 1) / (most + 1)
 
 
 def with_fewer_cells(atoms: Resampler) -> Resampler:
-    """Units of many rows each, pooled as far as `Combined` cannot tell: 1e8 rows in 65,536 cells to about 2,000.
+    """Units of many rows each, pooled as far as `Combined` cannot tell: 1e8 rows in 65,536 cells to
+    about 2,000.
 
-    Events of a pool are drawn as one binomial number with its mean prediction. The variance is then too large by the
-    share ``var(p) / (p (1 - p))`` of the predictions in it, below 1e-6 where they are closer than 1/2048 of a quarter
-    turn on the scale of ``arcsin(sqrt(p))``. No pool reaches over a run, or holds both certain and other predictions.
+    Events of a pool are drawn as one binomial number with its mean prediction. The variance is then
+    too large by the share ``var(p) / (p (1 - p))`` of the predictions in it, below 1e-6 where they
+    are closer than 1/2048 of a quarter turn on the scale of ``arcsin(sqrt(p))``. No pool reaches
+    over a run, or holds both certain and other predictions.
     """
     prob = atoms.prob
     if atoms.weighted or len(prob) <= _ANGLES or atoms.tossed:
@@ -156,7 +192,9 @@ class Statistic:
 
     @property
     def bounded(self) -> bool:
-        """Whether it is 0 for a calibrated population, as measures of miscalibration are and scores are not."""
+        """Whether it is 0 for a calibrated population, as measures of miscalibration are and scores
+        are not.
+        """
         return self.measure is None or self.measure.kind == "calibration"
 
     @property
@@ -185,7 +223,9 @@ def as_statistic(measure: str | Measuring, parameter: str = "measure") -> Statis
     known = measure if isinstance(measure, Measure) else CATALOGUE.of(measure)
     name = str(getattr(measure, "name", getattr(measure, "__name__", "measure")))
     if known is not None and known.function in FAST:
-        return Statistic(name, measure, known, partial(FAST[known.function], measure=known), available_threads())
+        return Statistic(
+            name, measure, known, partial(FAST[known.function], measure=known), available_threads()
+        )
     return Statistic(name, measure, known, partial(Evaluate, measure=measure))
 
 
@@ -203,7 +243,9 @@ def as_test_statistic(statistic: str | Measuring) -> Statistic:
 
 
 def bootstrapped(evaluate: Evaluate, atoms: Resampler) -> Callable[[Rng], float]:
-    """Return a function that draws rows (or clusters) with replacement, as many as there are, and evaluates them."""
+    """Return a function that draws rows (or clusters) with replacement, as many as there are, and
+    evaluates them.
+    """
     by_outcome = evaluate.by_outcome() if isinstance(evaluate, SoftBinned) else None
     return by_outcome or (lambda rng: evaluate(atoms.resample(rng)))
 
@@ -229,12 +271,15 @@ class Score(Evaluate):
         of_all, total = self._observed if draw.weight is None else self._sums(weight)
         value = (of_all + weighted_sums(positive, self._more)) / total
         no_event, event = self._impossible
-        infinite = (positive[:, event] > 0).any(axis=1) | (positive[:, no_event] < weight[no_event]).any(axis=1)
+        infinite = (positive[:, event] > 0).any(axis=1) | (
+            positive[:, no_event] < weight[no_event]
+        ).any(axis=1)
         return np.where(infinite, math.inf, value)
 
 
 class SoftBinned(Evaluate):
-    """SCDL from sums on a dense grid; finer grids only for resamples that do not balance on the first.
+    """SCDL from sums on a dense grid; finer grids only for resamples that do not balance on the
+    first.
 
     The first grid depends on the predictions alone, so every outcome is evaluated in one way.
     """
@@ -243,13 +288,16 @@ class SoftBinned(Evaluate):
         super().__init__(atoms, measure)
         self._atoms, self._soft = atoms, measure.options.get("rounding") != "hard"
         total = float(self._weight.sum())
-        # The standard deviation of sums over the rows under calibration; SCDL balances at a grid of a few times 1/it.
+        # The standard deviation of sums over the rows under calibration; SCDL balances at a grid of
+        # a few times 1/it.
         variance = float(weighted_sums((self._weight * self._prob)[None], 1 - self._prob)[0])
         noise = math.sqrt(variance / (total * atoms.n))
         first = min(_FINEST, max(_COARSEST, 1 << math.ceil(math.log2(2.5 / max(noise, 1e-9)))))
         # With few predictions a fine grid has mostly empty cells: the pooled table costs less.
         dense = _CELLS_A_PREDICTION * len(self._prob)
-        self._grids = [m for m in sorted({min(k * first, _FINEST) for k in (1, 2, 16, _FINEST)}) if m <= dense]
+        self._grids = [
+            m for m in sorted({min(k * first, _FINEST) for k in (1, 2, 16, _FINEST)}) if m <= dense
+        ]
         self._place = cache(self._placed)
 
     def many(self, draw: Draw) -> Floats:
@@ -268,14 +316,17 @@ class SoftBinned(Evaluate):
     def by_outcome(self) -> Callable[[Rng], float] | None:
         """Return a faster `bootstrapped` for rows without weights and groups.
 
-        Rows are drawn in the order of their outcomes: each is added up once, with those of its own outcome. The first
-        grid is four times as fine as that of the observed rows: few resamples need another.
+        Rows are drawn in the order of their outcomes: each is added up once, with those of its own
+        outcome. The first grid is four times as fine as that of the observed rows: few resamples
+        need another.
         """
         atoms, outcome = self._atoms, self._atoms.single
         if outcome is None or atoms.group is not None or atoms.unit is not None or not self._grids:
             return None
         finest = self._grids[0]
-        exponent, _ = self._balance(*self._sums(Draw(None, atoms.observed().positive[None]), np.arange(1), finest))
+        exponent, _ = self._balance(
+            *self._sums(Draw(None, atoms.observed().positive[None]), np.arange(1), finest)
+        )
         m = min(finest, 4 << int(exponent[0])) if exponent[0] else finest
         start, rise = placed(atoms.prob, outcome, m, self._soft)
         n, events, bar = len(outcome), int(outcome.sum()), _bars(m, len(outcome))
@@ -299,29 +350,39 @@ class SoftBinned(Evaluate):
             every = len(left) == len(draw.positive)
             return weight, on_grid(places, draw.positive if every else draw.positive[left])
         shared, outcome = on_grid(places, draw.positive[None])[0], draw.outcome
-        outcome = outcome if len(left) == outcome.shape[1] else np.ascontiguousarray(outcome[:, left])
+        outcome = (
+            outcome if len(left) == outcome.shape[1] else np.ascontiguousarray(outcome[:, left])
+        )
         return weight, soft_sums_with(cell, places[1], shared, draw.row, outcome)
 
     def _placed(self, m: int) -> tuple[tuple[Ints, Floats], Ints, Floats]:
-        """Where the predictions are on the grid m, the cell of each, and their observed weight on it."""
+        """Where the predictions are on the grid m, the cell of each, and their observed weight on
+        it.
+        """
         places = placed(self._prob, None, m, self._soft)
         cell = np.repeat(np.arange(len(places[0]) - 1), np.diff(places[0]))
         return places, cell, on_grid(places, self._weight[None])[0]
 
     def _balance(self, weight: Floats, positive: Floats) -> tuple[NDArray[np.int64], Floats]:
-        """For each resample the exponent of m* (0 if it is not below the grid), and SCDL on the grid m*."""
+        """For each resample the exponent of m* (0 if it is not below the grid), and SCDL on the
+        grid m*.
+        """
         total = float(weight.sum())
         exponent, loss = balance(weight, positive, self._soft, _bars(len(weight) - 1, total))
         return exponent, loss / total
 
 
 def _bars(m: int, total: float) -> Floats:
-    """What the loss on each grid 2, 4, ..., m must be, times the total weight, for half that grid to be fine enough."""
+    """What the loss on each grid 2, 4, ..., m must be, times the total weight, for half that grid
+    to be fine enough.
+    """
     return np.asarray(total * balancing_loss(np.arange(m.bit_length() - 1)))
 
 
 def on_grid(places: tuple[Ints, Floats], amount: NDArray[Any]) -> Floats:
-    """Sum each row of amounts on a grid, by where the predictions, which are increasing, are on it (`placed`)."""
+    """Sum each row of amounts on a grid, by where the predictions, which are increasing, are on it
+    (`placed`).
+    """
     found = np.empty((len(amount), len(places[0]) - 1))
     soft_sums(*places, amount, found)
     return found

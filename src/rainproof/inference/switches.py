@@ -1,4 +1,6 @@
-"""Should a new forecast replace an old one? The most that any decision loses, and gains, by the switch."""
+"""Should a new forecast replace an old one? The most that any decision loses, and gains, by the
+switch.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,17 @@ class SwitchGuarantee(Result):
     harm_bound : float
         In the population no decision loses more than this by the switch, in expectation.
     gain_at_least : float or None
-        In the population there is a decision that gains at least this by the switch, in expectation; 0 if the rows
-        prove no gain, None if they cannot (compressed rows of unequal weights, or `anytime`).
+        In the population there is a decision that gains at least this by the switch, in
+        expectation; 0 if the rows prove no gain, None if they cannot (compressed rows of unequal
+        weights, or `anytime`).
     worst_task, best_task : DecisionTask or None
-        On these rows, the decision tasks that lose `harm` and gain `gain`; None if none does (up to rounding).
+        On these rows, the decision tasks that lose `harm` and gain `gain`; None if none does (up to
+        rounding).
     curve : SwitchCurve
         On these rows, the loss by the switch at each threshold.
     confidence_level : float
-        The probability, at least, that `harm_bound` holds, and that `gain_at_least` holds; each by itself.
+        The probability, at least, that `harm_bound` holds, and that `gain_at_least` holds; each by
+        itself.
     n : int
         The number of rows of positive weight.
     groups : int or None
@@ -49,17 +54,21 @@ class SwitchGuarantee(Result):
     effective_n : float
         The number of independent draws of equal weight that allow the same Hoeffding bound.
     grid : int or None
-        For a compressed sample its grid m: all statements are about tasks whose thresholds are multiples of 1/m.
+        For a compressed sample its grid m: all statements are about tasks whose thresholds are
+        multiples of 1/m.
     threshold_range : ThresholdRange or None
-        The decisions that all of this is about: those whose thresholds lie in this range (for a compressed sample its
-        ends are multiples of 1/m, the next ones outside the range asked for); None if about every decision.
+        The decisions that all of this is about: those whose thresholds lie in this range (for a
+        compressed sample its ends are multiples of 1/m, the next ones outside the range asked for);
+        None if about every decision.
     seed : int or None
         The seed of the orders of rows behind `gain_at_least`; None if a generator was given.
     anytime : bool
-        Whether `harm_bound` holds at every number of rows at once, together with all others computed so.
+        Whether `harm_bound` holds at every number of rows at once, together with all others
+        computed so.
     base_rate : float, tuple of float or None
-        The event rate of the population, or its range, if it was stated. Of a range, `harm`, `gain` and `harm_bound`
-        are the largest at its ends, `curve` is that of its middle in log odds, and `gain_at_least` is None.
+        The event rate of the population, or its range, if it was stated. Of a range, `harm`, `gain`
+        and `harm_bound` are the largest at its ends, `curve` is that of its middle in log odds, and
+        `gain_at_least` is None.
     max_weight : float or None
         The largest weight that a row (with groups, a group) can have, if it was stated.
     weighted : bool
@@ -88,10 +97,11 @@ class SwitchGuarantee(Result):
     weighted: bool = False
 
     def band(self) -> dict[str, Floats]:
-        """Return ``threshold``, ``loss``, ``low`` and ``high``: an interval for each threshold by itself, an estimate.
+        """Return ``threshold``, ``loss``, ``low`` and ``high``: an interval for each threshold by
+        itself, an estimate.
 
-        Between the thresholds the loss is linear; at a jump they occur twice. The interval is that of the normal
-        approximation, at `confidence_level`. It proves nothing; the bounds do.
+        Between the thresholds the loss is linear; at a jump they occur twice. The interval is that
+        of the normal approximation, at `confidence_level`. It proves nothing; the bounds do.
         """
         curve = self.curve
         loss, error = curve.limits(), curve.standard_error(self.effective_n)
@@ -116,7 +126,9 @@ class SwitchGuarantee(Result):
         who = "" if self.threshold_range is None else f" {self.threshold_range}"
         if self.grid is not None:
             who += f"{' and' * bool(who)} whose thresholds are multiples of 1/{self.grid}"
-        drawn = if_drawn(self.groups, "the new forecast", self.base_rate, self.max_weight, weighted=self.weighted)
+        drawn = if_drawn(
+            self.groups, "the new forecast", self.base_rate, self.max_weight, weighted=self.weighted
+        )
         lines = [
             f"With {level} confidence, no decision{who} loses more than {at_most(self.harm_bound)} of what is at stake "
             "(its best minus its worst payoff) by switching to the new forecast, in expectation.",
@@ -129,7 +141,11 @@ class SwitchGuarantee(Result):
 
     def _proven_gain(self, level: str, who: str) -> str:
         if self.gain_at_least is None:
-            why = "A bound at any time does not" if self.anytime else "Compressed rows of unequal weights cannot"
+            why = (
+                "A bound at any time does not"
+                if self.anytime
+                else "Compressed rows of unequal weights cannot"
+            )
             if isinstance(self.base_rate, tuple):
                 why = "A range of base rates does not"
             return f"{why} prove a gain in any decision."
@@ -139,8 +155,12 @@ class SwitchGuarantee(Result):
         return f"With {level} confidence, there is a decision{who} that gains at least {least}, in expectation."
 
 
-def _inside(columns: dict[str, Floats], within: ThresholdRange, *, closed: bool) -> dict[str, Floats]:
-    """The part of a curve that lies in its range; rows that act from its lower end on are the piece just below it."""
+def _inside(
+    columns: dict[str, Floats], within: ThresholdRange, *, closed: bool
+) -> dict[str, Floats]:
+    """The part of a curve that lies in its range; rows that act from its lower end on are the piece
+    just below it.
+    """
     mu = columns["threshold"]
     low = within.low if closed else np.nextafter(within.low, 0.0)
     first, last = np.searchsorted(mu, low), np.searchsorted(mu, within.high, "right")
@@ -171,43 +191,48 @@ def switch_guarantee(
 ) -> SwitchGuarantee:
     r"""Bound what any decision loses, and gains, by acting on a new forecast instead of an old one.
 
-    A smaller calibration error is no reason to switch: a constant forecast can be perfectly calibrated. These bounds
-    compare what decisions based on the two forecasts earn, for every decision task at once.
+    A smaller calibration error is no reason to switch: a constant forecast can be perfectly
+    calibrated. These bounds compare what decisions based on the two forecasts earn, for every
+    decision task at once.
 
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample
-        The outcomes: 0 or 1, or any two labels with `pos_label`. Or a `Sample` of two forecasts, the old one first;
-        from `scan` it is compressed, and all statements are about thresholds on its grid (see Notes).
+        The outcomes: 0 or 1, or any two labels with `pos_label`. Or a `Sample` of two forecasts,
+        the old one first; from `scan` it is compressed, and all statements are about thresholds on
+        its grid (see Notes).
     p_old, p_new : array_like of shape (n,)
-        The predicted probability of the event in each row by the old and by the new forecast, in [0, 1].
+        The predicted probability of the event in each row by the old and by the new forecast, in
+        [0, 1].
     sample_weight : array_like of shape (n,), optional
-        The weight of each row (default: all equal): fixed weights, which do not depend on predictions or outcomes,
-        unless `max_weight` is stated.
+        The weight of each row (default: all equal): fixed weights, which do not depend on
+        predictions or outcomes, unless `max_weight` is stated.
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
-        The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
-        independent. Their sizes must not depend on predictions or outcomes, unless `max_weight` is stated.
+        The group of each row (patient, site, day): rows of a group may depend on each other, groups
+        must be independent. Their sizes must not depend on predictions or outcomes, unless
+        `max_weight` is stated.
     max_weight : float, optional
-        As for `guarantee`: the largest weight that a row can have (with `groups`, a whole group), known beforehand.
+        As for `guarantee`: the largest weight that a row can have (with `groups`, a whole group),
+        known beforehand.
     threshold_range : float or (float, float), optional
-        What decisions lose and gain that have one threshold, or whose thresholds all lie in this range, ends included.
-        Choose it before the rows are seen. Default: every decision.
+        What decisions lose and gain that have one threshold, or whose thresholds all lie in this
+        range, ends included. Choose it before the rows are seen. Default: every decision.
     base_rate : float or pair of float, optional
-        The event rate of the population, or the range that it lies in, if these rows have another one (see `Sample`).
-        Not together with `sample_weight`, `groups`, `max_weight` or `anytime`.
+        The event rate of the population, or the range that it lies in, if these rows have another
+        one (see `Sample`). Not together with `sample_weight`, `groups`, `max_weight` or `anytime`.
     confidence_level : float
-        The probability, at least, that a bound holds for a sample drawn as stated; for each of the two bounds by
-        itself.
+        The probability, at least, that a bound holds for a sample drawn as stated; for each of the
+        two bounds by itself.
     rng : numpy.random.Generator or int
-        The source of randomness for the orders of the rows behind `gain_at_least`; the same rows and seed give the same
-        answer, in whatever order they come. Do not try several seeds, or edited rows, and keep the best: the confidence
-        is for one.
+        The source of randomness for the orders of the rows behind `gain_at_least`; the same rows
+        and seed give the same answer, in whatever order they come. Do not try several seeds, or
+        edited rows, and keep the best: the confidence is for one.
     anytime : bool
-        Whether `harm_bound` must hold at every number of rows at once, as for `guarantee`: one may look as often as one
-        likes. It needs rows (or groups) of equal weight, or `max_weight`. `gain_at_least` is then None: no such bound
-        is proven.
+        Whether `harm_bound` must hold at every number of rows at once, as for `guarantee`: one may
+        look as often as one likes. It needs rows (or groups) of equal weight, or `max_weight`.
+        `gain_at_least` is then None: no such bound is proven.
 
     Returns
     -------
@@ -221,18 +246,19 @@ def switch_guarantee(
     envelope of :math:`\max(D, 0)` at 1/2; the task that loses it has at most two thresholds. With a `threshold_range`,
     D is set to 0 outside of it.
 
-    `harm_bound` is the adaptive bound of `guarantee`, without its grid: the worst task of the population is one fixed
-    function of a row with values in [-1, 1]. Rows on which both forecasts lead to the same action carry no chance, so
-    the bound is small if the forecasts rarely differ. `gain_at_least` is from bets on the rows in random orders, block
-    after block, each on a task that is chosen on all rows before it, as in `loss_at_least`; it is for none of these
-    tasks by itself.
+    `harm_bound` is the adaptive bound of `guarantee`, without its grid: the worst task of the
+    population is one fixed function of a row with values in [-1, 1]. Rows on which both forecasts
+    lead to the same action carry no chance, so the bound is small if the forecasts rarely differ.
+    `gain_at_least` is from bets on the rows in random orders, block after block, each on a task
+    that is chosen on all rows before it, as in `loss_at_least`; it is for none of these tasks by
+    itself.
 
-    A compressed sample of two forecasts knows on which side of each threshold k/m a prediction is, and no more. Its
-    results are about all tasks whose thresholds are multiples of 1/m, with actions that change from the threshold
-    on. For them they are exact and proven in the same way.
+    A compressed sample of two forecasts knows on which side of each threshold k/m a prediction is,
+    and no more. Its results are about all tasks whose thresholds are multiples of 1/m, with actions
+    that change from the threshold on. For them they are exact and proven in the same way.
 
-    Both bounds need rows that were drawn independently from the population (groups of rows, with `groups`) and that
-    neither forecast was fitted on. Proofs: docs/theory/bounds.md. O(n log n).
+    Both bounds need rows that were drawn independently from the population (groups of rows, with
+    `groups`) and that neither forecast was fitted on. Proofs: docs/theory/bounds.md. O(n log n).
 
     Examples
     --------
@@ -246,20 +272,32 @@ def switch_guarantee(
     """
     confidence_level = check_share(confidence_level, "confidence_level")
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
-    sample = as_paired(y_true, {"p_old": p_old, "p_new": p_new}, **columns, base_rate=base_rate, rates=True)
+    sample = as_paired(
+        y_true, {"p_old": p_old, "p_new": p_new}, **columns, base_rate=base_rate, rates=True
+    )
     seed = as_seed(rng, sample)[1]
     curve = sample.curve(*sample.forecasts).restricted(within := check_range(threshold_range))
     ends = sample._ends()  # of a range of base rates
-    curves = [curve] if len(ends) == 1 else [end.curve(*sample.forecasts).restricted(within) for end in ends]
+    curves = (
+        [curve]
+        if len(ends) == 1
+        else [end.curve(*sample.forecasts).restricted(within) for end in ends]
+    )
     doubt = 1 - confidence_level
-    worst, best = (max((one.chord(back=back) for one in curves), key=lambda c: c.loss) for back in (False, True))
+    worst, best = (
+        max((one.chord(back=back) for one in curves), key=lambda c: c.loss)
+        for back in (False, True)
+    )
     return SwitchGuarantee(
         harm=worst.loss,
         gain=best.loss,
         harm_bound=max(
-            harm_bound(*pair, doubt, anytime=anytime, max_weight=max_weight) for pair in zip(curves, ends, strict=True)
+            harm_bound(*pair, doubt, anytime=anytime, max_weight=max_weight)
+            for pair in zip(curves, ends, strict=True)
         ),
-        gain_at_least=None if anytime or len(ends) > 1 else gain_at_least(sample, doubt, rng, within, max_weight),
+        gain_at_least=None
+        if anytime or len(ends) > 1
+        else gain_at_least(sample, doubt, rng, within, max_weight),
         worst_task=worst_task(worst),
         best_task=worst_task(best),
         curve=curve,
@@ -278,15 +316,24 @@ def switch_guarantee(
 
 
 def harm_bound(
-    curve: SwitchCurve, sample: Sample, delta: float, *, anytime: bool = False, max_weight: float | None = None
+    curve: SwitchCurve,
+    sample: Sample,
+    delta: float,
+    *,
+    anytime: bool = False,
+    max_weight: float | None = None,
 ) -> float:
-    """In the population no decision loses more by the switch, with a probability of at least ``1 - delta``."""
+    """In the population no decision loses more by the switch, with a probability of at least ``1 -
+    delta``.
+    """
     if not isinstance(anytime, bool):
         raise InputError(f"anytime must be True or False; it is {anytime!r}")
     draws, effective_n = float(sample.n_draws), min(sample.effective_n, float(sample.n_draws))
     outcomes = bounds.given_outcomes(sample)
     if anytime and outcomes is not None:
-        raise InputError("base_rate cannot be combined with anytime: the bound is for given outcomes")
+        raise InputError(
+            "base_rate cannot be combined with anytime: the bound is for given outcomes"
+        )
     if max_weight is not None:
         draws = effective_n = bounds.largest_draws(sample, max_weight)
         anytime = True
@@ -298,4 +345,6 @@ def harm_bound(
             return 2 * curve.chord(bounds.outcome_charges(outcomes, tilt)).value
         return bounds.charged_switch(curve, draws, effective_n, tilt)
 
-    return bounds.at_most(charged_loss, draws, effective_n, delta, anytime=anytime, outcomes=outcomes)
+    return bounds.at_most(
+        charged_loss, draws, effective_n, delta, anytime=anytime, outcomes=outcomes
+    )

@@ -40,8 +40,10 @@ from rainproof.inference.statistics import (
 )
 
 _CELLS_A_BIN = 8
-_DRAWS_AT_ONCE = 1 << 17  # predictions that are redrawn at a time: as many as stay in the cache, and occupy a thread
-_CELLS_AT_ONCE = 8  # draws of a compressed sample at a time: what depends on the cell alone is computed once for them
+# predictions that are redrawn at a time: as many as stay in the cache, and occupy a thread
+_DRAWS_AT_ONCE = 1 << 17
+# draws of a compressed sample at a time: what depends on the cell alone is computed once for them
+_CELLS_AT_ONCE = 8
 
 
 class CalibrationTest(Result):
@@ -50,8 +52,9 @@ class CalibrationTest(Result):
     Attributes
     ----------
     p_value : float
-        The probability that a perfectly calibrated forecaster with the same predictions has a statistic as large is
-        at most this. Small values speak against calibration; a large one does not speak for it.
+        The probability that a perfectly calibrated forecaster with the same predictions has a
+        statistic as large is at most this. Small values speak against calibration; a large one does
+        not speak for it.
     statistic : str
         The statistic of the test.
     measure : str
@@ -124,12 +127,18 @@ class CalibrationTest(Result):
         return self.p_value <= check_share(alpha, "alpha")
 
     def null_quantile(self, share: float) -> float:
-        """Return the value of the measure that a calibrated forecaster does not exceed with this probability."""
+        """Return the value of the measure that a calibrated forecaster does not exceed with this
+        probability.
+        """
         return quantile(self.null, check_share(share, "share"))
 
     def __str__(self) -> str:
         low, high = self.null_band
-        verdict = "calibration is rejected at the 5% level" if self.rejects() else "calibration is not rejected"
+        verdict = (
+            "calibration is rejected at the 5% level"
+            if self.rejects()
+            else "calibration is not rejected"
+        )
         return (
             f"{verdict.capitalize()} ({p_value_text(self.p_value)}, statistic: {self.statistic}, {rows(self.n)}).\n"
             f"{self.measure} = {self.value:.4g}. For calibrated forecasters with these predictions it is "
@@ -179,11 +188,13 @@ def calibration_test(
     rng: Seed = None,
     progress: Progress | None = None,
 ) -> CalibrationTest | dict[str, CalibrationTest]:
-    r"""Test whether a forecaster is perfectly calibrated: exact at every sample size, for every statistic.
+    r"""Test whether a forecaster is perfectly calibrated: exact at every sample size, for every
+    statistic.
 
-    No sample has a miscalibration of exactly 0: chance always adds some. The test tells whether there is more than
-    chance explains. It does not tell whether the excess matters, which `confidence_interval` and `guarantee` do: with
-    enough rows a harmless miscalibration is significant too.
+    No sample has a miscalibration of exactly 0: chance always adds some. The test tells whether
+    there is more than chance explains. It does not tell whether the excess matters, which
+    `confidence_interval` and `guarantee` do: with enough rows a harmless miscalibration is
+    significant too.
 
     Parameters
     ----------
@@ -196,18 +207,21 @@ def calibration_test(
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
-        Refused, as the test redraws each row by itself: `assess` tests with groups, `confidence_interval` takes them.
+        Refused, as the test redraws each row by itself: `assess` tests with groups,
+        `confidence_interval` takes them.
     base_rate : float, optional
-        The event rate of the population, if these rows have another one (see `Sample`): whether the forecaster is
-        calibrated there.
+        The event rate of the population, if these rows have another one (see `Sample`): whether the
+        forecaster is calibrated there.
     statistic : str or callable, or a list of them
-        The test statistic: "combined", which finds errors of any kind, a name of `list_measures()`, or a function
-        that takes one `Sample`. Large values must speak against calibration. Several are tested with the same draws.
+        The test statistic: "combined", which finds errors of any kind, a name of `list_measures()`,
+        or a function that takes one `Sample`. Large values must speak against calibration. Several
+        are tested with the same draws.
     measure : str or callable
-        The measure that is reported next to its values for calibrated forecasters: a name of `list_measures()`, or a
-        function that takes one `Sample`. It does not change the p-value.
+        The measure that is reported next to its values for calibrated forecasters: a name of
+        `list_measures()`, or a function that takes one `Sample`. It does not change the p-value.
     n_resamples : int
-        The number of calibrated forecasters drawn. The p-value is a multiple of ``1/(n_resamples + 1)``.
+        The number of calibrated forecasters drawn. The p-value is a multiple of ``1/(n_resamples +
+        1)``.
     rng : None, int or numpy.random.Generator
         The source of randomness; the same seed gives the same result.
     progress : callable, optional
@@ -216,9 +230,10 @@ def calibration_test(
     Returns
     -------
     CalibrationTest, or dict
-        The p-value, and the measure next to its values for calibrated forecasters. For several statistics a dict from
-        their names to results, in which a statistic that is a measure is also the measure reported. Each p-value is
-        that of the statistic by itself: the smallest of several is no p-value.
+        The p-value, and the measure next to its values for calibrated forecasters. For several
+        statistics a dict from their names to results, in which a statistic that is a measure is
+        also the measure reported. Each p-value is that of the statistic by itself: the smallest of
+        several is no p-value.
 
     Warns
     -----
@@ -232,38 +247,41 @@ def calibration_test(
 
     .. math:: \text{p-value} = \frac{1 + \#\{b : T^*_b \ge T\}}{B + 1}.
 
-    If the forecaster is calibrated row by row (:math:`\mathrm{P}(y_t = 1) = p_t`, independently), the sample is one
-    more draw of the same kind, its rank among all B + 1 is uniform up to ties, and
-    :math:`\mathrm{P}(\text{p-value} \le \alpha) \le \alpha` for every n, B and statistic: no asymptotics. Redrawn
-    samples and the observed one go through the same code, so that rounding cannot break a tie in one direction only.
-    A statistic that is NaN counts as no evidence. Rows that depend on each other (clusters, time series) are not
-    redrawn rightly: there the test rejects too often. So it refuses `groups`, which `assess` and
-    `confidence_interval` take.
+    If the forecaster is calibrated row by row (:math:`\mathrm{P}(y_t = 1) = p_t`, independently),
+    the sample is one more draw of the same kind, its rank among all B + 1 is uniform up to ties,
+    and :math:`\mathrm{P}(\text{p-value} \le \alpha) \le \alpha` for every n, B and statistic: no
+    asymptotics. Redrawn samples and the observed one go through the same code, so that rounding
+    cannot break a tie in one direction only. A statistic that is NaN counts as no evidence. Rows
+    that depend on each other (clusters, time series) are not redrawn rightly: there the test
+    rejects too often. So it refuses `groups`, which `assess` and `confidence_interval` take.
 
-    *combined.* Residuals are projected on orthonormal functions of the prediction (a constant, the log odds, cosines
-    of growing frequency: up to 64, but no more than half the rows). Chi-squared tests of the first 1, 2, 4, ... of
-    them, of all, and of the first two each alone, are combined by the mean of 1/p. The result is one number of the
-    sample, so the test is as exact as with any other. It is near the best single statistic for overconfidence, errors
-    in one region, errors that alternate and rare events; docs/benchmarks/study-tests.md has the power. SCDL is a weak
+    *combined.* Residuals are projected on orthonormal functions of the prediction (a constant, the
+    log odds, cosines of growing frequency: up to 64, but no more than half the rows). Chi-squared
+    tests of the first 1, 2, 4, ... of them, of all, and of the first two each alone, are combined
+    by the mean of 1/p. The result is one number of the sample, so the test is as exact as with any
+    other. It is near the best single statistic for overconfidence, errors in one region, errors
+    that alternate and rare events; docs/benchmarks/study-tests.md has the power. SCDL is a weak
     statistic: its value is what those who act can rely on.
 
-    On a compressed sample the events of each cell are redrawn as a binomial number with the mean prediction of the
-    cell. The exact law, of rows whose predictions differ by up to 1/m, has the same mean and a variance smaller by a
-    share of :math:`1/(4 m^2 p (1-p))` at most: no simulation could tell for ``m = 2**16``. Where weights differ
-    within a cell, their sum and their sum of squares are kept. The observed statistic is there taken of the same
-    pooled cells, so the test is of the statistic as far as cells can tell it.
+    On a compressed sample the events of each cell are redrawn as a binomial number with the mean
+    prediction of the cell. The exact law, of rows whose predictions differ by up to 1/m, has the
+    same mean and a variance smaller by a share of :math:`1/(4 m^2 p (1-p))` at most: no simulation
+    could tell for ``m = 2**16``. Where weights differ within a cell, their sum and their sum of
+    squares are kept. The observed statistic is there taken of the same pooled cells, so the test is
+    of the statistic as far as cells can tell it.
 
     With `base_rate` r, outcomes are redrawn at the event rate s of these rows, with the log odds
-    :math:`\mathrm{logit}\, p_t + \mathrm{logit}\, s - \mathrm{logit}\, r`: the law that they have, given the
-    predictions, if the forecaster is calibrated in the population. The number of events is not held fixed: given it,
-    predictions that are wrong by one factor of the odds, as those of a model fitted to undersampled rows are, could not
-    be told from calibrated ones. As s is known from the rows, they deviate less from their expectation than the draws,
-    and the test rejects calibrated forecasters less often than it may; docs/benchmarks/study-base-rate.md has how
-    often. "combined" is of the rows as they are, with predictions moved to their event rate; measures are those of the
-    population.
+    :math:`\mathrm{logit}\, p_t + \mathrm{logit}\, s - \mathrm{logit}\, r`: the law that they have,
+    given the predictions, if the forecaster is calibrated in the population. The number of events
+    is not held fixed: given it, predictions that are wrong by one factor of the odds, as those of a
+    model fitted to undersampled rows are, could not be told from calibrated ones. As s is known
+    from the rows, they deviate less from their expectation than the draws, and the test rejects
+    calibrated forecasters less often than it may; docs/benchmarks/study-base-rate.md has how often.
+    "combined" is of the rows as they are, with predictions moved to their event rate; measures are
+    those of the population.
 
-    A resample of SCDL or of "combined" costs one pass over the distinct predictions, without sorting; other
-    statistics cost as much as on sorted rows.
+    A resample of SCDL or of "combined" costs one pass over the distinct predictions, without
+    sorting; other statistics cost as much as on sorted rows.
 
     References
     ----------
@@ -285,11 +303,16 @@ def calibration_test(
     sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate)
     sample._refuse_draws("calibration_test")
     alone = not isinstance(statistic, list | tuple)
-    tested = [as_test_statistic(one) for one in (statistic if isinstance(statistic, list | tuple) else [statistic])]
+    tested = [
+        as_test_statistic(one)
+        for one in (statistic if isinstance(statistic, list | tuple) else [statistic])
+    ]
     other = as_statistic(measure)
     shown = [other if alone or _is_built_in(one) else one for one in tested]
     if len({one.name for one in tested}) < len({_identity(one) for one in tested}):
-        raise InputError("statistic must have a different name for each; two functions share one: give them a __name__")
+        raise InputError(
+            "statistic must have a different name for each; two functions share one: give them a __name__"
+        )
     size = check_resamples(n_resamples)
     generator, seed = as_seed(rng, sample)
     statistics = {_identity(one): one for one in (*tested, *shown)}
@@ -300,19 +323,32 @@ def calibration_test(
         at = column[_identity(one)]
         p_value = _p_value(observed[at], draws[:, at])
         about = {"p_value": p_value, "n_resamples": size, "seed": seed}
-        found[one.name] = _result(sample, one, beside, **about, _draw=draws[:, column[_identity(beside)]].copy)
+        found[one.name] = _result(
+            sample, one, beside, **about, _draw=draws[:, column[_identity(beside)]].copy
+        )
         for note in found[one.name].warnings:
             warnings.warn(ResolutionWarning(note), stacklevel=2)
     return found[tested[0].name] if alone else found
 
 
-def quick_test(sample: Sample, n_resamples: int, rng: Rng, confidence_level: float = 0.95) -> CalibrationTest:
-    """`calibration_test` by the default statistic; SCDL of calibrated forecasters is drawn when it is asked for.
+def quick_test(
+    sample: Sample, n_resamples: int, rng: Rng, confidence_level: float = 0.95
+) -> CalibrationTest:
+    """`calibration_test` by the default statistic; SCDL of calibrated forecasters is drawn when it
+    is asked for.
 
-    Of that only the mean and the band are told, for which the first draws are enough: as many as an interval takes.
+    Of that only the mean and the band are told, for which the first draws are enough: as many as an
+    interval takes.
     """
-    size, tested, beside = check_resamples(n_resamples), as_test_statistic("combined"), as_statistic("soft_binned_cdl")
-    streams, few = spawned(rng, size), min(size, interval_resamples(None, (1 - confidence_level) / 2))
+    size, tested, beside = (
+        check_resamples(n_resamples),
+        as_test_statistic("combined"),
+        as_statistic("soft_binned_cdl"),
+    )
+    streams, few = (
+        spawned(rng, size),
+        min(size, interval_resamples(None, (1 - confidence_level) / 2)),
+    )
     sources: list[Any] = [one.bit_generator for one in streams]
 
     def null() -> Floats:
@@ -346,12 +382,19 @@ def too_coarse(null_mean: float, cells: int) -> tuple[str, ...]:
 
 
 def redrawn(
-    sample: Sample, statistics: Sequence[Statistic], size: int, rng: Rng | list[Rng], progress: Progress | None = None
+    sample: Sample,
+    statistics: Sequence[Statistic],
+    size: int,
+    rng: Rng | list[Rng],
+    progress: Progress | None = None,
 ) -> tuple[Floats, Floats]:
-    """The statistics of the sample, and of calibrated forecasters with its predictions: one a row, the same for all."""
+    """The statistics of the sample, and of calibrated forecasters with its predictions: one a row,
+    the same for all.
+    """
     rated = None if sample._rates is None else by_outcome(sample)
     atoms = as_resampler(sample if rated is None else sample._as_drawn())
-    if rated is not None:  # outcomes are those of a forecaster that is calibrated for the population
+    # outcomes are those of a forecaster that is calibrated for the population
+    if rated is not None:
         atoms = replace(atoms, prob=rated.here(atoms.prob))
     if all(map(_is_built_in, statistics)):
         atoms = with_fewer_cells(atoms)
@@ -363,7 +406,8 @@ def redrawn(
         shared = pooled[0].samples(draw) if pooled and rated is None else []
         columns = []
         for one, each in zip(statistics, evaluate, strict=True):
-            if rated is not None and not _is_built_in(one):  # of the population, by numbers of events
+            # of the population, by numbers of events
+            if rated is not None and not _is_built_in(one):
                 columns.append(np.array([each(rated.weighed(events)) for events in draw.positive]))
             else:
                 columns.append(each.of(shared) if type(each) is Evaluate else each.many(draw))
@@ -375,10 +419,13 @@ def redrawn(
         rng,
         progress,
         width=len(statistics),
-        threads=min(statistic.threads for statistic in statistics) if size * len(atoms.prob) >= _DRAWS_AT_ONCE else 1,
+        threads=min(statistic.threads for statistic in statistics)
+        if size * len(atoms.prob) >= _DRAWS_AT_ONCE
+        else 1,
         at_once=max(1 if atoms.tossed else _CELLS_AT_ONCE, _DRAWS_AT_ONCE // len(atoms.prob)),
     )
-    seen = atoms.observed().positive if atoms.single is None else atoms._pooled(atoms.single)  # as draws are
+    # as draws are
+    seen = atoms.observed().positive if atoms.single is None else atoms._pooled(atoms.single)
     return values(Draw(None, seen[None]))[0], draws
 
 
@@ -388,7 +435,9 @@ def _is_built_in(statistic: Statistic) -> bool:
 
 
 def _identity(statistic: Statistic) -> str | int:
-    """What tells statistics apart: two functions may have the same name, as all lambda expressions do."""
+    """What tells statistics apart: two functions may have the same name, as all lambda expressions
+    do.
+    """
     if _is_built_in(statistic):
         return statistic.name
     return id(statistic.function if statistic.measure is None else statistic.measure)
@@ -399,17 +448,20 @@ def _p_value(observed: float, draws: Floats) -> float:
     return (1 + as_large) / (len(draws) + 1)
 
 
-_NEAREST = 1e-3  # to 0 and 1 that log odds are told apart: beyond, a few rows would have all the weight
+# to 0 and 1 that log odds are told apart: beyond, a few rows would have all the weight
+_NEAREST = 1e-3
 _LARGEST_BET = 0.98  # of the wealth that a group can lose at most, so that no factor is 0
 _LEVEL = 0.05  # of a test that the smallest bet is made for
-_FARTHEST = 2.0**-40  # of what can be won: what can be lost counts as this much at least, for predictions next to 0
+# of what can be won: what can be lost counts as this much at least, for predictions next to 0
+_FARTHEST = 2.0**-40
 
 
 def grouped_p_value(rows: Sample) -> float:
-    r"""Return a p-value of perfect calibration that holds whatever the dependence within groups, at every size.
+    r"""Return a p-value of perfect calibration that holds whatever the dependence within groups, at
+    every size.
 
-    Small values speak against calibration: the predictions are too high or too low on average, or too extreme or not
-    extreme enough.
+    Small values speak against calibration: the predictions are too high or too low on average, or
+    too extreme or not extreme enough.
 
     Notes
     -----
@@ -425,7 +477,8 @@ def grouped_p_value(rows: Sample) -> float:
         impossible = (weight > 0) & (p == 1.0 - rows.event)
         return 0.0 if impossible.any() else 1.0
     odds = logit(np.clip(p, _NEAREST, 1 - _NEAREST))
-    share = weight * p * (1 - p)  # of two parts of one row, with its event and without, it is that of the row
+    # of two parts of one row, with its event and without, it is that of the row
+    share = weight * p * (1 - p)
     away = odds - float(share @ odds) / float(share.sum())
     each = [_log_wealth(rows, f) for f in (np.ones(len(p)), -np.ones(len(p)), away, -away)]
     most = max(float(logs.max()) for logs in each)
@@ -434,10 +487,11 @@ def grouped_p_value(rows: Sample) -> float:
 
 
 def _log_wealth(rows: Sample, f: Floats) -> Floats:
-    """The logarithm of what each bet makes of 1, one factor a group; the bets depend on predictions and weights alone.
+    """The logarithm of what each bet makes of 1, one factor a group; the bets depend on predictions
+    and weights alone.
 
-    The smallest is the one at which so many groups, each of which adds half of the larger of what a group can lose and
-    win at most, would be worth 1/level: where they add less, no bet is.
+    The smallest is the one at which so many groups, each of which adds half of the larger of what a
+    group can lose and win at most, would be worth 1/level: where they add less, no bet is.
     """
     assert rows._group is not None
     p, stake, group = rows.prob, rows.mass * f, rows._group

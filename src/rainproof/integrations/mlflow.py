@@ -1,4 +1,6 @@
-"""rainproof for MLflow: an assessment as metrics, tags, and the report among the artifacts of a run."""
+"""rainproof for MLflow: an assessment as metrics, tags, and the report among the artifacts of a
+run.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +20,29 @@ except ImportError as error:
     raise MissingExtraError("rainproof.integrations.mlflow", "MLflow", "mlflow") from error
 
 
-_COSTS = ("cost", "cost_recalibrated", "cost_best_cutoff", "cost_always", "cost_never", "cost_fixed", "cost_perfect")
+_COSTS = (
+    "cost",
+    "cost_recalibrated",
+    "cost_best_cutoff",
+    "cost_always",
+    "cost_never",
+    "cost_fixed",
+    "cost_perfect",
+)
 
 
 def log(assessment: Assessment | ClassAssessment, *, prefix: str = "rainproof") -> None:
     """Log an assessment to the active MLflow run (or to a new one).
 
-    Metrics: the bounds of the verdict, the costs of the user's task, and every measure. Tags: the grade and the
-    headline. Artifacts: ``{prefix}/report.html``, which MLflow's viewer opens, and ``{prefix}/assessment.json``.
+    Metrics: the bounds of the verdict, the costs of the user's task, and every measure. Tags: the
+    grade and the headline. Artifacts: ``{prefix}/report.html``, which MLflow's viewer opens, and
+    ``{prefix}/assessment.json``.
 
     Parameters
     ----------
     assessment : Assessment or ClassAssessment
-        What `rainproof.assess` returned. Of several classes, numbers of one are named after it, as in
-        ``{prefix}/dog/mean_prediction``.
+        What `rainproof.assess` returned. Of several classes, numbers of one are named after it, as
+        in ``{prefix}/dog/mean_prediction``.
     prefix : str
         What the names of metrics, tags and the folder of artifacts begin with.
 
@@ -42,7 +53,12 @@ def log(assessment: Assessment | ClassAssessment, *, prefix: str = "rainproof") 
     ...     rainproof.integrations.mlflow.log(rainproof.assess(y, p))
     """
     mlflow.log_metrics({f"{prefix}/{name}": value for name, value in metrics(assessment).items()})
-    mlflow.set_tags({f"{prefix}.grade": assessment.verdict.grade, f"{prefix}.headline": assessment.verdict.headline})
+    mlflow.set_tags(
+        {
+            f"{prefix}.grade": assessment.verdict.grade,
+            f"{prefix}.headline": assessment.verdict.headline,
+        }
+    )
     with TemporaryDirectory() as folder:
         assessment.to_html(Path(folder, "report.html"))
         assessment.to_json(Path(folder, "assessment.json"))
@@ -51,8 +67,16 @@ def log(assessment: Assessment | ClassAssessment, *, prefix: str = "rainproof") 
 
 def metrics(assessment: Assessment | ClassAssessment) -> dict[str, float]:
     """Return the numbers of an assessment by name; those that are not finite are left out."""
-    found = _of_classes(assessment) if isinstance(assessment, ClassAssessment) else _of_event(assessment)
-    return {name: value for name, value in found.items() if finite(value) is not None and value is not None}
+    found = (
+        _of_classes(assessment)
+        if isinstance(assessment, ClassAssessment)
+        else _of_event(assessment)
+    )
+    return {
+        name: value
+        for name, value in found.items()
+        if finite(value) is not None and value is not None
+    }
 
 
 def _of_event(assessment: Assessment) -> dict[str, float | None]:
@@ -85,7 +109,9 @@ def _of_classes(a: ClassAssessment) -> dict[str, float | None]:
         estimate = getattr(a, name)
         numbers[name] = None if estimate is None else estimate.value
     for name in ("harm_bound", "gain_at_least"):
-        numbers[f"recalibration_{name}"] = None if certificate is None else getattr(certificate, name)
+        numbers[f"recalibration_{name}"] = (
+            None if certificate is None else getattr(certificate, name)
+        )
     for rule, cost in ({} if a.task is None else a.task.costs).items():
         numbers["cost" if rule is Rule.AS_IS else f"cost_{rule.value}"] = cost.value
     for one in a.classes:

@@ -35,13 +35,17 @@ try:
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, column_or_1d, indexable
 except ImportError as error:
-    raise MissingExtraError("rainproof.integrations.sklearn", "scikit-learn", "scikit-learn") from error
+    raise MissingExtraError(
+        "rainproof.integrations.sklearn", "scikit-learn", "scikit-learn"
+    ) from error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def net_benefit_scorer(threshold: float, *, pos_label: Any = None, labels: Sequence[Any] | None = None) -> Any:
+def net_benefit_scorer(
+    threshold: float, *, pos_label: Any = None, labels: Sequence[Any] | None = None
+) -> Any:
     """Make a scorer: the net benefit of acting on predictions from a threshold on.
 
     Choose a model by it if your threshold is known: it counts what the decision is worth.
@@ -51,9 +55,11 @@ def net_benefit_scorer(threshold: float, *, pos_label: Any = None, labels: Seque
     threshold : float
         The probability from which you act, in (0, 1).
     pos_label : object, optional
-        The label of the event, if labels are not 0 and 1; of more than two classes, the one that you act on.
+        The label of the event, if labels are not 0 and 1; of more than two classes, the one that
+        you act on.
     labels : sequence, optional
-        The classes of the classifier, in sorted order, if there are more than two and rows to score may lack some.
+        The classes of the classifier, in sorted order, if there are more than two and rows to score
+        may lack some.
 
     Returns
     -------
@@ -72,7 +78,9 @@ def net_benefit_scorer(threshold: float, *, pos_label: Any = None, labels: Seque
     0.397
     """
     if not isinstance(threshold, float) or not 0 < threshold < 1:
-        raise InputError(f"threshold must be a number between 0 and 1, both excluded; it is {threshold!r}")
+        raise InputError(
+            f"threshold must be a number between 0 and 1, both excluded; it is {threshold!r}"
+        )
     options = {"threshold": threshold, "pos_label": pos_label, "labels": labels}
     return make_scorer(_net_benefit, response_method="predict_proba", **options)
 
@@ -80,12 +88,18 @@ def net_benefit_scorer(threshold: float, *, pos_label: Any = None, labels: Seque
 def _net_benefit(y: ArrayLike, p: ArrayLike, *, threshold: float, **columns: Any) -> float:
     sample = _scored(y, p, **columns)
     if isinstance(sample, ClassSample):
-        raise InputError(f"pos_label must name the class that you act on: there are {len(sample)} classes")
+        raise InputError(
+            f"pos_label must name the class that you act on: there are {len(sample)} classes"
+        )
     return float(net_benefit(sample, thresholds=[threshold]).value[0, 0])
 
 
 def _scored(
-    y: ArrayLike, p: ArrayLike, sample_weight: Any = None, pos_label: Any = None, labels: Sequence[Any] | None = None
+    y: ArrayLike,
+    p: ArrayLike,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    labels: Sequence[Any] | None = None,
 ) -> Sample | ClassSample:
     """The rows to score: of one event, or of more than two classes if none of them is named."""
     if np.ndim(p) < 2:
@@ -109,12 +123,15 @@ def expected_cost_scorer(
     Parameters
     ----------
     task : FiniteTask or ClassTask
-        The decision, as from ``rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)``. With more than
-        two classes its columns are in the order of the classifier's ``classes_``.
+        The decision, as from ``rainproof.DecisionTask.from_costs(false_positive=1,
+        false_negative=9)``. With more than two classes its columns are in the order of the
+        classifier's ``classes_``.
     pos_label : object, optional
-        The label of the event, if labels are not 0 and 1; of more than two classes, the one that the task is about.
+        The label of the event, if labels are not 0 and 1; of more than two classes, the one that
+        the task is about.
     labels : sequence, optional
-        The classes of the classifier, in sorted order, if there are more than two and rows to score may lack some.
+        The classes of the classifier, in sorted order, if there are more than two and rows to score
+        may lack some.
 
     Returns
     -------
@@ -128,7 +145,9 @@ def expected_cost_scorer(
     >>> scorer = rainproof.integrations.sklearn.expected_cost_scorer(task)
     """
     if not isinstance(task, FiniteTask | ClassTask):
-        raise InputError(f"task must be a FiniteTask, such as DecisionTask.from_costs makes; it is {task!r}")
+        raise InputError(
+            f"task must be a FiniteTask, such as DecisionTask.from_costs makes; it is {task!r}"
+        )
     options = {"task": task, "pos_label": pos_label, "labels": labels}
     return make_scorer(_payoff, response_method="predict_proba", **options)
 
@@ -137,7 +156,9 @@ def _payoff(y: ArrayLike, p: ArrayLike, *, task: FiniteTask | ClassTask, **colum
     sample = _scored(y, p, **columns)
     if isinstance(task, ClassTask) and isinstance(sample, ClassSample):
         task._check(sample)
-        return float(sample.mass @ task.matrix[task._best(sample.prob), sample.which] / sample.total_weight)
+        return float(
+            sample.mass @ task.matrix[task._best(sample.prob), sample.which] / sample.total_weight
+        )
     if isinstance(task, ClassTask) or isinstance(sample, ClassSample):
         classes = len(sample) if isinstance(sample, ClassSample) else 2
         raise InputError(f"task must have a payoff for each of {classes} classes; it is {task!r}")
@@ -150,16 +171,19 @@ def _payoff(y: ArrayLike, p: ArrayLike, *, task: FiniteTask | ClassTask, **colum
 def worst_task_scorer(*, pos_label: Any = None, labels: Sequence[Any] | None = None) -> Any:
     """Make a scorer: minus the most that any decision maker falls short of perfect foresight.
 
-    Choose a model by it if others, whose costs you do not know, will act on the predictions. Payoffs lie between 0 and
-    1; the decision maker who loses most decides. In expectation nothing scores better than the true probabilities. Of
-    more than two classes, decisions are about any one of them, against the rest.
+    Choose a model by it if others, whose costs you do not know, will act on the predictions.
+    Payoffs lie between 0 and 1; the decision maker who loses most decides. In expectation nothing
+    scores better than the true probabilities. Of more than two classes, decisions are about any one
+    of them, against the rest.
 
     Parameters
     ----------
     pos_label : object, optional
-        The label of the event, if labels are not 0 and 1; of more than two classes, the only one that counts.
+        The label of the event, if labels are not 0 and 1; of more than two classes, the only one
+        that counts.
     labels : sequence, optional
-        The classes of the classifier, in sorted order, if there are more than two and rows to score may lack some.
+        The classes of the classifier, in sorted order, if there are more than two and rows to score
+        may lack some.
 
     Returns
     -------
@@ -176,7 +200,9 @@ def worst_task_scorer(*, pos_label: Any = None, labels: Sequence[Any] | None = N
     >>> import rainproof.integrations.sklearn
     >>> scorer = rainproof.integrations.sklearn.worst_task_scorer()
     """
-    return make_scorer(_worst_task, response_method="predict_proba", pos_label=pos_label, labels=labels)
+    return make_scorer(
+        _worst_task, response_method="predict_proba", pos_label=pos_label, labels=labels
+    )
 
 
 def _worst_task(y: ArrayLike, p: ArrayLike, **columns: Any) -> float:
@@ -192,26 +218,34 @@ def _worst_loss(sample: Sample) -> float:
 
 
 def calibration_scorer(
-    measure: str = "soft_binned_cdl", *, pos_label: Any = None, labels: Sequence[Any] | None = None, **options: Any
+    measure: str = "soft_binned_cdl",
+    *,
+    pos_label: Any = None,
+    labels: Sequence[Any] | None = None,
+    **options: Any,
 ) -> Any:
     """Make a scorer: minus a calibration error. Report it; do not choose a model by it.
 
-    A forecast that says the event rate for every row is calibrated, so a search for the smallest calibration error can
-    end there. Choose by `worst_task_scorer`, `net_benefit_scorer`, `expected_cost_scorer` or a proper score, and look
-    at this one beside it.
+    A forecast that says the event rate for every row is calibrated, so a search for the smallest
+    calibration error can end there. Choose by `worst_task_scorer`, `net_benefit_scorer`,
+    `expected_cost_scorer` or a proper score, and look at this one beside it.
 
     Parameters
     ----------
     measure : str
-        A measure of `rainproof.list_measures`, such as "soft_binned_cdl" or "calibration_decision_loss". Of more than
-        two classes it is that of the worst class against the rest (`class_max` of `measure_classes`).
+        A measure of `rainproof.list_measures`, such as "soft_binned_cdl" or
+        "calibration_decision_loss". Of more than two classes it is that of the worst class against
+        the rest (`class_max` of `measure_classes`).
     pos_label : object, optional
-        The label of the event, if labels are not 0 and 1; of more than two classes, the one that is measured.
+        The label of the event, if labels are not 0 and 1; of more than two classes, the one that is
+        measured.
     labels : sequence, optional
-        The classes of the classifier, in sorted order, if there are more than two and rows to score may lack some.
+        The classes of the classifier, in sorted order, if there are more than two and rows to score
+        may lack some.
     **options
-        Options of the measure, such as ``swaps="monotone"``; ``grid=16`` for "calibration_decision_loss" is the loss
-        of acting on predictions rounded to multiples of 1/16.
+        Options of the measure, such as ``swaps="monotone"``; ``grid=16`` for
+        "calibration_decision_loss" is the loss of acting on predictions rounded to multiples of
+        1/16.
 
     Returns
     -------
@@ -231,9 +265,17 @@ def calibration_scorer(
     if measure not in measures:
         raise InputError(f"measure must be one of {', '.join(measures)}; it is {measure!r}")
     on_grid = measure == "calibration_decision_loss" and "grid" in options
-    how = {"function": _loss_on_grid if on_grid else measures[measure].function, "pos_label": pos_label}
+    how = {
+        "function": _loss_on_grid if on_grid else measures[measure].function,
+        "pos_label": pos_label,
+    }
     return make_scorer(
-        _measured, response_method="predict_proba", greater_is_better=False, labels=labels, **how, **options
+        _measured,
+        response_method="predict_proba",
+        greater_is_better=False,
+        labels=labels,
+        **how,
+        **options,
     )
 
 
@@ -307,7 +349,9 @@ class _Display:
         **options
             Options of the function behind it: see the class.
         """
-        result = cls._compute(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, **options)
+        result = cls._compute(
+            y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, **options
+        )
         return cls(result, estimator_name=name).plot(ax)
 
     @classmethod
@@ -323,17 +367,21 @@ class _Display:
     ) -> Self:
         """Compute and draw it from a fitted classifier and rows to judge it by.
 
-        The parameters are those of `from_predictions`; the event is `pos_label`, or the second of two classes. Of more
-        than two, `pos_label` names the one that is drawn, against the rest.
+        The parameters are those of `from_predictions`; the event is `pos_label`, or the second of
+        two classes. Of more than two, `pos_label` names the one that is drawn, against the rest.
         """
         classes = np.asarray(estimator.classes_).tolist()
         event = classes[1] if pos_label is None and len(classes) == 2 else pos_label
         if event not in classes:
-            raise InputError(f"pos_label must be a class of the estimator, one of {classes}; it is {pos_label!r}")
+            raise InputError(
+                f"pos_label must be a class of the estimator, one of {classes}; it is {pos_label!r}"
+            )
         prob = estimator.predict_proba(X)[:, classes.index(event)]
         name = name or type(estimator).__name__
         if len(classes) > 2:
-            return cls.from_predictions(np.asarray(y) == event, prob, name=f"{name}, {event}", **options)
+            return cls.from_predictions(
+                np.asarray(y) == event, prob, name=f"{name}, {event}", **options
+            )
         return cls.from_predictions(y, prob, pos_label=event, name=name, **options)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -346,19 +394,25 @@ class _Display:
 
 
 class ReliabilityDisplay(_Display):
-    """A reliability diagram with intervals and the band of chance. Options: `rainproof.clinical.reliability_curve`."""
+    """A reliability diagram with intervals and the band of chance. Options:
+    `rainproof.clinical.reliability_curve`.
+    """
 
     _compute = staticmethod(reliability_curve)
 
 
 class DecisionCurveDisplay(_Display):
-    """A decision curve: net benefit beside treating all and none, with intervals. Options: `rainproof.net_benefit`."""
+    """A decision curve: net benefit beside treating all and none, with intervals. Options:
+    `rainproof.net_benefit`.
+    """
 
     _compute = staticmethod(net_benefit)
 
 
 class RegretDisplay(_Display):
-    """A regret curve: what acting on the predictions loses at each threshold. Options: `rainproof.regret_curve`."""
+    """A regret curve: what acting on the predictions loses at each threshold. Options:
+    `rainproof.regret_curve`.
+    """
 
     _compute = staticmethod(regret_curve)
 
@@ -366,27 +420,33 @@ class RegretDisplay(_Display):
 _REASON = "a weight of 2 is one row in one fold of the recalibrator, two rows may be in two"
 _CHECKS = ("sample_weight_equivalence_on_dense_data", "sample_weight_equivalence_on_sparse_data")
 NOT_EQUIVALENT = {f"check_{name}": _REASON for name in (*_CHECKS, "sample_weights_invariance")}
-"""The checks of scikit-learn that it does not pass, and why: for ``check_estimator(expected_failed_checks=...)``."""
+"""The checks of scikit-learn that it does not pass, and why: for
+``check_estimator(expected_failed_checks=...)``.
+"""
 
 
 class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier with recalibrated probabilities: cross-validated predictions fit a `rainproof.Recalibrator`.
+    """A classifier with recalibrated probabilities: cross-validated predictions fit a
+    `rainproof.Recalibrator`.
 
-    The classifier is fitted to all rows. The map that corrects its probabilities is fitted to predictions for rows that
-    a classifier of the same kind did not see (cross-validation), by the method that leaves the decision maker who
-    loses most with the smallest loss.
+    The classifier is fitted to all rows. The map that corrects its probabilities is fitted to
+    predictions for rows that a classifier of the same kind did not see (cross-validation), by the
+    method that leaves the decision maker who loses most with the smallest loss.
 
     Parameters
     ----------
     estimator : estimator, optional
-        A classifier with `predict_proba`, or with `decision_function` alone, such as `LinearSVC`: its scores become
-        probabilities for the map to correct, by the logistic function (softmax for more than two classes) of the
-        scores, centered and divided by their standard deviation. Default: `LogisticRegression`.
+        A classifier with `predict_proba`, or with `decision_function` alone, such as `LinearSVC`:
+        its scores become probabilities for the map to correct, by the logistic function (softmax
+        for more than two classes) of the scores, centered and divided by their standard deviation.
+        Default: `LogisticRegression`.
     cv : int, cross-validation generator or iterable
-        How the rows are divided, as everywhere in scikit-learn. With an int and `groups`, whole groups are held out.
+        How the rows are divided, as everywhere in scikit-learn. With an int and `groups`, whole
+        groups are held out.
     methods : "auto", str or list of str
-        The methods whose maps are averaged; see `rainproof.Recalibrator`, which has others for more than two classes.
-        A method of one event is then fitted to each class against the rest, as scikit-learn does.
+        The methods whose maps are averaged; see `rainproof.Recalibrator`, which has others for more
+        than two classes. A method of one event is then fitted to each class against the rest, as
+        scikit-learn does.
     random_state : int or None
         The seed of the recalibrator's choice; None is 0, so that the same rows give the same map.
 
@@ -395,8 +455,9 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     estimator_ : estimator
         The classifier, fitted to all rows.
     recalibrator_ : rainproof.Recalibrator
-        The map. Its certificate is about the classifiers of the folds, which saw fewer rows than `estimator_`; for a
-        proof about `estimator_` itself, fit a `rainproof.Recalibrator` to predictions for rows kept apart.
+        The map. Its certificate is about the classifiers of the folds, which saw fewer rows than
+        `estimator_`; for a proof about `estimator_` itself, fit a `rainproof.Recalibrator` to
+        predictions for rows kept apart.
     response_method_ : str
         What the map corrects: "predict_proba" or "decision_function".
     classes_ : ndarray of shape (k,)
@@ -421,7 +482,12 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     """
 
     def __init__(
-        self, estimator: Any = None, *, cv: Any = 5, methods: Any = "auto", random_state: int | None = None
+        self,
+        estimator: Any = None,
+        *,
+        cv: Any = 5,
+        methods: Any = "auto",
+        random_state: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.cv = cv
@@ -429,7 +495,11 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.random_state = random_state
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Fit the classifier to all rows, and the map to cross-validated predictions.
 
@@ -447,18 +517,25 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         RecalibratedClassifier
             Itself.
         """
-        X, y, sample_weight, groups = indexable(X, column_or_1d(y, warn=True), sample_weight, groups)
+        X, y, sample_weight, groups = indexable(
+            X, column_or_1d(y, warn=True), sample_weight, groups
+        )
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise InputError("y must have at least two classes; it has 1 class")
         estimator = self._classifier()
-        weighted = sample_weight is not None and "sample_weight" in signature(estimator.fit).parameters
+        weighted = (
+            sample_weight is not None and "sample_weight" in signature(estimator.fit).parameters
+        )
         params: dict[str, Any] = {"sample_weight": sample_weight} if weighted else {}
         how = {"params": params, "groups": groups}
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", sample_weight=sample_weight, groups=groups)
-            params, how = routed.estimator.fit, {"params": {**routed.estimator.fit, **routed.splitter.split}}
+            params, how = (
+                routed.estimator.fit,
+                {"params": {**routed.estimator.fit, **routed.splitter.split}},
+            )
         splits = check_cv(self.cv, y, classifier=True) if groups is None else self._splits()
         response = _response_method(estimator)
         held_out = cross_val_predict(clone(estimator), X, y, cv=splits, method=response, **how)
@@ -484,8 +561,12 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         return StratifiedGroupKFold(self.cv or 5) if number else check_cv(self.cv, classifier=True)
 
     def get_metadata_routing(self) -> Any:
-        """Return what is passed on to the classifier and to the division of rows, as scikit-learn's routing asks."""
-        fit, split = (MethodMapping().add(caller="fit", callee=callee) for callee in ("fit", "split"))
+        """Return what is passed on to the classifier and to the division of rows, as scikit-learn's
+        routing asks.
+        """
+        fit, split = (
+            MethodMapping().add(caller="fit", callee=callee) for callee in ("fit", "split")
+        )
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         router.add(estimator=self._classifier(), method_mapping=fit)
         return router.add(splitter=self._splits(), method_mapping=split)
@@ -495,7 +576,8 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         check_is_fitted(self)
         found = getattr(self.estimator_, self.response_method_)(X)
         prob = _shares(found) if self._standard is None else self._standard.probabilities(found)
-        # The map and not `predict`, which warns of extrapolation: the classifier's own rows would be enough for that.
+        # The map and not `predict`, which warns of extrapolation: the classifier's own rows would
+        # be enough for that.
         recalibrate = self.recalibrator_.map_
         if len(self.classes_) > 2:
             several: Floats = recalibrate(prob)
@@ -535,9 +617,11 @@ def _response_method(estimator: Any) -> str:
 
 
 class _Standard(NamedTuple):
-    """How scores of a classifier without probabilities become numbers that a map of probabilities can correct.
+    """How scores of a classifier without probabilities become numbers that a map of probabilities
+    can correct.
 
-    A map is fitted to them, so that their unit does not matter; but it must be one in which their logits are of use.
+    A map is fitted to them, so that their unit does not matter; but it must be one in which their
+    logits are of use.
     """
 
     center: Floats
@@ -554,7 +638,11 @@ class _Standard(NamedTuple):
     def probabilities(self, score: Any) -> Floats:
         """Return a probability for each class: of two by the logistic function, of more by softmax."""
         standard = (np.asarray(score, np.float64) - self.center) / self.scale
-        both = standard if standard.ndim == 2 else np.stack([np.zeros_like(standard), standard], axis=1)
+        both = (
+            standard
+            if standard.ndim == 2
+            else np.stack([np.zeros_like(standard), standard], axis=1)
+        )
         return softmax(both)
 
 

@@ -16,17 +16,21 @@ try:
     import torch
     from torchmetrics import Metric
 except ImportError as error:
-    raise MissingExtraError("rainproof.integrations.torchmetrics", "torchmetrics", "torchmetrics") from error
+    raise MissingExtraError(
+        "rainproof.integrations.torchmetrics", "torchmetrics", "torchmetrics"
+    ) from error
 
 
 Form = Literal["class_max", "class_mean", "by_class", "top_label"]
 
 
 class CalibrationMetric(Metric):  # type: ignore[misc]
-    """Any measure of rainproof over batches of predictions, with a state of ``4 (grid + 1)`` numbers.
+    """Any measure of rainproof over batches of predictions, with a state of ``4 (grid + 1)``
+    numbers.
 
-    The state holds sums by cell of a grid, which batches and processes add. SCDL from it is exact on every grid up to
-    `grid`; other measures have the bounds that their docstrings state for compressed samples.
+    The state holds sums by cell of a grid, which batches and processes add. SCDL from it is exact
+    on every grid up to `grid`; other measures have the bounds that their docstrings state for
+    compressed samples.
 
     Parameters
     ----------
@@ -37,8 +41,9 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
     num_classes : int, optional
         The number of classes, if there are more than two: each has such a state.
     form : {"class_max", "class_mean", "by_class", "top_label"}
-        Of several classes: the measure of the worst class against the rest, the mean over classes, that of each class,
-        or of the top label alone (with one state). They answer different questions: see `measure_classes`.
+        Of several classes: the measure of the worst class against the rest, the mean over classes,
+        that of each class, or of the top label alone (with one state). They answer different
+        questions: see `measure_classes`.
     **options
         Options of `torchmetrics.Metric`, such as ``dist_sync_on_step``.
 
@@ -66,9 +71,13 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
     ) -> None:
         super().__init__(**options)
         if num_classes is not None and num_classes < 3:
-            raise InputError(f"num_classes must be 3 or more: two classes are one event; it is {num_classes!r}")
+            raise InputError(
+                f"num_classes must be 3 or more: two classes are one event; it is {num_classes!r}"
+            )
         if form not in get_args(Form):
-            raise InputError(f"form must be one of {', '.join(map(repr, get_args(Form)))}; it is {form!r}")
+            raise InputError(
+                f"form must be one of {', '.join(map(repr, get_args(Form)))}; it is {form!r}"
+            )
         self.grid = check_grid(grid, "grid")
         self.measure = as_statistic(measure).function
         self.num_classes, self.form = num_classes, form
@@ -80,12 +89,19 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
     def update(self, preds: torch.Tensor, target: torch.Tensor) -> None:
         """Add a batch: probabilities of the event, and outcomes that are 0 or 1, of the same shape.
 
-        Of several classes: probabilities of shape (n, num_classes), and the number of the class of each row.
+        Of several classes: probabilities of shape (n, num_classes), and the number of the class of
+        each row.
         """
         k = self.num_classes
-        if (preds.shape != target.shape) if k is None else (preds.shape != (*target.shape, k) or target.dim() != 1):
+        if (
+            (preds.shape != target.shape)
+            if k is None
+            else (preds.shape != (*target.shape, k) or target.dim() != 1)
+        ):
             rule = "have one shape" if k is None else f"have the shapes (n, {k}) and (n,)"
-            raise InputError(f"preds and target must {rule}; they have {preds.shape} and {target.shape}")
+            raise InputError(
+                f"preds and target must {rule}; they have {preds.shape} and {target.shape}"
+            )
         shape = (-1,) if k is None else (-1, k)
         prob, event = preds.detach().reshape(shape).double(), target.detach().reshape(-1)
         _check("preds", prob, (prob >= 0) & (prob <= 1), "must lie in [0, 1]")
@@ -93,20 +109,32 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
             _check("target", event, (event == 0) | (event == 1), "must be 0 or 1")
         else:
             classes = torch.arange(k, device=event.device)
-            _check("target", event, (event[:, None] == classes).any(dim=1), f"must be from 0 to {k - 1}")
+            _check(
+                "target",
+                event,
+                (event[:, None] == classes).any(dim=1),
+                f"must be from 0 to {k - 1}",
+            )
             total = prob.sum(dim=1)
-            _check("preds", total, (total - 1).abs() <= _TOLERANCE, f"must sum to 1 in each row (within {_TOLERANCE})")
+            _check(
+                "preds",
+                total,
+                (total - 1).abs() <= _TOLERANCE,
+                f"must sum to 1 in each row (within {_TOLERANCE})",
+            )
             top, both = prob.argmax(dim=1, keepdim=True), (prob, event[:, None] == classes)
             prob, event = (x.gather(1, top) for x in both) if self.form == "top_label" else both
         scaled = prob.reshape(-1) * self.grid  # exact: a power of two
         cell = scaled.floor()
-        state = torch.arange(len(scaled), device=cell.device) % self._states  # of each class in turn
+        # of each class in turn
+        state = torch.arange(len(scaled), device=cell.device) % self._states
         slot = 2 * ((self.grid + 1) * state + cell.long()) + event.reshape(-1).long()
         self.count += torch.bincount(slot, minlength=len(self.count))
         self.rise += torch.bincount(slot, weights=scaled - cell, minlength=len(self.rise))
 
     def sample(self, number: int = 0) -> Sample:
-        """Return the rows seen so far as a compressed `rainproof.Sample`, for anything else that rainproof computes.
+        """Return the rows seen so far as a compressed `rainproof.Sample`, for anything else that
+        rainproof computes.
 
         Of several classes it is the class with this number, against the rest; or the top label.
         """
@@ -116,7 +144,12 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
         if not slot.size:
             raise InputError("no rows were given yet: call update first")
         n = count[slot]
-        columns = {"grid": np.full(len(slot), self.grid), "cell": slot // 2, "outcome": slot % 2, "count": n}
+        columns = {
+            "grid": np.full(len(slot), self.grid),
+            "cell": slot // 2,
+            "outcome": slot % 2,
+            "count": n,
+        }
         columns |= {"weight": n.astype(float), "rise": rise[slot], "squares": n.astype(float)}
         return Sample.from_table({f"rainproof_{name}": column for name, column in columns.items()})
 
@@ -136,4 +169,6 @@ def _check(name: str, values: torch.Tensor, good: torch.Tensor, rule: str) -> No
     """Refuse values that break a rule, counted in the order of rows."""
     if not bool(good.all()):
         place = f"{name}{(~good).nonzero()[0].tolist()}"
-        raise InputError.from_offenders(f"{name} {rule}", int((~good).sum()), place, values[~good][0].item())
+        raise InputError.from_offenders(
+            f"{name} {rule}", int((~good).sum()), place, values[~good][0].item()
+        )

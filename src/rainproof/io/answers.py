@@ -1,4 +1,6 @@
-"""Logs of evaluation harnesses for language models: how sure a model was of each answer, and whether it was right."""
+"""Logs of evaluation harnesses for language models: how sure a model was of each answer, and
+whether it was right.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 from rainproof.io.files import Location, expand, json_objects, need_pyarrow
 
-_HASHES = ("doc_hash", "prompt_hash", "target_hash")  # which tell a question from those of other files
+# which tell a question from those of other files
+_HASHES = ("doc_hash", "prompt_hash", "target_hash")
 _SLACK = 1e-6  # by which rounding may lift a log-probability above 0
 _PAIR = 'a log-probability, at most 0, and a flag, such as ["-1.5", "False"]'
 
@@ -33,10 +36,14 @@ def _answer(record: Mapping[str, Any], place: str) -> tuple[float, float]:
         return InputError(f"{place} is no answer to a multiple-choice question: {reason}")
 
     if "acc" not in record:
-        raise refused("it has no 'acc', which says whether the chosen answer was right (logs with a confidence: scan)")
+        raise refused(
+            "it has no 'acc', which says whether the chosen answer was right (logs with a confidence: scan)"
+        )
     right, choices = record["acc"], record.get("filtered_resps")
     if right not in (0, 1):
-        raise refused(f"'acc' must be 0 or 1; it is {reprlib.repr(right)} (a share, as of truthfulqa_mc2, is no event)")
+        raise refused(
+            f"'acc' must be 0 or 1; it is {reprlib.repr(right)} (a share, as of truthfulqa_mc2, is no event)"
+        )
     if "acc_mutual_info" in record:
         raise refused("it has 'acc_mutual_info', for which the choices are logged twice")
     if not isinstance(choices, list) or len(choices) < 2:
@@ -45,7 +52,9 @@ def _answer(record: Mapping[str, Any], place: str) -> tuple[float, float]:
     bad = [choice for choice, log in zip(choices, logs, strict=True) if not log <= _SLACK]
     if bad:
         rule = f"each of 'filtered_resps' must be {_PAIR}"
-        raise refused(f"{rule}; {len(bad):,} of {len(logs):,} are not, the first is {reprlib.repr(bad[0])}")
+        raise refused(
+            f"{rule}; {len(bad):,} of {len(logs):,} are not, the first is {reprlib.repr(bad[0])}"
+        )
     top = max(logs)
     if top == -math.inf:
         raise refused("no choice of 'filtered_resps' has a probability above 0")
@@ -67,19 +76,22 @@ def _files(source: Any) -> list[Location]:
 
 
 def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Sample:
-    """Read the answers to multiple-choice questions that lm-evaluation-harness logs: ``samples_*.jsonl``.
+    """Read the answers to multiple-choice questions that lm-evaluation-harness logs:
+    ``samples_*.jsonl``.
 
-    The event is *the chosen answer is right*. Its predicted probability is that of the chosen answer among the choices:
-    with the logged log-probabilities :math:`l_i` it is :math:`\\exp(\\max_i l_i) / \\sum_i \\exp(l_i)`. It is relative
-    to the choices, and long choices have smaller ones: whether it can be taken for a probability is what to assess.
-    Explained in docs/guide/language-models.md.
+    The event is *the chosen answer is right*. Its predicted probability is that of the chosen
+    answer among the choices: with the logged log-probabilities :math:`l_i` it is
+    :math:`\\exp(\\max_i l_i) / \\sum_i \\exp(l_i)`. It is relative to the choices, and long choices
+    have smaller ones: whether it can be taken for a probability is what to assess. Explained in
+    docs/guide/language-models.md.
 
     Parameters
     ----------
     source : path, or sequence of paths
-        Files that ``lm_eval --log_samples`` wrote. Each line is an answer with ``filtered_resps``, the log-probability
-        of each choice, and ``acc``, 1 if the most probable choice was right. Patterns (``samples_mmlu_*.jsonl``),
-        compressed files (``.gz``) and addresses are read as `scan` reads them.
+        Files that ``lm_eval --log_samples`` wrote. Each line is an answer with ``filtered_resps``,
+        the log-probability of each choice, and ``acc``, 1 if the most probable choice was right.
+        Patterns (``samples_mmlu_*.jsonl``), compressed files (``.gz``) and addresses are read as
+        `scan` reads them.
 
     Returns
     -------
@@ -89,8 +101,8 @@ def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str
     Raises
     ------
     InputError
-        If a file cannot be read, a line is no such answer, or a question comes twice: in the files of two runs, or in
-        a line for each filter.
+        If a file cannot be read, a line is no such answer, or a question comes twice: in the files
+        of two runs, or in a line for each filter.
     MissingExtraError
         If PyArrow is not installed.
 
@@ -112,7 +124,9 @@ def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str
             for record, place in json_objects(file, stream):
                 answers.append(_answer(record, place))
                 number, hashes = record.get("doc_id"), [record.get(name) for name in _HASHES]
-                first = place if number is None else inside.setdefault(repr((number, hashes[0])), place)
+                first = (
+                    place if number is None else inside.setdefault(repr((number, hashes[0])), place)
+                )
                 if None not in hashes:  # a dataset may have a question twice
                     other, earlier = questions.setdefault(repr(hashes), (file.path, place))
                     first = first if other == file.path else earlier

@@ -1,4 +1,6 @@
-"""Arrow columns as NumPy arrays, with errors that count what cannot be converted, and conditions on Arrow rows."""
+"""Arrow columns as NumPy arrays, with errors that count what cannot be converted, and conditions on
+Arrow rows.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,12 @@ from rainproof.io.where import Condition, fold
 if TYPE_CHECKING:
     from rainproof.io.reading import ColumnSpec
 
-_NUMBER = r"(?i)^[+-]?(inf(inity)?|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$"  # what Arrow casts from text
+# what Arrow casts from text
+_NUMBER = r"(?i)^[+-]?(inf(inity)?|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$"
 _PERCENT = r"^([+-]?(?:\d+\.?\d*|\.\d+))\s*%$"
 _DECIMAL_COMMA = r"^([+-]?\d*),(\d+\s*%?)$"
-_THOUSANDS = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # or a decimal comma: in a column of weights it cannot be known
+# or a decimal comma: in a column of weights it cannot be known
+_THOUSANDS = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 _PLAIN_NUMBER = r"^-?(0|[1-9]\d*)(\.\d+)?$"  # 01 is a label, not the number 1
 _WORDS = {"true": "1", "false": "0"}
 _NUMBERS = (int, float, np.integer, np.floating)  # in Python; a bool is none
@@ -39,7 +43,8 @@ _MISSING = (
 )  # what PyArrow takes for a missing value in text, beside nothing at all
 _LOWER = np.uint8(32)  # the bit of small letters in ASCII
 _VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
-_DTYPES = {"halffloat": "f2", "float": "f4", "double": "f8"}  # where the names of Arrow and NumPy differ
+# where the names of Arrow and NumPy differ
+_DTYPES = {"halffloat": "f2", "float": "f4", "double": "f8"}
 
 LABELS = "must hold labels, which are text, numbers or dates"
 
@@ -48,10 +53,14 @@ ReadResult = tuple[Array, InputError | None]
 
 
 def _words_as_text(words: Any, *, percent: bool) -> dict[str, str]:
-    """Check a table of words, and return the number of each as text: in percent where the other numbers are."""
+    """Check a table of words, and return the number of each as text: in percent where the other
+    numbers are.
+    """
     rule = "confidence_words must map words to probabilities, numbers in [0, 1]"
     if not isinstance(words, Mapping):
-        raise InputError(f"{rule}; it is of type {type(words).__name__}", parameter="confidence_words")
+        raise InputError(
+            f"{rule}; it is of type {type(words).__name__}", parameter="confidence_words"
+        )
     plain = [word.strip().lower() if isinstance(word, str) else "" for word in words]
     points = [re.sub(_PERCENT, r"\1", re.sub(_DECIMAL_COMMA, r"\1.\2", word)) for word in plain]
     bad: dict[str, list[bool]] = {
@@ -75,7 +84,10 @@ def _words_as_text(words: Any, *, percent: bool) -> dict[str, str]:
                 broken, len(entries), place, reprlib.repr(number), parameter="confidence_words"
             )
     scale = 100 if percent else 1
-    return {word: str(scale * Decimal(repr(float(x)))) for word, x in zip(plain, words.values(), strict=True)}
+    return {
+        word: str(scale * Decimal(repr(float(x))))
+        for word, x in zip(plain, words.values(), strict=True)
+    }
 
 
 class NumberColumn:
@@ -86,8 +98,9 @@ class NumberColumn:
     name : str
         The name of the column.
     holds : {"probabilities", "outcomes", "amounts"}
-        Probabilities may be in percent or words, as `spec` says. Outcomes may also be true or false, as text. Amounts
-        may be large: text such as 1,234 is refused, as its comma may mark thousands.
+        Probabilities may be in percent or words, as `spec` says. Outcomes may also be true or
+        false, as text. Amounts may be large: text such as 1,234 is refused, as its comma may mark
+        thousands.
     spec : ColumnSpec
         How values are read.
     parse : bool
@@ -105,7 +118,12 @@ class NumberColumn:
     """
 
     def __init__(
-        self, name: str, holds: Literal["probabilities", "outcomes", "amounts"], spec: ColumnSpec, *, parse: bool
+        self,
+        name: str,
+        holds: Literal["probabilities", "outcomes", "amounts"],
+        spec: ColumnSpec,
+        *,
+        parse: bool,
     ) -> None:
         self.name, self._parse = name, parse
         self._outcome, self._unbounded = holds == "outcomes", holds == "amounts"
@@ -115,7 +133,8 @@ class NumberColumn:
         self._words = _words_as_text(spec.confidence_words, percent=self._percent) if said else {}
 
     def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
-        """Return the values that can be read, of an array without nulls, and what is wrong with the others.
+        """Return the values that can be read, of an array without nulls, and what is wrong with the
+        others.
 
         Raises at once what later rows cannot change, such as a column of dates.
         """
@@ -176,7 +195,9 @@ class NumberColumn:
                 return InputError(problem, hint="; is it the outcome?" * (not self._unbounded))
             way_out = "pass confidence_words={...}"
             hint = "; if these words say how likely it is, "
-            return InputError(problem, hint=hint, remedy=way_out, option=("confidence_words", "FILE"))
+            return InputError(
+                problem, hint=hint, remedy=way_out, option=("confidence_words", "FILE")
+            )
         return no_outcome(self.name, f"text such as {examples}")
 
 
@@ -190,15 +211,16 @@ class EventColumn:
     pos_label : object
         The label of the event. Text is converted to the type of the column, for the command line.
     parse : bool
-        Whether the column is from a text file. There text as `pos_label` is compared as text, without the spaces
-        around it; a number or a bool also matches text such as 1.0 or true.
+        Whether the column is from a text file. There text as `pos_label` is compared as text,
+        without the spaces around it; a number or a bool also matches text such as 1.0 or true.
     """
 
     def __init__(self, name: str, *, pos_label: Any, parse: bool) -> None:
         self.name = name
         self._pos_label = pos_label
         self._parse = parse
-        self.others: list[Any] = []  # labels besides pos_label that were seen; all but the first are refused
+        # labels besides pos_label that were seen; all but the first are refused
+        self.others: list[Any] = []
         self._other: Any = None  # the first of them, as it is written
         self._occurs = False  # whether the event was seen
 
@@ -213,18 +235,26 @@ class EventColumn:
             other = which[np.argmin(event)]
             self.others.append(labels[other])
             self._other = shown[other]
-        further = ~event & ~np.array([value in self.others[:1] for value in labels], np.bool_)[which]
+        further = (
+            ~event & ~np.array([value in self.others[:1] for value in labels], np.bool_)[which]
+        )
         error = None
         if further.any():
             first = int(np.argmax(further))
             self.others.append(labels[which[first]])
             place, label = names.at(self.name, first), shown[which[first]]
-            rule = f"{self.name} must hold {self._pos_label!r} and one other label ({self._other!r})"
-            error = InputError.from_offenders(rule, int(further.sum()), place, repr(label), labels=(self._other, label))
+            rule = (
+                f"{self.name} must hold {self._pos_label!r} and one other label ({self._other!r})"
+            )
+            error = InputError.from_offenders(
+                rule, int(further.sum()), place, repr(label), labels=(self._other, label)
+            )
         return event[~further].view(np.uint8), error
 
     def check_event(self) -> None:
-        """Refuse, after all rows, a column without the event whose one label differs from it in capitals only."""
+        """Refuse, after all rows, a column without the event whose one label differs from it in
+        capitals only.
+        """
         if not self._occurs:
             refuse_misspelt_event(self.name, self._pos_label, self._other)
 
@@ -248,13 +278,17 @@ class EventColumn:
 
 
 def meant_label(pos_label: Any, labels: Iterable[Any]) -> str:
-    """Return the question whether a label was meant that differs in capitals or a letter; nothing if there is none."""
+    """Return the question whether a label was meant that differs in capitals or a letter; nothing
+    if there is none.
+    """
     plain = {label.strip().casefold(): label for label in labels if isinstance(label, str)}
     close = difflib.get_close_matches(str(pos_label).strip().casefold(), plain, n=1, cutoff=0.75)
     return f"; did you mean {plain[close[0]]!r}?" if close else ""
 
 
-def split_nulls(name: str, values: pa.Array, names: ColumnNames) -> tuple[pa.Array, InputError | None]:
+def split_nulls(
+    name: str, values: pa.Array, names: ColumnNames
+) -> tuple[pa.Array, InputError | None]:
     """Return the values that are not null, and the error for those that are."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()  # the dictionary may hold a null
@@ -268,15 +302,20 @@ def split_nulls(name: str, values: pa.Array, names: ColumnNames) -> tuple[pa.Arr
 
 
 def encoded(values: pa.Array, name: str) -> tuple[Array, list[Any]]:
-    """Return a column as the number of the label of each row, and the labels; refuse values that cannot be labels."""
-    with suppress(pa.ArrowException, OverflowError):  # types without equality, dates that Python does not have
+    """Return a column as the number of the label of each row, and the labels; refuse values that
+    cannot be labels.
+    """
+    # types without equality, dates that Python does not have
+    with suppress(pa.ArrowException, OverflowError):
         codes = values.dictionary_encode(null_encoding="encode")
         return as_numpy(codes.indices), codes.dictionary.to_pylist()
     raise InputError(f"{name} {LABELS}; it holds values of type {values.type}")
 
 
 def as_numpy(values: pa.Array) -> Array:
-    """Return numbers without nulls as an array on their buffer; Arrow's own conversion would import pandas."""
+    """Return numbers without nulls as an array on their buffer; Arrow's own conversion would import
+    pandas.
+    """
     dtype = np.dtype(_DTYPES.get(str(values.type), str(values.type)))
     buffer = values.buffers()[1]
     if buffer is None:
@@ -286,7 +325,9 @@ def as_numpy(values: pa.Array) -> Array:
 
 def as_arrow(array: Array) -> pa.Array:
     """Return contiguous numbers as an Arrow array on their buffer; `pa.array` would import pandas."""
-    return pa.Array.from_buffers(pa.from_numpy_dtype(array.dtype), len(array), [None, pa.py_buffer(array)])
+    return pa.Array.from_buffers(
+        pa.from_numpy_dtype(array.dtype), len(array), [None, pa.py_buffer(array)]
+    )
 
 
 def as_mask(values: pa.Array) -> NDArray[np.bool_]:
@@ -296,7 +337,9 @@ def as_mask(values: pa.Array) -> NDArray[np.bool_]:
 
 
 def single(value: Any) -> pa.Array:
-    """Return an array of one value, made of buffers where possible, as `pa.array` would import pandas."""
+    """Return an array of one value, made of buffers where possible, as `pa.array` would import
+    pandas.
+    """
     if isinstance(value, str):
         text = value.encode()
         offsets = pa.py_buffer(np.array([0, len(text)]))
@@ -309,7 +352,9 @@ def single(value: Any) -> pa.Array:
 
 
 def without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Convert views, and runs of equal values, to plain columns, as few functions of Arrow take these types."""
+    """Convert views, and runs of equal values, to plain columns, as few functions of Arrow take
+    these types.
+    """
     for at, field in enumerate(batch.schema):
         kind = str(field.type)
         if kind in _VIEWS:
@@ -322,7 +367,9 @@ def without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def without_missing_words(batch: pa.RecordBatch, columns: Iterable[str]) -> pa.RecordBatch:
-    """Return a batch of a text file in which words for a missing number, such as NA, are null in columns of numbers."""
+    """Return a batch of a text file in which words for a missing number, such as NA, are null in
+    columns of numbers.
+    """
     for name in columns:
         at = batch.schema.get_field_index(name)
         values = batch.column(at)
@@ -349,14 +396,19 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def _from_text(values: pa.Array) -> Array:
-    """Return text as doubles; numbers slightly outside [0, 1] stay outside, where rounding would clip them."""
+    """Return text as doubles; numbers slightly outside [0, 1] stay outside, where rounding would
+    clip them.
+    """
     doubles = as_numpy(values.cast(pa.float64()))
     ends = np.flatnonzero((doubles == 0) | (doubles == 1))
     if ends.size:
         written = values.take(as_arrow(ends)).dictionary_encode()
         exact = [Decimal(text.strip()) for text in written.dictionary.to_pylist()]
         kept = np.array(
-            [math.nextafter(1, 2) if x > 1 else math.nextafter(0, -1) if x < 0 else float(x) for x in exact]
+            [
+                math.nextafter(1, 2) if x > 1 else math.nextafter(0, -1) if x < 0 else float(x)
+                for x in exact
+            ]
         )
         if ((kept < 0) | (kept > 1)).any():
             doubles = doubles.copy()
@@ -365,7 +417,9 @@ def _from_text(values: pa.Array) -> Array:
 
 
 def _with_points(text: pa.Array, *, percent: bool, unbounded: bool) -> pa.Array:
-    """Write numbers with a decimal comma or a percent sign as Arrow reads them; those in `percent` stay so."""
+    """Write numbers with a decimal comma or a percent sign as Arrow reads them; those in `percent`
+    stay so.
+    """
     import pyarrow.compute as pc
 
     decimal = pc.replace_substring_regex(text, _DECIMAL_COMMA, r"\1.\2")
@@ -379,12 +433,22 @@ def _without_words(text: pa.Array, words: Mapping[str, str]) -> pa.Array:
     """Replace words, whatever their capitals, by the numbers that they stand for."""
     import pyarrow.compute as pc
 
-    known, numbers = (pa.concat_arrays(list(map(single, half))).cast(text.type) for half in (words, words.values()))
+    known, numbers = (
+        pa.concat_arrays(list(map(single, half))).cast(text.type)
+        for half in (words, words.values())
+    )
     return pc.coalesce(numbers.take(pc.index_in(pc.utf8_lower(text), known)), text)
 
 
 # By their names in Arrow.
-_COMPARISONS = {"=": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
+_COMPARISONS = {
+    "=": "equal",
+    "!=": "not_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+}
 
 
 def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -404,23 +468,30 @@ def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
         return pc.coalesce(mask, false)
 
     def compared(values: pa.Array, op: str, value: Any, column: str) -> pa.BooleanArray:
-        """Compare a column with a literal, of which text is converted to the type of the other; false for nulls."""
+        """Compare a column with a literal, of which text is converted to the type of the other;
+        false for nulls.
+        """
         kind = values.type
         try:
             if pa.types.is_floating(kind):  # compared as doubles, whatever the width
                 values = pc.cast(values, pa.float64())
                 value = float(value) if type(value) is int else value
             elif pa.types.is_integer(kind) and isinstance(value, float):
-                values = pc.cast(values, pa.float64(), safe=False)  # large ones are rounded, as databases do
+                # large ones are rounded, as databases do
+                values = pc.cast(values, pa.float64(), safe=False)
             elif pa.types.is_decimal(kind) and isinstance(value, float):
                 values = pc.cast(
                     pc.cast(values, pa.string()), pa.float64()
                 )  # a direct cast can miss the nearest double
-            literal = single(str(value).lower() if is_text(kind) and isinstance(value, bool) else value)
+            literal = single(
+                str(value).lower() if is_text(kind) and isinstance(value, bool) else value
+            )
             if is_text(kind) and isinstance(value, bool):
                 values = pc.utf8_lower(pc.utf8_trim_whitespace(values))
             elif is_text(kind) and not isinstance(value, str):
-                values = _with_points(pc.utf8_trim_whitespace(_numbers_there(values)), percent=False, unbounded=True)
+                values = _with_points(
+                    pc.utf8_trim_whitespace(_numbers_there(values)), percent=False, unbounded=True
+                )
                 values = pc.cast(values, pa.float64())
             if is_text(literal.type):
                 literal = pc.cast(literal, values.type)

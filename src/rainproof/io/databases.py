@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 from rainproof.core.door import no_outcome
 from rainproof.core.segments import as_columns
 from rainproof.errors import InputError, RainproofError
-from rainproof.io.files import check_columns, first_line, hide_password, need, need_pyarrow, without_password
+from rainproof.io.files import (
+    check_columns,
+    first_line,
+    hide_password,
+    need,
+    need_pyarrow,
+    without_password,
+)
 from rainproof.io.kinds import Batches
 from rainproof.io.queries import Dialect, find_dialect, statement, table_parts
 from rainproof.io.where import Condition
@@ -29,7 +36,8 @@ _FETCHED = 1 << 16  # rows at a time
 _BOOLEAN = 16  # the number of a type in PostgreSQL
 _NUMBERS = {20, 21, 23, 700, 701, 1700}
 _REAL = 700  # PostgreSQL's type of single precision
-_FLOATS = {"float", "double", _REAL, 701}  # types of floating-point numbers in Spark, DuckDB and PostgreSQL
+# types of floating-point numbers in Spark, DuckDB and PostgreSQL
+_FLOATS = {"float", "double", _REAL, 701}
 _SPARK_NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "boolean"}
 
 
@@ -40,8 +48,9 @@ class Table:
     Parameters
     ----------
     database : str or connection
-        ``"postgresql://user@host/name"``, ``"sqlite:///file.db"``, ``"duckdb:///file.duckdb"`` (four slashes before
-        an absolute path), or an open connection of any Python database driver (DB-API 2.0), which stays open.
+        ``"postgresql://user@host/name"``, ``"sqlite:///file.db"``, ``"duckdb:///file.duckdb"``
+        (four slashes before an absolute path), or an open connection of any Python database driver
+        (DB-API 2.0), which stays open.
     name : str or sequence of str
         The table: ``"predictions"``, ``"schema.predictions"``, or its parts ``("schema", "a.b")``.
     dialect : str, optional
@@ -93,15 +102,24 @@ def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, An
             spec = replace(spec, where=_with_numbers(spec.where, types))
         with _cursor(connection) as cursor:
             cursor.execute(statement(table.name, spec, m, dialect))
-            # DuckDB returns columns many times as fast as rows, but dates in columns have another type.
+            # DuckDB returns columns many times as fast as rows, but dates in columns have another
+            # type.
             numbers = not spec.by and spec.pos_label is None
-            return as_columns(cursor.fetchnumpy() if numbers and hasattr(cursor, "fetchnumpy") else cursor)
+            return as_columns(
+                cursor.fetchnumpy() if numbers and hasattr(cursor, "fetchnumpy") else cursor
+            )
 
 
 def read_spark(frame: Any, spec: ColumnSpec, m: int) -> dict[str, Any]:
-    """Return the groups of a frame of Spark, made by the same statement, which runs where the rows are."""
+    """Return the groups of a frame of Spark, made by the same statement, which runs where the rows
+    are.
+    """
     need_pyarrow()
-    name, view, session = "the frame of pyspark", f"rainproof_{os.urandom(8).hex()}", frame.sparkSession
+    name, view, session = (
+        "the frame of pyspark",
+        f"rainproof_{os.urandom(8).hex()}",
+        frame.sparkSession,
+    )
     check_columns(name, spec.all_columns(), frame.columns)
     types = dict(frame.dtypes)
     _check_spark(spec, types)
@@ -125,11 +143,17 @@ def _check_spark(spec: ColumnSpec, types: dict[str, str]) -> None:
         if kind.partition("(")[0] in _SPARK_NUMBERS or (is_outcome and spec.pos_label is not None):
             continue
         words = "text" if kind == "string" else f"values of type {kind}"
-        raise no_outcome(column, words) if is_outcome else InputError(f"{column} must hold numbers; it holds {words}")
+        raise (
+            no_outcome(column, words)
+            if is_outcome
+            else InputError(f"{column} must hold numbers; it holds {words}")
+        )
 
 
 def _with_numbers(where: Condition, types: dict[str, Any]) -> Condition:
-    """Write text that floating-point numbers are compared with as numbers: they are doubles, and NaN is left out."""
+    """Write text that floating-point numbers are compared with as numbers: they are doubles, and
+    NaN is left out.
+    """
     if where.op in ("and", "or"):
         return replace(where, values=tuple(_with_numbers(part, types) for part in where.values))
     kind = types[where.column]
@@ -155,7 +179,11 @@ def table_rows(source: str, columns: list[str] | None) -> Iterator[Any]:
         check_columns(str(table), names, list(types))
         # psycopg would read 0.1 of single precision as the double of that name.
         quoted = {column: dialect.identifier(column) for column in names}
-        quoted |= {column: dialect.double.format(quoted[column]) for column in names if types[column] == _REAL}
+        quoted |= {
+            column: dialect.double.format(quoted[column])
+            for column in names
+            if types[column] == _REAL
+        }
         listed = ", ".join(quoted.values())
         with _cursor(connection, stream=True) as cursor:
             cursor.execute(f"SELECT {listed} FROM {name}")  # noqa: S608 - the names are quoted
@@ -182,12 +210,17 @@ def _open(table: Table) -> Iterator[tuple[Any, Dialect]]:
     if not isinstance(table.database, str):
         driver = type(table.database).__module__.partition(".")[0]
         if table.dialect is None and driver not in DRIVERS:
-            raise InputError(f"dialect must be given: a connection of {driver} does not say which SQL it takes")
+            raise InputError(
+                f"dialect must be given: a connection of {driver} does not say which SQL it takes"
+            )
         yield table.database, find_dialect(table.dialect or DRIVERS[driver])
         return
     if re.search(r"://[^:@/]*:[^@]*[/?#@].*@", table.database):
-        # Drivers would read it as another host or port, and their message would show a part of the password.
-        raise InputError(f"a password with one of / ? # @ must have it written as %2F %3F %23 %40 in {table}")
+        # Drivers would read it as another host or port, and their message would show a part of the
+        # password.
+        raise InputError(
+            f"a password with one of / ? # @ must have it written as %2F %3F %23 %40 in {table}"
+        )
     if not is_database(table.database):
         schemes = ", ".join(f"{scheme}://" for scheme in SCHEMES)
         raise InputError(f"the address of a database must begin with {schemes}; it is {table}")
@@ -206,7 +239,9 @@ def _connect_postgresql(address: str) -> Any:
 
 
 def _adapt_postgresql(spec: ColumnSpec, types: dict[str, Any]) -> ColumnSpec:
-    """Refuse text, which PostgreSQL would cast to numbers, and compare booleans, which it would not cast."""
+    """Refuse text, which PostgreSQL would cast to numbers, and compare booleans, which it would not
+    cast.
+    """
     for column in spec.value_columns():
         if column == spec.outcome and (spec.pos_label is not None or types[column] == _BOOLEAN):
             continue
@@ -232,7 +267,9 @@ def _file(address: str) -> Path:
     """Return the file in sqlite:///relative/path or sqlite:////absolute/path."""
     path = Path(address.partition("://")[2].removeprefix("/"))
     if not path.is_file():
-        raise InputError(f"there is no file {str(path)!r} for the database {hide_password(address)}")
+        raise InputError(
+            f"there is no file {str(path)!r} for the database {hide_password(address)}"
+        )
     return path
 
 
@@ -246,15 +283,19 @@ def _database_errors(table: Table) -> Iterator[None]:
     except Exception as error:  # each driver has its own exceptions
         if isinstance(table.database, str) and hide_password(table.database) != table.database:
             # The driver's message and its traceback may show a part of the password.
-            raise InputError(f"cannot read {table}: {without_password(error, table.database)}") from None
+            raise InputError(
+                f"cannot read {table}: {without_password(error, table.database)}"
+            ) from None
         raise InputError(f"cannot read {table}: {first_line(error)}") from error
 
 
 @contextmanager
 def _cursor(connection: Any, *, stream: bool = False) -> Iterator[Any]:
-    """Yield what runs a statement: in DuckDB the connection, as its cursors do not see its temporary tables.
+    """Yield what runs a statement: in DuckDB the connection, as its cursors do not see its
+    temporary tables.
 
-    With `stream` rows are fetched as they are asked for: a cursor of psycopg without a name would fetch all at once.
+    With `stream` rows are fetched as they are asked for: a cursor of psycopg without a name would
+    fetch all at once.
     """
     driver = type(connection).__module__
     if driver.endswith("duckdb"):
@@ -279,8 +320,14 @@ SCHEMES: dict[str, tuple[str, Callable[[str], Any]]] = {
     "sqlite": ("sqlite", _connect_sqlite),
     "duckdb": ("duckdb", _connect_duckdb),
 }
-"""By what an address begins with: the dialect of the database, and what opens it for reading only."""
+"""By what an address begins with: the dialect of the database, and what opens it for reading only.
+"""
 
 DRIVERS = dict.fromkeys(("psycopg", "psycopg2", "pg8000"), "postgresql")
-DRIVERS |= {"sqlite3": "sqlite", "adbc_driver_sqlite": "sqlite", "duckdb": "duckdb", "_duckdb": "duckdb"}
+DRIVERS |= {
+    "sqlite3": "sqlite",
+    "adbc_driver_sqlite": "sqlite",
+    "duckdb": "duckdb",
+    "_duckdb": "duckdb",
+}
 """The dialect of the connections of each package."""

@@ -48,33 +48,47 @@ def need_pyarrow() -> None:
 
 
 def check_columns(source: str, columns: list[str], available: Sequence[Any]) -> None:
-    """Refuse a source that does not have each of the columns exactly once; names that are no text name none of them."""
+    """Refuse a source that does not have each of the columns exactly once; names that are no text
+    name none of them.
+    """
     names = [name for name in available if isinstance(name, str)]
     for name in columns:
         if names.count(name) > 1:
-            raise InputError(f"{source} has {names.count(name)} columns called {name!r}; it must have one")
+            raise InputError(
+                f"{source} has {names.count(name)} columns called {name!r}; it must have one"
+            )
         if name not in names:
             plain = {other.strip().lower(): other for other in names}
             close = difflib.get_close_matches(name.strip().lower(), plain, n=1)
             suggestion = f" (did you mean {plain[close[0]]!r}?)" if close else ""
             listed = ", ".join(map(repr, available[:_SHOWN_COLUMNS])) or "none"
-            more = f" and {len(available) - _SHOWN_COLUMNS:,} more" if len(available) > _SHOWN_COLUMNS else ""
+            more = (
+                f" and {len(available) - _SHOWN_COLUMNS:,} more"
+                if len(available) > _SHOWN_COLUMNS
+                else ""
+            )
             raise InputError(f"{source} has no column {name!r}{suggestion}; it has {listed}{more}")
 
 
 def hide_password(address: str) -> str:
-    """Return an address for a message: from the first colon of its authority to the last @, and in its query."""
+    """Return an address for a message: from the first colon of its authority to the last @, and in
+    its query.
+    """
     address = re.sub(r"(://[^:@]*:).*@", r"\1***@", address, flags=re.DOTALL)
     return re.sub(r"(?i)([?&]\w*(?:passw|secret|token)\w*=)[^&#]*", r"\1***", address)
 
 
 def first_line(error: Exception) -> str:
     """Return the first non-empty line of another library's message."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return next(
+        (line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__
+    )
 
 
 def without_password(error: Exception, address: str) -> str:
-    """Return the first line of another library's message without the password of an address, however it is written."""
+    """Return the first line of another library's message without the password of an address,
+    however it is written.
+    """
     message = first_line(error)
     given = re.findall(r"(?is)://[^:@/]*:(.*)@|[?&]\w*(?:passw|secret|token)\w*=([^&#]*)", address)
     for secret in {part for found in given for part in found if part}:
@@ -90,7 +104,9 @@ _GRACE = 1.0  # seconds to close the file in; reading from a pipe without a writ
 
 
 def prefetch(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the same items, produced in another thread, whose errors are raised here and which ends with this one."""
+    """Yield the same items, produced in another thread, whose errors are raised here and which ends
+    with this one.
+    """
     line: queue.SimpleQueue[tuple[list[Item], BaseException | None]] = queue.SimpleQueue()
     room, left = threading.Semaphore(_AHEAD), threading.Event()
 
@@ -105,7 +121,8 @@ def prefetch(items: Iterator[Item]) -> Iterator[Item]:
         except BaseException as error:
             line.put(([], error))
         finally:
-            getattr(items, "close", int)()  # a generator closes its file here, in the thread that ran it
+            # a generator closes its file here, in the thread that ran it
+            getattr(items, "close", int)()
 
     thread = threading.Thread(target=work, name="rainproof-read", daemon=True)
     thread.start()
@@ -133,7 +150,8 @@ _STORES = {
     "abfs": "AZURE_CLIENT_ID and its relatives, 'az login' or the machine's identity; "
     "an address is abfs://container@account.dfs.core.windows.net/...",
 }
-"""Object stores by the scheme of their addresses, and where PyArrow finds the credentials of each."""
+"""Object stores by the scheme of their addresses, and where PyArrow finds the credentials of each.
+"""
 
 _ALIASES = {"gcs": "gs", "abfss": "abfs"}
 
@@ -166,7 +184,9 @@ class Location(NamedTuple):
         return _scheme(self.path) is not None
 
     def open(self) -> Any:
-        """Open the file for Arrow, at any position; Arrow takes names that are not UTF-8 only as bytes."""
+        """Open the file for Arrow, at any position; Arrow takes names that are not UTF-8 only as
+        bytes.
+        """
         import pyarrow as pa
 
         if not self.is_stored:
@@ -181,7 +201,9 @@ class Location(NamedTuple):
         import pyarrow as pa
 
         name = self.path.partition("?")[0] if self.is_stored else self.path
-        return pa.input_stream(self.open(), compression="gzip" if name.lower().endswith(".gz") else None)
+        return pa.input_stream(
+            self.open(), compression="gzip" if name.lower().endswith(".gz") else None
+        )
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -195,12 +217,17 @@ class Location(NamedTuple):
             yield
         except RainproofError:
             raise
-        except (OSError, ValueError, pa.ArrowException) as error:  # a NUL in the name is a ValueError
-            raise _error(self.path, error) from (error if hide_password(self.path) == self.path else None)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            # a NUL in the name is a ValueError
+            raise _error(self.path, error) from (
+                error if hide_password(self.path) == self.path else None
+            )
 
 
 def expand(patterns: Sequence[str]) -> list[str]:
-    """Return the files that names and patterns match; refuse one that they match twice, under any of its names."""
+    """Return the files that names and patterns match; refuse one that they match twice, under any
+    of its names.
+    """
     paths = [path for pattern in patterns for path in _matches(pattern)]
     known: dict[Any, str] = {}
     for path in paths if len(paths) > 1 else ():
@@ -213,7 +240,9 @@ def expand(patterns: Sequence[str]) -> list[str]:
 
 
 def _identity(path: str) -> Any:
-    """Return what all names of one file share: also links, which have no other sign of it than the file's number."""
+    """Return what all names of one file share: also links, which have no other sign of it than the
+    file's number.
+    """
     if _scheme(path) is None:
         with suppress(OSError, ValueError):  # reading the file says what is wrong with its name
             found = os.stat(path)  # noqa: PTH116 - not to change the name
@@ -222,7 +251,9 @@ def _identity(path: str) -> Any:
 
 
 def _matches(pattern: str) -> list[str]:
-    """Return the files that a pattern matches, in order; the name of an existing file is not a pattern."""
+    """Return the files that a pattern matches, in order; the name of an existing file is not a
+    pattern.
+    """
     stored = _scheme(pattern) is not None
     if not _MAGIC.search(pattern.partition("?")[0] if stored else pattern):
         return [pattern]
@@ -259,9 +290,13 @@ def _scheme(path: str) -> str | None:
 
 
 def _error(path: str, error: Exception) -> InputError:
-    """Return the error of a file that cannot be read; for an object store it says where credentials come from."""
+    """Return the error of a file that cannot be read; for an object store it says where credentials
+    come from.
+    """
     store = _scheme(path)
-    reason = getattr(error, "strerror", None) or (str(error) if store is None else without_password(error, path))
+    reason = getattr(error, "strerror", None) or (
+        str(error) if store is None else without_password(error, path)
+    )
     hint = "" if store is None else f" (credentials are taken from {_STORES[store]})"
     return InputError(f"cannot read {hide_password(path)}: {' '.join(reason.split())}{hint}")
 
@@ -271,7 +306,8 @@ _JSON_BLOCK = 1 << 20  # bytes
 
 
 def _read_json(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of JSON objects, one a line or all in one array; a key that one lacks is a missing value.
+    """Yield the rows of JSON objects, one a line or all in one array; a key that one lacks is a
+    missing value.
 
     With `others` a batch has the keys of all objects so far: a key may come first in a later batch.
     """
@@ -286,11 +322,14 @@ def _read_json(file: Location, columns: list[str], others: bool) -> Iterator[pa.
                 names = names if others else dict.fromkeys(columns)
             elif others and not names.keys() >= set().union(*batch):
                 names |= dict.fromkeys(name for record in batch for name in record)
-            yield batches.batch([*names], [[record.get(name) for record in batch] for name in names])
+            yield batches.batch(
+                [*names], [[record.get(name) for record in batch] for name in names]
+            )
 
 
 def json_objects(file: Location, stream: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """Yield the JSON objects of a file, one a line or all in one array, and what messages call each.
+    """Yield the JSON objects of a file, one a line or all in one array, and what messages call
+    each.
 
     An object with a key that comes twice is refused.
     """
@@ -330,17 +369,24 @@ def json_objects(file: Location, stream: Any) -> Iterator[tuple[Mapping[str, Any
 
 
 def _may_repeat_keys(text: str, value: Any) -> bool:
-    """Whether an object in the text may have a key twice; to compare the keys of each would take twice as long.
+    """Whether an object in the text may have a key twice; to compare the keys of each would take
+    twice as long.
 
-    Each key ends in a quote and a colon. With as many of these as there are different keys, none is twice.
+    Each key ends in a quote and a colon. With as many of these as there are different keys, none is
+    twice.
     """
     if isinstance(value, dict):
         keys = len(value)
     else:
-        keys = sum(len(record) for record in value if isinstance(record, dict)) if isinstance(value, list) else 0
+        keys = (
+            sum(len(record) for record in value if isinstance(record, dict))
+            if isinstance(value, list)
+            else 0
+        )
     if text.count('":') != keys:
         return True
-    return " :" in text or "\t:" in text or "\n:" in text or "\r:" in text  # a key may end in these, too
+    # a key may end in these, too
+    return " :" in text or "\t:" in text or "\n:" in text or "\r:" in text
 
 
 def _object(pairs: list[tuple[str, Any]], *, what: str) -> dict[str, Any]:
@@ -364,10 +410,14 @@ def _write_json(file: IO[bytes], *, array: bool) -> Iterator[Write]:
         names = batch.schema.names
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise InputError(f"JSON has each key once: {twice[0]!r} is the name of {names.count(twice[0])} columns")
+            raise InputError(
+                f"JSON has each key once: {twice[0]!r} is the name of {names.count(twice[0])} columns"
+            )
         for field in batch.schema:
             if "binary" in str(field.type):
-                raise InputError(f"{field.name} cannot be written as JSON: it holds values of type {field.type}")
+                raise InputError(
+                    f"{field.name} cannot be written as JSON: it holds values of type {field.type}"
+                )
         rows = between.join(map(_json_object, batch.to_pylist()))
         file.write(f"{before}{rows}".encode())
         before = between
@@ -394,8 +444,12 @@ def _finite(value: Any) -> Any:
 
 
 def _read_spreadsheet(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of the first sheet, whose first row has the names of the columns; empty rows are no rows."""
-    calamine = need("python_calamine", "reading a spreadsheet", "python-calamine", "python-calamine")
+    """Yield the rows of the first sheet, whose first row has the names of the columns; empty rows
+    are no rows.
+    """
+    calamine = need(
+        "python_calamine", "reading a spreadsheet", "python-calamine", "python-calamine"
+    )
     try:
         with file.open() as stream:
             workbook = calamine.load_workbook(stream)
@@ -420,9 +474,14 @@ def _read_spreadsheet(file: Location, columns: list[str], others: bool) -> Itera
 
 
 def _cells(values: list[Any]) -> list[Any]:
-    """Return the cells of a column: empty ones as None, and numbers, which are all doubles, as integers if all are."""
+    """Return the cells of a column: empty ones as None, and numbers, which are all doubles, as
+    integers if all are.
+    """
     cells = [None if value == "" else value for value in values]
-    if all(cell is None or (isinstance(cell, float) and cell.is_integer() and abs(cell) < 1 << 53) for cell in cells):
+    if all(
+        cell is None or (isinstance(cell, float) and cell.is_integer() and abs(cell) < 1 << 53)
+        for cell in cells
+    ):
         return [None if cell is None else int(cell) for cell in cells]
     return cells
 
@@ -443,12 +502,15 @@ class FileFormat(NamedTuple):
     suffixes: tuple[str, ...]  # of file names; .gz at the end means that the file is compressed
     # The file, the columns, whether to read all others too.
     read: Callable[[Location, list[str], bool], Iterator[pa.RecordBatch]]
-    write: Callable[[IO[bytes]], AbstractContextManager[Write]] | None  # None if files are read only
+    # None if files are read only
+    write: Callable[[IO[bytes]], AbstractContextManager[Write]] | None
     is_text: bool = True  # whether text is read as numbers
-    is_open: bool = False  # whether later rows of a file may have other columns, and values of other types
+    # whether later rows of a file may have other columns, and values of other types
+    is_open: bool = False
     separators: str = ""  # of the columns of a text file: the first that is in its first line
     magic: bytes = b""  # what a file begins with, by which standard input is told from a text file
-    count: Callable[[Location], int] = lambda _: 0  # the number of rows that a file states, 0 if it states none
+    # the number of rows that a file states, 0 if it states none
+    count: Callable[[Location], int] = lambda _: 0
 
 
 def format_of(path: str) -> FileFormat:
@@ -474,31 +536,42 @@ def describe_formats() -> str:
     return f"{', '.join(formats)} or {last}"
 
 
-def file_batches(file: Location, columns: list[str], *, others: bool = False) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file: these columns, or with `others` all columns. The next batch is read meanwhile."""
+def file_batches(
+    file: Location, columns: list[str], *, others: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file: these columns, or with `others` all columns. The next batch is read
+    meanwhile.
+    """
     read = format_of(file.path).read
     with file.errors():
         yield from prefetch(read(file, columns, others))
 
 
 def check_writable(target: Path) -> Callable[[IO[bytes]], AbstractContextManager[Write]]:
-    """Return what writes the format that the name of a file states, or refuse one that is read only."""
+    """Return what writes the format that the name of a file states, or refuse one that is read
+    only.
+    """
     kind = format_of(str(target))
     if kind.write is None:
-        raise InputError(f"{kind.name} files are read, but not written: write .csv or .parquet; it is {str(target)!r}")
+        raise InputError(
+            f"{kind.name} files are read, but not written: write .csv or .parquet; it is {str(target)!r}"
+        )
     return kind.write
 
 
 @contextmanager
 def open_writer(path: Path, target: Path) -> Iterator[Write]:
-    """Yield what appends batches to the file `path`, in the format that the name of `target` states."""
+    """Yield what appends batches to the file `path`, in the format that the name of `target`
+    states.
+    """
     kind = format_of(str(target))
     stack = ExitStack()
     first: pa.Schema | None = None
     rows = 0
     with file_errors(target):
         file: Any = stack.enter_context(path.open("wb"))
-        if target.name.lower().endswith(".gz"):  # with neither name nor time, so that equal rows make equal files
+        # with neither name nor time, so that equal rows make equal files
+        if target.name.lower().endswith(".gz"):
             file = stack.enter_context(gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0))
         append = stack.enter_context(check_writable(target)(file))
 
@@ -522,13 +595,17 @@ def open_writer(path: Path, target: Path) -> Iterator[Write]:
 
 
 def _of_schema(batch: pa.RecordBatch, schema: pa.Schema, rows: int, target: Path) -> pa.RecordBatch:
-    """Return a batch with the columns that were written already, or say that the file cannot have it."""
+    """Return a batch with the columns that were written already, or say that the file cannot have
+    it.
+    """
     import pyarrow as pa
 
     way_out = "write .jsonl, which can have it"
     new = [name for name in batch.schema.names if name not in schema.names]
     if new:
-        raise InputError(f"{target} cannot have {new[0]!r}, which first occurs after {rows:,} rows: {way_out}")
+        raise InputError(
+            f"{target} cannot have {new[0]!r}, which first occurs after {rows:,} rows: {way_out}"
+        )
     if batch.schema.equals(schema):
         return batch
     columns = []
@@ -537,12 +614,16 @@ def _of_schema(batch: pa.RecordBatch, schema: pa.Schema, rows: int, target: Path
             columns.append(column.cast(field.type))
         except pa.ArrowException:
             types = f"values of type {field.type}, and of type {column.type} after {rows:,} rows"
-            raise InputError(f"{target} cannot have {field.name!r}, which holds {types}: {way_out}") from None
+            raise InputError(
+                f"{target} cannot have {field.name!r}, which holds {types}: {way_out}"
+            ) from None
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def separator_of(file: Location) -> str:
-    """Return what separates the columns of a text file: as stated, or the first usual one in its first line."""
+    """Return what separates the columns of a text file: as stated, or the first usual one in its
+    first line.
+    """
     separators = format_of(file.path).separators
     if file.sep is not None:
         return file.sep
@@ -554,14 +635,16 @@ def separator_of(file: Location) -> str:
 
 
 def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
-    """Yield the columns of a text file as text; how it is read as numbers is decided, and errors counted, later.
+    """Yield the columns of a text file as text; how it is read as numbers is decided, and errors
+    counted, later.
 
     With `others` every value is kept as it is; without, an empty one is null.
     """
     import pyarrow as pa
     from pyarrow import csv
 
-    from rainproof.io.quotes import LineCounter, find_unclosed  # which needs NumPy: help does without it
+    # which needs NumPy: help does without it
+    from rainproof.io.quotes import LineCounter, find_unclosed
 
     with file.stream() as stream:
         start = stream.read(_CSV_BLOCK)
@@ -575,10 +658,13 @@ def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.
     lines = LineCounter(file.stream())
 
     def read(stream: Any, *, keeps_empty: bool = False, **options: Any) -> pa.RecordBatchReader:
-        above = start[: len(start) - len(start.lstrip(b"\r\n"))].count(b"\n")  # empty lines above the header
+        # empty lines above the header
+        above = start[: len(start) - len(start.lstrip(b"\r\n"))].count(b"\n")
         return csv.open_csv(
             stream,
-            read_options=csv.ReadOptions(block_size=_CSV_BLOCK, skip_rows=above if keeps_empty else 0),
+            read_options=csv.ReadOptions(
+                block_size=_CSV_BLOCK, skip_rows=above if keeps_empty else 0
+            ),
             parse_options=csv.ParseOptions(
                 delimiter=separator, newlines_in_values=True, ignore_empty_lines=not keeps_empty
             ),
@@ -590,7 +676,11 @@ def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.
         with read(file.stream()) as header:
             available = header.schema.names
         check_columns(file.name, columns, available)
-        options = {} if others else {"include_columns": columns, "strings_can_be_null": True, "null_values": [""]}
+        options = (
+            {}
+            if others
+            else {"include_columns": columns, "strings_can_be_null": True, "null_values": [""]}
+        )
         options["column_types"] = dict.fromkeys(available if others else columns, pa.string())
         keeps_empty = file.keeps_empty and len(available) == 1
         with read(pa.PythonFile(lines, mode="r"), keeps_empty=keeps_empty, **options) as batches:
@@ -598,11 +688,16 @@ def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.
                 rows += batch.num_rows
                 yield batch
     except pa.ArrowInvalid:
-        _refuse_unclosed(file, separator)  # its value may be longer than a block, or take in half of a line
+        # its value may be longer than a block, or take in half of a line
+        _refuse_unclosed(file, separator)
         if len(start) == _CSV_BLOCK and b"\n" not in start:
-            raise InputError(f"cannot read {file.name}: its first line is longer than {_CSV_BLOCK:,} bytes") from None
+            raise InputError(
+                f"cannot read {file.name}: its first line is longer than {_CSV_BLOCK:,} bytes"
+            ) from None
         raise
-    if lines.has_quotes and (rows != lines.lines or find_unclosed([lines.last_line], separator) is not None):
+    if lines.has_quotes and (
+        rows != lines.lines or find_unclosed([lines.last_line], separator) is not None
+    ):
         _refuse_unclosed(file, separator)
 
 
@@ -629,7 +724,9 @@ def _refuse_unclosed(file: Location, separator: str) -> None:
 
 @contextmanager
 def _write_text(file: IO[bytes], separator: str) -> Iterator[Write]:
-    """Write lines of text with a header; a value is quoted only if it must be, and a missing one is empty."""
+    """Write lines of text with a header; a value is quoted only if it must be, and a missing one is
+    empty.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -640,7 +737,9 @@ def _write_text(file: IO[bytes], separator: str) -> Iterator[Write]:
         try:
             values = pc.fill_null(pc.cast(column, pa.large_string()), "")
         except pa.ArrowException:
-            raise InputError(f"{name} cannot be written as text: it holds values of type {column.type}") from None
+            raise InputError(
+                f"{name} cannot be written as text: it holds values of type {column.type}"
+            ) from None
         special = pc.match_substring_regex(values, f'[{separator}"\r\n]')
         if not pc.any(special).as_py():
             return values
@@ -649,7 +748,10 @@ def _write_text(file: IO[bytes], separator: str) -> Iterator[Write]:
         return pc.if_else(special, quoted, values)
 
     def append(batch: pa.RecordBatch) -> None:
-        values = [text(column, name) for name, column in zip(batch.schema.names, batch.columns, strict=True)]
+        values = [
+            text(column, name)
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        ]
         lines: list[str] = pc.binary_join_element_wise(*values, scalar(separator)).to_pylist()
         file.write("".join(f"{line}\n" for line in lines).encode())
 
@@ -716,7 +818,9 @@ def _read_feather(file: Location, columns: list[str], others: bool) -> Iterator[
             available = header.schema.names
         check_columns(file.name, columns, available)
         fields = None if others else [available.index(name) for name in columns]
-        with pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=fields)) as batches:
+        with pa.ipc.open_file(
+            source, options=pa.ipc.IpcReadOptions(included_fields=fields)
+        ) as batches:
             for at in range(batches.num_record_batches):
                 yield batches.get_batch(at)
 
@@ -727,17 +831,49 @@ def _text_format(name: str, suffix: str, separators: str) -> FileFormat:
 
 
 _JSON_LINES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
-_write_parquet, _write_feather = partial(_write_arrow, feather=False), partial(_write_arrow, feather=True)
+_write_parquet, _write_feather = (
+    partial(_write_arrow, feather=False),
+    partial(_write_arrow, feather=True),
+)
 
 FORMATS: tuple[FileFormat, ...] = (
     _text_format("CSV", ".csv", ",;\t|"),
     _text_format("TSV", ".tsv", "\t"),
     _text_format("text", ".txt", "\t;|, "),
     FileFormat(
-        "Parquet", (".parquet", ".pq"), _read_parquet, _write_parquet, is_text=False, magic=b"PAR1", count=_rows_parquet
+        "Parquet",
+        (".parquet", ".pq"),
+        _read_parquet,
+        _write_parquet,
+        is_text=False,
+        magic=b"PAR1",
+        count=_rows_parquet,
     ),
-    FileFormat("Feather", (".feather", ".arrow"), _read_feather, _write_feather, is_text=False, magic=b"ARRO"),
-    FileFormat("JSON lines", _JSON_LINES, _read_json, partial(_write_json, array=False), is_open=True, magic=b"{"),
-    FileFormat("JSON", (".json", ".json.gz"), _read_json, partial(_write_json, array=True), is_open=True, magic=b"["),
-    FileFormat("spreadsheet", (".xlsx", ".xlsb", ".xls", ".ods"), _read_spreadsheet, None, magic=b"PK\3\4"),
+    FileFormat(
+        "Feather",
+        (".feather", ".arrow"),
+        _read_feather,
+        _write_feather,
+        is_text=False,
+        magic=b"ARRO",
+    ),
+    FileFormat(
+        "JSON lines",
+        _JSON_LINES,
+        _read_json,
+        partial(_write_json, array=False),
+        is_open=True,
+        magic=b"{",
+    ),
+    FileFormat(
+        "JSON",
+        (".json", ".json.gz"),
+        _read_json,
+        partial(_write_json, array=True),
+        is_open=True,
+        magic=b"[",
+    ),
+    FileFormat(
+        "spreadsheet", (".xlsx", ".xlsb", ".xls", ".ods"), _read_spreadsheet, None, magic=b"PK\3\4"
+    ),
 )

@@ -1,4 +1,6 @@
-"""From Arrow record batches to sums of rows, in bounded memory, with errors that count over all rows."""
+"""From Arrow record batches to sums of rows, in bounded memory, with errors that count over all
+rows.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,10 @@ _MOST_TRIALS = 1 << 53  # of a row: whole numbers are exact up to here
 
 
 def feed(
-    sources: list[Source], spec: ColumnSpec, ingest: BatchIngest, progress: Callable[[int, int], object] | None
+    sources: list[Source],
+    spec: ColumnSpec,
+    ingest: BatchIngest,
+    progress: Callable[[int, int], object] | None,
 ) -> None:
     """Pass the rows that are asked for to `ingest`, and raise what is wrong with them."""
     total = sum(one.rows for one in sources) if all(one.rows for one in sources) else 0
@@ -74,7 +79,9 @@ def feed(
                 progress(read, total)
     if met > ingest.rows:
         have, are = ("has", "is") if met - ingest.rows == 1 else ("have", "are")
-        left_out = f"{met - ingest.rows:,} of {rows_text(met)} {have} a missing value and {are} left out"
+        left_out = (
+            f"{met - ingest.rows:,} of {rows_text(met)} {have} a missing value and {are} left out"
+        )
         warnings.warn(left_out, RainproofWarning, stacklevel=3)
     if not ingest.rows:
         names = sources[0].name if len(sources) == 1 else f"each of the {len(sources):,} files"
@@ -84,12 +91,16 @@ def feed(
 
 
 def number_batch(known: dict[Key, int], columns: Sequence[str], batch: pa.RecordBatch) -> Ints:
-    """Return the number of each row's segment, or group: rows with the same labels in the columns have the same."""
+    """Return the number of each row's segment, or group: rows with the same labels in the columns
+    have the same.
+    """
     codes = [encoded_labels(batch.column(name), name) for name in columns]
     return door.number_rows(known, codes, batch.num_rows)
 
 
-def missing_groups(groups: Sequence[str], batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
+def missing_groups(
+    groups: Sequence[str], batch: pa.RecordBatch, names: ColumnNames
+) -> Iterator[InputError]:
     """Yield the error for each column of groups in which a value is missing."""
     for group in groups:
         _, error = split_nulls(group, batch.column(group), names)
@@ -115,8 +126,8 @@ def encoded_labels(column: pa.Array, name: str) -> Codes:
 class BatchIngest(ABC):
     """A consumer of record batches, which come one after the other.
 
-    After a value that breaks a rule, the values that break it in later batches are counted too, so that the one
-    error that `finish` raises is about all rows.
+    After a value that breaks a rule, the values that break it in later batches are counted too, so
+    that the one error that `finish` raises is about all rows.
 
     Parameters
     ----------
@@ -158,7 +169,9 @@ class BatchIngest(ABC):
         names = replace(self._names, first=self.rows - self._start)
         self.rows += batch.num_rows
         if self._error is not None:
-            self._count += sum(e.count for e in self._violations(batch, names) if e.rule == self._error.rule)
+            self._count += sum(
+                e.count for e in self._violations(batch, names) if e.rule == self._error.rule
+            )
             return
         try:
             self._take(batch, names)
@@ -168,7 +181,9 @@ class BatchIngest(ABC):
             self._error, self._count = error, error.count
 
     def finish(self) -> None:
-        """Raise the error of all batches together, if there is one; warn of what hardly is in percent."""
+        """Raise the error of all batches together, if there is one; warn of what hardly is in
+        percent.
+        """
         error = self._error
         if error is not None:
             raise error.revised(count=self._count)
@@ -203,12 +218,18 @@ class BinaryIngest(BatchIngest):
     def __init__(self, spec: ColumnSpec, m: int, *, parse: bool) -> None:
         super().__init__(spec.names)
         self._spec, self._m = spec, m
-        self._sums = SegmentSums(m, weighted=spec.weight is not None, one=not spec.by and not spec.others)
+        self._sums = SegmentSums(
+            m, weighted=spec.weight is not None, one=not spec.by and not spec.others
+        )
         self._segments = dict[Key, int]()
         columns = (str(spec.prob), *spec.others)
-        self._prob, *self._others = (NumberColumn(name, "probabilities", spec, parse=parse) for name in columns)
+        self._prob, *self._others = (
+            NumberColumn(name, "probabilities", spec, parse=parse) for name in columns
+        )
         self._probabilities = [self._prob, *self._others]
-        self._outcome: NumberColumn | EventColumn = NumberColumn(spec.outcome, "outcomes", spec, parse=parse)
+        self._outcome: NumberColumn | EventColumn = NumberColumn(
+            spec.outcome, "outcomes", spec, parse=parse
+        )
         if spec.pos_label is not None:
             self._outcome = EventColumn(spec.outcome, pos_label=spec.pos_label, parse=parse)
         self._weight, self._trials = (
@@ -226,7 +247,9 @@ class BinaryIngest(BatchIngest):
     def result(self) -> Sample | Segments:
         """Return the compressed rows."""
         self._check_event()
-        found = from_sums(self._spec.group_columns(), *self.sums(), self._spec.names.weight, self._spec.forecasts)
+        found = from_sums(
+            self._spec.group_columns(), *self.sums(), self._spec.names.weight, self._spec.forecasts
+        )
         return self._with_missing(found)
 
     def _check_event(self) -> None:
@@ -234,7 +257,9 @@ class BinaryIngest(BatchIngest):
             self._outcome.check_event()
 
     def other_labels(self) -> frozenset[Any]:
-        """Return the labels besides `pos_label` that were found: one is allowed, two are enough to refuse."""
+        """Return the labels besides `pos_label` that were found: one is allowed, two are enough to
+        refuse.
+        """
         column = self._outcome
         return frozenset(column.others[:2]) if isinstance(column, EventColumn) else frozenset()
 
@@ -248,7 +273,10 @@ class BinaryIngest(BatchIngest):
             self._add(door.as_rows(label, prob, weight, names=names), others, batch)
             return
         trials = read_column(self._trials, batch, names)
-        for error in (*_rule_broken(np.zeros(len(prob)), prob, weight, names), *self._miscounted(label, trials, names)):
+        for error in (
+            *_rule_broken(np.zeros(len(prob)), prob, weight, names),
+            *self._miscounted(label, trials, names),
+        ):
             raise error
         for row, event in single_trials(label, trials):
             some = None if weight is None else weight[row]
@@ -265,12 +293,18 @@ class BinaryIngest(BatchIngest):
         return prob
 
     def _add(self, rows: Rows, others: list[Array], batch: pa.RecordBatch) -> None:
-        """Check the rows and add them up; with another forecast by its cell, as if each were a segment."""
+        """Check the rows and add them up; with another forecast by its cell, as if each were a
+        segment.
+        """
         segment = number_batch(self._segments, self._spec.by, batch) if self._spec.by else None
-        self._sums.add(rows, (self._m * others[0].astype(np.float64)).astype(np.int64) if others else segment)
+        self._sums.add(
+            rows, (self._m * others[0].astype(np.float64)).astype(np.int64) if others else segment
+        )
 
     def _miscounted(self, events: Array, trials: Array, names: ColumnNames) -> Iterator[InputError]:
-        """Yield the error for numbers of events that are not whole numbers from 0 to the number of trials."""
+        """Yield the error for numbers of events that are not whole numbers from 0 to the number of
+        trials.
+        """
         whole = (np.floor(events) == events) & (np.floor(trials) == trials)
         good = whole & (events >= 0) & (events <= trials) & (trials < _MOST_TRIALS)
         if not good.all():
@@ -301,14 +335,18 @@ class BinaryIngest(BatchIngest):
 
 
 def single_trials(events: Array, trials: Array) -> Iterator[tuple[Ints, Array]]:
-    """Yield the row and the outcome of each trial, some at a time: of each row first those with the event."""
+    """Yield the row and the outcome of each trial, some at a time: of each row first those with the
+    event.
+    """
     ends = np.cumsum(np.stack([events, trials - events], axis=1).ravel().astype(np.int64))
     for start in range(0, int(ends[-1]), _TRIALS):
         at = np.searchsorted(ends, np.arange(start, min(start + _TRIALS, int(ends[-1]))), "right")
         yield at >> 1, (at & 1 == 0).view(np.uint8)
 
 
-def weight_violations(column: NumberColumn | None, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
+def weight_violations(
+    column: NumberColumn | None, batch: pa.RecordBatch, names: ColumnNames
+) -> Iterator[InputError]:
     """Yield every rule that the weights of a batch break."""
     if column is not None:
         weight, errors = read_values(column, batch, names)
@@ -323,7 +361,9 @@ def read_amounts(column: NumberColumn, batch: pa.RecordBatch, names: ColumnNames
     return read_column(column, batch, names)
 
 
-def prob_violations(column: NumberColumn, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
+def prob_violations(
+    column: NumberColumn, batch: pa.RecordBatch, names: ColumnNames
+) -> Iterator[InputError]:
     """Yield every rule that the predictions of a batch break."""
     prob, errors = read_values(column, batch, names)
     yield from errors
@@ -333,7 +373,10 @@ def prob_violations(column: NumberColumn, batch: pa.RecordBatch, names: ColumnNa
 
 
 def class_violations(
-    columns: Sequence[NumberColumn], batch: pa.RecordBatch, names: ColumnNames, there: Any = slice(None)
+    columns: Sequence[NumberColumn],
+    batch: pa.RecordBatch,
+    names: ColumnNames,
+    there: Any = slice(None),
 ) -> Iterator[InputError]:
     """Yield every rule that the predictions of several classes break, in the rows where they are."""
     read = [read_values(column, batch, names) for column in columns]
@@ -354,7 +397,9 @@ def read_values(
     return array, [e for e in (nulls, error) if e is not None]
 
 
-def read_column(column: NumberColumn | EventColumn, batch: pa.RecordBatch, names: ColumnNames) -> Array:
+def read_column(
+    column: NumberColumn | EventColumn, batch: pa.RecordBatch, names: ColumnNames
+) -> Array:
     """Return all values, or raise the first thing that is wrong."""
     array, errors = read_values(column, batch, names)
     if errors:
@@ -362,7 +407,9 @@ def read_column(column: NumberColumn | EventColumn, batch: pa.RecordBatch, names
     return array
 
 
-def _rule_broken(label: Array, prob: Array, weight: Array | None, names: ColumnNames) -> Iterator[InputError]:
+def _rule_broken(
+    label: Array, prob: Array, weight: Array | None, names: ColumnNames
+) -> Iterator[InputError]:
     """Yield the rule of `Sample` that these rows break, if any."""
     try:
         door.as_rows(label, prob, weight, names=names).check()
@@ -371,7 +418,8 @@ def _rule_broken(label: Array, prob: Array, weight: Array | None, names: ColumnN
 
 
 class MulticlassIngest(BatchIngest):
-    """Rows with a column of predictions for each class: kept, or added up by class or for the top label.
+    """Rows with a column of predictions for each class: kept, or added up by class or for the top
+    label.
 
     Parameters
     ----------
@@ -382,7 +430,8 @@ class MulticlassIngest(BatchIngest):
     view : str or None
         As in `scan`.
     labels : sequence or None
-        The labels of the classes in the outcome column; None for the names of the columns, or 0, 1, ...
+        The labels of the classes in the outcome column; None for the names of the columns, or 0, 1,
+        ...
     parse : bool
         Whether text is read as numbers, as in a CSV file.
     keep : bool
@@ -401,7 +450,9 @@ class MulticlassIngest(BatchIngest):
     ) -> None:
         super().__init__(spec.names)
         if isinstance(spec.prob, str) or len(spec.prob) < 2:
-            raise InputError(f"prob must name a column for each class with view and labels; it is {spec.prob!r}")
+            raise InputError(
+                f"prob must name a column for each class with view and labels; it is {spec.prob!r}"
+            )
         if spec.trials is not None:
             raise InputError("trials are for one event, not for several classes")
         if not keep and view not in ("top-label", "one-vs-rest"):
@@ -411,11 +462,17 @@ class MulticlassIngest(BatchIngest):
             raise InputError("pos_label is for two classes; give the labels of several with labels")
         self._labels = None if labels is None else door.check_labels(labels, len(spec.prob))
         self._each, self._kept = view == "one-vs-rest", keep
-        self._sums = SegmentSums(m, weighted=spec.weight is not None, one=not spec.by and not self._each)
+        self._sums = SegmentSums(
+            m, weighted=spec.weight is not None, one=not spec.by and not self._each
+        )
         self._segments, self._parts = dict[Key, int](), list[tuple[Array, ...]]()
         self._by, self._outcome, self._parse = spec.by, spec.outcome, parse
-        self._columns = [NumberColumn(name, "probabilities", spec, parse=parse) for name in spec.prob]
-        self._weight = None if spec.weight is None else NumberColumn(spec.weight, "amounts", spec, parse=parse)
+        self._columns = [
+            NumberColumn(name, "probabilities", spec, parse=parse) for name in spec.prob
+        ]
+        self._weight = (
+            None if spec.weight is None else NumberColumn(spec.weight, "amounts", spec, parse=parse)
+        )
 
     @property
     def _called(self) -> list[Any]:
@@ -427,11 +484,18 @@ class MulticlassIngest(BatchIngest):
         keys, weight = [*self._segments], self._names.weight
         if not self._each:
             return self._with_missing(from_sums(self._by, keys, self._sums, weight))
-        return from_sums((*self._by, "class"), [(*key, k) for key in keys for k in self._called], self._sums, weight)
+        return from_sums(
+            (*self._by, "class"),
+            [(*key, k) for key in keys for k in self._called],
+            self._sums,
+            weight,
+        )
 
     def kept(self) -> ClassSample:
         """Return all rows."""
-        which, prob, weight, group = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        which, prob, weight, group = (
+            np.concatenate(column) for column in zip(*self._parts, strict=True)
+        )
         return ClassSample(
             np.array(self._called, object)[which],
             prob,
@@ -443,7 +507,9 @@ class MulticlassIngest(BatchIngest):
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
         for error in class_violations(self._columns, batch, names):
             raise error
-        prob = np.column_stack([read_column(column, batch, names) for column in self._columns]).astype(np.float64)
+        prob = np.column_stack(
+            [read_column(column, batch, names) for column in self._columns]
+        ).astype(np.float64)
         which, errors = self._which(batch, names)
         for error in (*errors, *self._ungrouped(batch, names)):
             raise error
@@ -459,7 +525,9 @@ class MulticlassIngest(BatchIngest):
             self._sums.add(top, segment)
             return
         top.check()
-        self._parts.append((which, prob, np.ones(len(which)) if weight is None else weight, segment))
+        self._parts.append(
+            (which, prob, np.ones(len(which)) if weight is None else weight, segment)
+        )
 
     def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
         yield from class_violations(self._columns, batch, names)
@@ -481,14 +549,27 @@ class MulticlassIngest(BatchIngest):
         unknown = which < 0
         if unknown.any():
             first = int(unknown.argmax())
-            value, count, unnamed = found[index[first]], int(unknown.sum()), 0 in known and self._labels is None
-            errors.append(door.unknown_label(value, first, count, len(self._columns), unnamed, names))
+            value, count, unnamed = (
+                found[index[first]],
+                int(unknown.sum()),
+                0 in known and self._labels is None,
+            )
+            errors.append(
+                door.unknown_label(value, first, count, len(self._columns), unnamed, names)
+            )
         return which, errors
 
     def _known(self, kind: pa.DataType) -> dict[Any, int]:
-        """Return the number of each class by its label in the outcome column; in a text file numbers are text too."""
-        names: Sequence[Any] = [column.name for column in self._columns] if self._labels is None else self._labels
+        """Return the number of each class by its label in the outcome column; in a text file
+        numbers are text too.
+        """
+        names: Sequence[Any] = (
+            [column.name for column in self._columns] if self._labels is None else self._labels
+        )
         numbers = {k: k for k in range(len(names))} if self._labels is None else {}
         if is_text(kind):
-            return {**({str(k): k for k in numbers} if self._parse else {}), **{str(n): k for k, n in enumerate(names)}}
+            return {
+                **({str(k): k for k in numbers} if self._parse else {}),
+                **{str(n): k for k, n in enumerate(names)},
+            }
         return numbers or {name: k for k, name in enumerate(names)}

@@ -1,4 +1,6 @@
-"""The kind of the values of a column: it has one from its first row to its last, over all batches and files."""
+"""The kind of the values of a column: it has one from its first row to its last, over all batches
+and files.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def kind_of_value(value: Any) -> str | None:
 
 
 def as_text(value: Any) -> str | None:
-    """Return a value as text, where others of its column are text: a number as it is shown, a date as 2026-03-02."""
+    """Return a value as text, where others of its column are text: a number as it is shown, a date
+    as 2026-03-02.
+    """
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, datetime):
@@ -74,7 +78,9 @@ class KindCheck:
         self._known: dict[str, str] = {}
 
     def check(self, batch: pa.RecordBatch, row: int, source: str) -> None:
-        """Check a batch that begins at a row of a source, whose name is empty where there is one source."""
+        """Check a batch that begins at a row of a source, whose name is empty where there is one
+        source.
+        """
         for name in self._columns:
             kind = kind_of(batch.schema.field(name).type)
             known = self._known.setdefault(name, kind) if kind is not None else kind
@@ -86,7 +92,9 @@ class KindCheck:
         for at, name in enumerate(self._columns):
             kinds = sorted({kind for key in keys if (kind := kind_of_value(key[at])) is not None})
             if len(kinds) > 1:
-                raise InputError(f"{name} must hold values of one type; it holds {kinds[0]} and {kinds[1]}")
+                raise InputError(
+                    f"{name} must hold values of one type; it holds {kinds[0]} and {kinds[1]}"
+                )
 
 
 def _two_kinds(place: Place, known: str | None, kind: str | None) -> InputError:
@@ -96,10 +104,11 @@ def _two_kinds(place: Place, known: str | None, kind: str | None) -> InputError:
 
 
 class Batches:
-    """Makes record batches of Python values; each column has one kind, as long as they come from one source.
+    """Makes record batches of Python values; each column has one kind, as long as they come from
+    one source.
 
-    Where text and other values stand in the first batch, or text comes first, all are text. Text that comes after a
-    batch without it is refused, as that batch has been read already.
+    Where text and other values stand in the first batch, or text comes first, all are text. Text
+    that comes after a batch without it is refused, as that batch has been read already.
 
     Parameters
     ----------
@@ -138,7 +147,8 @@ class Batches:
         kinds = [kind_of_value(value) for value in values]
         others = [at for at, kind in enumerate(kinds) if kind not in (None, known)]
         first = others[0] if others else 0
-        kind = kinds[first] if others else f"{known} of another type"  # too large, or with other entries
+        # too large, or with other entries
+        kind = kinds[first] if others else f"{known} of another type"
         raise _two_kinds(Place(name, self._rows + first, self._source), known, kind)
 
 
@@ -151,5 +161,8 @@ def _one_type(values: list[Any]) -> pa.Array | None:
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return None
     # Arrow takes a number among dates for a day, and of a time among dates the day alone.
-    is_mixed = pa.types.is_temporal(array.type) and len({type(value) for value in values if value is not None}) > 1
+    is_mixed = (
+        pa.types.is_temporal(array.type)
+        and len({type(value) for value in values if value is not None}) > 1
+    )
     return None if is_mixed else array

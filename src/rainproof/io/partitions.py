@@ -1,4 +1,6 @@
-"""Dask frames: rows are compressed partition by partition where they are, and the sums merged in a tree."""
+"""Dask frames: rows are compressed partition by partition where they are, and the sums merged in a
+tree.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,13 @@ import pyarrow.compute as pc
 from rainproof.core.cells import CellTable, slot_count
 from rainproof.core.door import Key, number_segments
 from rainproof.core.sample import Sample
-from rainproof.core.segments import Segments, SegmentSums, check_other_label, from_sums, raise_violation
+from rainproof.core.segments import (
+    Segments,
+    SegmentSums,
+    check_other_label,
+    from_sums,
+    raise_violation,
+)
 from rainproof.errors import InputError
 from rainproof.io.columns import filter_batch, is_text
 from rainproof.io.files import check_columns
@@ -28,8 +36,9 @@ _MERGED = 8  # partial sums that one task merges
 
 
 PartialSums = tuple[list[Key], CellTable, int, Counter[str], frozenset[Any]]
-"""Of one or several partitions: the segments, the table of their sums (as `SegmentSums.from_table` takes it), the
-number of rows, how many break which rule, and the labels besides pos_label; small enough to be sent to others."""
+"""Of one or several partitions: the segments, the table of their sums (as `SegmentSums.from_table`
+takes it), the number of rows, how many break which rule, and the labels besides pos_label; small
+enough to be sent to others."""
 
 
 def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
@@ -39,22 +48,32 @@ def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
 
     name = "the Dask frame"
     check_columns(name, spec.all_columns(), [str(column) for column in frame.columns])
-    compress, merge = delayed(compress_partition, pure=False), delayed(merge_partial_sums, pure=False)
+    compress, merge = (
+        delayed(compress_partition, pure=False),
+        delayed(merge_partial_sums, pure=False),
+    )
     parts = [compress(part, spec, m) for part in frame[spec.all_columns()].to_delayed()]
     while len(parts) > 1:
         parts = [merge(parts[at : at + _MERGED]) for at in range(0, len(parts), _MERGED)]
     ((keys, table, rows, violations, others),) = compute(*parts)  # type: ignore[no-untyped-call]
     raise_violation(violations, spec.names)
     occurs = bool((table.slot & 1).any())
-    check_other_label(others, spec.names, spec.pos_label, occurs=occurs)  # each partition may have another
+    # each partition may have another
+    check_other_label(others, spec.names, spec.pos_label, occurs=occurs)
     if not rows:
-        raise InputError(f"{name} has columns but no rows{'' if spec.where is None else ' that meet where'}")
+        raise InputError(
+            f"{name} has columns but no rows{'' if spec.where is None else ' that meet where'}"
+        )
     KindCheck(spec.by).check_labels(keys if spec.by else [])
-    return from_sums(spec.group_columns(), keys, SegmentSums.from_table(table), spec.names.weight, spec.forecasts)
+    return from_sums(
+        spec.group_columns(), keys, SegmentSums.from_table(table), spec.names.weight, spec.forecasts
+    )
 
 
 def compress_partition(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
-    """Return the sums of one partition, a pandas frame; if rows break rules, only how many break which."""
+    """Return the sums of one partition, a pandas frame; if rows break rules, only how many break
+    which.
+    """
     ingest = BinaryIngest(spec, m, parse=False)
     try:
         for batch in _batches(frame, spec):
@@ -85,7 +104,9 @@ def merge_partial_sums(parts: list[PartialSums]) -> PartialSums:
 
 
 def _batches(frame: Any, spec: ColumnSpec) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that meet the condition; an empty partition has none, and may have lost its column types."""
+    """Yield the rows that meet the condition; an empty partition has none, and may have lost its
+    column types.
+    """
     for source in local_sources(frame, spec.all_columns(), None):
         for batch in source.batches():
             kept = batch if spec.where is None else filter_batch(spec.where, batch)

@@ -1,4 +1,6 @@
-"""The SQL statement that compresses a table inside its database. A new dialect is one entry of `DIALECTS`."""
+"""The SQL statement that compresses a table inside its database. A new dialect is one entry of
+`DIALECTS`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
 
 
 _SINGLE = 1 << 24  # single precision has all integers up to here
-_DOUBLE = 1 << 53  # double precision has all up to here: columns of larger ones are compared exactly
+# double precision has all up to here: columns of larger ones are compared exactly
+_DOUBLE = 1 << 53
 
 
 def _doubled(text: str) -> str:
@@ -27,7 +30,9 @@ def _doubled(text: str) -> str:
 def _common(text: str) -> str:
     """Quote a text for any database; refuse backslashes, whose meaning differs between them."""
     if "\\" in text:
-        raise InputError(f"text must not contain a backslash in dialect 'ansi': name the dialect; it is {text!r}")
+        raise InputError(
+            f"text must not contain a backslash in dialect 'ansi': name the dialect; it is {text!r}"
+        )
     return _doubled(text)
 
 
@@ -37,7 +42,9 @@ def _escaped(text: str) -> str:
 
 
 def _hexadecimal(text: str) -> str:
-    """Quote a text for Spark, where the meaning of backslashes and doubled quotes depends on settings."""
+    """Quote a text for Spark, where the meaning of backslashes and doubled quotes depends on
+    settings.
+    """
     return f"CAST(X'{text.encode().hex()}' AS STRING)" if set(text) & {"\\", "'"} else f"'{text}'"
 
 
@@ -52,16 +59,20 @@ class Dialect:
     is_nan: str | None = "LOWER(CAST({} AS VARCHAR(32))) = 'nan'"  # None where doubles have no NaN
     folds: bool = False  # whether comparisons are decided by statistics that leave NaN out
     text: Callable[[str], str] = _doubled  # a text as a literal
-    is_text: str | None = None  # where a column of numbers may hold text, which a cast would convert
+    # where a column of numbers may hold text, which a cast would convert
+    is_text: str | None = None
     as_text: str = "CAST({} AS VARCHAR(4000))"
     is_whole: str | None = None  # where booleans are integers: whether a value is one
-    has_single: bool = True  # whether a column may be of single precision, to which numbers would be rounded
+    # whether a column may be of single precision, to which numbers would be rounded
+    has_single: bool = True
 
     def identifier(self, *parts: str) -> str:
         """Quote a name."""
         if any("\0" in part for part in parts):
             raise InputError("names must not contain a zero byte")
-        return ".".join(self.quote + part.replace(self.quote, 2 * self.quote) + self.quote for part in parts)
+        return ".".join(
+            self.quote + part.replace(self.quote, 2 * self.quote) + self.quote for part in parts
+        )
 
     def literal(self, value: Any) -> str:
         """Write a text, a number or a bool as a literal."""
@@ -70,13 +81,17 @@ class Dialect:
         if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
             return repr(value)
         if not isinstance(value, str):
-            raise InputError(f"pos_label must be text, a finite number or a bool in SQL; it is {value!r}")
+            raise InputError(
+                f"pos_label must be text, a finite number or a bool in SQL; it is {value!r}"
+            )
         if "\0" in value:
             raise InputError("text must not contain a zero byte")
         return self.text(value)
 
     def compared(self, value: Any) -> str:
-        """Write a literal that a column is compared with: a number that single precision does not have as a double."""
+        """Write a literal that a column is compared with: a number that single precision does not
+        have as a double.
+        """
         if not self.has_single or not is_number(value):
             return self.literal(value)
         if isinstance(value, int) and not _SINGLE < abs(value) < _DOUBLE:
@@ -102,11 +117,17 @@ class Dialect:
             return f"({column} IS {leaf.op.upper()})"
         if leaf.op.endswith("nan"):
             test = self.nan(self.double.format(column))
-            return f"({column} IS NULL OR NOT ({test}))" if leaf.negated else f"({column} IS NOT NULL AND {test})"
+            return (
+                f"({column} IS NULL OR NOT ({test}))"
+                if leaf.negated
+                else f"({column} IS NOT NULL AND {test})"
+            )
         values = ", ".join(map(self.compared, leaf.values))
         is_list = leaf.op.endswith("in")
         test = (
-            f"{column} {leaf.op.upper()} ({values})" if is_list else f"{column} {leaf.op.replace('!=', '<>')} {values}"
+            f"{column} {leaf.op.upper()} ({values})"
+            if is_list
+            else f"{column} {leaf.op.replace('!=', '<>')} {values}"
         )
         if self.is_nan is None or not any(is_number(value) for value in leaf.values):
             return f"({test})"
@@ -119,7 +140,10 @@ DIALECTS = {
         Dialect(name="ansi", text=_common),
         Dialect(name="duckdb", is_nan="ISNAN({})", folds=True, as_text="CAST({} AS VARCHAR)"),
         Dialect(
-            name="postgresql", is_nan="{} = CAST('NaN' AS DOUBLE PRECISION)", text=_escaped, as_text="CAST({} AS TEXT)"
+            name="postgresql",
+            is_nan="{} = CAST('NaN' AS DOUBLE PRECISION)",
+            text=_escaped,
+            as_text="CAST({} AS TEXT)",
         ),
         Dialect(
             name="spark",
@@ -165,7 +189,13 @@ _RULES = {
 
 def table_parts(table: str | Sequence[str]) -> tuple[str, ...]:
     """Return the parts of the name of a table; text is split at its dots."""
-    parts = tuple(table.split(".")) if isinstance(table, str) else tuple(table) if isinstance(table, Sequence) else ()
+    parts = (
+        tuple(table.split("."))
+        if isinstance(table, str)
+        else tuple(table)
+        if isinstance(table, Sequence)
+        else ()
+    )
     if not parts or not all(isinstance(part, str) and part for part in parts):
         raise InputError(f"table must be the name of a table; it is {table!r}")
     return parts
@@ -219,7 +249,8 @@ def _read(spec: ColumnSpec, dialect: Dialect) -> str:
         columns["y"] = f"CASE WHEN {outcome} = {label} THEN 1 WHEN {outcome} IS NOT NULL THEN 0 END"
         if spec.has_other_labels:
             columns["other"] = f"CASE WHEN {outcome} <> {label} THEN {outcome} END"
-    if dialect.is_text is not None:  # the code of the column that holds text instead of a number in this row
+    # the code of the column that holds text instead of a number in this row
+    if dialect.is_text is not None:
         cases = (
             f"WHEN {dialect.is_text.format(names[letter])} THEN {violation_code(role, 'text')}"
             for letter, (role, _) in spec.roles().items()
@@ -236,7 +267,9 @@ def _named(columns: dict[str, str]) -> str:
 def _check(spec: ColumnSpec, dialect: Dialect) -> str:
     """Return the negative code of the first rule that a row breaks; 0 for a good row."""
     columns = {f"rainproof_{letter}": role for letter, (role, _) in spec.roles().items()}
-    cases = [(f"{column} IS NULL", str(violation_code(role, "null"))) for column, role in columns.items()]
+    cases = [
+        (f"{column} IS NULL", str(violation_code(role, "null"))) for column, role in columns.items()
+    ]
     if dialect.is_text is not None:
         cases.append(("rainproof_text < 0", "rainproof_text"))
     for column, role in columns.items():
@@ -262,7 +295,9 @@ def _place(m: int, spec: ColumnSpec, dialect: Dialect) -> str:
     if spec.weight is not None:
         columns["w"] = "CASE WHEN rainproof_bad = 0 THEN rainproof_w ELSE 0 END"
     if spec.old is not None:
-        columns["old"] = f"CASE WHEN rainproof_bad < 0 THEN 0 ELSE {dialect.floor.format(f'{m} * rainproof_q')} END"
+        columns["old"] = (
+            f"CASE WHEN rainproof_bad < 0 THEN 0 ELSE {dialect.floor.format(f'{m} * rainproof_q')} END"
+        )
     if spec.has_other_labels:
         columns["other"] = "rainproof_other"
     return _named(columns)

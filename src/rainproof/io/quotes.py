@@ -1,4 +1,6 @@
-"""Quotes in text files: a value whose closing quote is missing takes in the lines below it, and is refused."""
+"""Quotes in text files: a value whose closing quote is missing takes in the lines below it, and is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,9 @@ _COUNTED = 1 << 18  # bytes at a time, which stay in the processor's cache
 class LineCounter:
     """A stream of the bytes of a text file that counts the lines while they are read.
 
-    Where there are as many rows as lines, no value takes in a line end, and only the quotes of the last line need to be
-    looked at. To count takes about 4% of the time of reading; to follow every quote would take more than half of it.
+    Where there are as many rows as lines, no value takes in a line end, and only the quotes of the
+    last line need to be looked at. To count takes about 4% of the time of reading; to follow every
+    quote would take more than half of it.
 
     Parameters
     ----------
@@ -48,7 +51,9 @@ class LineCounter:
 
     @property
     def lines(self) -> int:
-        """The number of lines that were read; line ends at the end of the file begin no further line."""
+        """The number of lines that were read; line ends at the end of the file begin no further
+        line.
+        """
         ending = self._last_bytes()
         return self._line_ends + 1 - (len(ending) - len(ending.rstrip(_LINE_ENDS[-1:])))
 
@@ -102,9 +107,10 @@ class LineCounter:
 def find_unclosed(blocks: Iterable[bytes], separator: str) -> int | None:
     """Return the place, in bytes, of a quote that is not closed; None if there is none.
 
-    As for Arrow, a quote opens a value only where the value begins, and the next quote that is not doubled closes it.
-    The closing quote of a value of several lines is missing if the file ends before it, or if anything but blanks
-    stands between the quote that would be it and the next separator: then that quote was to open another value.
+    As for Arrow, a quote opens a value only where the value begins, and the next quote that is not
+    doubled closes it. The closing quote of a value of several lines is missing if the file ends
+    before it, or if anything but blanks stands between the quote that would be it and the next
+    separator: then that quote was to open another value.
 
     Parameters
     ----------
@@ -127,14 +133,19 @@ def find_unclosed(blocks: Iterable[bytes], separator: str) -> int | None:
 
 
 class _Quotes:
-    """The quotes of a text file, followed block by block; none but the last ends in a quote or a blank."""
+    """The quotes of a text file, followed block by block; none but the last ends in a quote or a
+    blank.
+    """
 
     def __init__(self, separator: str) -> None:
         self.unclosed: int | None = None  # the place of a quote that is not closed
-        self.opened: int | None = None  # the place of the quote of the value in which the last block ended
+        # the place of the quote of the value in which the last block ended
+        self.opened: int | None = None
         self._takes_in_lines = False  # whether there is a line end in that value
-        self._ends = separator.encode() + _LINE_ENDS  # what a value ends at, and another begins after
-        self._beside = np.zeros(256, np.bool_)  # by code: what may stand beside a quote that opens or closes a value
+        # what a value ends at, and another begins after
+        self._ends = separator.encode() + _LINE_ENDS
+        # by code: what may stand beside a quote that opens or closes a value
+        self._beside = np.zeros(256, np.bool_)
         self._beside[list(self._ends + _QUOTE)] = True
         self._place = 0  # of the first byte of the block
         self._last = _LINE_END_CODE  # the code of the byte before it
@@ -159,13 +170,15 @@ class _Quotes:
         self._last = block[-1]
 
     def _alternate(self, codes: NDArray[np.uint8], quotes: Ints, before: NDArray[np.uint8]) -> bool:
-        """Whether all quotes open and close values in turn, as in nearly all files; this is quick to see.
+        """Whether all quotes open and close values in turn, as in nearly all files; this is quick
+        to see.
 
         Of a doubled quote the first closes the value and the second opens it again.
         """
         first = 0 if self.opened is None else 1  # the first quote that opens a value
         closing = quotes[1 - first :: 2]
-        after = codes[np.minimum(closing + 1, len(codes) - 1)]  # at the end of the file the quote itself
+        # at the end of the file the quote itself
+        after = codes[np.minimum(closing + 1, len(codes) - 1)]
         if not (self._beside[before[first::2]].all() and self._beside[after].all()):
             return False
         if (first + quotes.size) % 2 == 0:
@@ -195,7 +208,9 @@ class _Quotes:
             if is_doubled:
                 continue
             after = _SPACE.match(block, place + 1).end()  # type: ignore[union-attr]
-            takes_in_lines = self._takes_in_lines or _has_line_end(block, self.opened - self._place, place)
+            takes_in_lines = self._takes_in_lines or _has_line_end(
+                block, self.opened - self._place, place
+            )
             if takes_in_lines and after < len(block) and block[after] not in self._ends:
                 self.unclosed = self.opened
                 return

@@ -1,7 +1,9 @@
-"""Rows from any source, compressed in one pass: the public function of the engines, and what it is asked to read.
+"""Rows from any source, compressed in one pass: the public function of the engines, and what it is
+asked to read.
 
-An option of `scan` that says how rows are read is one of its parameters and a field of `ColumnSpec`. How it changes
-values is in `rainproof.io.columns`, how it changes rows in `rainproof.io.ingest`.
+An option of `scan` that says how rows are read is one of its parameters and a field of
+`ColumnSpec`. How it changes values is in `rainproof.io.columns`, how it changes rows in
+`rainproof.io.ingest`.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ class ColumnSpec:
     outcome : str
         The column of outcomes.
     others : tuple of str
-        The columns of other forecasts for the same rows; where rows are compressed, the one that `prob` is to replace.
+        The columns of other forecasts for the same rows; where rows are compressed, the one that
+        `prob` is to replace.
     weight : str or None
         The column of weights.
     by : tuple of str
@@ -81,13 +84,19 @@ class ColumnSpec:
     def __post_init__(self) -> None:
         if self.prob in self.others or len(set(self.others)) < len(self.others):
             forecasts = [*self.others, str(self.prob)]
-            raise InputError(f"the forecasts must be different columns; they are {', '.join(forecasts)}")
+            raise InputError(
+                f"the forecasts must be different columns; they are {', '.join(forecasts)}"
+            )
         if self.trials is not None and self.pos_label is not None:
-            raise InputError("trials cannot be combined with pos_label: the outcome is then a number of events")
+            raise InputError(
+                "trials cannot be combined with pos_label: the outcome is then a number of events"
+            )
         columns = [*self.value_columns(), *(name for name in self.by if name not in self.others)]
         if len(set(columns)) < len(columns):
             also = " and by" if self.by else ""
-            raise InputError(f"prob, outcome and weight{also} must be different columns; they are {', '.join(columns)}")
+            raise InputError(
+                f"prob, outcome and weight{also} must be different columns; they are {', '.join(columns)}"
+            )
         reserved = [column for column in self.by if column.lower().startswith("rainproof_")]
         if reserved:
             raise InputError(
@@ -109,9 +118,13 @@ class ColumnSpec:
         """Check the arguments of `scan` and its relatives, and read a condition that is text."""
         predictions, segments = _names("prob", prob), () if by is None else _names("by", by)
         if pair and segments:
-            raise InputError("by cannot be combined with two forecasts: select the rows of a segment with where")
+            raise InputError(
+                "by cannot be combined with two forecasts: select the rows of a segment with where"
+            )
         for argument, name in {"outcome": outcome, **options}.items():
-            if argument in ("outcome", "weight", "trials") and (name is not None or argument == "outcome"):
+            if argument in ("outcome", "weight", "trials") and (
+                name is not None or argument == "outcome"
+            ):
                 _check_name(argument, name)
         text = isinstance(where, str)
         return cls(
@@ -134,12 +147,18 @@ class ColumnSpec:
     def names(self) -> ColumnNames:
         """The names of the columns, for error messages."""
         prob = self.prob if isinstance(self.prob, str) else ", ".join(self.prob)
-        return ColumnNames(label=self.outcome, prob=prob, weight=self.weight or "", old=self.old or "")
+        return ColumnNames(
+            label=self.outcome, prob=prob, weight=self.weight or "", old=self.old or ""
+        )
 
     @property
     def is_plain(self) -> bool:
         """Whether all rows and values are read as they are, which every engine can do."""
-        return not (self.percent or self.drop_missing) and self.confidence_words is None and self.trials is None
+        return (
+            not (self.percent or self.drop_missing)
+            and self.confidence_words is None
+            and self.trials is None
+        )
 
     @property
     def has_other_labels(self) -> bool:
@@ -149,28 +168,44 @@ class ColumnSpec:
     @property
     def complete(self) -> Condition | None:
         """The condition that no value is missing, if rows that miss one are left out."""
-        columns = list(dict.fromkeys([*self.value_columns(), *self.costs, *self.by])) if self.drop_missing else []
+        columns = (
+            list(dict.fromkeys([*self.value_columns(), *self.costs, *self.by]))
+            if self.drop_missing
+            else []
+        )
         tests = tuple(Condition(op, column) for column in columns for op in ("not null", "not nan"))
         return Condition("and", values=tests) if tests else None
 
     @property
     def outcome_missing(self) -> Condition:
         """The condition that the outcome is missing, and nothing else."""
-        columns = [name for name in (*self.value_columns(), *self.costs, *self.by) if name != self.outcome]
+        columns = [
+            name for name in (*self.value_columns(), *self.costs, *self.by) if name != self.outcome
+        ]
         tests = tuple(Condition(op, column) for column in columns for op in ("not null", "not nan"))
-        missing = Condition("or", values=tuple(Condition(op, self.outcome) for op in ("null", "nan")))
+        missing = Condition(
+            "or", values=tuple(Condition(op, self.outcome) for op in ("null", "nan"))
+        )
         return Condition("and", values=(missing, *tests))
 
     def roles(self) -> dict[str, tuple[str, str]]:
-        """Return the role and the name of each column of rows that another engine compresses, by its letter there."""
+        """Return the role and the name of each column of rows that another engine compresses, by
+        its letter there.
+        """
         named: dict[str, tuple[str, Any]] = {"p": ("prob", self.prob), "y": ("label", self.outcome)}
         named |= {"w": ("weight", self.weight), "q": ("old", self.old)}
-        return {letter: (role, str(name)) for letter, (role, name) in named.items() if name is not None}
+        return {
+            letter: (role, str(name)) for letter, (role, name) in named.items() if name is not None
+        }
 
     def value_columns(self) -> list[str]:
         """List the columns that sums are made of."""
         prob = [self.prob] if isinstance(self.prob, str) else [*self.prob]
-        return [*prob, self.outcome, *(name for name in (self.weight, *self.others, self.trials) if name is not None)]
+        return [
+            *prob,
+            self.outcome,
+            *(name for name in (self.weight, *self.others, self.trials) if name is not None),
+        ]
 
     @property
     def forecasts(self) -> tuple[str, ...]:
@@ -178,7 +213,9 @@ class ColumnSpec:
         return (*self.others, str(self.prob)) if self.others else ()
 
     def group_columns(self) -> tuple[str, ...]:
-        """List the columns that groups are made by, besides the cell of the prediction and the outcome."""
+        """List the columns that groups are made by, besides the cell of the prediction and the
+        outcome.
+        """
         return (OLD_CELL,) if self.others else self.by
 
     def number_columns(self) -> list[str]:
@@ -186,7 +223,9 @@ class ColumnSpec:
         return list(dict.fromkeys([*self.value_columns(), *self.costs]))
 
     def label_columns(self) -> list[str]:
-        """List the columns whose values are labels, or are compared with others, rather than numbers in any form."""
+        """List the columns whose values are labels, or are compared with others, rather than
+        numbers in any form.
+        """
         labels = list(self.by) if self.pos_label is None else [*self.by, self.outcome]
         asked = [] if self.where is None else columns_of(self.where) - set(self.value_columns())
         return list(dict.fromkeys([*labels, *sorted(asked)]))
@@ -240,15 +279,31 @@ def scan(
 ) -> Sample: ...
 @overload
 def scan(
-    source: Any, prob: _Names = ..., outcome: str = ..., *, by: _Names, view: _View = ..., **options: Unpack[_Options]
+    source: Any,
+    prob: _Names = ...,
+    outcome: str = ...,
+    *,
+    by: _Names,
+    view: _View = ...,
+    **options: Unpack[_Options],
 ) -> Segments: ...
 @overload
 def scan(
-    source: Any, prob: _Names = ..., outcome: str = ..., *, view: Literal["one-vs-rest"], **options: Unpack[_Options]
+    source: Any,
+    prob: _Names = ...,
+    outcome: str = ...,
+    *,
+    view: Literal["one-vs-rest"],
+    **options: Unpack[_Options],
 ) -> Segments: ...
 @overload
 def scan(
-    source: Any, prob: _Names = ..., outcome: str = ..., *, classes: Sequence[str], **options: Unpack[_Options]
+    source: Any,
+    prob: _Names = ...,
+    outcome: str = ...,
+    *,
+    classes: Sequence[str],
+    **options: Unpack[_Options],
 ) -> ClassSample: ...
 def scan(
     source: Any,
@@ -271,25 +326,28 @@ def scan(
     sep: str | None = None,
     progress: Progress | None = None,
 ) -> Sample | Segments | ClassSample:
-    """Read predictions and outcomes from a data frame, files or a database, and compress them in one pass.
+    """Read predictions and outcomes from a data frame, files or a database, and compress them in
+    one pass.
 
-    Rows are read in batches and compressed at once (see `Sample.compress`), so memory does not grow with their
-    number. `soft_binned_cdl` is the same as on the rows for every grid up to `grid`.
+    Rows are read in batches and compressed at once (see `Sample.compress`), so memory does not grow
+    with their number. `soft_binned_cdl` is the same as on the rows for every grid up to `grid`.
 
     Explained in docs/guide/data.md.
 
     Parameters
     ----------
     source : data frame, table, relation, mapping, path or list of paths
-        A pandas or Polars data frame (also lazy), a PyArrow table, batch, reader or dataset, a DuckDB relation,
-        any other object with ``__arrow_c_stream__``, or a mapping from column to array; a PySpark or Dask
-        frame, a `Table` of a database or its address; or the name of a CSV (.csv, .csv.gz, .tsv, .tsv.gz),
-        text (.txt, .txt.gz), JSON lines (.jsonl, .jsonl.gz, .ndjson, .ndjson.gz), JSON (.json, .json.gz), Excel (.xlsx,
-        .xlsb, .xls, .ods), Parquet (.parquet, .pq) or Feather (.feather, .arrow) file, also in an object store (s3://,
-        gs://, abfs://), a pattern such as ``"data/*.parquet"``, or a list of files and patterns.
+        A pandas or Polars data frame (also lazy), a PyArrow table, batch, reader or dataset, a
+        DuckDB relation, any other object with ``__arrow_c_stream__``, or a mapping from column to
+        array; a PySpark or Dask frame, a `Table` of a database or its address; or the name of a CSV
+        (.csv, .csv.gz, .tsv, .tsv.gz), text (.txt, .txt.gz), JSON lines (.jsonl, .jsonl.gz,
+        .ndjson, .ndjson.gz), JSON (.json, .json.gz), Excel (.xlsx, .xlsb, .xls, .ods), Parquet
+        (.parquet, .pq) or Feather (.feather, .arrow) file, also in an object store (s3://, gs://,
+        abfs://), a pattern such as ``"data/*.parquet"``, or a list of files and patterns.
     prob : str or sequence of str
-        The column of predicted probabilities. Two columns, the old and the new forecast, give a sample of two
-        forecasts for `switch_guarantee`; with `view` they are one column for each class.
+        The column of predicted probabilities. Two columns, the old and the new forecast, give a
+        sample of two forecasts for `switch_guarantee`; with `view` they are one column for each
+        class.
     outcome : str
         The column of outcomes: 0 and 1, true and false, or any two labels with `pos_label`.
     weight : str, optional
@@ -297,36 +355,40 @@ def scan(
     by : str or sequence of str, optional
         The columns that define segments, all in the same pass. Null and NaN are the segment None.
     where : str or expression, optional
-        The rows to read: text such as ``"p is not null and region = 'north'"``, which means the same for every
-        source (see Notes), or an expression of the library that holds the rows (of PyArrow for files).
+        The rows to read: text such as ``"p is not null and region = 'north'"``, which means the
+        same for every source (see Notes), or an expression of the library that holds the rows (of
+        PyArrow for files).
     grid : int, optional
-        The grid of the compression: a power of two, up to ``2**20``. Default: ``2**16``, for two forecasts ``2**10``.
+        The grid of the compression: a power of two, up to ``2**20``. Default: ``2**16``, for two
+        forecasts ``2**10``.
     pos_label : object, optional
-        The label of the event, where labels are not 0 and 1. Text is converted to the type of the column.
+        The label of the event, where labels are not 0 and 1. Text is converted to the type of the
+        column.
     view : {"top-label", "one-vs-rest"}, optional
-        For several columns of `prob`, one for each class: "top-label" is the largest probability of each row and
-        whether that class occurred, "one-vs-rest" gives a segment for each class.
+        For several columns of `prob`, one for each class: "top-label" is the largest probability of
+        each row and whether that class occurred, "one-vs-rest" gives a segment for each class.
     classes : sequence of str, optional
-        The columns of predictions, one for each class, in place of `prob`: the rows are kept, not compressed, 8 bytes
-        for each prediction, in a `ClassSample`. For rows in this process.
+        The columns of predictions, one for each class, in place of `prob`: the rows are kept, not
+        compressed, 8 bytes for each prediction, in a `ClassSample`. For rows in this process.
     labels : sequence, optional
-        The labels of the classes in the outcome column, in the order of `prob` or `classes`. Default: the names of
-        those columns, or 0, 1, ... where the outcome column holds integers.
+        The labels of the classes in the outcome column, in the order of `prob` or `classes`.
+        Default: the names of those columns, or 0, 1, ... where the outcome column holds integers.
     percent : bool
         Whether the predictions are in percent, from 0 to 100.
     confidence_words : mapping of str to float, optional
-        The prediction that each word in `prob` stands for: ``{"almost certain": 0.95, "unlikely": 0.2}``. It is from 0
-        to 1, also where numbers are in percent.
+        The prediction that each word in `prob` stands for: ``{"almost certain": 0.95, "unlikely":
+        0.2}``. It is from 0 to 1, also where numbers are in percent.
     trials : str, optional
-        The column of trials: a row is that many rows with the same prediction, and `outcome` is the number of them with
-        the event. They count as independent; if the trials of a row can depend on each other, as the loans of
-        one grade in one year do, no bound or test of this sample holds.
+        The column of trials: a row is that many rows with the same prediction, and `outcome` is the
+        number of them with the event. They count as independent; if the trials of a row can depend
+        on each other, as the loans of one grade in one year do, no bound or test of this sample
+        holds.
     drop_missing : bool
-        Whether rows with a null or a NaN in a column that is read (also of `by`) are left out, with a warning that
-        counts them, instead of being an error.
+        Whether rows with a null or a NaN in a column that is read (also of `by`) are left out, with
+        a warning that counts them, instead of being an error.
     base_rate : float or pair of float, optional
-        The event rate of the population, or its range, if these rows have another one (see `Sample`). Not together with
-        `weight` or `by`.
+        The event rate of the population, or its range, if these rows have another one (see
+        `Sample`). Not together with `weight` or `by`.
     sep : str, optional
         What separates the columns of text files. Default: recognised from the first line.
     progress : callable, optional
@@ -335,15 +397,16 @@ def scan(
     Returns
     -------
     Sample or Segments
-        Compressed to `grid`. With `by`, or with ``view="one-vs-rest"``, a mapping from segment to `Sample`. With
-        `classes` a `ClassSample` of the rows; of two classes, the `Sample` of the second.
+        Compressed to `grid`. With `by`, or with ``view="one-vs-rest"``, a mapping from segment to
+        `Sample`. With `classes` a `ClassSample` of the rows; of two classes, the `Sample` of the
+        second.
 
     Raises
     ------
     InputError
-        If the source cannot be read, lacks a column, or holds a null, a NaN or another value that breaks a
-        rule. The message counts them over all rows and names the first. Rows are counted from 0, after
-        `where`.
+        If the source cannot be read, lacks a column, or holds a null, a NaN or another value that
+        breaks a rule. The message counts them over all rows and names the first. Rows are counted
+        from 0, after `where`.
     MissingExtraError
         If PyArrow is not installed.
 
@@ -353,9 +416,10 @@ def scan(
     [not] nan`` or ``column [not] in (literal, ...)``, joined by ``and``, ``or``, ``not`` and parentheses. Columns may
     stand in double quotes; text stands in single quotes. A comparison with a null or a NaN is false.
 
-    With `by`, memory grows with the occupied (segment, cell, outcome): 24 bytes each, 56 with weights, about twice
-    that while rows are read, and never more of them than rows. Choose a smaller `grid` for very many segments. With two
-    forecasts the cell of the old one takes the place of the segment.
+    With `by`, memory grows with the occupied (segment, cell, outcome): 24 bytes each, 56 with
+    weights, about twice that while rows are read, and never more of them than rows. Choose a
+    smaller `grid` for very many segments. With two forecasts the cell of the old one takes the
+    place of the segment.
 
     Examples
     --------
@@ -368,9 +432,15 @@ def scan(
     >>> rainproof.scan(rows)
     Traceback (most recent call last):
       ...
-    rainproof.errors.InputError: p must not contain nulls (missing values); 1 value does, the first is p[3]
+    rainproof.errors.InputError: p must not contain nulls (missing values); 1 value does, the first
+    is p[3]
     """
-    how: dict[str, Any] = {"weight": weight, "where": where, "pos_label": pos_label, "percent": percent}
+    how: dict[str, Any] = {
+        "weight": weight,
+        "where": where,
+        "pos_label": pos_label,
+        "percent": percent,
+    }
     how |= {"confidence_words": confidence_words, "trials": trials, "drop_missing": drop_missing}
     if classes is not None:
         remote = not _is_path(source) and is_remote(source)
@@ -417,7 +487,9 @@ def stating(found: Sample | Segments, base_rate: BaseRate | None) -> Sample | Se
     if base_rate is None:
         return found
     if isinstance(found, Segments):
-        raise InputError("base_rate cannot be combined with by: that of a segment is not that of all rows")
+        raise InputError(
+            "base_rate cannot be combined with by: that of a segment is not that of all rows"
+        )
     return with_rate(found, base_rate, rates=True)
 
 
@@ -435,19 +507,20 @@ def sql(
 ) -> str:
     """Write the GROUP BY statement that compresses a table inside its database.
 
-    This is for databases that rainproof does not connect to: run the statement there with any tool, and pass the
-    result to `Sample.from_table`, or with `by` to `Segments.from_table`. At most ``2 (m + 1)`` rows per segment
-    leave the database.
+    This is for databases that rainproof does not connect to: run the statement there with any tool,
+    and pass the result to `Sample.from_table`, or with `by` to `Segments.from_table`. At most ``2
+    (m + 1)`` rows per segment leave the database.
 
     Explained in docs/guide/engines.md.
 
     Parameters
     ----------
     table : str or sequence of str
-        The table or view: ``"predictions"``, ``"schema.predictions"``, or its parts ``("schema", "a.b")``.
+        The table or view: ``"predictions"``, ``"schema.predictions"``, or its parts ``("schema",
+        "a.b")``.
     prob, outcome, weight : str
-        The columns, as in `scan`. A boolean outcome needs ``pos_label=True`` where the database will not turn
-        booleans into numbers (PostgreSQL, Snowflake, BigQuery).
+        The columns, as in `scan`. A boolean outcome needs ``pos_label=True`` where the database
+        will not turn booleans into numbers (PostgreSQL, Snowflake, BigQuery).
     grid : int
         The grid of the compression: a power of two, up to 2**20.
     by : str or sequence of str, optional
@@ -457,7 +530,8 @@ def sql(
     pos_label : object, optional
         The label of the event, where labels are not 0 and 1: text, a number or a bool.
     dialect : {'ansi', 'duckdb', 'postgresql', 'spark', 'sqlite'}
-        The SQL dialect. All but 'ansi' are tested on the database itself; 'ansi' uses what most of them share.
+        The SQL dialect. All but 'ansi' are tested on the database itself; 'ansi' uses what most of
+        them share.
 
     Returns
     -------
@@ -481,7 +555,9 @@ def sql(
     >>> rainproof.Sample.from_table(db.execute(statement))
     Sample(n=4, events=2, grid=1024)
     """
-    spec = ColumnSpec.from_arguments(prob, outcome, weight=weight, by=by, where=where, pos_label=pos_label)
+    spec = ColumnSpec.from_arguments(
+        prob, outcome, weight=weight, by=by, where=where, pos_label=pos_label
+    )
     if not isinstance(spec.prob, str):
         raise InputError(f"prob must be one column in SQL; it is {prob!r}")
     if spec.native is not None:
@@ -499,8 +575,11 @@ def is_remote(source: object) -> bool:
     return isinstance(source, Table) or is_database(source) or _package(source) in _FRAMES
 
 
-def aggregate(source: Any, spec: ColumnSpec, m: int, *, progress: Progress | None = None) -> Sample | Segments:
-    """Return the compressed rows, grouped by the engine that holds them: only the groups are fetched.
+def aggregate(
+    source: Any, spec: ColumnSpec, m: int, *, progress: Progress | None = None
+) -> Sample | Segments:
+    """Return the compressed rows, grouped by the engine that holds them: only the groups are
+    fetched.
 
     Parameters
     ----------
@@ -511,17 +590,21 @@ def aggregate(source: Any, spec: ColumnSpec, m: int, *, progress: Progress | Non
     m : int
         The grid of the compression.
     progress : callable, optional
-        Called once, at the end, with the number of rows twice: engines do not report their progress.
+        Called once, at the end, with the number of rows twice: engines do not report their
+        progress.
 
     Raises
     ------
     InputError
-        If the source cannot be read, lacks a column, or holds values that break a rule; with their count.
+        If the source cannot be read, lacks a column, or holds values that break a rule; with their
+        count.
     MissingExtraError
         If a package is needed that is not installed.
     """
     if not isinstance(spec.prob, str):
-        raise InputError("prob must be one column for rows of another engine: it does not read several classes")
+        raise InputError(
+            "prob must be one column for rows of another engine: it does not read several classes"
+        )
     if spec.native is not None:
         raise InputError('where must be text for rows of another engine, such as "p is not null"')
     if _package(source) == "dask":
@@ -531,7 +614,9 @@ def aggregate(source: Any, spec: ColumnSpec, m: int, *, progress: Progress | Non
     else:
         groups = (read_spark if _package(source) == "pyspark" else read_database)(source, spec, m)
         by = spec.group_columns()
-        found = from_grouped(groups, by, spec.names, pos_label=spec.pos_label, forecasts=spec.forecasts)
+        found = from_grouped(
+            groups, by, spec.names, pos_label=spec.pos_label, forecasts=spec.forecasts
+        )
     if progress is not None:
         rows = found.n if isinstance(found, Sample) else sum(found.counts.values())
         progress(rows, rows)

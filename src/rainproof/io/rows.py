@@ -1,4 +1,6 @@
-"""Single rows of a source: kept for statements that sums do not allow, left out, or copied with new columns."""
+"""Single rows of a source: kept for statements that sums do not allow, left out, or copied with new
+columns.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,15 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.errors import InputError
 from rainproof.io import ingest
-from rainproof.io.columns import Array, NumberColumn, as_mask, as_numpy, is_text, split_nulls, without_missing_words
+from rainproof.io.columns import (
+    Array,
+    NumberColumn,
+    as_mask,
+    as_numpy,
+    is_text,
+    split_nulls,
+    without_missing_words,
+)
 from rainproof.io.databases import is_database
 from rainproof.io.files import Location, Write, check_writable, file_batches, format_of, open_writer
 from rainproof.io.reading import GRID, ColumnSpec, Progress, scan, stating
@@ -56,8 +66,9 @@ def keep_rows(
     by : sequence of str
         The columns of segments.
     at_most : int, optional
-        With more rows than this, return what `scan` returns: they are compressed in the same pass, and those of a
-        database by the database. Rows with groups, several forecasts, shares or costs are always kept.
+        With more rows than this, return what `scan` returns: they are compressed in the same pass,
+        and those of a database by the database. Rows with groups, several forecasts, shares or
+        costs are always kept.
     fractional : bool
         Whether outcomes are shares of the event.
     costs : sequence of str
@@ -67,14 +78,24 @@ def keep_rows(
     """
     first, *others = [prob] if isinstance(prob, str) else prob
     groups = (groups,) if isinstance(groups, str) else tuple(groups)
-    spec = ColumnSpec.from_arguments(first, outcome, by=list(dict.fromkeys([*groups, *by])) or None, **reading)
+    spec = ColumnSpec.from_arguments(
+        first, outcome, by=list(dict.fromkeys([*groups, *by])) or None, **reading
+    )
     spec = replace(spec, others=tuple(others), costs=tuple(costs))
     if fractional and not (spec.pos_label is None and spec.trials is None):
         raise InputError("fractional outcomes cannot be combined with pos_label or trials")
     sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
     at_most = None if groups or others or fractional or costs else at_most
     elsewhere = spec.is_plain and is_database(source[0] if isinstance(source, list) else source)
-    keeper = _Keeper(spec, groups, by, at_most, parse=sources[0].parse, fractional=fractional, elsewhere=elsewhere)
+    keeper = _Keeper(
+        spec,
+        groups,
+        by,
+        at_most,
+        parse=sources[0].parse,
+        fractional=fractional,
+        elsewhere=elsewhere,
+    )
     try:
         ingest.feed(sources, spec, keeper, progress)
     except _TooManyError:
@@ -101,11 +122,15 @@ class _Keeper(ingest.BinaryIngest):
         self._at_most, self._fractional, self._elsewhere = at_most, fractional, elsewhere
         self._compressed = False
         self._parts: list[Rows] = []
-        self._forecasts: list[list[Array]] = []  # of each part the other forecasts, and the costs of each case
+        # of each part the other forecasts, and the costs of each case
+        self._forecasts: list[list[Array]] = []
         self._groups, self._by = list(groups), list(by)
-        self._known: tuple[dict[door.Key, int], dict[door.Key, int]] = {}, {}  # the number of each group and segment
-        self._numbers: tuple[list[Any], list[Any]] = [], []  # of both, of each part: 4 bytes a row, whatever the labels
-        self._replayed: list[pa.RecordBatch] = []  # the columns of segments, while there may be too many rows
+        # the number of each group and segment
+        self._known: tuple[dict[door.Key, int], dict[door.Key, int]] = {}, {}
+        # of both, of each part: 4 bytes a row, whatever the labels
+        self._numbers: tuple[list[Any], list[Any]] = [], []
+        # the columns of segments, while there may be too many rows
+        self._replayed: list[pa.RecordBatch] = []
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
         for error in ingest.missing_groups(self._groups, batch, names):
@@ -127,7 +152,9 @@ class _Keeper(ingest.BinaryIngest):
                 self._compress()
                 return
         self._forecasts.append(others)
-        for numbers, known, columns in zip(self._numbers, self._known, (self._groups, self._by), strict=True):
+        for numbers, known, columns in zip(
+            self._numbers, self._known, (self._groups, self._by), strict=True
+        ):
             if columns:
                 numbers.append(ingest.number_batch(known, columns, batch).astype(np.int32))
 
@@ -164,13 +191,22 @@ class _Keeper(ingest.BinaryIngest):
         if self._fractional or self._others:
             others = {c.name: values for c, values in zip(self._others, beside, strict=False)}
             several = {self._prob.name: prob, **others} if others else prob
-            found = Sample(label, several, sample_weight=weight, groups=groups, by=by, fractional=self._fractional)
+            found = Sample(
+                label,
+                several,
+                sample_weight=weight,
+                groups=groups,
+                by=by,
+                fractional=self._fractional,
+            )
         else:
             rows = Rows(label=label, prob=prob, weight=weight, names=self._parts[0].names)
             found = as_sample(Sample._from_rows(rows), groups=groups, by=by)
         found._amounts = dict(zip(self._spec.costs, beside[len(self._others) :], strict=True))
         if found._segments is not None:
-            labels = {key if len(key) > 1 else key[0]: number for key, number in self._known[1].items()}
+            labels = {
+                key if len(key) > 1 else key[0]: number for key, number in self._known[1].items()
+            }
             ordered, places = sorted(labels, key=door.label_order), found._segments[1]
             found._segments = tuple(self._by), {label: places[labels[label]] for label in ordered}
         return found
@@ -188,9 +224,11 @@ def keep_classes(
     progress: Progress | None = None,
     **reading: Any,
 ) -> ClassSample | Sample:
-    """Read rows with a column of predictions for each class, and keep them: 8 bytes for each prediction.
+    """Read rows with a column of predictions for each class, and keep them: 8 bytes for each
+    prediction.
 
-    The parameters are those of `scan` and `keep_rows`. Two classes are one event, the second of them.
+    The parameters are those of `scan` and `keep_rows`. Two classes are one event, the second of
+    them.
     """
     if base_rate is not None:
         raise InputError("base_rate is for one event, not for several classes")
@@ -203,7 +241,9 @@ def keep_classes(
 
 
 NewColumn = Callable[..., Array]
-"""Computes a column from the array of probabilities, that of ids (or None; with `by` rows by segment), and of costs."""
+"""Computes a column from the array of probabilities, that of ids (or None; with `by` rows by
+segment), and of costs.
+"""
 
 
 def append_columns(
@@ -221,20 +261,22 @@ def append_columns(
     progress: Callable[[int], object] | None = None,
     **reading: Any,
 ) -> int:
-    """Copy a file of predictions, add columns that are computed from them, and return the number of rows.
+    """Copy a file of predictions, add columns that are computed from them, and return the number of
+    rows.
 
-    Memory does not grow with the file. The output appears under its name once it is complete; if anything
-    goes wrong, what was there before stays.
+    Memory does not grow with the file. The output appears under its name once it is complete; if
+    anything goes wrong, what was there before stays.
 
     Parameters
     ----------
     path : str or path-like
         The file to read, in any format that `scan` reads.
     output : str or path-like
-        The file to write, in the format that its name states. The columns of a text file stay text, in
-        Parquet too.
+        The file to write, in the format that its name states. The columns of a text file stay text,
+        in Parquet too.
     prob : str or sequence of str
-        The column of predicted probabilities; or of each of several classes, whose probabilities sum to 1 in each row.
+        The column of predicted probabilities; or of each of several classes, whose probabilities
+        sum to 1 in each row.
     ids : str, optional
         The column of row ids: integers or text.
     by : sequence of str
@@ -248,17 +290,19 @@ def append_columns(
     sep : str, optional
         What separates the columns of a text file. Default: recognised.
     keep_missing : bool
-        Whether a row without a probability is copied with nothing in the new columns, instead of being an error.
+        Whether a row without a probability is copied with nothing in the new columns, instead of
+        being an error.
     progress : callable, optional
         Called after each batch with the number of rows read so far.
     reading
-        The other options of `scan` that say how probabilities are read: `percent`, `confidence_words`.
+        The other options of `scan` that say how probabilities are read: `percent`,
+        `confidence_words`.
 
     Raises
     ------
     InputError
-        As for `scan`; also if the file has a column of the same name already, or the output cannot be
-        written.
+        As for `scan`; also if the file has a column of the same name already, or the output cannot
+        be written.
     """
     probs = [prob] if isinstance(prob, str) else list(prob)
     for name, others in (("ids", [ids]), ("costs", costs)):
@@ -269,7 +313,9 @@ def append_columns(
     spec = ColumnSpec(prob=tuple(probs), outcome="", costs=tuple(costs), **reading)
     check_writable(target)  # before a file is made
     with atomic_output(target) as temporary, open_writer(temporary, target) as write:
-        appender = _ColumnAppender(file, spec, ids, by, new_columns, write, keep_missing=keep_missing)
+        appender = _ColumnAppender(
+            file, spec, ids, by, new_columns, write, keep_missing=keep_missing
+        )
         batches = file_batches(file, appender.columns, others=True)
         for batch in _together(batches) if whole else batches:
             appender.add(batch)
@@ -303,31 +349,52 @@ class _ColumnAppender(ingest.BatchIngest):
         keep_missing: bool,
     ) -> None:
         super().__init__(spec.names)
-        self.columns = list(dict.fromkeys([*spec.prob, *([] if ids is None else [ids]), *by, *spec.costs]))
-        self._file, self._ids, self._by, self._new_columns, self._write = file.name, ids, by, new_columns, write
+        self.columns = list(
+            dict.fromkeys([*spec.prob, *([] if ids is None else [ids]), *by, *spec.costs])
+        )
+        self._file, self._ids, self._by, self._new_columns, self._write = (
+            file.name,
+            ids,
+            by,
+            new_columns,
+            write,
+        )
         self._keep_missing, self._parse = keep_missing, format_of(file.path).is_text
-        self._prob = [NumberColumn(name, "probabilities", spec, parse=self._parse) for name in spec.prob]
+        self._prob = [
+            NumberColumn(name, "probabilities", spec, parse=self._parse) for name in spec.prob
+        ]
         self._probabilities = self._prob if len(self._prob) == 1 else ()
-        self._costs = [NumberColumn(name, "amounts", spec, parse=self._parse) for name in spec.costs]
+        self._costs = [
+            NumberColumn(name, "amounts", spec, parse=self._parse) for name in spec.costs
+        ]
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
         for name in np.concatenate([np.atleast_1d(names) for names in self._new_columns]).tolist():
             if name in batch.schema.names:
-                raise InputError(f"{self._file} has a column {name!r} already: rename it, as the new one is called so")
+                raise InputError(
+                    f"{self._file} has a column {name!r} already: rename it, as the new one is called so"
+                )
         inputs, there = self._inputs(batch)
         for error in (*self._of_prob(inputs, there, names), *self._unnamed(inputs, names)):
             raise error
         read = [ingest.read_column(column, inputs, names)[there] for column in self._prob]
         prob = read[0] if len(read) == 1 else np.column_stack(read).astype(np.float64)
-        others: Any = None if self._ids is None else _ids(self._ids, inputs.column(self._ids))[there]
+        others: Any = (
+            None if self._ids is None else _ids(self._ids, inputs.column(self._ids))[there]
+        )
         if self._by:
-            labels = [ingest.encoded_labels(inputs.column(name).filter(pa.array(there)), name) for name in self._by]
+            labels = [
+                ingest.encoded_labels(inputs.column(name).filter(pa.array(there)), name)
+                for name in self._by
+            ]
             others = door.places_of_segments(labels, int(there.sum()))
         amounts = [ingest.read_amounts(column, inputs, names)[there] for column in self._costs]
         places = pa.array(np.cumsum(there) - 1, mask=~there)
         for named, compute in self._new_columns.items():
             made = compute(prob, others, *amounts)
-            for name, column in [(named, made)] if isinstance(named, str) else zip(named, made.T, strict=True):
+            for name, column in (
+                [(named, made)] if isinstance(named, str) else zip(named, made.T, strict=True)
+            ):
                 batch = batch.append_column(name, pa.array(column).take(places))
         self._write(batch)
 
@@ -338,7 +405,9 @@ class _ColumnAppender(ingest.BatchIngest):
         for column in self._costs:
             yield from ingest.weight_violations(column, inputs, replace(names, weight=column.name))
 
-    def _of_prob(self, inputs: pa.RecordBatch, there: Any, names: ColumnNames) -> Iterator[InputError]:
+    def _of_prob(
+        self, inputs: pa.RecordBatch, there: Any, names: ColumnNames
+    ) -> Iterator[InputError]:
         """Yield every rule that the predictions break."""
         if len(self._prob) == 1:
             return ingest.prob_violations(self._prob[0], inputs, names)
@@ -346,15 +415,22 @@ class _ColumnAppender(ingest.BatchIngest):
 
     def _unnamed(self, inputs: pa.RecordBatch, names: ColumnNames) -> list[InputError]:
         """Return the error for ids that are missing, if there are any."""
-        error = None if self._ids is None else split_nulls(self._ids, inputs.column(self._ids), names)[1]
+        error = (
+            None
+            if self._ids is None
+            else split_nulls(self._ids, inputs.column(self._ids), names)[1]
+        )
         return [] if error is None else [error]
 
     def _inputs(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Any]:
-        """Return the columns to read, and which rows have a probability (and costs); what may be missing is read as 0.
+        """Return the columns to read, and which rows have a probability (and costs); what may be
+        missing is read as 0.
 
-        An empty text, and in a column of numbers text such as NA, is null here, though the batch keeps it.
+        An empty text, and in a column of numbers text such as NA, is null here, though the batch
+        keeps it.
         """
-        import pyarrow.compute as pc  # here, as it takes long to import and rows that are kept do not need it
+        # here, as it takes long to import and rows that are kept do not need it
+        import pyarrow.compute as pc
 
         inputs = {name: batch.column(name) for name in self.columns}
         if self._parse:
@@ -362,7 +438,13 @@ class _ColumnAppender(ingest.BatchIngest):
                 if is_text(text.type):
                     inputs[name] = pc.if_else(pc.equal(text, ""), None, text)
             numbers = [one.name for one in (*self._prob, *self._costs)]
-            inputs = dict(zip(inputs, without_missing_words(pa.record_batch(inputs), numbers).columns, strict=True))
+            inputs = dict(
+                zip(
+                    inputs,
+                    without_missing_words(pa.record_batch(inputs), numbers).columns,
+                    strict=True,
+                )
+            )
         there = np.ones(batch.num_rows, np.bool_)
         if self._keep_missing:
             for name in (one.name for one in (*self._prob, *self._costs)):
@@ -381,6 +463,8 @@ def _ids(name: str, values: pa.Array) -> Array:
     if pa.types.is_integer(values.type):
         return as_numpy(values)
     if not (is_text(values.type) or pa.types.is_null(values.type)):
-        raise InputError(f"{name} must hold integers or text; it holds values of type {values.type}")
+        raise InputError(
+            f"{name} must hold integers or text; it holds values of type {values.type}"
+        )
     text: Array = values.to_numpy(zero_copy_only=False)
     return text

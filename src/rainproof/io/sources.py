@@ -42,11 +42,13 @@ class Source:
     parse: bool = False  # whether text is read as numbers
 
 
-def local_sources(source: Any, columns: list[str], native: Any, *, sep: str | None = None) -> list[Source]:
+def local_sources(
+    source: Any, columns: list[str], native: Any, *, sep: str | None = None
+) -> list[Source]:
     """Return the source, or one for each file of a pattern or a list.
 
-    `native` is a condition as an expression of the source's own library, or None; `sep` separates the columns of
-    text files.
+    `native` is a condition as an expression of the source's own library, or None; `sep` separates
+    the columns of text files.
     """
     need_pyarrow()
     several = isinstance(source, Sequence) and not isinstance(source, str)
@@ -54,7 +56,8 @@ def local_sources(source: Any, columns: list[str], native: Any, *, sep: str | No
     if len(names) and all(isinstance(one, str | os.PathLike) for one in names):
         return _named([os.fspath(one) for one in names], columns, native, sep)
     for library, kind, name, available, read in _CONTAINERS:
-        module = sys.modules.get(library)  # the source cannot be from a library that was not imported
+        # the source cannot be from a library that was not imported
+        module = sys.modules.get(library)
         known = module is not None and isinstance(source, getattr(module, kind, ()))
         if known:
             check_columns(name, columns, list(available(source)))
@@ -84,11 +87,14 @@ def _named(names: list[str], columns: list[str], native: Any, sep: str | None) -
 
 
 def first_rows(names: Sequence[str], sep: str | None = None) -> tuple[str, pa.RecordBatch | None]:
-    """Return the name and the first batch, with all columns, of the first file or of the table of a database."""
+    """Return the name and the first batch, with all columns, of the first file or of the table of a
+    database.
+    """
     if is_database(names[0]):
         return hide_password(names[0]), next(table_rows(names[0], None), None)
     file = Location(expand(names)[0], sep)
-    with warnings.catch_warnings(action="ignore", category=RainproofWarning):  # reading all rows repeats them
+    # reading all rows repeats them
+    with warnings.catch_warnings(action="ignore", category=RainproofWarning):
         return file.name, next(file_batches(file, [], others=True), None)
 
 
@@ -97,7 +103,9 @@ def _files(patterns: list[str], columns: list[str], native: Any, sep: str | None
     formats = [format_of(file.path) for file in files]
     kinds = {one.is_text for one in formats}
     if len(kinds) > 1:
-        raise InputError("files read together must be all text (CSV) or all typed (Parquet, Feather)")
+        raise InputError(
+            "files read together must be all text (CSV) or all typed (Parquet, Feather)"
+        )
     parse = kinds.pop()
 
     def batches(file: Location) -> Iterator[pa.RecordBatch]:
@@ -114,7 +122,9 @@ def _arrow(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBa
     import pyarrow as pa
 
     table = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
-    return _filtered(iter((table if native is not None else table.select(columns)).to_batches(_BATCH)), native)
+    return _filtered(
+        iter((table if native is not None else table.select(columns)).to_batches(_BATCH)), native
+    )
 
 
 def _stream(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBatch]:
@@ -133,18 +143,24 @@ def _pandas(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordB
 
     def column(part: Any, name: str) -> pa.Array:
         # NaN of NumPy is not a missing value; other types have nulls.
-        plain = getattr(part.dtype, "kind", "O") in "biuf" and isinstance(part.to_numpy().dtype, type(part.dtype))
+        plain = getattr(part.dtype, "kind", "O") in "biuf" and isinstance(
+            part.to_numpy().dtype, type(part.dtype)
+        )
         is_numpy = plain or hasattr(part, "sparse")
         return _as_array(part.to_numpy() if is_numpy else part, name, from_pandas=not is_numpy)
 
     frame = source if native is None else source[native]  # a mask, as pandas takes it
     for start in range(0, len(frame), _BATCH):
         part = frame.iloc[start : start + _BATCH]
-        yield pa.RecordBatch.from_arrays([column(part[name], name) for name in columns], names=columns)
+        yield pa.RecordBatch.from_arrays(
+            [column(part[name], name) for name in columns], names=columns
+        )
 
 
 def _polars(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a frame, or of a lazy one, of which collecting at once can take a hundred times the memory."""
+    """Yield the rows of a frame, or of a lazy one, of which collecting at once can take a hundred
+    times the memory.
+    """
     import polars
 
     frame = (source if native is None else source.filter(native)).select(columns)
@@ -183,11 +199,14 @@ def _as_table(source: Mapping[str, Any], columns: list[str]) -> pa.Table:
     try:
         return pa.Table.from_arrays(arrays, names=columns)
     except pa.ArrowException as error:
-        raise InputError(f"the mapping must hold columns of one length: {' '.join(str(error).split())}") from None
+        raise InputError(
+            f"the mapping must hold columns of one length: {' '.join(str(error).split())}"
+        ) from None
 
 
 def _as_array(values: Any, name: str, *, from_pandas: bool = False) -> pa.Array:
-    """Return a column as Arrow has it: numbers on their own memory where possible, masked values as nulls.
+    """Return a column as Arrow has it: numbers on their own memory where possible, masked values as
+    nulls.
 
     With `from_pandas` NaN is a null too.
     """
@@ -196,7 +215,9 @@ def _as_array(values: Any, name: str, *, from_pandas: bool = False) -> pa.Array:
     except InputError:
         raise
     except Exception as error:  # the conversions of other libraries raise anything
-        raise InputError(f"{name} must hold values of one type that Arrow has; {first_line(error)}") from error
+        raise InputError(
+            f"{name} must hold values of one type that Arrow has; {first_line(error)}"
+        ) from error
 
 
 def _converted(values: Any, name: str, *, from_pandas: bool) -> pa.Array:
@@ -224,7 +245,8 @@ def _filtered(batches: Iterator[pa.RecordBatch], native: Any) -> Iterator[pa.Rec
         return batches
     import pyarrow as pa
 
-    tables = (pa.Table.from_batches([batch]) for batch in batches)  # PyArrow before 19 cannot filter a batch to nothing
+    # PyArrow before 19 cannot filter a batch to nothing
+    tables = (pa.Table.from_batches([batch]) for batch in batches)
     return (kept for table in tables for kept in table.filter(expression).to_batches())
 
 
@@ -246,7 +268,14 @@ _COUNTED = ("Table", "RecordBatch", "DataFrame")  # those that know how many row
 _SCHEMA, _COLUMNS = attrgetter("schema.names"), attrgetter("columns")
 
 _CONTAINERS: tuple[
-    tuple[str, str, str, Callable[[Any], Any], Callable[[Any, list[str], Any], Iterator[pa.RecordBatch]]], ...
+    tuple[
+        str,
+        str,
+        str,
+        Callable[[Any], Any],
+        Callable[[Any, list[str], Any], Iterator[pa.RecordBatch]],
+    ],
+    ...,
 ] = (
     ("pyarrow", "Table", "the table", _SCHEMA, _arrow),
     ("pyarrow", "RecordBatch", "the table", _SCHEMA, _arrow),
@@ -254,7 +283,15 @@ _CONTAINERS: tuple[
     ("pyarrow.dataset", "Dataset", "the dataset", _SCHEMA, _dataset),
     ("pandas", "DataFrame", "the data frame", _COLUMNS, _pandas),
     ("polars", "DataFrame", "the data frame", _COLUMNS, _polars),
-    ("polars", "LazyFrame", "the lazy frame", lambda frame: frame.collect_schema().names(), _polars),
+    (
+        "polars",
+        "LazyFrame",
+        "the lazy frame",
+        lambda frame: frame.collect_schema().names(),
+        _polars,
+    ),
     ("duckdb", "DuckDBPyRelation", "the relation", _COLUMNS, _duckdb),
 )
-"""The library and the type of each, what messages call it, its columns, and its rows as record batches."""
+"""The library and the type of each, what messages call it, its columns, and its rows as record
+batches.
+"""

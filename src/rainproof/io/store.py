@@ -37,12 +37,20 @@ def save_table(found: Sample | Segments, path: Path, grid: int, *, overwrite: bo
     import pyarrow as pa
     from pyarrow import parquet
 
-    tables = [_compressed(sample, grid) for sample in (found.values() if isinstance(found, Segments) else [found])]
-    columns = {name: np.concatenate([_column(table, name) for table in tables]) for name in (*_INTEGERS, *_SUMS)}
+    tables = [
+        _compressed(sample, grid)
+        for sample in (found.values() if isinstance(found, Segments) else [found])
+    ]
+    columns = {
+        name: np.concatenate([_column(table, name) for table in tables])
+        for name in (*_INTEGERS, *_SUMS)
+    }
     about: dict[str, Any] = {"format": _FORMAT, "grid": tables[0].m}
     if isinstance(found, Segments):
         if len({table.m for table in tables}) > 1:
-            raise InputError("segments must be on one grid to be saved: compress each to the same one")
+            raise InputError(
+                "segments must be on one grid to be saved: compress each to the same one"
+            )
         about |= {"by": list(found.by), "segments": [_labels(key, len(found.by)) for key in found]}
         columns[_SEGMENT] = np.repeat(np.arange(len(tables)), [len(table.slot) for table in tables])
     about["digest"] = _digest(about, columns)
@@ -85,14 +93,22 @@ def is_stored(path: Path) -> bool:
 
 
 def load_folder(folder: Path) -> dict[str, Sample]:
-    """Read the stored samples of a folder, by the names of their files without the suffix, in their order."""
-    paths = sorted(p for p in folder.iterdir() if p.suffix == ".parquet" and not p.name.startswith("."))
+    """Read the stored samples of a folder, by the names of their files without the suffix, in their
+    order.
+    """
+    paths = sorted(
+        p for p in folder.iterdir() if p.suffix == ".parquet" and not p.name.startswith(".")
+    )
     if not paths:
-        raise InputError(f"{folder} holds no .parquet files: write some with 'rainproof store' or Sample.save")
+        raise InputError(
+            f"{folder} holds no .parquet files: write some with 'rainproof store' or Sample.save"
+        )
     found = {path.stem: load_table(path) for path in paths}
     segments = [name for name, sample in found.items() if isinstance(sample, Segments)]
     if segments:
-        raise InputError(f"{folder / segments[0]}.parquet holds segments, not a sample: load it by itself")
+        raise InputError(
+            f"{folder / segments[0]}.parquet holds segments, not a sample: load it by itself"
+        )
     return found  # type: ignore[return-value]
 
 
@@ -119,9 +135,13 @@ def _read(path: Path, table: pa.Table) -> Sample | Segments:
     for names, kind in ((integers, np.int64), (_SUMS, np.float64)):
         for name in names:
             if name not in table.column_names or table[name].null_count:
-                raise InputError(f"{path} is a damaged sample: its column {name!r} is missing or has nulls")
+                raise InputError(
+                    f"{path} is a damaged sample: its column {name!r} is missing or has nulls"
+                )
             if not np.can_cast(table[name].type.to_pandas_dtype(), kind):
-                raise InputError(f"{path} is a damaged sample: its column {name!r} has the type {table[name].type}")
+                raise InputError(
+                    f"{path} is a damaged sample: its column {name!r} has the type {table[name].type}"
+                )
     columns: dict[str, Any] = {name: np.array(table[name]) for name in (*integers, *_SUMS)}
     segment = columns.get(_SEGMENT, np.zeros(table.num_rows, np.int64))
     edges = np.searchsorted(segment, np.arange(len(keys) + 1))
@@ -138,7 +158,9 @@ def _read(path: Path, table: pa.Table) -> Sample | Segments:
         )
         fault = cells.fault()
         if fault is not None or not np.isin(part["outcome"], (0, 1)).all():
-            raise InputError(f"{path} is a damaged sample: {fault or 'an outcome is neither 0 nor 1'}")
+            raise InputError(
+                f"{path} is a damaged sample: {fault or 'an outcome is neither 0 nor 1'}"
+            )
         samples.append(Sample._from_cells(cells))
     if _digest(about, columns) != about["digest"]:
         raise InputError(f"{path} is a damaged sample: its content does not match its checksum")
@@ -168,12 +190,16 @@ def _about(path: Path, table: pa.Table) -> dict[str, Any]:
     try:
         about: dict[str, Any] = json.loads(stated)
         stored, grid, _ = about["format"], about["grid"], about["digest"]
-        readable = "by" not in about or all(len(key) == len(about["by"]) > 0 for key in about["segments"])
+        readable = "by" not in about or all(
+            len(key) == len(about["by"]) > 0 for key in about["segments"]
+        )
     except (ValueError, TypeError, KeyError, RecursionError):
         readable = False
     if not readable:
         raise InputError(f"{path} is a damaged sample: its metadata cannot be read")
     if stored != _FORMAT:
-        raise InputError(f"{path} was stored in format {stored!r:.20}; this rainproof reads format {_FORMAT}")
+        raise InputError(
+            f"{path} was stored in format {stored!r:.20}; this rainproof reads format {_FORMAT}"
+        )
     check_grid(grid, f"the grid of {path}")
     return about

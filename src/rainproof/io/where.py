@@ -26,13 +26,14 @@ _KEYWORDS = {"and", "or", "not", "in", "is", "null", "nan", "true", "false"}
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A test of one column, which is false for a null and for NaN, or several conditions that are joined.
+    """A test of one column, which is false for a null and for NaN, or several conditions that are
+    joined.
 
     Attributes
     ----------
     op : str
-        A comparison (``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``), ``in``, ``null`` or ``nan``, each of the last three
-        also with ``not`` before it; or ``and`` or ``or``.
+        A comparison (``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``), ``in``, ``null`` or ``nan``,
+        each of the last three also with ``not`` before it; or ``and`` or ``or``.
     column : str
         The column.
     values : tuple
@@ -111,7 +112,9 @@ class _Parser:
     def _both(self, negated: bool) -> Condition:
         return self._joined("and", "or" if negated else "and", self._one, negated)
 
-    def _joined(self, word: str, op: str, part: Callable[[bool], Condition], negated: bool) -> Condition:
+    def _joined(
+        self, word: str, op: str, part: Callable[[bool], Condition], negated: bool
+    ) -> Condition:
         parts = [part(negated)]
         while self._take(word):
             parts.append(part(negated))

@@ -20,7 +20,8 @@ def residuals(table: DistinctTable) -> Floats:
     """Return the sum of ``w (y - p)`` at each distinct prediction."""
     sums = table.negative + table.positive
     sums *= table.prob
-    return np.subtract(table.positive, sums, out=sums)  # in one array: a new one costs more than the arithmetic
+    # in one array: a new one costs more than the arithmetic
+    return np.subtract(table.positive, sums, out=sums)
 
 
 def _biases(sample: Sample) -> tuple[DistinctTable, Floats]:
@@ -39,12 +40,13 @@ def expected_calibration_error(
     pos_label: Any = None,
     base_rate: float | None = None,
 ) -> float:
-    r"""Compute the Expected Calibration Error: the mean distance from each distinct prediction to its event rate.
+    r"""Compute the Expected Calibration Error: the mean distance from each distinct prediction to
+    its event rate.
 
-    Whoever acts on the predictions loses at most twice this share of what is at stake, whatever the decision. But it
-    is useful only where predictions repeat, as with forecasts in steps of 10%: where all predictions are distinct it
-    compares each with a single outcome, and is large for a perfectly calibrated forecaster too.
-    `binned_calibration_error` is what most software calls ECE.
+    Whoever acts on the predictions loses at most twice this share of what is at stake, whatever the
+    decision. But it is useful only where predictions repeat, as with forecasts in steps of 10%:
+    where all predictions are distinct it compares each with a single outcome, and is large for a
+    perfectly calibrated forecaster too. `binned_calibration_error` is what most software calls ECE.
 
     Between 0 and 1; 0 is perfect.
 
@@ -74,14 +76,15 @@ def expected_calibration_error(
 
     .. math:: \mathrm{ECE} = \mathbb{E}\,|q(p) - p| = \sum_v P(v)\,|q(v) - v|.
 
-    Equal predictions are pooled first, by one sort that all measures of a sample share: O(n log n), then
-    O(n).
+    Equal predictions are pooled first, by one sort that all measures of a sample share: O(n log n),
+    then O(n).
 
-    It is not continuous: predictions of 0.5 with an event rate of 1/2 have ECE 0, but 1/2 if the predictions of
-    events are larger by the smallest amount. So a sample says little about the population when predictions hardly
-    repeat, and `Sample.compress` can lower it by any amount: it pools the predictions of a cell, which gives
-    :math:`\sum_k |\mathbb{E}[(y - p) 1_{\mathrm{cell}\ k}]|`. By the triangle inequality this is at most ECE, and it
-    equals ECE where no cell has two different predictions.
+    It is not continuous: predictions of 0.5 with an event rate of 1/2 have ECE 0, but 1/2 if the
+    predictions of events are larger by the smallest amount. So a sample says little about the
+    population when predictions hardly repeat, and `Sample.compress` can lower it by any amount: it
+    pools the predictions of a cell, which gives :math:`\sum_k |\mathbb{E}[(y - p) 1_{\mathrm{cell}\
+    k}]|`. By the triangle inequality this is at most ECE, and it equals ECE where no cell has two
+    different predictions.
 
     References
     ----------
@@ -95,7 +98,9 @@ def expected_calibration_error(
     >>> rainproof.measures.expected_calibration_error([0, 0, 0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5, 0.75, 0.75])
     0.25
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     residual = residuals(sample.distinct())
     return float(np.abs(residual, out=residual).sum()) / sample.total_weight
 
@@ -110,9 +115,10 @@ def cutoff_calibration_error(
 ) -> float:
     r"""Compute the cutoff calibration error: the largest total bias over all ranges of predictions.
 
-    Between any two cutoffs the number of events differs from its prediction by at most this share of all rows.
-    Whoever acts on the predictions could gain at most twice this share of what is at stake by a monotone correction
-    of them. Corrections that are not monotone can gain more; `soft_binned_cdl` bounds those as well.
+    Between any two cutoffs the number of events differs from its prediction by at most this share
+    of all rows. Whoever acts on the predictions could gain at most twice this share of what is at
+    stake by a monotone correction of them. Corrections that are not monotone can gain more;
+    `soft_binned_cdl` bounds those as well.
 
     Between 0 and 1; 0 is perfect.
 
@@ -142,22 +148,25 @@ def cutoff_calibration_error(
         \bigl|\,\mathbb{E}[(y - p)\, 1\{a \le p \le b\}]\,\bigr|
         = \max_x C(x) - \min_x C(x), \qquad C(x) = \mathbb{E}[(y - p)\, 1\{p \le x\}],
 
-    where the extrema include the empty sum 0. It is exact, O(n log n) for the sort that all measures of a sample
-    share and O(n) after it. Equal predictions are pooled: no cutoff separates them, so the value does not depend on
-    the order of the rows. (Kuiper statistics that add row by row do.)
+    where the extrema include the empty sum 0. It is exact, O(n log n) for the sort that all
+    measures of a sample share and O(n) after it. Equal predictions are pooled: no cutoff separates
+    them, so the value does not depend on the order of the rows. (Kuiper statistics that add row by
+    row do.)
 
-    It is the *cutoff calibration error* of Rossellini et al., which the paper identifies with the *step
-    calibration error* of Qiao and Zhao. (Taken over the one-sided ranges :math:`p \le b` alone, a step error is
-    :math:`\max_x |C(x)|`, between half of this and this.) For distinct predictions it is also the Kuiper
-    form of the cumulative differences (ECCE-R).
+    It is the *cutoff calibration error* of Rossellini et al., which the paper identifies with the
+    *step calibration error* of Qiao and Zhao. (Taken over the one-sided ranges :math:`p \le b`
+    alone, a step error is :math:`\max_x |C(x)|`, between half of this and this.) For distinct
+    predictions it is also the Kuiper form of the cumulative differences (ECCE-R).
 
-    On T rows of a perfectly calibrated forecaster it is about :math:`T^{-1/2}`. Neighbouring biases of opposite sign
-    cancel in it: it can be :math:`\epsilon` where acting on the predictions loses :math:`\Omega(\epsilon^{2/3})`.
+    On T rows of a perfectly calibrated forecaster it is about :math:`T^{-1/2}`. Neighbouring biases
+    of opposite sign cancel in it: it can be :math:`\epsilon` where acting on the predictions loses
+    :math:`\Omega(\epsilon^{2/3})`.
 
-    `Sample.compress(m)` can only lower it, by at most :math:`\frac12 (1 + \frac1m)` times the weight of the heaviest
-    cell: between two cell boundaries C rises by at most :math:`(1-p) P_1`, the part of the events, and falls by at
-    most :math:`p P_0`, the part of the other rows. It must do both to leave the range of the two boundary values, so
-    by at most :math:`\frac14 (1 + \frac1m)(P_0 + P_1)` at either extreme.
+    `Sample.compress(m)` can only lower it, by at most :math:`\frac12 (1 + \frac1m)` times the
+    weight of the heaviest cell: between two cell boundaries C rises by at most :math:`(1-p) P_1`,
+    the part of the events, and falls by at most :math:`p P_0`, the part of the other rows. It must
+    do both to leave the range of the two boundary values, so by at most :math:`\frac14 (1 +
+    \frac1m)(P_0 + P_1)` at either extreme.
 
     References
     ----------
@@ -172,15 +181,17 @@ def cutoff_calibration_error(
     >>> rainproof.measures.cutoff_calibration_error([0, 0, 1, 1], [0.25, 0.5, 0.5, 0.75])
     0.0625
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     return float(np.ptp(running_sums(residuals(sample.distinct())))) / sample.total_weight
 
 
 Strategy = Literal["uniform", "quantile"]
 Form = Literal["mean", "rounded"]
 
-# Tolerance of quantiles, as a share of the weight: a third of thirty rows of weight 0.1 is ten rows, whatever the
-# rounding of the sums.
+# Tolerance of quantiles, as a share of the weight: a third of thirty rows of weight 0.1 is ten
+# rows, whatever the rounding of the sums.
 _TOLERANCE = 2.0**-42
 
 
@@ -197,11 +208,12 @@ def binned_calibration_error(
 ) -> float:
     r"""Compute the binned calibration error, which most software calls ECE.
 
-    Predictions are sorted into bins, and in each bin the mean prediction is compared with the event rate. It is easy
-    to explain and to plot, but the value depends on the bins, jumps when a prediction crosses an edge, and misses
-    biases that cancel within a bin. So it bounds no loss of those who act on the predictions themselves. Those who
-    first replace each prediction by the mean of its bin lose at most twice this share of what is at stake, whatever
-    the decision. With ``form="rounded"``, the paper's binned ECE, those who first round down to a multiple of
+    Predictions are sorted into bins, and in each bin the mean prediction is compared with the event
+    rate. It is easy to explain and to plot, but the value depends on the bins, jumps when a
+    prediction crosses an edge, and misses biases that cancel within a bin. So it bounds no loss of
+    those who act on the predictions themselves. Those who first replace each prediction by the mean
+    of its bin lose at most twice this share of what is at stake, whatever the decision. With
+    ``form="rounded"``, the paper's binned ECE, those who first round down to a multiple of
     ``1/n_bins`` lose at most this share.
 
     Between 0 and 1 (up to 2 with ``form="rounded"``); 0 is perfect.
@@ -223,11 +235,12 @@ def binned_calibration_error(
     n_bins : int
         The number of bins, from 1 to 2**20.
     strategy : {"uniform", "quantile"}
-        "uniform" makes bins of equal width, "quantile" bins of equal weight (up to ties: equal predictions are in one
-        bin).
+        "uniform" makes bins of equal width, "quantile" bins of equal weight (up to ties: equal
+        predictions are in one bin).
     form : {"mean", "rounded"}
-        "mean" compares the event rate of a bin with its mean prediction; "rounded" compares it with the predictions
-        rounded down to a multiple of ``1/n_bins``, and doubles the result (uniform bins only).
+        "mean" compares the event rate of a bin with its mean prediction; "rounded" compares it with
+        the predictions rounded down to a multiple of ``1/n_bins``, and doubles the result (uniform
+        bins only).
 
     Returns
     -------
@@ -242,27 +255,34 @@ def binned_calibration_error(
 
     with m = `n_bins`. Edges are the doubles nearest to k/m.
 
-    ==========  =========  ================================================================================
-    strategy    form       bins
-    ==========  =========  ================================================================================
-    uniform     mean       [0, 1/m], (1/m, 2/m], ..., ((m-1)/m, 1], as scikit-learn's `calibration_curve`
-                           has them (its edges, from `linspace`, can be off by one unit in the last place)
-    uniform     rounded    [0, 1/m), [1/m, 2/m), ..., and {1} alone: m + 1 bins
-    quantile    mean       [0, e_1], (e_1, e_2], ..., where e_k is the smallest prediction with at least a
-                           share k/m (less 2^-42, for rounding) of the weight at or below it; can be empty
-    ==========  =========  ================================================================================
+    ==========  =========
+    ================================================================================ strategy
+    form       bins ==========  =========
+    ================================================================================ uniform
+    mean       [0, 1/m], (1/m, 2/m], ..., ((m-1)/m, 1], as scikit-learn's `calibration_curve`
+                           has them (its edges, from `linspace`, can be off by one unit in the last
+                           place)
+    uniform     rounded    [0, 1/m), [1/m, 2/m), ..., and {1} alone: m + 1 bins quantile    mean
+    [0, e_1], (e_1, e_2], ..., where e_k is the smallest prediction with at least a
+                           share k/m (less 2^-42, for rounding) of the weight at or below it; can be
+                           empty
+    ==========  =========
+    ================================================================================
 
-    Scikit-learn interpolates between rows to find quantiles, which is not defined with weights. The bins are the same
-    where predictions differ and m divides the number of rows; otherwise an edge can differ by one row.
+    Scikit-learn interpolates between rows to find quantiles, which is not defined with weights. The
+    bins are the same where predictions differ and m divides the number of rows; otherwise an edge
+    can differ by one row.
 
-    Uniform bins need one pass over the rows and no sort, quantile bins the sort that all measures of a sample share.
-    The mean form is at most ECE. On T rows of a perfectly calibrated forecaster it is about :math:`\sqrt{m/T}`; with
-    the best number of bins, including the error of rounding, it is about :math:`T^{-1/3}`.
+    Uniform bins need one pass over the rows and no sort, quantile bins the sort that all measures
+    of a sample share. The mean form is at most ECE. On T rows of a perfectly calibrated forecaster
+    it is about :math:`\sqrt{m/T}`; with the best number of bins, including the error of rounding,
+    it is about :math:`T^{-1/3}`.
 
-    After `Sample.compress(M)` all predictions of a cell are replaced by their mean, so a cell that contains an inner
-    edge falls into one bin. This changes the value by at most twice the weight of these cells, about :math:`2m/M`
-    where predictions are spread out (four times in the rounded form, which doubles). Nothing changes if m is a power
-    of two up to M, as no edge is then inside a cell.
+    After `Sample.compress(M)` all predictions of a cell are replaced by their mean, so a cell that
+    contains an inner edge falls into one bin. This changes the value by at most twice the weight of
+    these cells, about :math:`2m/M` where predictions are spread out (four times in the rounded
+    form, which doubles). Nothing changes if m is a power of two up to M, as no edge is then inside
+    a cell.
 
     References
     ----------
@@ -281,13 +301,25 @@ def binned_calibration_error(
     m = _check(n_bins, strategy, form)
     edges = np.arange(1, m + 1) / m
     if strategy == "quantile":
-        sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
-        _, positive, predicted = bin_table(sample.distinct(), _quantiles(sample.distinct(), edges[:-1]))
+        sample = as_sample(
+            y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+        )
+        _, positive, predicted = bin_table(
+            sample.distinct(), _quantiles(sample.distinct(), edges[:-1])
+        )
         return float(np.abs(positive - predicted).sum()) / sample.total_weight
-    # In the rounded form an edge belongs to the bin above it, so the bin below ends at the next smaller double.
+    # In the rounded form an edge belongs to the bin above it, so the bin below ends at the next
+    # smaller double.
     inner = np.nextafter(edges, 0.0) if form == "rounded" else edges[:-1]
-    if isinstance(y_true, Sample) or y_prob is None or sample_weight is not None or base_rate is not None:
-        sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    if (
+        isinstance(y_true, Sample)
+        or y_prob is None
+        or sample_weight is not None
+        or base_rate is not None
+    ):
+        sample = as_sample(
+            y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+        )
         (weight, positive, predicted), total = sample._bin_sums(m, inner), sample.total_weight
     else:
         rows = as_rows(y_true, y_prob, None, pos_label)  # which are checked and summed in one pass
@@ -298,14 +330,20 @@ def binned_calibration_error(
 
 
 def _check(n_bins: int, strategy: str, form: str) -> int:
-    if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or not 1 <= n_bins <= LARGEST_GRID:
+    if (
+        isinstance(n_bins, bool)
+        or not isinstance(n_bins, int | np.integer)
+        or not 1 <= n_bins <= LARGEST_GRID
+    ):
         raise InputError(f"n_bins must be an integer from 1 to {LARGEST_GRID:,}; it is {n_bins!r}")
     if strategy not in ("uniform", "quantile"):
         raise InputError(f"strategy must be 'uniform' or 'quantile'; it is {strategy!r}")
     if form not in ("mean", "rounded"):
         raise InputError(f"form must be 'mean' or 'rounded'; it is {form!r}")
     if form == "rounded" and strategy == "quantile":
-        raise InputError("form must be 'mean' with strategy='quantile': predictions are rounded to a uniform grid")
+        raise InputError(
+            "form must be 'mean' with strategy='quantile': predictions are rounded to a uniform grid"
+        )
     return int(n_bins)
 
 
@@ -324,14 +362,17 @@ def two_bin_calibration_error(
     pos_label: Any = None,
     base_rate: float | None = None,
 ) -> float:
-    r"""Compute the averaged two-bin calibration error (ATB): squared bias below and above a random cutoff.
+    r"""Compute the averaged two-bin calibration error (ATB): squared bias below and above a random
+    cutoff.
 
-    It is *truthful*: a forecaster who knows the probabilities of these rows, and is judged by this number, expects
-    the smallest value by reporting them. Most measures of calibration reward lies: on a few rows, ECE and SCDL
-    are smaller on average if the predictions are shifted towards each other. Use it to reward or to rank forecasters
-    by calibration alone. It bounds no loss of decisions by itself.
+    It is *truthful*: a forecaster who knows the probabilities of these rows, and is judged by this
+    number, expects the smallest value by reporting them. Most measures of calibration reward lies:
+    on a few rows, ECE and SCDL are smaller on average if the predictions are shifted towards each
+    other. Use it to reward or to rank forecasters by calibration alone. It bounds no loss of
+    decisions by itself.
 
-    Between 0 and 1; 0 is perfect. It is a mean of squares: compare its square root with other measures.
+    Between 0 and 1; 0 is perfect. It is a mean of squares: compare its square root with other
+    measures.
 
     Explained in docs/guide/which-measure.md.
 
@@ -360,24 +401,28 @@ def two_bin_calibration_error(
     .. math:: \mathrm{ATB} = \int_0^1 \bigl( C(b)^2 + (B - C(b))^2 \bigr)\, db
         = \mathbb{E}\bigl[ (y - p)(y' - p')(1 - |p - p'|) \bigr],
 
-    where :math:`(p', y')` is a second row, drawn independently (it may be the same one). C is a step function, so the
-    integral is a finite sum: exact, O(n log n) for the sort that all measures of a sample share and O(n) after it.
+    where :math:`(p', y')` is a second row, drawn independently (it may be the same one). C is a
+    step function, so the integral is a finite sum: exact, O(n log n) for the sort that all measures
+    of a sample share and O(n) after it.
 
-    *Truthful.* Let the outcomes be independent with probabilities :math:`q_t`, for fixed rows and weights that sum to
-    1. Whatever the predictions, each outcome is in one of the two bins, so the variances of the two sums add up to
-    :math:`V = \sum_t w_t^2 q_t (1 - q_t)`, and the expected value is V plus ATB with :math:`q_t` in place of
-    :math:`y_t`. The second term is 0 for :math:`p = q`. It is also 0 for predictions that pool rows and report their
-    mean probability, and for no others. So on T rows of a calibrated forecaster the expected value is exactly V, at
-    most 1/(4T).
+    *Truthful.* Let the outcomes be independent with probabilities :math:`q_t`, for fixed rows and
+    weights that sum to
+    1. Whatever the predictions, each outcome is in one of the two bins, so the variances of the two
+       sums add up to
+    :math:`V = \sum_t w_t^2 q_t (1 - q_t)`, and the expected value is V plus ATB with :math:`q_t` in
+    place of :math:`y_t`. The second term is 0 for :math:`p = q`. It is also 0 for predictions that
+    pool rows and report their mean probability, and for no others. So on T rows of a calibrated
+    forecaster the expected value is exactly V, at most 1/(4T).
 
-    *Relation to smCE*: :math:`\tfrac25\, \mathrm{smCE}^2 \le \mathrm{ATB} \le \mathrm{smCE}`. (The second form
-    is :math:`\mathbb{E}[(y - p)\,w(p)]` with a weight w that is 1-Lipschitz and in [-1, 1]. For the other side,
-    :math:`\mathbb{E}[(y-p)\,w(p)] = \tfrac12 (w(0) + w(1)) B + \tfrac12 \int w' (B - 2C)`, at most
-    :math:`\int (|B| + \tfrac12 |B - 2C|)`; the integrand is at most :math:`\sqrt{5/2}` times the root of
-    :math:`C^2 + (B - C)^2 = \tfrac12 (B^2 + (B - 2C)^2)`.)
+    *Relation to smCE*: :math:`\tfrac25\, \mathrm{smCE}^2 \le \mathrm{ATB} \le \mathrm{smCE}`. (The
+    second form is :math:`\mathbb{E}[(y - p)\,w(p)]` with a weight w that is 1-Lipschitz and in [-1,
+    1]. For the other side, :math:`\mathbb{E}[(y-p)\,w(p)] = \tfrac12 (w(0) + w(1)) B + \tfrac12
+    \int w' (B - 2C)`, at most :math:`\int (|B| + \tfrac12 |B - 2C|)`; the integrand is at most
+    :math:`\sqrt{5/2}` times the root of :math:`C^2 + (B - C)^2 = \tfrac12 (B^2 + (B - 2C)^2)`.)
 
-    `Sample.compress(m)` changes it by at most 2/m: C keeps its values at the ends of the cells, and inside a cell
-    it moves by at most the cell's share of the weight, which the integrand doubles at most.
+    `Sample.compress(m)` changes it by at most 2/m: C keeps its values at the ends of the cells, and
+    inside a cell it moves by at most the cell's share of the weight, which the integrand doubles at
+    most.
 
     References
     ----------
@@ -391,7 +436,9 @@ def two_bin_calibration_error(
     >>> rainproof.measures.two_bin_calibration_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
     0.046875
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     table, residual = _biases(sample)
     below = running_sums(residual)
     above = below[-1] - below
@@ -412,13 +459,15 @@ def interval_calibration_error(
     pos_label: Any = None,
     base_rate: float | None = None,
 ) -> float:
-    r"""Compute the interval calibration error: the smallest sum of the bias in bins and the width of the bins.
+    r"""Compute the interval calibration error: the smallest sum of the bias in bins and the width
+    of the bins.
 
-    It is a binned error that needs no choice of bins: narrow bins show more bias, wide bins are less precise, and
-    this is the smallest sum of both. Whoever replaces each prediction by the midpoint of its bin before acting on it,
-    with bins of the best width at a random offset, loses at most twice this share of what is at stake, whatever the
-    decision. It is also an upper bound on the distance to calibration, because replacing every prediction by the
-    event rate of its bin makes the predictions calibrated.
+    It is a binned error that needs no choice of bins: narrow bins show more bias, wide bins are
+    less precise, and this is the smallest sum of both. Whoever replaces each prediction by the
+    midpoint of its bin before acting on it, with bins of the best width at a random offset, loses
+    at most twice this share of what is at stake, whatever the decision. It is also an upper bound
+    on the distance to calibration, because replacing every prediction by the event rate of its bin
+    makes the predictions calibrated.
 
     Between 0 and 1; 0 is perfect.
 
@@ -452,27 +501,28 @@ def interval_calibration_error(
         \mathrm{RintCE}_\epsilon = \mathbb{E}_{r \sim U[0, \epsilon)} \sum_{j \in \mathbb{Z}}
         \bigl|\,\mathbb{E}[(y - p)\,1\{r + j\epsilon \le p < r + (j+1)\epsilon\}]\,\bigr|.
 
-    The expectation over the offset r is exact, without random numbers: the bins of all offsets are all windows of
-    that width, so
+    The expectation over the offset r is exact, without random numbers: the bins of all offsets are
+    all windows of that width, so
 
     .. math:: \mathrm{RintCE}_\epsilon = \frac1\epsilon \int_{-\epsilon}^{1}
         \bigl|\,\mathbb{E}[(y - p)\,1\{x \le p < x + \epsilon\}]\,\bigr|\, dx,
 
-    the integral of a step function, computed in one pass over the sorted predictions. Halving the width never lowers
-    RintCE (a window is the union of two half as wide), and RintCE tends to ECE as the width tends to 0. So the search
-    stops where neither narrower bins (because of their bias) nor wider bins (because of their width) can be better.
-    O(n log n) for the sort that all measures of a sample share, then O(n) for each width tried, usually fewer than
-    ten.
+    the integral of a step function, computed in one pass over the sorted predictions. Halving the
+    width never lowers RintCE (a window is the union of two half as wide), and RintCE tends to ECE
+    as the width tends to 0. So the search stops where neither narrower bins (because of their bias)
+    nor wider bins (because of their width) can be better. O(n log n) for the sort that all measures
+    of a sample share, then O(n) for each width tried, usually fewer than ten.
 
-    With d the lower distance to calibration, :math:`d \le \mathrm{SintCE} \le 3 \sqrt d + d` (with a calibrated
-    :math:`p'` near p, :math:`\mathrm{RintCE}_\epsilon \le d + 2 d/\epsilon`, as a random edge separates p from
-    :math:`p'` with probability :math:`|p - p'|/\epsilon`). Also smCE <= SintCE <= ECE. On T rows of a perfectly
-    calibrated forecaster it is about :math:`T^{-1/3}`.
+    With d the lower distance to calibration, :math:`d \le \mathrm{SintCE} \le 3 \sqrt d + d` (with
+    a calibrated :math:`p'` near p, :math:`\mathrm{RintCE}_\epsilon \le d + 2 d/\epsilon`, as a
+    random edge separates p from :math:`p'` with probability :math:`|p - p'|/\epsilon`). Also smCE
+    <= SintCE <= ECE. On T rows of a perfectly calibrated forecaster it is about :math:`T^{-1/3}`.
 
-    `Sample.compress(m)` moves each prediction by less than 1/m and keeps the sum of the residuals of a cell, so it
-    moves :math:`\mathrm{RintCE}_\epsilon` by at most :math:`2 e/(m \epsilon)`, where :math:`e = \mathbb{E}|y - p|`;
-    hence SintCE by at most :math:`3\sqrt{e/m}`, whatever the sample (a width of about :math:`\sqrt{2e/m}` can replace
-    a smaller one), and by :math:`2e/(m\epsilon)` where the best width is a larger :math:`\epsilon`.
+    `Sample.compress(m)` moves each prediction by less than 1/m and keeps the sum of the residuals
+    of a cell, so it moves :math:`\mathrm{RintCE}_\epsilon` by at most :math:`2 e/(m \epsilon)`,
+    where :math:`e = \mathbb{E}|y - p|`; hence SintCE by at most :math:`3\sqrt{e/m}`, whatever the
+    sample (a width of about :math:`\sqrt{2e/m}` can replace a smaller one), and by
+    :math:`2e/(m\epsilon)` where the best width is a larger :math:`\epsilon`.
 
     References
     ----------
@@ -486,15 +536,21 @@ def interval_calibration_error(
     >>> rainproof.measures.interval_calibration_error(y, p)
     0.375
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     table, residual = _biases(sample)
     prefix = running_sums(residual)
-    best = float(np.abs(residual, out=residual).sum())  # ECE, the limit of narrow bins; a width of 1 cannot be better
-    start = min(_FINEST, 1 + round(np.log2(sample.n) / 3))  # the best width of a calibrated forecaster, about
+    # ECE, the limit of narrow bins; a width of 1 cannot be better
+    best = float(np.abs(residual, out=residual).sum())
+    # the best width of a calibrated forecaster, about
+    start = min(_FINEST, 1 + round(np.log2(sample.n) / 3))
     biases: dict[int, float] = {}
 
     def bias(k: int) -> float:
-        """The mean bias of windows of width 2^-k; four widths at a time, which costs little more than one."""
+        """The mean bias of windows of width 2^-k; four widths at a time, which costs little more
+        than one.
+        """
         if k not in biases:
             near = np.arange(4) + (k - 1 if k == start else k if k > start else k - 3)
             found = mean_window_biases(table.prob, prefix, np.ldexp(1.0, -near))

@@ -16,7 +16,11 @@ from rainproof.core.text import aligned, html_rows, rows
 from rainproof.measures import binned
 from rainproof.measures.scdl import calibration_decision_loss, soft_binned_cdl, u_calibration_error
 from rainproof.measures.scores import brier_score, log_score
-from rainproof.measures.smooth import lower_distance_to_calibration, smooth_calibration_error, smooth_ece
+from rainproof.measures.smooth import (
+    lower_distance_to_calibration,
+    smooth_calibration_error,
+    smooth_ece,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,15 +42,18 @@ class Measure:
     kind : {"calibration", "score"}
         "calibration" is 0 for every calibrated population; "score" also rewards discrimination.
     pools_predictions : bool
-        Whether it compares each distinct prediction with the event rate of its own rows, so that it is large by
-        chance where predictions hardly repeat.
+        Whether it compares each distinct prediction with the event rate of its own rows, so that it
+        is large by chance where predictions hardly repeat.
     bounds : {"all", "monotone", "constant"} or None
-        The class of swaps whose regret a small value bounds, for every decision that acts on the predictions.
-        None where it bounds that of some decisions only, such as those on bin means, or of none.
+        The class of swaps whose regret a small value bounds, for every decision that acts on the
+        predictions. None where it bounds that of some decisions only, such as those on bin means,
+        or of none.
     actionable : str
-        The decisions whose regret a small value bounds: against which swaps, and at how many times the value.
+        The decisions whose regret a small value bounds: against which swaps, and at how many times
+        the value.
     testable : str
-        How far the value on T rows is from that of the population, for a calibrated forecaster (default: T^-1/2).
+        How far the value on T rows is from that of the population, for a calibrated forecaster
+        (default: T^-1/2).
     reference : str
         Where it was defined.
     """
@@ -69,7 +76,9 @@ class Measure:
         options = ", ".join(map(str, self.options.values()))
         return self.function.__name__ + (f"[{options}]" if options else "")
 
-    def __call__(self, y_true: ArrayLike | Sample, y_prob: ArrayLike | None = None, **data: Any) -> float:
+    def __call__(
+        self, y_true: ArrayLike | Sample, y_prob: ArrayLike | None = None, **data: Any
+    ) -> float:
         """Compute the measure; the data as for `function`."""
         return self.function(y_true, y_prob, **data, **self.options)
 
@@ -90,8 +99,17 @@ class Catalogue(Mapping[str, Measure]):
         return len(self.entries)
 
     def of(self, function: Any) -> Measure | None:
-        """Return the measure that a function computes by default; None for functions not in the catalogue."""
-        return next((measure for measure in self.entries if measure.function is function and not measure.options), None)
+        """Return the measure that a function computes by default; None for functions not in the
+        catalogue.
+        """
+        return next(
+            (
+                measure
+                for measure in self.entries
+                if measure.function is function and not measure.options
+            ),
+            None,
+        )
 
     def __repr__(self) -> str:
         return _text(_HEADER, map(_cells, self.entries))
@@ -129,7 +147,10 @@ class Measurements(Result, Mapping[str, float]):
 
     def _rows(self) -> list[tuple[str, ...]]:
         every = [(m, self[m.name]) for m in CATALOGUE.entries]
-        return [(m.name, m.symbol, f"{x:.6f}", m.actionable if x < math.inf else _INFINITE) for m, x in every]
+        return [
+            (m.name, m.symbol, f"{x:.6f}", m.actionable if x < math.inf else _INFINITE)
+            for m, x in every
+        ]
 
     def __repr__(self) -> str:
         return f"{_text(_VALUES, self._rows())}\n{rows(self.n)}"
@@ -188,18 +209,38 @@ def measure_all(
     >>> values["soft_binned_cdl"]
     0.125
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
-    return Measurements(values_by_name={name: measure(sample) for name, measure in CATALOGUE.items()}, n=sample.n)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
+    return Measurements(
+        values_by_name={name: measure(sample) for name, measure in CATALOGUE.items()}, n=sample.n
+    )
 
 
 _INFINITE = "(infinite: an outcome happened that was predicted with probability 0)"
 _VALUES = ("measure", "symbol", "value", "a small value bounds the regret of")
-_HEADER = ("name", "symbol", "range", "cost", "bounds the regret of", "error on T rows", "reference")
+_HEADER = (
+    "name",
+    "symbol",
+    "range",
+    "cost",
+    "bounds the regret of",
+    "error on T rows",
+    "reference",
+)
 
 
 def _cells(measure: Measure) -> tuple[str, ...]:
     m = measure
-    return m.name, m.symbol, f"[{m.range[0]:g}, {m.range[1]:g}]", m.cost, m.actionable, m.testable, m.reference
+    return (
+        m.name,
+        m.symbol,
+        f"[{m.range[0]:g}, {m.range[1]:g}]",
+        m.cost,
+        m.actionable,
+        m.testable,
+        m.reference,
+    )
 
 
 def _text(head: tuple[str, ...], body: Iterable[tuple[str, ...]]) -> str:
@@ -231,7 +272,12 @@ _BINNED = Measure(
 CATALOGUE = Catalogue(
     (
         _SCDL,
-        replace(_SCDL, symbol="SCDL (hard-binned)", options={"rounding": "hard"}, reference=f"{_PAPER}, section 1.5"),
+        replace(
+            _SCDL,
+            symbol="SCDL (hard-binned)",
+            options={"rounding": "hard"},
+            reference=f"{_PAPER}, section 1.5",
+        ),
         Measure(
             symbol="CDL",
             function=calibration_decision_loss,
@@ -279,7 +325,12 @@ CATALOGUE = Catalogue(
             reference=f"{_PAPER}, Definition 2.1; Foster and Vohra (1997)",
         ),
         _BINNED,
-        replace(_BINNED, symbol="binned ECE (equal mass)", options={"strategy": "quantile"}, cost="O(n log n)"),
+        replace(
+            _BINNED,
+            symbol="binned ECE (equal mass)",
+            options={"strategy": "quantile"},
+            cost="O(n log n)",
+        ),
         Measure(
             symbol="bECE",
             function=binned.binned_calibration_error,

@@ -16,15 +16,17 @@ from rainproof.measures.catalogue import CATALOGUE
 
 
 class ClassMeasure(Result):
-    """One measure of a forecast for several classes, in its three forms. They answer different questions.
+    """One measure of a forecast for several classes, in its three forms. They answer different
+    questions.
 
     Attributes
     ----------
     measure : str
         The name of the measure, as in `list_measures`.
     top_label : float
-        Of the largest probability of each row alone: is the class that is named as often right as its probability says?
-        It says nothing about the other probabilities, and can be lowered by changing them.
+        Of the largest probability of each row alone: is the class that is named as often right as
+        its probability says? It says nothing about the other probabilities, and can be lowered by
+        changing them.
     class_mean : float
         The mean over classes of the measure of each class against the rest, all classes alike.
     class_max : float
@@ -67,7 +69,13 @@ class ClassMeasurements(Result):
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [
-            (m.measure, f"{m.top_label:.6f}", f"{m.class_mean:.6f}", f"{m.class_max:.6f}", str(m.worst_class))
+            (
+                m.measure,
+                f"{m.top_label:.6f}",
+                f"{m.class_mean:.6f}",
+                f"{m.class_max:.6f}",
+                str(m.worst_class),
+            )
             for m in self.measures
         ]
 
@@ -93,7 +101,8 @@ def measure_classes(
     sample_weight: ArrayLike | None = None,
     labels: Sequence[Any] | None = None,
 ) -> ClassMeasurements:
-    """Compute measures of a forecast for several classes, each by class, for the worst class and for the top label.
+    """Compute measures of a forecast for several classes, each by class, for the worst class and
+    for the top label.
 
     Explained in docs/guide/classes.md.
 
@@ -119,10 +128,11 @@ def measure_classes(
     Two numbers that are both called "the calibration error of a classifier" may be different forms: packages report
     the top label (also "confidence"), or the mean over classes, which is small where there are many rare classes.
 
-    *The truthful one* is `class_mean` of "two_bin_calibration_error": a forecaster who knows the probabilities of all
-    classes expects the smallest value by reporting them, as each class by itself is then at its smallest
-    expectation. (So it is for `class_mean` of the two scores.) The top label of the same measure is not truthful: a
-    forecaster can lower it by calling an unlikely class the most likely one.
+    *The truthful one* is `class_mean` of "two_bin_calibration_error": a forecaster who knows the
+    probabilities of all classes expects the smallest value by reporting them, as each class by
+    itself is then at its smallest expectation. (So it is for `class_mean` of the two scores.) The
+    top label of the same measure is not truthful: a forecaster can lower it by calling an unlikely
+    class the most likely one.
 
     References
     ----------
@@ -142,11 +152,15 @@ def measure_classes(
     """
     sample = as_classes(y_true, y_prob, sample_weight=sample_weight, labels=labels)
     if sample is None:
-        raise InputError("y_prob must have a column for each of more than two classes: two are one event")
+        raise InputError(
+            "y_prob must have a column for each of more than two classes: two are one event"
+        )
     names = list(CATALOGUE if measures is None else measures)
     unknown = [name for name in names if name not in CATALOGUE]
     if unknown:
-        raise InputError(f"measures must be names that rainproof.list_measures() lists; {unknown[0]!r} is not")
+        raise InputError(
+            f"measures must be names that rainproof.list_measures() lists; {unknown[0]!r} is not"
+        )
     by_class: dict[str, list[float]] = {name: [] for name in names}
     for number in range(len(sample.classes)):  # one class at a time: its sums are not kept
         alone = sample._of(number)

@@ -1,4 +1,6 @@
-"""The losses of decisions: CDL and U-calibration, and soft-binned CDL (SCDL) with the search for its grid m*."""
+"""The losses of decisions: CDL and U-calibration, and soft-binned CDL (SCDL) with the search for
+its grid m*.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +43,12 @@ def calibration_decision_loss(
 ) -> float:
     r"""Compute the Calibration Decision Loss (CDL): the largest loss of any decision on these rows.
 
-    The decision maker takes the action that is best if the predictions are right. In hindsight, replacing each
-    distinct prediction by another number would have led to better actions. CDL is how much better, as a share of what
-    is at stake, for the decision with the largest gain. It describes these rows only: where every prediction is
-    distinct, hindsight knows the outcome of each, so CDL of a perfectly calibrated forecaster stays far from 0 at
-    every sample size. To learn about new rows use `soft_binned_cdl`, or fewer swaps here.
+    The decision maker takes the action that is best if the predictions are right. In hindsight,
+    replacing each distinct prediction by another number would have led to better actions. CDL is
+    how much better, as a share of what is at stake, for the decision with the largest gain. It
+    describes these rows only: where every prediction is distinct, hindsight knows the outcome of
+    each, so CDL of a perfectly calibrated forecaster stays far from 0 at every sample size. To
+    learn about new rows use `soft_binned_cdl`, or fewer swaps here.
 
     Between 0 and 1; 0 is perfect.
 
@@ -64,12 +67,12 @@ def calibration_decision_loss(
     base_rate : float, optional
         The event rate of the population, if these rows have another one (see `Sample`).
     swaps : {"all", "monotone", "constant"}
-        How hindsight may change the predictions: each distinct one to a number of its own (CDL as in the paper), all
-        by one nondecreasing function, or all to one number (`u_calibration_error`). Each class contains the next, so
-        the loss decreases in this order.
+        How hindsight may change the predictions: each distinct one to a number of its own (CDL as
+        in the paper), all by one nondecreasing function, or all to one number
+        (`u_calibration_error`). Each class contains the next, so the loss decreases in this order.
     threshold_range : float or (float, float), optional
-        The largest loss of decisions with one threshold, or whose thresholds all lie in this range, ends included.
-        Default: of every decision.
+        The largest loss of decisions with one threshold, or whose thresholds all lie in this range,
+        ends included. Default: of every decision.
 
     Returns
     -------
@@ -84,40 +87,42 @@ def calibration_decision_loss(
     P, q                  weight (share of the total) and event rate of a distinct prediction p
     h(p)                  the best replacement of p: q ("all"), the isotonic regression of the outcome on p
                           ("monotone"), the overall event rate ("constant")
-    R(mu)                 regret of a decision maker who is indifferent at the probability mu
-    R^                    concave envelope of R on [0, 1]
-    ===================== ==============================================================================
+    R(mu)                 regret of a decision maker who is indifferent at the probability mu R^
+    concave envelope of R on [0, 1] =====================
+    ==============================================================================
 
     .. math:: R(\mu) = \mathrm{E}[(y - \mu) (1\{h(p) > \mu\} - 1\{p > \mu\})]_+, \qquad
         \mathrm{CDL} = 2 \widehat R(\tfrac12),
 
-    where a jump of R counts with its larger side. Any decision with payoffs in [0, 1] is a mixture of thresholds
-    :math:`\nu` with :math:`\int (1-\mu)\,d\nu \le 1` and :math:`\int \mu\,d\nu \le 1`, its regret is
-    :math:`\int R\,d\nu`, and the largest such integral is, by duality, twice the envelope at 1/2. For monotone swaps
-    the isotonic h is best for all thresholds at once. With a `threshold_range`, R is set to 0 outside of it; a
-    decision with the threshold t acts on predictions of at least t.
+    where a jump of R counts with its larger side. Any decision with payoffs in [0, 1] is a mixture
+    of thresholds :math:`\nu` with :math:`\int (1-\mu)\,d\nu \le 1` and :math:`\int \mu\,d\nu \le
+    1`, its regret is :math:`\int R\,d\nu`, and the largest such integral is, by duality, twice the
+    envelope at 1/2. For monotone swaps the isotonic h is best for all thresholds at once. With a
+    `threshold_range`, R is set to 0 outside of it; a decision with the threshold t acts on
+    predictions of at least t.
 
-    Between neighbouring predictions R is convex, so the envelope depends only on its values at the distinct p: a
-    sort, one sweep and one hull, O(n log n).
+    Between neighbouring predictions R is convex, so the envelope depends only on its values at the
+    distinct p: a sort, one sweep and one hull, O(n log n).
 
-    Known relations: :math:`\sup R \le \mathrm{CDL} \le 2 \sup R` and
-    :math:`\mathrm{ECE}^2 \le \mathrm{CDL} \le 2\,\mathrm{ECE}` (all swaps); for monotone swaps
-    :math:`\mathrm{CDL} \le 2\,\mathrm{Cutoff}`; SCDL and every :math:`\mathrm{SCDL}_m` are at most CDL (all swaps).
+    Known relations: :math:`\sup R \le \mathrm{CDL} \le 2 \sup R` and :math:`\mathrm{ECE}^2 \le
+    \mathrm{CDL} \le 2\,\mathrm{ECE}` (all swaps); for monotone swaps :math:`\mathrm{CDL} \le
+    2\,\mathrm{Cutoff}`; SCDL and every :math:`\mathrm{SCDL}_m` are at most CDL (all swaps).
 
-    ``Sample.compress(m)`` moves predictions by less than 1/m and makes those of a cell equal. With C and C' the loss
-    before and after, and w the largest share of the weight in a cell with more than one distinct prediction:
+    ``Sample.compress(m)`` moves predictions by less than 1/m and makes those of a cell equal. With
+    C and C' the loss before and after, and w the largest share of the weight in a cell with more
+    than one distinct prediction:
 
-    - all classes: :math:`C' \le C + (2 + 2C)/m`, so compression never adds more than 4/m. A threshold
-      inside a cell is, after compression, the same as one at the cell's edge: it moves by less than 1/m, so
-      R there by less than 1/m, and the envelope at a place less than 1/m from 1/2 is at most (1 + 2/m) times
-      that at 1/2; and swaps of whole cells are swaps.
-    - "constant": :math:`C \le C' + (2 + 2C')/m + w/2`; "monotone": :math:`C \le C' + (2 + 2C')/m + w`. The
-      cell that contains the threshold, and for monotone swaps the one in which the best h crosses it, gain from being
-      divided at most :math:`\mu (1-\mu) \le 1/4` times their weight.
-    - "all": no such bound. Hindsight no longer distinguishes the predictions of a cell, and C' may be
-      near 0 where C is large. What remains, :math:`\mathrm{SCDL}_m \le C' \le 2\,\mathrm{SCDL}_m + 4/m` with the
-      hard-binned :math:`\mathrm{SCDL}_m` of the rows, is the loss of those who act on the cell alone. Where no cell
-      has two distinct predictions nothing changes.
+    - all classes: :math:`C' \le C + (2 + 2C)/m`, so compression never adds more than 4/m. A
+      threshold inside a cell is, after compression, the same as one at the cell's edge: it moves by
+      less than 1/m, so R there by less than 1/m, and the envelope at a place less than 1/m from 1/2
+      is at most (1 + 2/m) times that at 1/2; and swaps of whole cells are swaps.
+    - "constant": :math:`C \le C' + (2 + 2C')/m + w/2`; "monotone": :math:`C \le C' + (2 + 2C')/m +
+      w`. The cell that contains the threshold, and for monotone swaps the one in which the best h
+      crosses it, gain from being divided at most :math:`\mu (1-\mu) \le 1/4` times their weight.
+    - "all": no such bound. Hindsight no longer distinguishes the predictions of a cell, and C' may
+      be near 0 where C is large. What remains, :math:`\mathrm{SCDL}_m \le C' \le 2\,\mathrm{SCDL}_m
+      + 4/m` with the hard-binned :math:`\mathrm{SCDL}_m` of the rows, is the loss of those who act
+      on the cell alone. Where no cell has two distinct predictions nothing changes.
 
     References
     ----------
@@ -144,8 +149,14 @@ def calibration_decision_loss(
     >>> rainproof.measures.calibration_decision_loss([1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5)
     0.0
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
-    return SwapCurve.from_table(sample.distinct(), swaps).restricted(check_range(threshold_range)).chord.loss
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
+    return (
+        SwapCurve.from_table(sample.distinct(), swaps)
+        .restricted(check_range(threshold_range))
+        .chord.loss
+    )
 
 
 def u_calibration_error(
@@ -156,12 +167,13 @@ def u_calibration_error(
     pos_label: Any = None,
     base_rate: float | None = None,
 ) -> float:
-    r"""Compute the U-calibration error: the largest loss of any decision against always taking one fixed action.
+    r"""Compute the U-calibration error: the largest loss of any decision against always taking one
+    fixed action.
 
-    Acting on the predictions may turn out worse than always taking the single action that is best on average. The
-    difference is the external regret; this is its largest value over all decisions, as a share of what is at stake.
-    If it is 0, no decision maker would have been better off ignoring the forecast; the forecast need not be
-    calibrated.
+    Acting on the predictions may turn out worse than always taking the single action that is best
+    on average. The difference is the external regret; this is its largest value over all decisions,
+    as a share of what is at stake. If it is 0, no decision maker would have been better off
+    ignoring the forecast; the forecast need not be calibrated.
 
     Between 0 and 1; 0 is perfect.
 
@@ -192,10 +204,11 @@ def u_calibration_error(
     .. math:: 2 \widehat R(\tfrac12), \qquad
         R(\mu) = \big[ (\bar y - \mu)_+ - \mathrm{E}[(y - \mu) 1\{p > \mu\}] \big]_+,
 
-    twice the concave envelope of R at 1/2. Payoffs lie in [0, 1] and the regret is a mean over rows; the original
-    paper sums over rounds and uses scores in another interval, so multiply accordingly. Cost and effect of
-    ``Sample.compress(m)`` are as there (up by at most (2 + 2 value)/m, down by at most that plus half the share of
-    the heaviest cell). It is the weakest of the three: a forecast whose errors no constant corrects has error 0.
+    twice the concave envelope of R at 1/2. Payoffs lie in [0, 1] and the regret is a mean over
+    rows; the original paper sums over rounds and uses scores in another interval, so multiply
+    accordingly. Cost and effect of ``Sample.compress(m)`` are as there (up by at most (2 + 2
+    value)/m, down by at most that plus half the share of the heaviest cell). It is the weakest of
+    the three: a forecast whose errors no constant corrects has error 0.
 
     References
     ----------
@@ -208,7 +221,8 @@ def u_calibration_error(
     >>> rainproof.measures.u_calibration_error([1, 1, 0, 0], [0.25, 0.25, 0.75, 0.75])
     0.75
 
-    Underconfident, but in the right direction: no constant does better, though other forecasts would.
+    Underconfident, but in the right direction: no constant does better, though other forecasts
+    would.
 
     >>> y, p = [0, 0, 1, 1], [0.4, 0.4, 0.6, 0.6]
     >>> rainproof.measures.u_calibration_error(y, p), round(rainproof.measures.calibration_decision_loss(y, p), 12)
@@ -225,11 +239,12 @@ def _on_grid(sample: Sample, m: int, soft: bool) -> tuple[float, int]:
 
 
 def _search(sample: Sample, soft: bool) -> tuple[int | float, list[int]]:
-    """Find m*, the smallest m = 2, 4, ... with SCDL_{2m} >= 1/m (Definition 3.2), and return it with the grids tried.
+    """Find m*, the smallest m = 2, 4, ... with SCDL_{2m} >= 1/m (Definition 3.2), and return it
+    with the grids tried.
 
-    The cheapest grids come first, as SCDL_m never decreases with m (Lemma 3.2). With ``e = _needed(SCDL_2m)``,
-    ``m = 2^guess`` is fine enough if ``e <= guess``. Then no coarser grid than 2^e is, as SCDL is no larger there;
-    otherwise 2^e is, as SCDL is no smaller there.
+    The cheapest grids come first, as SCDL_m never decreases with m (Lemma 3.2). With ``e =
+    _needed(SCDL_2m)``, ``m = 2^guess`` is fine enough if ``e <= guess``. Then no coarser grid than
+    2^e is, as SCDL is no larger there; otherwise 2^e is, as SCDL is no smaller there.
     """
     low, tried, total = 0, [], sample.total_weight  # exponents: 2^low is too coarse
     for grid in sample._grids():
@@ -262,12 +277,16 @@ def _first_crossing(sample: Sample, m_star: int | float, soft: bool) -> float:
         return 0.0
     m = m_star * (2 if _on_grid(sample, m_star, soft)[0] < (1 - TIE) / m_star else 1)
     if sample.grid is not None and m > sample.grid:
-        raise InputError(f"rule='first_crossing' needs a sample compressed to a finer grid than {sample.grid:,}")
+        raise InputError(
+            f"rule='first_crossing' needs a sample compressed to a finer grid than {sample.grid:,}"
+        )
     return _on_grid(sample, m, soft)[0]
 
 
 def balancing_loss(exponent: int | NDArray[np.int64]) -> Any:
-    """Return the loss that grid 2m must have for m = 2^exponent to be fine enough: 1/m, or as good as."""
+    """Return the loss that grid 2m must have for m = 2^exponent to be fine enough: 1/m, or as good
+    as.
+    """
     return 0.5**exponent * (1 - TIE)
 
 
@@ -278,7 +297,8 @@ def _needed(loss: float) -> int:
 
 Rule = Literal["balance", "first_crossing"]
 
-_SHOWN_GRID = 1 << 16  # a profile has every grid up to this one, and finer ones if the search needed them
+# a profile has every grid up to this one, and finer ones if the search needed them
+_SHOWN_GRID = 1 << 16
 _FEW_ROWS = 100
 _MANY_CLASSES = 20  # in so many rows probabilities are not all 0 or 1
 
@@ -291,15 +311,16 @@ class SoftBinnedProfile(Result):
     value : float
         SCDL, in [0, 1/2]; 0 is perfect.
     m_star : int or inf
-        m*, the grid on which loss and rounding are about equal; infinite for a perfectly calibrated sample.
+        m*, the grid on which loss and rounding are about equal; infinite for a perfectly calibrated
+        sample.
     grids : ndarray of int
-        The grids, increasing, up to ``2 * m_star`` (for a compressed sample, up to its own): all up to 2**16, and of
-        finer ones those that the search needed.
+        The grids, increasing, up to ``2 * m_star`` (for a compressed sample, up to its own): all up
+        to 2**16, and of finer ones those that the search needed.
     losses : ndarray of float
         SCDL_m for each grid. It increases with m, while ``1 / grids`` decreases.
     thresholds : ndarray of float
-        For each grid the ``i/m`` with the largest loss: the decisions with a threshold between ``i/m`` and
-        ``(i+1)/m`` lose most.
+        For each grid the ``i/m`` with the largest loss: the decisions with a threshold between
+        ``i/m`` and ``(i+1)/m`` lose most.
     rounding : {"soft", "hard"}
         How predictions are rounded to a grid.
     rule : {"balance", "first_crossing"}
@@ -325,11 +346,12 @@ class SoftBinnedProfile(Result):
 
     @property
     def regret_bound(self) -> float:
-        """An upper bound on the loss of every decision that acts on predictions rounded to ``1/m_star``.
+        """An upper bound on the loss of every decision that acts on predictions rounded to
+        ``1/m_star``.
 
-        The expected loss per row of this sample, as a share of what is at stake, compared with the best swap of
-        actions in hindsight: ``2 SCDL_m + 2/m`` at ``m = m_star`` (Theorem 4.2 of the paper), and 0 for a perfectly
-        calibrated sample.
+        The expected loss per row of this sample, as a share of what is at stake, compared with the
+        best swap of actions in hindsight: ``2 SCDL_m + 2/m`` at ``m = m_star`` (Theorem 4.2 of the
+        paper), and 0 for a perfectly calibrated sample.
         """
         if math.isinf(self.m_star):
             return 0.0
@@ -337,7 +359,9 @@ class SoftBinnedProfile(Result):
 
     @property
     def worst_threshold(self) -> tuple[float, float] | None:
-        """The two probabilities between which the threshold with the largest loss lies; None without any loss."""
+        """The two probabilities between which the threshold with the largest loss lies; None
+        without any loss.
+        """
         if math.isinf(self.m_star):
             return None
         low = float(self.thresholds[self.grids == self.m_star][0])
@@ -345,7 +369,9 @@ class SoftBinnedProfile(Result):
 
     @property
     def resolved(self) -> bool:
-        """Whether the value is that of the rows; False if it is the smallest value that the compression can tell."""
+        """Whether the value is that of the rows; False if it is the smallest value that the
+        compression can tell.
+        """
         return bool(2 * self.m_star <= self.grids[-1]) or math.isinf(self.m_star)
 
 
@@ -358,12 +384,13 @@ def soft_binned_cdl(
     base_rate: float | None = None,
     rounding: Rounding = "soft",
 ) -> float:
-    r"""Compute the Soft-Binned Calibration Decision Loss (SCDL), which bounds the loss of every decision.
+    r"""Compute the Soft-Binned Calibration Decision Loss (SCDL), which bounds the loss of every
+    decision.
 
-    Whoever rounds each prediction to a multiple of ``1/m`` (at random, without bias) and takes the action that is
-    best at the rounded value loses at most four times this share of what is at stake, whatever the decision, compared
-    with the best swap of actions in hindsight. No other measure bounds this loss and can also be estimated from a few
-    thousand rows.
+    Whoever rounds each prediction to a multiple of ``1/m`` (at random, without bias) and takes the
+    action that is best at the rounded value loses at most four times this share of what is at
+    stake, whatever the decision, compared with the best swap of actions in hindsight. No other
+    measure bounds this loss and can also be estimated from a few thousand rows.
 
     Between 0 and 1/2; 0 is perfect.
 
@@ -382,8 +409,8 @@ def soft_binned_cdl(
     base_rate : float, optional
         The event rate of the population, if these rows have another one (see `Sample`).
     rounding : {"soft", "hard"}
-        "soft" rounds to the grid at random, without bias; "hard" rounds down. With hard rounding the bound holds too,
-        but a tiny change of the predictions can change the value a lot.
+        "soft" rounds to the grid at random, without bias; "hard" rounds down. With hard rounding
+        the bound holds too, but a tiny change of the predictions can change the value a lot.
 
     Returns
     -------
@@ -398,11 +425,12 @@ def soft_binned_cdl(
         + \sum_{j > i} \pi_j (\tfrac{i}{m} - q_j)_+, \qquad
         \mathrm{SCDL} = \min_{m = 2, 4, 8, \dots} \max(\mathrm{SCDL}_m, \tfrac1m).
 
-    SCDL_m increases with m, so the minimum is where it crosses 1/m. One pass over the rows, without sorting, and O(m)
-    after it. On T rows of a perfectly calibrated forecaster it is not 0 but about :math:`T^{-1/2}`: compare values
-    from samples of similar size. Values below :math:`2^{-49}` cannot be distinguished from 0 in double precision and
-    are reported as 0. A sample compressed to m cells cannot resolve values below about 1/m; the value is then the
-    upper bound :math:`\max(\mathrm{SCDL}_m, 1/m)`.
+    SCDL_m increases with m, so the minimum is where it crosses 1/m. One pass over the rows, without
+    sorting, and O(m) after it. On T rows of a perfectly calibrated forecaster it is not 0 but about
+    :math:`T^{-1/2}`: compare values from samples of similar size. Values below :math:`2^{-49}`
+    cannot be distinguished from 0 in double precision and are reported as 0. A sample compressed to
+    m cells cannot resolve values below about 1/m; the value is then the upper bound
+    :math:`\max(\mathrm{SCDL}_m, 1/m)`.
 
     References
     ----------
@@ -417,7 +445,9 @@ def soft_binned_cdl(
     >>> rainproof.soft_binned_cdl(y, p)
     0.125
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     soft = check_rounding(rounding)
     return _balanced(sample, _search(sample, soft)[0], soft)
 
@@ -441,9 +471,10 @@ def soft_binned_profile(
     y_true, y_prob, sample_weight, pos_label, base_rate, rounding
         As for `soft_binned_cdl`.
     rule : {"balance", "first_crossing"}
-        "balance": `value` is SCDL as defined, the smallest ``max(SCDL_m, 1/m)``. "first_crossing": it is SCDL_m on the
-        first grid m' with ``SCDL_m >= 1/m``, as the values that the paper prints seem to be. It is never below SCDL,
-        has none of its guarantees, and jumps where m' changes.
+        "balance": `value` is SCDL as defined, the smallest ``max(SCDL_m, 1/m)``. "first_crossing":
+        it is SCDL_m on the first grid m' with ``SCDL_m >= 1/m``, as the values that the paper
+        prints seem to be. It is never below SCDL, has none of its guarantees, and jumps where m'
+        changes.
 
     Returns
     -------
@@ -452,7 +483,8 @@ def soft_binned_profile(
     Raises
     ------
     InputError
-        If `rule` is "first_crossing" and the first such grid is finer than that of a compressed sample.
+        If `rule` is "first_crossing" and the first such grid is finer than that of a compressed
+        sample.
 
     Warns
     -----
@@ -486,7 +518,9 @@ def soft_binned_profile(
     """
     if rule not in get_args(Rule):
         raise InputError(f"rule must be 'balance' or 'first_crossing'; it is {rule!r}")
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     soft = check_rounding(rounding)
     m_star, tried = _search(sample, soft)
     finest = min(2 * m_star, sample.grid or math.inf)
@@ -515,9 +549,13 @@ def _notes(sample: Sample, m_star: int | float) -> list[RainproofWarning]:
     notes: list[RainproofWarning] = []
     p = sample.y_prob
     if sample.n < _FEW_ROWS:
-        notes.append(FewRowsWarning(f"only {rows(sample.n)}: much of the value can be due to chance"))
+        notes.append(
+            FewRowsWarning(f"only {rows(sample.n)}: much of the value can be due to chance")
+        )
     if sample.n >= _MANY_CLASSES and all(np.isin(part, (0, 1)).all() for part in (p[:64], p)):
-        notes.append(ClassesWarning("every prediction is 0 or 1: these are classes, not probabilities"))
+        notes.append(
+            ClassesWarning("every prediction is 0 or 1: these are classes, not probabilities")
+        )
     if sample.event_rate in (0.0, 1.0):
         same = f"every outcome is {sample.event_rate:.0f}{', by weight' * sample._weighted}"
         notes.append(OneClassWarning(f"{same}: nothing is known about the other outcome"))

@@ -31,13 +31,14 @@ class ScoreDecomposition(Result):
     score : float
         The mean score of the predictions; 0 is perfect. A log score can be infinite.
     reliability : float
-        The reduction of the score by recalibration (also: miscalibration, MCB); 0 is perfect. Infinite exactly where
-        the score is.
+        The reduction of the score by recalibration (also: miscalibration, MCB); 0 is perfect.
+        Infinite exactly where the score is.
     resolution : float
-        The score of a constant minus that of the recalibrated predictions (also: discrimination, DSC); larger is
-        better, at most `uncertainty`.
+        The score of a constant minus that of the recalibrated predictions (also: discrimination,
+        DSC); larger is better, at most `uncertainty`.
     uncertainty : float
-        The score of always predicting the overall event rate (UNC), which does not depend on the predictions.
+        The score of always predicting the overall event rate (UNC), which does not depend on the
+        predictions.
     rule : {"brier", "log"}
         Which score it is.
     n : int
@@ -70,9 +71,9 @@ def brier_score(
 ) -> float:
     r"""Compute the Brier score: the mean squared difference between prediction and outcome.
 
-    It ranks forecasters of the same outcomes: the lower the score, the smaller the loss of decision makers, averaged
-    over all thresholds. It measures more than calibration: a perfectly calibrated forecaster of coin tosses scores
-    1/4. `score_decomposition` separates the parts.
+    It ranks forecasters of the same outcomes: the lower the score, the smaller the loss of decision
+    makers, averaged over all thresholds. It measures more than calibration: a perfectly calibrated
+    forecaster of coin tosses scores 1/4. `score_decomposition` separates the parts.
 
     Between 0 and 1; 0 is perfect, and requires predictions of 0 and 1 that are all right.
 
@@ -101,8 +102,8 @@ def brier_score(
     One pass over the rows, without sorting or copying them. It is an unbiased estimate of the expected score,
     for every forecaster. Scores of different samples are hard to compare, as their event rates differ.
 
-    On a sample compressed to `m` it is lower than on the rows, by at most :math:`1/(4 m^2)`: rows of one outcome in
-    one cell are replaced by their mean, which removes their variance.
+    On a sample compressed to `m` it is lower than on the rows, by at most :math:`1/(4 m^2)`: rows
+    of one outcome in one cell are replaced by their mean, which removes their variance.
 
     References
     ----------
@@ -115,7 +116,9 @@ def brier_score(
     >>> rainproof.measures.brier_score([0, 1, 1, 0], [0.5, 0.5, 1.0, 0.0])
     0.125
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     return _mean(LOSSES[brier_score], (sample.y_true, sample.y_prob, sample.sample_weight))
 
 
@@ -129,8 +132,9 @@ def log_score(
 ) -> float:
     r"""Compute the log score (log loss, cross-entropy), in nats.
 
-    Most classifiers are trained on it. It is infinite if one event happens that was predicted with probability 0, and
-    rows close to that dominate it. For decisions with bounded payoffs the Brier score is more relevant.
+    Most classifiers are trained on it. It is infinite if one event happens that was predicted with
+    probability 0, and rows close to that dominate it. For decisions with bounded payoffs the Brier
+    score is more relevant.
 
     Between 0 and infinity; 0 is perfect. ``math.inf`` is returned, without a warning, if a row of
     positive weight has ``p = 0`` and the event happens, or ``p = 1`` and it does not.
@@ -145,18 +149,20 @@ def log_score(
     Returns
     -------
     float
-        :math:`-E [y \ln p + (1 - y) \ln(1 - p)]`, the weighted mean over rows, where :math:`0 \ln 0 = 0`.
+        :math:`-E [y \ln p + (1 - y) \ln(1 - p)]`, the weighted mean over rows, where :math:`0 \ln 0
+        = 0`.
 
     Notes
     -----
     One pass over the rows, without sorting or copying them.
 
-    On a sample compressed to `m` it is lower than on the rows, as :math:`-\ln` is convex. A row of the event in cell
-    `k` (:math:`k/m \le p < (k+1)/m`) loses at most :math:`1/(8 k^2)`, another at most :math:`1/(8 (m - 1 - k)^2)`; so
-    if all predictions lie in :math:`[\delta, 1 - \delta]`, the whole at most :math:`1/(8 m^2 \delta^2)`. **There is
-    no bound** if there is an event in the lowest cell (:math:`p < 1/m`) or a row without the event in the highest
-    (:math:`1 - 1/m \le p < 1`): there an infinite score can become finite, and a prediction within rounding of 1 can
-    count as 1.
+    On a sample compressed to `m` it is lower than on the rows, as :math:`-\ln` is convex. A row of
+    the event in cell `k` (:math:`k/m \le p < (k+1)/m`) loses at most :math:`1/(8 k^2)`, another at
+    most :math:`1/(8 (m - 1 - k)^2)`; so if all predictions lie in :math:`[\delta, 1 - \delta]`, the
+    whole at most :math:`1/(8 m^2 \delta^2)`. **There is no bound** if there is an event in the
+    lowest cell (:math:`p < 1/m`) or a row without the event in the highest (:math:`1 - 1/m \le p <
+    1`): there an infinite score can become finite, and a prediction within rounding of 1 can count
+    as 1.
 
     References
     ----------
@@ -170,7 +176,9 @@ def log_score(
     >>> rainproof.measures.log_score([0, 1], [0.5, 0.0])
     inf
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     return _mean(LOSSES[log_score], (sample.y_true, sample.y_prob, sample.sample_weight))
 
 
@@ -185,9 +193,10 @@ def score_decomposition(
 ) -> ScoreDecomposition:
     r"""Split a score into reliability, resolution and uncertainty, without bins.
 
-    Reliability is what monotone recalibration would save; resolution is the value of the recalibrated predictions;
-    uncertainty depends only on the outcomes. A model with poor reliability and good resolution can be recalibrated; a
-    model with poor resolution needs better inputs.
+    Reliability is what monotone recalibration would save; resolution is the value of the
+    recalibrated predictions; uncertainty depends only on the outcomes. A model with poor
+    reliability and good resolution can be recalibrated; a model with poor resolution needs better
+    inputs.
 
     Explained in docs/guide/which-measure.md.
 
@@ -211,23 +220,26 @@ def score_decomposition(
     .. math:: \text{reliability} = S(p) - S(h), \quad \text{resolution} = S(\bar y) - S(h), \quad
         \text{uncertainty} = S(\bar y),
 
-    where :math:`S(\bar y)` is :math:`\bar y (1 - \bar y)` for the Brier score and the entropy of :math:`\bar y` for
-    the log score. :math:`S(h)` is always finite: `h` is 0 or 1 only where all outcomes agree. So where the log score
-    is infinite, reliability is too, and the other parts describe the recalibrated predictions.
+    where :math:`S(\bar y)` is :math:`\bar y (1 - \bar y)` for the Brier score and the entropy of
+    :math:`\bar y` for the log score. :math:`S(h)` is always finite: `h` is 0 or 1 only where all
+    outcomes agree. So where the log score is infinite, reliability is too, and the other parts
+    describe the recalibrated predictions.
 
-    O(n log n), once for all measures of a `Sample`. Isotonic regression also fits noise: on T rows of a calibrated
-    forecaster reliability and resolution are both too large, by the same amount, of the order :math:`T^{-2/3}` for
-    smoothly spread predictions. If the bias changes its sign several times as `p` increases, monotone recalibration
-    corrects only a part of it: that part is reliability, the rest is missing from resolution
-    (`calibration_decision_loss` measures all of it).
+    O(n log n), once for all measures of a `Sample`. Isotonic regression also fits noise: on T rows
+    of a calibrated forecaster reliability and resolution are both too large, by the same amount, of
+    the order :math:`T^{-2/3}` for smoothly spread predictions. If the bias changes its sign several
+    times as `p` increases, monotone recalibration corrects only a part of it: that part is
+    reliability, the rest is missing from resolution (`calibration_decision_loss` measures all of
+    it).
 
-    On a compressed sample all predictions of a cell count as equal; `score` then differs from that of the rows by at
-    most :math:`1/(2m) + 1/(4m^2)` (Brier), or :math:`1/(m \delta)` (log score, if all predictions lie in
-    :math:`[\delta, 1 - \delta]`; otherwise there is no bound, see `log_score`). Resolution can only fall: by at most
-    :math:`\omega/3` (Brier) or :math:`\omega` (log), with :math:`\omega` the share of weight in the heaviest cell.
-    For one threshold :math:`\theta`, moving the best cutoff to the better edge of its cell costs at most
-    :math:`\theta (1 - \theta) \omega`, and the scores are means of such costs over thresholds. Uncertainty does not
-    change.
+    On a compressed sample all predictions of a cell count as equal; `score` then differs from that
+    of the rows by at most :math:`1/(2m) + 1/(4m^2)` (Brier), or :math:`1/(m \delta)` (log score, if
+    all predictions lie in :math:`[\delta, 1 - \delta]`; otherwise there is no bound, see
+    `log_score`). Resolution can only fall: by at most :math:`\omega/3` (Brier) or :math:`\omega`
+    (log), with :math:`\omega` the share of weight in the heaviest cell. For one threshold
+    :math:`\theta`, moving the best cutoff to the better edge of its cell costs at most
+    :math:`\theta (1 - \theta) \omega`, and the scores are means of such costs over thresholds.
+    Uncertainty does not change.
 
     References
     ----------
@@ -245,10 +257,14 @@ def score_decomposition(
     """
     if score not in ("brier", "log"):
         raise InputError(f"score must be 'brier' or 'log'; it is {score!r}")
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     table = sample.distinct()
     loss = LOSSES[brier_score if score == "brier" else log_score]
-    of_p, of_h, of_mean = (_score_of(each, loss) for each in (table, recalibrated(table), merged(table)))
+    of_p, of_h, of_mean = (
+        _score_of(each, loss) for each in (table, recalibrated(table), merged(table))
+    )
     return ScoreDecomposition(
         score=of_p,
         reliability=max(0.0, of_p - of_h),  # a difference of equals may round to -1e-17
@@ -273,15 +289,18 @@ def _squared(prob: Floats, event: NDArray[np.bool_]) -> Floats:
 def _surprise(prob: Floats, event: NDArray[np.bool_]) -> Floats:
     """Return -ln of the predicted probability of the outcome; infinite where that is 0."""
     chance = np.where(event, prob, 1.0 - prob)
-    lost = np.where(event, 0.0, (1.0 - chance) - prob)  # the rounding error of 1 - p, which is all of a tiny p
+    # the rounding error of 1 - p, which is all of a tiny p
+    lost = np.where(event, 0.0, (1.0 - chance) - prob)
     with np.errstate(divide="ignore"):
         return 0.0 - (np.log(chance) + lost)
 
 
 def _mean(loss: _Loss, *parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]) -> float:
-    """Return the weighted mean loss over parts (outcome, prediction, weight), a block of rows at a time.
+    """Return the weighted mean loss over parts (outcome, prediction, weight), a block of rows at a
+    time.
 
-    Sums are exact: the order of the rows does not matter, and a mean of losses up to 1 cannot round above 1.
+    Sums are exact: the order of the rows does not matter, and a mean of losses up to 1 cannot round
+    above 1.
     """
     sums, weights = np.zeros((2, *EXACT_BINS), np.uint64)
     for label, prob, weight in parts:
@@ -291,7 +310,8 @@ def _mean(loss: _Loss, *parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any] | 
             w = np.ones_like(terms)
             if weight is not None:
                 w = weight[rows].astype(np.float64)
-                terms[w == 0] = 0.0  # a row without weight adds nothing, even if its loss is infinite
+                # a row without weight adds nothing, even if its loss is infinite
+                terms[w == 0] = 0.0
                 terms *= w
             if not np.isfinite(terms).all():
                 return math.inf

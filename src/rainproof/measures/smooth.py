@@ -1,4 +1,6 @@
-"""Errors that change little if predictions do: smooth calibration error, smooth ECE, the distance to calibration."""
+"""Errors that change little if predictions do: smooth calibration error, smooth ECE, the distance
+to calibration.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,10 @@ def smooth_calibration_error(
 ) -> float:
     r"""Compute the smooth calibration error (smCE), which is close to the distance to calibration.
 
-    It is within a factor of two of the smallest mean change that would make the predictions calibrated
-    (`lower_distance_to_calibration`), it is continuous in the predictions, and chance changes it little. But
-    it bounds no loss of those who act on the predictions directly: they can lose its square root.
+    It is within a factor of two of the smallest mean change that would make the predictions
+    calibrated (`lower_distance_to_calibration`), it is continuous in the predictions, and chance
+    changes it little. But it bounds no loss of those who act on the predictions directly: they can
+    lose its square root.
 
     Not to be confused with the smooth *ECE* of Blasiok and Nakkiran, which some packages call
     ``smooth_calibration_error`` as well: that one is `smooth_ece`.
@@ -61,12 +64,12 @@ def smooth_calibration_error(
     -----
     .. math:: \mathrm{smCE} = \sup_w \mathrm{E}[(y - p)\, w(p)]
 
-    over the 1-Lipschitz functions :math:`w: [0, 1] \to [-1, 1]`. Exact in O(n log n), by dynamic programming over the
-    distinct predictions that keeps the slopes of the value function sorted.
+    over the 1-Lipschitz functions :math:`w: [0, 1] \to [-1, 1]`. Exact in O(n log n), by dynamic
+    programming over the distinct predictions that keeps the slopes of the value function sorted.
 
-    `Sample.compress` moves it by at most :math:`2/m`: a prediction moves by less than :math:`1/m`, which changes
-    :math:`y - p` by that much and, as w is 1-Lipschitz, w(p) as well, and neither :math:`|y - p|` nor :math:`|w|`
-    exceeds 1.
+    `Sample.compress` moves it by at most :math:`2/m`: a prediction moves by less than :math:`1/m`,
+    which changes :math:`y - p` by that much and, as w is 1-Lipschitz, w(p) as well, and neither
+    :math:`|y - p|` nor :math:`|w|` exceeds 1.
 
     References
     ----------
@@ -80,17 +83,22 @@ def smooth_calibration_error(
     >>> rainproof.measures.smooth_calibration_error([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5])
     0.25
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     table = sample.distinct()
-    residual = table.positive * (1 - table.prob) - table.negative * table.prob  # the sum of w (y - p)
+    # the sum of w (y - p)
+    residual = table.positive * (1 - table.prob) - table.negative * table.prob
     return min(1.0, lipschitz_gain(table.prob, residual) / sample.total_weight)
 
 
 _FIRST_GRID = 1 << 10
 _FINEST_OUTPUT = 1 << 22
-_SMALLEST = 5e-6  # the smallest width: narrower kernels are lost between the points of the finest grid
+# the smallest width: narrower kernels are lost between the points of the finest grid
+_SMALLEST = 5e-6
 _FEW_ROWS = 1 << 14  # samples from this size on are not sorted
-_BEND = 4 * math.exp(-0.5) / math.sqrt(2 * math.pi)  # the integral of |second derivative| of a unit Gaussian
+# the integral of |second derivative| of a unit Gaussian
+_BEND = 4 * math.exp(-0.5) / math.sqrt(2 * math.pi)
 _SLOPE = math.sqrt(2 / math.pi)  # and of |first derivative|
 
 
@@ -105,10 +113,10 @@ def smooth_ece(
 ) -> float:
     r"""Compute the smooth ECE (Blasiok and Nakkiran): ECE with a Gaussian kernel in place of bins.
 
-    The residuals are smoothed with a Gaussian kernel: the wider the kernel, the smaller the error. Smooth ECE is the
-    width at which the error equals the width, so it needs no choice of bins and is continuous in the predictions.
-    Whoever adds noise of that width to the predictions before acting on them loses at most 2.68 times this share of
-    what is at stake, whatever the decision.
+    The residuals are smoothed with a Gaussian kernel: the wider the kernel, the smaller the error.
+    Smooth ECE is the width at which the error equals the width, so it needs no choice of bins and
+    is continuous in the predictions. Whoever adds noise of that width to the predictions before
+    acting on them loses at most 2.68 times this share of what is at stake, whatever the decision.
 
     Not to be confused with smCE, the supremum over Lipschitz functions: here that is
     `smooth_calibration_error`, a name that some packages give to smooth ECE.
@@ -135,46 +143,50 @@ def smooth_ece(
     Returns
     -------
     float
-        Smooth ECE of the sample; 0 if it is below half the `tolerance` or below 5e-6, or if ECE, which it never
-        exceeds, is at most the `tolerance`.
+        Smooth ECE of the sample; 0 if it is below half the `tolerance` or below 5e-6, or if ECE,
+        which it never exceeds, is at most the `tolerance`.
 
     Notes
     -----
     .. math:: r_s(t) = \mathbb{E}[(y - p)\, K_s(t, p)], \qquad \mathrm{smECE}_s = \int_0^1 |r_s(t)|\, dt, \qquad
         \mathrm{smECE} = s^* \ \text{with}\ \mathrm{smECE}_{s^*} = s^*,
 
-    where :math:`K_s(t, p)` is the density at t of p plus Gaussian noise of standard deviation s, reflected at both
-    ends of [0, 1]. Smoothing never adds error, so :math:`\mathrm{smECE}_s` does not increase with s, and the fixed
-    point lies between s and :math:`\mathrm{smECE}_s` for every s; it is found by bisection.
+    where :math:`K_s(t, p)` is the density at t of p plus Gaussian noise of standard deviation s,
+    reflected at both ends of [0, 1]. Smoothing never adds error, so :math:`\mathrm{smECE}_s` does
+    not increase with s, and the fixed point lies between s and :math:`\mathrm{smECE}_s` for every
+    s; it is found by bisection.
 
-    The kernel is diagonal in cosines: :math:`r_s(t) = a_0 + 2 \sum_k a_k e^{-(\pi k s)^2/2} \cos \pi k t` with
-    :math:`a_k = \mathbb{E}[(y - p) \cos \pi k p]`. Rows are split between the two nearest points of a grid
-    :math:`j/g`, in shares that keep their mean: with the soft-binned sums :math:`\pi_j, s_j` of `soft_binned_cdl` the
-    residuals on the grid are :math:`s_j - \pi_j j/g`. A fast Fourier transform gives the :math:`a_k`, and another one
-    :math:`r_s`: O(n + g log g); large samples are not sorted.
+    The kernel is diagonal in cosines: :math:`r_s(t) = a_0 + 2 \sum_k a_k e^{-(\pi k s)^2/2} \cos
+    \pi k t` with :math:`a_k = \mathbb{E}[(y - p) \cos \pi k p]`. Rows are split between the two
+    nearest points of a grid :math:`j/g`, in shares that keep their mean: with the soft-binned sums
+    :math:`\pi_j, s_j` of `soft_binned_cdl` the residuals on the grid are :math:`s_j - \pi_j j/g`. A
+    fast Fourier transform gives the :math:`a_k`, and another one :math:`r_s`: O(n + g log g); large
+    samples are not sorted.
 
-    *Error.* The split replaces :math:`(q - p) K_s(t, p)` by its linear interpolation between grid points.
-    The second derivative of a Gaussian integrates to 0.968/s^2, the first to 0.798/s, so it moves
-    :math:`\mathrm{smECE}_s`, and with it the fixed point, by at most
+    *Error.* The split replaces :math:`(q - p) K_s(t, p)` by its linear interpolation between grid
+    points. The second derivative of a Gaussian integrates to 0.968/s^2, the first to 0.798/s, so it
+    moves :math:`\mathrm{smECE}_s`, and with it the fixed point, by at most
 
     .. math:: \frac{1}{8 g^2} \Bigl( 0.968\,\frac{e + 1/g}{s^2} + \frac{1.6}{s} \Bigr), \qquad e = \mathrm{ECE},
 
-    or :math:`e = \mathbb{E}|y - p| \ge \mathrm{ECE}` where rows are not sorted. The grid is refined until this is
-    half of `tolerance`; the integral and the bisection share the other half. The midpoint rule with step h is off by
-    at most :math:`h^2/4 \cdot \int |r_s''|`: a zero of :math:`r_s` adds :math:`2 |r_s'|` to the variation of the
-    slope of :math:`|r_s|`, and between two zeros :math:`r_s''` compensates for it. In practice the error is far below
-    the bound, as residuals have both signs. The finest grid is g = 2^20, where the bound is 1.1e-13/s^2 + 1.8e-13/s.
-    For values below 1.5e-4 this can exceed the default tolerance, but the error is never more than 1e-4 then.
+    or :math:`e = \mathbb{E}|y - p| \ge \mathrm{ECE}` where rows are not sorted. The grid is refined
+    until this is half of `tolerance`; the integral and the bisection share the other half. The
+    midpoint rule with step h is off by at most :math:`h^2/4 \cdot \int |r_s''|`: a zero of
+    :math:`r_s` adds :math:`2 |r_s'|` to the variation of the slope of :math:`|r_s|`, and between
+    two zeros :math:`r_s''` compensates for it. In practice the error is far below the bound, as
+    residuals have both signs. The finest grid is g = 2^20, where the bound is 1.1e-13/s^2 +
+    1.8e-13/s. For values below 1.5e-4 this can exceed the default tolerance, but the error is never
+    more than 1e-4 then.
 
-    *Compression.* `Sample.compress(m)` preserves the sums above, so the value is that of the rows on the grid g = m.
-    It is within `tolerance` of the exact value if that grid is fine enough, otherwise within the bound above at g =
-    m, taken at the larger of the two values; solved for the distance between them, this is at most
-    :math:`(8 m^2)^{-1/3} + 1/m`.
+    *Compression.* `Sample.compress(m)` preserves the sums above, so the value is that of the rows
+    on the grid g = m. It is within `tolerance` of the exact value if that grid is fine enough,
+    otherwise within the bound above at g = m, taken at the larger of the two values; solved for the
+    distance between them, this is at most :math:`(8 m^2)^{-1/3} + 1/m`.
 
-    With d the lower distance to calibration, :math:`d/1.8 \le \mathrm{smECE} \le 1.6 \sqrt d`: the noise moves
-    predictions by 0.798 s on average and leaves them with ECE s; and with a calibrated :math:`p'` near p,
-    :math:`\mathrm{smECE}_s \le d + 0.798\,d/s`. Also smECE <= ECE. On T rows of a perfectly calibrated
-    forecaster it is about :math:`T^{-1/3}`.
+    With d the lower distance to calibration, :math:`d/1.8 \le \mathrm{smECE} \le 1.6 \sqrt d`: the
+    noise moves predictions by 0.798 s on average and leaves them with ECE s; and with a calibrated
+    :math:`p'` near p, :math:`\mathrm{smECE}_s \le d + 0.798\,d/s`. Also smECE <= ECE. On T rows of
+    a perfectly calibrated forecaster it is about :math:`T^{-1/3}`.
 
     References
     ----------
@@ -188,8 +200,14 @@ def smooth_ece(
     >>> round(rainproof.measures.smooth_ece(y, p), 4)
     0.1065
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
-    if isinstance(tolerance, bool) or not isinstance(tolerance, float | int) or not 1e-9 <= tolerance <= 0.1:
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
+    if (
+        isinstance(tolerance, bool)
+        or not isinstance(tolerance, float | int)
+        or not 1e-9 <= tolerance <= 0.1
+    ):
         raise InputError(f"tolerance must be a number from 1e-9 to 0.1; it is {tolerance!r}")
     error = _pointwise_error(sample)
     if error <= tolerance:
@@ -202,7 +220,9 @@ def smooth_ece(
 
 
 def _pointwise_error(sample: Sample) -> float:
-    """Return ECE, or its upper bound E|y - p| for large samples (which are not sorted) and compressed ones."""
+    """Return ECE, or its upper bound E|y - p| for large samples (which are not sorted) and
+    compressed ones.
+    """
     if sample.grid is None and sample.n < _FEW_ROWS:
         return expected_calibration_error(sample)
     m, slot, weight, rise = sample._cell_sums(1)
@@ -217,18 +237,22 @@ def _split_error(g: int, s: float, error: float) -> float:
 
 def _cosines(sample: Sample, g: int) -> Floats:
     """Return a_0 ... a_g of the residuals on the grid 1/g."""
-    if sample.grid is None and g > sample._grids()[-2]:  # another pass is cheaper than the transform, or than a sort
+    # another pass is cheaper than the transform, or than a sort
+    if sample.grid is None and g > sample._grids()[-2]:
         sample = sample._pooled(g)
     rounded = sample.on_grid(g)
     residual = np.zeros(g + 1)
-    residual[rounded.index] = (rounded.positive - rounded.index / g * rounded.weight) / sample.total_weight
+    residual[rounded.index] = (
+        rounded.positive - rounded.index / g * rounded.weight
+    ) / sample.total_weight
     return np.fft.rfft(residual, 2 * g).real
 
 
 def _fixed_point(cosines: Floats, error: float, tolerance: float, *, final: bool) -> float | None:
     """Find the s with smECE_s = s: 0 if it is too small to compute, None if it needs a finer grid.
 
-    The bracket is halved until its width is a fiftieth of the tolerance; then one secant step follows.
+    The bracket is halved until its width is a fiftieth of the tolerance; then one secant step
+    follows.
     """
     g = len(cosines) - 1
     floor = low = max(tolerance / 2, _SMALLEST)
@@ -247,15 +271,19 @@ def _fixed_point(cosines: Floats, error: float, tolerance: float, *, final: bool
 
 
 def _smoothed_error(cosines: Floats, s: float, tolerance: float) -> float:
-    """Compute smECE_s: the mean of |r_s| over enough midpoints to be exact to a quarter of the tolerance."""
+    """Compute smECE_s: the mean of |r_s| over enough midpoints to be exact to a quarter of the
+    tolerance.
+    """
     k = np.arange(math.ceil(3 / s) + 1)  # beyond these e^{-(pi k s)^2/2} < 1e-19
     g = len(cosines) - 1
     folded = k % (2 * g)
     a = cosines[np.minimum(folded, 2 * g - folded)] * np.exp(-0.5 * (np.pi * s * k) ** 2)
-    bend = math.sqrt(2 * float(((np.pi * k) ** 4 * a**2).sum()))  # the L2 norm of r_s'', at least its L1 norm
+    # the L2 norm of r_s'', at least its L1 norm
+    bend = math.sqrt(2 * float(((np.pi * k) ** 4 * a**2).sum()))
     points = max(2 * len(k), math.ceil(math.sqrt(bend / tolerance)))
     points = min(_FINEST_OUTPUT, 1 << math.ceil(math.log2(points)))
-    # Shifted by half a step, the transform gives r_s at (4 i + 1) / (2 points): every midpoint, folded at 1.
+    # Shifted by half a step, the transform gives r_s at (4 i + 1) / (2 points): every midpoint,
+    # folded at 1.
     r = np.fft.irfft(a * np.exp(0.5j * np.pi / points * k), points)
     return float(np.abs(r).sum())
 
@@ -275,11 +303,12 @@ def lower_distance_to_calibration(
     base_rate: float | None = None,
     grid: int = 1024,
 ) -> float:
-    r"""Compute the lower distance to calibration (distCal): the smallest mean change that calibrates the predictions.
+    r"""Compute the lower distance to calibration (distCal): the smallest mean change that
+    calibrates the predictions.
 
-    It is the reference for other calibration measures: the mean distance by which predictions must move (rows with
-    equal predictions may move differently) until every prediction equals its event rate. It bounds no loss of those
-    who act on the predictions.
+    It is the reference for other calibration measures: the mean distance by which predictions must
+    move (rows with equal predictions may move differently) until every prediction equals its event
+    rate. It bounds no loss of those who act on the predictions.
 
     Between 0 and 1; 0 is perfect.
 
@@ -298,7 +327,8 @@ def lower_distance_to_calibration(
     base_rate : float, optional
         The event rate of the population, if these rows have another one (see `Sample`).
     grid : int
-        Predictions are rounded to multiples of ``1/grid``, before and after the change; a power of two from 2 to 8,192.
+        Predictions are rounded to multiples of ``1/grid``, before and after the change; a power of
+        two from 2 to 8,192.
 
     Returns
     -------
@@ -310,22 +340,25 @@ def lower_distance_to_calibration(
     .. math:: \mathrm{distCal} = \inf \mathrm{E}|p - p'| \quad\text{over joint distributions of } (p, p', y)
         \text{ with } (p', y) \text{ calibrated.}
 
-    The rows of each outcome are a mass on a line of their own. If the mass :math:`\beta_v` arrives at v, calibration
-    requires that :math:`v \beta_v` of it comes along the line of events and :math:`(1 - v) \beta_v` along the other.
-    On each line mass flows from one grid point to the next, and the distance is the sum of these flows: a linear
-    program with about five variables per grid point. An interior-point method made for its two chains solves it, in a
-    few milliseconds at 1,024 grid points, whatever the number of rows.
+    The rows of each outcome are a mass on a line of their own. If the mass :math:`\beta_v` arrives
+    at v, calibration requires that :math:`v \beta_v` of it comes along the line of events and
+    :math:`(1 - v) \beta_v` along the other. On each line mass flows from one grid point to the
+    next, and the distance is the sum of these flows: a linear program with about five variables per
+    grid point. An interior-point method made for its two chains solves it, in a few milliseconds at
+    1,024 grid points, whatever the number of rows.
 
     *Error.* Each prediction is first split between its two neighbours on the grid, a move of
-    :math:`2 f (1 - f)/g \le 1/(2g)` on average, which changes the distance by no more. Restricting p' to the grid
-    costs at most :math:`1/(2g)` again: a mass b of the best p' at the share f between two grid points can be split
-    into :math:`(1 - f) b` and :math:`f b` at these points and stays calibrated, again a move of
-    :math:`2 f (1 - f) b / g`. So distCal lies in [value - 1/g, value + 1/(2g)]; if all predictions are on the grid,
-    in [value - 1/(2g), value]. The solver adds 1e-10: it stops when a flow
-    and a solution of the dual program, which bound the value from both sides, are that close.
+    :math:`2 f (1 - f)/g \le 1/(2g)` on average, which changes the distance by no more. Restricting
+    p' to the grid costs at most :math:`1/(2g)` again: a mass b of the best p' at the share f
+    between two grid points can be split into :math:`(1 - f) b` and :math:`f b` at these points and
+    stays calibrated, again a move of :math:`2 f (1 - f) b / g`. So distCal lies in [value - 1/g,
+    value + 1/(2g)]; if all predictions are on the grid, in [value - 1/(2g), value]. The solver adds
+    1e-10: it stops when a flow and a solution of the dual program, which bound the value from both
+    sides, are that close.
 
-    `Sample.compress` to `grid` or finer does not change the value. Compressed to a coarser grid of m, predictions are
-    known to :math:`1/m` only, which the distance can be off by as well: a `ResolutionWarning` says so.
+    `Sample.compress` to `grid` or finer does not change the value. Compressed to a coarser grid of
+    m, predictions are known to :math:`1/m` only, which the distance can be off by as well: a
+    `ResolutionWarning` says so.
 
     References
     ----------
@@ -337,15 +370,22 @@ def lower_distance_to_calibration(
     >>> round(rainproof.measures.lower_distance_to_calibration([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5]), 6)
     0.25
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate)
+    sample = as_sample(
+        y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
+    )
     g = check_power_of_two(grid, "grid", _LARGEST_FLOW)
     if sample.grid is not None and sample.grid < g:
         coarse = f"the sample is compressed to grid = {sample.grid:,}, coarser than {g:,}"
-        warnings.warn(ResolutionWarning(f"{coarse}: the distance is off by up to 1/{sample.grid:,} more"), stacklevel=2)
+        warnings.warn(
+            ResolutionWarning(f"{coarse}: the distance is off by up to 1/{sample.grid:,} more"),
+            stacklevel=2,
+        )
     rounded = sample.on_grid(g)
     positive, negative = np.zeros((2, g + 1))
     positive[rounded.index] = rounded.positive / sample.total_weight
-    negative[rounded.index] = np.maximum(rounded.weight - rounded.positive, 0.0) / sample.total_weight
+    negative[rounded.index] = (
+        np.maximum(rounded.weight - rounded.positive, 0.0) / sample.total_weight
+    )
     return _distance(negative, positive)
 
 
@@ -356,5 +396,7 @@ def _distance(negative: Floats, positive: Floats) -> float:
         return float(v @ negative + (1 - v) @ positive)
     lower, upper = least_flow(negative, positive, _GAP, _FLOW_STEPS)
     if not upper - lower <= _SOLVED:
-        raise RainproofError(f"the lower distance was not found: it lies between {lower} and {upper}")
+        raise RainproofError(
+            f"the lower distance was not found: it lies between {lower} and {upper}"
+        )
     return min(1.0, max(0.0, lower))

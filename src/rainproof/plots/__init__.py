@@ -1,8 +1,8 @@
 """Pictures of results, with Matplotlib; nothing is computed here.
 
-One function per panel: each takes a result and, as `ax`, the axes to draw into (new ones by default), and returns the
-axes. The results' own method ``plot`` calls it. `overview` draws four panels of an assessment in one figure.
-Matplotlib's settings are followed and not changed.
+One function per panel: each takes a result and, as `ax`, the axes to draw into (new ones by
+default), and returns the axes. The results' own method ``plot`` calls it. `overview` draws four
+panels of an assessment in one figure. Matplotlib's settings are followed and not changed.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,10 @@ __getattr__, __dir__ = lazy(__name__)
 @cache
 def _panels() -> dict[str, Callable[..., Any]]:
     """The functions of the package, by the type of what each draws: that of its first parameter."""
-    return {next(iter(draw.__annotations__.values())): draw for draw in map(__getattr__, __getattr__("__all__"))}
+    return {
+        next(iter(draw.__annotations__.values())): draw
+        for draw in map(__getattr__, __getattr__("__all__"))
+    }
 
 
 def panel(kind: type) -> Callable[..., Any]:

@@ -28,13 +28,16 @@ if TYPE_CHECKING:
 _UNDER, _TOP = -0.2, 1.03  # event rates from 0 to 1, and a strip for the histogram
 
 
-def reliability(found: Reliability, ax: Axes | None = None, *, recalibration: PiecewiseMap | None = None) -> Axes:
+def reliability(
+    found: Reliability, ax: Axes | None = None, *, recalibration: PiecewiseMap | None = None
+) -> Axes:
     """Draw a reliability diagram: the event rate in soft bins against the mean prediction.
 
-    A calibrated forecast follows the diagonal. Bars are the intervals of the event rates. The grey band is where a
-    calibrated forecast with these predictions would lie, each bin by itself. Points are filled where the intervals of
-    all bins at once miss that band. The strip at the bottom shows the share of rows in each bin. For events that are
-    rare, or nearly certain, both axes are logit axes, without the strip; event rates of 0 and 1 are at their ends.
+    A calibrated forecast follows the diagonal. Bars are the intervals of the event rates. The grey
+    band is where a calibrated forecast with these predictions would lie, each bin by itself. Points
+    are filled where the intervals of all bins at once miss that band. The strip at the bottom shows
+    the share of rows in each bin. For events that are rare, or nearly certain, both axes are logit
+    axes, without the strip; event rates of 0 and 1 are at their ends.
 
     Parameters
     ----------
@@ -49,16 +52,26 @@ def reliability(found: Reliability, ax: Axes | None = None, *, recalibration: Pi
     matplotlib Axes
     """
     ax, bins = style.as_axes(ax), found.bins
-    ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=1, linestyle="--", label="perfect calibration")
+    ax.plot(
+        [0, 1], [0, 1], color=style.GREY, linewidth=1, linestyle="--", label="perfect calibration"
+    )
     _band(ax, found)
     errors = np.stack([bins.event_rate - bins.low, bins.high - bins.event_rate]).clip(0)
-    how: dict[str, Any] = {"color": style.BLUE, "linewidth": 1.2, "capsize": 0, "linestyle": "none", "zorder": 3}
+    how: dict[str, Any] = {
+        "color": style.BLUE,
+        "linewidth": 1.2,
+        "capsize": 0,
+        "linestyle": "none",
+        "zorder": 3,
+    }
     ax.errorbar(bins.mean_prediction, bins.event_rate, yerr=errors, **how)
     for off, label in ((False, "event rate"), (True, "event rate, beyond chance")):
         at = found.off == off
         if at.any():
             mark: dict[str, Any] = (
-                {"marker": "D", "color": style.VERMILION} if off else {"marker": "o", "color": style.BLUE}
+                {"marker": "D", "color": style.VERMILION}
+                if off
+                else {"marker": "o", "color": style.BLUE}
             )
             mark |= {"linestyle": "none", "markersize": 5, "label": label, "zorder": 4}
             ax.plot(
@@ -99,25 +112,45 @@ def _map(ax: Axes, recalibration: PiecewiseMap) -> None:
     edges, start, slope = recalibration.edges, recalibration.start, recalibration.slope
     x = np.repeat(edges, 2)[1:-1]
     y = np.stack([start, start + slope * np.diff(edges)], axis=1).ravel()
-    ax.plot(x, y, color=style.GREEN, linestyle=":", linewidth=2, label="recalibration map", zorder=5)
+    ax.plot(
+        x, y, color=style.GREEN, linestyle=":", linewidth=2, label="recalibration map", zorder=5
+    )
 
 
 def _band(ax: Axes, found: Reliability) -> None:
     bins = found.bins
     if len(bins.prediction) == 1:  # a band has no width over a single point
         x = bins.mean_prediction[0]
-        ax.plot([x, x], [found.null_low[0], found.null_high[0]], color=style.PALE, linewidth=8, solid_capstyle="butt")
+        ax.plot(
+            [x, x],
+            [found.null_low[0], found.null_high[0]],
+            color=style.PALE,
+            linewidth=8,
+            solid_capstyle="butt",
+        )
         return
     label = f"calibrated ({100 * bins.confidence_level:.4g}%)"
     ax.fill_between(
-        bins.mean_prediction, found.null_low, found.null_high, color=style.PALE, linewidth=0, label=label, zorder=1
+        bins.mean_prediction,
+        found.null_low,
+        found.null_high,
+        color=style.PALE,
+        linewidth=0,
+        label=label,
+        zorder=1,
     )
 
 
 def _histogram(ax: Axes, found: Reliability) -> None:
     """Bars in the strip that the panel keeps free below 0."""
     under = ax.inset_axes((0, 0, 1, -_UNDER / (_TOP - _UNDER) * 0.85), sharex=ax, zorder=0)
-    under.bar(found.bins.mean_prediction, found.bins.share, width=0.9 / found.grid, color="0.7", linewidth=0)
+    under.bar(
+        found.bins.mean_prediction,
+        found.bins.share,
+        width=0.9 / found.grid,
+        color="0.7",
+        linewidth=0,
+    )
     under.set_axis_off()
     under.set_label("share of rows")
 
@@ -129,8 +162,9 @@ _SHOWN = 50  # maps of segments
 def recalibration(recalibrator: Recalibrator, ax: Axes | None = None) -> Axes:
     """Draw the map of a recalibrator: the recalibrated probability against the original one.
 
-    If it was fitted here, not loaded from a file, points are event rates of the rows held out, in bins of equal weight:
-    a good map passes through them. For events that are rare, or nearly certain, both axes are logit axes then.
+    If it was fitted here, not loaded from a file, points are event rates of the rows held out, in
+    bins of equal weight: a good map passes through them. For events that are rare, or nearly
+    certain, both axes are logit axes then.
 
     Parameters
     ----------
@@ -148,19 +182,36 @@ def recalibration(recalibrator: Recalibrator, ax: Axes | None = None) -> Axes:
     diagonal = np.concatenate([[0.0], _BETWEEN, [1.0]])
     ax.plot(diagonal, diagonal, color=style.GREY, linewidth=1, linestyle="--", label="unchanged")
     for number, own in enumerate(list(recalibrator._maps.values())[:_SHOWN]):
-        ax.plot(*_curve(own), color=style.PALE, linewidth=1, label="" if number else "maps of segments")
-    ax.plot(*_curve(recalibrator.map_), color=style.BLUE, linewidth=1.5, label=f"map ({recalibrator.method_})")
+        ax.plot(
+            *_curve(own), color=style.PALE, linewidth=1, label="" if number else "maps of segments"
+        )
+    ax.plot(
+        *_curve(recalibrator.map_),
+        color=style.BLUE,
+        linewidth=1.5,
+        label=f"map ({recalibrator.method_})",
+    )
     low, high = 0.0, 1.0
     if rates is not None:
         level = percent(recalibrator.confidence_level)
-        label = "event rate, rows held out" + ("" if rates.grouped else f" ({level}, each by itself)")
-        errors = None if rates.grouped else np.stack([rates.event_rate - rates.low, rates.high - rates.event_rate])
+        label = "event rate, rows held out" + (
+            "" if rates.grouped else f" ({level}, each by itself)"
+        )
+        errors = (
+            None
+            if rates.grouped
+            else np.stack([rates.event_rate - rates.low, rates.high - rates.event_rate])
+        )
         how: dict[str, Any] = {"color": style.VERMILION, "fmt": "o", "markersize": 4, "zorder": 3}
         ax.errorbar(rates.prediction, rates.event_rate, yerr=errors, label=label, **how)
         if rare:
-            low, high = _limits(np.concatenate([rates.prediction, rates.event_rate, rates.low, rates.high]))
+            low, high = _limits(
+                np.concatenate([rates.prediction, rates.event_rate, rates.low, rates.high])
+            )
             ax.set(xscale="logit", yscale="logit")
-    ax.set(xlim=(low, high), ylim=(low, high), xlabel="prediction", ylabel="recalibrated prediction")
+    ax.set(
+        xlim=(low, high), ylim=(low, high), xlabel="prediction", ylabel="recalibrated prediction"
+    )
     ax.set_title("Recalibration")
     style.legend(ax, "upper left")
     return ax
@@ -181,11 +232,19 @@ def _limits(values: Floats) -> tuple[float, float]:
 
 
 _COLOURS = (style.BLUE, style.GREEN, style.VERMILION, "#CC79A7", "#56B4E9", "#F0E442")
-_LINES: tuple[Any, ...] = ("-", ":", (0, (8, 2)), (0, (1, 3)), (0, (4, 1, 1, 1, 1, 1)), (0, (12, 2, 1, 2)))
+_LINES: tuple[Any, ...] = (
+    "-",
+    ":",
+    (0, (8, 2)),
+    (0, (1, 3)),
+    (0, (4, 1, 1, 1, 1, 1)),
+    (0, (12, 2, 1, 2)),
+)
 
 
 def net_benefit(found: NetBenefit, ax: Axes | None = None) -> Axes:
-    """Draw decision curves: the net benefit of each model at each threshold, beside treating all and none.
+    """Draw decision curves: the net benefit of each model at each threshold, beside treating all
+    and none.
 
     Bands are intervals for each threshold by itself.
 
@@ -200,12 +259,28 @@ def net_benefit(found: NetBenefit, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
-    ax.plot(found.threshold, found.treat_all, color=style.ORANGE, linestyle="--", linewidth=1.5, label="treat all")
+    ax.plot(
+        found.threshold,
+        found.treat_all,
+        color=style.ORANGE,
+        linestyle="--",
+        linewidth=1.5,
+        label="treat all",
+    )
     ax.axhline(0, color=style.GREY, linestyle="-.", linewidth=1, label="treat none")
     for k, name in enumerate(found.names):
         colour, line = _COLOURS[k % len(_COLOURS)], _LINES[k % len(_LINES)]
-        ax.fill_between(found.threshold, found.low[k], found.high[k], color=colour, alpha=0.15, linewidth=0)
-        ax.plot(found.threshold, found.value[k], color=colour, linestyle=line, linewidth=1.5, label=style.plain(name))
+        ax.fill_between(
+            found.threshold, found.low[k], found.high[k], color=colour, alpha=0.15, linewidth=0
+        )
+        ax.plot(
+            found.threshold,
+            found.value[k],
+            color=colour,
+            linestyle=line,
+            linewidth=1.5,
+            label=style.plain(name),
+        )
     top = max(float(found.value.max()), float(found.treat_all.max()), style.LEAST)
     ax.set(xlim=(0, 1), ylim=(-0.15 * top, 1.1 * top))  # far below 0 no curve is of interest
     ax.set(xlabel="threshold", ylabel="net benefit per row", title="Decision curve")
@@ -214,9 +289,11 @@ def net_benefit(found: NetBenefit, ax: Axes | None = None) -> Axes:
 
 
 def risk_distribution(found: Histogram, ax: Axes | None = None) -> Axes:
-    """Draw the distribution of predictions among rows with the event (above) and without it (below).
+    """Draw the distribution of predictions among rows with the event (above) and without it
+    (below).
 
-    Each side is scaled by its own highest bar: with rare events the upper side would be invisible otherwise.
+    Each side is scaled by its own highest bar: with rare events the upper side would be invisible
+    otherwise.
 
     Parameters
     ----------
@@ -235,7 +312,15 @@ def risk_distribution(found: Histogram, ax: Axes | None = None) -> Axes:
     )
     for label, share, colour, sign in sides:
         height = sign * share / max(float(share.max()), np.finfo(float).tiny)
-        ax.bar(found.edges[:-1], height, np.diff(found.edges), align="edge", color=colour, linewidth=0, label=label)
+        ax.bar(
+            found.edges[:-1],
+            height,
+            np.diff(found.edges),
+            align="edge",
+            color=colour,
+            linewidth=0,
+            label=label,
+        )
     ax.axhline(0, color=style.GREY, linewidth=1)
     some = np.flatnonzero(found.share)  # narrow bars: all risks are low, or all high
     ends = (found.edges[some[0]], found.edges[some[-1] + 1]) if len(found.share) > BARS else (0, 1)
@@ -264,8 +349,11 @@ def clinical(found: ClinicalPerformance) -> Figure:
     return figure
 
 
-def overview(a: Assessment, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: float | None = None) -> Figure:
-    """Draw the reliability diagram, the value of the forecast, the regret curve and the costs of an assessment.
+def overview(
+    a: Assessment, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: float | None = None
+) -> Figure:
+    """Draw the reliability diagram, the value of the forecast, the regret curve and the costs of an
+    assessment.
 
     Without a task the measures of calibration take the place of the costs.
 
@@ -292,14 +380,25 @@ def overview(a: Assessment, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: 
     figure = style.new_figure(figsize=figsize, dpi=dpi)
     panels = figure.subplots(2, 2)
     changed = a.recalibrator is not None and a.recalibrator.method_ != "none"
-    reliability(a.reliability, panels[0, 0], recalibration=a.recalibrator.map_ if a.recalibrator and changed else None)
+    reliability(
+        a.reliability,
+        panels[0, 0],
+        recalibration=a.recalibrator.map_ if a.recalibrator and changed else None,
+    )
     forecast_value(a.value, panels[0, 1])
-    regret(a.regret, panels[1, 0], band=a.null_band, thresholds=a.task.task.thresholds if a.task else ())
+    regret(
+        a.regret,
+        panels[1, 0],
+        band=a.null_band,
+        thresholds=a.task.task.thresholds if a.task else (),
+    )
     if a.task is not None and a.task.cost is not None:
         costs(a.task, panels[1, 1])
     else:
         measures(a.measures, panels[1, 1])
-    figure.suptitle(a.verdict.headline if a.name is None else style.plain(f"{a.name}: {a.verdict.headline}"))
+    figure.suptitle(
+        a.verdict.headline if a.name is None else style.plain(f"{a.name}: {a.verdict.headline}")
+    )
     return figure
 
 
@@ -309,8 +408,9 @@ _MOST_CLASSES = 12
 def classes(a: ClassAssessment, *, dpi: float | None = None) -> Figure:
     """Draw a reliability diagram for each class, those that are most off first, at most twelve.
 
-    Points are bins with equal numbers of rows, bars the intervals of their event rates, each by itself (not drawn where
-    rows come in groups). A class that is off, and not by chance, is drawn in the colour of warnings.
+    Points are bins with equal numbers of rows, bars the intervals of their event rates, each by
+    itself (not drawn where rows come in groups). A class that is off, and not by chance, is drawn
+    in the colour of warnings.
 
     Parameters
     ----------
@@ -333,10 +433,19 @@ def classes(a: ClassAssessment, *, dpi: float | None = None) -> Figure:
         ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=1, linestyle="--")
         if rates is not None:
             errors = np.stack([rates.event_rate - rates.low, rates.high - rates.event_rate]).clip(0)
-            how: dict[str, Any] = {"color": colour, "marker": "o", "markersize": 4, "linestyle": "none"}
-            ax.errorbar(rates.prediction, rates.event_rate, yerr=None if rates.grouped else errors, **how)
+            how: dict[str, Any] = {
+                "color": colour,
+                "marker": "o",
+                "markersize": 4,
+                "linestyle": "none",
+            }
+            ax.errorbar(
+                rates.prediction, rates.event_rate, yerr=None if rates.grouped else errors, **how
+            )
         said, happened = says_and_happens(c)
-        ax.set_title(style.plain(f"{one.label}: says {said}, happens {happened}"), fontsize="medium")
+        ax.set_title(
+            style.plain(f"{one.label}: says {said}, happens {happened}"), fontsize="medium"
+        )
     for ax in panels.ravel()[len(shown) :]:
         ax.set_visible(False)
     figure.supxlabel("predicted probability of the class")

@@ -30,7 +30,8 @@ _LONGEST = 22  # letters of a name that leave space for the picture
 def measures(estimates: Sequence[Estimate], ax: Axes | None = None) -> Axes:
     """Draw measures of calibration on these rows; colour shows whose regret a small value bounds.
 
-    Scores (Brier and log) are left out: they also reward discrimination, and share no axis with the others.
+    Scores (Brier and log) are left out: they also reward discrimination, and share no axis with the
+    others.
 
     Parameters
     ----------
@@ -46,8 +47,12 @@ def measures(estimates: Sequence[Estimate], ax: Axes | None = None) -> Axes:
     ax = style.as_axes(ax)
     every, some = "bounds the regret of every decision", "of some decisions only"
     shown = [e for e in estimates if not e.score]
-    rows = [(e.symbol, e.value, None, None, every if e.measure.bounds == "all" else some) for e in shown]
-    style.draw_rows(ax, rows, {every: (style.BLUE, "o"), some: (style.GREY, "s")}, "value (0 is perfect)")
+    rows = [
+        (e.symbol, e.value, None, None, every if e.measure.bounds == "all" else some) for e in shown
+    ]
+    style.draw_rows(
+        ax, rows, {every: (style.BLUE, "o"), some: (style.GREY, "s")}, "value (0 is perfect)"
+    )
     ax.set_title("Measures")
     return ax
 
@@ -69,20 +74,30 @@ def costs(found: TaskResult, ax: Axes | None = None) -> Axes:
     ax = style.as_axes(ax)
     forecast, other = "acting on each forecast", "other rules"
     rows = [
-        (found.name(rule), c.value, c.low, c.high, forecast if rule in (Rule.AS_IS, Rule.RECALIBRATED) else other)
+        (
+            found.name(rule),
+            c.value,
+            c.low,
+            c.high,
+            forecast if rule in (Rule.AS_IS, Rule.RECALIBRATED) else other,
+        )
         for rule, c in found.costs.items()
     ]
-    style.draw_rows(ax, rows, {forecast: (style.BLUE, "o"), other: (style.GREY, "s")}, "cost per case")
+    style.draw_rows(
+        ax, rows, {forecast: (style.BLUE, "o"), other: (style.GREY, "s")}, "cost per case"
+    )
     ax.set_title("Cost of your decision")
     return ax
 
 
 def segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
-    """Draw the largest loss of any decision in each segment, and its bound in the population, the largest first.
+    """Draw the largest loss of any decision in each segment, and its bound in the population, the
+    largest first.
 
-    Losses are of acting on the probabilities as they are, against any monotone recalibration. Diamonds are
-    miscalibrated beyond chance, at the table's false discovery rate; segments without a mark have too few rows. Of more
-    than forty segments those with the smallest p-values are drawn.
+    Losses are of acting on the probabilities as they are, against any monotone recalibration.
+    Diamonds are miscalibrated beyond chance, at the table's false discovery rate; segments without
+    a mark have too few rows. Of more than forty segments those with the smallest p-values are
+    drawn.
 
     Parameters
     ----------
@@ -99,8 +114,16 @@ def segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
     shown = table.first(_MOST)
     plain, off = "on these rows; line: to the bound", "miscalibrated beyond chance"
     names = [f"{short(s.label, _LONGEST)} ({s.n:,})" for s in shown]
-    rows = [(x, s.loss, s.loss, s.loss_bound, off if s.flagged else plain) for x, s in zip(names, shown, strict=True)]
-    style.draw_rows(ax, rows, {plain: (style.BLUE, "o"), off: (style.VERMILION, "D")}, "loss, of what is at stake")
+    rows = [
+        (x, s.loss, s.loss, s.loss_bound, off if s.flagged else plain)
+        for x, s in zip(names, shown, strict=True)
+    ]
+    style.draw_rows(
+        ax,
+        rows,
+        {plain: (style.BLUE, "o"), off: (style.VERMILION, "D")},
+        "loss, of what is at stake",
+    )
     more = len(table.rows) - len(shown)
     ax.set_title("Segments" + (f" ({more} more not shown)" if more else ""))
     return ax
@@ -124,13 +147,21 @@ def comparison(found: Comparison, ax: Axes | None = None) -> Axes:
     style.draw_value(ax, 2, found.value_a, None, None, style.BLUE, "o")
     style.draw_value(ax, 1, found.value_b, None, None, style.BLUE, "s")
     style.draw_value(
-        ax, 0, found.difference, found.low, found.high, style.GREY if found.better is None else style.VERMILION, "D"
+        ax,
+        0,
+        found.difference,
+        found.low,
+        found.high,
+        style.GREY if found.better is None else style.VERMILION,
+        "D",
     )
     ax.set_yticks([2, 1, 0], ["a", "b", "a minus b"])
     ax.set(xlabel=style.plain(found.measure), ylim=(-0.7, 2.7))
     ax.grid(axis="x", alpha=0.3)
     result = "no difference beyond chance" if found.better is None else f"{found.better} is better"
-    ax.set_title(f"{result} ({100 * found.confidence_level:.4g}% interval, {p_value(found.p_value)})")
+    ax.set_title(
+        f"{result} ({100 * found.confidence_level:.4g}% interval, {p_value(found.p_value)})"
+    )
     return ax
 
 
@@ -149,18 +180,34 @@ def calibration_test(test: CalibrationTest, ax: Axes | None = None) -> Axes:
     """
     ax = style.as_axes(ax)
     label = f"{test.n_resamples:,} calibrated forecasts"
-    heights, *_ = ax.hist(test.null, bins="auto", color=style.PALE, edgecolor="0.6", linewidth=0.5, label=label)
-    ax.axvline(
-        test.null_mean, color=style.BLUE, linestyle="--", linewidth=1.5, label=f"their mean: {test.null_mean:.3g}"
+    heights, *_ = ax.hist(
+        test.null, bins="auto", color=style.PALE, edgecolor="0.6", linewidth=0.5, label=label
     )
-    ax.axvline(test.value, color=style.VERMILION, linewidth=2, label=f"these rows: {test.value:.3g}")
-    ax.set(xlabel=style.plain(test.measure), ylabel="forecasts", ylim=(0, style.HEADROOM * max(heights)))
+    ax.axvline(
+        test.null_mean,
+        color=style.BLUE,
+        linestyle="--",
+        linewidth=1.5,
+        label=f"their mean: {test.null_mean:.3g}",
+    )
+    ax.axvline(
+        test.value, color=style.VERMILION, linewidth=2, label=f"these rows: {test.value:.3g}"
+    )
+    ax.set(
+        xlabel=style.plain(test.measure),
+        ylabel="forecasts",
+        ylim=(0, style.HEADROOM * max(heights)),
+    )
     ax.set_title(f"Test of calibration ({p_value(test.p_value)})")
     style.legend(ax)
     return ax
 
 
-_LIGHTS = {"green": (style.GREEN, "o"), "yellow": (style.ORANGE, "s"), "red": (style.VERMILION, "D")}
+_LIGHTS = {
+    "green": (style.GREEN, "o"),
+    "yellow": (style.ORANGE, "s"),
+    "red": (style.VERMILION, "D"),
+}
 
 
 def grades(found: GradeTable, ax: Axes | None = None) -> Axes:
@@ -182,18 +229,37 @@ def grades(found: GradeTable, ax: Axes | None = None) -> Axes:
     values = np.concatenate([found.prob, found.event_rate, found.low, found.high])
     inner = values[(values > 0) & (values < 1)]
     low, high = (inner.min() / 2, (1 + inner.max()) / 2) if inner.size else (0.01, 0.99)
-    ax.plot([low, high], [low, high], color=style.GREY, linewidth=1, linestyle="--", label="as predicted")
-    x, y, bottom, top = (np.clip(v, low, high) for v in (found.prob, found.event_rate, found.low, found.high))
+    ax.plot(
+        [low, high],
+        [low, high],
+        color=style.GREY,
+        linewidth=1,
+        linestyle="--",
+        label="as predicted",
+    )
+    x, y, bottom, top = (
+        np.clip(v, low, high) for v in (found.prob, found.event_rate, found.low, found.high)
+    )
     ax.vlines(x, bottom, top, color=style.BLUE, linewidth=1.2)
     lights = np.array(found.lights)
     for light, (colour, marker) in _LIGHTS.items():
         at = lights == light
         if at.any():
-            mark: dict[str, Any] = {"marker": marker, "color": colour, "linestyle": "none", "label": light}
+            mark: dict[str, Any] = {
+                "marker": marker,
+                "color": colour,
+                "linestyle": "none",
+                "label": light,
+            }
             ax.plot(x[at], y[at], **mark)
     ax.set_xscale("logit")
     ax.set_yscale("logit")
-    ax.set(xlim=(low, high), ylim=(low, high), xlabel="predicted default rate", ylabel="observed default rate")
+    ax.set(
+        xlim=(low, high),
+        ylim=(low, high),
+        xlabel="predicted default rate",
+        ylabel="observed default rate",
+    )
     ax.set_title("Default rates by grade")
     style.legend(ax, "upper left")
     return ax
@@ -203,7 +269,8 @@ _LABELS = 8  # period names that fit under the axis
 
 
 def timeline(line: MonitoringResult, ax: Axes | None = None) -> Axes:
-    """Draw what the forecast says and what happens in each window, below it the loss, and when it was in alarm.
+    """Draw what the forecast says and what happens in each window, below it the loss, and when it
+    was in alarm.
 
     Parameters
     ----------
@@ -219,7 +286,9 @@ def timeline(line: MonitoringResult, ax: Axes | None = None) -> Axes:
     ax = style.as_axes(ax)
     spec, figure = ax.get_subplotspec(), ax.get_figure()
     if spec is None or figure is None:
-        raise InputError("ax must be of a grid of axes, as subplots() makes them: the loss is drawn below")
+        raise InputError(
+            "ax must be of a grid of axes, as subplots() makes them: the loss is drawn below"
+        )
     parts = spec.subgridspec(2, 1, height_ratios=(5, 3))
     ax.set_subplotspec(parts[0])
     below = figure.add_subplot(parts[1], sharex=ax)
@@ -231,19 +300,45 @@ def timeline(line: MonitoringResult, ax: Axes | None = None) -> Axes:
         bounds = [math.nan if w.bound is None else w.bound for w in line.windows]
         label = f"at most ({100 * line.confidence_level:.4g}%)"
         below.plot(at, bounds, color=style.ORANGE, linestyle="--", label=label)
-    below.plot(at, [w.value for w in line.windows], color="black", label="loss on these rows", **dots)
+    below.plot(
+        at, [w.value for w in line.windows], color="black", label="loss on these rows", **dots
+    )
     for number, change in enumerate(line.changes):
-        labels = ("not calibrated (estimate)", "alarm", "recovered") if number == 0 else (None, None, None)
+        labels = (
+            ("not calibrated (estimate)", "alarm", "recovered")
+            if number == 0
+            else (None, None, None)
+        )
         end = len(line.windows) - 1 if change.ended_index is None else change.ended_index
         for one in (ax, below):
             named = labels if one is ax else (None, None, None)
-            one.axvspan(change.index - 0.5, end + 0.5, color=style.VERMILION, alpha=0.12, lw=0, label=named[0])
-            one.axvline(change.alarm_index, color=style.VERMILION, lw=1.5, linestyle=":", label=named[1])
+            one.axvspan(
+                change.index - 0.5,
+                end + 0.5,
+                color=style.VERMILION,
+                alpha=0.12,
+                lw=0,
+                label=named[0],
+            )
+            one.axvline(
+                change.alarm_index, color=style.VERMILION, lw=1.5, linestyle=":", label=named[1]
+            )
             if change.recovered_index is not None:
-                one.axvline(change.recovered_index, color=style.GREEN, lw=1.5, linestyle="-.", label=named[2])
+                one.axvline(
+                    change.recovered_index,
+                    color=style.GREEN,
+                    lw=1.5,
+                    linestyle="-.",
+                    label=named[2],
+                )
     step = -(-len(line.windows) // _LABELS)
     ax.tick_params(labelbottom=False)
-    below.set_xticks(list(at)[::step], [style.plain(w.label) for w in line.windows][::step], rotation=30, ha="right")
+    below.set_xticks(
+        list(at)[::step],
+        [style.plain(w.label) for w in line.windows][::step],
+        rotation=30,
+        ha="right",
+    )
     for one, what in ((ax, "share of rows"), (below, "loss, share\nof the stakes")):
         one.set_ylim(0, style.HEADROOM * one.dataLim.ymax)
         one.set_ylabel(what)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 Corner = Literal["best", "upper left", "upper right", "lower right"]
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart; line styles and markers differ as well.
+# Okabe and Ito's colours, which colour-blind readers can tell apart; line styles and markers differ
+# as well.
 BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 GREY, PALE = "0.45", "0.85"
 HEADROOM = 1.35  # height of a panel over its highest point, for the legend
@@ -55,7 +56,9 @@ def _matplotlib() -> Iterator[None]:
         backend = os.environ.get("MPLBACKEND")
         if backend is None:
             raise
-        raise InputError(f"MPLBACKEND must name a backend of Matplotlib, such as agg; it is {backend!r}") from error
+        raise InputError(
+            f"MPLBACKEND must name a backend of Matplotlib, such as agg; it is {backend!r}"
+        ) from error
 
 
 def as_axes(ax: Axes | None) -> Axes:
@@ -98,8 +101,12 @@ Row = tuple[str, float | None, float | None, float | None, str]
 """Its name, a value, the ends of its interval, and the kind of its mark."""
 
 
-def draw_rows(ax: Axes, rows: Sequence[Row], marks: Mapping[str, tuple[str, str]], xlabel: str) -> None:
-    """Draw values in rows from the top, with colour and marker of the kind of each, and explain the kinds below."""
+def draw_rows(
+    ax: Axes, rows: Sequence[Row], marks: Mapping[str, tuple[str, str]], xlabel: str
+) -> None:
+    """Draw values in rows from the top, with colour and marker of the kind of each, and explain the
+    kinds below.
+    """
     for y, (_, value, low, high, kind) in zip(reversed(range(len(rows))), rows, strict=True):
         if value is not None:
             draw_value(ax, y, value, low, high, *marks[kind])
@@ -113,7 +120,9 @@ def draw_rows(ax: Axes, rows: Sequence[Row], marks: Mapping[str, tuple[str, str]
     legend(ax, "lower right")
 
 
-def draw_value(ax: Axes, y: int, value: float, low: float | None, high: float | None, colour: str, marker: str) -> None:
+def draw_value(
+    ax: Axes, y: int, value: float, low: float | None, high: float | None, colour: str, marker: str
+) -> None:
     """Draw a value in its row, with a line for its interval if it has one."""
     if low is not None and high is not None:
         ax.plot([low, high], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
@@ -121,5 +130,7 @@ def draw_value(ax: Axes, y: int, value: float, low: float | None, high: float | 
 
 
 def logit_points(ends: float, points: int) -> Floats:
-    """Return probabilities evenly spread over logits: on a logit axis, straight pieces are drawn through them."""
+    """Return probabilities evenly spread over logits: on a logit axis, straight pieces are drawn
+    through them.
+    """
     return np.asarray(1 / (1 + np.exp(np.linspace(ends, -ends, points))))

@@ -1,4 +1,6 @@
-"""Recalibration: maps from predictions to better ones, how they are fitted and chosen, and what is proven of them."""
+"""Recalibration: maps from predictions to better ones, how they are fitted and chosen, and what is
+proven of them.
+"""
 
 from rainproof.core import lazy
 

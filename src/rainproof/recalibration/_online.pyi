@@ -41,7 +41,12 @@ class Walk:
     spread: NDArray[np.float64]
     def __init__(self, grid: int, grows: bool, seed: int, mixture: Mixture) -> None: ...
     def restore(
-        self, coins: int, n: int, bias: NDArray[np.float64], margin: NDArray[np.float64], spread: NDArray[np.float64]
+        self,
+        coins: int,
+        n: int,
+        bias: NDArray[np.float64],
+        margin: NDArray[np.float64],
+        spread: NDArray[np.float64],
     ) -> None: ...
     def mean(self, p: tuple[float, ...]) -> float: ...
     def shares(self, start: float) -> NDArray[np.float64]: ...

@@ -24,27 +24,32 @@ from rainproof.recalibration.selection import Division
 
 
 class Certificate(Result):
-    """What is proven of acting on the recalibrated probabilities, from rows that no map was fitted to.
+    """What is proven of acting on the recalibrated probabilities, from rows that no map was fitted
+    to.
 
-    All losses and gains are shares of what is at stake (a task's best minus its worst payoff), for every decision task
-    at once, or for all those of a range of thresholds.
+    All losses and gains are shares of what is at stake (a task's best minus its worst payoff), for
+    every decision task at once, or for all those of a range of thresholds.
 
     Attributes
     ----------
     harm_bound : float
-        In the population no decision loses more than this by acting on the recalibrated probabilities in place of the
-        original ones, in expectation.
+        In the population no decision loses more than this by acting on the recalibrated
+        probabilities in place of the original ones, in expectation.
     gain_at_least : float
-        In the population there is a decision that gains at least this, in expectation; 0 if the rows prove no gain.
+        In the population there is a decision that gains at least this, in expectation; 0 if the
+        rows prove no gain.
     gain_estimate : float
-        An estimate, without bias, of the gain of that decision, which the rows that the map was fitted to name.
+        An estimate, without bias, of the gain of that decision, which the rows that the map was
+        fitted to name.
     harm, gain : float
         On these rows, exactly: the most that any decision loses, and gains.
     loss_bound : float
-        In the population no decision that acts on the recalibrated probabilities as they are loses more than this, in
-        expectation, compared with any monotone recalibration of them (`guarantee` with ``response="as_is"``).
+        In the population no decision that acts on the recalibrated probabilities as they are loses
+        more than this, in expectation, compared with any monotone recalibration of them
+        (`guarantee` with ``response="as_is"``).
     threshold_range : ThresholdRange or None
-        The decisions that all of this is about: those whose thresholds lie in this range; None if about every decision.
+        The decisions that all of this is about: those whose thresholds lie in this range; None if
+        about every decision.
     confidence_level : float
         Of each of the three bounds by itself.
     n : int
@@ -52,11 +57,11 @@ class Certificate(Result):
     groups : int or None
         The number of groups, if rows depend on each other.
     grid : int or None
-        From a compressed sample: the bounds are for predictions rounded down to multiples of ``1/grid`` before the map
-        is applied. None if they are for the predictions themselves.
+        From a compressed sample: the bounds are for predictions rounded down to multiples of
+        ``1/grid`` before the map is applied. None if they are for the predictions themselves.
     base_rate : float, tuple of float or None
-        The event rate of the population, or its range, if it was stated. The upper bounds hold for all of a range, the
-        estimate is for its middle in log odds, and no gain is proven.
+        The event rate of the population, or its range, if it was stated. The upper bounds hold for
+        all of a range, the estimate is for its middle in log odds, and no gain is proven.
     max_weight : float or None
         The largest weight that a row (with groups, a group) can have, if it was stated.
     weighted : bool
@@ -93,8 +98,14 @@ class Certificate(Result):
                 f"No decision{which} loses more than {at_most(self.harm_bound)} by acting on the recalibrated "
                 f"probabilities instead of the original ones. {gains}"
             )
-        rounded = f", for probabilities rounded down to multiples of 1/{self.grid} before the map" if self.grid else ""
-        drawn = if_drawn(self.groups, "the map", self.base_rate, self.max_weight, weighted=self.weighted)
+        rounded = (
+            f", for probabilities rounded down to multiples of 1/{self.grid} before the map"
+            if self.grid
+            else ""
+        )
+        drawn = if_drawn(
+            self.groups, "the map", self.base_rate, self.max_weight, weighted=self.weighted
+        )
         return (
             f"From {rows(self.n)} that the map was not fitted to, in expectation, in shares of what is at stake:\n"
             f"{switched}\n"
@@ -111,9 +122,11 @@ def certify(
     within: ThresholdRange | None = None,
     max_weight: float | None = None,
 ) -> Certificate:
-    """Prove what maps do to the rows held out, each to some of them; without a chooser they change nothing anywhere.
+    """Prove what maps do to the rows held out, each to some of them; without a chooser they change
+    nothing anywhere.
 
-    The task that gains is named by the rows that the map was fitted to, so all rows held out bound its gain.
+    The task that gains is named by the rows that the map was fitted to, so all rows held out bound
+    its gain.
     """
     held = [one for one in held if one[0].n] or held[:1]
     doubt, value = 1 - confidence_level, [pieces(part.prob) for part, pieces in held]
@@ -121,11 +134,20 @@ def certify(
     joined = Sample._join(moved)
     level: dict[str, Any] = {"confidence_level": confidence_level, "threshold_range": within}
     promise = guarantee(joined, response="as_is", max_weight=max_weight, **level)
-    pair = Sample._join([part._pair(part.prob, new) for (part, _), new in zip(held, value, strict=True)])
+    pair = Sample._join(
+        [part._pair(part.prob, new) for (part, _), new in zip(held, value, strict=True)]
+    )
     ends = pair._ends()  # of a range of base rates
-    curves, proven, harm = [end.curve("old", "new").restricted(within) for end in ends], (0.0, 0.0), 0.0
+    curves, proven, harm = (
+        [end.curve("old", "new").restricted(within) for end in ends],
+        (0.0, 0.0),
+        0.0,
+    )
     if chooser is not None:
-        harm = max(harm_bound(*both, doubt, max_weight=max_weight) for both in zip(curves, ends, strict=True))
+        harm = max(
+            harm_bound(*both, doubt, max_weight=max_weight)
+            for both in zip(curves, ends, strict=True)
+        )
         proven = gain_of_choice(chooser, pair, doubt, within=within, max_weight=max_weight)
     return Certificate(
         harm_bound=harm,
@@ -149,9 +171,11 @@ _BINS = 10
 
 
 class HeldOutRates(Result):
-    """The mean prediction and the event rate in bins of equal weight, with Wilson intervals, each bin by itself.
+    """The mean prediction and the event rate in bins of equal weight, with Wilson intervals, each
+    bin by itself.
 
-    Rows of a bin must be independent for the intervals; where rows come in groups, they are not drawn.
+    Rows of a bin must be independent for the intervals; where rows come in groups, they are not
+    drawn.
 
     Attributes
     ----------
@@ -177,7 +201,9 @@ def held_out_rates(held: Sample, confidence_level: float) -> HeldOutRates | None
     """Pool rows with neighbouring predictions; None without rows."""
     if held._rates is not None:  # rates move to the base rate by one factor of the odds
         found, units = held_out_rates(held._as_drawn(), confidence_level), by_outcome(held)
-        rates: dict[str, Any] = {name: units.there(getattr(found, name)) for name in ("event_rate", "low", "high")}
+        rates: dict[str, Any] = {
+            name: units.there(getattr(found, name)) for name in ("event_rate", "low", "high")
+        }
         return found and replace(found, overall=held.event_rate, **rates)
     weight, even = held.mass, held.sample_weight is None or held.counts is not None
     if not weight.sum() > 0:
@@ -187,7 +213,8 @@ def held_out_rates(held: Sample, confidence_level: float) -> HeldOutRates | None
     weight = weight if even else weight / weight.max()  # squares of tiny weights would underflow
     squares = weight if even else weight**2
     middle = (np.cumsum(weight) - weight / 2) / weight.sum()
-    first = np.concatenate([[True], np.diff(prob) > 0])  # rows with the same prediction stay together
+    # rows with the same prediction stay together
+    first = np.concatenate([[True], np.diff(prob) > 0])
     middle = middle[first][np.cumsum(first) - 1]
     at = np.unique((middle * _BINS).astype(np.int64), return_inverse=True)[1].reshape(-1)
     total = np.bincount(at, weight)
@@ -219,13 +246,15 @@ class SegmentMap(Result):
     segment : label, or tuple of labels
         The segment.
     corrected : bool
-        Whether it has a map of its own: rows held out proved that a decision gains by it, beside the map of all rows.
+        Whether it has a map of its own: rows held out proved that a decision gains by it, beside
+        the map of all rows.
     gain_at_least : float
-        In the population of the segment there is a decision that gains at least this by the correction; 0 if none is
-        proven.
+        In the population of the segment there is a decision that gains at least this by the
+        correction; 0 if none is proven.
     harm_bound : float
-        In the population of the segment no decision loses more than this by the map that is used, in place of the
-        original probabilities. For all segments at once, with the confidence of the certificate.
+        In the population of the segment no decision loses more than this by the map that is used,
+        in place of the original probabilities. For all segments at once, with the confidence of the
+        certificate.
     n : int
         The number of rows held out that `harm_bound` is from; with none, nothing is proven.
     """
@@ -244,32 +273,53 @@ def correct(
     within: ThresholdRange | None = None,
     max_weight: float | None = None,
 ) -> tuple[dict[Any, PiecewiseMap], tuple[SegmentMap, ...]]:
-    """Fit a correction for each segment; keep those whose gain is proven on the rows held out for that choice."""
+    """Fit a correction for each segment; keep those whose gain is proven on the rows held out for
+    that choice.
+    """
     level = 1 - (1 - confidence_level) / max(len(segments), 1)  # all segments at once
     maps, found = {}, []
     for key, part in segments.items():
         if not part.held_out:
             harm = 0.0 if whole is IDENTITY else 1.0
-            found.append(SegmentMap(segment=key, corrected=False, gain_at_least=0.0, harm_bound=harm, n=0))
+            found.append(
+                SegmentMap(segment=key, corrected=False, gain_at_least=0.0, harm_bound=harm, n=0)
+            )
             continue
         certified, decided = part.held_out
         used, gain = whole, 0.0
         negative, positive = part.weight.sum(axis=(0, 2))
-        if negative + positive >= _FEWEST_IN_SEGMENT and negative > 0 and positive > 0 and decided.n:
+        if (
+            negative + positive >= _FEWEST_IN_SEGMENT
+            and negative > 0
+            and positive > 0
+            and decided.n
+        ):
             own = correction(whole, part.table())
             pair = decided._pair(whole(decided.prob), own(decided.prob))
-            _, gain = gain_of_choice(part.pairs(whole, own), pair, 1 - level, within=within, max_weight=max_weight)
+            _, gain = gain_of_choice(
+                part.pairs(whole, own), pair, 1 - level, within=within, max_weight=max_weight
+            )
             if gain > 0:
                 maps[key] = used = own
         harm = 0.0 if used is IDENTITY else _harm(certified, used, 1 - level, within, max_weight)
-        found.append(SegmentMap(segment=key, corrected=gain > 0, gain_at_least=gain, harm_bound=harm, n=certified.n))
+        found.append(
+            SegmentMap(
+                segment=key, corrected=gain > 0, gain_at_least=gain, harm_bound=harm, n=certified.n
+            )
+        )
     return maps, tuple(found)
 
 
 def _harm(
-    held: Sample, used: PiecewiseMap, delta: float, within: ThresholdRange | None, max_weight: float | None
+    held: Sample,
+    used: PiecewiseMap,
+    delta: float,
+    within: ThresholdRange | None,
+    max_weight: float | None,
 ) -> float:
     pair = held._pair(held.prob, used(held.prob))
     return (
-        harm_bound(pair.curve("old", "new").restricted(within), pair, delta, max_weight=max_weight) if held.n else 1.0
+        harm_bound(pair.curve("old", "new").restricted(within), pair, delta, max_weight=max_weight)
+        if held.n
+        else 1.0
     )

@@ -1,4 +1,6 @@
-"""Recalibration of several classes: maps of a row of probabilities to another, their mean, and what is proven of it."""
+"""Recalibration of several classes: maps of a row of probabilities to another, their mean, and what
+is proven of it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ from rainproof.recalibration.selection import _HELD_OUT, FOLDS, Candidate, mean_
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-_OFF_DIAGONAL = 1 / 0.5**2  # the prior precision of what other classes add to one, all of them together
+# the prior precision of what other classes add to one, all of them together
+_OFF_DIAGONAL = 1 / 0.5**2
 _LEAST_SCALE = 0.1  # of slopes that a prior is for: scores that say nothing have one near 0
 _MANY = 20_000  # rows from which two folds are enough to weigh methods
 _CURVATURE = 1 << 13  # rows that the curvature is computed from; the slope is from all
@@ -38,7 +41,9 @@ _STEPS = 100
 _PRECISION = 1e-7  # nats that a step still gains
 _LARGEST = 700  # whose exponential is a double, and that of its opposite
 _MOST = {"vector": 100, "matrix": 20}
-"""The largest number of classes that a method is fitted to: curvatures of more parameters take long."""
+"""The largest number of classes that a method is fitted to: curvatures of more parameters take
+long.
+"""
 
 
 class ClassPart(Result):
@@ -51,13 +56,14 @@ class ClassPart(Result):
     weight : float
         Its weight in the mean.
     slope : ndarray or None
-        Of "temperature" one number, of "vector" one for each class, of "matrix" a matrix: the new scores are
-        ``slope * log p + intercept`` (of a matrix the product), and softmax makes them probabilities.
+        Of "temperature" one number, of "vector" one for each class, of "matrix" a matrix: the new
+        scores are ``slope * log p + intercept`` (of a matrix the product), and softmax makes them
+        probabilities.
     intercept : ndarray or None
         Of these methods one number for each class; of "constant" the probabilities themselves.
     maps : tuple of PiecewiseMap
-        Of "isotonic" and the other methods of one event: the map of each class against the rest, before rows are
-        divided by their sum.
+        Of "isotonic" and the other methods of one event: the map of each class against the rest,
+        before rows are divided by their sum.
     """
 
     _shown: ClassVar = ("method", "weight")
@@ -125,7 +131,11 @@ class ClassMap(Result):
     def from_dict(cls, data: Any) -> ClassMap:
         """Read what `to_dict` wrote."""
         keys = ["method", "weight", "slope", "intercept", "maps"]
-        if not isinstance(data, dict) or list(data) != ["classes", "parts"] or not isinstance(data["parts"], list):
+        if (
+            not isinstance(data, dict)
+            or list(data) != ["classes", "parts"]
+            or not isinstance(data["parts"], list)
+        ):
             raise InputError("a map for several classes must have 'classes' and 'parts'")
         labels = data["classes"]
         if not isinstance(labels, list) or not all(map(door.is_plain_label, labels)):
@@ -133,21 +143,30 @@ class ClassMap(Result):
         names = door.check_labels(labels, len(labels))
         for one in data["parts"]:
             if not isinstance(one, dict) or list(one) != keys or one["method"] not in KNOWN_METHODS:
-                raise InputError(f"a part of a map must have {', '.join(map(repr, keys))}, of a method that is known")
+                raise InputError(
+                    f"a part of a map must have {', '.join(map(repr, keys))}, of a method that is known"
+                )
         parts = tuple(_part_of(one, len(names)) for one in data["parts"])
         total = sum(part.weight for part in parts)
         if abs(total - 1) > _TOLERANCE:
-            raise InputError(f"the 'weight' of all parts of a map must sum to 1; they sum to {total:.6g}")
+            raise InputError(
+                f"the 'weight' of all parts of a map must sum to 1; they sum to {total:.6g}"
+            )
         return cls(classes=tuple(names), parts=parts)
 
 
 def _part_of(data: dict[str, Any], k: int) -> ClassPart:
     """Read a part of a map for k classes; anything that its method cannot have fitted is refused."""
     method = data["method"]
-    read = {name: None if data[name] is None else _numbers(data[name], name) for name in ("slope", "intercept")}
+    read = {
+        name: None if data[name] is None else _numbers(data[name], name)
+        for name in ("slope", "intercept")
+    }
     weight = data["weight"]
     if type(weight) is not float or not 0 <= weight <= 1:
-        raise InputError(f"'weight' of a part of a map must be a number from 0 to 1; it is {weight!r}")
+        raise InputError(
+            f"'weight' of a part of a map must be a number from 0 to 1; it is {weight!r}"
+        )
     if not isinstance(data["maps"], list):
         raise InputError("'maps' of a part of a map must be a list")
     maps = tuple(map(PiecewiseMap.from_dict, data["maps"]))
@@ -159,10 +178,17 @@ def _part_of(data: dict[str, Any], k: int) -> ClassPart:
         "constant": {"slope": None, "intercept": (k,)},
     }
     has_maps = method == "isotonic" or method in ONE_AGAINST_REST
-    if shapes != wanted.get(method, {"slope": None, "intercept": None}) or len(maps) != k * has_maps:
+    if (
+        shapes != wanted.get(method, {"slope": None, "intercept": None})
+        or len(maps) != k * has_maps
+    ):
         raise InputError(f"a part of a map must be about {k} classes")
     rates = read["intercept"]
-    if method == "constant" and rates is not None and not ((rates >= 0).all() and abs(rates.sum() - 1) <= _TOLERANCE):
+    if (
+        method == "constant"
+        and rates is not None
+        and not ((rates >= 0).all() and abs(rates.sum() - 1) <= _TOLERANCE)
+    ):
         raise InputError("'intercept' of the method 'constant' must be probabilities that sum to 1")
     for one in maps:
         check_shape(one, method)
@@ -177,7 +203,9 @@ def _numbers(values: Any, name: str) -> Floats:
 
 
 def softmax(score: Floats) -> Floats:
-    """Return the exponentials of scores, divided by their sum in each row; the scores are overwritten."""
+    """Return the exponentials of scores, divided by their sum in each row; the scores are
+    overwritten.
+    """
     score -= score.max(axis=1, keepdims=True)
     np.exp(score, out=score)
     score /= score.sum(axis=1, keepdims=True)
@@ -202,8 +230,8 @@ def _scores(slope: Floats, intercept: Floats, x: Floats) -> Floats:
 class _Scaling:
     """A family of slopes and intercepts: one parameter or more, with a normal prior.
 
-    That of slopes is around `scale` and as wide as it: of the best temperature, so that the prior says as much of a
-    forecast that is too confident as of one that is not.
+    That of slopes is around `scale` and as wide as it: of the best temperature, so that the prior
+    says as much of a forecast that is too confident as of one that is not.
     """
 
     def __init__(self, method: str, k: int, scale: float = 1.0) -> None:
@@ -212,7 +240,10 @@ class _Scaling:
         if method == "temperature":
             self.centre, self.precision = own[:1], np.full(1, _PRIOR)
         elif method == "vector":
-            self.centre, self.precision = np.append(own, other), np.repeat([_PRIOR / scale**2, _PRIOR], k)
+            self.centre, self.precision = (
+                np.append(own, other),
+                np.repeat([_PRIOR / scale**2, _PRIOR], k),
+            )
         else:  # by class: the slopes of all classes, then the intercept
             self.centre = np.column_stack([np.diag(own), other]).ravel()
             off = np.where(np.eye(k) == 1, _PRIOR, max(_PRIOR, _OFF_DIAGONAL * (k - 1))) / scale**2
@@ -228,7 +259,9 @@ class _Scaling:
         return np.ascontiguousarray(both[:, :-1]), both[:, -1]
 
     def slope(self, excess: Floats, x: Floats) -> Floats:
-        """What rows add to the slope of the loss, from the excess of their values over the outcomes."""
+        """What rows add to the slope of the loss, from the excess of their values over the
+        outcomes.
+        """
         if self.method == "temperature":
             return np.array([np.einsum("ij,ij", excess, x)])
         if self.method == "vector":
@@ -259,8 +292,11 @@ class _Scaling:
         return found
 
 
-def _fit_scaling(method: str, x: Floats, which: Ints, weight: Floats, scale: float = 1.0) -> ClassPart:
-    """The most likely slope and intercept, given logarithms of probabilities: Newton's method with halved steps.
+def _fit_scaling(
+    method: str, x: Floats, which: Ints, weight: Floats, scale: float = 1.0
+) -> ClassPart:
+    """The most likely slope and intercept, given logarithms of probabilities: Newton's method with
+    halved steps.
 
     Rows must be in random order: the curvature is from the first of many.
     """
@@ -269,7 +305,10 @@ def _fit_scaling(method: str, x: Floats, which: Ints, weight: Floats, scale: flo
     all_by_few = weight.sum() / max(weight[few].sum(), np.finfo(float).tiny)
 
     def cost(theta: Floats, *, slope: bool) -> tuple[float, Floats]:
-        total, found = float(family.precision @ (theta - family.centre) ** 2) / 2, np.zeros(len(theta))
+        total, found = (
+            float(family.precision @ (theta - family.centre) ** 2) / 2,
+            np.zeros(len(theta)),
+        )
         for block in _blocks(x):
             value = softmax(_scores(*family.expand(theta), x[block]))
             at = np.arange(len(value)), which[block]
@@ -284,7 +323,9 @@ def _fit_scaling(method: str, x: Floats, which: Ints, weight: Floats, scale: flo
     now, slope = cost(theta, slope=True)
     for _ in range(_STEPS):
         value = softmax(_scores(*family.expand(theta), x[few]))
-        curvature = all_by_few * family.curvature(value, x[few], weight[few]) + np.diag(family.precision)
+        curvature = all_by_few * family.curvature(value, x[few], weight[few]) + np.diag(
+            family.precision
+        )
         step = np.linalg.solve(curvature, slope)
         expected, share = float(slope @ step) / 2, 1.0
         if expected < _PRECISION:
@@ -301,7 +342,9 @@ def _fit_scaling(method: str, x: Floats, which: Ints, weight: Floats, scale: flo
 
 
 def _fit(method: str, prob: NDArray[Any], x: Floats, which: Ints, weight: Floats) -> ClassPart:
-    """Fit one map to rows: their probabilities, the logarithms of these, the classes that occurred, and weights."""
+    """Fit one map to rows: their probabilities, the logarithms of these, the classes that occurred,
+    and weights.
+    """
     k = prob.shape[1]
     if method == "none":
         return UNCHANGED
@@ -309,8 +352,13 @@ def _fit(method: str, prob: NDArray[Any], x: Floats, which: Ints, weight: Floats
         rate = np.bincount(which, weight, k) + 0.5 / k
         return ClassPart(method=method, weight=1.0, intercept=rate / rate.sum())
     if method == "isotonic" or method in ONE_AGAINST_REST:
-        tables = (DistinctTable.from_rows((which == j).view(np.uint8), prob[:, j], weight) for j in range(k))
-        return ClassPart(method=method, weight=1.0, maps=tuple(METHODS[method](table) for table in tables))
+        tables = (
+            DistinctTable.from_rows((which == j).view(np.uint8), prob[:, j], weight)
+            for j in range(k)
+        )
+        return ClassPart(
+            method=method, weight=1.0, maps=tuple(METHODS[method](table) for table in tables)
+        )
     found = _fit_scaling("temperature", x, which, weight)
     if method == "temperature":
         return found
@@ -323,7 +371,9 @@ CLASS_METHODS = ("temperature", "vector", "matrix", "none", "isotonic", "constan
 """The methods for several classes that "auto" tries."""
 
 ONE_AGAINST_REST = tuple(name for name in METHODS if name not in CLASS_METHODS)
-"""Methods of one event that can be asked for by name: a map of each class against the rest, divided by their sum."""
+"""Methods of one event that can be asked for by name: a map of each class against the rest, divided
+by their sum.
+"""
 
 KNOWN_METHODS = (*CLASS_METHODS, *ONE_AGAINST_REST)
 """All methods for several classes."""
@@ -340,8 +390,9 @@ def _cross_fitted(
 ) -> tuple[list[str], list[list[ClassPart]], Floats, Floats]:
     """Fit maps without each fold, by the methods that can be fitted to so many classes.
 
-    Returns these methods, the maps by fold and method, and by method and fold the sums over its rows of their log
-    losses and Brier scores there. For the log loss, values nearer to 0 than half a row is to all rows count like this.
+    Returns these methods, the maps by fold and method, and by method and fold the sums over its
+    rows of their log losses and Brier scores there. For the log loss, values nearer to 0 than half
+    a row is to all rows count like this.
     """
     k, folds, x, weights = len(sample), int(fold.max()) + 1, _logs(sample.prob), _even(sample)
     methods = [method for method in methods if k <= _MOST.get(method, k)]
@@ -354,7 +405,11 @@ def _cross_fitted(
         parts.append([_fit(method, *known) for method in methods])
         for start in range(0, len(own), size):
             at = own[start : start + size]
-            prob, which, weight = np.asarray(sample.prob[at], np.float64), sample.which[at], weights[at]
+            prob, which, weight = (
+                np.asarray(sample.prob[at], np.float64),
+                sample.which[at],
+                weights[at],
+            )
             for m, part in enumerate(parts[f]):
                 value = part.apply(prob, x[at])
                 right = value[np.arange(len(at)), which]
@@ -363,7 +418,9 @@ def _cross_fitted(
     return methods, parts, log_loss, brier
 
 
-def mean_of_maps(sample: ClassSample, methods: Sequence[str], fold: Ints) -> tuple[ClassMap, tuple[Candidate, ...]]:
+def mean_of_maps(
+    sample: ClassSample, methods: Sequence[str], fold: Ints
+) -> tuple[ClassMap, tuple[Candidate, ...]]:
     """The weighted mean of the maps that are fitted to all rows, and how each method did."""
     used, _, log_loss, brier = _cross_fitted(sample, methods, fold)
     weights = _even(sample)
@@ -374,13 +431,17 @@ def mean_of_maps(sample: ClassSample, methods: Sequence[str], fold: Ints) -> tup
 
 
 def cross_fitted_values(sample: ClassSample, fold: Ints) -> Floats:
-    """The predictions of each row by the mean of the maps fitted without its fold, weighted by the other folds."""
+    """The predictions of each row by the mean of the maps fitted without its fold, weighted by the
+    other folds.
+    """
     _, every, log_loss, _ = _cross_fitted(sample, CLASS_METHODS, fold)
     value = np.empty(sample.prob.shape)
     for f, parts in enumerate(every):
         others = [g for g in range(len(every)) if g != f]
         share = mean_weights(log_loss[:, others].sum(axis=1)).tolist()
-        used = tuple(_weighted(part, weight) for part, weight in zip(parts, share, strict=True) if weight > 0)
+        used = tuple(
+            _weighted(part, weight) for part, weight in zip(parts, share, strict=True) if weight > 0
+        )
         own = fold == f
         value[own] = ClassMap(classes=sample.classes, parts=used).apply(sample.prob[own])
     return value
@@ -396,28 +457,31 @@ def folds_of(sample: ClassSample) -> int:
 
 
 class ClassCertificate(Result):
-    """What is proven of acting on recalibrated probabilities of several classes, from rows that no map was fitted to.
+    """What is proven of acting on recalibrated probabilities of several classes, from rows that no
+    map was fitted to.
 
     Losses and gains are shares of what is at stake. Each bound holds with the confidence by itself.
 
     Attributes
     ----------
     harm_bound : float
-        In the population no decision about any one class ("is it a dog or not") loses more than this by acting on the
-        recalibrated probability in place of the original one, in expectation: for all classes and decisions at once.
+        In the population no decision about any one class ("is it a dog or not") loses more than
+        this by acting on the recalibrated probability in place of the original one, in expectation:
+        for all classes and decisions at once.
     gain_at_least : float
-        In the population there is a decision about `gain_class` that gains at least this, in expectation; 0 if the rows
-        prove no gain.
+        In the population there is a decision about `gain_class` that gains at least this, in
+        expectation; 0 if the rows prove no gain.
     gain_class : label
         The class that gains most on the rows that the map was fitted to.
     harm : float
         On these rows, exactly: the most that any such decision loses.
     loss_bound : float
-        In the population no decision about any one class that acts on its recalibrated probability loses more than
-        this, in expectation, compared with any monotone recalibration of it: for all classes and decisions at once.
+        In the population no decision about any one class that acts on its recalibrated probability
+        loses more than this, in expectation, compared with any monotone recalibration of it: for
+        all classes and decisions at once.
     saving : float or None
-        With a task: what acting on the recalibrated probabilities saves per case on these rows, in its units: an
-        estimate without bias. Below 0 it costs more.
+        With a task: what acting on the recalibrated probabilities saves per case on these rows, in
+        its units: an estimate without bias. Below 0 it costs more.
     saving_at_least : float or None
         What it saves per case at least, in the population; 0 if the rows prove no saving.
     confidence_level : float
@@ -456,8 +520,12 @@ class ClassCertificate(Result):
             f"any decision about it, {KEEPS_RANKING}.",
         ]
         if self.saving is not None and self.saving_at_least is not None:
-            proven = f"at least {self.saving_at_least:.4g}" if self.saving_at_least > 0 else "not proven"
-            lines.append(f"In the task it saves {self.saving:.4g} per case (an estimate; {proven}).")
+            proven = (
+                f"at least {self.saving_at_least:.4g}" if self.saving_at_least > 0 else "not proven"
+            )
+            lines.append(
+                f"In the task it saves {self.saving:.4g} per case (an estimate; {proven})."
+            )
         return "\n".join(
             [
                 *lines,
@@ -470,7 +538,8 @@ class ClassCertificate(Result):
 def divide_classes(
     sample: ClassSample, rng: np.random.Generator, *, hold_out: bool
 ) -> tuple[ClassSample, Ints, ClassSample | None]:
-    """The rows that maps are fitted to, in random order, with their folds; and those held out, if any.
+    """The rows that maps are fitted to, in random order, with their folds; and those held out, if
+    any.
 
     Whole draws at a time; the order of the rows does not matter.
     """
@@ -478,16 +547,27 @@ def divide_classes(
     folds = folds_of(sample)
     part = sample._parts(folds, [_HELD_OUT] * hold_out, rng)
     fit = rng.permutation(np.flatnonzero(part < folds))
-    return sample._at(fit), part[fit], sample._at(np.flatnonzero(part == folds)) if hold_out else None
+    return (
+        sample._at(fit),
+        part[fit],
+        sample._at(np.flatnonzero(part == folds)) if hold_out else None,
+    )
 
 
 def certify_classes(
-    held: ClassSample, fitted: ClassSample, found: ClassMap, confidence_level: float, task: ClassTask | None
+    held: ClassSample,
+    fitted: ClassSample,
+    found: ClassMap,
+    confidence_level: float,
+    task: ClassTask | None,
 ) -> ClassCertificate:
-    """Prove what a map does to rows that it was not fitted to; `fitted` are the others, in random order."""
+    """Prove what a map does to rows that it was not fitted to; `fitted` are the others, in random
+    order.
+    """
     delta, new = 1 - confidence_level, found.apply(held.prob)
     bound, harm = harm_bound(held, new, delta)
-    fitted = fitted._at(np.arange(min(len(fitted.which), _CURVATURE)))  # enough to choose a class and a decision
+    # enough to choose a class and a decision
+    fitted = fitted._at(np.arange(min(len(fitted.which), _CURVATURE)))
     other = found.apply(fitted.prob)
     best = int(np.argmax([curve.chord(back=True).loss for curve in switch_curves(fitted, other)]))
     choose, judge = (
@@ -497,7 +577,10 @@ def certify_classes(
     )
     saving = proven = None
     if task is not None:
-        gain = task.matrix[task._best(new), held.which] - task.matrix[task._best(held.prob), held.which]
+        gain = (
+            task.matrix[task._best(new), held.which]
+            - task.matrix[task._best(held.prob), held.which]
+        )
         saving = float(held.mass @ gain / held.mass.sum())
         proven = task.scale * mean_at_least(gain / task.scale, held, delta)
     moved = ClassSample.__new__(ClassSample)
@@ -518,19 +601,27 @@ def certify_classes(
 
 
 def classes_as_onnx(found: ClassMap) -> ModelProto:
-    """Write a map as a model: doubles "p" of shape (n, k) to doubles "probabilities" of the same shape."""
+    """Write a map as a model: doubles "p" of shape (n, k) to doubles "probabilities" of the same
+    shape.
+    """
     graph, axis = Graph(), [1]
 
     def shares(value: str, **output: str) -> str:
-        return graph.node("Div", value, graph.node("ReduceSum", value, graph.constant(axis), keepdims=1), **output)
+        return graph.node(
+            "Div", value, graph.node("ReduceSum", value, graph.constant(axis), keepdims=1), **output
+        )
 
     values = []
     for part in found.parts:
         value = "p"
         if part.slope is not None:
             log = graph.node("Log", graph.node("Max", "p", graph.constant(NEAREST)))
-            score = graph.node("MatMul" if part.slope.ndim == 2 else "Mul", log, graph.constant(part.slope.T))
-            value = graph.node("Softmax", graph.node("Add", score, graph.constant(part.intercept)), axis=1)
+            score = graph.node(
+                "MatMul" if part.slope.ndim == 2 else "Mul", log, graph.constant(part.slope.T)
+            )
+            value = graph.node(
+                "Softmax", graph.node("Add", score, graph.constant(part.intercept)), axis=1
+            )
         elif part.intercept is not None:
             none = graph.node("Mul", "p", graph.constant(0.0))
             value = graph.node("Add", none, graph.constant(part.intercept))
@@ -549,27 +640,47 @@ def classes_as_onnx(found: ClassMap) -> ModelProto:
 def classes_as_sql(found: ClassMap, columns: Sequence[str], dialect: str) -> dict[Any, str]:
     """Write a map as an expression for each class, of columns in the order of the classes."""
     if isinstance(columns, str) or len(columns) != len(found.classes):
-        raise InputError(f"p must name {len(found.classes)} columns, one for each class; it is {columns!r}")
+        raise InputError(
+            f"p must name {len(found.classes)} columns, one for each class; it is {columns!r}"
+        )
     spoken = find_dialect(dialect)
     number = spoken.double.format
     read = [checked_column(column, spoken) for column in columns]
     values, wrong = [value for value, _ in read], [test for _, tests in read for test in tests]
     all_together = f"({' + '.join(values)})"
-    wrong.append(spoken.breaks(all_together, f"{{0}} >= {1 - _TOLERANCE!r} AND {{0}} <= {1 + _TOLERANCE!r}"))
-    logs = [f"CASE WHEN {p} > {NEAREST!r} THEN LN({p}) ELSE {number(repr(math.log(NEAREST)))} END" for p in values]
+    wrong.append(
+        spoken.breaks(all_together, f"{{0}} >= {1 - _TOLERANCE!r} AND {{0}} <= {1 + _TOLERANCE!r}")
+    )
+    logs = [
+        f"CASE WHEN {p} > {NEAREST!r} THEN LN({p}) ELSE {number(repr(math.log(NEAREST)))} END"
+        for p in values
+    ]
     totals: list[list[str]] = [[] for _ in columns]
     unscaled = 0.0  # the weight of the predictions as they are, which sum to 1 nearly
     for part in found.parts:
         each = values
         if part.slope is not None and part.intercept is not None:
-            matrix = part.slope if part.slope.ndim == 2 else np.diag(np.broadcast_to(part.slope, len(columns)))
-            if (np.abs(matrix).sum(axis=1) * -math.log(NEAREST) + np.abs(part.intercept)).max() > _LARGEST:
+            matrix = (
+                part.slope
+                if part.slope.ndim == 2
+                else np.diag(np.broadcast_to(part.slope, len(columns)))
+            )
+            if (
+                np.abs(matrix).sum(axis=1) * -math.log(NEAREST) + np.abs(part.intercept)
+            ).max() > _LARGEST:
                 raise InputError(
                     f"to_sql needs a map with smaller slopes: exponentials of {part.method!r} would overflow"
                 )
             scores = [
                 " + ".join(
-                    [number(repr(b)), *(f"{number(repr(a))} * {log}" for a, log in zip(row, logs, strict=True) if a)]
+                    [
+                        number(repr(b)),
+                        *(
+                            f"{number(repr(a))} * {log}"
+                            for a, log in zip(row, logs, strict=True)
+                            if a
+                        ),
+                    ]
                 )
                 for row, b in zip(matrix.tolist(), part.intercept.tolist(), strict=True)
             ]
@@ -577,7 +688,9 @@ def classes_as_sql(found: ClassMap, columns: Sequence[str], dialect: str) -> dic
         elif part.intercept is not None:
             each = [number(repr(rate)) for rate in part.intercept.tolist()]
         elif part.maps:
-            each = _shares_in_sql([tree(own, p, spoken) for own, p in zip(part.maps, values, strict=True)])
+            each = _shares_in_sql(
+                [tree(own, p, spoken) for own, p in zip(part.maps, values, strict=True)]
+            )
         else:
             unscaled = part.weight
         for total, value in zip(totals, each, strict=True):

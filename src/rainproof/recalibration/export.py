@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 
-_TYPES = {"float": (float,), "int": (int,), "bool": (bool,), "str": (str,), "int | None": (int, NoneType)}
+_TYPES = {
+    "float": (float,),
+    "int": (int,),
+    "bool": (bool,),
+    "str": (str,),
+    "int | None": (int, NoneType),
+}
 _TYPES["float | None"] = (float, NoneType)
 _TYPES["BaseRate | None"] = (float, list, NoneType)
 
@@ -50,7 +56,9 @@ def number_of(value: Any, name: str, least: int) -> int:
 _ROUNDING = 1e-9  # by which a computed share may lie beyond 0 or 1
 _SHARE = (0.0, 1.0)
 _LIMITS = {
-    **dict.fromkeys(("weight", "harm_bound", "gain_at_least", "harm", "gain", "loss_bound"), _SHARE),
+    **dict.fromkeys(
+        ("weight", "harm_bound", "gain_at_least", "harm", "gain", "loss_bound"), _SHARE
+    ),
     "gain_estimate": (-1.0, 1.0),
     "log_loss": (0.0, math.inf),
     "brier_score": (0.0, 2.0),  # of several classes the squares are summed
@@ -68,7 +76,9 @@ def range_of(value: Any) -> ThresholdRange | None:
     if value is None:
         return None
     if not isinstance(value, dict) or set(value) != {"low", "high"}:
-        raise InputError(f"'threshold_range' must be null, or have 'low' and 'high'; it is {value!r:.60}")
+        raise InputError(
+            f"'threshold_range' must be null, or have 'low' and 'high'; it is {value!r:.60}"
+        )
     return check_range((value["low"], value["high"]))
 
 
@@ -78,7 +88,11 @@ def segment_of(data: dict[str, Any], columns: int) -> tuple[SegmentMap, Piecewis
         raise InputError("a segment must have 'map'")
     own = None if data["map"] is None else PiecewiseMap.from_dict(data["map"])
     labels = data.get("segment")
-    if not isinstance(labels, list) or not len(labels) == columns > 0 or not all(map(is_plain_label, labels)):
+    if (
+        not isinstance(labels, list)
+        or not len(labels) == columns > 0
+        or not all(map(is_plain_label, labels))
+    ):
         raise InputError("a segment must have one label for each name in 'by'")
     key = tuple(labels) if columns > 1 else labels[0]
     rest = {name: value for name, value in data.items() if name != "map"}
@@ -97,7 +111,9 @@ def record_of(cls: type[Record], data: Any) -> Record:
         if kind == "ThresholdRange | None":
             data = {**data, name: range_of(data[name])}
         elif kind != "Any" and type(data[name]) not in _TYPES[kind]:
-            raise InputError(f"{name!r} of a {cls.__name__} must be of type {kind}; it is {data[name]!r}")
+            raise InputError(
+                f"{name!r} of a {cls.__name__} must be of type {kind}; it is {data[name]!r}"
+            )
     for name, (low, high) in _LIMITS.items():
         value = data.get(name)
         if value is not None and not low - _ROUNDING <= value <= high + _ROUNDING:
@@ -120,8 +136,8 @@ def as_sql(
 ) -> str:
     """Write the maps of segments, which `columns` tell apart, as one expression.
 
-    The segments in `others` use the map of all rows, and those that are in neither get NULL; without `others`, all that
-    have no map of their own use it.
+    The segments in `others` use the map of all rows, and those that are in neither get NULL;
+    without `others`, all that have no map of their own use it.
     """
     spoken = find_dialect(dialect)
     value, wrong = checked_column(column, spoken)
@@ -131,9 +147,13 @@ def as_sql(
         if len(keys) > 1:  # halved, as the depth of expressions is limited
             middle = len(keys) // 2
             return f"({is_one_of(keys[:middle])} OR {is_one_of(keys[middle:])})"
-        return " AND ".join(_says(name, label, spoken, known) for name, label in zip(names, keys[0], strict=True))
+        return " AND ".join(
+            _says(name, label, spoken, known) for name, label in zip(names, keys[0], strict=True)
+        )
 
-    cases = [f"WHEN {is_one_of([key])} THEN {tree(own, value, spoken)}" for key, own in maps.items()]
+    cases = [
+        f"WHEN {is_one_of([key])} THEN {tree(own, value, spoken)}" for key, own in maps.items()
+    ]
     rest = tree(whole, value, spoken)
     if others is not None:
         cases += [f"WHEN {is_one_of(others)} THEN {rest}"] if others else []
@@ -150,7 +170,9 @@ def checked_column(column: str, dialect: Dialect) -> tuple[str, list[str]]:
 
 
 def _says(name: str, label: str | None, dialect: Dialect, known: set[Labels]) -> str:
-    """Write that a column of any type says this label, in all spellings of engines for what is the same."""
+    """Write that a column of any type says this label, in all spellings of engines for what is the
+    same.
+    """
     if label is None:
         return f"{name} IS NULL"
     written = [label]
@@ -162,7 +184,11 @@ def _says(name: str, label: str | None, dialect: Dialect, known: set[Labels]) ->
         written.append(f"{label}.0")
         if power >= _FIRST_POWER:
             mantissa = f"{sign}{short[0]}.{short[1:] or '0'}"
-            written += [f"{mantissa}E{power}", f"{mantissa}e+{power:02}", f"{mantissa.removesuffix('.0')}e+{power:02}"]
+            written += [
+                f"{mantissa}E{power}",
+                f"{mantissa}e+{power:02}",
+                f"{mantissa.removesuffix('.0')}e+{power:02}",
+            ]
     test = f"{dialect.as_text.format(name)} IN ({', '.join(map(dialect.literal, written))})"
     bit = {"True": "1", "False": "0"}.get(label)
     if bit is None or dialect.is_whole is None or any(bit in key for key in known):
@@ -175,14 +201,19 @@ _FIRST_POWER = 7  # of ten from which engines write doubles with an exponent, ea
 
 def tree(pieces: PiecewiseMap, value: str, dialect: Dialect) -> str:
     """Find the piece by halving, so that expressions stay shallow and quick."""
-    edges, starts = ([int(x) for x in (values * UNIT).tolist()] for values in (pieces.edges, pieces.start))
+    edges, starts = (
+        [int(x) for x in (values * UNIT).tolist()] for values in (pieces.edges, pieces.start)
+    )
     slopes = [int(x) for x in (pieces.slope * SLOPE_UNIT).tolist()]
 
     def piece(k: int) -> str:
         if slopes[k] == 0:
             return dialect.double.format(starts[k])
-        if edges[k] == 0 and starts[k] == 0:  # as written: scaled, the smallest doubles would be rounded twice
-            steep = f"{value} * ({dialect.double.format(slopes[k])} / {int(SLOPE_UNIT)}) * {int(UNIT)}"
+        # as written: scaled, the smallest doubles would be rounded twice
+        if edges[k] == 0 and starts[k] == 0:
+            steep = (
+                f"{value} * ({dialect.double.format(slopes[k])} / {int(SLOPE_UNIT)}) * {int(UNIT)}"
+            )
             return f"CASE WHEN {value} > 0 THEN {steep} ELSE {dialect.double.format(0)} END"
         return f"{starts[k]} + ({value} * {int(UNIT)} - {edges[k]}) * ({slopes[k]}) / {int(SLOPE_UNIT)}"
 
@@ -191,21 +222,33 @@ def tree(pieces: PiecewiseMap, value: str, dialect: Dialect) -> str:
             return piece(first)
         middle = (first + last + 1) // 2
         lower = f"{value} * {int(UNIT)} < {edges[middle]}"
-        return f"CASE WHEN {lower} THEN {between(first, middle - 1)} ELSE {between(middle, last)} END"
+        return (
+            f"CASE WHEN {lower} THEN {between(first, middle - 1)} ELSE {between(middle, last)} END"
+        )
 
     return f"({between(0, len(starts) - 1)}) / {int(UNIT)}"
 
 
-def columns_of(by: str | Sequence[str] | Mapping[str, str] | None, names: tuple[str, ...]) -> list[str]:
+def columns_of(
+    by: str | Sequence[str] | Mapping[str, str] | None, names: tuple[str, ...]
+) -> list[str]:
     """Return the columns of the segments, in the order of the names that the map was fitted with."""
     if isinstance(by, Mapping):
         if set(by) != set(names):
-            raise InputError(f"by must name {', '.join(names)}; it names {', '.join(map(str, by)) or 'nothing'}")
+            raise InputError(
+                f"by must name {', '.join(names)}; it names {', '.join(map(str, by)) or 'nothing'}"
+            )
         return [by[name] for name in names]
     columns = [] if by is None else [by] if isinstance(by, str) else list(by)
     if len(columns) != len(names):
-        fitted = f"one for each of {', '.join(names)}" if names else "nothing, as the map was fitted without segments"
-        raise InputError(f"by must name {fitted}; it names {', '.join(map(str, columns)) or 'nothing'}")
+        fitted = (
+            f"one for each of {', '.join(names)}"
+            if names
+            else "nothing, as the map was fitted without segments"
+        )
+        raise InputError(
+            f"by must name {fitted}; it names {', '.join(map(str, columns)) or 'nothing'}"
+        )
     return columns
 
 
@@ -230,10 +273,14 @@ class Graph:
         self._constants.append(self._onnx.numpy_helper.from_array(np.asarray(value), name))
         return name
 
-    def node(self, operator: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
+    def node(
+        self, operator: str, *inputs: str, output: str | None = None, **attributes: Any
+    ) -> str:
         """Add a node, and return the name of its output."""
         output = output or f"{operator}_{len(self._nodes)}"
-        self._nodes.append(self._onnx.helper.make_node(operator, list(inputs), [output], **attributes))
+        self._nodes.append(
+            self._onnx.helper.make_node(operator, list(inputs), [output], **attributes)
+        )
         return output
 
     def pieces(self, p: str, pieces: PiecewiseMap) -> str:
@@ -244,7 +291,9 @@ class Graph:
         at = self.constant(np.int64(0))
         for level in reversed(range(levels)):
             step = self.constant(np.int64(1 << level))
-            reached = self.node("GreaterOrEqual", p, self.node("Gather", lower, self.node("Add", at, step)))
+            reached = self.node(
+                "GreaterOrEqual", p, self.node("Gather", lower, self.node("Add", at, step))
+            )
             as_int = self.node("Cast", reached, to=self._onnx.TensorProto.INT64)
             at = self.node("Add", at, self.node("Mul", as_int, step))
         beyond = self.node("Sub", p, self.node("Gather", lower, at))
@@ -257,7 +306,9 @@ class Graph:
         ends = [make.make_tensor_value_info(name, double, ["n", *shape]) for name in ("p", output)]
         graph = make.make_graph(self._nodes, "recalibration", ends[:1], ends[1:], self._constants)
         versions = [make.make_opsetid("", _OPERATORS)]
-        model: ModelProto = make.make_model(graph, opset_imports=versions, producer_name="rainproof")
+        model: ModelProto = make.make_model(
+            graph, opset_imports=versions, producer_name="rainproof"
+        )
         model.ir_version = _FORMAT
         return model
 
@@ -270,5 +321,7 @@ def as_onnx(pieces: PiecewiseMap) -> ModelProto:
         graph.node("GreaterOrEqual", "p", graph.constant(0.0)),
         graph.node("LessOrEqual", "p", graph.constant(1.0)),
     ]
-    graph.node("Where", graph.node("And", *limits), value, graph.constant(np.nan), output="probability")
+    graph.node(
+        "Where", graph.node("And", *limits), value, graph.constant(np.nan), output="probability"
+    )
     return graph.model("probability")

@@ -13,9 +13,11 @@ from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.errors import InputError
 
-NEAREST = 1e-9  # predictions nearer to 0 or 1 count like this one: their logits would outweigh all others
+# predictions nearer to 0 or 1 count like this one: their logits would outweigh all others
+NEAREST = 1e-9
 _LARGEST_LOGIT = 36.0  # that of 1 - 2**-52, the largest value below 1 that a map has
-_PRIOR = 1 / 4**2  # of the coefficients around those of the identity: weak, but no data can send them to infinity
+# of the coefficients around those of the identity: weak, but no data can send them to infinity
+_PRIOR = 1 / 4**2
 _SEGMENT_PRIOR = 1 / 0.5**2
 _STEPS = 50
 _PRECISION = 1e-10
@@ -23,7 +25,8 @@ _PRECISION = 1e-10
 IDENTITY = PiecewiseMap(np.array([0.0, 1.0]), np.zeros(1), np.ones(1))
 
 Method = Callable[[DistinctTable], PiecewiseMap]
-"""Fits a map to distinct predictions in increasing order, with the number of rows of each outcome."""
+"""Fits a map to distinct predictions in increasing order, with the number of rows of each outcome.
+"""
 
 
 def _rate(table: DistinctTable) -> float:
@@ -33,16 +36,20 @@ def _rate(table: DistinctTable) -> float:
 
 
 def _columns(p: Floats, least: float, most: float) -> Floats:
-    """``log p``, ``-log(1 - p)`` and 1, of which curves are combinations; `p` is clipped to [least, most]."""
+    """``log p``, ``-log(1 - p)`` and 1, of which curves are combinations; `p` is clipped to [least,
+    most].
+    """
     p = np.clip(p, least, most)
     return np.stack([np.log(p), -np.log1p(-p), np.ones_like(p)])
 
 
 def _finite_ends(prob: Floats) -> tuple[float, float]:
-    """The predictions that 0 and 1 count like, as their logits are infinite, given predictions in increasing order.
+    """The predictions that 0 and 1 count like, as their logits are infinite, given predictions in
+    increasing order.
 
-    Where rows have the prediction 0, it counts like half of the next one: nearer to 0, few rows would decide where the
-    curve goes. Where none has, the curve goes on as far as logits are of use.
+    Where rows have the prediction 0, it counts like half of the next one: nearer to 0, few rows
+    would decide where the curve goes. Where none has, the curve goes on as far as logits are of
+    use.
     """
     inside = prob[(prob > 0) & (prob < 1)]
     low, high = (inside[0], inside[-1]) if len(inside) else (0.5, 0.5)
@@ -52,10 +59,12 @@ def _finite_ends(prob: Floats) -> tuple[float, float]:
 
 
 def _coefficients(prob: Floats, weight: Floats, slopes: Floats) -> Floats:
-    """Fit a logistic function of combinations of `_columns` to each of several tables of the same predictions.
+    """Fit a logistic function of combinations of `_columns` to each of several tables of the same
+    predictions.
 
-    Coefficients are combinations of the rows of `slopes`, with a normal prior around the identity, with a standard
-    deviation of 4. `weight` has the number of rows by table, outcome and prediction.
+    Coefficients are combinations of the rows of `slopes`, with a normal prior around the identity,
+    with a standard deviation of 4. `weight` has the number of rows by table, outcome and
+    prediction.
     """
     some = weight.any(axis=(0, 1))
     prob, weight = prob[some], weight[:, :, some]
@@ -69,9 +78,11 @@ def _coefficients(prob: Floats, weight: Floats, slopes: Floats) -> Floats:
 
 
 def _drop_negative(found: Floats, prob: Floats, weight: Floats, slopes: Floats) -> None:
-    """Fit tables with a negative slope again, without it: the most likely curve that rises (Kull et al. 2017).
+    """Fit tables with a negative slope again, without it: the most likely curve that rises (Kull et
+    al. 2017).
 
-    The cost is convex, so that a slope that is negative where it is free is 0 where it must not be negative.
+    The cost is convex, so that a slope that is negative where it is free is 0 where it must not be
+    negative.
     """
     is_negative = found[:, :2] < 0
     for pattern in np.unique(is_negative[is_negative.any(axis=1)], axis=0):
@@ -87,15 +98,21 @@ LOGISTIC = {"logistic": _ONE_SLOPE, "beta": np.eye(3), "temperature": _ONE_SLOPE
 
 def _logistic(table: DistinctTable, name: str) -> PiecewiseMap:
     least, most = _finite_ends(table.prob)
-    (found,) = _coefficients(table.prob, np.stack([table.negative, table.positive])[None], LOGISTIC[name])
+    (found,) = _coefficients(
+        table.prob, np.stack([table.negative, table.positive])[None], LOGISTIC[name]
+    )
     return PiecewiseMap.tabulate(lambda p: expit(found @ _columns(p, least, most)), (), least, most)
 
 
 def _pooled(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Average columns over neighbours whose logits differ by less than 1/64; sum the rows of each table and outcome."""
+    """Average columns over neighbours whose logits differ by less than 1/64; sum the rows of each
+    table and outcome.
+    """
     first = np.flatnonzero(np.diff(np.floor(64 * (x[0] + x[1])), prepend=-np.inf))
     total = weight.sum(axis=(0, 1))
-    return np.add.reduceat(x * total, first, axis=1) / np.add.reduceat(total, first), np.add.reduceat(weight, first, 2)
+    return np.add.reduceat(x * total, first, axis=1) / np.add.reduceat(
+        total, first
+    ), np.add.reduceat(weight, first, 2)
 
 
 def expit(x: Floats) -> Floats:
@@ -111,9 +128,11 @@ def log_odds(p: Floats) -> Floats:
 
 
 def _newton(x: Floats, weight: Floats, centre: Floats, beta: Floats, prior: float) -> Floats:
-    """The most likely coefficients of logistic regressions with a normal prior of this precision, one for each table.
+    """The most likely coefficients of logistic regressions with a normal prior of this precision,
+    one for each table.
 
-    `weight` has the number of rows by table, outcome and column of `x`; `beta` has the first guesses.
+    `weight` has the number of rows by table, outcome and column of `x`; `beta` has the first
+    guesses.
     """
     negative, positive = weight[:, 0], weight[:, 1]
     total, size = negative + positive, len(x)
@@ -133,7 +152,9 @@ def _newton(x: Floats, weight: Floats, centre: Floats, beta: Floats, prior: floa
     for _ in range(_STEPS):
         expected = total * rate
         slope = (expected - positive) @ x.T + prior * (beta - centre)
-        curvature = ((expected * (1 - rate)) @ products).reshape(-1, size, size) + prior * np.eye(size)
+        curvature = ((expected * (1 - rate)) @ products).reshape(-1, size, size) + prior * np.eye(
+            size
+        )
         step = np.linalg.solve(curvature, slope[..., None])[..., 0]
         share, (then, rate) = np.ones((len(beta), 1)), cost(beta - step)
         while (worse := then - now > _PRECISION * (1 + now)).any() and share.min() > _PRECISION:
@@ -147,8 +168,9 @@ def _newton(x: Floats, weight: Floats, centre: Floats, beta: Floats, prior: floa
 
 
 Shape = tuple[Floats, Floats]
-"""Places in increasing order, and values: straight lines between as many values, level beyond them; or steps, if there
-is one value more: the first below the first place, the next from there on, and so on."""
+"""Places in increasing order, and values: straight lines between as many values, level beyond them;
+or steps, if there is one value more: the first below the first place, the next from there on, and
+so on."""
 
 
 def _values(shape: Shape, prob: Floats) -> Floats:
@@ -170,16 +192,21 @@ def _pieces(shape: Shape) -> PiecewiseMap:
 
 
 def _isotonic(table: DistinctTable) -> Shape:
-    """Isotonic regression, with straight lines between the mean predictions of its blocks: no ties where it rises."""
+    """Isotonic regression, with straight lines between the mean predictions of its blocks: no ties
+    where it rises.
+    """
     size, negative, positive = pool_violators(table.negative, table.positive)
     first = np.concatenate([[0], np.cumsum(size)[:-1]])
     total = negative + positive
     centre = np.add.reduceat(table.prob * (table.negative + table.positive), first) / total
     value = positive / total
-    # Blocks without events, or of events alone, exist only at the ends; half a row keeps their values off 0 and 1.
+    # Blocks without events, or of events alone, exist only at the ends; half a row keeps their
+    # values off 0 and 1.
     low, high = 0.5 / (total[0] + 1), 1 - 0.5 / (total[-1] + 1)
     inner = value[(value > 0) & (value < 1)]
-    return centre, np.clip(value, min(low, inner.min(initial=low)), max(high, inner.max(initial=high)))
+    return centre, np.clip(
+        value, min(low, inner.min(initial=low)), max(high, inner.max(initial=high))
+    )
 
 
 def _bins(table: DistinctTable, n_bins: int) -> Shape:
@@ -207,7 +234,8 @@ def _drawn(table: DistinctTable, name: str) -> PiecewiseMap:
 
 
 FORMULAS = (*LOGISTIC, "none")
-"""The methods whose maps mean something where there were no rows: a formula continues as a formula."""
+"""The methods whose maps mean something where there were no rows: a formula continues as a formula.
+"""
 
 METHODS: dict[str, Method] = {
     **{name: partial(_logistic, name=name) for name in LOGISTIC},
@@ -220,7 +248,10 @@ METHODS: dict[str, Method] = {
 _SHAPES_OF: dict[str, tuple[str, Callable[[PiecewiseMap], bool]]] = {
     **dict.fromkeys(LOGISTIC, ("rise or fall", lambda pieces: pieces.rises or pieces.falls)),
     "isotonic": ("rise", lambda pieces: pieces.rises),
-    "none": ("be p itself", lambda pieces: pieces.rises and bool((pieces.apply(pieces.edges) == pieces.edges).all())),
+    "none": (
+        "be p itself",
+        lambda pieces: pieces.rises and bool((pieces.apply(pieces.edges) == pieces.edges).all()),
+    ),
     "constant": ("be level", lambda pieces: pieces.rises and pieces.falls),
 }
 
@@ -233,10 +264,11 @@ def check_shape(pieces: PiecewiseMap, method: str) -> None:
 
 
 def fitted_values(methods: Sequence[str], prob: Floats, weight: Floats) -> Floats:
-    """Fit methods to several tables of the same predictions: the values there, by method, table and prediction.
+    """Fit methods to several tables of the same predictions: the values there, by method, table and
+    prediction.
 
-    Those of logistic regressions are not yet drawn with straight pieces. `weight` has the number of rows by table,
-    outcome and prediction.
+    Those of logistic regressions are not yet drawn with straight pieces. `weight` has the number of
+    rows by table, outcome and prediction.
     """
     found = np.empty((len(methods), len(weight), len(prob)))
     tables = [DistinctTable(prob, *outcomes).occupied() for outcomes in weight]
@@ -254,8 +286,8 @@ def fitted_values(methods: Sequence[str], prob: Floats, weight: Floats) -> Float
 def correction(whole: PiecewiseMap, table: DistinctTable) -> PiecewiseMap:
     """Correct a map for the rows of one segment: a logistic regression on the logits of its values.
 
-    The coefficients have a normal prior around "no correction", with a standard deviation of 1/2: few rows change
-    little.
+    The coefficients have a normal prior around "no correction", with a standard deviation of 1/2:
+    few rows change little.
     """
 
     def logits(p: Floats) -> Floats:
@@ -263,4 +295,6 @@ def correction(whole: PiecewiseMap, table: DistinctTable) -> PiecewiseMap:
 
     weight, identity = np.stack([table.negative, table.positive])[None], np.array([1.0, 0.0])
     (coefficients,) = _newton(logits(table.prob), weight, identity, identity[None], _SEGMENT_PRIOR)
-    return PiecewiseMap.tabulate(lambda p: expit(coefficients @ logits(p)), whole.edges, NEAREST, 1 - NEAREST)
+    return PiecewiseMap.tabulate(
+        lambda p: expit(coefficients @ logits(p)), whole.edges, NEAREST, 1 - NEAREST
+    )

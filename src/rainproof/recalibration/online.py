@@ -1,4 +1,6 @@
-"""Forecasts that stay calibrated whatever happens: one prediction at a time, each outcome when it is known."""
+"""Forecasts that stay calibrated whatever happens: one prediction at a time, each outcome when it
+is known.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,16 @@ _SETTINGS = ("models", "grid", "grows", "seed")
 _KEYS = (*_SETTINGS, *_WALK, *_WALK_TABLES, *_MIXTURE, "fresh", *_MIXTURE_TABLES, "open", "waiting")
 
 Id = str | int
-Made = tuple[float, float, int, bytes]  # a prediction, its margin, its coin, and what the members of the mixture said
+# a prediction, its margin, its coin, and what the members of the mixture said
+Made = tuple[float, float, int, bytes]
 MOST_WAITING = 1_000_000
 _FIRST_GRID = 256
 
 
 class _Online(Saved):
-    """What both have in common: predictions that wait for their outcomes, and the state, which can be saved."""
+    """What both have in common: predictions that wait for their outcomes, and the state, which can
+    be saved.
+    """
 
     _kind: str
     _walk: Walk
@@ -41,7 +46,9 @@ class _Online(Saved):
 
     def __init__(self, grid: int | None = None, rng: Seed = None) -> None:
         seed = int(as_seed(0 if rng is None else rng)[0].integers(2**64, dtype=np.uint64))
-        self._walk = Walk(_FIRST_GRID if grid is None else check_grid(grid), grid is None, seed, Mixture(1))
+        self._walk = Walk(
+            _FIRST_GRID if grid is None else check_grid(grid), grid is None, seed, Mixture(1)
+        )
         self._models, self._open, self._waiting = None, None, {}
 
     @property
@@ -67,14 +74,18 @@ class _Online(Saved):
     def _predict(self, p: tuple[float, ...], id: Id | None) -> float:  # noqa: A002
         if id is None:
             if self._open is not None:
-                raise InputError("the last prediction has no outcome yet: call update(y) first, or predict with ids")
+                raise InputError(
+                    "the last prediction has no outcome yet: call update(y) first, or predict with ids"
+                )
             self._open = made = self._walk.predict(p)
             return made[0]
         name = _name(id)
         if name in self._waiting:
             raise InputError(f"id must be new; {id!r} waits for its outcome already")
         if len(self._waiting) >= MOST_WAITING:
-            raise InputError(f"{MOST_WAITING:,} predictions wait for their outcome: update or forget some")
+            raise InputError(
+                f"{MOST_WAITING:,} predictions wait for their outcome: update or forget some"
+            )
         self._waiting[name] = made = self._walk.predict(p)
         return made[0]
 
@@ -86,7 +97,8 @@ class _Online(Saved):
         y : 0 or 1
             Whether the event happened.
         id : str or int, optional
-            The id of the prediction, if it was made with one. Outcomes may come late and in any order.
+            The id of the prediction, if it was made with one. Outcomes may come late and in any
+            order.
         """
         happened = _outcome(y)
         self._walk.update(*self._take(id), happened)
@@ -103,7 +115,9 @@ class _Online(Saved):
             return made
         found = self._waiting.pop(_name(id), None)
         if found is None:
-            raise InputError(f"id must be that of a prediction that waits for its outcome; {id!r} is not")
+            raise InputError(
+                f"id must be that of a prediction that waits for its outcome; {id!r} is not"
+            )
         return found
 
     def _run(self, models: list[Rows], batch: ArrayLike | None) -> Floats:
@@ -112,7 +126,9 @@ class _Online(Saved):
         if batch is not None:
             of = np.asarray(batch)
             if of.shape != y.shape:
-                raise InputError(f"batch must have a value for each of the {len(y):,} rows; its shape is {of.shape}")
+                raise InputError(
+                    f"batch must have a value for each of the {len(y):,} rows; its shape is {of.shape}"
+                )
             ends = np.append(np.flatnonzero(of[1:] != of[:-1]) + 1, len(y))
         prob = np.column_stack([rows.prob for rows in models]).astype(np.float64, copy=False)
         longest = int(np.diff(ends, prepend=0).max(initial=1))
@@ -162,7 +178,10 @@ class _Online(Saved):
         tables = [_table(data, name, made._walk.bias.shape) for name in _WALK_TABLES]
         made._walk.restore(*(data[name] for name in _WALK), *tables)
         made._open = None if data["open"] is None else made._made(data["open"])
-        if not all(isinstance(one, list) and len(one) == 5 and type(one[0]) in (str, int) for one in data["waiting"]):
+        if not all(
+            isinstance(one, list) and len(one) == 5 and type(one[0]) in (str, int)
+            for one in data["waiting"]
+        ):
             raise InputError("'waiting' must have an id and a prediction in each entry")
         made._waiting = {one[0]: made._made(one[1:]) for one in data["waiting"]}
         if len(made._waiting) < len(data["waiting"]):
@@ -172,9 +191,16 @@ class _Online(Saved):
     def _made(self, values: Any) -> Made:
         """Read a prediction that waits."""
         wanted = self._walk.mixture.weight.size
-        if isinstance(values, list) and len(values) == 4 and isinstance(values[3], list) and len(values[3]) == wanted:
+        if (
+            isinstance(values, list)
+            and len(values) == 4
+            and isinstance(values[3], list)
+            and len(values[3]) == wanted
+        ):
             value, margin, coin, said = values
-            good = value in self.points and _is_share(margin) and _whole(coin, 0, self._walk.coins - 1)
+            good = (
+                value in self.points and _is_share(margin) and _whole(coin, 0, self._walk.coins - 1)
+            )
             if good and all(_is_share(one) for one in said):
                 return float(value), float(margin), coin, np.array(said, np.float64).tobytes()
         raise InputError(
@@ -189,22 +215,25 @@ class _Online(Saved):
 
 
 class OnlineRecalibrator(_Online):
-    r"""Keep predictions calibrated while the world changes, whatever happens, and not much worse than the model's own.
+    r"""Keep predictions calibrated while the world changes, whatever happens, and not much worse
+    than the model's own.
 
-    It stands between a model, or several, and those who use its predictions. A mixture of the models and of their
-    recalibrations says where to start; the prediction is the nearest point of a grid that has not been too low or too
-    high so far. Each outcome is counted at the point that was predicted, and moves the weights of the mixture. Nothing
-    is assumed about the outcomes or the models: they may drift, flip, or be chosen by an adversary who knows the
-    method, its state and the models. The adversary must not know the coins.
+    It stands between a model, or several, and those who use its predictions. A mixture of the
+    models and of their recalibrations says where to start; the prediction is the nearest point of a
+    grid that has not been too low or too high so far. Each outcome is counted at the point that was
+    predicted, and moves the weights of the mixture. Nothing is assumed about the outcomes or the
+    models: they may drift, flip, or be chosen by an adversary who knows the method, its state and
+    the models. The adversary must not know the coins.
 
     Parameters
     ----------
     grid : int, optional
-        The grid m, a power of two: points are :math:`1/m` apart at 1/2, and closer towards 0 and 1. Default: 256, which
-        doubles when the number of outcomes reaches :math:`(m \log_2 m)^2`.
+        The grid m, a power of two: points are :math:`1/m` apart at 1/2, and closer towards 0 and 1.
+        Default: 256, which doubles when the number of outcomes reaches :math:`(m \log_2 m)^2`.
     rng : None, int or numpy.random.Generator
-        The source of the coins; the same seed gives the same predictions. Default: 0. Where others choose outcomes,
-        keep it secret: ``numpy.random.default_rng()`` has a seed that is not known.
+        The source of the coins; the same seed gives the same predictions. Default: 0. Where others
+        choose outcomes, keep it secret: ``numpy.random.default_rng()`` has a seed that is not
+        known.
 
     Notes
     -----
@@ -212,30 +241,34 @@ class OnlineRecalibrator(_Online):
     :math:`\min(2^{-\lfloor k/2 \rfloor}/m, 2^{-k-1})`, down to :math:`2^{-30}`: about in proportion to the standard
     deviation of the outcome. Neither 0 nor 1 is ever predicted.
 
-    *Mixture.* Its members are each model itself (half of the weight at first), three logistic recalibrations of its log
-    odds by online Newton steps, which forget 0, 1/3000 and 1/300 each round, and the event rates of 16 cells, of all
-    rounds and of the last 60 or so. Weights follow Bayes; before round t a share 1/t goes back to the first weights.
-    *Proven*, against every sequence: with M models, the log loss of the mixture over T rounds is at most that of the
-    best model plus :math:`\ln 2M + (1 - 1/2M) \ln T`.
+    *Mixture.* Its members are each model itself (half of the weight at first), three logistic
+    recalibrations of its log odds by online Newton steps, which forget 0, 1/3000 and 1/300 each
+    round, and the event rates of 16 cells, of all rounds and of the last 60 or so. Weights follow
+    Bayes; before round t a share 1/t goes back to the first weights. *Proven*, against every
+    sequence: with M models, the log loss of the mixture over T rounds is at most that of the best
+    model plus :math:`\ln 2M + (1 - 1/2M) \ln T`.
 
-    *Walk.* For the point :math:`v_i` let :math:`B_i` be the sum of :math:`y - v_i` over the rounds that predicted it,
-    and :math:`C_i` that of :math:`|y - v_i|`, plus :math:`M_i`. The point is too low if
-    :math:`B_i > M_i + \sqrt{C_i + 1}`, too high if :math:`-B_i` is. While a point is too low, the next one up is
-    tried, while it is too high, the next one down. If the walk comes to a point in order, that is the prediction. If it
-    comes to two neighbours of which the lower one is too low and the upper one too high, a coin chooses, and
-    :math:`M_i`, the bias that is tolerated, grows by half the step between them at the point chosen. *Proven*, from any
-    start, if each outcome is learnt before the next prediction: with probability :math:`1 - \delta` over the coins, at
-    all rounds up to T and at all K points, :math:`|B_i| \le M_i + \sqrt{6 C_i \Lambda}` with
-    :math:`\Lambda = \ln((2K + 2.2 K \ln(1 + T) + 2.4 \sqrt{KT})/\delta)`. So the calibration decision loss of the
-    predictions is of order :math:`\log T/\sqrt T` on the default grid, whatever happens.
+    *Walk.* For the point :math:`v_i` let :math:`B_i` be the sum of :math:`y - v_i` over the rounds
+    that predicted it, and :math:`C_i` that of :math:`|y - v_i|`, plus :math:`M_i`. The point is too
+    low if :math:`B_i > M_i + \sqrt{C_i + 1}`, too high if :math:`-B_i` is. While a point is too
+    low, the next one up is tried, while it is too high, the next one down. If the walk comes to a
+    point in order, that is the prediction. If it comes to two neighbours of which the lower one is
+    too low and the upper one too high, a coin chooses, and :math:`M_i`, the bias that is tolerated,
+    grows by half the step between them at the point chosen. *Proven*, from any start, if each
+    outcome is learnt before the next prediction: with probability :math:`1 - \delta` over the
+    coins, at all rounds up to T and at all K points, :math:`|B_i| \le M_i + \sqrt{6 C_i \Lambda}`
+    with :math:`\Lambda = \ln((2K + 2.2 K \ln(1 + T) + 2.4 \sqrt{KT})/\delta)`. So the calibration
+    decision loss of the predictions is of order :math:`\log T/\sqrt T` on the default grid,
+    whatever happens.
 
-    *Late outcomes.* Predictions made before any of their outcomes is learnt are a batch, such as those of a day. Both
-    proofs hold for batches whose sizes lie above D/2 and not above D, a power of two: with :math:`\sqrt D` times the
-    bias, and D times what is added to the log loss. *Measured only*: what walk and rounding add to Brier and log
-    scores, and outcomes that are late in another way. Proofs and measurements: docs/theory/online.md.
+    *Late outcomes.* Predictions made before any of their outcomes is learnt are a batch, such as
+    those of a day. Both proofs hold for batches whose sizes lie above D/2 and not above D, a power
+    of two: with :math:`\sqrt D` times the bias, and D times what is added to the log loss.
+    *Measured only*: what walk and rounding add to Brier and log scores, and outcomes that are late
+    in another way. Proofs and measurements: docs/theory/online.md.
 
-    A prediction takes about a microsecond. The state has :math:`O(m)` numbers, and one entry for each prediction that
-    waits for its outcome (1,000,000 at most).
+    A prediction takes about a microsecond. The state has :math:`O(m)` numbers, and one entry for
+    each prediction that waits for its outcome (1,000,000 at most).
 
     References
     ----------
@@ -274,23 +307,31 @@ class OnlineRecalibrator(_Online):
         Parameters
         ----------
         p : float, or mapping of str to float
-            The model's prediction, in [0, 1]; or the predictions of several models by name, of the same ones each time.
+            The model's prediction, in [0, 1]; or the predictions of several models by name, of the
+            same ones each time.
         id : str or int, optional
             A name for this prediction, if others may follow before its outcome is known.
         """
         return self._predict(self._begin(p), id)
 
     def mixture(self, p: float | Mapping[str, float]) -> float:
-        """Return the mean of the mixture, from which the walk to the next prediction starts, if the model says p."""
+        """Return the mean of the mixture, from which the walk to the next prediction starts, if the
+        model says p.
+        """
         said = self._begin(p)
         return self._walk.mean(said)
 
     def probabilities(self, p: float | Mapping[str, float]) -> Floats:
-        """Return the probability of each of the `points` to be the next prediction, if the model says p."""
+        """Return the probability of each of the `points` to be the next prediction, if the model
+        says p.
+        """
         return self._walk.shares(self.mixture(p))
 
-    def run(self, p: ArrayLike | Mapping[str, ArrayLike], y: ArrayLike, batch: ArrayLike | None = None) -> Floats:
-        """Predict and learn row by row, each outcome before the next prediction; return the predictions.
+    def run(
+        self, p: ArrayLike | Mapping[str, ArrayLike], y: ArrayLike, batch: ArrayLike | None = None
+    ) -> Floats:
+        """Predict and learn row by row, each outcome before the next prediction; return the
+        predictions.
 
         Parameters
         ----------
@@ -299,8 +340,8 @@ class OnlineRecalibrator(_Online):
         y : array_like of shape (n,)
             The outcomes, 0 or 1.
         batch : array_like of shape (n,), optional
-            The batch of each row, such as its day: successive rows of one batch are all predicted before their
-            outcomes are learnt.
+            The batch of each row, such as its day: successive rows of one batch are all predicted
+            before their outcomes are learnt.
         """
         check_aligned(("p", p), ("y", y), ("batch", batch))
         if isinstance(p, Mapping):
@@ -315,14 +356,18 @@ class OnlineRecalibrator(_Online):
         found = self._read(p)
         if isinstance(p, Mapping) and self._models is None:
             self._models = tuple(p)
-            self._walk = Walk(self._walk.grid, self._walk.grows, self._walk.seed, Mixture(len(found)))
+            self._walk = Walk(
+                self._walk.grid, self._walk.grows, self._walk.seed, Mixture(len(found))
+            )
         return found
 
     def _read(self, p: float | Mapping[str, float]) -> tuple[float, ...]:
         """The predictions of the models in their order."""
         if not isinstance(p, Mapping) and self._models is None:
             return (_probability(p),)
-        names = self._models or (tuple(p) if isinstance(p, Mapping) and self._walk.mixture.batches == 0 else ())
+        names = self._models or (
+            tuple(p) if isinstance(p, Mapping) and self._walk.mixture.batches == 0 else ()
+        )
         if not isinstance(p, Mapping) or not _different_texts(list(p)) or set(names) != set(p):
             raise InputError(
                 f"p must be a number, or have the predictions of the same models by name each time; it is {p!r}"
@@ -333,8 +378,8 @@ class OnlineRecalibrator(_Online):
 class OnlineForecaster(_Online):
     r"""Predict yes or no without any model, calibrated whatever happens.
 
-    It is `OnlineRecalibrator` for a model that always says 1/2, so the mixture has the event rate so far, and recent
-    ones. Use it where there is no model, or to see what a model adds.
+    It is `OnlineRecalibrator` for a model that always says 1/2, so the mixture has the event rate
+    so far, and recent ones. Use it where there is no model, or to see what a model adds.
 
     Parameters
     ----------
@@ -369,7 +414,9 @@ class OnlineForecaster(_Online):
     _kind = "online forecaster"
 
     def predict(self, id: Id | None = None) -> float:  # noqa: A002
-        """Return the next prediction; with an `id` if others may follow before its outcome is known."""
+        """Return the next prediction; with an `id` if others may follow before its outcome is
+        known.
+        """
         return self._predict((0.5,), id)
 
     def probabilities(self) -> Floats:
@@ -418,7 +465,11 @@ def _listed(made: Made) -> list[Any]:
 
 
 def _different_texts(values: list[Any]) -> bool:
-    return len(values) > 0 and all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
+    return (
+        len(values) > 0
+        and all(isinstance(value, str) for value in values)
+        and len(set(values)) == len(values)
+    )
 
 
 def _whole(value: Any, low: int, high: int) -> bool:

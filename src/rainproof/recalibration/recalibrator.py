@@ -28,7 +28,14 @@ from rainproof.errors import InputError
 from rainproof.inference.bounds import largest_draws
 from rainproof.inference.options import Seed, as_seed, check_share
 from rainproof.recalibration import classes, export, selection
-from rainproof.recalibration.certificate import Certificate, HeldOutRates, SegmentMap, certify, correct, held_out_rates
+from rainproof.recalibration.certificate import (
+    Certificate,
+    HeldOutRates,
+    SegmentMap,
+    certify,
+    correct,
+    held_out_rates,
+)
 from rainproof.recalibration.classes import ClassCertificate, ClassMap
 from rainproof.recalibration.methods import IDENTITY, METHODS, check_shape
 from rainproof.recalibration.selection import Candidate, Division
@@ -77,15 +84,21 @@ def proven(certificate: Certificate | None, n: int, groups: int | None) -> str:
     """The certificate, or why there is none, given what the map was fitted to."""
     if certificate is not None:
         return str(certificate)
-    fitted, draws = (rows_text(n), "rows") if groups is None else (f"{groups:,} groups of rows", "groups")
+    fitted, draws = (
+        (rows_text(n), "rows") if groups is None else (f"{groups:,} groups of rows", "groups")
+    )
     return (
         f"No certificate: the map is fitted to all {fitted}. With fewer than {selection.CERTIFIED:,} {draws} a "
         "certificate would say next to nothing, and cost a quarter of them."
     )
 
 
-def segment_table(by: Sequence[str], segments: Sequence[SegmentMap], within: ThresholdRange | None = None) -> str:
-    """A line for each segment: what it uses, the gain by its own map, and the loss by it beside no recalibration."""
+def segment_table(
+    by: Sequence[str], segments: Sequence[SegmentMap], within: ThresholdRange | None = None
+) -> str:
+    """A line for each segment: what it uses, the gain by its own map, and the loss by it beside no
+    recalibration.
+    """
     ordered = sorted(segments, key=lambda segment: -segment.gain_at_least)
     rows = [
         (
@@ -124,25 +137,28 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 
 
 class Recalibrator(Saved):
-    """Recalibrate predicted probabilities: the mean of several maps, in which better ones count more.
+    """Recalibrate predicted probabilities: the mean of several maps, in which better ones count
+    more.
 
-    `fit` fits several methods and weights their maps by how well they predict in cross-validation. With 2,000 rows or
-    more, a quarter of them is kept aside: the certificate is proven on them.
+    `fit` fits several methods and weights their maps by how well they predict in cross-validation.
+    With 2,000 rows or more, a quarter of them is kept aside: the certificate is proven on them.
 
     Parameters
     ----------
     methods : "auto", str or sequence of str
-        The methods: some of "logistic", "beta", "temperature", "none", "isotonic", "bins_8", "bins_32", "bins_128" and
-        "constant". "auto" takes them all. The map is the mean of theirs, or that of a single method.
+        The methods: some of "logistic", "beta", "temperature", "none", "isotonic", "bins_8",
+        "bins_32", "bins_128" and "constant". "auto" takes them all. The map is the mean of theirs,
+        or that of a single method.
     confidence_level : float
         Of each bound in the certificate.
     threshold_range : float or (float, float), optional
-        Certify the map for decisions with one threshold, or whose thresholds all lie in this range, ends included; a
-        segment has a map of its own where such a decision gains. Default: every decision.
+        Certify the map for decisions with one threshold, or whose thresholds all lie in this range,
+        ends included; a segment has a map of its own where such a decision gains. Default: every
+        decision.
     rng : numpy.random.Generator, int or None
-        The source of randomness for the parts that rows are divided into. The same rows, in any order, give the same
-        map with the same seed; None takes fresh entropy. Do not try several seeds, or edited rows, and keep
-        the best certificate: the confidence is for one.
+        The source of randomness for the parts that rows are divided into. The same rows, in any
+        order, give the same map with the same seed; None takes fresh entropy. Do not try several
+        seeds, or edited rows, and keep the best certificate: the confidence is for one.
 
     Attributes
     ----------
@@ -153,8 +169,8 @@ class Recalibrator(Saved):
     map_ : PiecewiseMap or ClassMap
         The map itself: straight pieces; with more than two classes, a map of rows of probabilities.
     certificate_ : Certificate, ClassCertificate or None
-        What is proven of it, from rows that it was not fitted to. None with fewer than 2,000 rows (with `groups`,
-        groups): it would say next to nothing, and the map needs the rows.
+        What is proven of it, from rows that it was not fitted to. None with fewer than 2,000 rows
+        (with `groups`, groups): it would say next to nothing, and the map needs the rows.
     segments_ : tuple of SegmentMap
         With `by`: what is used in each segment, and what is proven of it.
     n_ : int
@@ -171,23 +187,26 @@ class Recalibrator(Saved):
     at the ends); "bins_8" to "bins_128" take the event rate in bins with equal numbers of rows, and correct what is not
     monotone; "none" leaves predictions as they are, and "constant" is the event rate.
 
-    The weight of a method is in proportion to ``exp(-L)``, where ``L`` is its log loss in nats, summed over all rows,
-    by cross-validation in five folds: how likely the outcomes were, by the maps that had not seen them. Few rows cannot
-    tell methods apart, and choosing one of them would be a lottery; the mean hardly depends on a single row. Weights
-    below 1% are 0. docs/benchmarks/study-recalibration.md compares the mean with other ways. A `threshold_range` does
-    not change the weights: by the loss in the range alone they were worse for the decisions of the range itself
-    (docs/guide/threshold-range.md), as fewer rows tell methods apart.
+    The weight of a method is in proportion to ``exp(-L)``, where ``L`` is its log loss in nats,
+    summed over all rows, by cross-validation in five folds: how likely the outcomes were, by the
+    maps that had not seen them. Few rows cannot tell methods apart, and choosing one of them would
+    be a lottery; the mean hardly depends on a single row. Weights below 1% are 0.
+    docs/benchmarks/study-recalibration.md compares the mean with other ways. A `threshold_range`
+    does not change the weights: by the loss in the range alone they were worse for the decisions of
+    the range itself (docs/guide/threshold-range.md), as fewer rows tell methods apart.
 
-    *Several classes.* With more than two columns of predictions the methods are "temperature" (one slope for the
-    logarithms of all probabilities), "vector" (a slope and an intercept for each class; up to 100 classes), "matrix"
-    (every logarithm in every score, with a prior that shrinks what other classes add; up to 20 classes), both with a
-    prior around "temperature", "isotonic" (of each class against the rest, divided by their sum), "none" and
-    "constant"; by name also the other methods of one event, of each class against the rest. They are weighted likewise,
-    from 20,000 rows on by two folds. The certificate is for every decision about any one class, all classes at once,
-    and for a `task`. docs/guide/classes.md has an example.
+    *Several classes.* With more than two columns of predictions the methods are "temperature" (one
+    slope for the logarithms of all probabilities), "vector" (a slope and an intercept for each
+    class; up to 100 classes), "matrix" (every logarithm in every score, with a prior that shrinks
+    what other classes add; up to 20 classes), both with a prior around "temperature", "isotonic"
+    (of each class against the rest, divided by their sum), "none" and "constant"; by name also the
+    other methods of one event, of each class against the rest. They are weighted likewise, from
+    20,000 rows on by two folds. The certificate is for every decision about any one class, all
+    classes at once, and for a `task`. docs/guide/classes.md has an example.
 
-    Rows must be drawn independently from the population in which the map will be used (groups of rows, with `groups`).
-    With `base_rate` only predictions given the outcome must be distributed as there.
+    Rows must be drawn independently from the population in which the map will be used (groups of
+    rows, with `groups`). With `base_rate` only predictions given the outcome must be distributed as
+    there.
 
     Examples
     --------
@@ -228,13 +247,18 @@ class Recalibrator(Saved):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - as scikit-learn calls it
         """Return the parameters by name, as scikit-learn's estimators do."""
-        return {name: getattr(self, name) for name in ("methods", "confidence_level", "threshold_range", "rng")}
+        return {
+            name: getattr(self, name)
+            for name in ("methods", "confidence_level", "threshold_range", "rng")
+        }
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, as scikit-learn's estimators do."""
         for name, value in params.items():
             if name not in self.get_params():
-                raise InputError(f"a Recalibrator has the parameters {', '.join(self.get_params())}, not {name}")
+                raise InputError(
+                    f"a Recalibrator has the parameters {', '.join(self.get_params())}, not {name}"
+                )
             setattr(self, name, value)
         return self
 
@@ -257,7 +281,8 @@ class Recalibrator(Saved):
         Parameters
         ----------
         p : array_like of shape (n,) or (n, k), Sample, ClassSample or Segments
-            The predicted probability of the event, in [0, 1], or of each class; or rows as `scan` gives them, alone.
+            The predicted probability of the event, in [0, 1], or of each class; or rows as `scan`
+            gives them, alone.
         y : array_like of shape (n,)
             The outcomes: 0 or 1, or any two labels with `pos_label`.
         sample_weight : array_like of shape (n,), optional
@@ -265,24 +290,26 @@ class Recalibrator(Saved):
         pos_label : object, optional
             The label of the event, if labels are not 0 and 1.
         groups : array_like of shape (n,), optional
-            The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
-            independent. They are fitted or held out as a whole. For the certificate, their sizes must not depend on
-            predictions or outcomes, unless `max_weight` is stated.
+            The group of each row (patient, site, day): rows of a group may depend on each other,
+            groups must be independent. They are fitted or held out as a whole. For the certificate,
+            their sizes must not depend on predictions or outcomes, unless `max_weight` is stated.
         max_weight : float, optional
-            As for `guarantee`: the largest weight that a row can have (with `groups`, a whole group), known beforehand.
-            It serves the certificate; the map is the same. Not for more than two classes.
+            As for `guarantee`: the largest weight that a row can have (with `groups`, a whole
+            group), known beforehand. It serves the certificate; the map is the same. Not for more
+            than two classes.
         by : array_like of shape (n,), or mapping of names to such, optional
-            The segment of each row. A segment gets a map of its own only where rows held out prove that a decision
-            gains by it.
+            The segment of each row. A segment gets a map of its own only where rows held out prove
+            that a decision gains by it.
         labels : sequence of length k, optional
-            The labels of the classes, if `p` has a column for each. Default: the names of a frame's columns, or 0, 1...
+            The labels of the classes, if `p` has a column for each. Default: the names of a frame's
+            columns, or 0, 1...
         task : ClassTask, optional
             With more than two classes: a decision whose saving the certificate proves.
         base_rate : float or pair of float, optional
-            The event rate of the population in which the map will be used, if these rows have another one (see
-            `Sample`): the map mends the predictions to it. Of a range it is fitted for the middle in log odds, and the
-            upper bounds of the certificate hold for all of it; no gain is proven then. Not together with
-            `sample_weight`, `groups` or `by`.
+            The event rate of the population in which the map will be used, if these rows have
+            another one (see `Sample`): the map mends the predictions to it. Of a range it is fitted
+            for the middle in log odds, and the upper bounds of the certificate hold for all of it;
+            no gain is proven then. Not together with `sample_weight`, `groups` or `by`.
 
         Returns
         -------
@@ -290,43 +317,75 @@ class Recalibrator(Saved):
             Itself.
         """
         if y is not None or isinstance(p, ClassSample):
-            columns = {"sample_weight": sample_weight, "groups": groups, "labels": labels, "pos_label": pos_label}
+            columns = {
+                "sample_weight": sample_weight,
+                "groups": groups,
+                "labels": labels,
+                "pos_label": pos_label,
+            }
             given = (p, y) if isinstance(p, ClassSample) else (y, p)
-            several = as_classes(*given, names=ColumnNames(label="y", prob="p"), by=by, base_rate=base_rate, **columns)
+            several = as_classes(
+                *given,
+                names=ColumnNames(label="y", prob="p"),
+                by=by,
+                base_rate=base_rate,
+                **columns,
+            )
             if several is not None:
                 if max_weight is not None:
                     raise InputError("max_weight is for one event: not for several classes")
                 self._fit_classes(several, task)
                 return self
         if task is not None:
-            raise InputError("task is for more than two classes: of one event, every decision is certified")
+            raise InputError(
+                "task is for more than two classes: of one event, every decision is certified"
+            )
         if door.class_columns(p) == 2:
             if pos_label is not None:
-                raise InputError("pos_label is for one column: of two classes, the event is the second one")
+                raise InputError(
+                    "pos_label is for one column: of two classes, the event is the second one"
+                )
             p, y = Sample(y, p, sample_weight=sample_weight, labels=labels), None  # type: ignore[arg-type]
             sample_weight = None
         elif labels is not None:
-            raise InputError("labels are for predictions with a column for each class; p has one column")
-        columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
+            raise InputError(
+                "labels are for predictions with a column for each class; p has one column"
+            )
+        columns = {
+            "sample_weight": sample_weight,
+            "pos_label": pos_label,
+            "groups": groups,
+            "by": by,
+        }
         self._fit(selection.read_rows(p, y, columns, base_rate), max_weight=max_weight)
         return self
 
     def _fit(
-        self, rows: Sample | Segments, *, hold_out: bool | None = None, max_weight: float | None = None
+        self,
+        rows: Sample | Segments,
+        *,
+        hold_out: bool | None = None,
+        max_weight: float | None = None,
     ) -> Division | None:
-        """Fit, and return the rows as they were divided: none are kept. None if nothing can be fitted to them.
+        """Fit, and return the rows as they were divided: none are kept. None if nothing can be
+        fitted to them.
 
         By default rows are held out for a certificate if there are enough.
         """
         methods = _check_methods(self.methods)
-        level, within = check_share(self.confidence_level, "confidence_level"), door.check_range(self.threshold_range)
-        (rng,) = as_seed(self.rng, rows)[0].spawn(1)  # not the generator itself: it may have drawn the rows
+        level, within = (
+            check_share(self.confidence_level, "confidence_level"),
+            door.check_range(self.threshold_range),
+        )
+        # not the generator itself: it may have drawn the rows
+        (rng,) = as_seed(self.rng, rows)[0].spawn(1)
         by = rows.by if isinstance(rows, Segments) else None
         sample = rows.pooled if isinstance(rows, Segments) else rows
         if max_weight is not None:
             largest_draws(sample, max_weight)  # which checks it, also where nothing is certified
         if (cannot := selection.cannot_fit(rows)) is not None:
-            warnings.warn(cannot, stacklevel=3)  # all rows can certify what the original probabilities do
+            # all rows can certify what the original probabilities do
+            warnings.warn(cannot, stacklevel=3)
             held = [(sample._floor() if sample._divisible else sample, IDENTITY)]
             self.certificate_ = certify(held, None, level, within, max_weight)
             self.method_, self.candidates_, self.segments_, self.map_ = "none", (), (), IDENTITY
@@ -334,8 +393,14 @@ class Recalibrator(Saved):
             self.n_, self.groups_ = sample.n, sample.groups
             return None
         if hold_out is None:
-            rarer = selection.CERTIFIED if sample._rates is None else min(sample._events, sample.n - sample._events)
-            hold_out = sample.n_draws >= selection.CERTIFIED and rarer >= selection.FEWEST_OF_AN_OUTCOME
+            rarer = (
+                selection.CERTIFIED
+                if sample._rates is None
+                else min(sample._events, sample.n - sample._events)
+            )
+            hold_out = (
+                sample.n_draws >= selection.CERTIFIED and rarer >= selection.FEWEST_OF_AN_OUTCOME
+            )
         whole, segments = selection.divide(rows, rng, hold_out=hold_out)
         _check_segments(segments)
         found, candidates = selection.mean_map(whole, methods)
@@ -344,20 +409,38 @@ class Recalibrator(Saved):
         if hold_out:
             held = [(part.held_out[0], maps.get(key, found)) for key, part in segments.items()]
             chooser = None if found is IDENTITY and not maps else whole.pairs(IDENTITY, found)
-            certificate = certify(held or [(whole.held_out[0], found)], chooser, level, within, max_weight)
+            certificate = certify(
+                held or [(whole.held_out[0], found)], chooser, level, within, max_weight
+            )
             rates = held_out_rates(whole.held_out[0], level)
         if found is not IDENTITY:
             found = replace(found, fitted_range=selection.fitted_range(sample))
-        maps = {key: replace(own, fitted_range=selection.fitted_range(rows[key])) for key, own in maps.items()}
-        # Nothing is assigned before all is computed: a map never stands beside the certificate of another.
+        maps = {
+            key: replace(own, fitted_range=selection.fitted_range(rows[key]))
+            for key, own in maps.items()
+        }
+        # Nothing is assigned before all is computed: a map never stands beside the certificate of
+        # another.
         self.certificate_, self._rates = certificate, rates
-        self.candidates_, self.method_, self.map_ = candidates, MEAN if len(methods) > 1 else methods[0], found
-        self._by, self._maps, self.segments_ = by, {door.spelled_key(key): own for key, own in maps.items()}, judged
+        self.candidates_, self.method_, self.map_ = (
+            candidates,
+            MEAN if len(methods) > 1 else methods[0],
+            found,
+        )
+        self._by, self._maps, self.segments_ = (
+            by,
+            {door.spelled_key(key): own for key, own in maps.items()},
+            judged,
+        )
         self.n_ = sample.n - sum(part.n for part in whole.held_out)
-        self.groups_ = sample.groups and sample.groups - sum(part.groups or 0 for part in whole.held_out)
+        self.groups_ = sample.groups and sample.groups - sum(
+            part.groups or 0 for part in whole.held_out
+        )
         return whole
 
-    def _fit_classes(self, sample: ClassSample, task: ClassTask | None = None) -> ClassSample | None:
+    def _fit_classes(
+        self, sample: ClassSample, task: ClassTask | None = None
+    ) -> ClassSample | None:
         """Fit the map of several classes, and return the rows held out, if any: none are kept."""
         methods = _check_methods(self.methods, classes.KNOWN_METHODS, classes.CLASS_METHODS)
         if door.check_range(self.threshold_range) is not None:
@@ -368,15 +451,36 @@ class Recalibrator(Saved):
             task._check(sample)
         if (cannot := selection.cannot_fit(sample)) is not None:
             warnings.warn(cannot, stacklevel=3)
-            found, fitted, held = ClassMap(classes=sample.classes, parts=(classes.UNCHANGED,)), sample, None
+            found, fitted, held = (
+                ClassMap(classes=sample.classes, parts=(classes.UNCHANGED,)),
+                sample,
+                None,
+            )
             candidates: tuple[Candidate, ...] = ()
         else:
-            fitted, fold, held = classes.divide_classes(sample, rng, hold_out=sample.n_draws >= selection.CERTIFIED)
+            fitted, fold, held = classes.divide_classes(
+                sample, rng, hold_out=sample.n_draws >= selection.CERTIFIED
+            )
             found, candidates = classes.mean_of_maps(fitted, methods, fold)
-        certificate = None if held is None else classes.certify_classes(held, fitted, found, level, task)
-        self.certificate_, self._rates, self.map_, self.candidates_ = certificate, None, found, candidates
-        self.method_ = "none" if not candidates else MEAN if len(candidates) > 1 else candidates[0].method
-        self._by, self._maps, self.segments_, self.n_, self.groups_ = None, {}, (), fitted.n, fitted.groups
+        certificate = (
+            None if held is None else classes.certify_classes(held, fitted, found, level, task)
+        )
+        self.certificate_, self._rates, self.map_, self.candidates_ = (
+            certificate,
+            None,
+            found,
+            candidates,
+        )
+        self.method_ = (
+            "none" if not candidates else MEAN if len(candidates) > 1 else candidates[0].method
+        )
+        self._by, self._maps, self.segments_, self.n_, self.groups_ = (
+            None,
+            {},
+            (),
+            fitted.n,
+            fitted.groups,
+        )
         return held
 
     def predict(
@@ -391,20 +495,24 @@ class Recalibrator(Saved):
         Parameters
         ----------
         p : array_like of shape (n,) or (n, k)
-            Probabilities, in [0, 1]. With a column for each class the result has them too, and its rows sum to 1. Of
-            one event an `ExtrapolationWarning` tells if more than 1% lie outside of those that the map was fitted to.
+            Probabilities, in [0, 1]. With a column for each class the result has them too, and its
+            rows sum to 1. Of one event an `ExtrapolationWarning` tells if more than 1% lie outside
+            of those that the map was fitted to.
         by : array_like of shape (n,), or mapping of names to such, optional
-            The segment of each row, if it was fitted with segments. What a label says counts, not its type: 1, 1.0 and
-            "1" are one segment; True, "True" and "true" are another. Segments without a map of their own use the map
-            of all rows.
+            The segment of each row, if it was fitted with segments. What a label says counts, not
+            its type: 1, 1.0 and "1" are one segment; True, "True" and "true" are another. Segments
+            without a map of their own use the map of all rows.
         unseen : {"error", "pooled"}
-            What to do with segments that were not seen by `fit`: refuse them, or use the map of all rows.
+            What to do with segments that were not seen by `fit`: refuse them, or use the map of all
+            rows.
         """
         self._check_fitted()
         _check_unseen(unseen)
         if (by is None) != (self._by is None):
             raise InputError(
-                "by is missing: the map was fitted with segments" if by is None else "by was not given to fit"
+                "by is missing: the map was fitted with segments"
+                if by is None
+                else "by was not given to fit"
             )
         if isinstance(self.map_, ClassMap):
             return self.map_(p)
@@ -419,10 +527,14 @@ class Recalibrator(Saved):
             by = {name: by[name] for name in self._by}
         names, places = door.rows_by_segment(by, len(prob))
         if names != self._by:
-            raise InputError(f"by must name {', '.join(self._by or ())}; it names {', '.join(names)}")
+            raise InputError(
+                f"by must name {', '.join(self._by or ())}; it names {', '.join(names)}"
+            )
         new = self._unseen(places) if unseen == "error" else {}
         if new:
-            raise InputError(f"{unseen_text(new)}: unseen='pooled' uses the map of all rows for them")
+            raise InputError(
+                f"{unseen_text(new)}: unseen='pooled' uses the map of all rows for them"
+            )
         return self._predict_warning(prob, places)
 
     def _predict_warning(self, prob: NDArray[Any], places: Mapping[Any, Ints]) -> Floats:
@@ -440,7 +552,9 @@ class Recalibrator(Saved):
         return count
 
     def _predict(self, prob: NDArray[Any], places: Mapping[Any, Ints]) -> Floats:
-        """Return the values at predictions that were checked already, given the rows of each segment."""
+        """Return the values at predictions that were checked already, given the rows of each
+        segment.
+        """
         value: Floats = self.map_.apply(prob)
         for key, at in places.items():
             own = self._maps.get(door.spelled_key(key))
@@ -449,12 +563,18 @@ class Recalibrator(Saved):
         return value
 
     def _unseen(self, places: Mapping[Any, Ints]) -> dict[Any, int]:
-        """The segments that the map has not seen, with their numbers of rows; where nothing was fitted, none is new."""
+        """The segments that the map has not seen, with their numbers of rows; where nothing was
+        fitted, none is new.
+        """
         seen = {door.spelled_key(segment.segment) for segment in self.segments_}
-        return {key: len(at) for key, at in places.items() if seen and door.spelled_key(key) not in seen}
+        return {
+            key: len(at) for key, at in places.items() if seen and door.spelled_key(key) not in seen
+        }
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the map into axes (default: new ones) and return them; see `rainproof.plots.recalibration`."""
+        """Draw the map into axes (default: new ones) and return them; see
+        `rainproof.plots.recalibration`.
+        """
         from rainproof.plots import recalibration
 
         self._one_event("plot")
@@ -468,28 +588,32 @@ class Recalibrator(Saved):
         dialect: str = "ansi",
         unseen: Literal["error", "pooled"] = "error",
     ) -> Any:
-        """Return an SQL expression that gives the same bits as `predict`, whatever engine computes it.
+        """Return an SQL expression that gives the same bits as `predict`, whatever engine computes
+        it.
 
-        Of more than two classes: a dict with an expression for each class, the same up to rounding (1e-12).
+        Of more than two classes: a dict with an expression for each class, the same up to rounding
+        (1e-12).
 
         Parameters
         ----------
         p : str or sequence of str
-            The column of probabilities; of more than two classes, the column of each, in the order of the classes.
+            The column of probabilities; of more than two classes, the column of each, in the order
+            of the classes.
         by : str, sequence of str, or mapping of names to str, optional
-            The columns of the segments, if it was fitted with segments: in the order of the names that were given to
-            `fit`, or by those names. They may be text, integers, doubles or booleans: as in `predict`, what a label
-            says counts. A label None stands for NULL.
+            The columns of the segments, if it was fitted with segments: in the order of the names
+            that were given to `fit`, or by those names. They may be text, integers, doubles or
+            booleans: as in `predict`, what a label says counts. A label None stands for NULL.
         dialect : {"ansi", "duckdb", "postgresql", "spark", "sqlite"}
             How the engine spells what is needed.
         unseen : {"error", "pooled"}
-            What segments get that were not seen by `fit`: NULL, or the value of the map of all rows.
+            What segments get that were not seen by `fit`: NULL, or the value of the map of all
+            rows.
 
         Returns
         -------
         str, or dict of labels to str
-            NULL for a `p` that is NULL, NaN or not in [0, 1] (in SQLite, also for text), and for an unseen segment; of
-            several classes also where a row does not sum to 1 (within 1e-4).
+            NULL for a `p` that is NULL, NaN or not in [0, 1] (in SQLite, also for text), and for an
+            unseen segment; of several classes also where a row does not sum to 1 (within 1e-4).
 
         Notes
         -----
@@ -514,21 +638,28 @@ class Recalibrator(Saved):
         for segment in self.segments_:
             _labels(segment.segment, "in SQL")
         seen = [door.spelled_key(segment.segment) for segment in self.segments_]
-        others = [key for key in seen if key not in self._maps] if seen and unseen == "error" else None
-        return export.as_sql(p, dialect, self.map_, self._maps, others, export.columns_of(by, self._by or ()))
+        others = (
+            [key for key in seen if key not in self._maps] if seen and unseen == "error" else None
+        )
+        return export.as_sql(
+            p, dialect, self.map_, self._maps, others, export.columns_of(by, self._by or ())
+        )
 
     def to_onnx(self) -> ModelProto:
-        """Return the map as an ONNX model: doubles "p" of shape (n,) to doubles "probability" of the same shape.
+        """Return the map as an ONNX model: doubles "p" of shape (n,) to doubles "probability" of
+        the same shape.
 
-        With more than two classes: "p" of shape (n, k) to "probabilities" of the same shape, up to rounding (1e-12).
+        With more than two classes: "p" of shape (n, k) to "probabilities" of the same shape, up to
+        rounding (1e-12).
 
-        onnxruntime gives the same bits as `predict` on a CPU; NaN for a `p` that is NaN or not in [0, 1]. Needs onnx:
-        ``pip install onnx``.
+        onnxruntime gives the same bits as `predict` on a CPU; NaN for a `p` that is NaN or not in
+        [0, 1]. Needs onnx: ``pip install onnx``.
 
         Raises
         ------
         InputError
-            If it was fitted with segments: a model has one map. Fit one recalibrator for each segment, or use `to_sql`.
+            If it was fitted with segments: a model has one map. Fit one recalibrator for each
+            segment, or use `to_sql`.
 
         Examples
         --------
@@ -542,14 +673,17 @@ class Recalibrator(Saved):
         if isinstance(self.map_, ClassMap):
             return classes.classes_as_onnx(self.map_)
         if self._by is not None:
-            raise InputError("to_onnx needs a map without segments: fit one for each segment, or use to_sql")
+            raise InputError(
+                "to_onnx needs a map without segments: fit one for each segment, or use to_sql"
+            )
         return export.as_onnx(self.map_)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fitted map, the weights of its methods and its certificate in built-in types, ready for JSON.
+        """Return the fitted map, the weights of its methods and its certificate in built-in types,
+        ready for JSON.
 
-        `from_dict` reads it. "digest" is the SHA-256 of all the rest, so that damage is noticed. The labels of segments
-        must be text, finite numbers, bools or None.
+        `from_dict` reads it. "digest" is the SHA-256 of all the rest, so that damage is noticed.
+        The labels of segments must be text, finite numbers, bools or None.
         """
         self._check_fitted()
         one = isinstance(self.methods, str) and self.methods != "auto"
@@ -558,11 +692,18 @@ class Recalibrator(Saved):
         segments = []
         for segment in self.segments_:
             own = self._maps.get(door.spelled_key(segment.segment))
-            labels = {"segment": _labels(segment.segment, "to be stored"), "map": own and own.to_dict()}
+            labels = {
+                "segment": _labels(segment.segment, "to be stored"),
+                "map": own and own.to_dict(),
+            }
             segments.append(segment.to_dict() | labels)
         content = {
             "method": self.method_,
-            "methods": [self.methods] if one else "auto" if self.methods == "auto" else list(self.methods),
+            "methods": [self.methods]
+            if one
+            else "auto"
+            if self.methods == "auto"
+            else list(self.methods),
             "confidence_level": self.confidence_level,
             "threshold_range": plain(door.check_range(self.threshold_range)),
             "by": None if self._by is None else list(self._by),
@@ -580,39 +721,68 @@ class Recalibrator(Saved):
         """Read what `to_dict` wrote; anything that was changed is refused."""
         data = check_document(data, "recalibrator", version=_VERSION, keys=_KEYS)
         by = None if data["by"] is None else tuple(export.list_of(data["by"], "by", str))
-        methods = data["methods"] if data["methods"] == "auto" else export.list_of(data["methods"], "methods", str)
+        methods = (
+            data["methods"]
+            if data["methods"] == "auto"
+            else export.list_of(data["methods"], "methods", str)
+        )
         several = isinstance(data["map"], dict) and "classes" in data["map"]
         known = classes.KNOWN_METHODS if several else tuple(METHODS)
         for name, given, also in (("method", [data["method"]], (MEAN,)), ("methods", methods, ())):
-            unknown = [method for method in given if method not in (*known, *also)] if given != "auto" else []
+            unknown = (
+                [method for method in given if method not in (*known, *also)]
+                if given != "auto"
+                else []
+            )
             if unknown:
-                raise InputError(f"{name!r} must be among {', '.join(known)}; {unknown[0]!r} is not")
+                raise InputError(
+                    f"{name!r} must be among {', '.join(known)}; {unknown[0]!r} is not"
+                )
         columns = 0 if by is None else len(by)
-        segments = [export.segment_of(part, columns) for part in export.list_of(data["segments"], "segments", dict)]
+        segments = [
+            export.segment_of(part, columns)
+            for part in export.list_of(data["segments"], "segments", dict)
+        ]
         _check_segments(segment.segment for segment, _ in segments)
         level = check_share(data["confidence_level"], "confidence_level")
-        found = cls(methods, confidence_level=level, threshold_range=export.range_of(data["threshold_range"]))
-        found.method_, found.map_ = data["method"], (ClassMap if several else PiecewiseMap).from_dict(data["map"])
+        found = cls(
+            methods,
+            confidence_level=level,
+            threshold_range=export.range_of(data["threshold_range"]),
+        )
+        found.method_, found.map_ = (
+            data["method"],
+            (ClassMap if several else PiecewiseMap).from_dict(data["map"]),
+        )
         kind = ClassCertificate if several else Certificate
-        found.certificate_ = None if data["certificate"] is None else export.record_of(kind, data["certificate"])
+        found.certificate_ = (
+            None if data["certificate"] is None else export.record_of(kind, data["certificate"])
+        )
         if not several:
             check_shape(found.map_, found.method_)
         found.n_ = export.number_of(data["n"], "n", 1)
-        found.groups_ = None if data["groups"] is None else export.number_of(data["groups"], "groups", 1)
+        found.groups_ = (
+            None if data["groups"] is None else export.number_of(data["groups"], "groups", 1)
+        )
         found.candidates_ = tuple(
-            export.record_of(Candidate, one) for one in export.list_of(data["candidates"], "candidates", dict)
+            export.record_of(Candidate, one)
+            for one in export.list_of(data["candidates"], "candidates", dict)
         )
         _check_candidates(found.candidates_, known)
         found.segments_ = tuple(segment for segment, _ in segments)
         found._by = by
-        found._maps = {door.spelled_key(segment.segment): own for segment, own in segments if own is not None}
+        found._maps = {
+            door.spelled_key(segment.segment): own for segment, own in segments if own is not None
+        }
         return found
 
     def _one_event(self, what: str) -> None:
         """Refuse a map of several classes."""
         self._check_fitted()
         if isinstance(self.map_, ClassMap):
-            raise InputError(f"{what} is for one event, and the map has {len(self.map_.classes):,} classes")
+            raise InputError(
+                f"{what} is for one event, and the map has {len(self.map_.classes):,} classes"
+            )
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "map_"):
@@ -636,33 +806,45 @@ class Recalibrator(Saved):
 
 def unseen_text(new: Mapping[Any, int]) -> str:
     """Say which segments are new, given the number of rows of each."""
-    some = ", ".join(_name(key) for key in list(new)[:_NAMED]) + (", ..." if len(new) > _NAMED else "")
+    some = ", ".join(_name(key) for key in list(new)[:_NAMED]) + (
+        ", ..." if len(new) > _NAMED else ""
+    )
     return f"by has {rows_text(sum(new.values()))} of segments that the map has not seen ({some})"
 
 
 def _labels(key: Any, where: str) -> list[Any]:
-    """Return the labels of a segment, one for each column, if other programs understand them; dates as their text."""
+    """Return the labels of a segment, one for each column, if other programs understand them; dates
+    as their text.
+    """
     labels = list(key) if isinstance(key, tuple) else [key]
-    labels = [door.spelled(label) if isinstance(label, date | Decimal) else label for label in labels]
+    labels = [
+        door.spelled(label) if isinstance(label, date | Decimal) else label for label in labels
+    ]
     for label in labels:
         door.check_label(label, where)
     return labels
 
 
 def _check_segments(keys: Iterable[Any]) -> None:
-    """Refuse labels that say the same, such as 1 and "1": no other program could tell their segments apart."""
+    """Refuse labels that say the same, such as 1 and "1": no other program could tell their
+    segments apart.
+    """
     seen: dict[Any, Any] = {}
     for key in keys:
         other = seen.setdefault(door.spelled_key(key), key)
         if other is not key:
-            raise InputError(f"by must spell each segment in one way; {other!r} and {key!r} mean the same")
+            raise InputError(
+                f"by must spell each segment in one way; {other!r} and {key!r} mean the same"
+            )
 
 
 def _check_candidates(candidates: Sequence[Candidate], known: Sequence[str]) -> None:
     """Refuse candidates that no fit has."""
     for candidate in candidates:
         if candidate.method not in known:
-            raise InputError(f"'method' of a Candidate must be among {', '.join(known)}; {candidate.method!r} is not")
+            raise InputError(
+                f"'method' of a Candidate must be among {', '.join(known)}; {candidate.method!r} is not"
+            )
     total = sum(candidate.weight for candidate in candidates)
     if candidates and abs(total - 1) > _WEIGHTS_OFF:
         raise InputError(f"the 'weight' of all candidates must sum to 1; they sum to {total:.6g}")
@@ -674,14 +856,24 @@ def _check_unseen(unseen: str) -> None:
 
 
 def _check_methods(
-    methods: Literal["auto"] | str | Sequence[str], known: Iterable[str] = METHODS, auto: Iterable[str] = METHODS
+    methods: Literal["auto"] | str | Sequence[str],
+    known: Iterable[str] = METHODS,
+    auto: Iterable[str] = METHODS,
 ) -> list[str]:
     if not isinstance(methods, str | Sequence):
         raise InputError(f"methods must be 'auto', a name or a list of names; it is {methods!r}")
-    names = list(auto) if methods == "auto" else [methods] if isinstance(methods, str) else list(methods)
+    names = (
+        list(auto)
+        if methods == "auto"
+        else [methods]
+        if isinstance(methods, str)
+        else list(methods)
+    )
     for name in names:
         if name not in known:
-            raise InputError(f"methods must be 'auto' or among {', '.join(map(repr, known))}; {name!r} is not")
+            raise InputError(
+                f"methods must be 'auto' or among {', '.join(map(repr, known))}; {name!r} is not"
+            )
     if not names:
         raise InputError("methods must name at least one method; it is empty")
     return [name for name in known if name in names]  # in the order of preference

@@ -1,4 +1,6 @@
-"""The rows of a recalibration in parts, and the mean of maps: the better one predicts, the more it counts."""
+"""The rows of a recalibration in parts, and the mean of maps: the better one predicts, the more it
+counts.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,14 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import FewRowsWarning, InputError, OneClassWarning, RainproofWarning
-from rainproof.recalibration.methods import FORMULAS, METHODS, NEAREST, expit, fitted_values, log_odds
+from rainproof.recalibration.methods import (
+    FORMULAS,
+    METHODS,
+    NEAREST,
+    expit,
+    fitted_values,
+    log_odds,
+)
 
 FOLDS = 5
 _FEWEST = 20  # rows; with fewer, folds would be fitted to a handful
@@ -28,24 +37,29 @@ CERTIFIED = 2000
 FEWEST_OF_AN_OUTCOME = 100
 """With a base rate: fewer rows of an outcome are not divided for a certificate."""
 _LEAST_WEIGHT = 0.01  # of a map in the mean: more pieces would change next to nothing
-_HELD_OUT = 0.25  # of the rows for each proof: the bounds shrink like n^(-2/3), so a quarter loses little
+# of the rows for each proof: the bounds shrink like n^(-2/3), so a quarter loses little
+_HELD_OUT = 0.25
 _ENTRIES = 1 << 12  # of a table; where there are more predictions, neighbours are pooled
-_FINEST = 2 / UNIT  # predictions that are nearer to each other are one: no map can have a cut between them
+# predictions that are nearer to each other are one: no map can have a cut between them
+_FINEST = 2 / UNIT
 _SHARE = 1 / (1 << 11)  # of the rows in a pool, at most, and
 _WIDTH = 1 / 64  # the largest difference of their logits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Division:
-    """Rows divided at random: those that maps are fitted to, as a table, and those held out for each proof.
+    """Rows divided at random: those that maps are fitted to, as a table, and those held out for
+    each proof.
 
     Attributes
     ----------
     prob : ndarray of shape (k,)
-        Distinct predictions in increasing order; the means of neighbouring ones where there are very many.
+        Distinct predictions in increasing order; the means of neighbouring ones where there are
+        very many.
     weight : ndarray of shape (folds, 2, k)
-        How many rows of each fold have them, without the event and with it. Unequal weights are scaled to the effective
-        number of rows; with a base rate it is how many rows of the population they stand for.
+        How many rows of each fold have them, without the event and with it. Unequal weights are
+        scaled to the effective number of rows; with a base rate it is how many rows of the
+        population they stand for.
     held_out : tuple of Sample
         The rows that no map is fitted to, for each proof; none where nothing is to be proven.
     """
@@ -55,7 +69,9 @@ class Division:
     held_out: tuple[Sample, ...]
 
     def pairs(self, old: PiecewiseMap, new: PiecewiseMap) -> Sample:
-        """The rows with the predictions of two maps; the weights need not be exact, as nothing is proven on them."""
+        """The rows with the predictions of two maps; the weights need not be exact, as nothing is
+        proven on them.
+        """
         weight = self.weight.sum(axis=0).ravel()
         event = np.repeat(np.array([0, 1], np.uint8), len(self.prob))
         rows = Rows(event, np.tile(self.prob, 2), weight, ColumnNames())
@@ -68,17 +84,30 @@ class Division:
 
 
 def read_rows(
-    p: ArrayLike | Sample | Segments, y: ArrayLike | None, columns: Mapping[str, Any], base_rate: BaseRate | None
+    p: ArrayLike | Sample | Segments,
+    y: ArrayLike | None,
+    columns: Mapping[str, Any],
+    base_rate: BaseRate | None,
 ) -> Sample | Segments:
     """Check the arguments of `Recalibrator.fit`; the rows of segments are divided with all others."""
     if isinstance(p, Segments | Sample):
         groups, by = columns["groups"], columns["by"]
-        if y is not None or columns["sample_weight"] is not None or columns["pos_label"] is not None:
-            raise InputError(f"a {type(p).__name__} holds outcomes, weights and labels already: pass it alone")
-        if (isinstance(p, Segments) or p.grid is not None) and (groups is not None or by is not None):
+        if (
+            y is not None
+            or columns["sample_weight"] is not None
+            or columns["pos_label"] is not None
+        ):
+            raise InputError(
+                f"a {type(p).__name__} holds outcomes, weights and labels already: pass it alone"
+            )
+        if (isinstance(p, Segments) or p.grid is not None) and (
+            groups is not None or by is not None
+        ):
             raise InputError("groups and by need rows: a compressed sample does not keep them")
         if isinstance(p, Segments) and base_rate is not None:
-            raise InputError("base_rate cannot be combined with segments: that of a segment is not that of all rows")
+            raise InputError(
+                "base_rate cannot be combined with segments: that of a segment is not that of all rows"
+            )
         sample: Sample | Segments = p
         if isinstance(p, Sample):
             sample = as_sample(p, groups=groups, by=by, base_rate=base_rate, rates=True)
@@ -87,24 +116,37 @@ def read_rows(
     else:
         names = ColumnNames(label="y", prob="p")
         sample = as_sample(y, p, **columns, names=names, base_rate=base_rate, rates=True)
-    return sample.by_segment() if isinstance(sample, Sample) and sample._segments is not None else sample
+    return (
+        sample.by_segment()
+        if isinstance(sample, Sample) and sample._segments is not None
+        else sample
+    )
 
 
 def cannot_fit(rows: Sample | Segments | ClassSample) -> RainproofWarning | None:
     """Why nothing can be fitted to these rows, if so."""
     sample = rows.pooled if isinstance(rows, Segments) else rows
     groups = f"groups has {sample.n_draws} group{'s' * (sample.n_draws != 1)}"
-    for some, count, fewest in ((f"p has {rows_text(sample.n)}", sample.n, _FEWEST), (groups, sample.n_draws, FOLDS)):
+    for some, count, fewest in (
+        (f"p has {rows_text(sample.n)}", sample.n, _FEWEST),
+        (groups, sample.n_draws, FOLDS),
+    ):
         if count < fewest:
-            return FewRowsWarning(f"{some}: nothing is fitted to fewer than {fewest}, so p stays as it is")
+            return FewRowsWarning(
+                f"{some}: nothing is fitted to fewer than {fewest}, so p stays as it is"
+            )
     if sample.rates.max() == 1 if isinstance(sample, ClassSample) else sample.event_rate in (0, 1):
         by = "" if sample.sample_weight is None else ", by weight"
-        return OneClassWarning(f"y holds one outcome only{by}: nothing can be fitted to it, so p stays as it is")
+        return OneClassWarning(
+            f"y holds one outcome only{by}: nothing can be fitted to it, so p stays as it is"
+        )
     return None
 
 
 def fitted_range(sample: Sample) -> tuple[float, float]:
-    """Return the smallest and the largest prediction of rows that count; of a compressed sample, of its cells."""
+    """Return the smallest and the largest prediction of rows that count; of a compressed sample, of
+    its cells.
+    """
     if sample.grid is not None:
         cell = sample._cells.slot >> 1
         return float(cell.min() / sample.grid), float(min((cell.max() + 1) / sample.grid, 1.0))
@@ -117,7 +159,8 @@ def divide(
 ) -> tuple[Division, dict[Any, Division]]:
     """Divide the rows at random, whole draws at a time: all of them, and those of each segment.
 
-    Their order does not matter. Rows are held out for a certificate, and for maps of segments; or none.
+    Their order does not matter. Rows are held out for a certificate, and for maps of segments; or
+    none.
     """
     if isinstance(rows, Segments) and rows.whole is None:
         parts = {key: _divided_cells(sample, rng, 2 * hold_out) for key, sample in rows.items()}
@@ -125,7 +168,9 @@ def divide(
     if isinstance(rows, Segments):
         assert rows.whole is not None
         rows = rows.whole.in_order().by_segment()
-    sample, places = (rows.whole, rows.places) if isinstance(rows, Segments) else (rows.in_order(), {})
+    sample, places = (
+        (rows.whole, rows.places) if isinstance(rows, Segments) else (rows.in_order(), {})
+    )
     assert sample is not None
     if sample.grid is not None:
         return _divided_cells(sample, rng, int(hold_out)), {}
@@ -135,7 +180,9 @@ def divide(
 
     def divided(at: Ints) -> Division:
         at = at if weight is None else at[weight[at] > 0]
-        held_out = tuple(sample._at(at[part[at] == number]) for number in range(FOLDS, FOLDS + proofs))
+        held_out = tuple(
+            sample._at(at[part[at] == number]) for number in range(FOLDS, FOLDS + proofs)
+        )
         used = at[part[at] < FOLDS]
         prob, table, _ = _pooled(sample._at(used), part[used])
         return Division(prob=prob, weight=table, held_out=held_out)
@@ -144,7 +191,9 @@ def divide(
 
 
 def _pooled(sample: Sample, part: Ints) -> tuple[Floats, Floats, Ints]:
-    """The predictions of a sample, pooled where there are very many, the table of its folds, and each row's entry."""
+    """The predictions of a sample, pooled where there are very many, the table of its folds, and
+    each row's entry.
+    """
     prob, mass = np.rint(sample.prob / _FINEST) * _FINEST, sample.mass
     order = np.argsort(prob, kind="stable")  # quick for rows in order
     order = order if sample.sample_weight is None else order[mass[order] > 0]
@@ -160,28 +209,37 @@ def _pooled(sample: Sample, part: Ints) -> tuple[Floats, Floats, Ints]:
     entry = np.maximum(ordered[first].searchsorted(prob, side="right") - 1, 0)
     at, size = entry[order], len(first)
     slot = (part[order] * 2 + sample.event[order]) * size + at
-    table: Floats = np.bincount(slot, share, FOLDS * 2 * size).astype(np.float64).reshape(FOLDS, 2, size)
+    table: Floats = (
+        np.bincount(slot, share, FOLDS * 2 * size).astype(np.float64).reshape(FOLDS, 2, size)
+    )
     mean = np.bincount(at, share * ordered, size) / np.bincount(at, share, size)
     last, given = np.append(first[1:], len(ordered)) - 1, sample.prob[order]
-    return np.clip(mean, given[first], given[last]), table, entry  # equal predictions exactly as they are
+    # equal predictions exactly as they are
+    return np.clip(mean, given[first], given[last]), table, entry
 
 
 def _counted(sample: Sample) -> tuple[float, float]:
-    """How many rows of the population one without the event and one with it stand for, if there is a base rate.
+    """How many rows of the population one without the event and one with it stand for, if there is
+    a base rate.
 
-    There are then so many that the event rate among them is known as precisely as the difference of the two outcomes.
+    There are then so many that the event rate among them is known as precisely as the difference of
+    the two outcomes.
     """
     here, there = sample._events / sample.n, sample.event_rate
     return here / there, (1 - here) / (1 - there)
 
 
 def _pools(prob: Floats, rank: Floats) -> Ints:
-    """Where pools of neighbours begin, given distinct predictions in order and the share of rows below each."""
+    """Where pools of neighbours begin, given distinct predictions in order and the share of rows
+    below each.
+    """
     if len(prob) <= _ENTRIES:
         return np.arange(len(prob))
     inside = np.clip(prob, 1e-9, 1 - 1e-9)
     logit = np.log(inside) - np.log1p(-inside)
-    return np.flatnonzero(np.diff(np.floor([rank / _SHARE, logit / _WIDTH]), prepend=-np.inf).any(axis=0))
+    return np.flatnonzero(
+        np.diff(np.floor([rank / _SHARE, logit / _WIDTH]), prepend=-np.inf).any(axis=0)
+    )
 
 
 def _divided_cells(sample: Sample, rng: np.random.Generator, proofs: int) -> Division:
@@ -195,19 +253,27 @@ def _pooled_cells(sample: Sample, numbers: Ints) -> tuple[Floats, Floats, Ints]:
     """The same as `_pooled` of cells, given the number of rows of each fold in them."""
     cells = sample._cells
     if not sample._divisible:
-        raise InputError("unequal weights need rows: a compressed sample cannot be split row by row")
+        raise InputError(
+            "unequal weights need rows: a compressed sample cannot be split row by row"
+        )
     cell, entry = np.unique(cells.slot >> 1, return_inverse=True)
     middle = np.minimum((cell + 0.5) / cells.m, 1.0)  # not the mean: rows held out would move it
     count = np.bincount(entry, numbers.sum(axis=0), len(cell))
     first = _pools(middle, (np.cumsum(count) - count) / max(count.sum(), 1))
     pool = first.searchsorted(np.arange(len(cell)), side="right") - 1
     total, size = np.bincount(pool, count, len(first)), len(first)
-    mean = np.where(total > 0, np.bincount(pool, count * middle, size) / np.maximum(total, 1), middle[first])
+    mean = np.where(
+        total > 0, np.bincount(pool, count * middle, size) / np.maximum(total, 1), middle[first]
+    )
     entry = pool[entry]
     slot = (cells.slot & 1) * size + entry
     table = np.stack([np.bincount(slot, one, 2 * size) for one in numbers]).astype(np.float64)
     table = table.reshape(len(numbers), 2, size)
-    return mean, table if sample._rates is None else table * np.reshape(_counted(sample), (2, 1)), entry
+    return (
+        mean,
+        table if sample._rates is None else table * np.reshape(_counted(sample), (2, 1)),
+        entry,
+    )
 
 
 def _merged(parts: Sequence[Division]) -> Division:
@@ -217,7 +283,9 @@ def _merged(parts: Sequence[Division]) -> Division:
     prob, at = np.unique(np.concatenate([part.prob for part in parts]), return_inverse=True)
     held_out = tuple(map(Sample._join, zip(*(part.held_out for part in parts), strict=True)))
     together = np.concatenate([part.weight for part in parts], axis=2).reshape(2 * FOLDS, -1)
-    sums: Floats = np.stack([np.bincount(at, row, len(prob)) for row in together]).astype(np.float64)
+    sums: Floats = np.stack([np.bincount(at, row, len(prob)) for row in together]).astype(
+        np.float64
+    )
     return Division(prob=prob, weight=sums.reshape(FOLDS, 2, -1), held_out=held_out)
 
 
@@ -225,30 +293,35 @@ def _merged(parts: Sequence[Division]) -> Division:
 class CrossFit(Frozen):
     """The mean of the maps, fitted to some folds of the rows and applied to others.
 
-    Folds are of whole draws, dealt at random to rows in order (`Sample.in_order`). Values are those of the maps before
-    they are drawn with straight pieces.
+    Folds are of whole draws, dealt at random to rows in order (`Sample.in_order`). Values are those
+    of the maps before they are drawn with straight pieces.
 
     Attributes
     ----------
     prob : ndarray of shape (k,)
-        Distinct predictions in increasing order; the means of neighbouring ones where there are very many.
+        Distinct predictions in increasing order; the means of neighbouring ones where there are
+        very many.
     weight : ndarray of shape (folds, 2, k)
-        How many rows of each fold have them, without the event and with it; unequal weights are scaled to the effective
-        number of rows.
+        How many rows of each fold have them, without the event and with it; unequal weights are
+        scaled to the effective number of rows.
     value : ndarray of shape (folds, k)
-        The value there of the mean that is fitted without this fold. Its weights are by cross-validation in the others.
+        The value there of the mean that is fitted without this fold. Its weights are by
+        cross-validation in the others.
     inner : ndarray of shape (folds, folds, k)
-        ``inner[f, g]`` is that of maps fitted without the folds f and g, to choose a decision for fold f. Their weights
-        have seen nothing of f, and are scored on neither; but maps that they score were fitted to g too.
-        ``inner[f, f]`` is ``value[f]``.
+        ``inner[f, g]`` is that of maps fitted without the folds f and g, to choose a decision for
+        fold f. Their weights have seen nothing of f, and are scored on neither; but maps that they
+        score were fitted to g too. ``inner[f, f]`` is ``value[f]``.
     rate : ndarray of shape (folds,)
         The event rate of the rows that are not in this fold.
     loss : ndarray of shape (methods,)
-        The cross-validated log loss of each method in nats, summed over all rows: see `mean_weights`.
+        The cross-validated log loss of each method in nats, summed over all rows: see
+        `mean_weights`.
     entry : ndarray of int
-        The place in `prob` of each row (in order); of a compressed sample, of each of its cells and outcomes.
+        The place in `prob` of each row (in order); of a compressed sample, of each of its cells and
+        outcomes.
     fold : ndarray of int
-        The fold of each row; of a compressed sample, how many rows of each fold, by fold, cell and outcome.
+        The fold of each row; of a compressed sample, how many rows of each fold, by fold, cell and
+        outcome.
     """
 
     prob: Floats
@@ -268,21 +341,27 @@ class CrossFit(Frozen):
 
     @property
     def pooled(self) -> Floats:
-        """The mean recalibrated prediction of the rows with each prediction, for tests that follow small differences.
+        """The mean recalibrated prediction of the rows with each prediction, for tests that follow
+        small differences.
 
-        Where a fold has more events than the others, its rows get lower predictions, as they were fitted to the others:
-        among equal predictions a test would find these differences, and reject what is calibrated.
+        Where a fold has more events than the others, its rows get lower predictions, as they were
+        fitted to the others: among equal predictions a test would find these differences, and
+        reject what is calibrated.
         """
         rows = self.weight.sum(axis=1)
         found: Floats = (rows * self.value).sum(axis=0) / rows.sum(axis=0)
         return found
 
 
-def cross_fit(sample: Sample, rng: np.random.Generator, *, methods: Sequence[str] = tuple(METHODS)) -> CrossFit:
+def cross_fit(
+    sample: Sample, rng: np.random.Generator, *, methods: Sequence[str] = tuple(METHODS)
+) -> CrossFit:
     """Fit the mean of the maps without each fold, and without each two."""
     sample = sample.in_order()
     fold = sample._parts(folds=FOLDS, rng=rng)
-    prob, weight, entry = _pooled(sample, fold) if sample.grid is None else _pooled_cells(sample, fold)
+    prob, weight, entry = (
+        _pooled(sample, fold) if sample.grid is None else _pooled_cells(sample, fold)
+    )
     one, other = np.triu_indices(FOLDS)  # without both of these folds: also twice the same
     value, loss = _scored(prob, weight, methods, one, other)
     mean = np.empty((FOLDS, FOLDS, len(prob)))
@@ -304,28 +383,37 @@ def cross_fit(sample: Sample, rng: np.random.Generator, *, methods: Sequence[str
     )
 
 
-def _scored(prob: Floats, weight: Floats, methods: Sequence[str], one: Ints, other: Ints) -> tuple[Floats, Floats]:
-    """Fit methods without two folds each (or twice the same): the values, and the log loss on these folds.
+def _scored(
+    prob: Floats, weight: Floats, methods: Sequence[str], one: Ints, other: Ints
+) -> tuple[Floats, Floats]:
+    """Fit methods without two folds each (or twice the same): the values, and the log loss on these
+    folds.
 
-    The values are by method, fit and prediction; ``loss[k, f, g]`` is that of method k on fold g, fitted without f and
-    g. Values nearer to 0 or 1 than half a row is to all of them count like this: so many rows cannot tell them apart,
-    and one row would decide.
+    The values are by method, fit and prediction; ``loss[k, f, g]`` is that of method k on fold g,
+    fitted without f and g. Values nearer to 0 or 1 than half a row is to all of them count like
+    this: so many rows cannot tell them apart, and one row would decide.
     """
     folds = np.arange(len(weight))
     kept = ((folds != one[:, None]) & (folds != other[:, None])).astype(np.float64)
-    value = fitted_values(methods, prob, (kept @ weight.reshape(len(weight), -1)).reshape(-1, *weight.shape[1:]))
+    value = fitted_values(
+        methods, prob, (kept @ weight.reshape(len(weight), -1)).reshape(-1, *weight.shape[1:])
+    )
     nearest = 0.5 / (weight.sum() + 1)
     loss = np.zeros((len(methods), len(weight), len(weight)))
     for fit, (f, g) in enumerate(zip(one, other, strict=True)):
         for y in (0, 1):
             some = np.flatnonzero(weight[f, y] + weight[g, y])  # logarithms take most of the time
             inside = np.clip(value[:, fit, some], nearest, 1 - nearest)
-            loss[:, [g, f], [f, g]] -= np.log(inside if y else 1 - inside) @ weight[[f, g], y][:, some].T
+            loss[:, [g, f], [f, g]] -= (
+                np.log(inside if y else 1 - inside) @ weight[[f, g], y][:, some].T
+            )
     return value, loss
 
 
 def mean_weights(loss: Floats) -> Floats:
-    """The weight of each map in the mean, given its log loss: exp(-loss), in proportion; none below 1%."""
+    """The weight of each map in the mean, given its log loss: exp(-loss), in proportion; none below
+    1%.
+    """
     share: Floats = np.exp(loss.min() - loss)
     share[share < _LEAST_WEIGHT * share.sum()] = 0.0
     share /= share.sum()
@@ -342,8 +430,8 @@ class Candidate(Result):
     weight : float
         The share of its map in the mean.
     log_loss, brier_score : float
-        The mean over rows, by cross-validation. For the log loss, values nearer to 0 or 1 than half a row is to all
-        rows count like this.
+        The mean over rows, by cross-validation. For the log loss, values nearer to 0 or 1 than half
+        a row is to all rows count like this.
     """
 
     method: str
@@ -352,12 +440,18 @@ class Candidate(Result):
     brier_score: float
 
 
-def weighed(methods: Sequence[str], loss: Floats, squares: Floats, total: float) -> tuple[Candidate, ...]:
-    """Weigh methods by their log losses and state how they did, given sums over rows of a total weight."""
+def weighed(
+    methods: Sequence[str], loss: Floats, squares: Floats, total: float
+) -> tuple[Candidate, ...]:
+    """Weigh methods by their log losses and state how they did, given sums over rows of a total
+    weight.
+    """
     columns = (mean_weights(loss), loss / total, squares / total)
     return tuple(
         Candidate(method=method, weight=weight, log_loss=log, brier_score=brier)
-        for method, weight, log, brier in zip(methods, *(column.tolist() for column in columns), strict=True)
+        for method, weight, log, brier in zip(
+            methods, *(column.tolist() for column in columns), strict=True
+        )
     )
 
 
@@ -375,16 +469,19 @@ def mean_map(rows: Division, methods: Sequence[str]) -> tuple[PiecewiseMap, tupl
     if not formulas or len(formulas) == len(maps):
         return mean, candidates
     shares = np.array([weights[method] for method in formulas])
-    formula = PiecewiseMap.mean([maps[method] for method in formulas], (shares / shares.sum()).tolist())
+    formula = PiecewiseMap.mean(
+        [maps[method] for method in formulas], (shares / shares.sum()).tolist()
+    )
     return _continued(mean, formula, float(table.prob[0]), float(table.prob[-1])), candidates
 
 
 def _continued(mean: PiecewiseMap, formula: PiecewiseMap, low: float, high: float) -> PiecewiseMap:
-    """Let a mean go on as its formulas do outside of the predictions that it was fitted to, from `low` to `high`.
+    """Let a mean go on as its formulas do outside of the predictions that it was fitted to, from
+    `low` to `high`.
 
-    Straight pieces are level there, and know nothing of the rows to come: in the mean, a calibrated 0.001 would be
-    moved towards the smallest prediction that was seen. The log odds are those of the formulas, moved by what the mean
-    has above them at the end.
+    Straight pieces are level there, and know nothing of the rows to come: in the mean, a calibrated
+    0.001 would be moved towards the smallest prediction that was seen. The log odds are those of
+    the formulas, moved by what the mean has above them at the end.
     """
 
     def beyond(end: float) -> Callable[[Floats], Floats]:

@@ -1,8 +1,9 @@
 """An online recalibrator that answers one record at a time and survives being killed at any point.
 
-Every record is written to a journal before it is answered. The state file has all that happened up to some record; the
-journal has the records since. After a kill the records of the journal are done again, with the same coins and the same
-result. Whoever got no answer sends the record again: it is answered, and nothing is learnt twice.
+Every record is written to a journal before it is answered. The state file has all that happened up
+to some record; the journal has the records since. After a kill the records of the journal are done
+again, with the same coins and the same result. Whoever got no answer sends the record again: it is
+answered, and nothing is learnt twice.
 """
 
 from __future__ import annotations
@@ -30,22 +31,31 @@ JOURNAL = 10_000  # records after which the state file is written anew
 
 
 class Stream:
-    """Answer predictions ``{"id", "p"}`` and outcomes ``{"id", "y"}``, with a state file that one process may use.
+    """Answer predictions ``{"id", "p"}`` and outcomes ``{"id", "y"}``, with a state file that one
+    process may use.
 
     Where there are several models, ``p`` is an object with a number for each.
     """
 
-    def __init__(self, path: str | os.PathLike[str], grid: int | None = None, rng: Seed = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], grid: int | None = None, rng: Seed = None
+    ) -> None:
         self._path = Path(path)
-        if self._path.is_symlink():  # lock and journal stand beside the file, whatever name it was called by
+        # lock and journal stand beside the file, whatever name it was called by
+        if self._path.is_symlink():
             self._path = files.behind_links(self._path)
         if self._path.is_dir():  # as the empty name is
             raise InputError(f"path must name the file of the state; {str(path)!r} is a folder")
         self._asked: dict[str | int, Any] = {}  # the p of each id that waits for its outcome
-        self._learnt: OrderedDict[str | int, tuple[Any, float, int]] = OrderedDict()  # p, what was predicted, and y
-        self._number = self._records = self._size = 0  # of the journal: its number, records and bytes
+        # p, what was predicted, and y
+        self._learnt: OrderedDict[str | int, tuple[Any, float, int]] = OrderedDict()
+        # of the journal: its number, records and bytes
+        self._number = self._records = self._size = 0
         self._file: BinaryIO | None = None
-        self._recalibrator = OnlineRecalibrator(grid, np.random.default_rng() if rng is None else rng)  # a secret seed
+        # a secret seed
+        self._recalibrator = OnlineRecalibrator(
+            grid, np.random.default_rng() if rng is None else rng
+        )
         self._lock = files.locked(self._path.with_name(f"{self._path.name}.lock"))
         try:
             self._open()
@@ -65,7 +75,9 @@ class Stream:
             return
         left = sorted(self._path.parent.glob(f"{escape(self._path.name)}.journal-*"))
         if left:
-            raise InputError(f"{left[0]} has no state file {self._path}: without it, it cannot be done again")
+            raise InputError(
+                f"{left[0]} has no state file {self._path}: without it, it cannot be done again"
+            )
         self._snapshot(self._number)
 
     def _journal(self, number: int) -> Path:
@@ -83,7 +95,9 @@ class Stream:
             if self._recalibrator.waiting >= MOST_WAITING:
                 raise InputError(f"{MOST_WAITING:,} predictions wait for their outcome already")
         if "y" in record and record["id"] not in self._asked:
-            raise InputError(f"id must be that of a prediction that waits for its outcome; {record['id']!r} is not")
+            raise InputError(
+                f"id must be that of a prediction that waits for its outcome; {record['id']!r} is not"
+            )
         if self._records >= JOURNAL:
             self._turn()
         self._note(json.dumps(record, allow_nan=False).encode() + b"\n")
@@ -91,7 +105,9 @@ class Stream:
         return self._do(record)
 
     def _note(self, line: bytes) -> None:
-        """Append a line to the journal. What a full disk leaves of it is overwritten by the next one, or cut off."""
+        """Append a line to the journal. What a full disk leaves of it is overwritten by the next
+        one, or cut off.
+        """
         path = self._journal(self._number)
         with files.file_errors(path):
             if self._file is None:
@@ -112,10 +128,14 @@ class Stream:
             return None
         if "p" in record:
             if record["p"] != p:
-                raise InputError(f"id must be new for each prediction; {name!r} was that of p = {p!r}")
+                raise InputError(
+                    f"id must be new for each prediction; {name!r} was that of p = {p!r}"
+                )
             return {"id": name, "probability": probability}
         if y not in (None, record["y"]):
-            raise InputError(f"y must be what it was; the outcome {y} of {name!r} is learnt already")
+            raise InputError(
+                f"y must be what it was; the outcome {y} of {name!r} is learnt already"
+            )
         return None if y is None else {"id": name, "learnt": True}
 
     def _do(self, record: dict[str, Any]) -> dict[str, Any]:
@@ -123,14 +143,20 @@ class Stream:
         if "p" in record:
             self._asked[name] = record["p"]
             return {"id": name, "probability": self._recalibrator.predict(record["p"], id=name)}
-        self._learnt[name] = (self._asked.pop(name), self._recalibrator._waiting[name][0], record["y"])
+        self._learnt[name] = (
+            self._asked.pop(name),
+            self._recalibrator._waiting[name][0],
+            record["y"],
+        )
         self._recalibrator.update(record["y"], id=name)
         if len(self._learnt) > MOST_LEARNT:
             self._learnt.popitem(last=False)
         return {"id": name, "learnt": True}
 
     def _replay(self) -> None:
-        """Do again what the journal has; a last line without its end was never answered, and is overwritten."""
+        """Do again what the journal has; a last line without its end was never answered, and is
+        overwritten.
+        """
         journal = self._journal(self._number)
         raw = journal.read_bytes() if journal.exists() else b""
         self._size = raw.rfind(b"\n") + 1
@@ -138,11 +164,15 @@ class Stream:
             try:
                 self._do(json.loads(line))
             except (InputError, ValueError, KeyError, TypeError) as error:
-                raise InputError(f"{journal} is damaged: line {number:,} cannot be done again ({error})") from error
+                raise InputError(
+                    f"{journal} is damaged: line {number:,} cannot be done again ({error})"
+                ) from error
             self._records += 1
 
     def _turn(self) -> None:
-        """Write the state file, and begin a new journal. The state names its journal: a kill in between is no harm."""
+        """Write the state file, and begin a new journal. The state names its journal: a kill in
+        between is no harm.
+        """
         with files.file_errors(self._path):
             self._journal(self._number + 1).unlink(missing_ok=True)  # of a state that was replaced
         self._snapshot(self._number + 1)
@@ -163,13 +193,17 @@ class Stream:
             "learnt": [[name, *rest] for name, rest in self._learnt.items()],
             "recalibrator": self._recalibrator.to_dict(),
         }
-        files.write_atomic(self._path, files.as_text(files.document("stream", _VERSION, content)), now=True)
+        files.write_atomic(
+            self._path, files.as_text(files.document("stream", _VERSION, content)), now=True
+        )
 
     def _restore(self, data: Any) -> None:
         data = files.check_document(data, "stream", version=_VERSION, keys=_KEYS)
         self._number = data["journal"]
         self._asked = dict(data["asked"])
-        self._learnt = OrderedDict((name, (p, probability, y)) for name, p, probability, y in data["learnt"])
+        self._learnt = OrderedDict(
+            (name, (p, probability, y)) for name, p, probability, y in data["learnt"]
+        )
         self._recalibrator = OnlineRecalibrator.from_dict(data["recalibrator"])
 
     def close(self) -> None:
@@ -188,7 +222,12 @@ class Stream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         if kind is None:
             self.close()
         else:  # a record may be half done: the journal has all of it
@@ -204,6 +243,8 @@ def _check(record: Any) -> None:
     p, y = record.get("p", 0), record.get("y", 0)
     for one in p.values() if isinstance(p, dict) else [p]:
         if type(one) not in (int, float) or not 0 <= one <= 1:
-            raise InputError(f"p must be a number in [0, 1], or an object of such by model; it is {p!r}")
+            raise InputError(
+                f"p must be a number in [0, 1], or an object of such by model; it is {p!r}"
+            )
     if type(y) is not int or y not in (0, 1):
         raise InputError(f"y must be 0 or 1; it is {y!r}")

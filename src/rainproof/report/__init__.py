@@ -1,4 +1,6 @@
-"""The report: an assessment as one HTML page that needs no network, no other file and no program but a browser."""
+"""The report: an assessment as one HTML page that needs no network, no other file and no program
+but a browser.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ _SOFTWARE = (
     "<details><summary>Software in this page</summary><p>Made by rainproof {}. Charts by Observable Plot and D3, under "
     'these licences:</p><pre tabindex="0" aria-label="Licences">{}</pre></details>'
 )
-_LONGEST_NAME = 500  # characters of a name on the page: more would take the browser seconds to lay out
+# characters of a name on the page: more would take the browser seconds to lay out
+_LONGEST_NAME = 500
 
 
 def to_html(
@@ -54,8 +57,8 @@ def to_html(
 ) -> str:
     """Return the report as the text of one HTML page, and write it to `path` if one is given.
 
-    The page opens without a network: a Content-Security-Policy allows nothing but the scripts and styles that it was
-    written with. Names of columns, segments and forecasts are shown as text.
+    The page opens without a network: a Content-Security-Policy allows nothing but the scripts and
+    styles that it was written with. Names of columns, segments and forecasts are shown as text.
 
     Parameters
     ----------
@@ -66,15 +69,17 @@ def to_html(
     title : str, optional
         The title of the page, such as the name of the forecast or of the file.
     preset : {None, "clinical"}
-        "clinical": after the verdict come the measures and plots that reports on clinical prediction models give, in
-        the order of the STRATOS core set, and a table of the items of TRIPOD+AI that they serve.
+        "clinical": after the verdict come the measures and plots that reports on clinical
+        prediction models give, in the order of the STRATOS core set, and a table of the items of
+        TRIPOD+AI that they serve.
     overwrite : bool
         Whether it may replace a file that is no report. A report is replaced in any case.
 
     Returns
     -------
     str
-        The page. It shows at most 500 segments: those flagged first, then those with the largest loss.
+        The page. It shows at most 500 segments: those flagged first, then those with the largest
+        loss.
 
     Notes
     -----
@@ -89,13 +94,16 @@ def to_html(
     if isinstance(assessment, ClassAssessment) and preset is not None:
         raise InputError("preset is for one event; the assessment has several classes")
     page = _page(assessment, escaped(title or _QUESTION), preset)
-    text = page.encode("utf-8", "replace").decode()  # a name may hold half a character, which no file can
+    # a name may hold half a character, which no file can
+    text = page.encode("utf-8", "replace").decode()
     if path is not None:
         write_atomic(Path(path), text)
     return text
 
 
-def _page(assessment: Assessment | AssessmentSet | ClassAssessment, title: str, preset: str | None) -> str:
+def _page(
+    assessment: Assessment | AssessmentSet | ClassAssessment, title: str, preset: str | None
+) -> str:
     """The page: of several classes it has no scripts."""
     models: tuple[Assessment, ...] = ()
     hidden: list[int] = []
@@ -103,8 +111,13 @@ def _page(assessment: Assessment | AssessmentSet | ClassAssessment, title: str, 
         data, top = assessment.to_dict(), _class_article(assessment)
     elif isinstance(assessment, AssessmentSet):
         models = tuple(map(_with_few_segments, assessment.assessments))
-        data, top = replace(assessment, assessments=models).to_dict(), _comparison(assessment, preset)
-        hidden = [_segments(a) - _segments(b) for a, b in zip(assessment.assessments, models, strict=True)]
+        data, top = (
+            replace(assessment, assessments=models).to_dict(),
+            _comparison(assessment, preset),
+        )
+        hidden = [
+            _segments(a) - _segments(b) for a, b in zip(assessment.assessments, models, strict=True)
+        ]
     else:
         models = (_with_few_segments(assessment),)
         data, top, hidden = models[0].to_dict(), "", [_segments(assessment) - _segments(models[0])]
@@ -126,7 +139,9 @@ def _page(assessment: Assessment | AssessmentSet | ClassAssessment, title: str, 
         main=_NO_SCRIPTS * bool(scripts) + top + "".join(articles),
         software=_SOFTWARE.format(VERSION, escape(_read("vendor/LICENCES.txt"))) if scripts else "",
         data=embedded(_in_lines(data)),
-        more=embedded([{"files": pages.downloads(a), "costs": tables.values_at_thresholds(a)} for a in models]),
+        more=embedded(
+            [{"files": pages.downloads(a), "costs": tables.values_at_thresholds(a)} for a in models]
+        ),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
 
@@ -142,7 +157,9 @@ def _article(a: Assessment, index: int, preset: str | None, **options: Any) -> s
 
 
 def _class_article(a: ClassAssessment) -> str:
-    """The part of the page on several classes: the verdict, a line for each class, and its reliability diagram."""
+    """The part of the page on several classes: the verdict, a line for each class, and its
+    reliability diagram.
+    """
     found, (icon, badge) = a.verdict, pages.badge(a.verdict)
     diagrams = "".join(
         f'<figure><figcaption class="{"flagged" * (one.label in a.rejected)}">{escaped(short(str(one.label), NAME))}'
@@ -157,7 +174,9 @@ def _class_article(a: ClassAssessment) -> str:
         headline=escaped(found.headline),
         reason=escaped(found.reason),
         next_step=escaped(found.next_step),
-        commands=f"<pre>{chr(10).join(map(escaped, found.commands))}</pre>" if found.commands else "",
+        commands=f"<pre>{chr(10).join(map(escaped, found.commands))}</pre>"
+        if found.commands
+        else "",
         asides="".join(f"<p>{escaped(text)}</p>" for text in found.asides),
         ways=pages.ways(found, 0),
         classes=pages.side_by_side(a.class_table(tables.MAX_SEGMENTS), "classes"),
@@ -186,7 +205,9 @@ def _diagram(rates: HeldOutRates) -> str:
 
 
 def _in_lines(data: Any) -> Any:
-    """What charts show: names in one line each, so that none adds a line to a tip or turns text around."""
+    """What charts show: names in one line each, so that none adds a line to a tip or turns text
+    around.
+    """
     if isinstance(data, str):
         return one_line(data)
     if isinstance(data, dict):
@@ -197,11 +218,14 @@ def _in_lines(data: Any) -> Any:
 
 
 def embedded(data: Any) -> str:
-    """Return JSON that can stand in a script element: nothing in it ends the element or means anything to HTML."""
+    """Return JSON that can stand in a script element: nothing in it ends the element or means
+    anything to HTML.
+    """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return text.encode("utf-8", "backslashreplace").decode()  # a lone surrogate becomes \udc80, as JSON writes it
+    # a lone surrogate becomes \udc80, as JSON writes it
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 @cache
@@ -210,7 +234,9 @@ def _read(name: str) -> str:
 
 
 def _policy(style: str, scripts: list[str]) -> str:
-    """Allow these scripts and this style by their hashes, and no connection, frame, form or plug-in."""
+    """Allow these scripts and this style by their hashes, and no connection, frame, form or
+    plug-in.
+    """
     hashes = " ".join(map(_hash, scripts)) or "'none'"
     allowed = f"script-src {hashes}; style-src {_hash(style)}; img-src data:"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
@@ -227,7 +253,9 @@ def _with_few_segments(a: Assessment) -> Assessment:
     rows = a.segments.rows
     if len(rows) > tables.MAX_SEGMENTS:
         rows = tuple(sorted(rows, key=tables.flagged_first)[: tables.MAX_SEGMENTS])
-    shown = [replace(row, key=tuple(short(part, _LONGEST_NAME) for part in row.key)) for row in rows]
+    shown = [
+        replace(row, key=tuple(short(part, _LONGEST_NAME) for part in row.key)) for row in rows
+    ]
     return replace(a, segments=replace(a.segments, rows=tuple(shown)))
 
 
@@ -240,13 +268,20 @@ def _comparison(found: AssessmentSet, preset: str | None) -> str:
     return Template(_read("comparison.html")).substitute(
         headline=escaped(found.headline),
         next_step=escaped(found.next_step),
-        commands=f"<pre>{chr(10).join(map(escaped, found.commands))}</pre>" if found.commands else "",
-        forecasts=_forecasts_table(found) + (pages.comparison(found) if preset == "clinical" else ""),
+        commands=f"<pre>{chr(10).join(map(escaped, found.commands))}</pre>"
+        if found.commands
+        else "",
+        forecasts=_forecasts_table(found)
+        + (pages.comparison(found) if preset == "clinical" else ""),
         curve=Template(_read("curve.html")).substitute(pages.curve_fields("all", None)),
         measures=folded("All measures of all forecasts", _measures_table(found)),
-        about="".join(f'<p class="small">{escaped(text)}</p>' for text in words.about_standings(found)),
+        about="".join(
+            f'<p class="small">{escaped(text)}</p>' for text in words.about_standings(found)
+        ),
         pairs=_pairs(found) if found.pairs else "",
-        options="".join(f'<option value="{i}">{escaped(name)}</option>' for i, name in enumerate(found)),
+        options="".join(
+            f'<option value="{i}">{escaped(name)}</option>' for i, name in enumerate(found)
+        ),
     )
 
 
@@ -264,8 +299,13 @@ def _measures_table(found: AssessmentSet) -> str:
     def column(index: int, name: str) -> Column:
         return Column(name, lambda row: row[index].value, number)
 
-    columns = [Column("Measure", lambda row: row[0].symbol), *(column(i, name) for i, name in enumerate(found))]
-    rows: Sequence[tuple[Estimate, ...]] = list(zip(*(a.measures for a in found.assessments), strict=True))
+    columns = [
+        Column("Measure", lambda row: row[0].symbol),
+        *(column(i, name) for i, name in enumerate(found)),
+    ]
+    rows: Sequence[tuple[Estimate, ...]] = list(
+        zip(*(a.measures for a in found.assessments), strict=True)
+    )
     return table("All measures", "forecasts", columns, rows)
 
 
@@ -273,10 +313,22 @@ def _pairs(found: AssessmentSet) -> str:
     columns = [
         Column("a", attrgetter("a")),
         Column("b", attrgetter("b")),
-        Column("Cost of a minus b", lambda pair: pair.cost_difference and pair.cost_difference.value, number),
-        Column("From a to b: gain at least", lambda pair: pair.to_b and pair.to_b.gain_at_least, percent),
+        Column(
+            "Cost of a minus b",
+            lambda pair: pair.cost_difference and pair.cost_difference.value,
+            number,
+        ),
+        Column(
+            "From a to b: gain at least",
+            lambda pair: pair.to_b and pair.to_b.gain_at_least,
+            percent,
+        ),
         Column("loss at most", lambda pair: pair.to_b and pair.to_b.harm_bound, percent),
-        Column("From b to a: gain at least", lambda pair: pair.to_a and pair.to_a.gain_at_least, percent),
+        Column(
+            "From b to a: gain at least",
+            lambda pair: pair.to_a and pair.to_a.gain_at_least,
+            percent,
+        ),
         Column("loss at most ", lambda pair: pair.to_a and pair.to_a.harm_bound, percent),
     ]
     title = "Pairs of forecasts (gains and losses as shares of what is at stake)"

@@ -66,7 +66,10 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
     """Return what goes into the places of article.html and overview.html."""
     found, name, m_star = a.verdict, a.name or "The forecast", a.profile.m_star
     icon, verdict = ("!", "Check the event") if a.evidence.is_reversed else badge(a.verdict)
-    said = {about: [s.text for s in found.sentences if s.about == about] for about in ("segments", "note")}
+    said = {
+        about: [s.text for s in found.sentences if s.about == about]
+        for about in ("segments", "note")
+    }
     asides = "".join(f"<p>{escaped(text)}</p>" for about in said for text in said[about])
     line = " ".join(said["segments"])
     return {
@@ -79,7 +82,9 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "headline": escaped(found.headline),
         "reason": escaped(found.reason),
         "next_step": escaped(found.next_step),
-        "commands": f"<pre>{chr(10).join(map(escaped, found.commands))}</pre>" if found.commands else "",
+        "commands": f"<pre>{chr(10).join(map(escaped, found.commands))}</pre>"
+        if found.commands
+        else "",
         "downloads": _buttons(a, first=True),
         "more_downloads": _buttons(a, first=False),
         "asides": f'<div class="asides">{asides}</div>' if asides else "",
@@ -87,9 +92,13 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "ways": _ways(a, index),
         "curve_more": folded(_READ, f"<p>{escaped(_about_curve(a))}</p>{tables.value(a)}"),
         "with_map": " and recalibration map" if _has_map(a) else "",
-        "reliability_keys": keys([("points", "event rate"), ("band", "chance, if calibrated"), *_map_line(a)]),
+        "reliability_keys": keys(
+            [("points", "event rate"), ("band", "chance, if calibrated"), *_map_line(a)]
+        ),
         "reliability_caption": "On the diagonal it happens as often as they say.",
-        "reliability_more": folded(_READ, f"<p>{escaped(_about_reliability(a))}</p>{tables.reliability(a)}"),
+        "reliability_more": folded(
+            _READ, f"<p>{escaped(_about_reliability(a))}</p>{tables.reliability(a)}"
+        ),
         "advice": escaped(_first_advice(a)),
         "costs": "" if a.task is None else tables.costs(a.task, a.confidence_level),
         "advice_more": tables.advice(a),
@@ -117,7 +126,9 @@ def badge(verdict: Verdict) -> tuple[str, str]:
 
 
 def curve_fields(index: int | str, a: Assessment | None) -> dict[str, str]:
-    """Return what goes into the places of curve.html: the decision curves of an assessment, or of several forecasts."""
+    """Return what goes into the places of curve.html: the decision curves of an assessment, or of
+    several forecasts.
+    """
     lines = () if a is None else _FORECAST_LINES
     recalibrated = "" if a is None else f" {_RECALIBRATED[a.value.recalibration][0]}"
     return {
@@ -126,22 +137,24 @@ def curve_fields(index: int | str, a: Assessment | None) -> dict[str, str]:
         "benefit_keys": keys((*lines, *_BENEFIT_LINES)),
         "gain_keys": keys((*lines, *(_GAIN_LINES[:1] if a is None else _GAIN_LINES))),
         "benefit_caption": f"At your threshold, the highest line is the best way to act.{recalibrated}",
-        "gain_caption": "Below 0 at your threshold, the better of always and never acting is better." + recalibrated,
+        "gain_caption": "Below 0 at your threshold, the better of always and never acting is better."
+        + recalibrated,
     }
 
 
 def downloads(a: Assessment) -> dict[str, str]:
     """The files that the page can save, as `save` writes them: the map, and the policy.
 
-    The policy of a forecast that should be recalibrated, for now at least, does so first. A forecast that should not be
-    used has none.
+    The policy of a forecast that should be recalibrated, for now at least, does so first. A
+    forecast that should not be used has none.
     """
     found: dict[str, str] = {}
     if a.verdict.grade == "avoid":
         return found
     if a.recalibrator is not None and _has_map(a):
         found["map.json"] = as_text(a.recalibrator.to_dict())
-    if a.task is not None and not isinstance(a.task.task, CaseTask):  # whose costs go with these rows only
+    # whose costs go with these rows only
+    if a.task is not None and not isinstance(a.task.task, CaseTask):
         first = a.recalibrator.map_ if a.recalibrator is not None and a.verdict.commands else None
         policy = RoundingPolicy(a.task.task, a.task.grid, recalibration=first)
         found["policy.json"] = as_text(policy.to_dict())
@@ -154,14 +167,23 @@ def _has_map(a: Assessment) -> bool:
 
 
 def _buttons(a: Assessment, *, first: bool) -> str:
-    """The buttons that save files: on the first screen those of the next step; the map of other verdicts is below."""
+    """The buttons that save files: on the first screen those of the next step; the map of other
+    verdicts is below.
+    """
     needed = {"map.json": bool(a.verdict.commands), "policy.json": a.verdict.grade != "unknown"}
     buttons = ""
     for name in downloads(a):
         if needed[name] is first:
             what, readers = _FILES[name]
-            marks = {"data_file": name, "title": f"{name}, {readers}", "aria_label": f"Download: {what}"}
-            buttons += html_element("button", f"{what} &#8595;", type="button", class_="file", **marks) + " "
+            marks = {
+                "data_file": name,
+                "title": f"{name}, {readers}",
+                "aria_label": f"Download: {what}",
+            }
+            buttons += (
+                html_element("button", f"{what} &#8595;", type="button", class_="file", **marks)
+                + " "
+            )
     return f'<p class="tools" hidden>{buttons}</p>' if buttons else ""
 
 
@@ -180,7 +202,11 @@ def _tiles(a: Assessment, index: int) -> str:
 
 def _ways(a: Assessment, index: int) -> str:
     draws = "rows" if a.evidence.groups is None else "groups"
-    weights = f" Weighted: {count(a.summary.effective_n)} effective {draws}." if a.summary.weighted else ""
+    weights = (
+        f" Weighted: {count(a.summary.effective_n)} effective {draws}."
+        if a.summary.weighted
+        else ""
+    )
     return ways(a.verdict, index, weights)
 
 
@@ -198,7 +224,9 @@ def side_by_side(lines: Sequence[Sequence[str]], labelled_by: str) -> str:
     head, *body = [[one_line(cell) for cell in line] for line in lines]
     rows = f"<thead>{html_rows(head, [])}</thead><tbody>{html_rows([], body)}</tbody>"
     table = html_element("table", rows, class_="ways", aria_labelledby=labelled_by)
-    return html_element("div", table, class_="scroll", role="region", tabindex="0", aria_labelledby=labelled_by)
+    return html_element(
+        "div", table, class_="scroll", role="region", tabindex="0", aria_labelledby=labelled_by
+    )
 
 
 def _about_curve(a: Assessment) -> str:
@@ -219,7 +247,9 @@ def _who_loses(a: Assessment) -> str | None:
     if a.verdict.grade != "recalibrate" or gain is None:
         return None
     mu = gain.threshold
-    lost, better = (float(curve._at(np.array(mu), column)) for column in (curve.value, curve.value_recalibrated))
+    lost, better = (
+        float(curve._at(np.array(mu), column)) for column in (curve.value, curve.value_recalibrated)
+    )
     if better <= lost:
         return None
     old, new = ((gained + max(0.0, curve.event_rate - mu)) / (1 - mu) for gained in (lost, better))
@@ -233,7 +263,10 @@ def _proofs(a: Assessment) -> list[str]:
     """What is proven or estimated, for whom, and against what."""
     found = [s.text for s in a.verdict.sentences if s.about not in ("segments", "note")]
     found[-1:-1] = [worth(a.worth, a.confidence_level), *filter(None, [_who_loses(a)])]
-    return [*found, "At stake: best minus worst outcome of a case. No forecast: the better of always and never acting."]
+    return [
+        *found,
+        "At stake: best minus worst outcome of a case. No forecast: the better of always and never acting.",
+    ]
 
 
 def _map_line(a: Assessment) -> list[tuple[str, str]]:
@@ -273,7 +306,9 @@ def _method(a: Assessment) -> str:
             f"The test redraws all outcomes {count(a.test.n_resamples)} times as if the probabilities were right."
         )
     if a.summary.compressed is not None:
-        words.append(f"The rows were compressed to a grid of {count(a.summary.compressed)} cells, which keeps SCDL.")
+        words.append(
+            f"The rows were compressed to a grid of {count(a.summary.compressed)} cells, which keeps SCDL."
+        )
     seed = "a generator of the caller" if a.seed is None else f"seed {a.seed}"
     words.append(f"Random numbers: {seed}. rainproof {VERSION}.")
     return items(words)
@@ -309,11 +344,17 @@ def clinical_fields(a: Assessment, index: int) -> dict[str, str]:
     found, level = a.clinical, exact_percent(a.confidence_level)
     return {
         "index": str(index),
-        "tiles": "".join(_tile(_SHORT[name], perfect, getattr(found, name)) for name, _, perfect in NUMBERS),
+        "tiles": "".join(
+            _tile(_SHORT[name], perfect, getattr(found, name)) for name, _, perfect in NUMBERS
+        ),
         "notes": "".join(f'<p class="note">{escaped(note)}</p>' for note in found.notes),
         "confidence_level": level,
-        "calibration_keys": keys([("forecast", "smoothed event rate"), ("perfect", "calibrated"), *_map_line(a)]),
-        "calibration_more": folded(_READ, f"<p>{_about_calibration(found, level)}</p>{tables.reliability(a)}"),
+        "calibration_keys": keys(
+            [("forecast", "smoothed event rate"), ("perfect", "calibrated"), *_map_line(a)]
+        ),
+        "calibration_more": folded(
+            _READ, f"<p>{_about_calibration(found, level)}</p>{tables.reliability(a)}"
+        ),
         "curve_more": folded(
             _READ,
             f"<p>{escaped(_about_curve(a))} Band of the net benefit: {level} intervals, approximate, for each "
@@ -322,7 +363,9 @@ def clinical_fields(a: Assessment, index: int) -> dict[str, str]:
         "ways": _ways(a, index),
         "risks_table": folded("As a table", _risks(found)),
         "core_table": folded("As a table", core_table(["Model"], [found])),
-        "units": "" if found.groups is None else f", of {count(found.groups)} independent groups of rows",
+        "units": ""
+        if found.groups is None
+        else f", of {count(found.groups)} independent groups of rows",
         "tripod_table": table("Items of TRIPOD+AI", "tripod", _TRIPOD, _items(a, found)),
     }
 
@@ -348,11 +391,15 @@ def core_table(names: Sequence[str], found: Sequence[ClinicalPerformance]) -> st
 
 def comparison(found: AssessmentSet) -> str:
     """The core set of all models, for the part of the page that compares them."""
-    return folded("Core set of all models", core_table(list(found), [a.clinical for a in found.assessments]))
+    return folded(
+        "Core set of all models", core_table(list(found), [a.clinical for a in found.assessments])
+    )
 
 
 def _tile(name: str, perfect: str, value: Interval | None) -> str:
-    ends = "" if value is None else " to ".join(number(finite(end)) for end in (value.low, value.high))
+    ends = (
+        "" if value is None else " to ".join(number(finite(end)) for end in (value.low, value.high))
+    )
     interval = f'<dd class="more">{ends}</dd>' if ends else ""
     shown = "not defined" if value is None else number(value.value)
     return f'<div><dt>{name}</dt><dd class="value">{shown}</dd>{interval}<dd class="more">perfect: {perfect}</dd></div>'
@@ -384,11 +431,16 @@ def _net_benefit(found: ClinicalPerformance) -> str:
 def _risks(found: ClinicalPerformance) -> str:
     bars = found.risk_distribution
     ends = {"Risk from": bars.edges[:-1], "to": bars.edges[1:]}
-    share = {"Share of rows: with the event": bars.share_events, "without": bars.share - bars.share_events}
+    share = {
+        "Share of rows: with the event": bars.share_events,
+        "without": bars.share - bars.share_events,
+    }
     return tables.table_of("Risk distribution", "risks", ends | share)
 
 
-_TRIPOD = [Column(head, itemgetter(k)) for k, head in enumerate(("Item", "Asks for", "On this page"))]
+_TRIPOD = [
+    Column(head, itemgetter(k)) for k, head in enumerate(("Item", "Asks for", "On this page"))
+]
 
 
 def _items(a: Assessment, found: ClinicalPerformance) -> list[tuple[str, str, str]]:

@@ -15,7 +15,15 @@ from rainproof.assessment.result import Assessment
 from rainproof.assessment.segments import Segment, SegmentTable, by_loss
 from rainproof.core.arrays import Floats
 from rainproof.core.door import ThresholdRange
-from rainproof.core.text import KEEPS_RANKING, at_most, finite, html_element, one_line, p_cell, short
+from rainproof.core.text import (
+    KEEPS_RANKING,
+    at_most,
+    finite,
+    html_element,
+    one_line,
+    p_cell,
+    short,
+)
 from rainproof.core.text import percent as exact_percent
 from rainproof.core.text import rows as rows_text
 from rainproof.recalibration.recalibrator import Recalibrator
@@ -26,12 +34,15 @@ class Column(NamedTuple):
 
     head: str
     value: Callable[[Any], Any]
-    shown: Callable[[Any], str] | None = None  # None: the value is text; short: a name, whose cell has a title if cut
+    # None: the value is text; short: a name, whose cell has a title if cut
+    shown: Callable[[Any], str] | None = None
     text: Callable[[Any], str] | None = None  # of a number that is shown beside another, by the row
 
 
 def escaped(text: str) -> str:
-    """Text as HTML: what cannot be seen in a name, such as a mark of direction, is escaped as on a terminal."""
+    """Text as HTML: what cannot be seen in a name, such as a mark of direction, is escaped as on a
+    terminal.
+    """
     return escape(one_line(text))
 
 
@@ -74,9 +85,11 @@ def table(
     flagged: Callable[[Any], bool] = lambda _: False,
     order: Iterable[int] | None = None,
 ) -> str:
-    """Return a table that scripts make sortable and downloadable; cells keep numbers at full precision.
+    """Return a table that scripts make sortable and downloadable; cells keep numbers at full
+    precision.
 
-    Rows for which `flagged` is true get the class of that name. `order` is that of the rows, by index.
+    Rows for which `flagged` is true get the class of that name. `order` is that of the rows, by
+    index.
     """
     body, head = [], ""
     for column in columns:
@@ -88,7 +101,9 @@ def table(
         body.append(html_element("tr", "".join(_cell(column, row) for column in columns), **marks))
     inside = f"<caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
     shown = html_element("table", inside, class_=name, data_name=name)
-    return html_element("div", shown, class_="scroll", role="region", tabindex="0", aria_label=caption)
+    return html_element(
+        "div", shown, class_="scroll", role="region", tabindex="0", aria_label=caption
+    )
 
 
 def folded(summary: str, inside: str) -> str:
@@ -109,7 +124,9 @@ def keys(lines: Iterable[tuple[str, str]]) -> str:
 def _cell(column: Column, row: Any) -> str:
     value = column.value(row)
     if column.text is not None:
-        return html_element("td", escaped(column.text(row)), class_="number", data_value=repr(value))
+        return html_element(
+            "td", escaped(column.text(row)), class_="number", data_value=repr(value)
+        )
     if column.shown is None:
         return html_element("td", escaped(str(value)), class_="text")
     if column.shown is short:
@@ -126,16 +143,21 @@ DRAWN_SEGMENTS = 40  # in the chart, as page.js has it
 
 def table_of(caption: str, name: str, columns: Mapping[str, Any]) -> str:
     """A table of numbers, from columns by their heads; "m" and "Rows" are counts."""
-    heads = [Column(head, itemgetter(k), count if head in ("m", "Rows") else number) for k, head in enumerate(columns)]
+    heads = [
+        Column(head, itemgetter(k), count if head in ("m", "Rows") else number)
+        for k, head in enumerate(columns)
+    ]
     rows = list(zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True))
     return table(caption, name, heads, rows)
 
 
 def values_at_thresholds(a: Assessment) -> dict[str, list[float]]:
-    """The value at each threshold that there is advice for: as it is, recalibrated, perfect; and that of no forecast.
+    """The value at each threshold that there is advice for: as it is, recalibrated, perfect; and
+    that of no forecast.
 
-    ``always`` and ``never`` are costs per row, where a false alarm costs the threshold and a miss 1 minus it. The net
-    benefit of never acting is 0. What a calibrated forecast shows by chance ends at what is possible on these rows.
+    ``always`` and ``never`` are costs per row, where a false alarm costs the threshold and a miss 1
+    minus it. The net benefit of never acting is 0. What a calibrated forecast shows by chance ends
+    at what is possible on these rows.
     """
     curve, mu = a.value, np.array([found.threshold for found in a.advice])
     rate = curve.event_rate
@@ -171,7 +193,11 @@ def value(a: Assessment) -> str:
 def reliability(a: Assessment) -> str:
     """The reliability diagram."""
     bins, null = a.reliability.bins, a.reliability
-    said = {"Prediction (grid)": bins.prediction, "Mean prediction": bins.mean_prediction, "Rows": bins.share * bins.n}
+    said = {
+        "Prediction (grid)": bins.prediction,
+        "Mean prediction": bins.mean_prediction,
+        "Rows": bins.share * bins.n,
+    }
     happened = {"Event rate": bins.event_rate, "Low": bins.low, "High": bins.high}
     chance = {"Calibrated: low": null.null_low, "Calibrated: high": null.null_high}
     return table_of("Event rate by prediction", "reliability", {**said, **happened, **chance})
@@ -193,9 +219,7 @@ def costs(found: TaskResult, confidence_level: float) -> str:
         "Intervals are computed for the stated decision alone."
     )
     back = '<p class="as-entered" hidden><button type="button" class="stated">Back to the stated decision</button></p>'
-    caption = (
-        f'<span class="as-stated">{escaped(stated)}</span><span class="as-entered" hidden>{escaped(entered)}</span>'
-    )
+    caption = f'<span class="as-stated">{escaped(stated)}</span><span class="as-entered" hidden>{escaped(entered)}</span>'
     chart = f'<figure><div class="chart" data-chart="costs"></div><figcaption>{caption}</figcaption></figure>'
     return f'<p class="small as-stated">{escaped(str(found.task))}</p>{back}{chart}'
 
@@ -213,14 +237,17 @@ def advice(a: Assessment) -> str:
     ]
     scope = escaped(words.advice_limits(a.evidence))
     return folded(
-        "Advice for every threshold", f"<p>{scope}</p>{table('Advice by threshold', 'advice', columns, a.advice)}"
+        "Advice for every threshold",
+        f"<p>{scope}</p>{table('Advice by threshold', 'advice', columns, a.advice)}",
     )
 
 
 def profile(a: Assessment) -> str:
     """SCDL by grid."""
     m = a.profile.grids
-    return table_of("SCDL by grid", "profile", {"m": m, "SCDL on the grid 1/m": a.profile.losses, "1/m": 1 / m})
+    return table_of(
+        "SCDL by grid", "profile", {"m": m, "SCDL on the grid 1/m": a.profile.losses, "1/m": 1 / m}
+    )
 
 
 def measures(a: Assessment) -> str:
@@ -248,8 +275,12 @@ def candidates(found: Recalibrator) -> str:
     return table(caption, "candidates", columns, found.candidates_)
 
 
-def segments(found: SegmentTable, line: str, index: int, hidden: int, within: ThresholdRange | None) -> str:
-    """The segments: those miscalibrated beyond chance first, then the others, each by loss; `line` is all in one."""
+def segments(
+    found: SegmentTable, line: str, index: int, hidden: int, within: ThresholdRange | None
+) -> str:
+    """The segments: those miscalibrated beyond chance first, then the others, each by loss; `line`
+    is all in one.
+    """
 
     def said(row: Segment) -> tuple[str, str]:
         return words.two_shares(row.mean_prediction, row.event_rate)
@@ -271,31 +302,41 @@ def segments(found: SegmentTable, line: str, index: int, hidden: int, within: Th
         columns = [column for column in columns if not column.head.startswith("Your cost")]
     if not found.recalibrated:
         columns = [column for column in columns if column.head != "q after recalibration"]
-    options = "".join(f'<option value="{i}">{escaped(short(s.label))}</option>' for i, s in enumerate(found.rows))
+    options = "".join(
+        f'<option value="{i}">{escaped(short(s.label))}</option>' for i, s in enumerate(found.rows)
+    )
     note = f"<p>{count(hidden)} more segments are not on this page.</p>" if hidden else ""
     order = sorted(range(len(found.rows)), key=lambda i: flagged_first(found.rows[i]))
     return (
         f'<section class="card" aria-labelledby="segments-{index}"><h2 id="segments-{index}">Segments</h2>'
         f"<p>{escaped(line)}</p>{note}"
-        + table("Segments", "segments", columns, found.rows, flagged=attrgetter("flagged"), order=order)
+        + table(
+            "Segments", "segments", columns, found.rows, flagged=attrgetter("flagged"), order=order
+        )
         + f'<p class="picker segment-picker" hidden><label for="segment-{index}">Show a segment</label> '
         f'<select id="segment-{index}"><option value="-1">all</option>{options}</select></p>'
         f'<p class="segment-status" role="status"></p>'
         '<figure><div class="chart" data-chart="segments"></div><figcaption>The largest loss of any decision on the '
         "segment's rows (dot), and the bound of the expected loss (end of the line); red: off beyond chance."
-        "</figcaption></figure>" + folded("How to read it", f"<p>{escaped(_about(found, within))}</p>") + "</section>"
+        "</figcaption></figure>"
+        + folded("How to read it", f"<p>{escaped(_about(found, within))}</p>")
+        + "</section>"
     )
 
 
 def flagged_first(row: Segment) -> tuple[bool, bool, float, float]:
-    """What to sort by: in small segments chance alone makes large losses, so those beyond chance come first."""
+    """What to sort by: in small segments chance alone makes large losses, so those beyond chance
+    come first.
+    """
     return not row.flagged, *by_loss(row)
 
 
 def _about(found: SegmentTable, within: ThresholdRange | None) -> str:
     """How to read the table and the chart of segments."""
     which = "" if within is None else f" in decisions {within}"
-    most = f" The chart shows the first {DRAWN_SEGMENTS}." if len(found.rows) > DRAWN_SEGMENTS else ""
+    most = (
+        f" The chart shows the first {DRAWN_SEGMENTS}." if len(found.rows) > DRAWN_SEGMENTS else ""
+    )
     after = ""
     if found.recalibrated:
         after = " q after recalibration: the same of the recalibrated predictions (five-fold cross-validated)."
