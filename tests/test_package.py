@@ -105,7 +105,7 @@ def test_a_user_sees_forty_names_and_the_packages():
     # what is at the top has its place in a package too, but for errors and assess
     for name in rainproof.__all__:
         assert name in HOMES or PUBLIC[name].__module__.startswith(
-            ("rainproof.errors", "rainproof.assessment")
+            ("rainproof.errors", "rainproof.verdict")
         )
 
 
@@ -314,7 +314,7 @@ def imports_of(file):
         "io",
         "inference",
         "recalibration",
-        "assessment",
+        "verdict",
         "plots",
         "report",
     ],
@@ -360,7 +360,7 @@ def test_results_import_plots_and_reports_only_to_draw_themselves():
         "io",
         "inference",
         "recalibration",
-        "assessment",
+        "verdict",
     ):
         for file in (ROOT / "src" / "rainproof" / package).rglob("*.py"):
             assert upward_imports(file.read_text()) == [], file

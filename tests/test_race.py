@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.race import bad_input, calls, coverage, pages, parts, power, recalibration, speed
 from benchmarks.race.contestants import BY_NAME, CONTESTANTS, OURS
-from studies.recalibration_data import MADE, _made
+from benchmarks.studies.recalibration_data import MADE, _made
 
 ROOT = Path(__file__).parent.parent
 FEW = [BY_NAME[name] for name in (OURS, "no package", "scikit-learn")]

@@ -130,7 +130,7 @@ def draw_deviation() -> None:
 
 
 def draw_rates() -> None:
-    """Draw the error of each measure on T rows, from `python -m studies.rates`."""
+    """Draw the error of each measure on T rows, from `python -m benchmarks.studies.rates`."""
     data = HERE.parent / "data"
     rows = np.genfromtxt(
         data / "rates.csv", delimiter=",", names=True, dtype=None, encoding="utf-8"

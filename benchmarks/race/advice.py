@@ -15,11 +15,11 @@ from benchmarks.race.contestants import BY_NAME, NO_PACKAGE, OURS
 from benchmarks.race.parts import Cell, Lines, Part, chance, entries, markdown, unique, whose
 from benchmarks.race.pictures import figure
 from benchmarks.race.pictures import lines as draw_lines
-from studies.advice import Drawn, draw
+from benchmarks.studies.advice import Drawn, draw
 
 SIZES = (200, 1_000, 5_000)
 BLOCK = 45  # populations: nine kinds, five ratios of costs
-# other populations than those of `studies.advice`, on which the rules of the verdict were chosen
+# other populations than those of `benchmarks.studies.advice`, on which the rules of the verdict were chosen
 SEED = 36
 
 

@@ -128,7 +128,7 @@ def _our_band(y: Floats, p: Floats, rate: Floats) -> tuple[Floats, Floats, Float
 
 def _our_advice(y: Floats, p: Floats, q: Floats, miss: float) -> NDArray[np.bool_]:
     import rainproof
-    from rainproof.assessment.costs import Rule
+    from rainproof.verdict.costs import Rule
 
     task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=miss)
     a = rainproof.assess(y, p, task=task, measures=[])

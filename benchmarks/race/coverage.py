@@ -25,8 +25,8 @@ from benchmarks.race.contestants import (
 )
 from benchmarks.race.parts import Cell, Lines, Part, entries, generator, markdown, unique
 from benchmarks.race.pictures import figure
+from benchmarks.studies.populations import Population, populations
 from rainproof.measures import binned_calibration_error
-from studies.populations import Population, populations
 
 SIZES = (200, 2_000)
 NAMES = ("calibrated", "overconfident", "skewed", "rare")

@@ -16,8 +16,8 @@ from benchmarks.race.contestants import BY_NAME, OURS, Floats
 from benchmarks.race.parts import Cell, Line, Lines, Part, chance, entries, markdown, unique, whose
 from benchmarks.race.pictures import figure
 from benchmarks.race.pictures import lines as draw_lines
-from studies.recalibration import FEWEST_HELD_OUT, costs, harm, seed_of
-from studies.recalibration_data import DataSet, Drawn, data_sets
+from benchmarks.studies.recalibration import FEWEST_HELD_OUT, costs, harm, seed_of
+from benchmarks.studies.recalibration_data import DataSet, Drawn, data_sets
 
 # rows: samples of a block, more where they vary more
 SIZES = {200: 4, 1_000: 2, 5_000: 1, 20_000: 1}
@@ -65,7 +65,7 @@ def cells(block: int, quick: bool) -> Iterator[Cell]:
 def run(data_set: str, n: int, package: str, entry: str, block: int) -> dict[str, object]:
     """Fit to a sample, and judge on the other rows; for made data sets on the population."""
     one = sets()[data_set]
-    # not the rows of `studies.recalibration`
+    # not the rows of `benchmarks.studies.recalibration`
     rng = np.random.default_rng(seed_of(one, n, 1_000 + block))
     drawn = one.draw(n, rng)
     while not 0 < drawn.y.sum() < n:

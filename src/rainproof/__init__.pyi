@@ -8,12 +8,6 @@ from rainproof import measures as measures
 from rainproof import plots as plots
 from rainproof import recalibration as recalibration
 from rainproof import results as results
-from rainproof.assessment.assessing import assess as assess
-from rainproof.assessment.clinical import clinical_performance as clinical_performance
-from rainproof.assessment.rankings import AssessmentSet as AssessmentSet
-from rainproof.assessment.rankings import assess_many as assess_many
-from rainproof.assessment.result import Assessment as Assessment
-from rainproof.assessment.verdict import Verdict as Verdict
 from rainproof.core.files import load as load
 from rainproof.core.result import Interval as Interval
 from rainproof.core.sample import Accumulator as Accumulator
@@ -34,6 +28,7 @@ from rainproof.errors import OneClassWarning as OneClassWarning
 from rainproof.errors import RainproofError as RainproofError
 from rainproof.errors import RainproofWarning as RainproofWarning
 from rainproof.errors import ResolutionWarning as ResolutionWarning
+from rainproof.inference.calibration_tests import calibration_test as calibration_test
 from rainproof.inference.comparisons import compare as compare
 from rainproof.inference.guarantees import Guarantee as Guarantee
 from rainproof.inference.guarantees import guarantee as guarantee
@@ -45,13 +40,18 @@ from rainproof.inference.sequential import SequentialTest as SequentialTest
 from rainproof.inference.switches import SwitchGuarantee as SwitchGuarantee
 from rainproof.inference.switches import switch_guarantee as switch_guarantee
 from rainproof.inference.targets import find_threshold as find_threshold
-from rainproof.inference.tests import calibration_test as calibration_test
 from rainproof.io.reading import scan as scan
 from rainproof.measures.catalogue import list_measures as list_measures
 from rainproof.measures.catalogue import measure_all as measure_all
 from rainproof.measures.scdl import soft_binned_cdl as soft_binned_cdl
 from rainproof.recalibration.online import OnlineRecalibrator as OnlineRecalibrator
 from rainproof.recalibration.recalibrator import Recalibrator as Recalibrator
+from rainproof.verdict.assessing import assess as assess
+from rainproof.verdict.clinical import clinical_performance as clinical_performance
+from rainproof.verdict.rankings import AssessmentSet as AssessmentSet
+from rainproof.verdict.rankings import assess_many as assess_many
+from rainproof.verdict.result import Assessment as Assessment
+from rainproof.verdict.verdict import Verdict as Verdict
 
 __version__: str
 __all__: list[str]

@@ -217,7 +217,7 @@ def test_segments_are_named_without_being_asked_for(rain, capsys):
 
 
 def test_many_rows_are_compressed(rain, capsys, monkeypatch):
-    monkeypatch.setattr("rainproof.assessment.assessing.MANY_ROWS", 399)
+    monkeypatch.setattr("rainproof.verdict.assessing.MANY_ROWS", 399)
     for options, by in (([], None), (["--by", "city"], ["city"])):
         assert main(["assess", *COLUMNS, *options, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
@@ -230,7 +230,7 @@ def test_many_rows_are_compressed(rain, capsys, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 def test_groups(rain, capsys, monkeypatch):
-    monkeypatch.setattr("rainproof.assessment.assessing.MANY_ROWS", 10)  # not for groups
+    monkeypatch.setattr("rainproof.verdict.assessing.MANY_ROWS", 10)  # not for groups
     y, p = rain
     assert main(["assess", *COLUMNS, "--groups", "city", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

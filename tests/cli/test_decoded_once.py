@@ -101,7 +101,7 @@ def decoded(tmp_path, monkeypatch):
     ids=lambda case: "".join(case) if isinstance(case, list) else str(case),
 )
 def test_rows_are_read_once(decoded, monkeypatch, capsys, command, options, many):
-    monkeypatch.setattr("rainproof.assessment.assessing.MANY_ROWS", many)
+    monkeypatch.setattr("rainproof.verdict.assessing.MANY_ROWS", many)
     stem = "holes" if "--drop-missing" in options else "whole"
     names = [f"{stem}-{k}.csv" for k in (1, 2)]
     assert main([command, *names, *COMMANDS[command], *options]) == 0
@@ -177,7 +177,7 @@ def test_segments_of_kept_rows_are_those_of_python(decoded, capsys, groups):
 @pytest.mark.parametrize("options", [[], BY, ["--weight", "q", *BY]])
 def test_many_rows_without_holes_are_those_of_scan(decoded, capsys, monkeypatch, options):
     """Rows that were kept at first are in the sums, and those with missing values are not."""
-    monkeypatch.setattr("rainproof.assessment.assessing.MANY_ROWS", 100)
+    monkeypatch.setattr("rainproof.verdict.assessing.MANY_ROWS", 100)
     assert (
         main(["assess", "holes-1.csv", "holes-2.csv", *ONE, *options, "--drop-missing", "--json"])
         == 0

@@ -141,7 +141,7 @@ def test_acting_alike_may_cost_least(calibrated, capsys):
 def test_many_rows_are_pooled(calibrated, capsys, monkeypatch):
     """Which changes no loss, but costs; after a map it changes both."""
     few = said(capsys, COSTS)
-    monkeypatch.setattr("rainproof.assessment.assessing.MANY_ROWS", 100)
+    monkeypatch.setattr("rainproof.verdict.assessing.MANY_ROWS", 100)
     many = said(capsys, COSTS)
     assert "Cost per case on these rows pooled to 1/65536, an estimate" in many
     assert many.split("Cost per case")[0] == few.split("Cost per case")[0]

@@ -424,7 +424,7 @@ def test_unequal_weights_are_refused_where_rows_are_pooled(rain, capsys, monkeyp
     Path("rain.csv").write_text("p,y,side,w\n" + "".join(rows))
     for by in ([], ["--by", "side"]):
         assert main([*RECALIBRATE, "--weight", "w", "--quiet", *by]) == 0
-    monkeypatch.setattr("rainproof.assessment.assessing.MANY_ROWS", 100)
+    monkeypatch.setattr("rainproof.verdict.assessing.MANY_ROWS", 100)
     assert main([*RECALIBRATE, "--weight", "w", "--by", "side"]) == 2
     assert capsys.readouterr().err == (
         "rainproof: error: --weight must have the same value in every row here, as rows of files are pooled before "

@@ -81,7 +81,7 @@ def folder(tmp_path_factory):
 def loading():
     """Return how many seconds a new process takes to load what nearly every command needs."""
     start = time.monotonic()
-    subprocess.run([sys.executable, "-c", "import rainproof.assessment.assessing"], check=True)
+    subprocess.run([sys.executable, "-c", "import rainproof.verdict.assessing"], check=True)
     return time.monotonic() - start
 
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import rainproof
-from rainproof.core.door import as_rows
 from rainproof.core.segments import COLUMNS, VIOLATIONS, violation_code
+from rainproof.core.validation import as_rows
 from rainproof.errors import InputError
 
 Y, P, W = [0, 1, 1, 0, 1], [0.1, 0.8, 0.6, 0.3, 1.0], [1.0, 2.0, 0.5, 3.0, 1.5]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rainproof.core.door import code_labels, number_rows, number_segments, rows_by_segment
+from rainproof.core.validation import code_labels, number_rows, number_segments, rows_by_segment
 from rainproof.errors import InputError
 
 DAY, NEXT = datetime.date(2026, 3, 2), datetime.date(2026, 3, 3)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import rainproof
-from rainproof.core import cells, distinct, door
+from rainproof.core import cells, distinct, validation
 from rainproof.core.arrays import places_of_groups
 from rainproof.core.sample import Sample
 
@@ -43,7 +43,7 @@ def counted(monkeypatch):
 
         return call
 
-    monkeypatch.setattr("rainproof.core.door.as_rows", counting("read", door.as_rows))
+    monkeypatch.setattr("rainproof.core.validation.as_rows", counting("read", validation.as_rows))
     monkeypatch.setattr("rainproof.core.sample.sum_cells", counting("pass", cells.sum_cells))
     pool = distinct.DistinctTable.from_rows
     monkeypatch.setattr(distinct.DistinctTable, "from_rows", counting("pool", lambda *a: pool(*a)))
@@ -198,7 +198,7 @@ SERIES = {
 
 @pytest.mark.parametrize("moved", ["y", "p", "w", "g", "s", "q"])
 def test_a_misaligned_index_is_refused_wherever_rows_are_given(moved):
-    """One check at the door, for every function and every column."""
+    """One check, where rows come in, for every function and every column."""
     c = {
         name: series.iloc[SHUFFLED] if name == moved else series for name, series in SERIES.items()
     }

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import rainproof
 from rainproof.core import segments as hashed_cells
-from rainproof.core.door import as_rows
 from rainproof.core.segments import Segments, SegmentSums, from_sums
+from rainproof.core.validation import as_rows
 
 rng = np.random.default_rng(61)
 

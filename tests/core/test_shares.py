@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.assessment.summaries import DataSummary
+from rainproof.verdict.summaries import DataSummary
 
 SHARE = st.sampled_from([0.0, 1.0, 0.5, 1e-12, 0.3, 1 - 1e-12])
 ROW = st.tuples(

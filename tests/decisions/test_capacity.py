@@ -7,8 +7,8 @@ import pytest
 
 import rainproof
 from rainproof import DecisionTask, InputError, RoundingPolicy, assess
-from rainproof.assessment.costs import Rule, acts_within
 from rainproof.decisions import decide
+from rainproof.verdict.costs import Rule, acts_within
 
 
 def small(seed):

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 import rainproof
+from benchmarks.studies.base_rate import Shifted
+from benchmarks.studies.populations import populations
+from benchmarks.studies.tables import read
 from rainproof import InputError, Sample
 from rainproof.inference.bounds import (
     PRIORS,
@@ -22,9 +25,6 @@ from rainproof.inference.bounds import (
 )
 from rainproof.inference.estimates import Influence, calibration_slope
 from rainproof.inference.resampling import by_outcome
-from studies.base_rate import Shifted
-from studies.populations import populations
-from studies.tables import read
 from tests.helpers.public import PUBLIC
 
 RATE = 0.03

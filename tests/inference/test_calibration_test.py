@@ -11,9 +11,9 @@ import pytest
 
 import rainproof
 from rainproof.core.digests import stream_for
+from rainproof.inference.calibration_tests import quick_test
 from rainproof.inference.resampling import Resampler, as_resampler
 from rainproof.inference.statistics import Combined, as_test_statistic, with_fewer_cells
-from rainproof.inference.tests import quick_test
 from rainproof.measures.catalogue import CATALOGUE
 
 QUICK = [name for name in CATALOGUE if name != "lower_distance_to_calibration"]

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from scipy.special import expit, ndtri, stdtrit
 
 import rainproof
+from benchmarks.studies.intervals import one
+from benchmarks.studies.tables import read
 from rainproof.inference.estimates import (
     Influence,
     auroc_interval,
@@ -23,8 +25,6 @@ from rainproof.inference.estimates import (
     observed_expected,
     skewed_ends,
 )
-from studies.intervals import one
-from studies.tables import read
 
 Z = float(ndtri(0.975))
 

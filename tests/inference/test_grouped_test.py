@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.special import logit
 
 from rainproof.core.sample import Sample
-from rainproof.inference.tests import _log_wealth, grouped_p_value
+from rainproof.inference.calibration_tests import _log_wealth, grouped_p_value
 
 
 def p_value(y, p, group, weight=None):

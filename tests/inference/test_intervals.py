@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rainproof
+from benchmarks.studies import coverage
 from rainproof.inference.intervals import (
     METHODS,
     PopulationPath,
@@ -18,7 +19,6 @@ from rainproof.inference.intervals import (
 )
 from rainproof.inference.resampling import as_resampler
 from rainproof.inference.statistics import as_statistic
-from studies import coverage
 
 MEASURES = ["soft_binned_cdl", "cutoff_calibration_error", "expected_calibration_error"]
 

@@ -10,7 +10,7 @@ from helpers.regret_oracle import solve
 from helpers.seeds import for_seeds
 
 import rainproof
-from rainproof.core.door import ThresholdRange
+from rainproof.core.validation import ThresholdRange
 from rainproof.inference import proofs
 from rainproof.inference.bounds import BoundInputs
 

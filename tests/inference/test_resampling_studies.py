@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rainproof
-from studies import comparison, coverage, coverage_table, power
+from benchmarks.studies import comparison, coverage, coverage_table, power
 
 DATA = Path(__file__).parent.parent.parent / "docs" / "data"
 

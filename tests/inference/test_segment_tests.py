@@ -18,10 +18,10 @@ import rainproof
 from rainproof.core.digests import stream_for
 from rainproof.core.segments import Segments
 from rainproof.inference import segments as module
+from rainproof.inference.calibration_tests import redrawn
 from rainproof.inference.resampling import as_resampler
 from rainproof.inference.segments import adjusted
 from rainproof.inference.statistics import as_statistic, sequential_p_value
-from rainproof.inference.tests import redrawn
 
 rng = np.random.default_rng(64)
 N, K = 4000, 12

@@ -13,7 +13,7 @@ from helpers.regret_oracle import exact_loss
 from numpy.testing import assert_allclose
 
 import rainproof
-from studies import (
+from benchmarks.studies import (
     anytime,
     detection,
     edges,
@@ -28,7 +28,7 @@ from studies import (
     violation,
     violation_as_is,
 )
-from studies.populations import populations
+from benchmarks.studies.populations import populations
 
 DATA = Path(__file__).parent.parent.parent / "docs" / "data"
 

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from scipy.stats import beta, binom
 
+from benchmarks.studies import targets as study
 from rainproof import InputError, Sample, find_threshold
 from rainproof.inference.targets import _evidence, _flagged, _Proof, _short
-from studies import targets as study
 
 DATA = Path(__file__).parents[2] / "docs" / "data"
 

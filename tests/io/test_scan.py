@@ -23,7 +23,7 @@ import pytest
 from helpers.file_writing import write_csv, write_parquet
 
 import rainproof
-from rainproof.core import door as labels
+from rainproof.core import validation as labels
 from rainproof.io import reading as pushdown
 from rainproof.io import sources
 

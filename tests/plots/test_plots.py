@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof import plots
-from rainproof.assessment.costs import Rule
 from rainproof.core.segments import Segments
+from rainproof.verdict.costs import Rule
 
 mpl.use("Agg")
 FAST = {

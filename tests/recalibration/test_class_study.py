@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from studies import classes
+from benchmarks.studies import classes
 
 ROOT = Path(__file__).parent.parent.parent
 

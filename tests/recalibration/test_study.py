@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.studies import recalibration, recalibration_regret, recalibration_table
+from benchmarks.studies.recalibration_data import MADE, Drawn, _made, _real
+from benchmarks.studies.tables import read
 from rainproof.recalibration.methods import METHODS
-from studies import recalibration, recalibration_regret, recalibration_table
-from studies.recalibration_data import MADE, Drawn, _made, _real
-from studies.tables import read
 
 DATA = Path(__file__).parent.parent.parent / "docs" / "data"
 WAYS = 12

@@ -14,8 +14,8 @@ from helpers.browser import FITS, TEXTS_OUTSIDE
 from selenium.webdriver import Keys
 
 import rainproof
-from rainproof.assessment.words import PYTHON, share, standings
 from rainproof.report import to_html
+from rainproof.verdict.words import PYTHON, share, standings
 
 
 def bottom(browser, selector):

@@ -15,12 +15,12 @@ import pytest
 from helpers import report_cases
 
 import rainproof
-from rainproof.assessment import words as verdict_text
-from rainproof.assessment.costs import Rule
-from rainproof.assessment.words import PYTHON, money, segment_lines, segments, share
 from rainproof.errors import InputError
 from rainproof.report import embedded, to_html
 from rainproof.report.tables import bound, count, number, p_value, percent
+from rainproof.verdict import words as verdict_text
+from rainproof.verdict.costs import Rule
+from rainproof.verdict.words import PYTHON, money, segment_lines, segments, share
 
 LIMIT = 3_000_000  # bytes of a page
 

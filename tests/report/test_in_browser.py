@@ -18,9 +18,9 @@ from helpers.browser import FITS, TEXTS_OUTSIDE
 from selenium.webdriver import ActionChains, Keys
 
 from rainproof import DecisionTask, Recalibrator, RoundingPolicy, assess, assess_many
-from rainproof.assessment.words import Voice, money, share
 from rainproof.core.text import one_line
 from rainproof.report import to_html
+from rainproof.verdict.words import Voice, money, share
 
 HOSTILE = [
     "<script>document.title='owned'</script>",

@@ -15,9 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from rainproof.assessment.assessing import assess
-from rainproof.assessment.classes import ClassAssessment
-from rainproof.assessment.result import Assessment
 from rainproof.cli.options import costs_of, files_read, inference, task_of
 from rainproof.cli.output import coloured, finish, one_line, say, say_paragraphs, watched, written
 from rainproof.cli.printed import Screen
@@ -43,9 +40,12 @@ from rainproof.core.sample import Sample
 from rainproof.core.text import short, wrapped
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
+from rainproof.verdict.assessing import assess
+from rainproof.verdict.classes import ClassAssessment
+from rainproof.verdict.result import Assessment
 
 if TYPE_CHECKING:
-    from rainproof.assessment.rankings import AssessmentSet
+    from rainproof.verdict.rankings import AssessmentSet
 
 GRADED = 1
 COLOURS = {"use": "green", "recalibrate": "yellow", "avoid": "red", "unknown": "bold"}
@@ -110,7 +110,7 @@ def _lines(text: str) -> str:
 
 def run_assess_many(arguments: argparse.Namespace) -> int:
     """Read the files, assess the forecasts, and print the ranking."""
-    from rainproof.assessment.rankings import assess_many  # which no other command needs
+    from rainproof.verdict.rankings import assess_many  # which no other command needs
 
     costs_of(arguments)
     names: list[str] = arguments.prob

@@ -12,9 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rainproof.assessment import words
-from rainproof.assessment.assessing import assess
-from rainproof.assessment.result import Assessment
 from rainproof.cli import output
 from rainproof.cli.options import (
     cost_columns,
@@ -55,6 +52,9 @@ from rainproof.errors import InputError
 from rainproof.inference.switches import switch_guarantee
 from rainproof.inference.targets import find_threshold
 from rainproof.recalibration.recalibrator import Recalibrator
+from rainproof.verdict import words
+from rainproof.verdict.assessing import assess
+from rainproof.verdict.result import Assessment
 
 NOT_PROVEN = 1
 _ACTIONS = ("wait", "act")

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from rainproof import __version__
-from rainproof.assessment import words
-from rainproof.assessment.assessing import collect_warnings
 from rainproof.cli.commands import OF_ROWS
 from rainproof.cli.options import (
     dest,
@@ -44,6 +42,8 @@ from rainproof.io.where import quoted_column
 from rainproof.measures.catalogue import measure_all
 from rainproof.measures.classes import measure_classes
 from rainproof.measures.scdl import SoftBinnedProfile, soft_binned_profile
+from rainproof.verdict import words
+from rainproof.verdict.assessing import collect_warnings
 
 ABOVE = 1
 _WIDEST = 40  # characters of a segment's name in the table

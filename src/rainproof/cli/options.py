@@ -69,21 +69,21 @@ def _cost(text: str) -> float | str:
 
 
 def _threshold_range(text: str) -> Any:
-    from rainproof.core.door import check_range
+    from rainproof.core.validation import check_range
 
     ends = _shares(text)
     return check_range(ends[0] if len(ends) == 1 else ends)
 
 
 def _base_rate(text: str) -> Any:
-    from rainproof.core.door import check_base_rate
+    from rainproof.core.validation import check_base_rate
 
     low, high = check_base_rate(_shares(text))
     return low if low == high else (low, high)
 
 
 def _capacity(text: str) -> float:
-    from rainproof.core.door import check_capacity
+    from rainproof.core.validation import check_capacity
 
     (number,) = _shares(text)
     return _inside(number, 1.0) if "%" in text else check_capacity(number)

@@ -348,7 +348,7 @@ def read_rows(arguments: argparse.Namespace) -> Any:
     """Return the rows as `rainproof.assess` would get them in Python, with groups and segments:
     many are compressed.
     """
-    from rainproof.assessment import assessing
+    from rainproof.verdict import assessing
 
     return keep(
         arguments,

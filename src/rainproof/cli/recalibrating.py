@@ -13,9 +13,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from rainproof.assessment import words
-from rainproof.assessment.assessing import collect_warnings
-from rainproof.assessment.clinical import is_reversed
 from rainproof.cli.options import files_read, inference
 from rainproof.cli.output import draw, one_line, rows_read, say, say_paragraphs, written
 from rainproof.cli.reading import (
@@ -29,12 +26,12 @@ from rainproof.cli.reading import (
 )
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import ClassSample
-from rainproof.core.door import check_range
 from rainproof.core.files import as_text, load_kind
 from rainproof.core.sample import Sample
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import rows as rows_text
 from rainproof.core.text import wrapped
+from rainproof.core.validation import check_range
 from rainproof.errors import InputError
 from rainproof.inference.estimates import auroc
 from rainproof.recalibration import recalibrator as recalibrators
@@ -42,6 +39,9 @@ from rainproof.recalibration.classes import ClassMap
 from rainproof.recalibration.export import columns_of
 from rainproof.recalibration.recalibrator import Recalibrator
 from rainproof.recalibration.stream import Stream
+from rainproof.verdict import words
+from rainproof.verdict.assessing import collect_warnings
+from rainproof.verdict.clinical import is_reversed
 
 
 def run_recalibrate(arguments: argparse.Namespace) -> int:

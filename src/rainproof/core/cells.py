@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rainproof.core._cells import pool
 from rainproof.core._scan import absorb, collect, scan
 from rainproof.core.arrays import Floats, Frozen, Ints, add_pairs, available_threads, run_in_threads
-from rainproof.core.door import Rows
+from rainproof.core.validation import Rows
 from rainproof.errors import InputError
 
 LARGEST_GRID = 1 << 20

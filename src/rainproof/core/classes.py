@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import digests, door
+from rainproof.core import digests, validation
 from rainproof.core.arrays import Floats, Ints, places_of_groups, read_only
 from rainproof.core.sample import _OF_DRAWS, Sample
 from rainproof.errors import InputError
@@ -82,14 +82,16 @@ class ClassSample(Mapping[Any, Sample]):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         labels: Sequence[Any] | None = None,
-        names: door.ColumnNames = door.ColumnNames(),  # noqa: B008 - frozen
+        names: validation.ColumnNames = validation.ColumnNames(),  # noqa: B008 - frozen
     ) -> None:
-        door.check_aligned(
+        validation.check_aligned(
             (names.label, y_true), (names.prob, y_prob), (names.weight, sample_weight)
         )
-        which, prob, called = door.read_classes(y_true, y_prob, labels, names)
-        label, top = door.top_label(which, prob)
-        self.top_label = Sample._from_rows(door.as_rows(label, top, sample_weight, names=names))
+        which, prob, called = validation.read_classes(y_true, y_prob, labels, names)
+        label, top = validation.top_label(which, prob)
+        self.top_label = Sample._from_rows(
+            validation.as_rows(label, top, sample_weight, names=names)
+        )
         if groups is not None:
             self.top_label._attach(groups, None, (names.label, y_true), (names.prob, y_prob))
         self.classes, self.which, self.prob = tuple(called), read_only(which), read_only(prob)
@@ -104,7 +106,7 @@ class ClassSample(Mapping[Any, Sample]):
         }
         for name, value in columns.items():
             if value is not None and value is not False:
-                classes = door.class_columns(y_prob)
+                classes = validation.class_columns(y_prob)
                 raise InputError(
                     f"{name} is for predictions of one event; y_prob has {classes:,} classes"
                 )
@@ -134,8 +136,11 @@ class ClassSample(Mapping[Any, Sample]):
         given.
         """
         column = np.ascontiguousarray(self.prob[:, number]) if prob is None else prob
-        rows = door.Rows(
-            (self.which == number).view(np.uint8), column, self.sample_weight, door.ColumnNames()
+        rows = validation.Rows(
+            (self.which == number).view(np.uint8),
+            column,
+            self.sample_weight,
+            validation.ColumnNames(),
         )
         found = Sample._of_known(rows, self.n, self.total_weight)
         vars(found).update(
@@ -219,7 +224,7 @@ def as_classes(
     y_true: Any,
     y_prob: Any = None,
     *,
-    names: door.ColumnNames = door.ColumnNames(),  # noqa: B008 - frozen
+    names: validation.ColumnNames = validation.ColumnNames(),  # noqa: B008 - frozen
     **columns: Any,
 ) -> ClassSample | None:
     """Return a sample of several classes as it is, or make one of the rows; None if they are about
@@ -234,6 +239,6 @@ def as_classes(
                 f"{(given or ['y_prob'])[0]} must not be given with a ClassSample, which holds it already"
             )
         return y_true
-    if door.class_columns(y_prob) < 3:
+    if validation.class_columns(y_prob) < 3:
         return None
     return ClassSample._from_columns(y_true, y_prob, names=names, **columns)

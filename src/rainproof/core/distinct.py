@@ -12,7 +12,7 @@ from rainproof.core._distinct import pool, sorted_keys
 from rainproof.core._scan import collect
 from rainproof.core.arrays import Floats, Frozen
 from rainproof.core.cells import CellTable, Sums, mean_prediction, scanned
-from rainproof.core.door import Rows
+from rainproof.core.validation import Rows
 from rainproof.errors import InputError
 
 FINEST_GRID = 1 << 50

@@ -121,9 +121,9 @@ class Result(Frozen):
             return NotImplemented
         pairs = (
             (getattr(self, one.name), getattr(other, one.name))
-            for one in fields(self)
+            for one in fields(self)  # type: ignore[arg-type]
             if one.compare
-        )  # type: ignore[arg-type]
+        )
         return all(
             a is b or (np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b)
             for a, b in pairs

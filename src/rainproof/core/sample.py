@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import digests, door
+from rainproof.core import digests, validation
 from rainproof.core._cells import bins
 from rainproof.core._fixed_loss import worst_on_grid
 from rainproof.core._scan import absorb, scan
@@ -49,7 +49,7 @@ _FULL = 1 << 35  # unweighted rows in a table of an accumulator, half of what it
 _MANY_ROWS = 1 << 18  # from here on another pass, at a finer grid, is cheaper than sorting
 
 
-def first_grid(rows: door.Rows) -> int:
+def first_grid(rows: validation.Rows) -> int:
     """Return the grid of the first pass: for many rows, one just fine enough if predictions are
     calibrated.
     """
@@ -164,7 +164,7 @@ class Sample:
     forecasts: tuple[str, ...] = ()
     sample_weight: NDArray[Any] | None
     counts: NDArray[np.int64] | None
-    _rows: door.Rows | None
+    _rows: validation.Rows | None
     _first_grid: int
     _passes: dict[int, CellTable]
     _distinct: DistinctTable | None
@@ -187,7 +187,7 @@ class Sample:
 
     def __new__(cls, y_true: Any, y_prob: Any, **columns: Any) -> Self:
         """Make a `ClassSample` of more than two classes."""
-        if door.class_columns(y_prob) > 2:
+        if validation.class_columns(y_prob) > 2:
             from rainproof.core.classes import ClassSample
 
             return ClassSample._from_columns(y_true, y_prob, **columns)  # type: ignore[return-value]
@@ -203,33 +203,33 @@ class Sample:
         by: ArrayLike | Mapping[str, ArrayLike] | None = None,
         fractional: bool = False,
         pos_label: Any = None,
-        base_rate: door.BaseRate | None = None,
+        base_rate: validation.BaseRate | None = None,
         labels: Sequence[Any] | None = None,
     ) -> None:
-        if labels is not None and door.class_columns(y_prob) < 2:
+        if labels is not None and validation.class_columns(y_prob) < 2:
             raise InputError(
                 "labels name the classes of predictions with a column for each; y_prob has one column"
             )
         if isinstance(y_prob, Mapping) or fractional:
             self._read_special(y_true, y_prob, sample_weight, pos_label, fractional=fractional)
         else:
-            self._read(door.as_rows(y_true, y_prob, sample_weight, pos_label, labels=labels))
+            self._read(validation.as_rows(y_true, y_prob, sample_weight, pos_label, labels=labels))
         if groups is not None or by is not None:
             first = (
                 next(iter(y_prob.items())) if isinstance(y_prob, Mapping) else ("y_prob", y_prob)
             )
             self._attach(groups, by, ("y_true", y_true), first)
         if base_rate is not None:
-            self.__dict__ = vars(self._at_rates(door.check_base_rate(base_rate)))
+            self.__dict__ = vars(self._at_rates(validation.check_base_rate(base_rate)))
 
     @classmethod
-    def _from_rows(cls, rows: door.Rows) -> Self:
+    def _from_rows(cls, rows: validation.Rows) -> Self:
         """Make a sample of rows whose columns have other names."""
         self = object.__new__(cls)
         self._read(rows)
         return self
 
-    def _read(self, rows: door.Rows) -> None:
+    def _read(self, rows: validation.Rows) -> None:
         self._hold(sum_cells(rows, first_grid(rows)), rows, rows.names.weight)
 
     def _read_special(
@@ -249,7 +249,7 @@ class Sample:
             raise InputError(
                 f"y_prob must name at least one forecast, and each once; the names are {names}"
             )
-        door.check_aligned(("y_true", y_true), *given.items())
+        validation.check_aligned(("y_true", y_true), *given.items())
         (name, first), *others = given.items()
         at: Any = slice(None)
         if fractional:
@@ -257,15 +257,17 @@ class Sample:
                 raise InputError(
                     "fractional outcomes cannot be combined with pos_label: they are shares of the event"
                 )
-            rows, at = door.split_shares(y_true, first, sample_weight, door.ColumnNames(prob=name))
+            rows, at = validation.split_shares(
+                y_true, first, sample_weight, validation.ColumnNames(prob=name)
+            )
             self._read(rows)
             self._group, self._second = at, np.append(False, at[1:] == at[:-1])
             self._second &= np.asarray(rows.weight) > 0  # rows of weight zero do not count
             self.n -= int(self._second.sum())
             whole = np.zeros(int(at[-1]) + 1, np.uint8)  # a row is not yet two parts
         else:
-            rows = door.as_rows(
-                y_true, first, sample_weight, pos_label, names=door.ColumnNames(prob=name)
+            rows = validation.as_rows(
+                y_true, first, sample_weight, pos_label, names=validation.ColumnNames(prob=name)
             )
             self._read(rows)
             whole = rows.label
@@ -273,9 +275,9 @@ class Sample:
             return
         several = {name: rows.prob}
         for other, prob in others:
-            read = door.as_probabilities(prob, other)
-            door.check_same_length("y_true", whole, other, read)
-            door.Rows(whole, read, None, door.ColumnNames(prob=other)).check()
+            read = validation.as_probabilities(prob, other)
+            validation.check_same_length("y_true", whole, other, read)
+            validation.Rows(whole, read, None, validation.ColumnNames(prob=other)).check()
             several[other] = read[at]
         self.forecasts, self._several = tuple(given), several
 
@@ -291,14 +293,14 @@ class Sample:
         # the row that each part belongs to
         whole = self._group if self._second is not None else None
         n = len(self.y_true) if whole is None else int(whole[-1]) + 1
-        door.check_aligned(
-            *columns, ("groups", groups), *(() if by is None else door.named_columns(by))
+        validation.check_aligned(
+            *columns, ("groups", groups), *(() if by is None else validation.named_columns(by))
         )
         if groups is not None:
-            number = door.numbered_groups(groups, n)
+            number = validation.numbered_groups(groups, n)
             self._group, self._has_groups = number if whole is None else number[whole], True
         if by is not None:
-            names, places = door.rows_by_segment(by, n)
+            names, places = validation.rows_by_segment(by, n)
             if whole is not None:
                 numbers = np.empty(n, np.int64)
                 for k, at in enumerate(places.values()):
@@ -315,7 +317,7 @@ class Sample:
             raise InputError(
                 "costs of each case go with the rows as they came: pass them with the sample of these rows"
             )
-        door.check_aligned(*columns)
+        validation.check_aligned(*columns)
         whole = (
             np.arange(len(self.y_true)) if self._second is None else np.cumsum(~self._second) - 1
         )
@@ -353,14 +355,16 @@ class Sample:
         if label is None:
             weight = table.by_outcome().ravel()
             outcome = np.tile(np.array([0, 1], np.uint8), len(table.prob))
-            rows = door.Rows(
+            rows = validation.Rows(
                 label=outcome,
                 prob=np.repeat(table.prob, 2),
                 weight=weight,
-                names=door.ColumnNames(),
+                names=validation.ColumnNames(),
             )
         else:
-            rows = door.Rows(label=label, prob=table.prob, weight=None, names=door.ColumnNames())
+            rows = validation.Rows(
+                label=label, prob=table.prob, weight=None, names=validation.ColumnNames()
+            )
         negative, positive = float(table.negative.sum()), float(table.positive.sum())
         self = cls._of_known(rows, n, negative + positive)
         self.event_rate, self.effective_n = positive / (negative + positive), float(n)
@@ -369,7 +373,7 @@ class Sample:
         return self
 
     @classmethod
-    def _of_known(cls, rows: door.Rows, n: int, total: float) -> Self:
+    def _of_known(cls, rows: validation.Rows, n: int, total: float) -> Self:
         """Make a sample of rows that were checked and counted already; passes over them wait until
         they are needed.
         """
@@ -405,14 +409,14 @@ class Sample:
             )
         return cls._from_cells(found._cells)
 
-    def _hold(self, cells: CellTable, rows: door.Rows | None, weight_name: str) -> None:
+    def _hold(self, cells: CellTable, rows: validation.Rows | None, weight_name: str) -> None:
         if rows is not None and rows.weight is None:
             self.n, self.total_weight = len(rows), float(len(rows))
         else:
             self.n, self.total_weight = int(cells.count.sum()), cells.total_weight(weight_name)
         self._begin(cells.m, {cells.m: cells}, rows)
 
-    def _begin(self, grid: int, passes: dict[int, CellTable], rows: door.Rows | None) -> None:
+    def _begin(self, grid: int, passes: dict[int, CellTable], rows: validation.Rows | None) -> None:
         """Start with what is known of the rows, or with the sums alone."""
         self._first_grid, self._passes, self._rows = grid, passes, rows
         self._distinct, self._sums, self._by_grid, self._losses = None, {}, {}, {}
@@ -446,7 +450,7 @@ class Sample:
         return event
 
     @property
-    def base_rate(self) -> door.BaseRate | None:
+    def base_rate(self) -> validation.BaseRate | None:
         """The event rate of the population, or its range, if stated."""
         if self._rates is None or self._rates[0] < self._rates[1]:
             return self._rates
@@ -563,7 +567,7 @@ class Sample:
                 if sample._rows is None
                 else sample._rows.prob
             )
-        rows = door.Rows(event.view(np.uint8), prob[at], weight, door.ColumnNames())
+        rows = validation.Rows(event.view(np.uint8), prob[at], weight, validation.ColumnNames())
         found = Sample._of_known(rows, len(at), float(draws))
         found._group, found._has_groups = group, True
         if several is not None:
@@ -752,7 +756,7 @@ class Sample:
 
     def _with(self, prob: NDArray[Any]) -> Self:
         """The same rows with other predictions, which were checked already."""
-        rows = door.Rows(self.y_true, prob, self.sample_weight, door.ColumnNames())
+        rows = validation.Rows(self.y_true, prob, self.sample_weight, validation.ColumnNames())
         found = type(self)._of_known(rows, self.n, self.total_weight)
         vars(found).update({name: value for name, value in vars(self).items() if name in _OF_ROWS})
         found.counts = self.counts
@@ -810,7 +814,9 @@ class Sample:
                 for name in first.forecasts
             }
         prob = column("y_prob") if several is None else several[first.forecasts[0]]
-        rows = door.Rows(column("y_true"), prob, column("sample_weight"), door.ColumnNames())
+        rows = validation.Rows(
+            column("y_true"), prob, column("sample_weight"), validation.ColumnNames()
+        )
         found = cls._of_known(
             rows, sum(part.n for part in parts), sum(part.total_weight for part in parts)
         )
@@ -1025,7 +1031,7 @@ class Sample:
             key = digests.with_outcome(self.prob, self.event)
             key.sort()
             event, prob = digests.without_outcome(key)
-            rows = door.Rows(event, prob, None, self._rows.names)
+            rows = validation.Rows(event, prob, None, self._rows.names)
             found = type(self)._of_known(rows, self.n, self.total_weight)
             found._ordered, found._has_groups = True, self._has_groups
             if self._rates is not None:
@@ -1037,7 +1043,7 @@ class Sample:
         whole = np.arange(n) if second is None else np.cumsum(~second) - 1
         first = np.flatnonzero(np.diff(whole, prepend=-1))
         names, places = self._segments or ((), {})
-        labels, segment = sorted(places, key=door.label_order), np.zeros(n, np.int64)
+        labels, segment = sorted(places, key=validation.label_order), np.zeros(n, np.int64)
         for number, label in enumerate(labels):
             segment[places[label]] = number
         several = [self._rows.prob] if self._several is None else list(self._several.values())
@@ -1385,7 +1391,7 @@ _STATE = (*_OF_DRAWS, *_OF_RATES, "_costs", "_several", "forecasts", "n", "total
 
 
 def _restored(
-    cls: type[Sample], cells: CellTable | None, rows: door.Rows | None, kept: dict[str, Any]
+    cls: type[Sample], cells: CellTable | None, rows: validation.Rows | None, kept: dict[str, Any]
 ) -> Sample:
     """Make a sample again after pickling."""
     if rows is not None:
@@ -1409,7 +1415,7 @@ def as_sample(
     pos_label: Any = None,
     groups: ArrayLike | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    names: door.ColumnNames | None = None,
+    names: validation.ColumnNames | None = None,
     base_rate: Any = REFUSED,
     rates: bool = False,
 ) -> Sample:
@@ -1431,7 +1437,7 @@ def as_sample(
     else:
         if y_prob is None:
             raise _without_predictions(y_true)
-        rows = door.as_rows(y_true, y_prob, sample_weight, pos_label, names=names)
+        rows = validation.as_rows(y_true, y_prob, sample_weight, pos_label, names=names)
         sample = Sample._from_rows(rows)
         columns = [(rows.names.label, y_true), (rows.names.prob, y_prob)]
     if attached:
@@ -1442,7 +1448,7 @@ def as_sample(
 def _without_predictions(y_true: Any) -> InputError:
     classes = getattr(y_true, "classes", None)
     if isinstance(classes, tuple):  # of a `ClassSample`
-        return door.one_event(len(classes), "the sample")
+        return validation.one_event(len(classes), "the sample")
     return InputError("y_prob is missing: pass y_true and y_prob, or one Sample")
 
 
@@ -1451,7 +1457,7 @@ def with_rate(sample: Sample, base_rate: Any, *, rates: bool = False) -> Sample:
     if base_rate is not REFUSED and base_rate is not None:
         if sample._rates is not None:
             raise InputError("the Sample has a base_rate already: pass it alone")
-        sample = sample._at_rates(door.check_base_rate(base_rate))
+        sample = sample._at_rates(validation.check_base_rate(base_rate))
     if sample._rates is None:
         return sample
     if base_rate is REFUSED:
@@ -1546,10 +1552,10 @@ class Accumulator:
         self, y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None
     ) -> Accumulator:
         """Add a batch of rows; a batch with a bad row is refused and changes nothing."""
-        self._add(door.as_rows(y_true, y_prob, sample_weight, self.pos_label))
+        self._add(validation.as_rows(y_true, y_prob, sample_weight, self.pos_label))
         return self
 
-    def _add(self, rows: door.Rows) -> None:
+    def _add(self, rows: validation.Rows) -> None:
         """Check the rows and add them, or raise and change nothing."""
         weighted, n = rows.weight is not None, len(rows)
         with self._lock:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import door
+from rainproof.core import validation
 from rainproof.core.arrays import Floats, Ints, read_only
 from rainproof.core.classes import ClassSample
 from rainproof.core.result import Result
@@ -80,12 +80,12 @@ class ClassTask(Result):
 
     def best_index(self, p: ArrayLike) -> Ints:
         """Return the index in `actions` of the best action for each row of probabilities."""
-        table = np.atleast_2d(door.as_numbers(p, "p"))
+        table = np.atleast_2d(validation.as_numbers(p, "p"))
         if table.ndim != 2 or table.shape[1] != len(self.payoffs[0]):
             raise InputError(
                 f"p must have {len(self.payoffs[0])} columns, one for each class; its shape is {table.shape}"
             )
-        for error in door.violations(table, door.ColumnNames(prob="p")):
+        for error in validation.violations(table, validation.ColumnNames(prob="p")):
             raise error
         found = self._best(table)
         return found.reshape(np.shape(p)[:-1])

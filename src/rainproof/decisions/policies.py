@@ -10,14 +10,14 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import door
+from rainproof.core import validation
 from rainproof.core.arrays import Floats, Ints, available_threads, freeze, run_in_threads
 from rainproof.core.cells import LARGEST_GRID, Rounding, check_grid, check_rounding, split
-from rainproof.core.door import ColumnNames
 from rainproof.core.files import Saved, check_document, document
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.validation import ColumnNames
 from rainproof.decisions._rounding import (
     choose,
     key_of,
@@ -51,8 +51,10 @@ def as_ids(ids: ArrayLike) -> NDArray[Any]:
     """Return ids as an array of integers, text or objects; of a list as objects, as NumPy would
     unify their types.
     """
-    door.refuse_masked(ids, "ids")
-    array = door.one_column(np.asarray(ids, None if hasattr(ids, "__array__") else np.object_))
+    validation.refuse_masked(ids, "ids")
+    array = validation.one_column(
+        np.asarray(ids, None if hasattr(ids, "__array__") else np.object_)
+    )
     if array.ndim != 1:
         raise InputError(f"ids must be one-dimensional; its shape is {array.shape}")
     if array.dtype.kind not in "iuUSTO":
@@ -170,7 +172,7 @@ def decide(
                 "ids is missing: with a capacity, a lottery by id decides between equal gains"
             )
         named = as_ids(ids)
-        door.check_same_length("p", prob, "ids", named)
+        validation.check_same_length("p", prob, "ids", named)
         words = names(named)
         if words is None:
             raise cast("InputError", explain_ids(named))
@@ -186,7 +188,7 @@ def decide(
 
 def places(capacity: float, n: int) -> int:
     """The number of n cases that a capacity, a share below 1 or a number, allows to act on."""
-    most = door.check_capacity(capacity)
+    most = validation.check_capacity(capacity)
     return int(most if most >= 1 else most * n + _ROUNDING * n)
 
 
@@ -609,9 +611,11 @@ class RoundingPolicy(Saved, Result):
 
     def _apply(self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any]) -> NDArray[Any]:
         """Look up in the table what each p is rounded to, block by block, on several threads."""
-        door.check_aligned(("p", p), ("ids", ids))
+        validation.check_aligned(("p", p), ("ids", ids))
         prob = (
-            door.as_probabilities(p, "p") if self.recalibration is None else self.recalibration(p)
+            validation.as_probabilities(p, "p")
+            if self.recalibration is None
+            else self.recalibration(p)
         )
         named = self._ids(ids, prob)
         out = np.empty(len(prob), table.dtype)
@@ -630,7 +634,7 @@ class RoundingPolicy(Saved, Result):
             return True
 
         if not run_in_threads(work, threads):
-            error = door.explain_probabilities(prob, _NAMES) or explain_ids(
+            error = validation.explain_probabilities(prob, _NAMES) or explain_ids(
                 cast("NDArray[Any]", named)
             )
             assert error is not None
@@ -647,7 +651,7 @@ class RoundingPolicy(Saved, Result):
                 )
             return None
         array = as_ids(ids)
-        door.check_same_length("p", prob, "ids", array)
+        validation.check_same_length("p", prob, "ids", array)
         return array if self.rounding == "soft" else None
 
 

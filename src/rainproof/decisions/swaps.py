@@ -14,10 +14,10 @@ from rainproof.core.arrays import Floats
 from rainproof.core.cells import check_grid
 from rainproof.core.classes import as_classes
 from rainproof.core.curve import Chord, SwapCurve, Swaps
-from rainproof.core.door import ThresholdRange, check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
+from rainproof.core.validation import ThresholdRange, check_range
 from rainproof.decisions.classes import ClassTask
 from rainproof.decisions.tasks import (
     ActionSwap,

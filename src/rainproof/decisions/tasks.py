@@ -16,7 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, freeze, read_only
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import (
+from rainproof.core.result import Result
+from rainproof.core.sample import Sample
+from rainproof.core.validation import (
     as_numbers,
     check_aligned,
     check_probabilities,
@@ -24,8 +26,6 @@ from rainproof.core.door import (
     one_column,
     refuse_masked,
 )
-from rainproof.core.result import Result
-from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 
 if TYPE_CHECKING:

@@ -14,7 +14,10 @@ from rainproof.core.cells import sum_cells
 from rainproof.core.curve import flagged
 from rainproof.core.curve import recalibrated as isotonic_blocks
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import (
+from rainproof.core.result import Result
+from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import percent, these_rows
+from rainproof.core.validation import (
     ColumnNames,
     ThresholdRange,
     as_rows,
@@ -22,9 +25,6 @@ from rainproof.core.door import (
     check_probabilities,
     check_range,
 )
-from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import percent, these_rows
 from rainproof.decisions.tasks import show_threshold
 
 Recalibration = Literal["isotonic", "given", "cross-fitted"]

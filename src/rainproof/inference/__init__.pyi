@@ -1,4 +1,5 @@
 from rainproof.inference.bands import null_band as null_band
+from rainproof.inference.calibration_tests import calibration_test as calibration_test
 from rainproof.inference.classes import class_guarantee as class_guarantee
 from rainproof.inference.comparisons import compare as compare
 from rainproof.inference.guarantees import guarantee as guarantee
@@ -12,6 +13,5 @@ from rainproof.inference.sequential import Bet as Bet
 from rainproof.inference.sequential import SequentialTest as SequentialTest
 from rainproof.inference.switches import switch_guarantee as switch_guarantee
 from rainproof.inference.targets import find_threshold as find_threshold
-from rainproof.inference.tests import calibration_test as calibration_test
 
 __all__: list[str]

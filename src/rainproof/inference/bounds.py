@@ -27,8 +27,8 @@ from rainproof.core.curve import (
     isotonic,
 )
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import ThresholdRange
 from rainproof.core.sample import Sample
+from rainproof.core.validation import ThresholdRange
 from rainproof.errors import InputError
 from rainproof.inference.options import bisected, check_max_weight
 

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid
-from rainproof.core.door import BaseRate, ThresholdRange, check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import (
@@ -26,6 +25,7 @@ from rainproof.core.text import (
     percent,
     population,
 )
+from rainproof.core.validation import BaseRate, ThresholdRange, check_range
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference.bounds import (
     BoundInputs,

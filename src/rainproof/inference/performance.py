@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
 from rainproof.core.classes import ClassSample
-from rainproof.core.door import check_probabilities
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample, as_sample, with_rate
 from rainproof.core.text import aligned, percent, rows, short
+from rainproof.core.validation import check_probabilities
 from rainproof.errors import InputError
 from rainproof.inference.estimates import Influence, auroc_interval, net_benefits
 from rainproof.inference.options import check_share

@@ -17,10 +17,10 @@ from rainproof.core._switch import sum_cells
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.curve import Chord, SwitchCurve, isotonic
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import BaseRate, ThresholdRange, check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import if_drawn, percent
+from rainproof.core.validation import BaseRate, ThresholdRange, check_range
 from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError

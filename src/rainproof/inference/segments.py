@@ -18,6 +18,7 @@ from rainproof.core.sample import Sample
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned, json_key, p_cell, short
 from rainproof.errors import InputError, RainproofWarning, ResolutionWarning
+from rainproof.inference.calibration_tests import redrawn, too_coarse
 from rainproof.inference.intervals import confidence_interval
 from rainproof.inference.options import (
     BLOCK,
@@ -37,7 +38,6 @@ from rainproof.inference.statistics import (
     sequential_p_value,
     with_fewer_cells,
 )
-from rainproof.inference.tests import redrawn, too_coarse
 
 _METHODS = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
 _SHOWN = 20

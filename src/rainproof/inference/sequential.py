@@ -22,10 +22,10 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats, freeze
 from rainproof.core.cells import mean_prediction, sum_cells
-from rainproof.core.door import as_rows
 from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import html_text, p_value, percent, rows
+from rainproof.core.validation import as_rows
 from rainproof.errors import InputError
 from rainproof.inference._bets import learn
 from rainproof.inference.options import check_share

@@ -16,10 +16,10 @@ from scipy.special import bdtrik, betainc, betaincinv, ndtri
 from rainproof.core.arrays import Floats
 from rainproof.core.curve import flagged
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import BaseRate
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import if_drawn, percent, rows, these_rows
+from rainproof.core.validation import BaseRate
 from rainproof.errors import InputError
 from rainproof.inference.bounds import largest_draws
 from rainproof.inference.options import Seed, as_seed, check_share

@@ -8,11 +8,11 @@ import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rainproof.assessment.classes import ClassAssessment
-from rainproof.assessment.costs import Rule
-from rainproof.assessment.result import Assessment
 from rainproof.core.text import finite
 from rainproof.errors import MissingExtraError
+from rainproof.verdict.classes import ClassAssessment
+from rainproof.verdict.costs import Rule
+from rainproof.verdict.result import Assessment
 
 try:
     import mlflow

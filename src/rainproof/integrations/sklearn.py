@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.assessment.summaries import reliability_curve
 from rainproof.core.arrays import Floats
 from rainproof.core.classes import ClassSample
 from rainproof.core.sample import Sample, as_sample
@@ -24,6 +23,7 @@ from rainproof.inference.performance import net_benefit
 from rainproof.measures.catalogue import list_measures
 from rainproof.recalibration.classes import softmax
 from rainproof.recalibration.recalibrator import Recalibrator
+from rainproof.verdict.summaries import reliability_curve
 
 try:
     from sklearn import get_config

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rainproof.core.door import ColumnNames, no_outcome, refuse_misspelt_event
+from rainproof.core.validation import ColumnNames, no_outcome, refuse_misspelt_event
 from rainproof.errors import InputError
 from rainproof.io.where import Condition, fold
 

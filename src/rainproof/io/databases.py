@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rainproof.core.door import no_outcome
 from rainproof.core.segments import as_columns
+from rainproof.core.validation import no_outcome
 from rainproof.errors import InputError, RainproofError
 from rainproof.io.files import (
     check_columns,

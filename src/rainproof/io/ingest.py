@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from rainproof.core import door
+from rainproof.core import validation
 from rainproof.core.arrays import Ints
 from rainproof.core.classes import ClassSample
-from rainproof.core.door import Codes, ColumnNames, Key, Rows
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments, SegmentSums, from_sums
 from rainproof.core.text import rows as rows_text
+from rainproof.core.validation import Codes, ColumnNames, Key, Rows
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.io.columns import (
     LABELS,
@@ -95,7 +95,7 @@ def number_batch(known: dict[Key, int], columns: Sequence[str], batch: pa.Record
     have the same.
     """
     codes = [encoded_labels(batch.column(name), name) for name in columns]
-    return door.number_rows(known, codes, batch.num_rows)
+    return validation.number_rows(known, codes, batch.num_rows)
 
 
 def missing_groups(
@@ -120,7 +120,7 @@ def encoded_labels(column: pa.Array, name: str) -> Codes:
     elif pa.types.is_nested(kind) or "binary" in str(kind):
         raise InputError(f"{name} {LABELS}; it holds values of type {kind}")
     codes, labels = encoded(column, name)
-    return codes, [door.as_label(label) for label in labels]
+    return codes, [validation.as_label(label) for label in labels]
 
 
 class BatchIngest(ABC):
@@ -270,7 +270,7 @@ class BinaryIngest(BatchIngest):
         others = [self._other(column, batch, names) for column in self._others]
         others += [read_amounts(column, batch, names) for column in self._costs]
         if self._trials is None:
-            self._add(door.as_rows(label, prob, weight, names=names), others, batch)
+            self._add(validation.as_rows(label, prob, weight, names=names), others, batch)
             return
         trials = read_column(self._trials, batch, names)
         for error in (
@@ -280,14 +280,14 @@ class BinaryIngest(BatchIngest):
             raise error
         for row, event in single_trials(label, trials):
             some = None if weight is None else weight[row]
-            rows = door.as_rows(event, prob[row], some, names=names)
+            rows = validation.as_rows(event, prob[row], some, names=names)
             self._add(rows, [other[row] for other in others], batch.take(as_arrow(row)))
 
     def _other(self, column: NumberColumn, batch: pa.RecordBatch, names: ColumnNames) -> Array:
         """Return the predictions of another forecast, or raise what is wrong with them."""
         names = replace(names, prob=column.name)
         prob = read_column(column, batch, names)
-        error = door.explain_probabilities(prob, names)
+        error = validation.explain_probabilities(prob, names)
         if error is not None:
             raise error
         return prob
@@ -385,7 +385,7 @@ def class_violations(
     if all(len(values) == batch.num_rows for values, _ in read):
         prob = np.full((batch.num_rows, len(columns)), 1 / len(columns))
         prob[there] = np.column_stack([values for values, _ in read])[there]
-        yield from door.violations(prob, names)
+        yield from validation.violations(prob, names)
 
 
 def read_values(
@@ -412,7 +412,7 @@ def _rule_broken(
 ) -> Iterator[InputError]:
     """Yield the rule of `Sample` that these rows break, if any."""
     try:
-        door.as_rows(label, prob, weight, names=names).check()
+        validation.as_rows(label, prob, weight, names=names).check()
     except InputError as error:
         yield error
 
@@ -460,7 +460,7 @@ class MulticlassIngest(BatchIngest):
             raise InputError(f"{rule}; it is {view!r}")
         if spec.pos_label is not None:
             raise InputError("pos_label is for two classes; give the labels of several with labels")
-        self._labels = None if labels is None else door.check_labels(labels, len(spec.prob))
+        self._labels = None if labels is None else validation.check_labels(labels, len(spec.prob))
         self._each, self._kept = view == "one-vs-rest", keep
         self._sums = SegmentSums(
             m, weighted=spec.weight is not None, one=not spec.by and not self._each
@@ -517,10 +517,10 @@ class MulticlassIngest(BatchIngest):
         segment = number_batch(self._segments, self._by, batch)
         if self._each:
             for k in range(len(self._columns)):
-                rows = door.as_rows(which == k, prob[:, k], weight, names=names)
+                rows = validation.as_rows(which == k, prob[:, k], weight, names=names)
                 self._sums.add(rows, segment * len(self._columns) + k)
             return
-        top = door.as_rows(*door.top_label(which, prob), weight, names=names)
+        top = validation.as_rows(*validation.top_label(which, prob), weight, names=names)
         if not self._kept:
             self._sums.add(top, segment)
             return
@@ -555,7 +555,7 @@ class MulticlassIngest(BatchIngest):
                 0 in known and self._labels is None,
             )
             errors.append(
-                door.unknown_label(value, first, count, len(self._columns), unnamed, names)
+                validation.unknown_label(value, first, count, len(self._columns), unnamed, names)
             )
         return which, errors
 

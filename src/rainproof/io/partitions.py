@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rainproof.core.cells import CellTable, slot_count
-from rainproof.core.door import Key, number_segments
 from rainproof.core.sample import Sample
 from rainproof.core.segments import (
     Segments,
@@ -22,6 +21,7 @@ from rainproof.core.segments import (
     from_sums,
     raise_violation,
 )
+from rainproof.core.validation import Key, number_segments
 from rainproof.errors import InputError
 from rainproof.io.columns import filter_batch, is_text
 from rainproof.io.files import check_columns

@@ -15,9 +15,9 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 from rainproof.core.cells import check_grid
 from rainproof.core.classes import ClassSample
-from rainproof.core.door import BaseRate, ColumnNames, plain
 from rainproof.core.sample import Sample, with_rate
 from rainproof.core.segments import OLD_CELL, Segments, from_grouped
+from rainproof.core.validation import BaseRate, ColumnNames, plain
 from rainproof.errors import InputError
 from rainproof.io.databases import Table, is_database, read_database, read_spark
 from rainproof.io.files import need_pyarrow

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rainproof.core import door
+from rainproof.core import validation
 from rainproof.core.classes import ClassSample
-from rainproof.core.door import BaseRate, ColumnNames, Rows
 from rainproof.core.files import atomic_output
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
+from rainproof.core.validation import BaseRate, ColumnNames, Rows
 from rainproof.errors import InputError
 from rainproof.io import ingest
 from rainproof.io.columns import (
@@ -126,7 +126,7 @@ class _Keeper(ingest.BinaryIngest):
         self._forecasts: list[list[Array]] = []
         self._groups, self._by = list(groups), list(by)
         # the number of each group and segment
-        self._known: tuple[dict[door.Key, int], dict[door.Key, int]] = {}, {}
+        self._known: tuple[dict[validation.Key, int], dict[validation.Key, int]] = {}, {}
         # of both, of each part: 4 bytes a row, whatever the labels
         self._numbers: tuple[list[Any], list[Any]] = [], []
         # the columns of segments, while there may be too many rows
@@ -141,7 +141,7 @@ class _Keeper(ingest.BinaryIngest):
         if self._compressed:
             super()._add(rows, others, batch)
             return
-        shares = door.explain_shares(rows.label, rows.names) if self._fractional else None
+        shares = validation.explain_shares(rows.label, rows.names) if self._fractional else None
         if shares is not None:
             raise shares
         (replace(rows, label=np.zeros(len(rows), np.uint8)) if self._fractional else rows).check()
@@ -170,7 +170,9 @@ class _Keeper(ingest.BinaryIngest):
     def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
         yield from super()._violations(batch, names)
         if self._fractional:
-            error = door.explain_shares(ingest.read_values(self._outcome, batch, names)[0], names)
+            error = validation.explain_shares(
+                ingest.read_values(self._outcome, batch, names)[0], names
+            )
             yield from [] if error is None else [error]
         yield from ingest.missing_groups(self._groups, batch, names)
 
@@ -207,7 +209,7 @@ class _Keeper(ingest.BinaryIngest):
             labels = {
                 key if len(key) > 1 else key[0]: number for key, number in self._known[1].items()
             }
-            ordered, places = sorted(labels, key=door.label_order), found._segments[1]
+            ordered, places = sorted(labels, key=validation.label_order), found._segments[1]
             found._segments = tuple(self._by), {label: places[labels[label]] for label in ordered}
         return found
 
@@ -387,7 +389,7 @@ class _ColumnAppender(ingest.BatchIngest):
                 ingest.encoded_labels(inputs.column(name).filter(pa.array(there)), name)
                 for name in self._by
             ]
-            others = door.places_of_segments(labels, int(there.sum()))
+            others = validation.places_of_segments(labels, int(there.sum()))
         amounts = [ingest.read_amounts(column, inputs, names)[there] for column in self._costs]
         places = pa.array(np.cumsum(there) - 1, mask=~there)
         for named, compute in self._new_columns.items():

@@ -224,7 +224,7 @@ def _converted(values: Any, name: str, *, from_pandas: bool) -> pa.Array:
     import numpy as np
     import pyarrow as pa
 
-    from rainproof.core import door
+    from rainproof.core import validation
     from rainproof.io.columns import as_arrow
 
     if from_pandas:
@@ -233,7 +233,7 @@ def _converted(values: Any, name: str, *, from_pandas: bool) -> pa.Array:
     array = np.ma.getdata(values) if mask is not None else np.asarray(values)
     if array.ndim == 1 and array.dtype.kind in "iuf":
         if array.dtype.itemsize > np.dtype(np.float64).itemsize:
-            array = door.as_numbers(array, name)
+            array = validation.as_numbers(array, name)
         array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
         return as_arrow(array) if mask is None else pa.array(array, mask=mask)
     return pa.array(values) if mask is None else pa.array(array, mask=mask)

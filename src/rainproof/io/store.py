@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.core.cells import CellTable, check_grid
-from rainproof.core.door import check_label
 from rainproof.core.files import atomic_output, check_replaced, file_errors
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
+from rainproof.core.validation import check_label
 from rainproof.errors import InputError
 from rainproof.io.files import Location, first_line, need_pyarrow
 

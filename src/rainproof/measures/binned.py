@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID
 from rainproof.core.distinct import DistinctTable, bin_rows, bin_table
-from rainproof.core.door import as_rows
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.validation import as_rows
 from rainproof.errors import InputError
 from rainproof.measures._interval import mean_window_biases, running_sums
 

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core.cells import Rounding, check_rounding
 from rainproof.core.curve import SwapCurve, Swaps
 from rainproof.core.distinct import FINEST_GRID
-from rainproof.core.door import check_range
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
+from rainproof.core.validation import check_range
 from rainproof.errors import (
     ClassesWarning,
     FewRowsWarning,

@@ -6,11 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rainproof.assessment.classes import ClassAssessment
-from rainproof.assessment.clinical import ClinicalPerformance
-from rainproof.assessment.result import Assessment
-from rainproof.assessment.summaries import BARS, Histogram, Reliability
-from rainproof.assessment.words import says_and_happens
 from rainproof.core.arrays import Floats
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.text import percent
@@ -19,6 +14,11 @@ from rainproof.plots import style
 from rainproof.plots.curves import forecast_value, regret
 from rainproof.plots.intervals import costs, measures
 from rainproof.recalibration.recalibrator import Recalibrator
+from rainproof.verdict.classes import ClassAssessment
+from rainproof.verdict.clinical import ClinicalPerformance
+from rainproof.verdict.result import Assessment
+from rainproof.verdict.summaries import BARS, Histogram, Reliability
+from rainproof.verdict.words import says_and_happens
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rainproof.assessment.costs import Rule, TaskResult
-from rainproof.assessment.segments import SegmentTable
-from rainproof.assessment.summaries import Estimate
 from rainproof.core.text import p_value, short
 from rainproof.errors import InputError
+from rainproof.inference.calibration_tests import CalibrationTest
 from rainproof.inference.comparisons import Comparison
-from rainproof.inference.grades import GradeTable
 from rainproof.inference.monitoring import MonitoringResult
-from rainproof.inference.tests import CalibrationTest
+from rainproof.inference.rating_grades import GradeTable
 from rainproof.plots import style
+from rainproof.verdict.costs import Rule, TaskResult
+from rainproof.verdict.segments import SegmentTable
+from rainproof.verdict.summaries import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

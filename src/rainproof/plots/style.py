@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rainproof.core.arrays import Floats
-from rainproof.core.door import ThresholdRange
+from rainproof.core.validation import ThresholdRange
 from rainproof.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from rainproof.core.arrays import Floats
-from rainproof.core.door import BaseRate, ThresholdRange
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.core.text import KEEPS_RANKING, at_least, at_most, if_drawn, percent, rows
+from rainproof.core.validation import BaseRate, ThresholdRange
 from rainproof.inference.guarantees import guarantee
 from rainproof.inference.proofs import gain_of_choice
 from rainproof.inference.resampling import by_outcome

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import door
+from rainproof.core import validation
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import ClassSample
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import _TOLERANCE
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.text import KEEPS_RANKING, at_least, at_most, if_drawn, percent, rows
+from rainproof.core.validation import _TOLERANCE
 from rainproof.decisions.classes import ClassTask
 from rainproof.errors import InputError
 from rainproof.inference.classes import harm_bound, loss_bound, mean_at_least, switch_curves
@@ -107,11 +107,11 @@ class ClassMap(Result):
         columns = getattr(p, "columns", None)
         if columns is not None and set(columns) == set(self.classes) != {*range(len(self.classes))}:
             p = p[list(self.classes)]  # type: ignore[call-overload, index]  # a frame, whatever the order of its columns
-        table = door.as_numbers(p, "p")
+        table = validation.as_numbers(p, "p")
         if table.ndim != 2 or table.shape[1] != len(self.classes):
             rule = f"p must have {len(self.classes)} columns, one for each class"
             raise InputError(f"{rule}; its shape is {table.shape}")
-        for error in door.violations(table, door.ColumnNames(prob="p")):
+        for error in validation.violations(table, validation.ColumnNames(prob="p")):
             raise error
         return self.apply(table)
 
@@ -138,9 +138,9 @@ class ClassMap(Result):
         ):
             raise InputError("a map for several classes must have 'classes' and 'parts'")
         labels = data["classes"]
-        if not isinstance(labels, list) or not all(map(door.is_plain_label, labels)):
+        if not isinstance(labels, list) or not all(map(validation.is_plain_label, labels)):
             raise InputError("'classes' must be a list of labels")
-        names = door.check_labels(labels, len(labels))
+        names = validation.check_labels(labels, len(labels))
         for one in data["parts"]:
             if not isinstance(one, dict) or list(one) != keys or one["method"] not in KNOWN_METHODS:
                 raise InputError(
@@ -196,7 +196,7 @@ def _part_of(data: dict[str, Any], k: int) -> ClassPart:
 
 
 def _numbers(values: Any, name: str) -> Floats:
-    found = door.as_numbers(values, repr(name))
+    found = validation.as_numbers(values, repr(name))
     if not np.isfinite(found).all():
         raise InputError(f"{name!r} of a part of a map must be finite")
     return found

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from rainproof.core.door import ThresholdRange, check_base_rate, check_range, is_plain_label
 from rainproof.core.piecewise import SLOPE_UNIT, UNIT, PiecewiseMap
 from rainproof.core.result import Result
+from rainproof.core.validation import ThresholdRange, check_base_rate, check_range, is_plain_label
 from rainproof.errors import InputError, MissingExtraError
 from rainproof.inference.options import check_share
 from rainproof.io.queries import Dialect, find_dialect

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid, sum_cells
-from rainproof.core.door import ColumnNames, Rows, as_rows, check_aligned
 from rainproof.core.files import Saved, check_document, document
+from rainproof.core.validation import ColumnNames, Rows, as_rows, check_aligned
 from rainproof.errors import InputError
 from rainproof.inference.options import Seed, as_seed
 from rainproof.recalibration._online import Mixture, Walk

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import door
+from rainproof.core import validation
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import ClassSample, as_classes
-from rainproof.core.door import BaseRate, ColumnNames, ThresholdRange
 from rainproof.core.files import Saved, check_document, document
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import plain
@@ -23,6 +22,7 @@ from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, at_least, at_most, short, wrapped
 from rainproof.core.text import rows as rows_text
+from rainproof.core.validation import BaseRate, ColumnNames, ThresholdRange
 from rainproof.decisions.classes import ClassTask
 from rainproof.errors import InputError
 from rainproof.inference.bounds import largest_draws
@@ -340,7 +340,7 @@ class Recalibrator(Saved):
             raise InputError(
                 "task is for more than two classes: of one event, every decision is certified"
             )
-        if door.class_columns(p) == 2:
+        if validation.class_columns(p) == 2:
             if pos_label is not None:
                 raise InputError(
                     "pos_label is for one column: of two classes, the event is the second one"
@@ -375,7 +375,7 @@ class Recalibrator(Saved):
         methods = _check_methods(self.methods)
         level, within = (
             check_share(self.confidence_level, "confidence_level"),
-            door.check_range(self.threshold_range),
+            validation.check_range(self.threshold_range),
         )
         # not the generator itself: it may have drawn the rows
         (rng,) = as_seed(self.rng, rows)[0].spawn(1)
@@ -429,7 +429,7 @@ class Recalibrator(Saved):
         )
         self._by, self._maps, self.segments_ = (
             by,
-            {door.spelled_key(key): own for key, own in maps.items()},
+            {validation.spelled_key(key): own for key, own in maps.items()},
             judged,
         )
         self.n_ = sample.n - sum(part.n for part in whole.held_out)
@@ -443,7 +443,7 @@ class Recalibrator(Saved):
     ) -> ClassSample | None:
         """Fit the map of several classes, and return the rows held out, if any: none are kept."""
         methods = _check_methods(self.methods, classes.KNOWN_METHODS, classes.CLASS_METHODS)
-        if door.check_range(self.threshold_range) is not None:
+        if validation.check_range(self.threshold_range) is not None:
             raise InputError("threshold_range is for one event: not for several classes")
         level = check_share(self.confidence_level, "confidence_level")
         (rng,) = as_seed(self.rng, sample)[0].spawn(1)
@@ -516,16 +516,16 @@ class Recalibrator(Saved):
             )
         if isinstance(self.map_, ClassMap):
             return self.map_(p)
-        if door.class_columns(p) == 2:
+        if validation.class_columns(p) == 2:
             event = self.predict(Sample([0] * len(p), p).y_prob, by=by, unseen=unseen)  # type: ignore[arg-type]
             return np.stack([1 - event, event], axis=1)
         prob = checked_probabilities(p)
         if by is None:
             return self._predict_warning(prob, {})
-        door.check_aligned(("p", p), *door.named_columns(by))
+        validation.check_aligned(("p", p), *validation.named_columns(by))
         if isinstance(by, Mapping) and self._by is not None and set(by) == set(self._by):
             by = {name: by[name] for name in self._by}
-        names, places = door.rows_by_segment(by, len(prob))
+        names, places = validation.rows_by_segment(by, len(prob))
         if names != self._by:
             raise InputError(
                 f"by must name {', '.join(self._by or ())}; it names {', '.join(names)}"
@@ -546,7 +546,7 @@ class Recalibrator(Saved):
         """Count the predictions outside of those that the map of their segment was fitted to."""
         count: int = self.map_.outside(prob)
         for key, at in places.items():
-            own = self._maps.get(door.spelled_key(key))
+            own = self._maps.get(validation.spelled_key(key))
             if own is not None:
                 count += own.outside(prob[at]) - self.map_.outside(prob[at])
         return count
@@ -557,7 +557,7 @@ class Recalibrator(Saved):
         """
         value: Floats = self.map_.apply(prob)
         for key, at in places.items():
-            own = self._maps.get(door.spelled_key(key))
+            own = self._maps.get(validation.spelled_key(key))
             if own is not None:
                 value[at] = own.apply(prob[at])
         return value
@@ -566,9 +566,11 @@ class Recalibrator(Saved):
         """The segments that the map has not seen, with their numbers of rows; where nothing was
         fitted, none is new.
         """
-        seen = {door.spelled_key(segment.segment) for segment in self.segments_}
+        seen = {validation.spelled_key(segment.segment) for segment in self.segments_}
         return {
-            key: len(at) for key, at in places.items() if seen and door.spelled_key(key) not in seen
+            key: len(at)
+            for key, at in places.items()
+            if seen and validation.spelled_key(key) not in seen
         }
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -637,7 +639,7 @@ class Recalibrator(Saved):
             raise InputError(f"p must name one column, of the event; it is {p!r}")
         for segment in self.segments_:
             _labels(segment.segment, "in SQL")
-        seen = [door.spelled_key(segment.segment) for segment in self.segments_]
+        seen = [validation.spelled_key(segment.segment) for segment in self.segments_]
         others = (
             [key for key in seen if key not in self._maps] if seen and unseen == "error" else None
         )
@@ -688,10 +690,10 @@ class Recalibrator(Saved):
         self._check_fitted()
         one = isinstance(self.methods, str) and self.methods != "auto"
         for label in self.map_.classes if isinstance(self.map_, ClassMap) else ():
-            door.check_label(label, "to be stored")
+            validation.check_label(label, "to be stored")
         segments = []
         for segment in self.segments_:
-            own = self._maps.get(door.spelled_key(segment.segment))
+            own = self._maps.get(validation.spelled_key(segment.segment))
             labels = {
                 "segment": _labels(segment.segment, "to be stored"),
                 "map": own and own.to_dict(),
@@ -705,7 +707,7 @@ class Recalibrator(Saved):
             if self.methods == "auto"
             else list(self.methods),
             "confidence_level": self.confidence_level,
-            "threshold_range": plain(door.check_range(self.threshold_range)),
+            "threshold_range": plain(validation.check_range(self.threshold_range)),
             "by": None if self._by is None else list(self._by),
             "n": self.n_,
             "groups": self.groups_,
@@ -772,7 +774,9 @@ class Recalibrator(Saved):
         found.segments_ = tuple(segment for segment, _ in segments)
         found._by = by
         found._maps = {
-            door.spelled_key(segment.segment): own for segment, own in segments if own is not None
+            validation.spelled_key(segment.segment): own
+            for segment, own in segments
+            if own is not None
         }
         return found
 
@@ -799,7 +803,9 @@ class Recalibrator(Saved):
             choice(self.method_, self.candidates_),
             candidate_table(self.candidates_),
             proven(self.certificate_, self.n_, self.groups_),
-            segment_table(self._by or (), self.segments_, door.check_range(self.threshold_range)),
+            segment_table(
+                self._by or (), self.segments_, validation.check_range(self.threshold_range)
+            ),
         ]
         return "\n\n".join(part.rstrip() for part in parts if part)
 
@@ -818,10 +824,11 @@ def _labels(key: Any, where: str) -> list[Any]:
     """
     labels = list(key) if isinstance(key, tuple) else [key]
     labels = [
-        door.spelled(label) if isinstance(label, date | Decimal) else label for label in labels
+        validation.spelled(label) if isinstance(label, date | Decimal) else label
+        for label in labels
     ]
     for label in labels:
-        door.check_label(label, where)
+        validation.check_label(label, where)
     return labels
 
 
@@ -831,7 +838,7 @@ def _check_segments(keys: Iterable[Any]) -> None:
     """
     seen: dict[Any, Any] = {}
     for key in keys:
-        other = seen.setdefault(door.spelled_key(key), key)
+        other = seen.setdefault(validation.spelled_key(key), key)
         if other is not key:
             raise InputError(
                 f"by must spell each segment in one way; {other!r} and {key!r} mean the same"

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 from rainproof.core.arrays import Floats, Frozen, Ints
 from rainproof.core.classes import ClassSample
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import BaseRate, ColumnNames, Rows
 from rainproof.core.piecewise import UNIT, PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import rows as rows_text
+from rainproof.core.validation import BaseRate, ColumnNames, Rows
 from rainproof.errors import FewRowsWarning, InputError, OneClassWarning, RainproofWarning
 from rainproof.recalibration.methods import (
     FORMULAS,

@@ -18,11 +18,6 @@ from pathlib import Path
 from string import Template
 from typing import Any, Literal
 
-from rainproof.assessment import words
-from rainproof.assessment.classes import NAME, ClassAssessment
-from rainproof.assessment.rankings import AssessmentSet
-from rainproof.assessment.result import Assessment
-from rainproof.assessment.summaries import Estimate
 from rainproof.core import VERSION
 from rainproof.core.files import check_replaced, check_suffix, write_atomic
 from rainproof.core.text import one_line, short
@@ -30,6 +25,11 @@ from rainproof.errors import InputError
 from rainproof.recalibration.certificate import HeldOutRates
 from rainproof.report import pages, tables
 from rainproof.report.tables import Column, escaped, folded, number, percent, table
+from rainproof.verdict import words
+from rainproof.verdict.classes import NAME, ClassAssessment
+from rainproof.verdict.rankings import AssessmentSet
+from rainproof.verdict.result import Assessment
+from rainproof.verdict.summaries import Estimate
 
 __all__ = ["to_html"]
 

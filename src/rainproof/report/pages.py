@@ -7,13 +7,6 @@ from operator import itemgetter
 
 import numpy as np
 
-from rainproof.assessment.clinical import NUMBERS, ClinicalPerformance
-from rainproof.assessment.costs import Rule
-from rainproof.assessment.evidence import RARE
-from rainproof.assessment.rankings import AssessmentSet
-from rainproof.assessment.result import Assessment
-from rainproof.assessment.verdict import Verdict
-from rainproof.assessment.words import Voice, money, share, worth
 from rainproof.core import VERSION
 from rainproof.core.files import as_text
 from rainproof.core.result import Interval
@@ -24,6 +17,13 @@ from rainproof.decisions.tasks import CaseTask
 from rainproof.decisions.values import Recalibration
 from rainproof.report import tables
 from rainproof.report.tables import Column, count, escaped, folded, items, keys, number, table
+from rainproof.verdict.clinical import NUMBERS, ClinicalPerformance
+from rainproof.verdict.costs import Rule
+from rainproof.verdict.evidence import RARE
+from rainproof.verdict.rankings import AssessmentSet
+from rainproof.verdict.result import Assessment
+from rainproof.verdict.verdict import Verdict
+from rainproof.verdict.words import Voice, money, share, worth
 
 _GRADES = {  # in words as well as in colours
     "use": ("✓", "Use"),

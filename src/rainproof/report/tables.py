@@ -9,12 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rainproof.assessment import words
-from rainproof.assessment.costs import TaskResult
-from rainproof.assessment.result import Assessment
-from rainproof.assessment.segments import Segment, SegmentTable, by_loss
 from rainproof.core.arrays import Floats
-from rainproof.core.door import ThresholdRange
 from rainproof.core.text import (
     KEEPS_RANKING,
     at_most,
@@ -26,7 +21,12 @@ from rainproof.core.text import (
 )
 from rainproof.core.text import percent as exact_percent
 from rainproof.core.text import rows as rows_text
+from rainproof.core.validation import ThresholdRange
 from rainproof.recalibration.recalibrator import Recalibrator
+from rainproof.verdict import words
+from rainproof.verdict.costs import TaskResult
+from rainproof.verdict.result import Assessment
+from rainproof.verdict.segments import Segment, SegmentTable, by_loss
 
 
 class Column(NamedTuple):

@@ -1,0 +1,593 @@
+"""What the user's own decision costs per case: now, recalibrated, and by simple rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rainproof.core.arrays import Floats
+from rainproof.core.piecewise import PiecewiseMap
+from rainproof.core.result import Interval, Result
+from rainproof.core.sample import Sample
+from rainproof.core.text import aligned
+from rainproof.core.text import rows as count_rows
+from rainproof.core.validation import ThresholdRange
+from rainproof.decisions.swaps import SwapRegret, swap_regret
+from rainproof.decisions.tasks import CaseTask, DecisionTask, FiniteTask, expected_gain
+from rainproof.inference.estimates import Influence
+from rainproof.recalibration.selection import CrossFit
+from rainproof.verdict.evidence import WITHOUT, Crossed, RangeCosts, simplest
+from rainproof.verdict.evidence import Rule as Rule
+
+LABELS = {
+    Rule.AS_IS: "Forecast as it is",
+    Rule.RECALIBRATED: "Recalibrated",
+    Rule.CUTOFF: "Best cut-off",
+    Rule.ALWAYS: "Always act",
+    Rule.NEVER: "Never act",
+    Rule.PERFECT: "Perfect foresight",
+}
+ActionTask = FiniteTask | CaseTask
+"""A task with a list of actions."""
+_ROUNDING = 1e-9  # a chance nearer to 1 is 1
+_NOTHING = 1e-12  # of the largest difference in cost: less is saved by rounding alone
+
+
+class TaskResult(Result):
+    """The user's own decision: what it costs by each way of acting, and its swap regret on these
+    rows.
+
+    All costs are of the same rows, all of them. For "recalibrated" and "cut-off" each fifth of the
+    rows is judged by a map, or a cut-off, that was fitted to the others. Acting on the forecast
+    means: take the action that is best if the probability is right.
+
+    Attributes
+    ----------
+    task : DecisionTask
+    regret : SwapRegret
+        The swap regret of taking the best action for each prediction.
+    grid : int
+        The grid of the guarantee.
+    costs : dict of Rule to Interval
+        The cost per case, in the units of the task, with an approximate interval: of acting on the
+        forecast "as is", on the "recalibrated" forecast, from the best single "cut-off" on (one for
+        all cases), "always" (the action for the highest probabilities), "never" (that for the
+        lowest), and with "perfect" foresight. Empty for tasks without a list of actions; without
+        "recalibrated" and "cut-off" where no map can be fitted. For tasks with more than two
+        actions without "cut-off", and with "always the same" action, `fixed_action`, in place of
+        "always" and "never".
+    saved : dict of Rule to Interval
+        What "recalibrated" and the rules without a forecast save per case over acting on the
+        forecast as it is; below 0 they cost more. Each interval holds by itself.
+    saved_recalibrated : dict of Rule to Interval
+        What the rules without a forecast save per case over acting on the recalibrated forecast.
+        Empty without that.
+    acted : dict of Rule to float
+        The share of cases acted on by each rule, on these rows: by the map that
+        `Assessment.recalibrator` has, and from `best_threshold` on. Empty for tasks with more than
+        two actions.
+    capacity : float or None
+        The largest share of cases that can be acted on; None if all can. With a capacity the
+        forecast, as it is or recalibrated, and perfect foresight act on the cases with the largest
+        (expected) gain, on average over the lottery between equal ones; "always" is on as many
+        cases at random, and there is no "cut-off".
+    one_more : dict of Rule to float
+        What acting on one more case would gain, if the probabilities that a rule acts on are right:
+        the gain of the first case that is left out; 0 if none is. Empty without a capacity.
+    best_threshold : float or None
+        The cut-off that costs least on all rows; 2 is never.
+    fixed_action : str or None
+        The action that costs least on these rows if it is always taken; None for tasks with two
+        actions.
+    n : int
+        The number of rows.
+    cost, cost_recalibrated, cost_best_cutoff, cost_always, cost_never, cost_fixed, cost_perfect :
+    Interval or None
+        The entries of `costs`; None where there is none.
+    totals : dict of Rule to float
+        The cost by each rule of as many cases as there are rows.
+    """
+
+    _also: ClassVar = (
+        "text",
+        "scale",
+        "cost",
+        "cost_recalibrated",
+        "cost_best_cutoff",
+        "cost_always",
+        "cost_never",
+        "cost_fixed",
+        "cost_perfect",
+        "totals",
+    )
+    _shown: ClassVar = ("cost", "cost_recalibrated", "n")
+
+    task: DecisionTask
+    regret: SwapRegret
+    grid: int
+    costs: Mapping[Rule, Interval] = field(default_factory=dict)
+    saved: Mapping[Rule, Interval] = field(default_factory=dict)
+    saved_recalibrated: Mapping[Rule, Interval] = field(default_factory=dict)
+    acted: Mapping[Rule, float] = field(default_factory=dict)
+    capacity: float | None = None
+    one_more: Mapping[Rule, float] = field(default_factory=dict)
+    best_threshold: float | None = None
+    fixed_action: str | None = None
+    n: int = 0
+    # within a capacity, or among more than two actions
+    _skill: Mapping[Rule, Interval] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        sample: Sample,
+        task: DecisionTask,
+        grid: int,
+        crossed: Crossed | None,
+        confidence_level: float,
+        capacity: float | None = None,
+        deployed: PiecewiseMap | None = None,
+    ) -> TaskResult:
+        """Compute the regret of a sample, and the costs on its rows, which are in folds where a map
+        can be fitted.
+
+        Costs are judged on other rows; what is acted on is that by the map that is `deployed`, and
+        by the cut-off.
+        """
+        task = task._on(sample)
+        regret = swap_regret(sample, task=task)
+        if not isinstance(task, ActionTask) or not sample._divisible:
+            flagged = {}
+            if isinstance(task, ActionTask) and len(task.order) == 2:
+                acts = task.best_index(sample.prob) == task.order[-1]
+                flagged[Rule.AS_IS] = float(sample.mass @ acts) / sample.total_weight
+            return cls(
+                task=task,
+                regret=regret,
+                grid=grid,
+                acted={} if capacity is not None else flagged,
+                capacity=capacity,
+            )
+        rows = sample._as_said() if crossed is None else crossed.rows
+        actions, cutoff, two = simple_actions(task, rows), None, len(task.order) == 2
+        cost = {rule: paid(task, action, rows) for rule, action in actions.items()}
+        acted = {rule: action == task.order[-1] for rule, action in actions.items() if two}
+        one_more = dict[Rule, float]()
+        if crossed is not None:
+            cost[Rule.RECALIBRATED] = crossed.mean(
+                lambda deal: paid(task, task.best_index(deal.better), rows)
+            )
+        if capacity is not None:
+            cost, acted, one_more = _limited(task, rows, crossed, capacity)
+        elif crossed is not None and two:
+            first = crossed.deals[0]
+            acted[Rule.CUTOFF] = first.entry >= _best_cutoff(_gains(task, first, rows).sum(axis=0))
+            cutoff = float(rows.prob[acted[Rule.CUTOFF] & (rows.mass > 0)].min(initial=2.0))
+            cost[Rule.CUTOFF] = crossed.mean(
+                lambda deal: paid(task, _from_cutoffs(task, deal, rows), rows)
+            )
+            if deployed is not None:
+                acted[Rule.RECALIBRATED] = task.best_index(deployed(rows.prob)) == task.order[-1]
+        costs = {
+            rule: rule_cost(
+                task, rule, cost[rule], rows, confidence_level, limited=capacity is not None
+            )
+            for rule in Rule
+            if rule in cost
+        }
+        most = differences(task)
+        mass = rows.mass / rows.mass.sum()
+        return cls(
+            task=task,
+            regret=regret,
+            grid=grid,
+            costs={rule: cost for rule, cost in costs.items() if cost is not None},
+            saved=savings(cost, Rule.AS_IS, most, rows, confidence_level),
+            saved_recalibrated=savings(cost, Rule.RECALIBRATED, most, rows, confidence_level),
+            acted={rule: min(float(mass @ acted[rule]), 1.0) for rule in Rule if rule in acted},
+            capacity=capacity,
+            one_more=one_more,
+            best_threshold=cutoff,
+            fixed_action=task.actions[int(actions[Rule.FIXED][0])]
+            if Rule.FIXED in actions
+            else None,
+            n=rows.n,
+            _skill=_skills(task, cost, rows, confidence_level)
+            if capacity is not None or Rule.FIXED in cost
+            else {},
+        )
+
+    @property
+    def cost(self) -> Interval | None:
+        """The cost per case of acting on the forecast as it is."""
+        return self.costs.get(Rule.AS_IS)
+
+    @property
+    def cost_recalibrated(self) -> Interval | None:
+        """The cost per case of acting on the recalibrated forecast."""
+        return self.costs.get(Rule.RECALIBRATED)
+
+    @property
+    def cost_best_cutoff(self) -> Interval | None:
+        """The cost per case of acting from the best single cut-off on."""
+        return self.costs.get(Rule.CUTOFF)
+
+    @property
+    def cost_always(self) -> Interval | None:
+        """The cost per case of always acting."""
+        return self.costs.get(Rule.ALWAYS)
+
+    @property
+    def cost_never(self) -> Interval | None:
+        """The cost per case of never acting."""
+        return self.costs.get(Rule.NEVER)
+
+    @property
+    def cost_fixed(self) -> Interval | None:
+        """The cost per case of always taking `fixed_action`."""
+        return self.costs.get(Rule.FIXED)
+
+    @property
+    def cost_perfect(self) -> Interval | None:
+        """The cost per case of perfect foresight."""
+        return self.costs.get(Rule.PERFECT)
+
+    @property
+    def totals(self) -> dict[Rule, float]:
+        """The cost by each rule of as many cases as there are rows."""
+        return {rule: cost.value * self.n for rule, cost in self.costs.items()}
+
+    @property
+    def text(self) -> str:
+        """The decision in words."""
+        return str(self.task)
+
+    @property
+    def scale(self) -> float:
+        """What is at stake, in the units of the task."""
+        return self.task.scale
+
+    @property
+    def errors(self) -> tuple[float, float] | None:
+        """What a false alarm and a miss cost, where there are two actions and the right one costs
+        nothing.
+        """
+        # not those of single cases
+        if not isinstance(self.task, FiniteTask) or len(self.task.order) != 2:
+            return None
+        (spared, missed), (alarm, hit) = self.task.matrix[list(self.task.order)].tolist()
+        return (-alarm, -missed) if spared == hit == 0 else None
+
+    @property
+    def by_rank(self) -> bool:
+        """Whether only the order of the probabilities counts, and recalibration is not shown to
+        improve it.
+        """
+        left_out = [self.one_more.get(rule, 1.0) > 0 for rule in (Rule.AS_IS, Rule.RECALIBRATED)]
+        saved = self.saved.get(Rule.RECALIBRATED)
+        full = self.capacity is not None and isinstance(self.task, FiniteTask) and all(left_out)
+        return full and (saved is None or saved.low <= 0)
+
+    @property
+    def simplest(self) -> Rule | None:
+        """The cheapest rule without a forecast; None if they have no cost."""
+        return simplest(self.costs)
+
+    def name(self, rule: Rule) -> str:
+        """What a rule is called."""
+        if rule is Rule.FIXED:
+            return f"Always {self.fixed_action!r}"
+        return (
+            "Act at random" if self.capacity is not None and rule is Rule.ALWAYS else LABELS[rule]
+        )
+
+    def label(self, rule: Rule) -> str:
+        """What a rule is called in a table; the cut-off with its value."""
+        if rule is not Rule.CUTOFF or self.best_threshold is None:
+            return self.name(rule)
+        where = (
+            f"act from {self.best_threshold:.3g} on" if self.best_threshold <= 1 else "never act"
+        )
+        return f"{LABELS[rule]} ({where})"
+
+    def __str__(self) -> str:
+        if not self.costs:
+            return f"{self.task}\n{self.regret}"
+        lines = [
+            (self.label(rule), f"{cost.value:.4g}", f"({cost.low:.4g} to {cost.high:.4g})")
+            for rule, cost in self.costs.items()
+        ]
+        return "\n".join(
+            [self.text, f"Cost per case, from {count_rows(self.n)}:", *aligned(lines, left=(0, 2))]
+        )
+
+
+def _same_for_all(task: ActionTask, rows: Sample) -> dict[Rule, int]:
+    """The index of the action of each rule without a forecast: of more than two actions the best on
+    these rows.
+    """
+    if isinstance(task, FiniteTask) and len(task.order) > 2:
+        return {Rule.FIXED: int((task.matrix @ (1 - rows.event_rate, rows.event_rate)).argmax())}
+    return {Rule.ALWAYS: task.order[-1], Rule.NEVER: task.order[0]}
+
+
+def simple_actions(task: ActionTask, rows: Sample) -> dict[Rule, Any]:
+    """The index of the action for each row, by rules that are not fitted."""
+    return {
+        Rule.AS_IS: task.best_index(rows.prob),
+        **{
+            rule: np.full(len(rows.prob), action)
+            for rule, action in _same_for_all(task, rows).items()
+        },
+        Rule.PERFECT: _of_rows(task.by_case.argmax(axis=0), rows),
+    }
+
+
+def _limited(
+    task: ActionTask, rows: Sample, crossed: Crossed | None, capacity: float
+) -> tuple[dict[Rule, Floats], dict[Rule, Floats], dict[Rule, float]]:
+    """What each row costs by each rule within a capacity, how much it is acted on, and what one
+    more would gain.
+
+    Where the capacity is used up, which cases have a place depends on all rows: one that is acted
+    on takes the place of another, so what is gained there is part of its cost (which changes the
+    variance of the mean, not the mean).
+    """
+    cost, acted, one_more = dict[Rule, Floats](), dict[Rule, Floats](), dict[Rule, float]()
+    wait, act = (paid(task, action, rows) for action in (task.order[0], task.order[-1]))
+    mass = rows.mass / rows.mass.sum()
+
+    def add(rule: Rule, *gains: Floats) -> None:
+        places = [acts_within(gain, mass, capacity) for gain in gains]
+        acted[rule] = np.mean([acts for acts, _ in places], axis=0)
+        one_more[rule] = float(np.mean([worth for _, worth in places]))
+        lost = np.mean([worth * (acts - float(mass @ acts)) for acts, worth in places], axis=0)
+        cost[rule] = wait + acted[rule] * (act - wait) + lost
+
+    def gain(p: Floats) -> Floats:
+        return np.where(
+            task.best_index(p) == task.order[-1], expected_gain(task, p).clip(min=0), -1.0
+        )
+
+    add(Rule.AS_IS, gain(rows.prob))
+    if crossed is not None:
+        add(Rule.RECALIBRATED, *(gain(deal.better) for deal in crossed.deals))
+    add(Rule.PERFECT, wait - act)
+    acted[Rule.ALWAYS], acted[Rule.NEVER] = np.full(len(mass), capacity), np.zeros(len(mass))
+    for rule in (Rule.ALWAYS, Rule.NEVER):
+        cost[rule] = wait + acted[rule] * (act - wait)
+    return cost, acted, one_more
+
+
+def _skills(
+    task: ActionTask, cost: Mapping[Rule, Floats], rows: Sample, confidence_level: float
+) -> dict[Rule, Interval]:
+    """What forecasts gain over the best simple rule, as a share of what foresight gains, all within
+    any capacity.
+
+    As what a row adds to this share is bounded by its stake, a case that is not among the rows
+    counts with that.
+    """
+    if rows.n_draws < 2:
+        return {}
+    each, found = Influence.of(rows, pool=False), dict[Rule, Interval]()
+    simple = min(
+        (cost[rule] for rule in WITHOUT if rule in cost),
+        key=lambda column: float(each.share @ column),
+    )
+    best = float(each.share @ (simple - cost[Rule.PERFECT]))
+    reach = each.size(np.ptp(task.by_case, axis=0).max(axis=0) * np.ones(len(simple)))
+    for rule in (Rule.AS_IS, Rule.RECALIBRATED):
+        if rule in cost and best > 0:
+            value = float(each.share @ (simple - cost[rule])) / best
+            adds = (simple - cost[rule] - value * (simple - cost[Rule.PERFECT])) / best
+            interval = each.interval(
+                value, adds, (-reach / best, reach / best), confidence_level, symmetric=True
+            )
+            found[rule] = interval.within(-math.inf, 1.0)
+    return found
+
+
+def acts_within(gain: Floats, mass: Floats, capacity: float) -> tuple[Floats, float]:
+    """How much each row is acted on, if a share of all can be: those with the largest gain that is
+    not negative.
+
+    Rows with equal gains have equal chances. Also what the first one that is left out would gain, 0
+    if none is.
+    """
+    value, at = np.unique(-gain, return_inverse=True)  # the largest gain first
+    weight = np.bincount(at, mass) * (value <= 0)
+    before = np.cumsum(weight) - weight
+    chance = np.divide(capacity - before, weight, out=np.zeros(len(value)), where=weight > 0).clip(
+        0, 1
+    )
+    out = np.flatnonzero((chance < 1 - _ROUNDING) & (weight > 0))
+    return chance[at], -float(value[out[0]]) if len(out) else 0.0
+
+
+def _of_rows(by_outcome: NDArray[Any], rows: Sample) -> NDArray[Any]:
+    """What each row has, of an array by outcome and, at the end, by case (or the same in all)."""
+    return np.asarray(np.where(rows.event, by_outcome[..., 1, :], by_outcome[..., 0, :]))
+
+
+def segment_costs(sample: Sample, task: ActionTask) -> dict[str, float]:
+    """What acting on the forecast costs per case on some rows, and the best fixed action there."""
+    if isinstance(task, CaseTask):
+        task, share = task._on(sample), sample.mass / sample.total_weight
+        as_is, *without = (
+            float(share @ paid(task, action, sample))
+            for action in (task.best_index(sample.prob), 0, 1)
+        )
+        return {"cost": as_is + 0.0, "cost_without": min(without) + 0.0}
+    table = sample.distinct()
+    mass = np.stack([table.negative, table.positive], axis=1) / sample.total_weight
+    forecast = -float((mass * task.matrix[task.best_index(table.prob)]).sum())
+    rules = [-float(mass.sum(axis=0) @ task.matrix[action]) for action in task.order]
+    return {"cost": forecast + 0.0, "cost_without": min(rules) + 0.0}  # no -0
+
+
+def _best_cutoff(gain: Floats) -> int:
+    """The place of the prediction from which acting costs least, given what acting gains at each;
+    the last is never.
+    """
+    return int(np.argmax(np.append(np.cumsum(gain[::-1])[::-1], 0.0)))
+
+
+def _gains(task: ActionTask, deal: CrossFit, rows: Sample) -> Floats:
+    """What acting gains over not acting, summed by fold and prediction."""
+    if isinstance(task, CaseTask):
+        gain = rows.mass * (paid(task, 0, rows) - paid(task, 1, rows))
+        folds, size = deal.weight.shape[0], len(deal.prob)
+        found: Floats = np.bincount(deal.fold * size + deal.entry, gain, folds * size).astype(
+            np.float64
+        )
+        return found.reshape(folds, size)
+    low, high = task.matrix[list(task.order)]
+    return np.tensordot(deal.weight, high - low, (1, 0)).astype(np.float64, copy=False)
+
+
+def _from_cutoffs(task: ActionTask, deal: CrossFit, rows: Sample) -> Any:
+    """The action of each row from the cut-off on that is best on the other folds."""
+    gains = _gains(task, deal, rows)
+    cuts = [_best_cutoff(gains.sum(axis=0) - own) for own in gains]
+    return np.where(deal.entry >= np.array(cuts)[deal.fold], task.order[-1], task.order[0])
+
+
+def paid(task: ActionTask, action: Any, rows: Sample) -> Floats:
+    """The cost of each row by its action."""
+    payoffs = np.broadcast_to(task.by_case, (*task.by_case.shape[:2], len(rows.prob)))
+    return np.asarray(-payoffs[action, rows.event.astype(np.intp), np.arange(len(rows.prob))])
+
+
+def mean_cost(
+    cost: Floats, possible: Floats, rows: Sample, confidence_level: float
+) -> Interval | None:
+    """The mean with an interval; draws are rows or groups. None from a single one.
+
+    `possible` holds the costs that a case can have, in its last dimension those of each case (or
+    one for all).
+    """
+    if rows.n_draws < 2:
+        return None
+    ends = possible.reshape(-1, possible.shape[-1])
+    varies = bool(np.ptp(ends, axis=1).any())
+    least, most = (end if varies else float(end[0]) for end in (ends.min(axis=0), ends.max(axis=0)))
+    return _plain(Influence.of(rows, pool=False).mean(cost, least, most, confidence_level))
+
+
+def differences(task: ActionTask) -> Floats:
+    """By how much two ways of acting can differ in cost at most, either way round; of each case, or
+    one for all.
+    """
+    most = np.ptp(task.by_case, axis=0).max(axis=0)
+    return np.stack([-most, most])
+
+
+def rule_cost(
+    task: ActionTask,
+    rule: Rule,
+    cost: Floats,
+    rows: Sample,
+    confidence_level: float,
+    *,
+    limited: bool = False,
+) -> Interval | None:
+    """The mean cost of a rule; a case can cost what its actions can cost (limited by a capacity,
+    either of them).
+    """
+    payoffs = task.by_case
+    possible = {Rule.NEVER: payoffs[task.order[0]]}
+    if not limited:
+        possible |= {same: payoffs[action] for same, action in _same_for_all(task, rows).items()}
+        possible[Rule.PERFECT] = payoffs.max(axis=0)
+    # the stated rate alone sets it
+    if rows._rates is not None and rule in possible and isinstance(task, FiniteTask):
+        value = float(rows.mass @ cost) / rows.total_weight + 0.0
+        return Interval(value=value, low=value, high=value, confidence_level=confidence_level)
+    return mean_cost(cost, -possible.get(rule, payoffs), rows, confidence_level)
+
+
+def savings(
+    cost: Mapping[Rule, Floats], over: Rule, most: Floats, rows: Sample, confidence_level: float
+) -> dict[Rule, Interval]:
+    """What the rules after `over` save per case over it, from what each row costs by each rule.
+
+    The recalibrated forecast is compared with the original, and both with the rules without a
+    forecast.
+    """
+    found = dict[Rule, Interval]()
+    for rule in (Rule.RECALIBRATED, *WITHOUT):
+        if over in cost and rule in cost and rule is not over:
+            saved = _of_note(mean_cost(cost[over] - cost[rule], most, rows, confidence_level), most)
+            if saved is not None:
+                found[rule] = saved
+    return found
+
+
+def range_costs(
+    sample: Sample, crossed: Crossed | None, within: ThresholdRange, confidence_level: float
+) -> RangeCosts | None:
+    """Compute what ways of acting cost per case, on average over the decisions of a range; None
+    from a single draw.
+    """
+    rows = sample._as_said() if crossed is None else crossed.rows
+    if rows.n_draws < 2:
+        return None
+    cost = {Rule.AS_IS: _over_range(rows.prob, rows.event, within)}
+    if crossed is not None:
+        cost[Rule.RECALIBRATED] = crossed.mean(
+            lambda deal: _over_range(deal.better, rows.event, within)
+        )
+    cost[Rule.ALWAYS] = _over_range(np.full(len(rows.prob), 1.0), rows.event, within)
+    cost[Rule.NEVER] = _over_range(np.full(len(rows.prob), -1.0), rows.event, within)
+    cost[Rule.PERFECT] = np.zeros(len(rows.prob))
+    middle = sum(within) / 2
+    largest = max(middle, 1 - middle)
+    possible = np.array([[0.0], [largest]])
+    most = np.array([[-largest], [largest]])
+    costs = {
+        rule: mean_cost(column, possible, rows, confidence_level) for rule, column in cost.items()
+    }
+    # who predicts the event rate acts by the better of both
+    rate = np.full(len(rows.prob), rows.event_rate)
+    without = mean_cost(_over_range(rate, rows.event, within), possible, rows, confidence_level)
+    assert without is not None  # there are draws
+    return RangeCosts(
+        without_forecast=without,
+        costs={rule: found for rule, found in costs.items() if found is not None},
+        saved=savings(cost, Rule.AS_IS, most, rows, confidence_level),
+        saved_recalibrated=savings(cost, Rule.RECALIBRATED, most, rows, confidence_level),
+    )
+
+
+def _over_range(prob: Floats, event: NDArray[np.bool_], within: ThresholdRange) -> Floats:
+    """What acting on predictions costs in each row, on average over the thresholds of a range.
+
+    At the threshold t a false alarm costs t and a miss 1 - t. A prediction p acts at the thresholds
+    up to p: so a false alarm costs the integral of t from the lowest threshold to p, a miss that of
+    1 - t from p to the highest.
+    """
+    low, high = within
+    if low == high:
+        return np.where(event, (1 - low) * (prob < low), low * (prob >= low))
+    reached = np.clip(prob, low, high)
+    false_alarm = (reached**2 - low**2) / 2
+    miss = ((1 - reached) ** 2 - (1 - high) ** 2) / 2
+    return np.where(event, miss, false_alarm) / (high - low)
+
+
+def _of_note(found: Interval | None, possible: Floats) -> Interval | None:
+    """The same where it is not 0 up to rounding, whose sign would choose a rule."""
+    if found is None or abs(found.value) > _NOTHING * float(np.abs(possible).max()):
+        return found
+    return replace(found, value=0.0, low=min(found.low, 0.0), high=max(found.high, 0.0))
+
+
+def _plain(found: Interval) -> Interval:
+    """The same without -0."""
+    return replace(found, value=found.value + 0.0, low=found.low + 0.0, high=found.high + 0.0)

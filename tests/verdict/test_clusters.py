@@ -1,0 +1,319 @@
+"""Groups of unequal size and rare events: a calibrated forecast is left alone, and intervals
+contain the truth.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+import rainproof
+from rainproof.core.sample import Sample
+from rainproof.inference.calibration_tests import grouped_p_value
+from rainproof.inference.estimates import (
+    Influence,
+    auroc_interval,
+    calibration_slope,
+    distance_from_calibration,
+    prediction_less_outcome,
+)
+from rainproof.verdict.calibration import few_clusters, grouped_test, how_calibrated
+
+SAMPLES = 100
+LEVEL = 0.95
+
+
+def drawn(seed, values, count, large, *, coin=1.0, factor=1.0):
+    """Rows of groups of 1 or, one in ten, of many rows; in a share of the groups one coin decides
+    all outcomes.
+    """
+    rng = np.random.default_rng(seed)
+    size = np.where(rng.random(count) < 0.1, large, 1)
+    group = np.repeat(np.arange(count), size)
+    p = np.array(values)[rng.integers(0, len(values), count)][group]
+    shared = (rng.random(count) < coin)[group]
+    luck = np.where(shared, rng.random(count)[group], rng.random(len(group)))
+    return luck < factor * p, p, group
+
+
+def rare(seed):
+    """About 1,200 rows in 200 groups, events in 2%: one coin for all rows of a group."""
+    return drawn(seed, (0.01, 0.03), 200, 50)
+
+
+def both_outcomes(draw, count=SAMPLES):
+    """Samples with events and without."""
+    seed, found = 0, []
+    while len(found) < count:
+        y, p, group = draw(seed)
+        seed += 1
+        if y.any() and not y.all():
+            found.append((y, p, group))
+    return found
+
+
+def test_calibrated_rare_events_in_unequal_groups_are_rarely_rejected():
+    rejected = sum(
+        grouped_test(Sample(y, p, groups=group)) <= 0.05 for y, p, group in both_outcomes(rare)
+    )
+    assert rejected <= SAMPLES * 0.05 + 2 * math.sqrt(SAMPLES * 0.05 * 0.95)
+
+
+def test_calibrated_rare_events_in_unequal_groups_are_not_recalibrated():
+    wrong = 0
+    for y, p, group in both_outcomes(rare, 25):
+        with pytest.warns(rainproof.FewRowsWarning, match="effective cluster"):
+            found = rainproof.assess(y, p, groups=group, measures=[], n_resamples=19)
+        wrong += found.verdict.grade == "recalibrate" or found.calibration.rejected
+    assert wrong <= 1
+
+
+def test_intervals_of_rare_events_in_unequal_groups_contain_the_truth():
+    """What the forecast says less what happens, the cost of acting from 2% on, and what never
+    acting would save.
+    """
+    covered = np.zeros(3)
+    for y, p, group in both_outcomes(rare):
+        rows = Influence.of(Sample(y, p, groups=group), pool=False)
+        cost = np.where(p >= 0.02, ~y * 1.0, y * 49.0)
+        found = [
+            prediction_less_outcome(rows, LEVEL),
+            rows.mean(cost, 0.0, 49.0, LEVEL),
+            rows.mean(cost - 49.0 * y, -49.0, 49.0, LEVEL),
+        ]
+        truth = (0.97 + 0.01 * 49.0) / 2
+        for k, value in enumerate((0.0, truth, truth - 0.02 * 49.0)):
+            covered[k] += found[k].low - 1e-9 <= value <= found[k].high + 1e-9
+    assert (covered >= SAMPLES * 0.93 - 2 * math.sqrt(SAMPLES * 0.93 * 0.07)).all()
+
+
+def test_half_of_many_groups_may_have_one_coin():
+    draw = {"values": (0.3, 0.5, 0.7), "count": 1000, "large": 50, "coin": 0.5}
+    found = {1.0: 0, 0.7: 0}
+    for factor in found:
+        for seed in range(60):
+            y, p, group = drawn(seed, **draw, factor=factor)
+            found[factor] += grouped_test(Sample(y, p, groups=group)) <= 0.05
+    assert found[1.0] <= 60 * 0.05 + 2 * math.sqrt(60 * 0.05 * 0.95)
+    assert found[0.7] >= 50
+
+
+@pytest.mark.parametrize(("events", "few"), [(19, True), (20, False), (80, False), (81, True)])
+def test_from_twenty_groups_with_the_rarer_outcome_on_the_test_is_approximate(events, few):
+    y, p, group = np.arange(100) < events, np.full(100, 0.3) + np.arange(100) / 1e4, np.arange(100)
+    sample = Sample(np.repeat(y, 3), np.repeat(p, 3), groups=np.repeat(group, 3))
+    rows = Influence.of(sample, pool=False)
+    assert rows.few_clusters is few
+    assert (grouped_test(sample) == grouped_p_value(sample)) is few
+    assert (few_clusters(sample) is not None) is few
+
+
+def test_few_events_in_groups_of_one_row_are_tested_by_bets_too():
+    """As in a segment that has one row of each patient."""
+    y, p = np.arange(100) < 3, np.full(100, 0.01) + np.arange(100) / 1e5
+    sample = Sample(y, p, groups=np.arange(100))
+    assert grouped_test(sample) == grouped_p_value(sample)
+    assert how_calibrated(sample, 0.5, LEVEL).by_bets
+    assert how_calibrated(sample.ungrouped(), 0.5, LEVEL).effective_clusters is None
+
+
+def test_groups_of_one_row_are_no_clusters():
+    y, p = np.arange(100) < 5, np.full(100, 0.05)
+    assert not Influence.of(Sample(y, p, groups=np.arange(100)), pool=False).clustered
+    weight = np.append(np.ones(100), 0.0)
+    with_an_empty_row = Sample(
+        np.append(y, True),
+        np.append(p, 0.5),
+        groups=np.append(np.arange(100), 0),
+        sample_weight=weight,
+    )
+    assert not Influence.of(with_an_empty_row, pool=False).clustered
+
+
+def test_a_group_that_was_not_seen_is_as_large_as_the_largest():
+    """Three groups of one row and one of seven: a case that is not among the rows has seven tenths
+    of the weight.
+    """
+    rows = Influence.of(
+        Sample(np.arange(10) < 1, np.full(10, 0.2), groups=[0, 1, 2] + [3] * 7), pool=False
+    )
+    none = np.zeros(10)
+    assert rows.moments(none, (-1.0, 2.0))[0] == pytest.approx(0.5 * (0.7**2 + 1.4**2))
+    assert rows.moments(none, (-1.0, 2.0))[1] == pytest.approx(0.5 * (1.4**3 - 0.7**3))
+
+
+def test_the_variance_of_a_calibrated_forecast_has_the_correlation_of_pairs():
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(30), rng.integers(1, 6, 30))
+    p = rng.uniform(0.2, 0.8, len(group))
+    y = (rng.random(30)[group] < p).astype(float)
+    rows = Influence.of(Sample(y, p, groups=group), pool=False)
+    s, e, n = np.sqrt(p * (1 - p)), y - p, len(p)
+    seen = possible = 0.0
+    for g in range(30):
+        at = np.flatnonzero(group == g)
+        pairs = [(i, j) for i in at for j in at if i != j]
+        each = max(len(at) - 1, 1)
+        seen += sum(e[i] * e[j] for i, j in pairs) / each
+        possible += sum(s[i] * s[j] for i, j in pairs) / each
+    correlation = min(max(seen / possible, 0.0), 1.0)
+    assert 0 < correlation < 1
+    expected = 0.0
+    for i in range(n):
+        for j in range(n):
+            if group[i] == group[j]:
+                expected += (1.0 if i == j else correlation) * s[i] * s[j] / n**2
+    assert rows.model_variance(p) == pytest.approx(expected)
+
+
+def test_the_variance_of_the_test_is_the_largest_of_three():
+    """That of the groups, the same in score form at 0, and that of a calibrated forecast: each can
+    be the largest.
+    """
+    largest = set()
+    for seed in range(60):
+        y, p, group = drawn(seed, (0.2, 0.4), 300, 20, coin=0.5, factor=(0.8, 1.0, 1.2)[seed % 3])
+        rows = Influence.of(Sample(y, p, groups=group), pool=False)
+        value, error = distance_from_calibration(rows)
+        second, third = rows.moments(p - y - value)
+        variances = (second, second - value * third / second, rows.model_variance(p))
+        assert value == pytest.approx((p - y).mean())
+        assert error**2 == pytest.approx(max(variances))
+        largest.add(int(np.argmax(variances)))
+    assert largest == {0, 1, 2}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_interval_of_says_less_happens_has_0_where_the_test_does_not_reject(seed):
+    """At every level: the variance of the test is that of the interval at 0."""
+    y, p, group = drawn(seed, (0.2, 0.4), 300, 20, coin=0.5, factor=0.9)
+    rows = Influence.of(Sample(y, p, groups=group), pool=False)
+    value, error = distance_from_calibration(rows)
+    freedom = 1 / (np.bincount(group) ** 2).sum() * len(p) ** 2 - 1
+    p_value = 2 * float(student.sf(abs(value) / error, freedom))
+    narrow, wide = (prediction_less_outcome(rows, 1 - p_value * by) for by in (1.05, 0.95))
+    assert not narrow.low <= 0 <= narrow.high
+    assert wide.low <= 0 <= wide.high
+
+
+def test_the_slope_varies_no_less_than_with_the_correlation_of_pairs():
+    """Copies of rows are no more rows: without the correlation the model's variance would be that
+    of as many.
+    """
+    rng = np.random.default_rng(2)
+    p = rng.uniform(0.1, 0.9, 150)
+    y = rng.random(150) < p
+    widths = []
+    for copies in (1, 2, 8):
+        columns = (np.repeat(column, copies) for column in (y, p, np.arange(150)))
+        outcome, prob, group = columns
+        slope = calibration_slope(
+            Influence.of(Sample(outcome, prob, groups=group), pool=False), LEVEL
+        )
+        widths.append(slope.high - slope.low)
+    assert widths[1] == pytest.approx(widths[2], rel=1e-6)
+    assert widths[1] == pytest.approx(widths[0], rel=0.1)
+
+
+def test_the_direction_is_told_where_bets_reject():
+    rng = np.random.default_rng(0)
+    group, odds = np.repeat(np.arange(10), 50), rng.normal(0, 2, 500)
+    y = rng.random(500) < 1 / (1 + np.exp(-odds))
+    for slope, shift, direction in (
+        (1.0, 3.0, "too high"),
+        (1.0, -3.0, "too low"),
+        (-1.0, 0.0, "too extreme"),
+    ):
+        sample = Sample(y, 1 / (1 + np.exp(-slope * odds - shift)), groups=group)
+        assert grouped_test(sample) <= 0.05
+        assert how_calibrated(sample, grouped_test(sample), LEVEL).direction == direction
+
+
+def test_few_clusters_are_told_in_result_and_verdict():
+    y, p, group = both_outcomes(rare, 1)[0]
+    with pytest.warns(rainproof.FewRowsWarning, match="events in only"):
+        found = rainproof.assess(y, p, groups=group, measures=[])
+    text = (
+        f"events in only {int(Influence.of(Sample(y, p, groups=group)).fewest)} effective cluster"
+    )
+    assert any(note.startswith(text) for note in map(str, found.warnings))
+    assert text in " ".join(str(found).split())
+    rows_without = Sample(~y, 1 - p, groups=group)
+    assert few_clusters(rows_without).startswith("rows without the event in only")
+
+
+def test_the_area_under_the_roc_curve_allows_for_a_group_that_was_not_seen():
+    """Groups of one or fifty rows, each with one coin, predictions of 0.5% or 1.5% row by row."""
+    covered = drawn_so_far = seed = 0
+    share = (0.015 / 0.02, 0.985 / 1.98)  # of events, and of other rows, at the higher prediction
+    truth = share[0] * (1 - share[1]) + 0.5 * (
+        share[0] * share[1] + (1 - share[0]) * (1 - share[1])
+    )
+    while drawn_so_far < 60:
+        rng = np.random.default_rng(seed)
+        seed += 1
+        group = np.repeat(np.arange(1000), np.where(rng.random(1000) < 0.1, 50, 1))
+        p = rng.choice([0.005, 0.015], len(group))
+        y = rng.random(1000)[group] < p
+        if y.any():
+            sample = Sample(y, p, groups=group)
+            found = auroc_interval(sample, Influence.of(sample), LEVEL)
+            covered += found.low <= truth <= found.high
+            drawn_so_far += 1
+    assert covered >= 60 * 0.93 - 2 * math.sqrt(60 * 0.93 * 0.07)
+
+
+@pytest.mark.parametrize(
+    ("count", "note"), [(9, "Only 9 groups"), (15, "Events in only 15 effective clusters: ")]
+)
+def test_clinical_performance_tells_of_few_clusters(count, note):
+    y, p = np.arange(100) < count, np.full(100, 0.2) + np.arange(100) / 1e3
+    columns = {"groups": np.repeat(np.arange(100), 2), "thresholds": [0.2], "rng": 0}
+    found = rainproof.clinical_performance(np.repeat(y, 2), np.repeat(p, 2), **columns)
+    assert found.notes[-1].startswith(note)
+
+
+def test_nothing_is_resampled_from_few_clusters():
+    y, p, group = both_outcomes(rare, 1)[0]
+    with pytest.warns(
+        rainproof.FewRowsWarning, match="effective cluster.* the whole range of the measure"
+    ):
+        found = rainproof.confidence_interval(y, p, groups=group, n_resamples=39, rng=0)
+    assert (found.low, found.high) == (0.0, 0.5)
+    with pytest.warns(
+        rainproof.FewRowsWarning, match="effective cluster.* nothing is claimed of the difference"
+    ):
+        pair = rainproof.compare(
+            y, p, p**2, groups=group, measure="brier_score", n_resamples=39, rng=0
+        )
+    assert (pair.low, pair.high, pair.p_value) == (-math.inf, math.inf, 1.0)
+
+
+def test_the_class_with_the_fewest_clusters_is_named_and_the_others_are_counted():
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(120), 3)
+    p = np.tile([0.04, 0.06, 0.9], (360, 1)) + 0.01 * rng.normal(size=(360, 3))
+    p = np.abs(p) / np.abs(p).sum(axis=1, keepdims=True)
+    y = np.repeat(np.arange(120) % 24, 3)
+    y = np.where(y == 0, 0, np.where(y == 1, 1, 2))
+    with pytest.warns(rainproof.FewRowsWarning) as told:
+        found = rainproof.assess(y, p, groups=group)
+    texts = [str(one.message) for one in told if "effective" in str(one.message)]
+    assert texts == [text for text in map(str, found.warnings) if "effective" in text]
+    assert len(texts) == 1
+    assert texts[0].startswith("class 0: events in only 5 effective clusters, fewer than 20")
+    assert texts[0].endswith("with either outcome (so for 2 more classes)")
+
+
+@pytest.mark.parametrize("events", [0, 60])
+def test_the_interval_of_says_less_happens_has_room_where_all_outcomes_are_the_same(events):
+    rows = Influence.of(
+        Sample(np.arange(60) < events, np.full(60, 0.4), groups=np.arange(60) // 2), pool=False
+    )
+    found = prediction_less_outcome(rows, LEVEL)
+    assert found.value == pytest.approx(0.4 - events / 60)
+    assert found.low <= found.value <= found.high
+    assert found.high - found.low > 0.1
