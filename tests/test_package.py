@@ -274,8 +274,8 @@ PLANTED = [
     ("decisions/tasks.py", "from copied.measures import catalogue"),
     ("measures/catalogue.py", "from copied.io import files"),
     ("errors.py", "import copied.core"),
-    ("inference/__init__.py", "import copied.assessment"),
-    ("assessment/__init__.py", "import matplotlib"),
+    ("inference/__init__.py", "import copied.verdict"),
+    ("verdict/__init__.py", "import matplotlib"),
     ("plots/__init__.py", "import copied.report"),
     ("decisions/tasks.py", "import copied.report"),
 ]

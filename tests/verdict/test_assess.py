@@ -135,12 +135,12 @@ def test_groups_are_one_draw_each():
 
 
 def of_rows(told):
-    """What an assessment told, without its words and without the number of groups."""
+    """What an assessment told, without its words and without what is counted over groups."""
     if isinstance(told, dict):
         return {
             key: of_rows(value)
             for key, value in told.items()
-            if key not in ("groups", "verdict", "text")
+            if key not in ("groups", "effective_clusters", "verdict", "text")
         }
     return [of_rows(value) for value in told] if isinstance(told, list) else told
 
