@@ -40,7 +40,7 @@ from rainproof.inference.sequential import SequentialTest as SequentialTest
 from rainproof.inference.switches import SwitchGuarantee as SwitchGuarantee
 from rainproof.inference.switches import switch_guarantee as switch_guarantee
 from rainproof.inference.targets import find_threshold as find_threshold
-from rainproof.io.reading import scan as scan
+from rainproof.io.scanning import scan as scan
 from rainproof.measures.catalogue import list_measures as list_measures
 from rainproof.measures.catalogue import measure_all as measure_all
 from rainproof.measures.scdl import soft_binned_cdl as soft_binned_cdl

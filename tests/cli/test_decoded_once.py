@@ -11,7 +11,7 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io import files, rows, sources
+from rainproof.io import files, kept_rows, sources
 
 N = 300
 rng = np.random.default_rng(11)
@@ -90,7 +90,7 @@ def decoded(tmp_path, monkeypatch):
             yield batch
         found[file.path, "end"] += 1
 
-    for module in (sources, rows):
+    for module in (sources, kept_rows):
         monkeypatch.setattr(module, "file_batches", counted)
     return found
 

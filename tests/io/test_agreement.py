@@ -13,7 +13,7 @@ import pytest
 from helpers.engine_loading import ENGINES
 
 import rainproof
-from rainproof.io.rows import keep_rows
+from rainproof.io.kept_rows import keep_rows
 
 rng = np.random.default_rng(20260517)
 N = 300

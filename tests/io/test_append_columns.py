@@ -18,7 +18,7 @@ from helpers.file_writing import write_csv, write_parquet
 import rainproof
 from rainproof.cli import main
 from rainproof.io import files
-from rainproof.io.rows import append_columns
+from rainproof.io.kept_rows import append_columns
 
 N = 300
 rng = np.random.default_rng(4)
@@ -274,7 +274,7 @@ def test_names_and_paths_that_are_wrong(tmp_path):
 
 FULL = """
 import sys, resource, rainproof
-from rainproof.io.rows import append_columns
+from rainproof.io.kept_rows import append_columns
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
 policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 8)
 try:

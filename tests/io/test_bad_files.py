@@ -15,7 +15,7 @@ from helpers.file_writing import write_csv, write_parquet
 
 import rainproof
 from rainproof.io import files
-from rainproof.io.reading import scan
+from rainproof.io.scanning import scan
 
 NAN = float("nan")
 N = 100

@@ -12,7 +12,7 @@ import pytest
 import rainproof
 from rainproof.cli import main
 from rainproof.io import sources
-from rainproof.io.rows import keep_classes
+from rainproof.io.kept_rows import keep_classes
 
 ANIMALS = ["cat", "dog", "eel"]
 

@@ -12,7 +12,7 @@ import rainproof
 from rainproof.cli import main
 from rainproof.io import databases, files, sources
 from rainproof.io import queries as dialects
-from rainproof.io.rows import append_columns
+from rainproof.io.kept_rows import append_columns
 
 P, Y = [0.25, 0.5, 0.75], [0, 1, 1]
 

@@ -14,7 +14,7 @@ from helpers.file_writing import write_csv, write_parquet
 
 import rainproof
 from rainproof.io import files
-from rainproof.io.reading import scan
+from rainproof.io.scanning import scan
 
 rng = np.random.default_rng(20260517)
 N = 700

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.io.reading import aggregate
-from rainproof.io.rows import keep_rows
+from rainproof.io.kept_rows import keep_rows
+from rainproof.io.scanning import aggregate
 
 ROWS = {
     "p": [0.25, 0.5, 1.0, 0.0, 0.75],
@@ -108,7 +108,7 @@ def test_a_database_compresses_too_many_itself(tmp_path, monkeypatch):
     db.close()
     address, asked = f"sqlite:///{tmp_path / 'rows.db'}#rows", []
     monkeypatch.setattr(
-        "rainproof.io.reading.aggregate", lambda *args, **_: asked.append(args) or aggregate(*args)
+        "rainproof.io.scanning.aggregate", lambda *args, **_: asked.append(args) or aggregate(*args)
     )
     for at_most, engine in ((5, 0), (4, 1)):
         found = keep_rows([address], "p", "y", by=["who"], at_most=at_most)

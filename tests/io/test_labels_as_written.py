@@ -10,7 +10,7 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io.rows import append_columns, keep_rows
+from rainproof.io.kept_rows import append_columns, keep_rows
 
 
 @pytest.fixture(autouse=True)

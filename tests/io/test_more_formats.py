@@ -22,7 +22,7 @@ import pytest
 import rainproof
 from rainproof.cli import main
 from rainproof.io import files as records
-from rainproof.io.rows import append_columns
+from rainproof.io.kept_rows import append_columns
 
 rng = np.random.default_rng(15)
 N = 400

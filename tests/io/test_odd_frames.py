@@ -13,7 +13,7 @@ import pytest
 from helpers.odd_frames import KINDS, P, Y, frame
 
 import rainproof
-from rainproof.io.rows import keep_rows
+from rainproof.io.kept_rows import keep_rows
 
 W = np.ones(len(P))
 PLACES = {

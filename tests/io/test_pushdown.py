@@ -248,7 +248,7 @@ def test_spark_keeps_the_rows_where_they_are(spark):
 def test_asking_whose_rows_they_are_imports_nothing():
     code = """
 import sys
-from rainproof.io import reading as pushdown
+from rainproof.io import scanning as pushdown
 assert not pushdown.is_remote({"p": [1]})
 assert pushdown.is_remote("postgresql://host/db#t")
 loaded = {m.partition(".")[0] for m in sys.modules}

@@ -8,7 +8,7 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io.rows import keep_rows
+from rainproof.io.kept_rows import keep_rows
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from helpers.file_writing import write_csv, write_parquet
 
 import rainproof
 from rainproof.core import validation as labels
-from rainproof.io import reading as pushdown
+from rainproof.io import scanning as pushdown
 from rainproof.io import sources
 
 rng = np.random.default_rng(20261115)

@@ -15,7 +15,7 @@ from helpers.file_writing import write_csv
 import rainproof
 from rainproof.cli import main
 from rainproof.io import files, ingest
-from rainproof.io.rows import keep_rows
+from rainproof.io.kept_rows import keep_rows
 
 rng = np.random.default_rng(19)
 N = 60

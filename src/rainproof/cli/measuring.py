@@ -38,7 +38,7 @@ from rainproof.core.text import aligned, at_most, json_key, rows, short
 from rainproof.errors import InputError
 from rainproof.inference.comparisons import compare
 from rainproof.inference.monitoring import MonitoringResult, monitor
-from rainproof.io.where import quoted_column
+from rainproof.io.conditions import quoted_column
 from rainproof.measures.catalogue import measure_all
 from rainproof.measures.classes import measure_classes
 from rainproof.measures.scdl import SoftBinnedProfile, soft_binned_profile

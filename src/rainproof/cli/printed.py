@@ -14,8 +14,8 @@ from rainproof.cli.commands import ASSESS, DECISION, RECALIBRATE
 from rainproof.cli.options import NEW_CASES, SHARED, as_list, cost_columns, dest
 from rainproof.cli.output import option_words, shell_line
 from rainproof.cli.reading import RECALIBRATED
+from rainproof.io.conditions import quoted_column
 from rainproof.io.files import FORMATS
-from rainproof.io.where import quoted_column
 from rainproof.verdict import words
 
 _ID = "ID"  # stands for the column of ids, whose name the reader knows

@@ -258,7 +258,7 @@ def copy_with(new_columns: dict[Any, Any], arguments: argparse.Namespace, **opti
     """Copy the file with new columns, showing progress, and return the number of its rows."""
     need_pyarrow()
     from rainproof.io.databases import is_database
-    from rainproof.io.rows import append_columns  # which imports PyArrow
+    from rainproof.io.kept_rows import append_columns  # which imports PyArrow
 
     if "://" in arguments.file and is_database(arguments.file):
         raise InputError(
@@ -299,7 +299,7 @@ def read(
     """Return the rows of the files, compressed: a `Sample`, of two forecasts if `prob` is two; with
     `by` `Segments`.
     """
-    from rainproof.io.reading import scan
+    from rainproof.io.scanning import scan
 
     return _read_by(scan, arguments, prob, by=by)
 
@@ -318,7 +318,7 @@ def keep(arguments: argparse.Namespace, prob: str | Sequence[str], **options: An
     columns.
     """
     need_pyarrow()
-    from rainproof.io.rows import keep_rows  # which imports PyArrow
+    from rainproof.io.kept_rows import keep_rows  # which imports PyArrow
 
     check_costs(arguments)
     options |= {
@@ -361,7 +361,7 @@ def read_rows(arguments: argparse.Namespace) -> Any:
 def read_classes(arguments: argparse.Namespace) -> Any:
     """Return the rows of several classes."""
     need_pyarrow()
-    from rainproof.io.rows import keep_classes  # which imports PyArrow
+    from rainproof.io.kept_rows import keep_classes  # which imports PyArrow
 
     groups = as_list(getattr(arguments, "groups", None))
     return _read_by(keep_classes, arguments, arguments.classes, groups=groups)

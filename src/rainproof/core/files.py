@@ -294,7 +294,7 @@ _CLASSES = {  # by the kind that a file states; imported when there is such a fi
     "online recalibrator": "rainproof.recalibration.online.OnlineRecalibrator",
     "online forecaster": "rainproof.recalibration.online.OnlineForecaster",
 }
-_TABLES = "rainproof.io.store"  # which knows Parquet
+_TABLES = "rainproof.io.stored_samples"  # which knows Parquet
 _PARQUET = b"PAR1"
 _FIRST = re.compile(rb'\{\r?\n  "format": "rainproof ([a-z ]+)",\r?\n')
 _MARKS = {  # of what is written and never loaded

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from rainproof.core.validation import ColumnNames, no_outcome, refuse_misspelt_event
 from rainproof.errors import InputError
-from rainproof.io.where import Condition, fold
+from rainproof.io.conditions import Condition, fold
 
 if TYPE_CHECKING:
-    from rainproof.io.reading import ColumnSpec
+    from rainproof.io.scanning import ColumnSpec
 
 # what Arrow casts from text
 _NUMBER = r"(?i)^[+-]?(inf(inity)?|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$"

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from rainproof.core.segments import as_columns
 from rainproof.core.validation import no_outcome
 from rainproof.errors import InputError, RainproofError
+from rainproof.io.column_types import Batches
+from rainproof.io.conditions import Condition
 from rainproof.io.files import (
     check_columns,
     first_line,
@@ -25,12 +27,10 @@ from rainproof.io.files import (
     need_pyarrow,
     without_password,
 )
-from rainproof.io.kinds import Batches
 from rainproof.io.queries import Dialect, find_dialect, statement, table_parts
-from rainproof.io.where import Condition
 
 if TYPE_CHECKING:
-    from rainproof.io.reading import ColumnSpec
+    from rainproof.io.scanning import ColumnSpec
 
 _FETCHED = 1 << 16  # rows at a time
 _BOOLEAN = 16  # the number of a type in PostgreSQL

@@ -25,7 +25,7 @@ from urllib.parse import unquote
 
 from rainproof.core.files import file_errors
 from rainproof.errors import InputError, MissingExtraError, RainproofError, RainproofWarning
-from rainproof.io.kinds import Batches
+from rainproof.io.column_types import Batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -644,7 +644,7 @@ def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.
     from pyarrow import csv
 
     # which needs NumPy: help does without it
-    from rainproof.io.quotes import LineCounter, find_unclosed
+    from rainproof.io.unclosed_quotes import LineCounter, find_unclosed
 
     with file.stream() as stream:
         start = stream.read(_CSV_BLOCK)
@@ -703,7 +703,7 @@ def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.
 
 def _refuse_unclosed(file: Location, separator: str) -> None:
     """Refuse a text file with a quote that is not closed; this reads it again."""
-    from rainproof.io.quotes import find_unclosed
+    from rainproof.io.unclosed_quotes import find_unclosed
 
     with file.stream() as stream:
         place = find_unclosed(iter(partial(stream.read, _CSV_BLOCK), b""), separator)

@@ -21,6 +21,7 @@ from rainproof.core.segments import Segments, SegmentSums, from_sums
 from rainproof.core.text import rows as rows_text
 from rainproof.core.validation import Codes, ColumnNames, Key, Rows
 from rainproof.errors import InputError, RainproofWarning
+from rainproof.io.column_types import KindCheck
 from rainproof.io.columns import (
     LABELS,
     Array,
@@ -34,11 +35,10 @@ from rainproof.io.columns import (
     without_missing_words,
     without_views,
 )
-from rainproof.io.kinds import KindCheck
 from rainproof.io.sources import Source
 
 if TYPE_CHECKING:
-    from rainproof.io.reading import ColumnSpec
+    from rainproof.io.scanning import ColumnSpec
 
 _TRIALS = 1 << 20  # rows made at a time
 _MOST_TRIALS = 1 << 53  # of a row: whole numbers are exact up to here

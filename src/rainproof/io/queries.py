@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from rainproof.core.segments import OLD_CELL, violation_code
 from rainproof.errors import InputError
-from rainproof.io.where import Condition, fold
+from rainproof.io.conditions import Condition, fold
 
 if TYPE_CHECKING:
-    from rainproof.io.reading import ColumnSpec
+    from rainproof.io.scanning import ColumnSpec
 
 
 _SINGLE = 1 << 24  # single precision has all integers up to here

@@ -32,7 +32,7 @@ from rainproof.io.columns import (
 )
 from rainproof.io.databases import is_database
 from rainproof.io.files import Location, Write, check_writable, file_batches, format_of, open_writer
-from rainproof.io.reading import GRID, ColumnSpec, Progress, scan, stating
+from rainproof.io.scanning import GRID, ColumnSpec, Progress, scan, stating
 from rainproof.io.sources import local_sources
 
 

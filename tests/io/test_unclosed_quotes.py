@@ -14,7 +14,7 @@ import pytest
 import rainproof
 from rainproof.cli import main
 from rainproof.io import files
-from rainproof.io.quotes import find_unclosed
+from rainproof.io.unclosed_quotes import find_unclosed
 
 HEAD = "p,y,note\n"
 

@@ -23,14 +23,14 @@ from rainproof.core.segments import (
 )
 from rainproof.core.validation import Key, number_segments
 from rainproof.errors import InputError
+from rainproof.io.column_types import KindCheck
 from rainproof.io.columns import filter_batch, is_text
 from rainproof.io.files import check_columns
 from rainproof.io.ingest import BinaryIngest
-from rainproof.io.kinds import KindCheck
 from rainproof.io.sources import local_sources
 
 if TYPE_CHECKING:
-    from rainproof.io.reading import ColumnSpec
+    from rainproof.io.scanning import ColumnSpec
 
 _MERGED = 8  # partial sums that one task merges
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import rainproof
 from rainproof.io.columns import filter_batch, without_views
-from rainproof.io.where import Condition, columns_of, parse
+from rainproof.io.conditions import Condition, columns_of, parse
 
 NAN = float("nan")
 X = [0.0, 0.5, 1.0, None, NAN, -2.0]

@@ -19,10 +19,10 @@ from rainproof.core.sample import Sample, with_rate
 from rainproof.core.segments import OLD_CELL, Segments, from_grouped
 from rainproof.core.validation import BaseRate, ColumnNames, plain
 from rainproof.errors import InputError
+from rainproof.io.conditions import Condition, columns_of, parse
 from rainproof.io.databases import Table, is_database, read_database, read_spark
 from rainproof.io.files import need_pyarrow
 from rainproof.io.queries import find_dialect, statement
-from rainproof.io.where import Condition, columns_of, parse
 
 Progress = Callable[[int, int], object]
 _Names = str | Sequence[str]
@@ -447,7 +447,7 @@ def scan(
         if view is not None or by is not None or grid is not None or remote:
             raise InputError("classes keep rows of this process: they go without view, by and grid")
         need_pyarrow()
-        from rainproof.io.rows import keep_classes
+        from rainproof.io.kept_rows import keep_classes
 
         how |= {"labels": labels, "base_rate": base_rate, "sep": sep, "progress": progress}
         return keep_classes(source, classes, outcome, **how)
@@ -608,7 +608,7 @@ def aggregate(
     if spec.native is not None:
         raise InputError('where must be text for rows of another engine, such as "p is not null"')
     if _package(source) == "dask":
-        from rainproof.io.partitions import read_partitions
+        from rainproof.io.dask_frames import read_partitions
 
         found = read_partitions(source, spec, m)
     else:

@@ -17,8 +17,8 @@ import pytest
 import rainproof
 from rainproof.cli import main
 from rainproof.io import databases, files, sources
-from rainproof.io.kinds import as_text
-from rainproof.io.rows import keep_rows
+from rainproof.io.column_types import as_text
+from rainproof.io.kept_rows import keep_rows
 
 BATCH = 4
 N = 10
