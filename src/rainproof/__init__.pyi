@@ -12,10 +12,10 @@ from rainproof.core.files import load as load
 from rainproof.core.result import Interval as Interval
 from rainproof.core.sample import Accumulator as Accumulator
 from rainproof.core.sample import Sample as Sample
+from rainproof.decisions.grid_choice import choose_grid as choose_grid
 from rainproof.decisions.policies import RoundingPolicy as RoundingPolicy
-from rainproof.decisions.policies import choose_grid as choose_grid
-from rainproof.decisions.swaps import regret_curve as regret_curve
-from rainproof.decisions.swaps import swap_regret as swap_regret
+from rainproof.decisions.regret_curves import regret_curve as regret_curve
+from rainproof.decisions.swap_regrets import swap_regret as swap_regret
 from rainproof.decisions.tasks import DecisionTask as DecisionTask
 from rainproof.decisions.values import forecast_value as forecast_value
 from rainproof.errors import ClassesWarning as ClassesWarning

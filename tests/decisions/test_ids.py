@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.decisions.policies import as_ids, explain_ids, names
+from rainproof.decisions.ids import as_ids, explain_ids, names
 
 EDGES = [0, 1, -1, 5, 127, -128, 2**31, -(2**31), 2**53 + 1, 2**63 - 1, -(2**63), 2**63, 2**64 - 1]
 TEXTS = [

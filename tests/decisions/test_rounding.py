@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from rainproof.decisions._rounding import key_of, uniforms
-from rainproof.decisions.policies import as_ids, names
+from rainproof.decisions.ids import as_ids, names
 
 N = 1 << 16
 COUNT = np.arange(N)

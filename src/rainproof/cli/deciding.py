@@ -46,7 +46,9 @@ from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, at_most, wrapped
 from rainproof.core.text import rows as rows_text
 from rainproof.decisions import policies
-from rainproof.decisions.policies import PolicyCost, RoundingPolicy, Selection, decide, places
+from rainproof.decisions.capacity import Selection, decide, places
+from rainproof.decisions.grid_choice import choose_grid
+from rainproof.decisions.policies import PolicyCost, RoundingPolicy
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite, show_threshold
 from rainproof.errors import InputError
 from rainproof.inference.switches import switch_guarantee
@@ -116,7 +118,7 @@ def _made(
     on the next grid.
     """
     acted_on = rows if recalibration is None else rows.map(recalibration)
-    choice = policies.choose_grid(acted_on, max_grid=arguments.grid)
+    choice = choose_grid(acted_on, max_grid=arguments.grid)
     losses = dict(zip(choice.grids.tolist(), choice.losses.tolist(), strict=True))
 
     def on(grid: int) -> tuple[RoundingPolicy, PolicyCost]:

@@ -40,7 +40,7 @@ from rainproof.inference.comparisons import compare
 from rainproof.inference.monitoring import MonitoringResult, monitor
 from rainproof.io.conditions import quoted_column
 from rainproof.measures.catalogue import measure_all
-from rainproof.measures.classes import measure_classes
+from rainproof.measures.class_measures import measure_classes
 from rainproof.measures.scdl import SoftBinnedProfile, soft_binned_profile
 from rainproof.verdict import words
 from rainproof.verdict.assessing import collect_warnings

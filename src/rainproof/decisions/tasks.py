@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-import sys
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats, freeze, read_only
+from rainproof.core.arrays import Floats, read_only
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
@@ -22,14 +18,20 @@ from rainproof.core.validation import (
     as_numbers,
     check_aligned,
     check_probabilities,
-    check_same_length,
-    one_column,
-    refuse_masked,
+)
+from rainproof.decisions.action_swaps import ActionSwap, Per, best_swaps
+from rainproof.decisions.payoffs import (
+    action_index,
+    check_envelope,
+    check_matrix,
+    check_names,
+    is_number,
+    upper_envelope,
 )
 from rainproof.errors import InputError
 
 if TYPE_CHECKING:
-    from rainproof.decisions.classes import ClassTask
+    from rainproof.decisions.case_tasks import CaseTask
 
 
 def decision_with(thresholds: Sequence[float]) -> str:
@@ -57,149 +59,6 @@ def _cost_ratio(threshold: float) -> str:
     if ratio > 1:
         return f" (a false alarm costs {ratio:.2g} times a miss)"
     return f" (a miss costs {1 / ratio:.2g} times a false alarm)"
-
-
-# by how much another action may beat the chosen one, as a share of what is at stake
-_TOLERANCE = 1e-9
-
-
-def upper_envelope(matrix: Floats) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Return the actions that are best somewhere, from low probabilities to high, and the
-    thresholds between them.
-
-    Actions are added by increasing payoff with the event; one leaves the envelope if the next is no
-    worse without the event, or overtakes the one before it no later. Of equal actions the first is
-    kept. O(k log k).
-    """
-    low: list[float] = matrix[:, 0].tolist()
-    high: list[float] = matrix[:, 1].tolist()
-
-    def takes_over(a: int, b: int) -> float:
-        return (low[a] - low[b]) / ((low[a] - low[b]) + (high[b] - high[a]))
-
-    order: list[int] = []
-    for b in sorted(range(len(low)), key=lambda a: (high[a], low[a], -a)):
-        while order and low[order[-1]] <= low[b]:
-            order.pop()
-        while len(order) > 1 and takes_over(order[-2], b) <= takes_over(order[-2], order[-1]):
-            order.pop()
-        order.append(b)
-    # rounding might reverse two of them
-    thresholds = accumulate((takes_over(a, b) for a, b in pairwise(order)), max)
-    return tuple(order), tuple(thresholds)
-
-
-def check_envelope(matrix: Floats, order: Sequence[int], thresholds: Sequence[float]) -> None:
-    """Check that order and thresholds are the best response to these payoffs."""
-    places = [0.0, *thresholds, 1.0]
-    fit = all(type(a) is int and 0 <= a < len(matrix) for a in order) and all(
-        map(is_number, thresholds)
-    )
-    if not fit or len(places) != len(order) + 1 or not all(a <= b for a, b in pairwise(places)):
-        raise InputError(
-            f"thresholds must increase in [0, 1], one less than the actions in order; they are {list(thresholds)} "
-            f"for {list(order)}"
-        )
-    best, changes = upper_envelope(matrix)
-    at, tolerance = np.array(places), _TOLERANCE * np.ptp(matrix, axis=0).max()
-    # payoffs are linear: what is not better at the ends of a piece is not better inside
-    for mu in (at[:-1], at[1:]):
-        rival = np.array(best)[np.searchsorted(changes, mu, "right")]
-        gap = matrix[rival] - matrix[list(order)]
-        better = (1 - mu) * gap[:, 0] + mu * gap[:, 1]
-        piece = int(better.argmax())
-        if better[piece] > tolerance:
-            at_worst = f"at {mu[piece]:.6g} action {rival[piece]} beats action {order[piece]}"
-            raise InputError(f"thresholds must be where the payoffs cross; {at_worst}")
-
-
-def is_number(x: Any) -> bool:
-    """Return whether x is a real number that a double can hold, and not a bool."""
-    if isinstance(x, bool) or not isinstance(x, int | float | np.integer | np.floating):
-        return False
-    return not isinstance(x, int) or abs(x) <= sys.float_info.max
-
-
-def check_names(actions: Sequence[str], count: int) -> tuple[str, ...]:
-    """Check the names of this many actions, all different, and return them."""
-    names = () if isinstance(actions, str) or not isinstance(actions, Iterable) else tuple(actions)
-    if not names or not all(isinstance(name, str) and name for name in names):
-        raise InputError(f"actions must be a list of names; it is {actions!r}")
-    # Arrays and files would change them.
-    strange = [name for name in names if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in name)]
-    if strange:
-        raise InputError(
-            f"actions must have names that UTF-8 can encode, without NUL; {strange[0]!r} is not one"
-        )
-    if len(names) != count:
-        raise InputError(f"actions must name each of the {count} actions; it has {len(names)}")
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise InputError(f"actions must have different names; {twice[0]!r} occurs twice")
-    return tuple(map(str, names))
-
-
-def check_matrix(payoffs: ArrayLike, name: str = "payoffs", *, classes: bool = False) -> Floats:
-    """Check a pair of payoffs for each of at least two actions, not all equal, and return them as
-    an array.
-
-    With `classes` there may be more than two payoffs of each, one for each class.
-    """
-    rule = f"{name} must have shape (actions, 2): without the event and with it"
-    if classes:
-        rule = f"{name} must have shape (actions, classes): for each action a number for each class, of one event two"
-    refuse_masked(payoffs, name)
-    try:
-        matrix = as_numbers(payoffs, name).copy()
-    except InputError:
-        raise InputError(f"{rule}; rows differ in length, or a value is no finite number") from None
-    if matrix.ndim != 2 or matrix.shape[1] < 2 or (matrix.shape[1] > 2 and not classes):
-        raise InputError(f"{rule}; it is {matrix.shape}")
-    bad = np.argwhere(~np.isfinite(matrix))
-    if len(bad):
-        a, y = bad[0].tolist()
-        raise InputError.from_offenders(
-            f"{name} must be finite", len(bad), f"{name}[{a}][{y}]", matrix[a, y]
-        )
-    if len(matrix) < 2:
-        raise InputError(f"{name} must have at least two actions; there is {len(matrix)}")
-    with np.errstate(over="ignore"):
-        spread = np.ptp(matrix, axis=0)
-        total = spread.sum()
-    if total == 0:
-        raise InputError(f"{name} must differ between actions: nothing is at stake")
-    if np.isinf(total):
-        raise InputError(f"{name} must differ by less than the largest double: rescale them")
-    return matrix
-
-
-Per = Literal["action", "prediction"]
-
-
-class ActionSwap(Result):
-    """One change of actions: wherever `action` was taken, take `replacement`.
-
-    Attributes
-    ----------
-    action, replacement : str (float for a quadratic task)
-        The action taken, and the better one.
-    saves : float
-        What the swap saves per row, over all rows, as a share of what is at stake.
-    in_units : float
-        The same in the units of the payoffs.
-    weight : float
-        The weight of the rows with this action: their number, where rows have no weights (the
-        expected number, if the response is random).
-    share : float
-        The same as a share of the weight of all rows.
-    """
-
-    action: Any
-    replacement: Any
-    saves: float
-    in_units: float
-    weight: float
-    share: float
 
 
 _TWO = ("wait", "act")
@@ -307,6 +166,8 @@ class DecisionTask(Result, ABC):
             if name not in columns and (not is_number(cost) or not 0 < cost < math.inf):
                 raise InputError(f"{name} must be a positive, finite cost; it is {cost!r}")
         if columns:
+            from rainproof.decisions.case_tasks import CaseTask, case_costs
+
             return CaseTask(
                 actions=check_names(actions, 2), _costs=case_costs(costs, columns), _columns=columns
             )
@@ -367,7 +228,7 @@ class DecisionTask(Result, ABC):
         named = [f"action {a}" for a in range(len(matrix))] if actions is None else actions
         names = check_names(named, len(matrix))
         if matrix.shape[1] > 2:
-            from rainproof.decisions.classes import ClassTask, as_payoffs
+            from rainproof.decisions.class_tasks import ClassTask, as_payoffs
 
             return ClassTask(actions=names, payoffs=as_payoffs(matrix))  # type: ignore[return-value]
         order, thresholds = upper_envelope(matrix)
@@ -426,7 +287,8 @@ class DecisionTask(Result, ABC):
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> DecisionTask:
         """Read the task that `to_dict` wrote, exact to the last bit."""
-        from rainproof.decisions.classes import ClassTask
+        from rainproof.decisions.case_tasks import CaseTask
+        from rainproof.decisions.class_tasks import ClassTask
 
         types: list[Any] = [FiniteTask, QuadraticTask, CaseTask, ClassTask]
         kind = data.get("task") if isinstance(data, Mapping) else None
@@ -524,11 +386,58 @@ def match_outcomes(action: NDArray[Any], y: ArrayLike) -> NDArray[Any]:
 
 _BLOCK = 1 << 16  # predictions that a response is asked for together
 _SURE = 1e-9  # how far from 1 the probabilities of a response may add up
-# a gain below this share of the terms it is the difference of is rounding
-_ROUNDING = 8 * np.finfo(np.float64).eps
 
 
-class FiniteTask(DecisionTask):
+def response_probabilities(task: ListedTask, response: Any, p: Floats) -> Floats:
+    """Ask a response for its probabilities of each action at these predictions, and check them."""
+    if not callable(getattr(response, "probabilities", None)):
+        raise InputError(
+            f"response must be an object with a method probabilities(p); it is {response!r}"
+        )
+    theirs = getattr(response, "task", task)
+    if isinstance(theirs, DecisionTask) and theirs.actions != task.actions:
+        raise InputError(
+            f"response must choose among the task's actions {task.actions}; its task has {theirs.actions}"
+        )
+    taken = as_numbers(response.probabilities(p), "response.probabilities")
+    if taken.shape != (len(p), len(task.actions)):
+        raise InputError(
+            f"response.probabilities must give shape {(len(p), len(task.actions))}: a row for each prediction, a "
+            f"column for each action; it gives {taken.shape}"
+        )
+    bad = np.flatnonzero(~((taken >= 0).all(axis=1) & (np.abs(taken.sum(axis=1) - 1) <= _SURE)))
+    if bad.size:
+        rule = "response.probabilities must be probabilities that add up to 1"
+        raise InputError.from_offenders(
+            rule, bad.size, f"at p = {p[bad[0]]}", taken[bad[0]].tolist()
+        )
+    return taken
+
+
+class ListedTask(DecisionTask):
+    """A decision with a list of actions, of which some are best at some probability."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def order(self) -> tuple[int, ...]: ...
+
+    @property
+    @abstractmethod
+    def by_case(self) -> Floats:
+        """The payoffs as an array of shape (actions, 2, cases): by action, outcome and case.
+
+        There is one case where the payoffs are the same in all.
+        """
+
+    @abstractmethod
+    def best_index(self, p: ArrayLike) -> NDArray[np.intp]:
+        """Return the index in `actions` of the best action at each probability."""
+
+
+class FiniteTask(ListedTask):
     r"""A decision between finitely many actions; create one with `DecisionTask.from_costs` and its
     relatives.
 
@@ -653,7 +562,7 @@ class FiniteTask(DecisionTask):
             if response is None:
                 np.add.at(mass, (self.best_index(table.prob[block]), group), outcomes)
                 continue
-            taken = _asked(self, response, table.prob[block])
+            taken = response_probabilities(self, response, table.prob[block])
             for g in range(mass.shape[1]):
                 mass[:, g] += (taken * (group == g)[:, None]).T @ outcomes
         return mass
@@ -675,330 +584,26 @@ class FiniteTask(DecisionTask):
         return f"{len(self.actions)} actions, {self.scale:.6g} at stake: {', '.join(parts)}{never}."
 
 
-def action_index(actions: tuple[str, ...], action: Any) -> NDArray[np.intp]:
-    """Return the index of each of these actions, which are given by name."""
-    names = np.asarray(action, dtype=object)
-    for name in names.ravel():
-        if name not in actions:
-            raise InputError(
-                f"action must be one of {', '.join(map(repr, actions))}; it is {name!r}"
-            )
-    return np.array([actions.index(name) for name in names.ravel()], np.intp).reshape(names.shape)
-
-
-def best_swaps(
-    task: FiniteTask | CaseTask | ClassTask,
-    payoffs: Floats,
-    mass: Floats,
-    weight: Floats,
-    total: float,
-    per: Per,
-) -> tuple[float, tuple[ActionSwap, ...]]:
-    """Find the best replacement of each action, or of each group: those that save anything, and
-    what they save.
-
-    `mass` is by action taken, group and outcome, for the payoffs to be multiplied with; `weight` is
-    that of the rows.
-    """
-    scale = task.scale
-    change = payoffs[None] - payoffs[:, None]  # from action a to action b, by outcome
-    # Shares, not weights: heavy rows times large payoffs would be too large for a double.
-    terms = (mass / total) * change
-    gain = terms.sum(axis=2)
-    real = gain > _ROUNDING * np.abs(terms).sum(axis=2)
-    # Per action the best of all; per prediction a group is that of the action best there.
-    pairs = (
-        enumerate(gain.argmax(axis=1).tolist())
-        if per == "action"
-        else zip(*np.nonzero(real), strict=True)
-    )
-    found = []
-    for a, b in pairs:
-        if real[a, b]:
-            saved, rows = float(gain[a, b]), float(weight[a, 0 if per == "action" else b].sum())
-            swap = ActionSwap(
-                action=task.actions[a],
-                replacement=task.actions[b],
-                saves=saved / scale,
-                in_units=saved,
-                weight=rows,
-                share=rows / total,
-            )
-            found.append(swap)
-    swaps = tuple(sorted(found, key=lambda swap: -swap.saves))
-    return math.fsum(swap.saves for swap in swaps), swaps
-
-
-def _asked(task: FiniteTask | CaseTask, response: Any, p: Floats) -> Floats:
-    """Ask a response for its probabilities of each action at these predictions, and check them."""
-    if not callable(getattr(response, "probabilities", None)):
-        raise InputError(
-            f"response must be an object with a method probabilities(p); it is {response!r}"
-        )
-    theirs = getattr(response, "task", task)
-    if isinstance(theirs, DecisionTask) and theirs.actions != task.actions:
-        raise InputError(
-            f"response must choose among the task's actions {task.actions}; its task has {theirs.actions}"
-        )
-    taken = as_numbers(response.probabilities(p), "response.probabilities")
-    if taken.shape != (len(p), len(task.actions)):
-        raise InputError(
-            f"response.probabilities must give shape {(len(p), len(task.actions))}: a row for each prediction, a "
-            f"column for each action; it gives {taken.shape}"
-        )
-    bad = np.flatnonzero(~((taken >= 0).all(axis=1) & (np.abs(taken.sum(axis=1) - 1) <= _SURE)))
-    if bad.size:
-        rule = "response.probabilities must be probabilities that add up to 1"
-        raise InputError.from_offenders(
-            rule, bad.size, f"at p = {p[bad[0]]}", taken[bad[0]].tolist()
-        )
-    return taken
-
-
-def case_costs(costs: Mapping[str, Any], columns: Mapping[str, Any]) -> Floats:
-    """Check the costs of each case, and return them as columns; those that are no columns are the
-    same in all.
-    """
-    check_aligned(*columns.items())
-    arrays = {name: one_column(as_numbers(column, name)) for name, column in columns.items()}
-    for name, array in arrays.items():
-        if array.ndim != 1 or not len(array):
-            raise InputError(
-                f"{name} must be a number, or one-dimensional; its shape is {array.shape}"
-            )
-        bad = np.flatnonzero(~((array >= 0) & (array < np.inf)))
-        if bad.size:
-            rule = f"{name} must be finite and not negative"
-            missing = bool(np.isnan(array[bad[0]]))
-            raise InputError.from_offenders(
-                rule, bad.size, f"{name}[{bad[0]}]", array[bad[0]], missing=missing
-            )
-    for (name, array), (other, others) in pairwise(arrays.items()):
-        check_same_length(name, array, other, others)
-    n = len(next(iter(arrays.values())))
-    found = np.empty((n, 2))
-    for k, (name, cost) in enumerate(costs.items()):
-        found[:, k] = arrays.get(name, cost)
-    free = np.flatnonzero(~found.any(axis=1))
-    if free.size:
-        rule = "false_positive and false_negative must not both be 0 in a case: nothing is at stake"
-        raise InputError.from_offenders(rule, free.size, f"case {free[0]}")
-    with np.errstate(over="ignore"):
-        if np.isinf(found.sum(axis=1)).any():
-            raise InputError(
-                "false_positive and false_negative must add up to less than the largest double: rescale them"
-            )
-    freeze(found)
-    return found
-
-
-# what the right and the wrong action pay, of what a case costs
-_UNIT = np.array([[0.0, -1.0], [-1.0, 0.0]])
-
-
-class CaseTask(DecisionTask):
-    """A decision between two actions with costs of each case; see `DecisionTask.from_costs` with
-    arrays.
-
-    It goes with the rows that its costs are of, in their order: ``assess(y, p, task=task)`` keeps
-    the costs beside the rows. A case is acted on from its own threshold on, ``false_positive /
-    (false_positive + false_negative)``. Neither it nor a policy of it can be stored, and a
-    compressed sample keeps no costs of single cases.
-
-    Attributes
-    ----------
-    actions : tuple of str
-        The names of the two actions, the one for low probabilities first.
-    false_positive, false_negative : ndarray
-        What a false alarm and a miss cost in each case.
-    case_thresholds : ndarray
-        The threshold of each case.
-    thresholds : tuple of float
-        The threshold, where all cases have the same; else empty.
-    """
-
-    task: ClassVar[str] = "cases"
-    order: ClassVar[tuple[int, ...]] = (0, 1)
-    actions: tuple[str, ...]
-    _costs: Floats
-    # as they were given, with their index
-    _columns: Mapping[str, Any] = field(default_factory=dict, compare=False)
-
-    @property
-    def false_positive(self) -> Floats:
-        """What a false alarm costs in each case."""
-        return self._costs[:, 0]
-
-    @property
-    def false_negative(self) -> Floats:
-        """What a miss costs in each case."""
-        return self._costs[:, 1]
-
-    @property
-    def case_thresholds(self) -> Floats:
-        """The threshold of each case."""
-        found: Floats = self.false_positive / (self.false_positive + self.false_negative)
-        return found
-
-    @property
-    def thresholds(self) -> tuple[float, ...]:
-        """The threshold, where all cases have the same; else empty."""
-        each = self.case_thresholds
-        return (float(each[0]),) if (each == each[0]).all() else ()
-
-    @property
-    def scale(self) -> float:
-        """What is at stake: the largest cost of a case."""
-        return float(self._costs.max())
-
-    @property
-    def by_case(self) -> Floats:
-        """The payoffs as an array of shape (2, 2, n): by action, outcome and case."""
-        return _UNIT[:, :, None] * self._costs.T
-
-    def best_index(self, p: ArrayLike) -> NDArray[np.intp]:
-        """Return the index in `actions` of the best action of each case at its probability."""
-        return (self._checked(p) >= self.case_thresholds).astype(np.intp)
-
-    def best_response(self, p: ArrayLike) -> Any:
-        """Return the name of the best action of each case at its probability: as many as there are
-        cases.
-        """
-        return np.array(self.actions)[self.best_index(p)]
-
-    def payoff(self, action: Any, y: ArrayLike) -> Any:
-        """Return the payoff of an action in each case, by name, when the outcome is `y`."""
-        unit = FiniteTask(
-            actions=self.actions,
-            payoffs=((0.0, -1.0), (-1.0, 0.0)),
-            order=self.order,
-            thresholds=(0.5,),
-        )
-        return unit.payoff(action, y) * np.where(
-            np.asarray(y) == 1, self.false_negative, self.false_positive
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a summary in built-in types, ready for JSON: the costs themselves are not in it."""
-        spread = {
-            name: {
-                "least": float(column.min()),
-                "mean": float(column.mean()),
-                "most": float(column.max()),
-            }
-            for name, column in zip(
-                ("false_positive", "false_negative"), self._costs.T, strict=True
-            )
-        }
-        return {
-            "actions": [*self.actions],
-            "n": len(self._costs),
-            **spread,
-            "thresholds": [*self.thresholds],
-            "task": self.task,
-        }
-
-    @classmethod
-    def _from_dict(cls, _data: Mapping[str, Any]) -> CaseTask:
-        raise InputError(
-            "a task with costs of each case is not stored: make it again from the costs"
-        )
-
-    def _choices(self, p: Floats) -> NDArray[Any]:
-        # no table of probabilities has them: see `RoundingPolicy.decide`
-        return np.zeros(len(p), np.uint8)
-
-    def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
-        return np.asarray(np.array(self.actions)[choices])
-
-    def _check_aligned(self, *columns: tuple[str, Any]) -> None:
-        check_aligned(*columns, *self._columns.items())
-
-    def _checked(self, p: ArrayLike) -> Floats:
-        self._check_aligned(("p", p))
-        prob = check_probabilities(p, "p")
-        if prob.shape != (len(self._costs),):
-            cases = f"{len(self._costs):,} cases that the task has costs of"
-            raise InputError(
-                f"p must have one value for each of the {cases}; its shape is {prob.shape}"
-            )
-        return prob
-
-    def _beside(self, sample: Sample, *columns: tuple[str, Any]) -> Sample:
-        known = sample._costs is self._costs
-        return (
-            sample if known else sample._with_costs(self._costs, *columns, *self._columns.items())
-        )
-
-    def _on(self, sample: Sample) -> CaseTask:
-        assert sample._costs is not None
-        return (
-            self
-            if sample._costs is self._costs
-            else CaseTask(actions=self.actions, _costs=sample._costs)
-        )
-
-    def _swaps(
-        self, sample: Sample, per: Per, response: Any
-    ) -> tuple[float, tuple[ActionSwap, ...]]:
-        """Sum what wrong actions cost by action taken and outcome (per prediction, also by the
-        action best there).
-        """
-        own, prob, event = self._on(sample), sample.prob, sample.event.astype(np.intp)
-        taken = np.eye(2)[own.best_index(prob)] if response is None else _asked(own, response, prob)
-        _, at = (
-            np.unique(prob, return_inverse=True)
-            if per == "prediction"
-            else ((), np.zeros(len(prob), np.intp))
-        )
-        stake = sample.mass * own._costs[np.arange(len(prob)), event]
-        places = 2 * at + event
-        mass, weight = np.zeros((2, 2, at.max() + 1, 2))  # by action, prediction and outcome
-        for a in (0, 1):
-            for table, column in ((mass, stake), (weight, sample.mass)):
-                table[a] = np.bincount(places, column * taken[:, a], table[a].size).reshape(-1, 2)
-        if per == "prediction":
-            best = np.stack([mass[:, :, 1] < mass[:, :, 0], mass[:, :, 1] >= mass[:, :, 0]], axis=1)
-            mass, weight = best @ mass, best @ weight
-        return best_swaps(self, _UNIT, mass, weight, sample.total_weight, per)
-
-    def __repr__(self) -> str:
-        return f"DecisionTask(actions={self.actions!r}, costs of {len(self._costs):,} cases, scale={self.scale:.6g})"
-
-    def __str__(self) -> str:
-        alarm, miss, at = (_from_to(column) for column in (*self._costs.T, self.case_thresholds))
-        low, high = map(repr, self.actions)
-        return (
-            f"2 actions, costs of {len(self._costs):,} cases, a false alarm {alarm} and a miss {miss}: {low} below the "
-            f"threshold of the case ({at}), {high} from it on."
-        )
-
-
-def _from_to(column: Floats) -> str:
-    least, most = float(column.min()), float(column.max())
-    return f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
-
-
 _ONE_COST = "needs costs that are the same in every case: this task has those of each"
 
 
 def as_finite(task: DecisionTask, what: str) -> FiniteTask:
     """Accept a task with a list of actions whose payoffs are the same in every case."""
-    if isinstance(task, CaseTask):
+    if isinstance(task, ListedTask) and not isinstance(task, FiniteTask):
         raise InputError(f"{what} {_ONE_COST}")
     if not isinstance(task, FiniteTask):
         raise InputError(f"{what} needs a task with a list of actions; it is {task!r}")
     return task
 
 
-def as_two_actions(task: DecisionTask, what: str) -> FiniteTask | CaseTask:
+def as_two_actions(task: DecisionTask, what: str) -> ListedTask:
     """Accept a task with two actions, of which either is best at some probability."""
-    if not isinstance(task, FiniteTask | CaseTask) or len(task.order) != 2:
+    if not isinstance(task, ListedTask) or len(task.order) != 2:
         raise InputError(f"{what} needs a task with two actions; it is {task!r}")
     return task
 
 
-def expected_gain(task: FiniteTask | CaseTask, p: Floats) -> Floats:
+def expected_gain(task: ListedTask, p: Floats) -> Floats:
     """What the second action is expected to gain over the first in each case, if the probabilities
     are right.
     """

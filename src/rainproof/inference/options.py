@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rainproof.core.digests import Digested, stream_for
-from rainproof.decisions.tasks import is_number
+from rainproof.decisions.payoffs import is_number
 from rainproof.errors import InputError
 
 Rng = np.random.Generator

@@ -21,7 +21,7 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import if_drawn, percent
 from rainproof.core.validation import BaseRate, ThresholdRange, check_range
-from rainproof.decisions.swaps import worst_task
+from rainproof.decisions.regret_curves import worst_task
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
 from rainproof.inference.bounds import largest_draws

@@ -16,7 +16,7 @@ from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample, as_paired
 from rainproof.core.text import at_least, at_most, if_drawn, percent, rows
 from rainproof.core.validation import BaseRate, ThresholdRange, check_range
-from rainproof.decisions.swaps import worst_task
+from rainproof.decisions.regret_curves import worst_task
 from rainproof.decisions.tasks import DecisionTask, decision_with
 from rainproof.errors import InputError
 from rainproof.inference import bounds

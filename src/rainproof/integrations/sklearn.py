@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core.arrays import Floats
 from rainproof.core.classes import ClassSample
 from rainproof.core.sample import Sample, as_sample
-from rainproof.decisions.classes import ClassTask
-from rainproof.decisions.swaps import regret_curve
+from rainproof.decisions.class_tasks import ClassTask
+from rainproof.decisions.regret_curves import regret_curve
 from rainproof.decisions.tasks import FiniteTask
 from rainproof.errors import InputError, MissingExtraError
 from rainproof.inference.performance import net_benefit

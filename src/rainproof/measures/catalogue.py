@@ -14,13 +14,11 @@ from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import aligned, html_rows, rows
 from rainproof.measures import binned
-from rainproof.measures.scdl import calibration_decision_loss, soft_binned_cdl, u_calibration_error
+from rainproof.measures.decision_loss import calibration_decision_loss, u_calibration_error
+from rainproof.measures.distance import lower_distance_to_calibration
+from rainproof.measures.scdl import soft_binned_cdl
 from rainproof.measures.scores import brier_score, log_score
-from rainproof.measures.smooth import (
-    lower_distance_to_calibration,
-    smooth_calibration_error,
-    smooth_ece,
-)
+from rainproof.measures.smooth import smooth_calibration_error, smooth_ece
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

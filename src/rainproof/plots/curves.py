@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rainproof.core.arrays import Floats
-from rainproof.decisions.policies import GridChoice
-from rainproof.decisions.swaps import RegretCurve
+from rainproof.decisions.grid_choice import GridChoice
+from rainproof.decisions.regret_curves import RegretCurve
 from rainproof.decisions.tasks import show_threshold
 from rainproof.decisions.values import ForecastValue, RiskCoverage
 from rainproof.inference.bands import NullBand

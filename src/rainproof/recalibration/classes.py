@@ -19,7 +19,7 @@ from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.text import KEEPS_RANKING, at_least, at_most, if_drawn, percent, rows
 from rainproof.core.validation import _TOLERANCE
-from rainproof.decisions.classes import ClassTask
+from rainproof.decisions.class_tasks import ClassTask
 from rainproof.errors import InputError
 from rainproof.inference.classes import harm_bound, loss_bound, mean_at_least, switch_curves
 from rainproof.inference.proofs import gain_of_choice

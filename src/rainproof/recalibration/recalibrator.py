@@ -23,7 +23,7 @@ from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, at_least, at_most, short, wrapped
 from rainproof.core.text import rows as rows_text
 from rainproof.core.validation import BaseRate, ColumnNames, ThresholdRange
-from rainproof.decisions.classes import ClassTask
+from rainproof.decisions.class_tasks import ClassTask
 from rainproof.errors import InputError
 from rainproof.inference.bounds import largest_draws
 from rainproof.inference.options import Seed, as_seed, check_share

@@ -12,8 +12,8 @@ from rainproof.core.files import as_text
 from rainproof.core.result import Interval
 from rainproof.core.text import finite, html_element, html_rows, one_line, short
 from rainproof.core.text import percent as exact_percent
+from rainproof.decisions.case_tasks import CaseTask
 from rainproof.decisions.policies import RoundingPolicy
-from rainproof.decisions.tasks import CaseTask
 from rainproof.decisions.values import Recalibration
 from rainproof.report import tables
 from rainproof.report.tables import Column, count, escaped, folded, items, keys, number, table

@@ -17,10 +17,11 @@ from rainproof.core.classes import as_classes
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.core.validation import BaseRate, ThresholdRange, check_capacity, check_range
-from rainproof.decisions.classes import ClassTask
-from rainproof.decisions.policies import choose_grid
-from rainproof.decisions.swaps import regret_curve
-from rainproof.decisions.tasks import CaseTask, DecisionTask, as_two_actions
+from rainproof.decisions.case_tasks import CaseTask
+from rainproof.decisions.class_tasks import ClassTask
+from rainproof.decisions.grid_choice import choose_grid
+from rainproof.decisions.regret_curves import regret_curve
+from rainproof.decisions.tasks import DecisionTask, as_two_actions
 from rainproof.errors import FewRowsWarning, InputError, RainproofWarning
 from rainproof.inference.calibration_tests import quick_test
 from rainproof.inference.estimates import Influence, auroc

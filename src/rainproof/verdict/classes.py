@@ -29,8 +29,8 @@ from rainproof.core.text import (
     these_rows,
     what_varies,
 )
-from rainproof.decisions.classes import ClassTask
-from rainproof.decisions.swaps import SwapRegret, swap_regret
+from rainproof.decisions.class_tasks import ClassTask
+from rainproof.decisions.swap_regrets import SwapRegret, swap_regret
 from rainproof.errors import FewRowsWarning, RainproofWarning
 from rainproof.inference.calibration_tests import quick_test
 from rainproof.inference.classes import ClassGuarantee, class_guarantee

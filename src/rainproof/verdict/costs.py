@@ -17,8 +17,9 @@ from rainproof.core.sample import Sample
 from rainproof.core.text import aligned
 from rainproof.core.text import rows as count_rows
 from rainproof.core.validation import ThresholdRange
-from rainproof.decisions.swaps import SwapRegret, swap_regret
-from rainproof.decisions.tasks import CaseTask, DecisionTask, FiniteTask, expected_gain
+from rainproof.decisions.case_tasks import CaseTask
+from rainproof.decisions.swap_regrets import SwapRegret, swap_regret
+from rainproof.decisions.tasks import DecisionTask, FiniteTask, expected_gain
 from rainproof.inference.estimates import Influence
 from rainproof.recalibration.selection import CrossFit
 from rainproof.verdict.evidence import WITHOUT, Crossed, RangeCosts, simplest

@@ -19,7 +19,7 @@ from rainproof.core.curve import flagged
 from rainproof.core.files import check_replaced, check_suffix, write_atomic
 from rainproof.core.result import Result, once, plain
 from rainproof.core.sample import Sample
-from rainproof.decisions.swaps import RegretCurve
+from rainproof.decisions.regret_curves import RegretCurve
 from rainproof.decisions.values import ForecastValue, forecast_value, value_beside
 from rainproof.errors import RainproofWarning
 from rainproof.inference.bands import NullBand, band_of_chance, soft_bins

@@ -15,7 +15,7 @@ from rainproof.core.cells import check_grid
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.validation import BaseRate
-from rainproof.decisions.policies import GridChoice, choose_grid
+from rainproof.decisions.grid_choice import GridChoice, choose_grid
 from rainproof.inference.bands import NullBand, SoftBins, null_band, soft_bins
 from rainproof.inference.options import Seed
 from rainproof.measures.catalogue import CATALOGUE, Measure

@@ -28,7 +28,7 @@ from rainproof.core.text import (
     these_rows,
     what_varies,
 )
-from rainproof.decisions.tasks import CaseTask
+from rainproof.decisions.case_tasks import CaseTask
 from rainproof.verdict.evidence import MANY_ROWS, Rule, saving
 
 if TYPE_CHECKING:

@@ -12,15 +12,11 @@ from rainproof.core import validation
 from rainproof.core.arrays import Floats, Ints, read_only
 from rainproof.core.classes import ClassSample
 from rainproof.core.result import Result
-from rainproof.decisions.tasks import (
-    _BLOCK,
-    ActionSwap,
-    action_index,
-    best_swaps,
-    check_matrix,
-    check_names,
-)
+from rainproof.decisions.action_swaps import ActionSwap, best_swaps
+from rainproof.decisions.payoffs import action_index, check_matrix, check_names
 from rainproof.errors import InputError
+
+_BLOCK = 1 << 16  # rows whose payoffs are computed together
 
 
 class ClassTask(Result):
