@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.studies.tables import markdown, read
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 STRENGTH = 0.6  # of the miscalibration in the table of power
 SHOWN = (
     "combined",

@@ -210,7 +210,7 @@ def _scikit_learn() -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
 
 def _flights() -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
     """Models of the first months of examples/flights.py, and the flights of the last ones."""
-    example = runpy.run_path(str(Path(__file__).parent.parent / "examples" / "flights.py"))
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "flights.py"))
     table = example["flights"]()
     late = example["predictions"](table)
     yield "flights, boosted trees", late["late"].to_numpy(), late["probability"].to_numpy()

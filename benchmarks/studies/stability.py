@@ -74,7 +74,7 @@ def scikit_learn(first: str = "") -> Forecasts:
 
 def flights() -> Forecasts:
     """All flights of the last months, and some of them."""
-    example = runpy.run_path(str(Path(__file__).parent.parent / "examples" / "flights.py"))
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "flights.py"))
     table = example["predictions"](example["flights"]())
     y, p = table["late"].to_numpy(), table["probability"].to_numpy()
     some = np.random.default_rng(0).permutation(len(y))[:SUBSET]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).parent.parent / "docs" / "data"
+DATA = Path(__file__).parents[2] / "docs" / "data"
 
 Lines = list[dict[str, str]]
 
