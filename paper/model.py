@@ -352,7 +352,7 @@ def population_values(
       by the weight of two intervals; with constant swaps, of one.
     - Brier and log score: d times their largest slope in p.
 
-    For smooth ECE, the interval error and quantile bins no bound is proved here (NaN): compare the
+    For smooth ECE and quantile bins no bound is proved here (NaN): compare the
     values for several `cells`.
 
     Examples

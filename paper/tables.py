@@ -101,7 +101,6 @@ RATES: dict[str, Rate] = {
     "ATB": Rate("two_bin_calibration_error", -1.0, ""),
     "U-cal": Rate("u_calibration_error", -1 / 2, ""),
     "distCal": Rate("lower_distance_to_calibration", -1 / 2, "", every=10),
-    "SintCE": Rate("interval_calibration_error", -1 / 3, ""),
 }
 _RATES_WORDS = (
     "For each measure and number of rows T: the mean over samples of |sample value - population value|. For the "

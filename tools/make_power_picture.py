@@ -18,7 +18,6 @@ SHOWN = {
     "smooth_ece": ("smooth ECE", "#CC79A7", "--"),
     "calibration_decision_loss": ("CDL", "#000000", ":"),
     "calibration_decision_loss[monotone]": ("CDL, monotone", "#56B4E9", "-."),
-    "interval_calibration_error": ("interval error", "#8B6914", "--"),
     "brier_score": ("Brier score", "0.45", ":"),
 }
 

@@ -47,7 +47,6 @@ MEASURES = [
     "binned_calibration_error[rounded]",
     "u_calibration_error",
     "smooth_ece",
-    "interval_calibration_error",
 ]  # all but the lower distance, which costs too much, and scores
 LARGE = (
     "soft_binned_cdl",

@@ -14,7 +14,6 @@ SHOWN = (
     "combined",
     "brier_score",
     "smooth_calibration_error",
-    "interval_calibration_error",
     "soft_binned_cdl",
 )
 

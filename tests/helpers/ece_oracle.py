@@ -4,7 +4,6 @@ fractions where they are.
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
@@ -65,29 +64,6 @@ def quantile_edges(y, p, m, w=None):
         while len(edges) < m - 1 and below >= Fraction(len(edges) + 1, m) - Fraction(1, 2**42):
             edges.append(v)
     return edges
-
-
-def random_interval(y, p, width, w=None):
-    """RintCE: the bins are the same between two offsets at which an edge meets a prediction."""
-    table = pooled(y, p, w)
-    width = Fraction(width)
-    offsets = sorted({Fraction(0), width, *(v % width for v, _, _ in table)})
-    total = Fraction(0)
-    for low, high in pairwise(offsets):
-        bins = {}
-        for v, bias, _ in table:
-            j = math.floor((v - (low + high) / 2) / width)
-            bins[j] = bins.get(j, 0) + bias
-        total += (high - low) / width * sum(map(abs, bins.values()))
-    return total
-
-
-def interval(y, p, w=None, finest=24):
-    """SintCE, but for widths below 2^-finest."""
-    sums = [
-        random_interval(y, p, Fraction(1, 2**k), w) + Fraction(1, 2**k) for k in range(finest + 1)
-    ]
-    return min(*sums, ece(y, p, w))
 
 
 def smoothed(y, p, s, w=None, points=4000):

@@ -1,7 +1,6 @@
 from rainproof.measures.binned import binned_calibration_error as binned_calibration_error
 from rainproof.measures.binned import cutoff_calibration_error as cutoff_calibration_error
 from rainproof.measures.binned import expected_calibration_error as expected_calibration_error
-from rainproof.measures.binned import interval_calibration_error as interval_calibration_error
 from rainproof.measures.binned import two_bin_calibration_error as two_bin_calibration_error
 from rainproof.measures.catalogue import Catalogue as Catalogue
 from rainproof.measures.catalogue import Measure as Measure

@@ -355,13 +355,6 @@ CATALOGUE = Catalogue(
             reference=f"arXiv:2502.19851; {_PAPER}, Definition 2.5",
         ),
         Measure(
-            symbol="SintCE",
-            function=binned.interval_calibration_error,
-            actionable="decisions on bin midpoints (all swaps; factor 2)",
-            testable="T^-1/3",
-            reference="arXiv:2211.16886",
-        ),
-        Measure(
             symbol="ATB",
             function=binned.two_bin_calibration_error,
             actionable="no decision (truthful: lies do not lower it)",
