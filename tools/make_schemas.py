@@ -131,13 +131,6 @@ def document(name: str, title: str, schema: dict[str, Any]) -> dict[str, Any]:
 def schemas() -> dict[str, dict[str, Any]]:
     """Return the documents by name."""
     version = {"rainproof": {"type": "string", "description": "the version of rainproof"}}
-    prob = {
-        "prob": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "the columns that are compared",
-        }
-    }
     kinds = rainproof.results
     return {
         "results": document(
@@ -154,11 +147,6 @@ def schemas() -> dict[str, dict[str, Any]]:
             "measure-classes",
             "rainproof measure --classes --json",
             object_schema(kinds.ClassMeasurements, **version),
-        ),
-        "compare": document(
-            "compare",
-            "rainproof compare --json",
-            object_schema(kinds.Comparison, **version, **prob),
         ),
         "monitor": document(
             "monitor", "rainproof monitor --json", object_schema(kinds.MonitoringResult, **version)

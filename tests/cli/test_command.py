@@ -347,7 +347,7 @@ def test_a_reading_option_is_offered_wherever_rows_are_read():
         for parser in app._parser("")[1].values()
         if "--outcome" in parser._option_string_actions
     ]
-    assert len(reading) == 11
+    assert len(reading) == 10
     for parser in reading:
         assert set(options.ROWS_AS_THEY_ARE) <= set(parser._option_string_actions)
     # What is about the rows as they are, at their own event rate, takes no other.
@@ -356,4 +356,4 @@ def test_a_reading_option_is_offered_wherever_rows_are_read():
         for parser in reading
         if "--base-rate" not in parser._option_string_actions
     }
-    assert without == {"compare", "store", "monitor"}
+    assert without == {"store", "monitor"}

@@ -34,7 +34,6 @@ COMMANDS = {
     "store": [*ONE, "-o", "sums.parquet"],
     "monitor": [*ONE, "--by", "day"],
     "assess-many": ["--prob", "p", "q", "--outcome", "y"],
-    "compare": ["--prob", "p", "q", "--outcome", "y", "--measure", "brier_score"],
     "switch": ["--old", "p", "--new", "q", "--outcome", "y"],
 }
 BY, GROUPS, DROP = ["--by", "city"], ["--groups", "who"], ["--drop-missing"]
@@ -46,7 +45,6 @@ TAKEN = {
     "threshold": [GROUPS],
     "measure": [BY],
     "assess-many": [GROUPS],
-    "compare": [GROUPS],
     "switch": [GROUPS],
 }
 COMPRESS = ("assess", "report", "recalibrate", "policy", "threshold")  # many rows
@@ -105,7 +103,7 @@ def test_rows_are_read_once(decoded, monkeypatch, capsys, command, options, many
     stem = "holes" if "--drop-missing" in options else "whole"
     names = [f"{stem}-{k}.csv" for k in (1, 2)]
     assert main([command, *names, *COMMANDS[command], *options]) == 0
-    told = ("assess", "report", "recalibrate", "assess-many", "compare", "switch", "threshold")
+    told = ("assess", "report", "recalibrate", "assess-many", "switch", "threshold")
     heads = command in told and "--groups" not in options
     for k, name in enumerate(names):
         assert decoded[name, "end"] == decoded[name, "more"] == 1

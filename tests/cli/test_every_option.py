@@ -21,12 +21,6 @@ COSTS = {"--cost-fp": ["1"], "--cost-fn": ["4"]}
 PLAIN = {
     "assess": {"": ["d.csv"], **OF},
     "assess-many": {"": ["d.csv"], "--prob": ["p", "q"], "--outcome": ["y"]},
-    "compare": {
-        "": ["d.csv"],
-        "--prob": ["p", "q"],
-        "--outcome": ["y"],
-        "--measure": ["brier_score"],
-    },
     "measure": {"": ["d.csv"], **OF},
     "report": {"": ["d.csv"], **OF, "--output": ["out.html"]},
     "recalibrate": {"": ["d.csv"], **OF, "--output": ["out.json"]},
@@ -94,13 +88,10 @@ NEEDS = {  # what an option is tried with; None in place of a value takes one aw
     "--fail-on": {"--fail-on": ["avoid"]},
     "--fail-above": {"--fail-above": ["0.4"]},
     "--rounding": {"--rounding": ["hard"]},
-    "--title": {"--title": ["Rain"]},
     "--preset": {"--preset": ["clinical"]},
     "--open": {"--open": []},
-    "--measure": {"--measure": ["log_score"]},
     "--methods": {"--methods": ["logistic", "beta"]},
     "--unseen": {"--unseen": ["pooled"], "--map": ["map-by.json"]},
-    "--column": {"--column": ["better"]},
     "--threshold": {"--threshold": ["0.3"], "--cost-fp": None, "--cost-fn": None},
     "--actions": {"--actions": ["wait", "act"]},
     "--grid": {"--grid": ["16"]},
@@ -115,7 +106,6 @@ NEEDS = {  # what an option is tried with; None in place of a value takes one aw
     "--window": {"--window": ["2"]},
     "--alpha": {"--alpha": ["0.05"]},
     "--dependent-rows": {"--dependent-rows": []},
-    "--fail-on-change": {"--fail-on-change": []},
     "--state": {"--state": ["told.json"]},
 }
 APART = {  # where a command means something else by an option, or needs something else for it
@@ -144,12 +134,7 @@ APART = {  # where a command means something else by an option, or needs somethi
     ("assess", "--capacity"): {**COSTS, "--capacity": ["10"]},
     ("report", "--capacity"): {**COSTS, "--capacity": ["10"]},
     ("assess-many", "--percent"): {"--percent": [], "--prob": ["percent", "w"]},
-    ("compare", "--percent"): {"--percent": [], "--prob": ["percent", "w"]},
     ("assess-many", "--confidence-words"): {
-        "--prob": ["words", "others"],
-        "--confidence-words": ["words.json"],
-    },
-    ("compare", "--confidence-words"): {
         "--prob": ["words", "others"],
         "--confidence-words": ["words.json"],
     },

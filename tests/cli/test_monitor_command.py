@@ -312,7 +312,7 @@ def codes_of_the_guide():
 CODES = [
     *codes_of_the_guide(),
     ("is in an alarm that was raised before", ["--fail-on", "change"], 1),
-    ("is in an alarm that was raised before", ["--fail-on-change", "--segments", "region"], 1),
+    ("is in an alarm that was raised before", ["--fail-on", "change", "--segments", "region"], 1),
     ("is in an alarm that was raised before", ["--fail-on", "always"], 2),
     ("was never in alarm", ["--alpha", "2"], 2),
 ]

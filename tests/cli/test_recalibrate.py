@@ -100,10 +100,9 @@ def test_options_have_their_effect(rain, capsys):
     assert main([*RECALIBRATE, "--groups", "w", "--json"]) == 0  # three groups are too few
     assert json.loads(capsys.readouterr().out)["certificate"]["groups"] == 3
     assert main([*RECALIBRATE, "--quiet"]) == 0
-    assert main([*APPLY, "--column", "better", "--quiet"]) == 0
-    assert capsys.readouterr() == ("", "")
-    assert Path("out.csv").read_text().startswith("p,y,side,w,better\n")
     assert main([*APPLY, "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert Path("out.csv").read_text().startswith("p,y,side,w,p_recalibrated\n")
     assert (
         main(
             ["apply", "out.csv", "--map", "map.json", "--prob", "p_recalibrated", "-o", "twice.csv"]
@@ -367,8 +366,8 @@ WRONG = {
         "w must lie in [0, 1]; 2,000 values do not, the first is w[1] = 2.0 (line 3)",
     ),
     "a name that is taken": (
-        [*APPLY, "--column", "y"],
-        "rain.csv has a column 'y' already: rename it, as the new one is called so",
+        ["apply", "taken.csv", *APPLY[2:]],
+        "taken.csv has a column 'p_recalibrated' already: rename it, as the new one is called so",
     ),
     "over the map": (
         [*APPLY, "-o", "map.json"],
@@ -384,6 +383,7 @@ def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
     Path("damaged.json").write_text(
         Path("map.json").read_text().replace('"method": "logistic"', '"method": "none"')
     )
+    Path("taken.csv").write_text("p,p_recalibrated\n0.5,0.4\n")
     before = {path: path.read_bytes() for path in Path().iterdir()}
     assert main(arguments) == 2
     assert capsys.readouterr() == ("", f"rainproof: error: {message}\n")

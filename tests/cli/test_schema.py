@@ -93,11 +93,6 @@ RUNS = [
     ("assess", ["demo", "demo"]),
     *(("assess-many", ["assess-many", f"{file}.csv", *FORECASTS]) for file in FILES),
     ("assess-many", ["assess-many", "usual.csv", *FORECASTS, *COSTS, "--groups", "day"]),
-    *(("compare", ["compare", f"{file}.csv", *FORECASTS]) for file in ("usual", "one", "tiny")),
-    *(
-        ("compare", ["compare", f"{file}.csv", *FORECASTS, "--measure", "log_score"])
-        for file in FILES
-    ),
     *(("measure", ["measure", f"{file}.csv", *COLUMNS, "--by", "city"]) for file in FILES),
     (
         "measure",

@@ -28,18 +28,6 @@ COLUMNS = ["--prob", "p", "--outcome", "y"]
 LINES = {
     "assess": ["a.csv", *COLUMNS, "--cost-fp", "1", "--cost-fn", "4", "-o", "new.json"],
     "assess-many": ["a.csv", "--prob", "p", "q", "--outcome", "y", "-o", "new.json"],
-    "compare": [
-        "a.csv",
-        "--prob",
-        "p",
-        "q",
-        "--outcome",
-        "y",
-        "-o",
-        "new.json",
-        "--plot",
-        "new.svg",
-    ],
     "measure": ["a.csv", *COLUMNS, "-o", "new.json"],
     "report": ["a.csv", *COLUMNS, "-o", "new.html"],
     "recalibrate": ["a.csv", *COLUMNS, "--by", "s", "-o", "new.json", "--plot", "new.png"],

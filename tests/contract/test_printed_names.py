@@ -167,7 +167,7 @@ COMMANDS = {
     "assess-many with costs": ["assess-many", *BOTH, "--cost-fp", "1", "--cost-fn", "5"],
     "measure": ["measure", *ROWS, "--by", named("g")],
     "monitor": ["monitor", *ROWS, "--by", named("day"), "--segments", named("g")],
-    "report": ["report", *ROWS, "--by", named("g"), "--title", HOSTILE, "-o", "report.html"],
+    "report": ["report", *ROWS, "--by", named("g"), "-o", "report.html"],
     "no such column": ["assess", *ROWS, "--by", named("h")],
     "no such file": ["assess", named("a.csv")],
 }

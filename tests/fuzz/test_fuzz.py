@@ -248,7 +248,6 @@ OPTIONS += [
     "--window",
     "--fail-above",
     "--map",
-    "--column",
     "--x",
 ]
 TEXTS = [

@@ -227,7 +227,6 @@ def test_recalibrate_and_apply(photos, capsys):
             "--map is of one event: name its column with --prob",
         ),
         (["a.csv", "--map", "map.json"], "one of the arguments --prob --classes is required"),
-        (["a.csv", "--map", "map.json", *CLASSES, "--column", "q"], "--column is for one event"),
     ):
         assert main(["apply", *line, "-o", "never.csv"]) == 2
         assert message in capsys.readouterr().err

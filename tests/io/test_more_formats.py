@@ -178,7 +178,7 @@ def test_databases_on_the_command_line(database, tmp_path, capsys):
     table = pa.table({"p": P, "y": Y, "town": [f"t{i % 50}" for i in range(N)], "w": np.ones(N)})
     pq.write_table(table, "rain.parquet")
     for command in (
-        ["compare", "--json", "--prob", "p", "w", "--groups", "town", "--outcome", "y"],
+        ["switch", "--old", "p", "--new", "w", "--groups", "town", "--outcome", "y", "--json"],
         ["measure", "--json", "--by", "town", "--weight", "w"],
         ["measure", "--json", "--drop-missing", "--where", "p > 0.5"],
         ["switch", "--old", "p", "--new", "w", "--outcome", "y", "--json"],

@@ -33,7 +33,6 @@ _OBJECTS = 100_000
 COMMANDS = {
     "assess": "assessing",
     "assess-many": "assessing",
-    "compare": "measuring",
     "measure": "measuring",
     "report": "assessing",
     "recalibrate": "recalibrating",

@@ -153,10 +153,8 @@ def _say_ranking(found: AssessmentSet) -> None:
 def run_report(arguments: argparse.Namespace) -> int:
     """Assess the files and write the page."""
     assessment = assess_files(arguments)
-    title = (
-        arguments.title
-        or f"{files_read(arguments)}: {short(', '.join(arguments.classes or [arguments.prob]))}"
-    )
+    columns = ", ".join(arguments.classes or [arguments.prob])
+    title = f"{files_read(arguments)}: {short(columns)}"
     _finish(assessment, arguments, arguments.output, title, arguments.preset)
     return 0
 

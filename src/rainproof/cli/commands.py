@@ -114,9 +114,6 @@ def add_report(commands: Commands) -> None:
     )
     add_shared(parser, "file", *ASSESS, guess=True)
     parser.add_argument(
-        "--title", metavar="TEXT", help="title of the page (default: the name of the file)"
-    )
-    parser.add_argument(
         "--preset",
         choices=["clinical"],
         help="clinical: measures and plots of the STRATOS core set first, and the TRIPOD+AI items they serve",
@@ -154,45 +151,6 @@ def add_demo(commands: Commands) -> None:
     )
     _add_page(parser)
     add_shared(parser, "--force", "--quiet")
-
-
-def add_compare(commands: Commands) -> None:
-    """Compare two forecasts in a measure: the difference on these rows, its confidence
-    interval in the population, and the p-value of no difference.
-
-    Proper scores (brier_score, log_score) find small differences, as both forecasts
-    are scored on the same rows. Measures of miscalibration find clear ones only.
-
-    examples:
-      rainproof compare rain.csv --prob p_2025 p_2026 --outcome rained
-      rainproof compare loans.parquet --prob a b --outcome defaulted \\
-          --measure log_score --groups customer --json
-
-    In Python: rainproof.compare. 'rainproof assess-many' ranks two or more forecasts
-    by your costs; 'rainproof switch' bounds what decisions lose by replacing one.
-    All rows are kept in memory, about 20 bytes for each row and forecast.
-    """
-    parser = new_command(
-        commands,
-        add_compare,
-        "the difference of two forecasts in a measure, with interval and p-value",
-    )
-    parser.add_argument(
-        "--prob",
-        metavar="COL",
-        nargs=2,
-        required=True,
-        help="the two columns of predicted probabilities",
-    )
-    add_shared(parser, "file", *ROWS_AS_THEY_ARE, "--groups", "--fractional", guess=True)
-    parser.add_argument(
-        "--measure",
-        metavar="NAME",
-        default="soft_binned_cdl",
-        help="a name of rainproof.list_measures(), such as brier_score or log_score (default: soft_binned_cdl)",
-    )
-    level = "confidence level of the interval (default: 0.95)"
-    add_shared(parser, "--confidence-level", "--seed", "--plot", *RESULT, confidence_level=level)
 
 
 def add_assess_many(commands: Commands) -> None:
@@ -390,7 +348,7 @@ def add_monitor(commands: Commands) -> None:
         commands,
         add_monitor,
         "what a forecast says and what happens over time, and whether it is in alarm now",
-        one="while in alarm with --fail-on-change, or if the alarm is new with --fail-on new",
+        one="while in alarm with --fail-on change, or if the alarm is new with --fail-on new",
     )
     parser.add_argument(
         "source",
@@ -439,13 +397,6 @@ def add_monitor(commands: Commands) -> None:
         "--fail-on",
         choices=("change", "new"),
         help="exit with code 1 while in alarm (change), or if the newest period raises it (new)",
-    )
-    parser.add_argument(
-        "--fail-on-change",
-        dest="fail_on",
-        action="store_const",
-        const="change",
-        help="the same as --fail-on change",
     )
     parser.add_argument(
         "--state",
@@ -514,7 +465,8 @@ def add_recalibrate(commands: Commands) -> None:
 def add_apply(commands: Commands) -> None:
     """Apply a map to each row of a file of predicted probabilities.
 
-    The file is copied with a column of recalibrated probabilities added.
+    The file is copied with a column of recalibrated probabilities added:
+    COL_recalibrated.
 
     examples:
       rainproof recalibrate past.csv --prob probability --outcome rained -o map.json
@@ -540,9 +492,6 @@ def add_apply(commands: Commands) -> None:
         choices=("error", "pooled"),
         default="error",
         help="rows of segments that the map has not seen: an error, or recalibrated by the map of all rows",
-    )
-    parser.add_argument(
-        "--column", metavar="NAME", help="name of the new column (default: COL_recalibrated)"
     )
     add_output(
         parser,

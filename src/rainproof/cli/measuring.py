@@ -1,6 +1,4 @@
-"""Commands that measure: ``rainproof measure`` and ``compare``, and over time ``store`` and
-``monitor``.
-"""
+"""Commands that measure: ``rainproof measure``, and over time ``store`` and ``monitor``."""
 
 from __future__ import annotations
 
@@ -16,13 +14,11 @@ from rainproof.cli.commands import OF_ROWS
 from rainproof.cli.options import (
     dest,
     files_read,
-    inference,
     refuse_cost_columns,
     task_of,
 )
 from rainproof.cli.output import (
     finish,
-    finish_result,
     one_line,
     rows_read,
     say,
@@ -31,12 +27,11 @@ from rainproof.cli.output import (
     watched,
 )
 from rainproof.cli.printed import Screen
-from rainproof.cli.reading import keep, note_repeated_ids, prepared, read, read_classes
+from rainproof.cli.reading import prepared, read, read_classes
 from rainproof.core import files
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned, at_most, json_key, rows, short
 from rainproof.errors import InputError
-from rainproof.inference.comparisons import compare
 from rainproof.inference.monitoring import MonitoringResult, monitor
 from rainproof.io.conditions import quoted_column
 from rainproof.measures.catalogue import measure_all
@@ -168,19 +163,6 @@ def segment_table(found: Segments, profiles: Mapping[Any, SoftBinnedProfile]) ->
         for key, profile in profiles.items()
     ]
     return "\n".join(["", *aligned([head, *lines], left=len(found.by)), "", ""])
-
-
-def run_compare(arguments: argparse.Namespace) -> int:
-    """Read the files, and print the difference of the two forecasts."""
-    sample = keep(arguments, arguments.prob)
-    note_repeated_ids(arguments)
-    with watched(arguments, "samples drawn") as progress:
-        found = compare(
-            sample, measure=arguments.measure, progress=progress, **inference(arguments)
-        )
-    names = [f"{letter} is {name}" for letter, name in zip("ab", arguments.prob, strict=True)]
-    finish_result(arguments, found, f"Here {' and '.join(names)}.", prob=arguments.prob)
-    return 0
 
 
 def run_store(arguments: argparse.Namespace) -> int:

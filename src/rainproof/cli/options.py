@@ -299,7 +299,6 @@ _OF_ONE_EVENT = (
         "--capacity",
         "--preset",
         "--plot",
-        "--column",
         "--policy",
         "--rounded",
         "--rounding",

@@ -276,10 +276,8 @@ def finish(
         say_paragraphs(written(what, path) for what, path in paths if path is not None)
 
 
-def finish_result(arguments: argparse.Namespace, found: Any, *more: str, **about: Any) -> None:
-    """Finish with a result that prints, writes and draws itself, with `more` lines and `about` the
-    command in JSON.
-    """
-    lines = [one_line(line) for line in (*str(found).splitlines(), *more)]
-    document = {"rainproof": VERSION, **about, **found.to_dict()}
+def finish_result(arguments: argparse.Namespace, found: Any) -> None:
+    """Finish with a result that prints, writes and draws itself."""
+    lines = [one_line(line) for line in str(found).splitlines()]
+    document = {"rainproof": VERSION, **found.to_dict()}
     finish(arguments, lambda: document, lambda: say_paragraphs(lines), found)

@@ -126,11 +126,7 @@ def run_apply(arguments: argparse.Namespace) -> int:
     recalibrator: Recalibrator = load_kind(arguments.map, "recalibrator")
     names = recalibrator._by or ()
     by = columns_of(names if arguments.by is None else arguments.by, names)
-    column: str | tuple[str, ...] = (
-        f"{arguments.prob}{RECALIBRATED}" if arguments.column is None else arguments.column
-    )
-    if not column:
-        raise InputError("--column must not be empty")
+    column: str | tuple[str, ...] = f"{arguments.prob}{RECALIBRATED}"
     classes = _class_columns(arguments.classes, recalibrator.map_)
     if classes:
         arguments.classes, column = classes, tuple(f"{name}{RECALIBRATED}" for name in classes)

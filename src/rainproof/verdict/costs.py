@@ -87,8 +87,9 @@ class TaskResult(Result):
         actions.
     n : int
         The number of rows.
-    cost, cost_recalibrated, cost_best_cutoff, cost_always, cost_never, cost_fixed, cost_perfect :
-    Interval or None
+    cost, cost_recalibrated, cost_best_cutoff : Interval or None
+        The entries of `costs`; None where there is none.
+    cost_always, cost_never, cost_fixed, cost_perfect : Interval or None
         The entries of `costs`; None where there is none.
     totals : dict of Rule to float
         The cost by each rule of as many cases as there are rows.
