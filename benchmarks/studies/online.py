@@ -25,7 +25,6 @@ from scipy.special import expit, logit, ndtr
 import rainproof
 from benchmarks.studies.anytime import write
 from rainproof.core.distinct import DistinctTable
-from rainproof.recalibration import OnlineForecaster
 from rainproof.recalibration.methods import METHODS
 
 try:
@@ -182,20 +181,25 @@ def late(n: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def adversaries() -> dict[str, Callable[[OnlineForecaster, list[int]], bool]]:
+NO_MODEL = 0.5  # what a model says that knows nothing
+
+
+def adversaries() -> dict[str, Callable[[rainproof.OnlineRecalibrator, list[int]], bool]]:
     """Outcomes by all that is known before the coins."""
 
-    def potential(f: OnlineForecaster, y: int) -> float:
+    def potential(f: rainproof.OnlineRecalibrator, y: int) -> float:
         """What the proof bounds, at the points that can be predicted, if the outcome is y."""
-        shares, walk = f.probabilities(), f._walk
+        shares, walk = f.probabilities(NO_MODEL), f._walk
         at = np.flatnonzero(shares)
         beyond = np.maximum(np.abs(walk.bias[at] + y - f.points[at]) - walk.margin[at], 0)
         return float(shares[at] @ np.exp(beyond**2 / (6 * (walk.spread[at] + 1))))
 
     return {
-        "opposite of the mean": lambda f, _: f.probabilities() @ f.points < 0.5,
+        "opposite of the mean": lambda f, _: f.probabilities(NO_MODEL) @ f.points < 0.5,
         "largest potential of the proof": lambda f, _: potential(f, 1) > potential(f, 0),
-        "opposite of the likeliest": lambda f, _: f.points[f.probabilities().argmax()] < 0.5,
+        "opposite of the likeliest": lambda f, _: (
+            f.points[f.probabilities(NO_MODEL).argmax()] < 0.5
+        ),
         "opposite of the last": lambda _, past: not (past and past[-1]),
         "opposite of the rate": lambda _, past: sum(past[-50:]) < 25,
         "blocks of 100": lambda _, past: len(past) // 100 % 2 == 0,
@@ -205,12 +209,12 @@ def adversaries() -> dict[str, Callable[[OnlineForecaster, list[int]], bool]]:
 def attacks(sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
     """CDL of forecasts without a model at several numbers of rounds of one series."""
     for name, adversary in adversaries().items():
-        f = OnlineForecaster(rng=1)
+        f = rainproof.OnlineRecalibrator(rng=1)
         past: list[int] = []
         made: list[float] = []
         for t in range(1, max(sizes) + 1):
             y = int(adversary(f, past))
-            made.append(f.predict())
+            made.append(f.predict(NO_MODEL))
             f.update(y)
             past.append(y)
             if t in sizes:

@@ -35,7 +35,7 @@ from rainproof.inference.guarantees import guarantee as guarantee
 from rainproof.inference.intervals import confidence_interval as confidence_interval
 from rainproof.inference.monitoring import monitor as monitor
 from rainproof.inference.performance import net_benefit as net_benefit
-from rainproof.inference.power import sample_size as sample_size
+from rainproof.inference.planning import sample_size as sample_size
 from rainproof.inference.sequential import SequentialTest as SequentialTest
 from rainproof.inference.switches import SwitchGuarantee as SwitchGuarantee
 from rainproof.inference.switches import switch_guarantee as switch_guarantee

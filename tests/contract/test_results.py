@@ -95,7 +95,6 @@ def results(case):
         ]
         found.append(rainproof.compare(y, p, other, measure=measure, **FAST))
         found.append(rainproof.compare(sample, sample, paired=False, measure=measure, **FAST))
-        found.append(rainproof.inference.minimum_detectable(sample, measure=measure, **FAST))
         halves = {
             (math.inf, None): rainproof.Sample(y[::2], p[::2]),
             (datetime.date(2026, 1, 1), 0.5): sample,
@@ -163,7 +162,6 @@ def results(case):
         rainproof.decisions.risk_coverage(sample),
     ]
     found += [
-        rainproof.recalibration.OnlineForecaster(rng=0),
         rainproof.OnlineRecalibrator(rng=0),
         *surprises(),
     ]
@@ -317,7 +315,6 @@ RANDOM = {
     "confidence_interval": (Y, P),
     "find_threshold": (Y, P),
     "loss_at_least": (Y, P),
-    "minimum_detectable": (Y, P),
     "null_band": (Y, P),
     "reliability_curve": (Y, P),
     "segment_tests": ({"a": SAMPLE},),

@@ -26,7 +26,6 @@ THINGS = {
         "d.json",
     ),
     "online recalibrator": (rainproof.OnlineRecalibrator(8, rng=0), "e.json"),
-    "online forecaster": (rainproof.recalibration.OnlineForecaster(rng=0), "f.json"),
 }
 
 

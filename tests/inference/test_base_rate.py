@@ -355,7 +355,6 @@ REFUSES: dict[str, Callable[[Sample], Any]] = {
     "clinical_performance": rainproof.clinical_performance,
     "discrimination": rainproof.clinical.discrimination,
     "reliability_curve": rainproof.clinical.reliability_curve,
-    "minimum_detectable": rainproof.inference.minimum_detectable,
     "compare": lambda s: rainproof.compare(s, s, paired=False),
     "SequentialTest": lambda s: rainproof.SequentialTest().update(s),
     "monitor": lambda s: rainproof.monitor([("a", s), ("b", s)]),

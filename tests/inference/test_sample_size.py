@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import rainproof
 from rainproof import guarantee, sample_size
 from rainproof.inference import bounds
-from rainproof.inference import power as module
+from rainproof.inference import planning as module
 from rainproof.inference.guarantees import default_grids
 
 

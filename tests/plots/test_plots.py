@@ -68,7 +68,6 @@ def results():
         "grades": rainproof.clinical.grade_table(y, np.ceil(8 * p) / 8),
         "risk_distribution": assessment().histogram,
         "profile": rainproof.measures.soft_binned_profile(y, p),
-        "grid_choice": rainproof.choose_grid(y, p),
         "calibration_test": rainproof.calibration_test(y, p, n_resamples=99, rng=0),
         "comparison": rainproof.compare(y, p, p**2, measure="brier_score", n_resamples=99, rng=0),
         "costs": assessment().task,
@@ -80,7 +79,7 @@ def results():
     }
 
 
-PANELS = ["reliability", "regret", "profile", "grid_choice", "calibration_test", "comparison"]
+PANELS = ["reliability", "regret", "profile", "calibration_test", "comparison"]
 PANELS += [
     "forecast_value",
     "net_benefit",
@@ -357,25 +356,6 @@ def test_switch_shows_the_thresholds_that_matter_and_few_points_of_many():
     same = rainproof.switch_guarantee(y, p, p, rng=0).plot()
     assert same.get_xlim() == (0, 1)
     assert len(same.get_legend().get_texts()) == 2
-
-
-def test_grid_choice_draws_losses_bounds_and_the_choice():
-    found = results()["grid_choice"]
-    ax = found.plot()
-    assert_array_equal(
-        line(ax, "largest loss, exactly").get_xydata(), np.column_stack([found.grids, found.losses])
-    )
-    assert_array_equal(line(ax, "the paper's bound").get_ydata(), found.bounds)
-    mark = line(ax, f"smallest: {found.loss:.3g} at m = {found.grid}")
-    assert_array_equal(mark.get_xydata(), [[found.grid, found.loss]])
-
-
-def test_calibration_test_draws_the_value_among_those_of_calibrated_forecasts():
-    found = results()["calibration_test"]
-    ax = found.plot()
-    assert sum(bar.get_height() for bar in ax.patches) == found.n_resamples
-    assert line(ax, f"these rows: {found.value:.3g}").get_xdata()[0] == found.value
-    assert line(ax, f"their mean: {found.null_mean:.3g}").get_xdata()[0] == found.null_mean
 
 
 def test_comparison_draws_the_difference_with_its_interval():

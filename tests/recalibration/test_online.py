@@ -1,6 +1,4 @@
-"""OnlineRecalibrator and OnlineForecaster: against the definition, against adversaries, and as
-files.
-"""
+"""OnlineRecalibrator: against the definition, against adversaries, and as files."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ import rainproof
 from rainproof import InputError, OnlineRecalibrator
 from rainproof.core.files import digest_of
 from rainproof.measures import brier_score, calibration_decision_loss, log_score
-from rainproof.recalibration import OnlineForecaster, online
+from rainproof.recalibration import online
 from rainproof.recalibration._online import Mixture, Walk
 
 SPECIAL = [0.0, 1.0, 0.5, 0.25, 1e-12, 1 - 1e-12, 1 / 3]
@@ -69,15 +67,15 @@ def test_it_predicts_what_the_definition_says(grid, seed):
 
 @pytest.mark.parametrize("grid", [2, 8, 64])
 def test_it_does_so_where_an_adversary_makes_it_toss(grid):
-    f = OnlineForecaster(grid, rng=1)
+    f = OnlineRecalibrator(grid, rng=1)
     oracle = Oracle(f._walk.seed, grid)
     for _ in range(400):
         expected = dict(oracle.ends(oracle.mean((0.5,))))
-        shares = f.probabilities()
+        shares = f.probabilities(0.5)
         assert_allclose(shares[shares > 0], list(expected.values()), atol=1e-9)
         assert f.points[shares > 0].tolist() == list(expected)
         made = oracle.predict((0.5,))
-        assert f.predict() == made[0]
+        assert f.predict(0.5) == made[0]
         y = int(shares @ f.points < 0.5)
         oracle.learn(*made, y)
         f.update(y)
@@ -169,8 +167,11 @@ def test_run_is_row_by_row():
 
 def test_the_same_seed_gives_the_same_numbers():
     def attacked(rng):
-        f = OnlineForecaster(8, rng)
-        return [(f.predict(), f.update(f.probabilities() @ f.points < 0.5))[0] for _ in range(2000)]
+        f = OnlineRecalibrator(8, rng)
+        return [
+            (f.predict(0.5), f.update(f.probabilities(0.5) @ f.points < 0.5))[0]
+            for _ in range(2000)
+        ]
 
     assert attacked(5) == attacked(5) != attacked(6)
     assert attacked(0) == [*attacked(0)]
@@ -193,11 +194,11 @@ def test_points_stay_when_the_grid_grows_and_are_at_most_twice_as_far_from_the_e
 
 
 def opposite_of_mean(f, past):
-    return int(f.probabilities() @ f.points < 0.5)
+    return int(f.probabilities(0.5) @ f.points < 0.5)
 
 
 def opposite_of_likeliest(f, past):
-    return int(f.points[f.probabilities().argmax()] < 0.5)
+    return int(f.points[f.probabilities(0.5).argmax()] < 0.5)
 
 
 def opposite_of_last(f, past):
@@ -206,7 +207,7 @@ def opposite_of_last(f, past):
 
 def largest_potential(f, past):
     def potential(y):
-        at = np.flatnonzero(shares := f.probabilities())
+        at = np.flatnonzero(shares := f.probabilities(0.5))
         beyond = np.maximum(np.abs(f._walk.bias[at] + y - f.points[at]) - f._walk.margin[at], 0)
         return shares[at] @ np.exp(beyond**2 / (6 * (f._walk.spread[at] + 1)))
 
@@ -239,11 +240,11 @@ def assert_proven(walk):
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("grid", [None, 8])
 def test_no_adversary_makes_a_point_more_biased_than_proven(adversary, grid):
-    f = OnlineForecaster(grid, rng=3)
+    f = OnlineRecalibrator(grid, rng=3)
     past, predictions = [], []
     for _ in range(4000):
         y = adversary(f, past)
-        predictions.append(f.predict())
+        predictions.append(f.predict(0.5))
         f.update(y)
         past.append(y)
     assert_proven(f._walk)
@@ -552,17 +553,16 @@ def test_a_stored_state_continues_as_if_nothing_had_happened(steps, several):
 
 def test_files(tmp_path):
     path = tmp_path / "state.json"
-    f = OnlineForecaster(rng=0)
-    f.run(np.arange(100) % 3 == 0)
-    f.predict()
+    f = OnlineRecalibrator(rng=0)
+    f.run(np.full(100, 0.5), np.arange(100) % 3 == 0)
+    f.predict(0.5)
     f.save(path)
     g = rainproof.load(path)
     assert g.to_dict() == f.to_dict()
-    assert repr(g) == "OnlineForecaster(grid=256, n=100, waiting=1)"
+    assert repr(g) == "OnlineRecalibrator(grid=256, n=100, waiting=1)"
     g.update(1)
-    with pytest.raises(
-        InputError, match="exists and holds no online recalibrator: it is an online forecaster"
-    ):
+    rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 32).save(path, overwrite=True)
+    with pytest.raises(InputError, match="exists and holds no online recalibrator: it is a policy"):
         OnlineRecalibrator().save(path)
     with pytest.raises(InputError, match="cannot read"):
         rainproof.load(tmp_path / "none.json")
@@ -650,7 +650,7 @@ def test_bad_calls(monkeypatch):
     with pytest.raises(InputError, match=r"p must lie in \[0, 1\]; 1 value does not"):
         r.run([0.5, 2.0], [0, 1])
     with pytest.raises(InputError, match="y must be"):
-        OnlineForecaster(rng=0).run([0, 3])
+        OnlineRecalibrator(rng=0).run([0.5, 0.5], [0, 3])
     with pytest.raises(InputError, match="batch must have a value for each of the 2 rows"):
         r.run([0.5, 0.2], [0, 1], [1])
     with pytest.raises(InputError, match="grid"):

@@ -292,7 +292,6 @@ _CLASSES = {  # by the kind that a file states; imported when there is such a fi
     "policy": "rainproof.decisions.policies.RoundingPolicy",
     "recalibrator": "rainproof.recalibration.recalibrator.Recalibrator",
     "online recalibrator": "rainproof.recalibration.online.OnlineRecalibrator",
-    "online forecaster": "rainproof.recalibration.online.OnlineForecaster",
 }
 _TABLES = "rainproof.io.stored_samples"  # which knows Parquet
 _PARQUET = b"PAR1"
@@ -321,7 +320,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    Sample, Segments, dict of str to Sample, Recalibrator, RoundingPolicy, OnlineRecalibrator or OnlineForecaster
+    Sample, Segments, dict of str to Sample, Recalibrator, RoundingPolicy or OnlineRecalibrator
 
     Raises
     ------

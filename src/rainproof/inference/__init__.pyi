@@ -5,8 +5,7 @@ from rainproof.inference.comparisons import compare as compare
 from rainproof.inference.guarantees import guarantee as guarantee
 from rainproof.inference.intervals import confidence_interval as confidence_interval
 from rainproof.inference.monitoring import monitor as monitor
-from rainproof.inference.power import minimum_detectable as minimum_detectable
-from rainproof.inference.power import sample_size as sample_size
+from rainproof.inference.planning import sample_size as sample_size
 from rainproof.inference.proofs import loss_at_least as loss_at_least
 from rainproof.inference.segments import segment_tests as segment_tests
 from rainproof.inference.sequential import Bet as Bet

@@ -2,7 +2,6 @@ import collections.abc
 import typing
 
 from rainproof.plots.curves import forecast_value as forecast_value
-from rainproof.plots.curves import grid_choice as grid_choice
 from rainproof.plots.curves import profile as profile
 from rainproof.plots.curves import regret as regret
 from rainproof.plots.curves import risk_coverage as risk_coverage

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rainproof.core.arrays import Floats
-from rainproof.decisions.grid_choice import GridChoice
 from rainproof.decisions.regret_curves import RegretCurve
 from rainproof.decisions.tasks import show_threshold
 from rainproof.decisions.values import ForecastValue, RiskCoverage
@@ -251,48 +250,6 @@ def profile(found: SoftBinnedProfile, ax: Axes | None = None) -> Axes:
         if not math.isinf(found.m_star)
         else "SCDL by grid: perfectly calibrated rows"
     )
-    style.legend(ax)
-    return ax
-
-
-def grid_choice(choice: GridChoice, ax: Axes | None = None) -> Axes:
-    """Draw the largest loss of any decision on these rows, for predictions rounded to each grid.
-
-    Parameters
-    ----------
-    choice : GridChoice
-    ax : matplotlib Axes, optional
-        Where to draw. Default: new axes.
-
-    Returns
-    -------
-    matplotlib Axes
-    """
-    ax, m = style.as_axes(ax), choice.grids
-    ax.plot(
-        m,
-        choice.bounds,
-        color=style.ORANGE,
-        linestyle="--",
-        marker="s",
-        markersize=4,
-        label="the paper's bound",
-    )
-    ax.plot(
-        m, choice.losses, color=style.BLUE, marker="o", markersize=4, label="largest loss, exactly"
-    )
-    label = f"smallest: {choice.loss:.3g} at m = {choice.grid}"
-    ax.plot(
-        [choice.grid],
-        [choice.loss],
-        marker="D",
-        color=style.VERMILION,
-        linestyle="none",
-        label=label,
-    )
-    style.grid_axis(ax, int(m[-1]))
-    ax.set_ylim(bottom=0)
-    ax.set(xlabel="m (grid 1/m)", ylabel="share of what is at stake", title="Loss by grid")
     style.legend(ax)
     return ax
 

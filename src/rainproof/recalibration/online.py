@@ -33,188 +33,7 @@ MOST_WAITING = 1_000_000
 _FIRST_GRID = 256
 
 
-class _Online(Saved):
-    """What both have in common: predictions that wait for their outcomes, and the state, which can
-    be saved.
-    """
-
-    _kind: str
-    _walk: Walk
-    _models: tuple[str, ...] | None
-    _open: Made | None
-    _waiting: dict[Id, Made]
-
-    def __init__(self, grid: int | None = None, rng: Seed = None) -> None:
-        seed = int(as_seed(0 if rng is None else rng)[0].integers(2**64, dtype=np.uint64))
-        self._walk = Walk(
-            _FIRST_GRID if grid is None else check_grid(grid), grid is None, seed, Mixture(1)
-        )
-        self._models, self._open, self._waiting = None, None, {}
-
-    @property
-    def grid(self) -> int:
-        """The grid m: the step between points is ``1/m`` at 1/2, and smaller towards 0 and 1."""
-        return self._walk.grid
-
-    @property
-    def points(self) -> Floats:
-        """The points that can be predicted now."""
-        return self._walk.points
-
-    @property
-    def n(self) -> int:
-        """The number of outcomes learnt."""
-        return self._walk.n
-
-    @property
-    def waiting(self) -> int:
-        """The number of predictions whose outcome is not known yet."""
-        return len(self._waiting) + (self._open is not None)
-
-    def _predict(self, p: tuple[float, ...], id: Id | None) -> float:  # noqa: A002
-        if id is None:
-            if self._open is not None:
-                raise InputError(
-                    "the last prediction has no outcome yet: call update(y) first, or predict with ids"
-                )
-            self._open = made = self._walk.predict(p)
-            return made[0]
-        name = _name(id)
-        if name in self._waiting:
-            raise InputError(f"id must be new; {id!r} waits for its outcome already")
-        if len(self._waiting) >= MOST_WAITING:
-            raise InputError(
-                f"{MOST_WAITING:,} predictions wait for their outcome: update or forget some"
-            )
-        self._waiting[name] = made = self._walk.predict(p)
-        return made[0]
-
-    def update(self, y: int | bool, id: Id | None = None) -> None:  # noqa: A002
-        """Learn an outcome: of the last prediction, or of the one that was made with this id.
-
-        Parameters
-        ----------
-        y : 0 or 1
-            Whether the event happened.
-        id : str or int, optional
-            The id of the prediction, if it was made with one. Outcomes may come late and in any
-            order.
-        """
-        happened = _outcome(y)
-        self._walk.update(*self._take(id), happened)
-
-    def forget(self, id: Id) -> None:  # noqa: A002
-        """Give up a prediction whose outcome will never be known; nothing is learnt from it."""
-        self._take(id)
-
-    def _take(self, id: Id | None) -> Made:  # noqa: A002
-        if id is None:
-            made, self._open = self._open, None
-            if made is None:
-                raise InputError("no prediction without an id waits for its outcome: predict first")
-            return made
-        found = self._waiting.pop(_name(id), None)
-        if found is None:
-            raise InputError(
-                f"id must be that of a prediction that waits for its outcome; {id!r} is not"
-            )
-        return found
-
-    def _run(self, models: list[Rows], batch: ArrayLike | None) -> Floats:
-        y = models[0].label == 1
-        ends = np.arange(1, len(y) + 1)
-        if batch is not None:
-            of = np.asarray(batch)
-            if of.shape != y.shape:
-                raise InputError(
-                    f"batch must have a value for each of the {len(y):,} rows; its shape is {of.shape}"
-                )
-            ends = np.append(np.flatnonzero(of[1:] != of[:-1]) + 1, len(y))
-        prob = np.column_stack([rows.prob for rows in models]).astype(np.float64, copy=False)
-        longest = int(np.diff(ends, prepend=0).max(initial=1))
-        return self._walk.run(prob, y.view(np.uint8), ends.astype(np.int64, copy=False), longest)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the state in built-in types, ready for JSON."""
-        walk, mixture = self._walk, self._walk.mixture
-        content = {
-            "models": None if self._models is None else list(self._models),
-            "grid": walk.grid,
-            "grows": bool(walk.grows),
-            "seed": walk.seed,
-            **{name: getattr(walk, name) for name in _WALK},
-            **{name: getattr(walk, name).tolist() for name in _WALK_TABLES},
-            **{name: getattr(mixture, name) for name in _MIXTURE},
-            "fresh": bool(mixture.fresh),
-            **{name: getattr(mixture, name).tolist() for name in _MIXTURE_TABLES},
-            "open": None if self._open is None else _listed(self._open),
-            "waiting": [[name, *_listed(made)] for name, made in self._waiting.items()],
-        }
-        return document(self._kind, _VERSION, content)
-
-    @classmethod
-    def from_dict(cls, data: Any) -> Self:
-        """Read what `to_dict` wrote; anything that was changed is refused."""
-        data = check_document(data, cls._kind, version=_VERSION, keys=_KEYS)
-        models, grid = data["models"], data["grid"]
-        if models is not None and not (isinstance(models, list) and _different_texts(models)):
-            raise InputError("'models' must be null or a list of different names")
-        if not _whole(grid, 2, LARGEST_GRID) or grid & (grid - 1):
-            raise InputError("'grid' must be a power of two")
-        for name in ("grows", "fresh"):
-            if not isinstance(data[name], bool):
-                raise InputError(f"{name!r} must be true or false")
-        for name in ("seed", *_WALK, *_MIXTURE):
-            if not _whole(data[name], name == "scale", 2**64 - 1 if name == "seed" else 2**62):
-                raise InputError(f"{name!r} must be a non-negative integer; it is {data[name]!r}")
-        if not isinstance(data["waiting"], list):
-            raise InputError("'waiting' must be a list")
-        mixture = Mixture(1 if models is None else len(models))
-        tables = [_table(data, name, getattr(mixture, name).shape) for name in _MIXTURE_TABLES]
-        mixture.restore(*[*(data[name] for name in _MIXTURE), data["fresh"], *tables])
-        made = cls.__new__(cls)
-        made._models = None if models is None else tuple(models)
-        made._walk = Walk(grid, data["grows"], data["seed"], mixture)
-        tables = [_table(data, name, made._walk.bias.shape) for name in _WALK_TABLES]
-        made._walk.restore(*(data[name] for name in _WALK), *tables)
-        made._open = None if data["open"] is None else made._made(data["open"])
-        if not all(
-            isinstance(one, list) and len(one) == 5 and type(one[0]) in (str, int)
-            for one in data["waiting"]
-        ):
-            raise InputError("'waiting' must have an id and a prediction in each entry")
-        made._waiting = {one[0]: made._made(one[1:]) for one in data["waiting"]}
-        if len(made._waiting) < len(data["waiting"]):
-            raise InputError("'waiting' must not have an id twice")
-        return made
-
-    def _made(self, values: Any) -> Made:
-        """Read a prediction that waits."""
-        wanted = self._walk.mixture.weight.size
-        if (
-            isinstance(values, list)
-            and len(values) == 4
-            and isinstance(values[3], list)
-            and len(values[3]) == wanted
-        ):
-            value, margin, coin, said = values
-            good = (
-                value in self.points and _is_share(margin) and _whole(coin, 0, self._walk.coins - 1)
-            )
-            if good and all(_is_share(one) for one in said):
-                return float(value), float(margin), coin, np.array(said, np.float64).tobytes()
-        raise InputError(
-            f"a prediction must be a point, a margin, a coin and what {wanted} members said; it is {values!r}"
-        )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_dict, (self.to_dict(),)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(grid={self.grid}, n={self.n}, waiting={self.waiting})"
-
-
-class OnlineRecalibrator(_Online):
+class OnlineRecalibrator(Saved):
     r"""Keep predictions calibrated while the world changes, whatever happens, and not much worse
     than the model's own.
 
@@ -300,6 +119,37 @@ class OnlineRecalibrator(_Online):
     """
 
     _kind = "online recalibrator"
+    _walk: Walk
+    _models: tuple[str, ...] | None
+    _open: Made | None
+    _waiting: dict[Id, Made]
+
+    def __init__(self, grid: int | None = None, rng: Seed = None) -> None:
+        seed = int(as_seed(0 if rng is None else rng)[0].integers(2**64, dtype=np.uint64))
+        self._walk = Walk(
+            _FIRST_GRID if grid is None else check_grid(grid), grid is None, seed, Mixture(1)
+        )
+        self._models, self._open, self._waiting = None, None, {}
+
+    @property
+    def grid(self) -> int:
+        """The grid m: the step between points is ``1/m`` at 1/2, and smaller towards 0 and 1."""
+        return self._walk.grid
+
+    @property
+    def points(self) -> Floats:
+        """The points that can be predicted now."""
+        return self._walk.points
+
+    @property
+    def n(self) -> int:
+        """The number of outcomes learnt."""
+        return self._walk.n
+
+    @property
+    def waiting(self) -> int:
+        """The number of predictions whose outcome is not known yet."""
+        return len(self._waiting) + (self._open is not None)
 
     def predict(self, p: float | Mapping[str, float], id: Id | None = None) -> float:  # noqa: A002
         """Return the recalibrated prediction.
@@ -312,14 +162,30 @@ class OnlineRecalibrator(_Online):
         id : str or int, optional
             A name for this prediction, if others may follow before its outcome is known.
         """
-        return self._predict(self._begin(p), id)
+        predictions = self._begin(p)
+        if id is None:
+            if self._open is not None:
+                raise InputError(
+                    "the last prediction has no outcome yet: call update(y) first, or predict with ids"
+                )
+            self._open = made = self._walk.predict(predictions)
+            return made[0]
+        name = _name(id)
+        if name in self._waiting:
+            raise InputError(f"id must be new; {id!r} waits for its outcome already")
+        if len(self._waiting) >= MOST_WAITING:
+            raise InputError(
+                f"{MOST_WAITING:,} predictions wait for their outcome: update or forget some"
+            )
+        self._waiting[name] = made = self._walk.predict(predictions)
+        return made[0]
 
     def mixture(self, p: float | Mapping[str, float]) -> float:
         """Return the mean of the mixture, from which the walk to the next prediction starts, if the
         model says p.
         """
-        said = self._begin(p)
-        return self._walk.mean(said)
+        predictions = self._begin(p)
+        return self._walk.mean(predictions)
 
     def probabilities(self, p: float | Mapping[str, float]) -> Floats:
         """Return the probability of each of the `points` to be the next prediction, if the model
@@ -351,6 +217,103 @@ class OnlineRecalibrator(_Online):
         self._begin(0.5)
         return self._run([_rows(y, p, "p")], batch)
 
+    def update(self, y: int | bool, id: Id | None = None) -> None:  # noqa: A002
+        """Learn an outcome: of the last prediction, or of the one that was made with this id.
+
+        Parameters
+        ----------
+        y : 0 or 1
+            Whether the event happened.
+        id : str or int, optional
+            The id of the prediction, if it was made with one. Outcomes may come late and in any
+            order.
+        """
+        happened = _outcome(y)
+        self._walk.update(*self._take(id), happened)
+
+    def forget(self, id: Id) -> None:  # noqa: A002
+        """Give up a prediction whose outcome will never be known; nothing is learnt from it."""
+        self._take(id)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state in built-in types, ready for JSON."""
+        walk, mixture = self._walk, self._walk.mixture
+        content = {
+            "models": None if self._models is None else list(self._models),
+            "grid": walk.grid,
+            "grows": bool(walk.grows),
+            "seed": walk.seed,
+            **{name: getattr(walk, name) for name in _WALK},
+            **{name: getattr(walk, name).tolist() for name in _WALK_TABLES},
+            **{name: getattr(mixture, name) for name in _MIXTURE},
+            "fresh": bool(mixture.fresh),
+            **{name: getattr(mixture, name).tolist() for name in _MIXTURE_TABLES},
+            "open": None if self._open is None else _listed(self._open),
+            "waiting": [[name, *_listed(made)] for name, made in self._waiting.items()],
+        }
+        return document(self._kind, _VERSION, content)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Self:
+        """Read what `to_dict` wrote; anything that was changed is refused."""
+        data = check_document(data, cls._kind, version=_VERSION, keys=_KEYS)
+        models, grid = data["models"], data["grid"]
+        if models is not None and not (isinstance(models, list) and _different_texts(models)):
+            raise InputError("'models' must be null or a list of different names")
+        if not _whole(grid, 2, LARGEST_GRID) or grid & (grid - 1):
+            raise InputError("'grid' must be a power of two")
+        for name in ("grows", "fresh"):
+            if not isinstance(data[name], bool):
+                raise InputError(f"{name!r} must be true or false")
+        for name in ("seed", *_WALK, *_MIXTURE):
+            if not _whole(data[name], name == "scale", 2**64 - 1 if name == "seed" else 2**62):
+                raise InputError(f"{name!r} must be a non-negative integer; it is {data[name]!r}")
+        if not isinstance(data["waiting"], list):
+            raise InputError("'waiting' must be a list")
+        mixture = Mixture(1 if models is None else len(models))
+        tables = [_table(data, name, getattr(mixture, name).shape) for name in _MIXTURE_TABLES]
+        mixture.restore(*[*(data[name] for name in _MIXTURE), data["fresh"], *tables])
+        made = cls.__new__(cls)
+        made._models = None if models is None else tuple(models)
+        made._walk = Walk(grid, data["grows"], data["seed"], mixture)
+        tables = [_table(data, name, made._walk.bias.shape) for name in _WALK_TABLES]
+        made._walk.restore(*(data[name] for name in _WALK), *tables)
+        made._open = None if data["open"] is None else made._made(data["open"])
+        if not all(
+            isinstance(one, list) and len(one) == 5 and type(one[0]) in (str, int)
+            for one in data["waiting"]
+        ):
+            raise InputError("'waiting' must have an id and a prediction in each entry")
+        made._waiting = {one[0]: made._made(one[1:]) for one in data["waiting"]}
+        if len(made._waiting) < len(data["waiting"]):
+            raise InputError("'waiting' must not have an id twice")
+        return made
+
+    def _made(self, values: Any) -> Made:
+        """Read a prediction that waits."""
+        wanted = self._walk.mixture.weight.size
+        if (
+            isinstance(values, list)
+            and len(values) == 4
+            and isinstance(values[3], list)
+            and len(values[3]) == wanted
+        ):
+            value, margin, coin, said = values
+            good = (
+                value in self.points and _is_share(margin) and _whole(coin, 0, self._walk.coins - 1)
+            )
+            if good and all(_is_share(one) for one in said):
+                return float(value), float(margin), coin, np.array(said, np.float64).tobytes()
+        raise InputError(
+            f"a prediction must be a point, a margin, a coin and what {wanted} members said; it is {values!r}"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.to_dict(),)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(grid={self.grid}, n={self.n}, waiting={self.waiting})"
+
     def _begin(self, p: float | Mapping[str, float]) -> tuple[float, ...]:
         """Read predictions; the first ones say which models there are."""
         found = self._read(p)
@@ -374,58 +337,32 @@ class OnlineRecalibrator(_Online):
             )
         return tuple(_probability(p[name], f"p[{name!r}]") for name in names)
 
+    def _take(self, id: Id | None) -> Made:  # noqa: A002
+        if id is None:
+            made, self._open = self._open, None
+            if made is None:
+                raise InputError("no prediction without an id waits for its outcome: predict first")
+            return made
+        found = self._waiting.pop(_name(id), None)
+        if found is None:
+            raise InputError(
+                f"id must be that of a prediction that waits for its outcome; {id!r} is not"
+            )
+        return found
 
-class OnlineForecaster(_Online):
-    r"""Predict yes or no without any model, calibrated whatever happens.
-
-    It is `OnlineRecalibrator` for a model that always says 1/2, so the mixture has the event rate
-    so far, and recent ones. Use it where there is no model, or to see what a model adds.
-
-    Parameters
-    ----------
-    grid : int, optional
-        The grid m, a power of two. Default: 256, which doubles when the number of outcomes reaches
-        :math:`(m \log_2 m)^2`.
-    rng : None, int or numpy.random.Generator
-        The source of the coins; the same seed gives the same predictions. Default: 0.
-
-    Notes
-    -----
-    With the default grid the calibration decision loss of T predictions is :math:`O(\log T/\sqrt T)` with high
-    probability against every adversary that does not know the coins, if each outcome is learnt before the next
-    prediction; proof in docs/theory/online.md.
-
-    References
-    ----------
-    Foster (1999), doi:10.1006/game.1999.0719; Hu and Wu (2024), arXiv:2404.13503.
-
-    Examples
-    --------
-    >>> import rainproof
-    >>> f = rainproof.recalibration.OnlineForecaster()
-    >>> f.predict()
-    0.5078125
-    >>> f.update(1)
-    >>> predictions = f.run([1, 0, 0, 1] * 1000)
-    >>> f
-    OnlineForecaster(grid=256, n=4001, waiting=0)
-    """
-
-    _kind = "online forecaster"
-
-    def predict(self, id: Id | None = None) -> float:  # noqa: A002
-        """Return the next prediction; with an `id` if others may follow before its outcome is
-        known.
-        """
-        return self._predict((0.5,), id)
-
-    def probabilities(self) -> Floats:
-        """Return the probability of each of the `points` to be the next prediction."""
-        return self._walk.shares(self._walk.mean((0.5,)))
-
-    def run(self, y: ArrayLike) -> Floats:
-        """Predict and learn outcome by outcome; return the predictions."""
-        return self._run([_rows(y, np.full(np.shape(y), 0.5), "p")], None)
+    def _run(self, models: list[Rows], batch: ArrayLike | None) -> Floats:
+        y = models[0].label == 1
+        ends = np.arange(1, len(y) + 1)
+        if batch is not None:
+            of = np.asarray(batch)
+            if of.shape != y.shape:
+                raise InputError(
+                    f"batch must have a value for each of the {len(y):,} rows; its shape is {of.shape}"
+                )
+            ends = np.append(np.flatnonzero(of[1:] != of[:-1]) + 1, len(y))
+        prob = np.column_stack([rows.prob for rows in models]).astype(np.float64, copy=False)
+        longest = int(np.diff(ends, prepend=0).max(initial=1))
+        return self._walk.run(prob, y.view(np.uint8), ends.astype(np.int64, copy=False), longest)
 
 
 def _name(id: Any) -> Id:  # noqa: A002

@@ -22,8 +22,7 @@ from rainproof.inference.monitoring import DetectedChange as DetectedChange
 from rainproof.inference.monitoring import MonitoringResult as MonitoringResult
 from rainproof.inference.monitoring import MonitoringWindow as MonitoringWindow
 from rainproof.inference.performance import NetBenefit as NetBenefit
-from rainproof.inference.power import MinimumDetectable as MinimumDetectable
-from rainproof.inference.power import SampleSize as SampleSize
+from rainproof.inference.planning import SampleSize as SampleSize
 from rainproof.inference.proofs import ActionChange as ActionChange
 from rainproof.inference.proofs import LossAtLeast as LossAtLeast
 from rainproof.inference.proofs import ProvenGain as ProvenGain
