@@ -101,11 +101,14 @@ def test_it_refuses(capsys, options, message):
     assert message in capsys.readouterr().err
 
 
-def test_weights_that_differ_need_the_largest_one(capsys, frame):
-    frame.assign(w=1 + frame.p).to_csv("weighted.csv", index=False)
+def test_weights_need_the_largest_one(capsys, frame):
     command = ["threshold", "weighted.csv", *FIND[2:], "--recall", "0.5", "--weight", "w"]
-    assert main(command) == 2
-    assert capsys.readouterr().err.rstrip().endswith("samples that lack them; add --max-weight W")
+    for weight in (1 + frame.p, 1):
+        frame.assign(w=weight).to_csv("weighted.csv", index=False)
+        assert main(command) == 2
+        said = capsys.readouterr().err.rstrip()
+        assert said.endswith("so that the proof would be false; add --max-weight W")
+    frame.assign(w=1 + frame.p).to_csv("weighted.csv", index=False)
     assert main([*command, "--max-weight", "2"]) == 0
     assert "no row can weigh more than 2." in " ".join(capsys.readouterr().out.split())
     assert main([*command, "--max-weight", "1"]) == 2

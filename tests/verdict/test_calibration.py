@@ -135,6 +135,11 @@ def test_predictions_of_0_and_1_can_be_too_extreme():
     assert found.most_biased.mean_prediction in (0.0, 1.0)
 
 
+def test_an_event_at_the_smallest_prediction_is_far_off():
+    found = how_calibrated(Sample([1], [5e-324]), 0.001, 0.95)
+    assert (found.most_biased.mean_prediction, found.most_biased.event_rate) == (5e-324, 1.0)
+
+
 def test_what_is_right_everywhere_has_no_biased_range():
     found = how_calibrated(Sample([0, 1, 1], [0.0, 1.0, 1.0]), 1.0, 0.95)
     assert (found.most_biased, found.slope) == (None, None)

@@ -236,7 +236,7 @@ def add_threshold(commands: Commands) -> None:
 
     Up to 262,144 rows are judged as they are, more are compressed while they are
     read: files may be larger than memory, except with --groups and --max-weight.
-    Weights that differ need --max-weight.
+    Weights need --max-weight.
     """
     parser = new_command(
         commands,

@@ -465,8 +465,9 @@ def run_threshold(arguments: argparse.Namespace) -> int:
         )
     note_repeated_ids(arguments)
     most = arguments.max_weight
-    # a weight bets row by row
-    sample = read_rows(arguments) if most is None else keep(arguments, arguments.prob)
+    # a weight bets row by row, and is refused without the largest one, also where all are equal
+    by_weight = most is not None or arguments.weight is not None
+    sample = keep(arguments, arguments.prob) if by_weight else read_rows(arguments)
     found = find_threshold(sample, max_weight=most, **targets, **inference(arguments))
     finish_result(arguments, found)
     return 0 if found.threshold is not None else NOT_PROVEN

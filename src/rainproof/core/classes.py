@@ -72,7 +72,7 @@ class ClassSample(Mapping[Any, Sample]):
     effective_n: float
     sample_weight: NDArray[Any] | None
     mass: Floats
-    _weights_vary: bool
+    _weighted: bool
 
     def __init__(
         self,
@@ -215,7 +215,7 @@ _OF_TOP_LABEL = (
     "effective_n",
     "sample_weight",
     "mass",
-    "_weights_vary",
+    "_weighted",
 )
 _SHOWN = 10
 

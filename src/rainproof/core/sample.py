@@ -44,7 +44,6 @@ _QUICK_GRID = 1 << 16  # a table of 32 bytes a cell; up to here a finer grid cos
 _QUICK_WEIGHTED_GRID = 1 << 12  # of 96 bytes a cell
 _KEPT_POINTS = 1 << 14  # grid points of the losses that are kept, of some hundred bytes each
 _MATCHED = 1 << 17  # rows of an outcome in cells that are matched with those of the other
-_EQUAL = 1e-12  # relative difference of weights that only rounding made
 _FULL = 1 << 35  # unweighted rows in a table of an accumulator, half of what its counters hold
 _MANY_ROWS = 1 << 18  # from here on another pass, at a finer grid, is cheaper than sorting
 
@@ -698,39 +697,6 @@ class Sample:
         if self._rows is None and self.forecasts:
             return [cell / self._cells.m for cell in self._pair_cells()]
         return [self.prob]
-
-    @property
-    def _weights_vary(self) -> bool:
-        """Whether rows have different weights, apart from weights of zero and from those that a
-        base rate sets.
-        """
-        weights = self.sample_weight
-        if weights is None or self._rates is not None:
-            return False
-        if self.grid is not None:
-            return not self._cells.has_equal_weights
-        if self.counts is not None:
-            return False
-        if self._second is not None:
-            weights = np.add.reduceat(weights, np.flatnonzero(~self._second))
-        weights = weights[weights > 0]
-        return bool(len(weights)) and bool(np.ptp(weights) > _EQUAL * weights.max())
-
-    def _unweighted(self) -> Sample:
-        """The same rows without their weights, if those are all equal: then no last bit depends on
-        their size.
-        """
-        rows = self._rows
-        if (
-            rows is None
-            or rows.weight is None
-            or self._rates is not None
-            or self._second is not None
-        ):
-            return self
-        found = copy.copy(self)
-        found._rows = replace(rows, weight=None)
-        return found._at(np.flatnonzero(rows.weight > 0))
 
     def __copy__(self) -> Self:
         found = object.__new__(type(self))

@@ -56,9 +56,10 @@ def if_drawn(
 ) -> str:
     """What a proof rests on, after "if", and which population it is about.
 
-    `weighted` says whether rows have different weights. Without a stated largest weight, such
-    weights (and the sizes of groups) must be fixed: if they go with the predictions, a few heavy
-    rows that the sample happens to lack can make up most of the population.
+    `weighted` says whether rows have weights. Without a stated largest weight, these (and the
+    sizes of groups) must be fixed: if they go with the predictions, a few heavy rows that the
+    sample happens to lack can make up most of the population, also where all weights that it has
+    are equal.
     """
     one, many = ("row", "rows") if groups is None else ("group", f"{groups:,} groups of rows")
     drawn = f"the {many} were drawn independently"

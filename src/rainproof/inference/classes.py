@@ -44,7 +44,7 @@ class ClassGuarantee(Result):
     groups : int or None
         The number of groups, if rows of a group depend on each other.
     weighted : bool
-        Whether rows have different weights.
+        Whether rows have weights, equal ones too: other cases may have others.
     """
 
     _kind = "class_guarantee"
@@ -130,7 +130,7 @@ def class_guarantee(
         confidence_level=level,
         n=sample.n,
         groups=sample.groups,
-        weighted=sample._weights_vary,
+        weighted=sample._weighted,
     )
 
 

@@ -92,7 +92,7 @@ class Guarantee(Result):
     warnings : tuple of str
         Reasons to read the result with care.
     weighted : bool
-        Whether rows have different weights.
+        Whether rows have weights, equal ones too: other cases may have others.
     """
 
     _kind = "guarantee"
@@ -458,7 +458,7 @@ def guarantee(
         bounds=bounds[: len(chosen)],
         plug_ins=plug_ins[: len(chosen)],
         warnings=tuple(notes),
-        weighted=sample._weights_vary,
+        weighted=sample._weighted,
     )
 
 

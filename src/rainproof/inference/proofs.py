@@ -84,7 +84,7 @@ class LossAtLeast(Result):
     max_weight : float or None
         The largest weight that a row (with groups, a group) can have, if it was stated.
     weighted : bool
-        Whether rows have different weights.
+        Whether rows have weights, equal ones too: other cases may have others.
     """
 
     _kind = "loss_at_least"
@@ -244,7 +244,7 @@ def loss_at_least(
         seed=seed,
         base_rate=sample.base_rate,
         max_weight=None if max_weight is None else float(max_weight),
-        weighted=sample._weights_vary,
+        weighted=sample._weighted,
     )
 
 

@@ -72,7 +72,7 @@ class SwitchGuarantee(Result):
     max_weight : float or None
         The largest weight that a row (with groups, a group) can have, if it was stated.
     weighted : bool
-        Whether rows have different weights.
+        Whether rows have weights, equal ones too: other cases may have others.
     """
 
     _kind = "switch_guarantee"
@@ -311,7 +311,7 @@ def switch_guarantee(
         anytime=anytime,
         base_rate=sample.base_rate,
         max_weight=None if max_weight is None else float(max_weight),
-        weighted=sample._weights_vary,
+        weighted=sample._weighted,
     )
 
 

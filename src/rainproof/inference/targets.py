@@ -174,8 +174,8 @@ def find_threshold(
         The largest share of flagged cases among those without the event. At least one target must
         be given; of several, all are kept at once.
     sample_weight : array_like of shape (n,), optional
-        The weight of each row. Weights that differ need `max_weight`: where a few heavy rows can be
-        missing from the sample, nothing is proven without it.
+        The weight of each row. Weights need `max_weight`, also if they are equal in these rows:
+        where a few heavy rows can be missing from the sample, nothing is proven without it.
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
@@ -266,16 +266,15 @@ def find_threshold(
         sample._refuse_cells("max_weight needs")
         largest_draws(sample, max_weight)  # which checks it
         max_weight = float(max_weight)
-    elif sample._weights_vary:
+    elif sample._weighted:
         raise InputError(
-            "weights must be the same for all rows, or have a largest possible value that is stated: with heavy rows "
-            "that are rare, the proof would be false in samples that lack them",
+            "weights must have a largest possible value that is stated: a sample can lack the heavy rows, and have "
+            "weights that are all equal, so that the proof would be false",
             hint="; ",
-            remedy="state max_weight, the largest weight that a row (with groups, a whole group) can have",
+            remedy="state max_weight, the largest weight that a row (with groups, a whole group) can have; no weights "
+            "are needed where all cases have the same",
             option=("max_weight", "W"),
         )
-    else:
-        sample = sample._unweighted()
     generator, seed = as_seed(rng, sample)
     targets = _check_targets(
         {"precision": precision, "recall": recall, "false_positive_rate": false_positive_rate}

@@ -65,7 +65,7 @@ class Certificate(Result):
     max_weight : float or None
         The largest weight that a row (with groups, a group) can have, if it was stated.
     weighted : bool
-        Whether rows have different weights.
+        Whether rows have weights, equal ones too: other cases may have others.
     """
 
     harm_bound: float
@@ -162,7 +162,7 @@ def certify(
         grid=held[0][0].grid,
         base_rate=pair.base_rate,
         max_weight=promise.max_weight,
-        weighted=pair._weights_vary,
+        weighted=pair._weighted,
     )
 
 

@@ -491,7 +491,7 @@ class ClassCertificate(Result):
     groups : int or None
         The number of groups, if rows depend on each other.
     weighted : bool
-        Whether rows have different weights.
+        Whether rows have weights, equal ones too: other cases may have others.
     """
 
     harm_bound: float
@@ -596,7 +596,7 @@ def certify_classes(
         confidence_level=confidence_level,
         n=held.n,
         groups=held.groups,
-        weighted=held._weights_vary,
+        weighted=held._weighted,
     )
 
 

@@ -220,7 +220,8 @@ def _most_biased(
         sign = 1 if direction == "too extreme" else -1
         ends = np.where(stop == len(first) - 1, off, np.where(start == 0, -off, 0.0)) * sign
         off = np.where((start == 0) & (stop == len(first) - 1), 0.0, np.maximum(ends, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    # predictions may be as small as 5e-324
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         far = np.where(np.abs(off) > 1e-12 * n, off**2 / np.maximum(chance, 0.0), 0.0)
     k = int(np.argmax(far))
     if not far[k] > 0:
