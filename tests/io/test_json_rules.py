@@ -99,3 +99,11 @@ def test_a_name_twice_is_refused(capsys):
     assert apply("dup.csv", "o.jsonl") == 2
     assert "JSON has each key once: 'z' is the name of 2 columns" in capsys.readouterr().err
     assert apply("dup.csv", "o.csv") == 0
+
+
+def test_every_line_of_a_long_file_is_read():
+    """Also where a line ends with a block of bytes: lines of 1,024 bytes end with every block."""
+    line = '{"p": 0.25, "y": 1}'.ljust(1023) + "\n"
+    rows = 3 << 10  # three blocks of a mebibyte
+    Path("d.jsonl").write_text(line * rows)
+    assert rainproof.scan("d.jsonl").n == rows

@@ -357,15 +357,19 @@ def json_objects(file: Location, stream: Any) -> Iterator[tuple[Mapping[str, Any
         for number, record in enumerate(parsed(text, file.name, json.detect_encoding(text))):
             yield checked(record, f"entry {number:,} of {file.name}")
         return
-    number = 0
-    while rest:
-        block = stream.read(_JSON_BLOCK)
-        *lines, rest = (rest + block).split(b"\n") if block else (*rest.split(b"\n"), b"")
-        for line in lines:
-            number += 1
-            if line.strip():
-                what = f"line {number:,} of {file.name}"
-                yield checked(parsed(line, what), what)
+    for number, line in enumerate(_lines(rest, stream), 1):
+        if line.strip():
+            what = f"line {number:,} of {file.name}"
+            yield checked(parsed(line, what), what)
+
+
+def _lines(start: bytes, stream: Any) -> Iterator[bytes]:
+    """Yield the lines of a stream, of which the start has been read."""
+    rest = start
+    while block := stream.read(_JSON_BLOCK):
+        *lines, rest = (rest + block).split(b"\n")
+        yield from lines
+    yield from rest.split(b"\n")
 
 
 def _may_repeat_keys(text: str, value: Any) -> bool:
