@@ -51,8 +51,8 @@ def test_numbers_grade_and_report_are_logged(mlflow, client, tmp_path):
     assert logged.metrics["rainproof/soft_binned_cdl.hard"] == a["soft_binned_cdl[hard]"].value
     assert "rainproof/log_score" not in logged.metrics
     files = {file.path for file in client.list_artifacts(run.info.run_id, "rainproof")}
-    assert files == {"rainproof/report.html", "rainproof/verdict.json"}
-    stored = client.download_artifacts(run.info.run_id, "rainproof/verdict.json", str(tmp_path))
+    assert files == {"rainproof/report.html", "rainproof/assessment.json"}
+    stored = client.download_artifacts(run.info.run_id, "rainproof/assessment.json", str(tmp_path))
     assert json.loads(Path(stored).read_text())["verdict"]["grade"] == a.verdict.grade
 
 
@@ -78,4 +78,4 @@ def test_several_classes(mlflow, client):
     }
     assert {name: logged.metrics[f"rainproof/{name}"] for name in expected} == expected
     files = {file.path for file in client.list_artifacts(run.info.run_id, "rainproof")}
-    assert files == {"rainproof/report.html", "rainproof/verdict.json"}
+    assert files == {"rainproof/report.html", "rainproof/assessment.json"}
