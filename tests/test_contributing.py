@@ -163,7 +163,7 @@ def add_measure(folder):
     exported = f"from rainproof.measures.{NEW} import {FUNCTION} as {FUNCTION}\n"
     insert(
         package / "measures" / "__init__.pyi",
-        "from rainproof.measures.catalogue import list_measures",
+        "from rainproof.measures.catalogue import Measure as Measure",
         exported,
     )
     reference = folder / "docs" / "reference" / "measures.md"

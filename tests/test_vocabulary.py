@@ -197,7 +197,9 @@ def test_no_option_vanishes():
     with pytest.raises(
         TypeError, match="Interval has the fields value, low, high, confidence_level: see colour"
     ):
-        rainproof.Interval(value=1.0, low=0.0, high=2.0, confidence_level=0.95, colour="red")
+        rainproof.results.Interval(
+            value=1.0, low=0.0, high=2.0, confidence_level=0.95, colour="red"
+        )
     taking = {
         where
         for where in every

@@ -148,8 +148,8 @@ def functions() -> dict[str, Callable[[Case], Any]]:
         "take a half": lambda case: _facts(
             sample(case).split(folds=2, rng=np.random.default_rng(1))[0]
         ),
-        "measure_all": lambda case: measures.measure_all(sample(case)),
-        "measure_all, compressed": lambda case: measures.measure_all(sample(case).compress(256)),
+        "measure_all": lambda case: rainproof.measure_all(sample(case)),
+        "measure_all, compressed": lambda case: rainproof.measure_all(sample(case).compress(256)),
         "soft_binned_profile": lambda case: measures.soft_binned_profile(sample(case)),
         "score_decomposition": lambda case: measures.score_decomposition(sample(case)),
         "measure_classes": lambda case: measures.measure_classes(sample(case)),
@@ -159,23 +159,23 @@ def functions() -> dict[str, Callable[[Case], Any]]:
         "assess, range": lambda case: assessed(case, threshold_range=(0.05, 0.3)),
         "assess, largest weight": lambda case: assessed(case, max_weight=80.0),
         "assess_many": lambda case: rainproof.assess_many(two(case), task=costs, **SMALL),
-        "calibration_test": lambda case: inference.calibration_test(sample(case), **SMALL),
-        "confidence_interval": lambda case: inference.confidence_interval(sample(case), **SMALL),
-        "compare": lambda case: inference.compare(two(case), **SMALL),
+        "calibration_test": lambda case: rainproof.calibration_test(sample(case), **SMALL),
+        "confidence_interval": lambda case: rainproof.confidence_interval(sample(case), **SMALL),
+        "compare": lambda case: rainproof.compare(two(case), **SMALL),
         "null_band": lambda case: inference.null_band(sample(case), **SMALL),
         "segment_tests": lambda case: inference.segment_tests(
             sample(case).by_segment(), min_rows=5, **SMALL
         ),
-        "guarantee": lambda case: inference.guarantee(sample(case)),
-        "guarantee, compressed": lambda case: inference.guarantee(sample(case).compress(256)),
-        "guarantee, range": lambda case: inference.guarantee(
+        "guarantee": lambda case: rainproof.guarantee(sample(case)),
+        "guarantee, compressed": lambda case: rainproof.guarantee(sample(case).compress(256)),
+        "guarantee, range": lambda case: rainproof.guarantee(
             sample(case), threshold_range=(0.1, 0.3)
         ),
         "class_guarantee": lambda case: inference.class_guarantee(sample(case)),
         "loss_at_least": lambda case: inference.loss_at_least(sample(case), rng=0),
-        "switch_guarantee": lambda case: inference.switch_guarantee(two(case), rng=0),
-        "find_threshold": lambda case: inference.find_threshold(sample(case), precision=0.6, rng=0),
-        "find_threshold, recall": lambda case: inference.find_threshold(
+        "switch_guarantee": lambda case: rainproof.switch_guarantee(two(case), rng=0),
+        "find_threshold": lambda case: rainproof.find_threshold(sample(case), precision=0.6, rng=0),
+        "find_threshold, recall": lambda case: rainproof.find_threshold(
             sample(case), recall=0.7, rng=0
         ),
         "Recalibrator": fitted,
@@ -257,7 +257,7 @@ def _without_removed(text: str) -> str:
 
 def _is_removed(value: Any) -> bool:
     """Whether an entry of a list is about what is gone on purpose."""
-    return isinstance(value, dict) and value.get("name") in REMOVED
+    return isinstance(value, dict) and bool({value.get("name"), value.get("measure")} & {*REMOVED})
 
 
 def _exact(value: Any) -> Any:

@@ -38,7 +38,7 @@ REBOOK = rainproof.DecisionTask.from_costs(
 N_RESAMPLES = 199  # enough for p-values of 0.005, and quick enough for every build of the site
 
 
-def simulated(name: str) -> rainproof.Assessment:
+def simulated(name: str) -> rainproof.results.Assessment:
     """Assess one of the forecasters of docs/guide/which-measure.md."""
     return rainproof.assess(*samples()[name], task=UMBRELLA, n_resamples=N_RESAMPLES, rng=0)
 
@@ -51,7 +51,7 @@ def flights() -> pd.DataFrame:
     return table
 
 
-def real() -> rainproof.Assessment:
+def real() -> rainproof.results.Assessment:
     """Assess the flight forecast, by carrier."""
     table = flights()
     rows = table["late"].to_numpy(), table["probability"].to_numpy()
@@ -61,7 +61,7 @@ def real() -> rainproof.Assessment:
         return rainproof.assess(*rows, task=REBOOK, by=carrier, n_resamples=N_RESAMPLES, rng=0)
 
 
-STORIES: dict[str, tuple[str, Callable[[], rainproof.Assessment]]] = {
+STORIES: dict[str, tuple[str, Callable[[], rainproof.results.Assessment]]] = {
     "calibrated": ("A calibrated forecaster", functools.partial(simulated, "calibrated")),
     "overconfident": ("An overconfident forecaster", functools.partial(simulated, "overconfident")),
     "alternating": (
@@ -115,7 +115,7 @@ def save(figure: Figure, name: str) -> None:
     )
 
 
-def draw(name: str, a: rainproof.Assessment) -> None:
+def draw(name: str, a: rainproof.results.Assessment) -> None:
     """Draw the reliability diagram and the regret curve of a story."""
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -125,7 +125,7 @@ def draw(name: str, a: rainproof.Assessment) -> None:
     save(figure, name)
 
 
-def draw_flights(a: rainproof.Assessment) -> None:
+def draw_flights(a: rainproof.results.Assessment) -> None:
     """Draw the carriers and the days, and print what was found there."""
     table = flights()
     days = table.groupby(table["date"].dt.strftime("%Y-%m-%d"))
@@ -140,7 +140,7 @@ def draw_flights(a: rainproof.Assessment) -> None:
     print(a.segments, *a.segments.rows, line, *line.changes, line.windows[-1], sep="\n")
 
 
-def print_numbers(y: np.ndarray, p: np.ndarray, a: rainproof.Assessment) -> None:
+def print_numbers(y: np.ndarray, p: np.ndarray, a: rainproof.results.Assessment) -> None:
     """Print the numbers in the tables of the page."""
     print(
         f"cutoff {rainproof.measures.cutoff_calibration_error(y, p):.3f}  SCDL {rainproof.soft_binned_cdl(y, p):.3f}"

@@ -72,7 +72,7 @@ def one(name: str, kind: str, n: int, simulations: int) -> list[dict[str, Any]]:
 
 
 def _truths(
-    a: rainproof.Assessment, p: Any, rate: Any, threshold: float
+    a: rainproof.results.Assessment, p: Any, rate: Any, threshold: float
 ) -> list[tuple[str, Any, float]]:
     """Name, interval and true value of every cost, and of what rules save over acting on the
     forecast as it is.

@@ -137,7 +137,7 @@ def known(name: str) -> tuple[Any, Any, dict[str, bool], float]:
     return p, q, directions | {"uneven": bool(np.abs(p - q).max() > _TIE)}, loss(p, q)
 
 
-def statements(a: rainproof.Assessment, name: str) -> Iterator[tuple[str, bool]]:
+def statements(a: rainproof.results.Assessment, name: str) -> Iterator[tuple[str, bool]]:
     """What an assessment says, and whether it is right in the population."""
     p, rate, directions, true_loss = known(name)
     e, c, task = a.evidence, a.evidence.calibration, a.task

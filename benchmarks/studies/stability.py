@@ -111,7 +111,7 @@ def one(name: str, y: Any, p: Any, repeats: int) -> Iterator[dict[str, Any]]:
 
 def _verdict(
     y: Any, p: Any, task: rainproof.DecisionTask | None, vary: str, k: int
-) -> rainproof.Assessment:
+) -> rainproof.results.Assessment:
     if vary == "seed":
         return rainproof.assess(y, p, task=task, measures=[], rng=k)
     order = np.random.default_rng(k).permutation(len(y))

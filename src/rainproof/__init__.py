@@ -7,7 +7,8 @@
 0.125
 
 What most users need is here. All else is in `rainproof.measures`, `.decisions`, `.inference`,
-`.recalibration`, `.clinical`, `.io`, `.plots` and `.results`.
+`.recalibration`, `.clinical`, `.io` and `.plots`; the types of what functions return are in
+`.results`. Each name has one place.
 """
 
 from rainproof.core import VERSION, lazy

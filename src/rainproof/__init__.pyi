@@ -9,7 +9,6 @@ from rainproof import plots as plots
 from rainproof import recalibration as recalibration
 from rainproof import results as results
 from rainproof.core.files import load as load
-from rainproof.core.result import Interval as Interval
 from rainproof.core.sample import Accumulator as Accumulator
 from rainproof.core.sample import Sample as Sample
 from rainproof.decisions.grid_choice import choose_grid as choose_grid
@@ -30,14 +29,12 @@ from rainproof.errors import RainproofWarning as RainproofWarning
 from rainproof.errors import ResolutionWarning as ResolutionWarning
 from rainproof.inference.calibration_tests import calibration_test as calibration_test
 from rainproof.inference.comparisons import compare as compare
-from rainproof.inference.guarantees import Guarantee as Guarantee
 from rainproof.inference.guarantees import guarantee as guarantee
 from rainproof.inference.intervals import confidence_interval as confidence_interval
 from rainproof.inference.monitoring import monitor as monitor
 from rainproof.inference.performance import net_benefit as net_benefit
 from rainproof.inference.planning import sample_size as sample_size
 from rainproof.inference.sequential import SequentialTest as SequentialTest
-from rainproof.inference.switches import SwitchGuarantee as SwitchGuarantee
 from rainproof.inference.switches import switch_guarantee as switch_guarantee
 from rainproof.inference.targets import find_threshold as find_threshold
 from rainproof.io.scanning import scan as scan
@@ -48,10 +45,7 @@ from rainproof.recalibration.online import OnlineRecalibrator as OnlineRecalibra
 from rainproof.recalibration.recalibrator import Recalibrator as Recalibrator
 from rainproof.verdict.assessing import assess as assess
 from rainproof.verdict.clinical import clinical_performance as clinical_performance
-from rainproof.verdict.rankings import AssessmentSet as AssessmentSet
 from rainproof.verdict.rankings import assess_many as assess_many
-from rainproof.verdict.result import Assessment as Assessment
-from rainproof.verdict.verdict import Verdict as Verdict
 
 __version__: str
 __all__: list[str]

@@ -139,7 +139,9 @@ def results(case):
     found += [rainproof.clinical_performance(sample, rng=0), rainproof.net_benefit(y, p, groups=by)]
     grades = rainproof.clinical.grade_table(y, p)
     found += [grades, grades.total]
-    found += [rainproof.Interval(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95)]
+    found += [
+        rainproof.results.Interval(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95)
+    ]
     found += [
         rainproof.choose_grid(sample),
         rainproof.measures.soft_binned_profile(sample),
@@ -165,12 +167,12 @@ def results(case):
         rainproof.OnlineRecalibrator(rng=0),
         *surprises(),
     ]
-    certain = rainproof.Interval(value=0.1, low=0.0, high=0.2, confidence_level=0.95)
+    certain = rainproof.results.Interval(value=0.1, low=0.0, high=0.2, confidence_level=0.95)
     found += [
         *both["a"].verdict.answers,
         both["a"].evidence,
         both["a"].calibration,
-        rainproof.Interval(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95),
+        rainproof.results.Interval(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95),
         rainproof.results.PredictionSwap(
             low=0.25, high=0.5, says="act", do="wait", share=0.1, saves=0.01
         ),

@@ -40,7 +40,7 @@ def assess(path: Path) -> str:
     assert_type(sample, rainproof.Sample)
     assert_type(rainproof.scan(path, "p", "y", by="city"), rainproof.io.Segments)
     result = rainproof.assess(sample, task=task, rng=0)
-    assert_type(result, rainproof.Assessment)
+    assert_type(result, rainproof.results.Assessment)
     assert_type(result.verdict.headline, str)
     if result.recalibrator is not None:
         assert_type(result.recalibrator.predict(p), NDArray[np.float64])

@@ -322,7 +322,12 @@ TAKES_ONE: dict[str, Callable[..., Any]] = {
     },
     **{
         name: PUBLIC[name]
-        for name in ("measure_all", "calibration_decision_loss", "lower_distance_to_calibration")
+        for name in (
+            "measure_all",
+            "soft_binned_cdl",
+            "calibration_decision_loss",
+            "lower_distance_to_calibration",
+        )
     },
     **{
         name: PUBLIC[name]

@@ -181,7 +181,7 @@ def test_net_benefit_stands_beside_the_share_of_what_is_at_stake():
 def judged(monkeypatch, a, **changed):
     """The page with another verdict."""
     verdict = replace(a.verdict, **changed)
-    monkeypatch.setattr(rainproof.Assessment, "verdict", property(lambda _: verdict))
+    monkeypatch.setattr(rainproof.results.Assessment, "verdict", property(lambda _: verdict))
     return to_html(a)
 
 

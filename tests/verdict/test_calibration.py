@@ -89,7 +89,7 @@ def test_the_numbers_are_those_of_the_rows():
     assert found.difference.value == pytest.approx(p.mean() - y.mean())
     half = 1.96 * np.std(p - y) / np.sqrt(N)
     assert (found.difference.high - found.difference.low) / 2 == pytest.approx(half, rel=0.01)
-    clinical = rainproof.clinical.clinical_performance(y, p)
+    clinical = rainproof.clinical_performance(y, p)
     # alike log odds are pooled
     assert found.slope.value == pytest.approx(clinical.calibration_slope.value, abs=2e-3)
     assert found.intercept.value == pytest.approx(clinical.calibration_intercept.value, abs=2e-3)

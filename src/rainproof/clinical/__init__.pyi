@@ -1,7 +1,5 @@
 from rainproof.inference.performance import discrimination as discrimination
-from rainproof.inference.performance import net_benefit as net_benefit
 from rainproof.inference.rating_grades import grade_table as grade_table
-from rainproof.verdict.clinical import clinical_performance as clinical_performance
 from rainproof.verdict.summaries import reliability_curve as reliability_curve
 
 __all__: list[str]

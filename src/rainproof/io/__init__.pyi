@@ -1,11 +1,7 @@
 from rainproof.core.classes import ClassSample as ClassSample
-from rainproof.core.files import load as load
-from rainproof.core.sample import Accumulator as Accumulator
-from rainproof.core.sample import Sample as Sample
 from rainproof.core.segments import Segments as Segments
 from rainproof.io.databases import Table as Table
 from rainproof.io.model_answers import read_answers as read_answers
-from rainproof.io.scanning import scan as scan
 from rainproof.io.scanning import sql as sql
 
 __all__: list[str]
