@@ -63,7 +63,7 @@ def one(spread: float, amounts: str, simulations: int, assessed: int) -> list[di
             np.random.default_rng([1, k, int(10 * spread), len(amounts)]), n, spread, amounts
         )
         task = rainproof.DecisionTask.from_costs(false_positive=ALARM, false_negative=amount)
-        sample = task._beside(rainproof.Sample(y, p))
+        sample = task.add_costs(rainproof.Sample(y, p))
         free, limited = (
             TaskResult.of(sample, task, 8, None, 0.95, share) for share in (None, CAPACITY)
         )

@@ -176,7 +176,7 @@ def tasks(k: int, rng: np.random.Generator) -> list[Any]:
 
 def cost(task: Any, prob: Floats, y: Any) -> float:
     """What acting on predictions costs per case."""
-    return -float(task.matrix[task._best(prob), y].mean())
+    return -float(task.matrix[task.best_checked(prob), y].mean())
 
 
 def compare(

@@ -117,7 +117,7 @@ def test_a_policy_compares_the_rounded_probability_with_the_threshold_of_the_cas
 def test_the_costs_stay_with_their_rows():
     y, p, fp, fn = rows(2, 40)
     task = DecisionTask.from_costs(false_positive=fp, false_negative=fn)
-    sample = task._beside(Sample(y, p, groups=np.arange(40) // 2, by=np.arange(40) % 3))
+    sample = task.add_costs(Sample(y, p, groups=np.arange(40) // 2, by=np.arange(40) % 3))
     known = {(yi, pi, a, b) for yi, pi, a, b in zip(y, p, fp, fn, strict=True)}
     parts = [
         sample.in_order(),
@@ -133,8 +133,8 @@ def test_the_costs_stay_with_their_rows():
         assert set(found) <= known
     assert sorted(parts[0]._costs.tolist()) == sorted(sample._costs.tolist())
     backwards = DecisionTask.from_costs(false_positive=fp[::-1], false_negative=fn[::-1])
-    other = backwards._beside(Sample(y[::-1], p[::-1])).in_order()
-    assert other._costs.tolist() == task._beside(Sample(y, p)).in_order()._costs.tolist()
+    other = backwards.add_costs(Sample(y[::-1], p[::-1])).in_order()
+    assert other._costs.tolist() == task.add_costs(Sample(y, p)).in_order()._costs.tolist()
 
 
 def test_a_row_with_a_share_of_the_event_has_its_cost_once():
@@ -229,7 +229,7 @@ def test_what_cannot_keep_costs_says_so():
             lambda: swap_regret(sample.compress(), task=task),
             "a compressed sample does not keep them",
         ),
-        (lambda: task._beside(sample).compress(), "costs of each case need rows"),
+        (lambda: task.add_costs(sample).compress(), "costs of each case need rows"),
         (lambda: swap_regret(sample.in_order(), task=task), "go with the rows as they came"),
         (lambda: swap_regret(y[1:], p[1:], task), "there are 60 for 59 rows"),
         (lambda: DecisionTask.from_dict(task.to_dict()), "is not stored: make it again"),

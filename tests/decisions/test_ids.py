@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.decisions.ids import as_ids, explain_ids, names
+from rainproof.decisions.ids import as_ids, explain_ids, id_numbers
 
 EDGES = [0, 1, -1, 5, 127, -128, 2**31, -(2**31), 2**53 + 1, 2**63 - 1, -(2**63), 2**63, 2**64 - 1]
 TEXTS = [
@@ -45,7 +45,7 @@ TEXTS += [
 
 
 def name(ids):
-    return names(as_ids(ids)).tolist()
+    return id_numbers(as_ids(ids)).tolist()
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_published_values_of_fnv():
 
 def test_many_texts_with_a_common_beginning_do_not_collide():
     ids = np.char.add("customer/2026/", np.arange(200_000).astype(str))
-    assert len(np.unique(names(ids))) == 200_000
+    assert len(np.unique(id_numbers(ids))) == 200_000
 
 
 BAD = {
@@ -130,7 +130,7 @@ BAD = {
 def test_values_that_are_no_ids(case):
     values, offenders = BAD[case]
     array = as_ids(values)
-    assert names(array) is None
+    assert id_numbers(array) is None
     message = str(explain_ids(array))
     assert message.startswith(
         f"ids must be integers from -2**63 to 2**64 - 1, or text that UTF-8 can encode; {offenders}"
@@ -139,8 +139,8 @@ def test_values_that_are_no_ids(case):
 
 def test_code_points_that_do_not_exist():
     broken = np.array([0xD800, 0x110000], np.uint32)
-    assert names(broken[:1].view("U1")) is None
-    assert names(np.array(["ok"], "U2")).tolist() == [oracle.fnv(b"ok")]
+    assert id_numbers(broken[:1].view("U1")) is None
+    assert id_numbers(np.array(["ok"], "U2")).tolist() == [oracle.fnv(b"ok")]
     assert explain_ids(np.array(["ok", 5], object)) is None
 
 
@@ -181,4 +181,4 @@ def test_a_masked_id_is_missing():
         match=r"^ids must not contain masked values; 2 values do, the first is ids\[",
     ):
         as_ids(ids)
-    assert names(as_ids(np.ma.array([1, 2]))).tolist() == [1, 2]
+    assert id_numbers(as_ids(np.ma.array([1, 2]))).tolist() == [1, 2]

@@ -12,7 +12,7 @@ import pytest
 
 import rainproof
 from rainproof import DecisionTask, RoundingPolicy, Sample
-from rainproof.decisions.policies import policy_cost, without_rounding
+from rainproof.decisions.policies import policy_cost
 
 TASKS = {
     "low threshold": DecisionTask.from_costs(false_positive=1, false_negative=20),
@@ -115,8 +115,8 @@ def test_compressed_rows_on_the_grid_cost_the_same():
 
 def test_where_rounding_decides():
     policy = RoundingPolicy(DecisionTask.threshold(0.25), 16)
-    unrounded, random = without_rounding(
-        policy, np.array([0.1875, 0.2, 0.25, 0.26, 1.0], np.float32)
+    unrounded, random = policy.without_rounding(
+        np.array([0.1875, 0.2, 0.25, 0.26, 1.0], np.float32)
     )
     assert unrounded.tolist() == [0, 0, 1, 1, 1]
     assert random.tolist() == [False, True, False, False, False]
@@ -130,7 +130,7 @@ def test_elsewhere_the_threshold_decides(threshold):
         [EDGES, rng.random(2000), threshold + rng.normal(0, 1e-9, 50).clip(-1e-9, 1e-9)]
     ).clip(0, 1)
     policy = RoundingPolicy(DecisionTask.threshold(threshold), 16)
-    unrounded, random = without_rounding(policy, p)
+    unrounded, random = policy.without_rounding(p)
     above = math.ceil(Fraction(threshold) * 16)
     np.testing.assert_array_equal(random, ((above - 1) / 16 < p) & (p < above / 16))
     same = policy.decide_index(p, np.arange(len(p))) == unrounded

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from rainproof.decisions._rounding import key_of, uniforms
-from rainproof.decisions.ids import as_ids, names
+from rainproof.decisions.ids import as_ids, id_numbers
 
 N = 1 << 16
 COUNT = np.arange(N)
@@ -31,7 +31,7 @@ SURE = 1e-4  # about 200 p-values are looked at, all of fixed inputs
 
 
 def draw(ids, seed):
-    return uniforms(names(as_ids(ids)), key_of(seed))
+    return uniforms(id_numbers(as_ids(ids)), key_of(seed))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

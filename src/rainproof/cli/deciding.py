@@ -45,10 +45,9 @@ from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, at_most, wrapped
 from rainproof.core.text import rows as rows_text
-from rainproof.decisions import policies
-from rainproof.decisions.capacity import Selection, decide, places
+from rainproof.decisions.capacity import Selection, allowed_cases, decide
 from rainproof.decisions.grid_choice import choose_grid
-from rainproof.decisions.policies import PolicyCost, RoundingPolicy
+from rainproof.decisions.policies import PolicyCost, RoundingPolicy, policy_cost
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite, show_threshold
 from rainproof.errors import InputError
 from rainproof.inference.switches import switch_guarantee
@@ -123,7 +122,7 @@ def _made(
 
     def on(grid: int) -> tuple[RoundingPolicy, PolicyCost]:
         policy = RoundingPolicy(task, grid, seed=arguments.seed, recalibration=recalibration)
-        return policy, policies.policy_cost(policy, rows)
+        return policy, policy_cost(policy, rows)
 
     grid: int = arguments.grid or choice.grid
     next_one = 2 * grid
@@ -183,7 +182,9 @@ _ROUNDING = 1e-9  # costs within this share of what is at stake count as equal
 
 def _between(policy: RoundingPolicy) -> list[float] | None:
     """The multiples of 1/grid around the threshold: the rounding decides what is done between them."""
-    above = int(policy._choices.searchsorted(1))  # the first point where the second action is best
+    points = np.arange(policy.grid + 1) / policy.grid
+    # the first point where the second action is best
+    above = int(policy.task.action_codes(points).searchsorted(1))
     # A threshold that is 0 in double precision has no point below it.
     return [(above - 1) / policy.grid, above / policy.grid] if above else None
 
@@ -337,7 +338,7 @@ def run_decide(arguments: argparse.Namespace) -> int:
                 else _randomness(policy, taken[None], rounded)
             )
         if arguments.capacity is not None:
-            said.append(_within(chosen[0], places(arguments.capacity, taken[None])))
+            said.append(_within(chosen[0], allowed_cases(arguments.capacity, taken[None])))
         if missing:
             lacking = "a probability or a cost" if costs else "a probability"
             said.append(
@@ -433,7 +434,7 @@ def _counting(policy: RoundingPolicy, taken: Counter[str | None], rounded: Count
         index = policy.decide_index(p, ids)
         for name, count in zip(policy.task.actions, np.bincount(index, minlength=1), strict=False):
             taken[name] += int(count)
-        unrounded, random = policies.without_rounding(policy, p)
+        unrounded, random = policy.without_rounding(p)
         rounded["random"] += int(random.sum())
         rounded["other"] += int((index != unrounded).sum())
         return np.array(policy.task.actions).take(index)

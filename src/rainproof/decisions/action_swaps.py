@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from rainproof.decisions.class_tasks import ClassTask
     from rainproof.decisions.tasks import ListedTask
 
-
-# a gain below this share of the terms it is the difference of is rounding
+# Relative: what a swap saves is a difference, and rounding if it is below this share of its terms.
 _ROUNDING = 8 * np.finfo(np.float64).eps
-
 
 Per = Literal["action", "prediction"]
 
@@ -56,39 +54,39 @@ def best_swaps(
     payoffs: Floats,
     mass: Floats,
     weight: Floats,
-    total: float,
+    total_weight: float,
     per: Per,
 ) -> tuple[float, tuple[ActionSwap, ...]]:
-    """Find the best replacement of each action, or of each group: those that save anything, and
-    what they save.
+    """Find the best replacement of each action: what the swaps save together, as a share of what is
+    at stake, and each that saves anything, the best first.
 
-    `mass` is by action taken, group and outcome, for the payoffs to be multiplied with; `weight` is
-    that of the rows.
+    `mass` and `weight` have the shape (actions, groups, outcomes), by the action that was taken:
+    what the payoffs (actions, outcomes) are multiplied with, and the weight of the rows. Per action
+    there is one group. Per prediction there is one for each action: the predictions where it would
+    have been best, so that each group has one replacement.
     """
     scale = task.scale
-    change = payoffs[None] - payoffs[:, None]  # from action a to action b, by outcome
+    change = payoffs[None] - payoffs[:, None]  # by action taken, replacement and outcome
     # Shares, not weights: heavy rows times large payoffs would be too large for a double.
-    terms = (mass / total) * change
-    gain = terms.sum(axis=2)
-    real = gain > _ROUNDING * np.abs(terms).sum(axis=2)
-    # Per action the best of all; per prediction a group is that of the action best there.
-    pairs = (
-        enumerate(gain.argmax(axis=1).tolist())
-        if per == "action"
-        else zip(*np.nonzero(real), strict=True)
-    )
-    found = []
-    for a, b in pairs:
-        if real[a, b]:
-            saved, rows = float(gain[a, b]), float(weight[a, 0 if per == "action" else b].sum())
-            swap = ActionSwap(
-                action=task.actions[a],
-                replacement=task.actions[b],
-                saves=saved / scale,
-                in_units=saved,
-                weight=rows,
-                share=rows / total,
-            )
-            found.append(swap)
-    swaps = tuple(sorted(found, key=lambda swap: -swap.saves))
-    return math.fsum(swap.saves for swap in swaps), swaps
+    terms = (mass / total_weight) * change
+    saved = terms.sum(axis=2)
+    worthwhile = saved > _ROUNDING * np.abs(terms).sum(axis=2)
+    if per == "action":
+        best = np.arange(len(payoffs)) == saved.argmax(axis=1)[:, None]
+        worthwhile &= best
+    swaps = []
+    for taken, replacement in np.argwhere(worthwhile).tolist():
+        group = 0 if per == "action" else replacement
+        in_units = float(saved[taken, replacement])
+        swap_weight = float(weight[taken, group].sum())
+        swap = ActionSwap(
+            action=task.actions[taken],
+            replacement=task.actions[replacement],
+            saves=in_units / scale,
+            in_units=in_units,
+            weight=swap_weight,
+            share=swap_weight / total_weight,
+        )
+        swaps.append(swap)
+    swaps.sort(key=lambda swap: -swap.saves)
+    return math.fsum(swap.saves for swap in swaps), tuple(swaps)

@@ -1,4 +1,6 @@
-"""Which cases to act on where not all can be."""
+"""Which cases to act on where there is no capacity for all: those with the largest expected gain."""
+
+from __future__ import annotations
 
 from typing import Any, cast
 
@@ -6,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core import validation
+from rainproof.core.arrays import Floats
 from rainproof.core.piecewise import checked_probabilities
 from rainproof.core.result import Result
 from rainproof.decisions._rounding import (
     key_of,
     uniforms,
 )
-from rainproof.decisions.ids import as_ids, check_seed, explain_ids, names
+from rainproof.decisions.ids import as_ids, check_seed, explain_ids, id_numbers
 from rainproof.decisions.tasks import (
     DecisionTask,
     as_two_actions,
@@ -20,6 +23,10 @@ from rainproof.decisions.tasks import (
     expected_gain,
 )
 from rainproof.errors import InputError
+
+# A share of the cases: 0.29 of 100 is 28.999999999999996 in doubles, and means 29.
+_SHARE_ROUNDING = 1e-12
+_EVERY_BIT = 2**64 - 1  # of a seed
 
 
 class Selection(Result):
@@ -52,8 +59,7 @@ def decide(
     capacity: float | None = None,
     seed: int = 0,
 ) -> Selection:
-    """Decide each case on its probability as it is, where at most `capacity` of them can be acted
-    on.
+    """Decide each case on its original probability; at most `capacity` of them can be acted on.
 
     Acted on are the cases with the largest expected gain of the second action over the first; for a
     task from costs ``p * false_negative - (1 - p) * false_positive``. Cases where the first action
@@ -85,41 +91,48 @@ def decide(
     --------
     >>> import rainproof
     >>> task = rainproof.DecisionTask.from_costs(false_positive=5, false_negative=[20, 100, 500, 40])
-    >>> found = rainproof.decisions.decide([0.9, 0.3, 0.05, 0.1], task, ids=[1, 2, 3, 4], capacity=2)
-    >>> found.action.tolist(), found.wanted, round(found.one_more, 2)
+    >>> selection = rainproof.decisions.decide([0.9, 0.3, 0.05, 0.1], task, ids=[1, 2, 3, 4], capacity=2)
+    >>> selection.action.tolist(), selection.wanted, round(selection.one_more, 2)
     (['wait', 'act', 'act', 'wait'], 3, 17.5)
     """
-    two = as_two_actions(check_task(task), "decide")
-    task._check_aligned(("p", p), ("ids", ids))
+    two_actions = as_two_actions(check_task(task), "decide")
+    task.check_aligned(("p", p), ("ids", ids))
     prob = checked_probabilities(p).astype(np.float64)
-    acts = two.best_index(prob) == two.order[-1]
-    one_more, wanted = 0.0, int(acts.sum())
+    first, second = two_actions.order
+    acts = two_actions.best_index(prob) == second
+    wanted = int(acts.sum())
+    one_more = 0.0
     if capacity is not None:
-        most = places(capacity, len(prob))
+        allowed = allowed_cases(capacity, len(prob))
         if ids is None:
             raise InputError(
                 "ids is missing: with a capacity, a lottery by id decides between equal gains"
             )
-        named = as_ids(ids)
-        validation.check_same_length("p", prob, "ids", named)
-        words = names(named)
-        if words is None:
-            raise cast("InputError", explain_ids(named))
-        gain, some = expected_gain(two, prob), np.flatnonzero(acts)
-        # Not the numbers by which a policy of this seed rounds: those rounded up have low ones.
-        draw = uniforms(words, key_of(check_seed(seed) ^ _LOTTERY))
-        line = some[np.lexsort((draw[some], -gain[some]))]
-        acts[line[most:]] = False
-        one_more = float(gain[line[most]]) if wanted > most else 0.0
-    action = np.array(two.actions)[np.where(acts, two.order[-1], two.order[0])]
+        gain = expected_gain(two_actions, prob)
+        lottery = _draws(ids, prob, seed)
+        candidates = np.flatnonzero(acts)
+        queue = candidates[np.lexsort((lottery[candidates], -gain[candidates]))]
+        acts[queue[allowed:]] = False
+        if wanted > allowed:
+            one_more = float(gain[queue[allowed]])
+    action = np.array(two_actions.actions)[np.where(acts, second, first)]
     return Selection(action=action, wanted=wanted, acted=int(acts.sum()), one_more=one_more)
 
 
-def places(capacity: float, n: int) -> int:
-    """The number of n cases that a capacity, a share below 1 or a number, allows to act on."""
+def allowed_cases(capacity: float, n: int) -> int:
+    """Return how many of n cases can be acted on; a capacity below 1 is a share of them."""
     most = validation.check_capacity(capacity)
-    return int(most if most >= 1 else most * n + _ROUNDING * n)
+    if most >= 1:
+        return int(most)
+    return int(most * n + _SHARE_ROUNDING * n)
 
 
-_LOTTERY = 2**64 - 1  # which changes every bit of a seed
-_ROUNDING = 1e-12  # shares of cases within this count as equal
+def _draws(ids: ArrayLike, prob: Floats, seed: int) -> Floats:
+    """Return the number that each case draws in the lottery, in [0, 1): the lowest are acted on."""
+    array = as_ids(ids)
+    validation.check_same_length("p", prob, "ids", array)
+    numbers = id_numbers(array)
+    if numbers is None:
+        raise cast("InputError", explain_ids(array))
+    # A policy with this seed rounds by other numbers: those that it rounds up draw low ones.
+    return uniforms(numbers, key_of(check_seed(seed) ^ _EVERY_BIT))

@@ -20,13 +20,19 @@ from rainproof.core.validation import (
     one_column,
 )
 from rainproof.decisions.action_swaps import ActionSwap, Per, best_swaps
-from rainproof.decisions.tasks import FiniteTask, ListedTask, response_probabilities
+from rainproof.decisions.payoffs import action_index
+from rainproof.decisions.tasks import ListedTask, match_outcomes, response_probabilities
 from rainproof.errors import InputError
+
+# What the right and the wrong action pay, by action and outcome, as a share of what a case costs.
+_UNIT_PAYOFFS = np.array([[0.0, -1.0], [-1.0, 0.0]])
 
 
 def case_costs(costs: Mapping[str, Any], columns: Mapping[str, Any]) -> Floats:
-    """Check the costs of each case, and return them as columns; those that are no columns are the
-    same in all.
+    """Check the costs of each case, and return them as an array of shape (cases, 2).
+
+    `costs` are those of a false positive and a false negative. `columns` are those of the two that
+    differ from case to case; the other one is the same in all.
     """
     check_aligned(*columns.items())
     arrays = {name: one_column(as_numbers(column, name)) for name, column in columns.items()}
@@ -37,32 +43,31 @@ def case_costs(costs: Mapping[str, Any], columns: Mapping[str, Any]) -> Floats:
             )
         bad = np.flatnonzero(~((array >= 0) & (array < np.inf)))
         if bad.size:
-            rule = f"{name} must be finite and not negative"
-            missing = bool(np.isnan(array[bad[0]]))
+            first = bad[0]
             raise InputError.from_offenders(
-                rule, bad.size, f"{name}[{bad[0]}]", array[bad[0]], missing=missing
+                f"{name} must be finite and not negative",
+                bad.size,
+                f"{name}[{first}]",
+                array[first],
+                missing=bool(np.isnan(array[first])),
             )
     for (name, array), (other, others) in pairwise(arrays.items()):
         check_same_length(name, array, other, others)
-    n = len(next(iter(arrays.values())))
-    found = np.empty((n, 2))
-    for k, (name, cost) in enumerate(costs.items()):
-        found[:, k] = arrays.get(name, cost)
-    free = np.flatnonzero(~found.any(axis=1))
+    cases = len(next(iter(arrays.values())))
+    table = np.empty((cases, 2))
+    for outcome, (name, cost) in enumerate(costs.items()):
+        table[:, outcome] = arrays.get(name, cost)
+    free = np.flatnonzero(~table.any(axis=1))
     if free.size:
         rule = "false_positive and false_negative must not both be 0 in a case: nothing is at stake"
         raise InputError.from_offenders(rule, free.size, f"case {free[0]}")
     with np.errstate(over="ignore"):
-        if np.isinf(found.sum(axis=1)).any():
+        if np.isinf(table.sum(axis=1)).any():
             raise InputError(
                 "false_positive and false_negative must add up to less than the largest double: rescale them"
             )
-    freeze(found)
-    return found
-
-
-# what the right and the wrong action pay, of what a case costs
-_UNIT = np.array([[0.0, -1.0], [-1.0, 0.0]])
+    freeze(table)
+    return table
 
 
 class CaseTask(ListedTask):
@@ -89,8 +94,8 @@ class CaseTask(ListedTask):
     task: ClassVar[str] = "cases"
     order: ClassVar[tuple[int, ...]] = (0, 1)
     actions: tuple[str, ...]
-    _costs: Floats
-    # as they were given, with their index
+    _costs: Floats  # a column for false positives, one for false negatives
+    # The columns of costs as they were given: a frame's labels must be those of the predictions.
     _columns: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
@@ -106,14 +111,14 @@ class CaseTask(ListedTask):
     @property
     def case_thresholds(self) -> Floats:
         """The threshold of each case."""
-        found: Floats = self.false_positive / (self.false_positive + self.false_negative)
-        return found
+        threshold: Floats = self.false_positive / (self.false_positive + self.false_negative)
+        return threshold
 
     @property
     def thresholds(self) -> tuple[float, ...]:
         """The threshold, where all cases have the same; else empty."""
-        each = self.case_thresholds
-        return (float(each[0]),) if (each == each[0]).all() else ()
+        threshold = self.case_thresholds
+        return (float(threshold[0]),) if (threshold == threshold[0]).all() else ()
 
     @property
     def scale(self) -> float:
@@ -123,130 +128,122 @@ class CaseTask(ListedTask):
     @property
     def by_case(self) -> Floats:
         """The payoffs as an array of shape (2, 2, n): by action, outcome and case."""
-        return _UNIT[:, :, None] * self._costs.T
+        return _UNIT_PAYOFFS[:, :, None] * self._costs.T
 
     def best_index(self, p: ArrayLike) -> NDArray[np.intp]:
         """Return the index in `actions` of the best action of each case at its probability."""
-        return (self._checked(p) >= self.case_thresholds).astype(np.intp)
-
-    def best_response(self, p: ArrayLike) -> Any:
-        """Return the name of the best action of each case at its probability: as many as there are
-        cases.
-        """
-        return np.array(self.actions)[self.best_index(p)]
-
-    def payoff(self, action: Any, y: ArrayLike) -> Any:
-        """Return the payoff of an action in each case, by name, when the outcome is `y`."""
-        unit = FiniteTask(
-            actions=self.actions,
-            payoffs=((0.0, -1.0), (-1.0, 0.0)),
-            order=self.order,
-            thresholds=(0.5,),
-        )
-        return unit.payoff(action, y) * np.where(
-            np.asarray(y) == 1, self.false_negative, self.false_positive
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a summary in built-in types, ready for JSON: the costs themselves are not in it."""
-        spread = {
-            name: {
-                "least": float(column.min()),
-                "mean": float(column.mean()),
-                "most": float(column.max()),
-            }
-            for name, column in zip(
-                ("false_positive", "false_negative"), self._costs.T, strict=True
-            )
-        }
-        return {
-            "actions": [*self.actions],
-            "n": len(self._costs),
-            **spread,
-            "thresholds": [*self.thresholds],
-            "task": self.task,
-        }
-
-    @classmethod
-    def _from_dict(cls, _data: Mapping[str, Any]) -> CaseTask:
-        raise InputError(
-            "a task with costs of each case is not stored: make it again from the costs"
-        )
-
-    def _choices(self, p: Floats) -> NDArray[Any]:
-        # no table of probabilities has them: see `RoundingPolicy.decide`
-        return np.zeros(len(p), np.uint8)
-
-    def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
-        return np.asarray(np.array(self.actions)[choices])
-
-    def _check_aligned(self, *columns: tuple[str, Any]) -> None:
-        check_aligned(*columns, *self._columns.items())
-
-    def _checked(self, p: ArrayLike) -> Floats:
-        self._check_aligned(("p", p))
+        self.check_aligned(("p", p))
         prob = check_probabilities(p, "p")
         if prob.shape != (len(self._costs),):
             cases = f"{len(self._costs):,} cases that the task has costs of"
             raise InputError(
                 f"p must have one value for each of the {cases}; its shape is {prob.shape}"
             )
-        return prob
+        return (prob >= self.case_thresholds).astype(np.intp)
 
-    def _beside(self, sample: Sample, *columns: tuple[str, Any]) -> Sample:
-        known = sample._costs is self._costs
-        return (
-            sample if known else sample._with_costs(self._costs, *columns, *self._columns.items())
+    def payoff(self, action: Any, y: ArrayLike) -> Any:
+        """Return the payoff of an action in each case, by name, when the outcome is `y`."""
+        outcome = match_outcomes(np.asarray(action, dtype=object), y)
+        index = action_index(self.actions, action)
+        cost = np.where(outcome == 1, self.false_negative, self.false_positive)
+        return _UNIT_PAYOFFS[index, outcome.astype(np.intp)] * cost
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a summary in built-in types, ready for JSON: the costs themselves are not in it."""
+        return {
+            "actions": [*self.actions],
+            "n": len(self._costs),
+            "false_positive": _summary(self.false_positive),
+            "false_negative": _summary(self.false_negative),
+            "thresholds": [*self.thresholds],
+            "task": self.task,
+        }
+
+    @classmethod
+    def from_content(cls, _data: Mapping[str, Any]) -> CaseTask:
+        """Refuse what `to_dict` wrote: it has no costs of single cases."""
+        raise InputError(
+            "a task with costs of each case is not stored: make it again from the costs"
         )
 
-    def _on(self, sample: Sample) -> CaseTask:
+    def action_codes(self, p: Floats) -> NDArray[Any]:
+        """Return codes without a meaning: the best action follows from the case too, not from the
+        probability alone (see `RoundingPolicy.decide`).
+        """
+        return np.zeros(len(p), np.uint8)
+
+    def check_aligned(self, *columns: tuple[str, Any]) -> None:
+        """Refuse columns whose rows are labelled differently from those of the costs."""
+        check_aligned(*columns, *self._columns.items())
+
+    def add_costs(self, sample: Sample, *columns: tuple[str, Any]) -> Sample:
+        """Return the sample with the costs of each case beside its rows."""
+        if sample._costs is self._costs:
+            return sample
+        return sample._with_costs(self._costs, *columns, *self._columns.items())
+
+    def for_rows(self, sample: Sample) -> CaseTask:
+        """Return the task with the costs that stand beside the rows of a sample."""
         assert sample._costs is not None
-        return (
-            self
-            if sample._costs is self._costs
-            else CaseTask(actions=self.actions, _costs=sample._costs)
-        )
+        if sample._costs is self._costs:
+            return self
+        return CaseTask(actions=self.actions, _costs=sample._costs)
 
-    def _swaps(
+    def find_swaps(
         self, sample: Sample, per: Per, response: Any
     ) -> tuple[float, tuple[ActionSwap, ...]]:
-        """Sum what wrong actions cost by action taken and outcome (per prediction, also by the
-        action best there).
+        """Find the best replacement of each action taken (per prediction, of each action at the
+        predictions where another one would have been best).
         """
-        own, prob, event = self._on(sample), sample.prob, sample.event.astype(np.intp)
-        taken = (
-            np.eye(2)[own.best_index(prob)]
-            if response is None
-            else response_probabilities(own, response, prob)
-        )
-        _, at = (
-            np.unique(prob, return_inverse=True)
-            if per == "prediction"
-            else ((), np.zeros(len(prob), np.intp))
-        )
-        stake = sample.mass * own._costs[np.arange(len(prob)), event]
-        places = 2 * at + event
-        mass, weight = np.zeros((2, 2, at.max() + 1, 2))  # by action, prediction and outcome
-        for a in (0, 1):
-            for table, column in ((mass, stake), (weight, sample.mass)):
-                table[a] = np.bincount(places, column * taken[:, a], table[a].size).reshape(-1, 2)
+        task = self.for_rows(sample)
+        prob = sample.prob
+        event = sample.event.astype(np.intp)
+        if response is None:
+            taken = np.eye(2)[task.best_index(prob)]
+        else:
+            taken = response_probabilities(task, response, prob)
+        prediction = np.zeros(len(prob), np.intp)
         if per == "prediction":
-            best = np.stack([mass[:, :, 1] < mass[:, :, 0], mass[:, :, 1] >= mass[:, :, 0]], axis=1)
-            mass, weight = best @ mass, best @ weight
-        return best_swaps(self, _UNIT, mass, weight, sample.total_weight, per)
+            prediction = np.unique(prob, return_inverse=True)[1]
+        stake = sample.mass * np.where(event, task.false_negative, task.false_positive)
+        # Sums by action taken, prediction and outcome: of what the cases cost, and of their weight.
+        costs, weight = np.zeros((2, 2, prediction.max() + 1, 2))
+        slot = 2 * prediction + event
+        for action in (0, 1):
+            for sums, column in ((costs, stake), (weight, sample.mass)):
+                share = column * taken[:, action]
+                sums[action] = np.bincount(slot, share, sums[action].size).reshape(-1, 2)
+        if per == "prediction":
+            acts = costs[:, :, 1] >= costs[:, :, 0]  # the second action would have been best
+            group = np.stack([~acts, acts], axis=1)
+            costs = group @ costs
+            weight = group @ weight
+        return best_swaps(self, _UNIT_PAYOFFS, costs, weight, sample.total_weight, per)
 
     def __repr__(self) -> str:
         return f"DecisionTask(actions={self.actions!r}, costs of {len(self._costs):,} cases, scale={self.scale:.6g})"
 
     def __str__(self) -> str:
-        alarm, miss, at = (_from_to(column) for column in (*self._costs.T, self.case_thresholds))
-        low, high = map(repr, self.actions)
+        false_alarm = _range(self.false_positive)
+        miss = _range(self.false_negative)
+        threshold = _range(self.case_thresholds)
+        first, second = self.actions
         return (
-            f"2 actions, costs of {len(self._costs):,} cases, a false alarm {alarm} and a miss {miss}: {low} below the "
-            f"threshold of the case ({at}), {high} from it on."
+            f"2 actions, costs of {len(self._costs):,} cases, a false alarm {false_alarm} and a miss {miss}: "
+            f"{first!r} below the threshold of the case ({threshold}), {second!r} from it on."
         )
 
 
-def _from_to(column: Floats) -> str:
+def _summary(column: Floats) -> dict[str, float]:
+    """Return the least, the mean and the largest cost."""
+    return {
+        "least": float(column.min()),
+        "mean": float(column.mean()),
+        "most": float(column.max()),
+    }
+
+
+def _range(column: Floats) -> str:
+    """Write the range of a column, or its value if that is the same in every case."""
     least, most = float(column.min()), float(column.max())
     return f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"

@@ -13,10 +13,16 @@ from rainproof.core.arrays import Floats, Ints, read_only
 from rainproof.core.classes import ClassSample
 from rainproof.core.result import Result
 from rainproof.decisions.action_swaps import ActionSwap, best_swaps
-from rainproof.decisions.payoffs import action_index, check_matrix, check_names
+from rainproof.decisions.payoffs import (
+    action_index,
+    action_names,
+    as_rows,
+    check_matrix,
+    check_names,
+)
 from rainproof.errors import InputError
 
-_BLOCK = 1 << 16  # rows whose payoffs are computed together
+_BLOCK = 1 << 16  # rows whose expected payoffs are computed together: memory for one block
 
 
 class ClassTask(Result):
@@ -71,71 +77,70 @@ class ClassTask(Result):
         """Return the name of the best action for each row of probabilities, or one name for one
         row.
         """
-        index = self.best_index(p)
-        return self.actions[int(index)] if index.ndim == 0 else np.array(self.actions)[index]
+        return action_names(self.actions, self.best_index(p))
 
     def best_index(self, p: ArrayLike) -> Ints:
         """Return the index in `actions` of the best action for each row of probabilities."""
-        table = np.atleast_2d(validation.as_numbers(p, "p"))
-        if table.ndim != 2 or table.shape[1] != len(self.payoffs[0]):
+        prob = np.atleast_2d(validation.as_numbers(p, "p"))
+        if prob.ndim != 2 or prob.shape[1] != self._classes:
             raise InputError(
-                f"p must have {len(self.payoffs[0])} columns, one for each class; its shape is {table.shape}"
+                f"p must have {self._classes} columns, one for each class; its shape is {prob.shape}"
             )
-        for error in validation.violations(table, validation.ColumnNames(prob="p")):
+        for error in validation.violations(prob, validation.ColumnNames(prob="p")):
             raise error
-        found = self._best(table)
-        return found.reshape(np.shape(p)[:-1])
+        return self.best_checked(prob).reshape(np.shape(p)[:-1])
 
-    def _best(self, prob: NDArray[Any]) -> Ints:
-        """The best actions for probabilities that were checked already."""
-        blocks = (prob[start : start + _BLOCK] for start in range(0, len(prob), _BLOCK))
-        best = [
-            (block.astype(np.float64, copy=False) @ self.matrix.T).argmax(axis=1)
-            for block in blocks
-        ]
-        return np.concatenate([np.zeros(0, np.int64), *best])
+    def best_checked(self, prob: NDArray[Any]) -> Ints:
+        """Return the index of the best action for each row of probabilities that were checked
+        already, such as those of a sample.
+        """
+        best = np.empty(len(prob), np.int64)
+        for start in range(0, len(prob), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            expected = prob[block].astype(np.float64, copy=False) @ self.matrix.T
+            best[block] = expected.argmax(axis=1)
+        return best
 
     def payoff(self, action: Any, y: ArrayLike) -> Any:
         """Return the payoff of an action, by name, where the class with the number `y` occurs;
         arrays are broadcast.
         """
-        index, which = action_index(self.actions, action), np.asarray(y)
-        if not np.isin(which, np.arange(len(self.payoffs[0]))).all():
+        index = action_index(self.actions, action)
+        number = np.asarray(y)
+        if not np.isin(number, np.arange(self._classes)).all():
             raise InputError(
-                f"y must be the number of a class, from 0 to {len(self.payoffs[0]) - 1}; it is {y!r}"
+                f"y must be the number of a class, from 0 to {self._classes - 1}; it is {y!r}"
             )
-        return self.matrix[index, which.astype(np.intp)]
+        return self.matrix[index, number.astype(np.intp)]
 
     @classmethod
-    def _from_dict(cls, data: Mapping[str, Any]) -> ClassTask:
+    def from_content(cls, data: Mapping[str, Any]) -> ClassTask:
+        """Read what `to_dict` wrote."""
         matrix = check_matrix(data.get("payoffs", ()), classes=True)
-        return cls(
-            actions=check_names(data.get("actions", ()), len(matrix)), payoffs=as_payoffs(matrix)
-        )
+        names = check_names(data.get("actions", ()), len(matrix))
+        return cls(actions=names, payoffs=as_rows(matrix))
 
-    def _check(self, sample: ClassSample) -> None:
-        if len(sample.classes) != len(self.payoffs[0]):
+    def check_classes(self, sample: ClassSample) -> None:
+        """Refuse a sample with another number of classes."""
+        if len(sample.classes) != self._classes:
             raise InputError(
-                f"task must have a payoff for each of {len(sample)} classes; it has {len(self.payoffs[0])}"
+                f"task must have a payoff for each of {len(sample)} classes; it has {self._classes}"
             )
 
-    def _swaps(self, sample: ClassSample) -> tuple[float, tuple[ActionSwap, ...]]:
+    def find_swaps(self, sample: ClassSample) -> tuple[float, tuple[ActionSwap, ...]]:
         """Find the best replacement of each action taken: those that save anything, the best first."""
-        self._check(sample)
-        mass = np.zeros_like(self.matrix)
-        np.add.at(mass, (self._best(sample.prob), sample.which), sample.mass)
-        return best_swaps(
-            self, self.matrix, mass[:, None], mass[:, None], sample.total_weight, "action"
-        )
+        self.check_classes(sample)
+        mass = np.zeros((len(self.actions), 1, self._classes))  # all rows are one group
+        np.add.at(mass[:, 0], (self.best_checked(sample.prob), sample.which), sample.mass)
+        return best_swaps(self, self.matrix, mass, mass, sample.total_weight, "action")
+
+    @property
+    def _classes(self) -> int:
+        return len(self.payoffs[0])
 
     def __repr__(self) -> str:
-        return f"DecisionTask(actions={self.actions!r}, classes={len(self.payoffs[0])}, scale={self.scale:.6g})"
+        return f"DecisionTask(actions={self.actions!r}, classes={self._classes}, scale={self.scale:.6g})"
 
     def __str__(self) -> str:
         names = ", ".join(map(repr, self.actions))
-        return f"{len(self.actions)} actions in {len(self.payoffs[0])} classes, {self.scale:.6g} at stake: {names}."
-
-
-def as_payoffs(matrix: Floats) -> tuple[tuple[float, ...], ...]:
-    """Return a matrix of payoffs as a task keeps it."""
-    return tuple(tuple(row) for row in matrix.tolist())
+        return f"{len(self.actions)} actions in {self._classes} classes, {self.scale:.6g} at stake: {names}."

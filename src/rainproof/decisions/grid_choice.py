@@ -1,5 +1,7 @@
 """The grid to round predictions to before acting on them: the one on which decisions lose least."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 
@@ -11,7 +13,8 @@ from rainproof.core.cells import LARGEST_GRID, check_grid
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 
-_ROUNDING = 1e-12  # losses within this count as equal
+_SMALLEST_FINEST_GRID = 64  # cells; the finest grid that is tried has at least as many
+_EQUAL_LOSSES = 1e-12  # shares of what is at stake that only rounding makes different
 
 
 class GridChoice(Result):
@@ -48,10 +51,10 @@ class GridChoice(Result):
 
     def __str__(self) -> str:
         lines = [f"{'grid':>8}  {'loss':>8}  {'bound':>8}"]
-        for m, loss, bound in zip(
-            self.grids.tolist(), self.losses.tolist(), self.bounds.tolist(), strict=True
-        ):
-            lines.append(f"{m:>8}  {loss:8.4f}  {bound:8.4f}{'  <- best' * (m == self.grid)}")
+        columns = zip(self.grids.tolist(), self.losses.tolist(), self.bounds.tolist(), strict=True)
+        for grid, loss, bound in columns:
+            mark = "  <- best" if grid == self.grid else ""
+            lines.append(f"{grid:>8}  {loss:8.4f}  {bound:8.4f}{mark}")
         return "\n".join(lines)
 
 
@@ -141,15 +144,19 @@ def choose_grid(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
-    finest = _finest(sample) if max_grid is None else check_grid(max_grid, "max_grid", sample.grid)
+    if max_grid is None:
+        finest = _finest_grid(sample)
+    else:
+        finest = check_grid(max_grid, "max_grid", sample.grid)
     grids = [2**k for k in range(1, finest.bit_length())]
-    found = [sample.on_grid(m) for m in grids]
-    losses, bounds = np.array([one.loss for one in found]), np.array([one.bound for one in found])
-    at = int(np.flatnonzero(losses <= losses.min() + _ROUNDING)[0])
+    rounded = [sample.on_grid(grid) for grid in grids]
+    losses = np.array([on_grid.loss for on_grid in rounded])
+    bounds = np.array([on_grid.bound for on_grid in rounded])
+    best = int(np.flatnonzero(losses <= losses.min() + _EQUAL_LOSSES)[0])
     return GridChoice(
-        grid=grids[at],
-        loss=float(losses[at]),
-        bound=float(bounds[at]),
+        grid=grids[best],
+        loss=float(losses[best]),
+        bound=float(bounds[best]),
         grids=np.array(grids, np.int64),
         losses=losses,
         bounds=bounds,
@@ -157,9 +164,8 @@ def choose_grid(
     )
 
 
-def _finest(sample: Sample) -> int:
-    """Return the first grid whose rounding costs less than half of what chance does, at most that
-    of the sample.
-    """
-    enough = 1 << math.ceil(math.log2(4 * math.sqrt(sample.effective_n)))
-    return min(max(64, enough), sample.grid or LARGEST_GRID)
+def _finest_grid(sample: Sample) -> int:
+    """Return the finest grid to try: the first of at least 4 sqrt(n) cells (see `choose_grid`)."""
+    cells = 4 * math.sqrt(sample.effective_n)
+    finest = max(_SMALLEST_FINEST_GRID, 1 << math.ceil(math.log2(cells)))
+    return min(finest, sample.grid or LARGEST_GRID)

@@ -1,4 +1,8 @@
-"""The ids of cases: the number that each stands for, by which roundings and lotteries are drawn."""
+"""The ids of cases: the number that each stands for, from which roundings and lotteries are drawn.
+
+How a number follows from an id is defined in `rainproof.decisions._rounding`, and for other
+languages in docs/reference/formats.md.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core import validation
-from rainproof.decisions._rounding import (
-    name_bytes,
-    name_objects,
-    name_text,
-)
+from rainproof.decisions._rounding import name_bytes, name_objects, name_text
 from rainproof.errors import InputError
 
-Words: TypeAlias = NDArray[np.uint64]
+IdNumbers: TypeAlias = NDArray[np.uint64]
 
 _RULE = "ids must be integers from -2**63 to 2**64 - 1, or text that UTF-8 can encode"
+# What to do with ids of another type, by the letter that NumPy has for the kind of type.
 _HINTS = {
     "f": "floats are not reliable ids; use .astype('int64') or .astype(str)",
     "b": "two values cannot identify rows",
@@ -27,46 +28,48 @@ _HINTS = {
 
 
 def as_ids(ids: ArrayLike) -> NDArray[Any]:
-    """Return ids as an array of integers, text or objects; of a list as objects, as NumPy would
-    unify their types.
-    """
+    """Return ids as an array of integers, text or objects."""
     validation.refuse_masked(ids, "ids")
-    array = validation.one_column(
-        np.asarray(ids, None if hasattr(ids, "__array__") else np.object_)
-    )
+    # NumPy would turn a list of integers and text into text alone: as objects they stay apart.
+    dtype = None if hasattr(ids, "__array__") else np.object_
+    array = validation.one_column(np.asarray(ids, dtype))
     if array.ndim != 1:
         raise InputError(f"ids must be one-dimensional; its shape is {array.shape}")
     if array.dtype.kind not in "iuUSTO":
         hint = _HINTS.get(array.dtype.kind)
-        raise InputError(
-            f"ids must be integers or text; they are of type {array.dtype}{f' ({hint})' if hint else ''}"
-        )
+        advice = f" ({hint})" if hint else ""
+        raise InputError(f"ids must be integers or text; they are of type {array.dtype}{advice}")
     return array
 
 
-def names(ids: NDArray[Any]) -> Words | None:
-    """Return the number x of each id (see `rainproof.decisions._rounding`); None if an id has none."""
+def id_numbers(ids: NDArray[Any]) -> IdNumbers | None:
+    """Return the number of each id; None if one of the ids has no number."""
     kind = ids.dtype.kind
-    if kind in "iu":
-        wide = np.ascontiguousarray(ids, np.int64 if kind == "i" else np.uint64)
-        return wide.view(np.uint64)
-    words = np.empty(len(ids), np.uint64)
-    if kind in "US":  # text of one width is a matrix of characters
-        native = np.ascontiguousarray(ids, ids.dtype.newbyteorder("="))
-        good = (
-            name_text(native.view(np.uint32).reshape(len(ids), -1), words)
-            if kind == "U"
-            else name_bytes(native.view(np.uint8).reshape(len(ids), -1), words)
-        )
+    if kind == "i":
+        return np.ascontiguousarray(ids, np.int64).view(np.uint64)
+    if kind == "u":
+        return np.ascontiguousarray(ids, np.uint64)
+    numbers = np.empty(len(ids), np.uint64)
+    if kind == "U":
+        valid = name_text(_characters(ids, np.uint32), numbers)
+    elif kind == "S":
+        valid = name_bytes(_characters(ids, np.uint8), numbers)
     else:
-        good = name_objects(ids.tolist(), words)
-    return words if good else None
+        valid = name_objects(ids.tolist(), numbers)
+    return numbers if valid else None
+
+
+def _characters(ids: NDArray[Any], character: type[Any]) -> NDArray[Any]:
+    """Return text of one width as a matrix of its characters, with a row for each id."""
+    native = np.ascontiguousarray(ids, ids.dtype.newbyteorder("="))
+    characters: NDArray[Any] = native.view(character).reshape(len(ids), -1)
+    return characters
 
 
 def explain_ids(ids: NDArray[Any]) -> InputError | None:
     """Return the error for the ids that have no number, if any; slow, as it checks one at a time."""
-    one = np.empty(1, np.uint64)
-    bad = [row for row, value in enumerate(ids) if not name_objects([value], one)]
+    number = np.empty(1, np.uint64)
+    bad = [row for row, value in enumerate(ids) if not name_objects([value], number)]
     if not bad:
         return None
     return InputError.from_offenders(_RULE, len(bad), f"ids[{bad[0]}]", repr(ids[bad[0]]))

@@ -1,7 +1,12 @@
-"""Payoffs and names of actions: what is checked of them, and where which action is best."""
+"""Payoffs and names of actions: what is checked of them, and which action is best where.
+
+A matrix has a row for each action, and its payoff without the event and with it (or in each of
+several classes). What a decision does with them is in `tasks`.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,14 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats
-from rainproof.core.validation import (
-    as_numbers,
-    refuse_masked,
-)
+from rainproof.core.validation import as_numbers, refuse_masked
 from rainproof.errors import InputError
 
-# by how much another action may beat the chosen one, as a share of what is at stake
-_TOLERANCE = 1e-9
+# Share of what is at stake by which another action may beat the one that thresholds choose: far
+# above the rounding of a threshold, far below any payoff that matters.
+_ENVELOPE_TOLERANCE = 1e-9
+_UNSAFE = re.compile("[\0\ud800-\udfff]")  # arrays end text at NUL, files cannot hold surrogates
 
 
 def upper_envelope(matrix: Floats) -> tuple[tuple[int, ...], tuple[float, ...]]:
@@ -30,46 +34,53 @@ def upper_envelope(matrix: Floats) -> tuple[tuple[int, ...], tuple[float, ...]]:
     worse without the event, or overtakes the one before it no later. Of equal actions the first is
     kept. O(k log k).
     """
-    low: list[float] = matrix[:, 0].tolist()
-    high: list[float] = matrix[:, 1].tolist()
+    without_event: list[float] = matrix[:, 0].tolist()
+    with_event: list[float] = matrix[:, 1].tolist()
 
-    def takes_over(a: int, b: int) -> float:
-        return (low[a] - low[b]) / ((low[a] - low[b]) + (high[b] - high[a]))
+    def crossing(lower: int, upper: int) -> float:
+        """Return the probability from which the upper action is as good as the lower one."""
+        loss = without_event[lower] - without_event[upper]
+        gain = with_event[upper] - with_event[lower]
+        return loss / (loss + gain)
+
+    def rank(action: int) -> tuple[float, float, int]:
+        return with_event[action], without_event[action], -action
 
     order: list[int] = []
-    for b in sorted(range(len(low)), key=lambda a: (high[a], low[a], -a)):
-        while order and low[order[-1]] <= low[b]:
+    for action in sorted(range(len(matrix)), key=rank):
+        while order and without_event[order[-1]] <= without_event[action]:
             order.pop()
-        while len(order) > 1 and takes_over(order[-2], b) <= takes_over(order[-2], order[-1]):
+        while len(order) > 1 and crossing(order[-2], action) <= crossing(order[-2], order[-1]):
             order.pop()
-        order.append(b)
-    # rounding might reverse two of them
-    thresholds = accumulate((takes_over(a, b) for a, b in pairwise(order)), max)
+        order.append(action)
+    crossings = [crossing(lower, upper) for lower, upper in pairwise(order)]
+    thresholds = accumulate(crossings, max)  # rounding might reverse two of them
     return tuple(order), tuple(thresholds)
 
 
 def check_envelope(matrix: Floats, order: Sequence[int], thresholds: Sequence[float]) -> None:
     """Check that order and thresholds are the best response to these payoffs."""
-    places = [0.0, *thresholds, 1.0]
-    fit = all(type(a) is int and 0 <= a < len(matrix) for a in order) and all(
-        map(is_number, thresholds)
-    )
-    if not fit or len(places) != len(order) + 1 or not all(a <= b for a, b in pairwise(places)):
+    ends = [0.0, *thresholds, 1.0]
+    valid = all(type(action) is int and 0 <= action < len(matrix) for action in order)
+    valid = valid and all(is_number(threshold) for threshold in thresholds)
+    valid = valid and len(order) == len(thresholds) + 1
+    if not valid or not all(low <= high for low, high in pairwise(ends)):
         raise InputError(
             f"thresholds must increase in [0, 1], one less than the actions in order; they are {list(thresholds)} "
             f"for {list(order)}"
         )
-    best, changes = upper_envelope(matrix)
-    at, tolerance = np.array(places), _TOLERANCE * np.ptp(matrix, axis=0).max()
-    # payoffs are linear: what is not better at the ends of a piece is not better inside
-    for mu in (at[:-1], at[1:]):
-        rival = np.array(best)[np.searchsorted(changes, mu, "right")]
-        gap = matrix[rival] - matrix[list(order)]
-        better = (1 - mu) * gap[:, 0] + mu * gap[:, 1]
-        piece = int(better.argmax())
-        if better[piece] > tolerance:
-            at_worst = f"at {mu[piece]:.6g} action {rival[piece]} beats action {order[piece]}"
-            raise InputError(f"thresholds must be where the payoffs cross; {at_worst}")
+    best, best_thresholds = upper_envelope(matrix)
+    tolerance = _ENVELOPE_TOLERANCE * np.ptp(matrix, axis=0).max()
+    # An action is chosen between two thresholds. Payoffs are linear in the probability: another
+    # action that is not better at either end is not better between them.
+    for mu in (np.array(ends[:-1]), np.array(ends[1:])):
+        rival = np.array(best)[np.searchsorted(best_thresholds, mu, "right")]
+        change = matrix[rival] - matrix[list(order)]
+        gain = (1 - mu) * change[:, 0] + mu * change[:, 1]
+        worst = int(gain.argmax())
+        if gain[worst] > tolerance:
+            rivals = f"at {mu[worst]:.6g} action {rival[worst]} beats action {order[worst]}"
+            raise InputError(f"thresholds must be where the payoffs cross; {rivals}")
 
 
 def is_number(x: Any) -> bool:
@@ -81,21 +92,21 @@ def is_number(x: Any) -> bool:
 
 def check_names(actions: Sequence[str], count: int) -> tuple[str, ...]:
     """Check the names of this many actions, all different, and return them."""
-    names = () if isinstance(actions, str) or not isinstance(actions, Iterable) else tuple(actions)
+    is_list = isinstance(actions, Iterable) and not isinstance(actions, str)
+    names = tuple(actions) if is_list else ()
     if not names or not all(isinstance(name, str) and name for name in names):
         raise InputError(f"actions must be a list of names; it is {actions!r}")
-    # Arrays and files would change them.
-    strange = [name for name in names if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in name)]
-    if strange:
+    unsafe = [name for name in names if _UNSAFE.search(name)]
+    if unsafe:
         raise InputError(
-            f"actions must have names that UTF-8 can encode, without NUL; {strange[0]!r} is not one"
+            f"actions must have names that UTF-8 can encode, without NUL; {unsafe[0]!r} is not one"
         )
     if len(names) != count:
         raise InputError(f"actions must name each of the {count} actions; it has {len(names)}")
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise InputError(f"actions must have different names; {twice[0]!r} occurs twice")
-    return tuple(map(str, names))
+    return tuple(str(name) for name in names)
 
 
 def check_matrix(payoffs: ArrayLike, name: str = "payoffs", *, classes: bool = False) -> Floats:
@@ -104,9 +115,10 @@ def check_matrix(payoffs: ArrayLike, name: str = "payoffs", *, classes: bool = F
 
     With `classes` there may be more than two payoffs of each, one for each class.
     """
-    rule = f"{name} must have shape (actions, 2): without the event and with it"
     if classes:
         rule = f"{name} must have shape (actions, classes): for each action a number for each class, of one event two"
+    else:
+        rule = f"{name} must have shape (actions, 2): without the event and with it"
     refuse_masked(payoffs, name)
     try:
         matrix = as_numbers(payoffs, name).copy()
@@ -116,18 +128,20 @@ def check_matrix(payoffs: ArrayLike, name: str = "payoffs", *, classes: bool = F
         raise InputError(f"{rule}; it is {matrix.shape}")
     bad = np.argwhere(~np.isfinite(matrix))
     if len(bad):
-        a, y = bad[0].tolist()
+        action, outcome = bad[0].tolist()
         raise InputError.from_offenders(
-            f"{name} must be finite", len(bad), f"{name}[{a}][{y}]", matrix[a, y]
+            f"{name} must be finite",
+            len(bad),
+            f"{name}[{action}][{outcome}]",
+            matrix[action, outcome],
         )
     if len(matrix) < 2:
         raise InputError(f"{name} must have at least two actions; there is {len(matrix)}")
     with np.errstate(over="ignore"):
-        spread = np.ptp(matrix, axis=0)
-        total = spread.sum()
-    if total == 0:
+        total_stake = np.ptp(matrix, axis=0).sum()
+    if total_stake == 0:
         raise InputError(f"{name} must differ between actions: nothing is at stake")
-    if np.isinf(total):
+    if np.isinf(total_stake):
         raise InputError(f"{name} must differ by less than the largest double: rescale them")
     return matrix
 
@@ -135,9 +149,19 @@ def check_matrix(payoffs: ArrayLike, name: str = "payoffs", *, classes: bool = F
 def action_index(actions: tuple[str, ...], action: Any) -> NDArray[np.intp]:
     """Return the index of each of these actions, which are given by name."""
     names = np.asarray(action, dtype=object)
-    for name in names.ravel():
-        if name not in actions:
-            raise InputError(
-                f"action must be one of {', '.join(map(repr, actions))}; it is {name!r}"
-            )
-    return np.array([actions.index(name) for name in names.ravel()], np.intp).reshape(names.shape)
+    unknown = [name for name in names.ravel() if name not in actions]
+    if unknown:
+        known = ", ".join(map(repr, actions))
+        raise InputError(f"action must be one of {known}; it is {unknown[0]!r}")
+    index = [actions.index(name) for name in names.ravel()]
+    return np.array(index, np.intp).reshape(names.shape)
+
+
+def action_names(actions: tuple[str, ...], index: NDArray[np.intp]) -> Any:
+    """Return the names of actions by their index; of a single index, the name itself."""
+    return actions[int(index)] if index.ndim == 0 else np.array(actions)[index]
+
+
+def as_rows(matrix: Floats) -> Any:
+    """Return a matrix of payoffs as a task stores it: a tuple for each action."""
+    return tuple(tuple(row) for row in matrix.tolist())

@@ -4,7 +4,7 @@ action there.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,16 +24,15 @@ from rainproof.decisions._rounding import (
 from rainproof.decisions.capacity import decide
 from rainproof.decisions.case_tasks import CaseTask
 from rainproof.decisions.grid_choice import choose_grid
-from rainproof.decisions.ids import as_ids, check_seed, explain_ids, names
+from rainproof.decisions.ids import as_ids, check_seed, explain_ids, id_numbers
 from rainproof.decisions.tasks import DecisionTask, as_finite, check_task
 from rainproof.errors import InputError
 
-_BLOCK = 1 << 15  # rows per block: their temporary arrays stay in the second-level cache
-_ROWS_PER_THREAD = 1 << 18  # fewer take less time than starting a thread
-_VERSION = 1
-_KEYS = ("grid", "rounding", "seed", "task")
+_BLOCK = 1 << 15  # rows that are rounded together: their arrays stay in the second-level cache
+_ROWS_PER_THREAD = 1 << 18  # fewer rows take less time than the start of a thread
+_FORMAT_VERSION = 1  # of the files that hold a policy (docs/reference/formats.md)
 _NAMES = ColumnNames(prob="p")
-_NONE = np.zeros(0, np.uint64)
+_NO_IDS = np.zeros(0, np.uint64)
 
 
 class RoundingPolicy(Saved, Result):
@@ -102,7 +101,7 @@ class RoundingPolicy(Saved, Result):
     seed: int
     recalibration: PiecewiseMap | None
     _points: Floats
-    _choices: NDArray[Any]
+    _codes: NDArray[Any]
     _key: int
 
     def __init__(
@@ -124,10 +123,19 @@ class RoundingPolicy(Saved, Result):
         size = _grid_size(grid, sample, rounding, recalibration)
         check_seed(seed)
         points = np.arange(size + 1) / size
-        choices = task._choices(points)
-        freeze(points, choices)
-        values = (task, size, rounding, int(seed), recalibration, points, choices, key_of(seed))
-        for name, value in zip(self.__dataclass_fields__, values, strict=True):
+        codes = task.action_codes(points)
+        freeze(points, codes)
+        fields = {
+            "task": task,
+            "grid": size,
+            "rounding": rounding,
+            "seed": int(seed),
+            "recalibration": recalibration,
+            "_points": points,
+            "_codes": codes,
+            "_key": key_of(seed),
+        }
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     def round(self, p: ArrayLike, ids: ArrayLike | None = None) -> Floats:
@@ -141,7 +149,7 @@ class RoundingPolicy(Saved, Result):
             The id of each row: integers (of any type, from -2**63 to 2**64 - 1) or text. An integer
             and its decimal text, 5 and "5", are the same id. Required for soft rounding.
         """
-        return self._apply(p, ids, self._points)
+        return self._look_up(p, ids, self._points)
 
     def decide(
         self, p: ArrayLike, ids: ArrayLike | None = None, *, capacity: float | None = None
@@ -176,15 +184,13 @@ class RoundingPolicy(Saved, Result):
         """
         if self.recalibration is not None:
             prob = checked_probabilities(p)
-            self.recalibration.warn_outside(
-                self.recalibration.outside(prob), len(prob), stacklevel=3
-            )
-        if capacity is not None or isinstance(self.task, CaseTask):
-            self.task._check_aligned(("p", p))  # of which the rounded ones have no labels
-            return decide(
-                self.round(p, ids), self.task, ids, capacity=capacity, seed=self.seed
-            ).action
-        return self.task._decode(self._apply(p, ids, self._choices))
+            outside = self.recalibration.outside(prob)
+            self.recalibration.warn_outside(outside, len(prob), stacklevel=3)
+        if capacity is None and not isinstance(self.task, CaseTask):
+            return self.task.decode(self._look_up(p, ids, self._codes))
+        self.task.check_aligned(("p", p))  # here: the rounded ones have no labels
+        rounded = self.round(p, ids)
+        return decide(rounded, self.task, ids, capacity=capacity, seed=self.seed).action
 
     def decide_index(self, p: ArrayLike, ids: ArrayLike | None = None) -> NDArray[Any]:
         """Return the index in ``task.actions`` of each action, which takes far less memory than its
@@ -201,7 +207,7 @@ class RoundingPolicy(Saved, Result):
             Of intp for tasks with more than 256 actions.
         """
         as_finite(self.task, "decide_index")
-        return self._apply(p, ids, self._choices)
+        return self._look_up(p, ids, self._codes)
 
     def probabilities(self, p: ArrayLike) -> Floats:
         """Return the probability of each action over the random rounding, whatever the ids and the
@@ -217,25 +223,50 @@ class RoundingPolicy(Saved, Result):
         ndarray of shape (n, k)
             One column for each of ``task.actions``. Each row sums to 1.
         """
-        task = (
-            self.task if isinstance(self.task, CaseTask) else as_finite(self.task, "probabilities")
-        )
-        task._check_aligned(("p", p))
-        prob, cell, up = self._rounded(checked_probabilities(p))
-        shares = np.zeros((len(prob), len(task.actions)))
-        rows = np.arange(len(prob))
-        shares[rows, task.best_index(self._points[cell])] = 1 - up
-        shares[rows, task.best_index(self._points[np.minimum(cell + 1, self.grid)])] += up
+        task = self.task
+        if not isinstance(task, CaseTask):
+            task = as_finite(task, "probabilities")
+        task.check_aligned(("p", p))
+        cell, up = self._split(self._recalibrated(checked_probabilities(p)))
+        shares = np.zeros((len(cell), len(task.actions)))
+        row = np.arange(len(cell))
+        shares[row, task.best_index(self._points[cell])] = 1 - up
+        shares[row, task.best_index(self._points[self._next(cell)])] += up
         return shares
 
-    def _rounded(self, p: NDArray[Any]) -> tuple[Floats, Ints, Floats]:
-        """The probabilities that are rounded, the cell of each, and the share of it that is rounded
-        up.
+    def without_rounding(self, p: ArrayLike) -> tuple[Ints, NDArray[np.bool_]]:
+        """Return the index of the best action at each probability, and where the rounding matters.
+
+        Parameters
+        ----------
+        p : array_like of shape (n,)
+            Probabilities, in [0, 1].
+
+        Returns
+        -------
+        (ndarray of int, ndarray of bool)
+            The index in ``task.actions`` of the action without rounding, and whether the rounding
+            decides between two actions.
         """
-        prob: Floats = (
-            p.astype(np.float64) if self.recalibration is None else self.recalibration.apply(p)
-        )
-        return prob, *split(prob, self.grid, soft=self.rounding == "soft")
+        task = as_finite(self.task, "without_rounding")
+        prob = self._recalibrated(checked_probabilities(p))
+        cell, up = self._split(prob)
+        random = (up > 0) & (self._codes[cell] != self._codes[self._next(cell)])
+        return task.best_index(prob), random
+
+    def _recalibrated(self, prob: NDArray[Any]) -> Floats:
+        """Return the probabilities that are rounded, of predictions that were checked already."""
+        if self.recalibration is None:
+            return prob.astype(np.float64)
+        return self.recalibration.apply(prob)
+
+    def _split(self, prob: Floats) -> tuple[Ints, Floats]:
+        """Return the cell of each probability, and the share of it that is rounded up."""
+        return split(prob, self.grid, soft=self.rounding == "soft")
+
+    def _next(self, cell: Ints) -> Ints:
+        """Return the grid point above each cell; the last cell holds 1 alone, which stays."""
+        return np.minimum(cell + 1, self.grid)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy in built-in types, ready for JSON; `from_dict` reads it."""
@@ -251,30 +282,39 @@ class RoundingPolicy(Saved, Result):
         }
         if self.recalibration is not None:
             content["recalibration"] = self.recalibration.to_dict()
-        return document("policy", _VERSION, content)
+        return document("policy", _FORMAT_VERSION, content)
 
     @classmethod
     def from_dict(cls, data: Any) -> RoundingPolicy:
         """Read the policy that `to_dict` wrote."""
         data = check_document(
-            data, "policy", version=_VERSION, keys=_KEYS, optional=("recalibration",)
+            data,
+            "policy",
+            version=_FORMAT_VERSION,
+            keys=("grid", "rounding", "seed", "task"),
+            optional=("recalibration",),
         )
-        task = DecisionTask.from_dict(data["task"])
-        recalibration = (
-            PiecewiseMap.from_dict(data["recalibration"]) if "recalibration" in data else None
-        )
-        grid = check_grid(data["grid"])
+        recalibration = None
+        if "recalibration" in data:
+            recalibration = PiecewiseMap.from_dict(data["recalibration"])
         return cls(
-            task, grid, rounding=data["rounding"], seed=data["seed"], recalibration=recalibration
+            DecisionTask.from_dict(data["task"]),
+            check_grid(data["grid"]),
+            rounding=data["rounding"],
+            seed=data["seed"],
+            recalibration=recalibration,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # computing the tables is faster than sending them
+        # The tables of the grid are not sent: to compute them again takes less time.
         return RoundingPolicy.from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:
-        first = "" if self.recalibration is None else ", recalibration=..."
-        return f"RoundingPolicy({self.task!r}, grid={self.grid}, rounding={self.rounding!r}, seed={self.seed}{first})"
+        recalibration = "" if self.recalibration is None else ", recalibration=..."
+        return (
+            f"RoundingPolicy({self.task!r}, grid={self.grid}, rounding={self.rounding!r}, "
+            f"seed={self.seed}{recalibration})"
+        )
 
     def __str__(self) -> str:
         first = "" if self.recalibration is None else "recalibrated, then "
@@ -283,37 +323,39 @@ class RoundingPolicy(Saved, Result):
             f"{self.task}\nProbabilities are {first}rounded {how} multiple of 1/{self.grid} first."
         )
 
-    def _apply(self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any]) -> NDArray[Any]:
-        """Look up in the table what each p is rounded to, block by block, on several threads."""
+    def _look_up(self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any]) -> NDArray[Any]:
+        """Return the entry of the table, one for each grid point, that each p is rounded to."""
         validation.check_aligned(("p", p), ("ids", ids))
-        prob = (
-            validation.as_probabilities(p, "p")
-            if self.recalibration is None
-            else self.recalibration(p)
-        )
-        named = self._ids(ids, prob)
-        out = np.empty(len(prob), table.dtype)
+        if self.recalibration is None:
+            prob = validation.as_probabilities(p, "p")
+        else:
+            prob = self.recalibration(p)
+        case_ids = self._ids(ids, prob)
+        entries = np.empty(len(prob), table.dtype)
         threads = max(1, min(available_threads(), len(prob) // _ROWS_PER_THREAD))
-        edges = [len(prob) * part // threads for part in range(threads + 1)]
+        first_rows = [len(prob) * part // threads for part in range(threads + 1)]
 
-        def work(part: int) -> bool:
-            for start in range(edges[part], edges[part + 1], _BLOCK):
-                rows = slice(start, min(start + _BLOCK, edges[part + 1]))
-                x = _NONE if named is None else names(named[rows])
-                plain = np.ascontiguousarray(prob[rows], np.float64)
-                if x is None or not choose(
-                    plain, x, self._key, self.grid, named is not None, table, out[rows]
-                ):
+        def round_part(part: int) -> bool:
+            """Round the rows of one thread; return whether their predictions and ids are valid."""
+            end = first_rows[part + 1]
+            for start in range(first_rows[part], end, _BLOCK):
+                rows = slice(start, min(start + _BLOCK, end))
+                numbers = _NO_IDS if case_ids is None else id_numbers(case_ids[rows])
+                if numbers is None:
+                    return False
+                block = np.ascontiguousarray(prob[rows], np.float64)
+                soft = case_ids is not None
+                if not choose(block, numbers, self._key, self.grid, soft, table, entries[rows]):
                     return False
             return True
 
-        if not run_in_threads(work, threads):
-            error = validation.explain_probabilities(prob, _NAMES) or explain_ids(
-                cast("NDArray[Any]", named)
-            )
+        if not run_in_threads(round_part, threads):
+            error = validation.explain_probabilities(prob, _NAMES)
+            if error is None and case_ids is not None:
+                error = explain_ids(case_ids)
             assert error is not None
             raise error
-        return out
+        return entries
 
     def _ids(self, ids: ArrayLike | None, prob: NDArray[Any]) -> NDArray[Any] | None:
         """Check the ids; return None for hard rounding, which does not use them."""
@@ -332,11 +374,14 @@ class RoundingPolicy(Saved, Result):
 def _grid_size(
     grid: int | None, sample: Sample | None, rounding: Rounding, recalibration: PiecewiseMap | None
 ) -> int:
-    if (grid is None) == (sample is None):
+    """Return the grid of a policy: the one that is given, or the best one for a sample."""
+    if grid is None and sample is None:
         raise InputError(
             "grid is missing: pass grid, or sample=rainproof.Sample(y_true, y_prob) to choose it for past outcomes"
-            if grid is None
-            else "grid and sample must not both be given: a sample is used only to choose the grid"
+        )
+    if grid is not None and sample is not None:
+        raise InputError(
+            "grid and sample must not both be given: a sample is used only to choose the grid"
         )
     if grid is not None:
         return check_grid(grid)
@@ -344,7 +389,9 @@ def _grid_size(
         raise InputError(f"sample must be a Sample; it is {type(sample).__name__}")
     if rounding == "hard":
         raise InputError("grid is missing: it can be chosen for soft rounding only")
-    return choose_grid(sample if recalibration is None else sample.map(recalibration)).grid
+    if recalibration is not None:
+        sample = sample.map(recalibration)
+    return choose_grid(sample).grid
 
 
 class PolicyCost(Result):
@@ -357,11 +404,12 @@ class PolicyCost(Result):
     Attributes
     ----------
     policy : float
-        Of the policy, on average over its random rounding.
+        The cost of the policy, on average over its random rounding.
     unrounded : float
-        Of the best action at each probability as it is (recalibrated first, if the policy does so).
+        The cost of the best action at each probability (recalibrated first, if the policy does so),
+        without rounding.
     always : dict of str to float
-        Of each action if it is taken in every case.
+        The cost of each action if it is taken in every case.
     random_share : float
         The share of the rows (of their weight) that can get either of two actions, depending on the
         rounding.
@@ -382,24 +430,12 @@ def policy_cost(policy: RoundingPolicy, sample: Sample) -> PolicyCost:
     total = table.negative.sum() + table.positive.sum()
     share = table.by_outcome() / total
     cost = (task.matrix.max(axis=0) - task.matrix).T  # by outcome and action
-    paid = share @ cost  # by prediction and action
-    unrounded, random = without_rounding(policy, table.prob)
+    cost_at = share @ cost  # by prediction and action
+    unrounded, random = policy.without_rounding(table.prob)
     outcomes = np.array([table.negative.sum(), table.positive.sum()]) / total
     return PolicyCost(
-        policy=float((policy.probabilities(table.prob) * paid).sum()),
-        unrounded=float(np.take_along_axis(paid, unrounded[:, None], axis=1).sum()),
+        policy=float((policy.probabilities(table.prob) * cost_at).sum()),
+        unrounded=float(np.take_along_axis(cost_at, unrounded[:, None], axis=1).sum()),
         always=dict(zip(task.actions, (outcomes @ cost).tolist(), strict=True)),
         random_share=float(share[random].sum()),
     )
-
-
-def without_rounding(
-    policy: RoundingPolicy, p: NDArray[Any]
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the best action at each probability as it is, and whether the rounding decides between
-    two actions.
-    """
-    task = as_finite(policy.task, "without_rounding")
-    prob, cell, up = policy._rounded(p)
-    below, above = policy._choices[cell], policy._choices[np.minimum(cell + 1, policy.grid)]
-    return task.best_index(prob), (up > 0) & (below != above)

@@ -21,7 +21,7 @@ from rainproof.decisions.tasks import (
 )
 from rainproof.decisions.values import in_true_positives
 
-_ROUNDING = 1e-15  # losses up to this are rounding error
+_LOSS_ROUNDING = 1e-15  # share of what is at stake: losses up to this are rounding error
 
 
 class WorstThreshold(NamedTuple):
@@ -86,18 +86,20 @@ class RegretCurve(Result):
         return in_true_positives(self.regret, self.threshold)
 
     def __str__(self) -> str:
+        decision = "No decision"
+        if self.threshold_range is not None:
+            decision = f"No decision {self.threshold_range}"
+        loss = "anything"
+        if self.worst_task is not None:
+            loss = f"more than {self.loss:.2%} of what is at stake"
         grid = "" if self.grid is None else f" rounded to 1/{self.grid}"
-        loss = (
-            "anything"
-            if self.worst_task is None
-            else f"more than {self.loss:.2%} of what is at stake"
+        summary = (
+            f"{decision} loses {loss} by acting on these predictions{grid} "
+            f"({rows(self.n)}, {self.swaps} swaps)."
         )
-        which = "" if self.threshold_range is None else f" {self.threshold_range}"
-        acting = f"by acting on these predictions{grid} ({rows(self.n)}, {self.swaps} swaps)"
-        said = f"No decision{which} loses {loss} {acting}."
         if self.worst_task is None:
-            return said
-        return f"{said}\nLargest loss: {decision_with(self.worst_task.thresholds)}."
+            return summary
+        return f"{summary}\nLargest loss: {decision_with(self.worst_task.thresholds)}."
 
 
 def regret_curve(
@@ -195,14 +197,14 @@ def regret_curve(
         grid = check_grid(grid, compressed=sample.grid)
         curve = sample.on_grid(grid).curve(swaps)
     curve = curve.restricted(within)
-    mu, regret = _outline(curve)
-    at, left, right = curve.corners
-    value = np.maximum(left, right)
-    top = int(value.argmax())
+    points, regret = _outline(curve)
+    threshold, left, right = curve.corners
+    larger_side = np.maximum(left, right)
+    highest = int(larger_side.argmax())
     return RegretCurve(
-        threshold=mu,
+        threshold=points,
         regret=regret,
-        worst=WorstThreshold(float(at[top]), float(value[top])),
+        worst=WorstThreshold(float(threshold[highest]), float(larger_side[highest])),
         loss=curve.chord.loss,
         worst_task=worst_task(curve.chord),
         swaps=swaps,
@@ -214,55 +216,69 @@ def regret_curve(
 
 
 def _outline(curve: SwapCurve) -> tuple[Floats, Floats]:
-    """Return the points to plot: from end to end, both sides of each jump, and where a piece is cut
-    off at 0.
+    """Return the thresholds and regrets that a chart connects: both sides of each jump, and where a
+    piece is cut off at 0.
     """
     edges, left, right = curve.breakpoints()
-    start = int(curve.within is None)  # at 0 every row is acted on, whatever the forecast
-    mu = np.repeat(edges, 2)[start:-1]
-    regret = np.stack([left, right], axis=1).ravel()[start:-1]
+    # At 0 every row is acted on, whatever the forecast: the curve of all thresholds starts after it.
+    skipped = 1 if curve.within is None else 0
+    threshold = np.repeat(edges, 2)[skipped:-1]
+    regret = np.stack([left, right], axis=1).ravel()[skipped:-1]
     if curve.swaps != "constant":
-        return mu, regret
+        return threshold, regret
+    starts = edges[:-1]
+    zero = _zeros_of_pieces(curve, starts)
+    inside = (zero > starts) & (zero < edges[1:])
+    place = 2 * np.flatnonzero(inside) + 2 - skipped
+    return np.insert(threshold, place, zero[inside]), np.insert(regret, place, 0.0)
+
+
+def _zeros_of_pieces(curve: SwapCurve, starts: Floats) -> Floats:
+    """Return the threshold at which the line of each piece of the curve for constant swaps is 0.
+
+    A piece is the positive part of ``events (1 - mu) - others mu``. Here events and others are the
+    weights of the rows with and without the event that the best constant prediction acts on, minus
+    those that the predictions act on.
+    """
     table = curve.table
-    # the first prediction above each piece
-    above = np.searchsorted(table.prob, edges[:-1], "right")
-    goes_up = curve.recalibrated[0] > edges[:-1]
-    # The weight that a constant prediction acts on minus the weight that the predictions act on, by
-    # outcome.
-    tails = [
-        np.append(np.cumsum(mass[::-1])[::-1], 0.0) for mass in (table.positive, table.negative)
-    ]
-    events, others = (np.where(goes_up, tail[0], 0.0) - tail[above] for tail in tails)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # each piece is the positive part of events (1 - mu) - others mu
-        root = events / (events + others)
-    inside = (root > edges[:-1]) & (root < edges[1:])
-    at = 2 * np.flatnonzero(inside) + 2 - start
-    return np.insert(mu, at, root[inside]), np.insert(regret, at, 0.0)
+    first_above = np.searchsorted(table.prob, starts, "right")
+    constant_acts = curve.recalibrated[0] > starts
+    difference = []
+    for mass in (table.positive, table.negative):
+        acted_on = np.append(np.cumsum(mass[::-1])[::-1], 0.0)  # from each prediction on
+        difference.append(np.where(constant_acts, acted_on[0], 0.0) - acted_on[first_above])
+    events, others = difference
+    with np.errstate(divide="ignore", invalid="ignore"):  # a level line has no zero
+        zero: Floats = events / (events + others)
+    return zero
 
 
 def worst_task(chord: Chord) -> FiniteTask | None:
     """Return the task that a chord stands for; if one end loses nothing or has no share, it has two
     actions.
     """
-    if chord.value <= _ROUNDING:
+    if chord.value <= _LOSS_ROUNDING:
         return None
     share, mu_a, mu_b = chord.share, chord.mu_a, chord.mu_b
-    middle = (1 - 2 * share * mu_a, 2 * share * (1 - mu_a))
-    loses_a, loses_b = share > 0 and chord.regret_a > 0, share < 1 and chord.regret_b > 0
+    below = (1.0, 0.0)
+    between = (1 - 2 * share * mu_a, 2 * share * (1 - mu_a))
+    above = (0.0, 1.0)
     # In a task ties go to the upper action; where they must go to the lower one, the next double is
     # the threshold.
-    at_a = mu_a if chord.above_a else math.nextafter(mu_a, 2.0)
-    at_b = mu_b if chord.above_b else math.nextafter(mu_b, 2.0)
+    threshold_a = mu_a if chord.above_a else math.nextafter(mu_a, 2.0)
+    threshold_b = mu_b if chord.above_b else math.nextafter(mu_b, 2.0)
+    loses_a = share > 0 and chord.regret_a > 0
+    loses_b = share < 1 and chord.regret_b > 0
     if loses_a and loses_b:
-        names, payoffs, thresholds = (
-            ("below", "between", "above"),
-            ((1.0, 0.0), middle, (0.0, 1.0)),
-            (at_a, at_b),
+        return FiniteTask(
+            actions=("below", "between", "above"),
+            payoffs=(below, between, above),
+            order=(0, 1, 2),
+            thresholds=(threshold_a, threshold_b),
         )
-        return FiniteTask(actions=names, payoffs=payoffs, order=(0, 1, 2), thresholds=thresholds)
-    pair = ((1.0, 0.0), middle) if loses_a else (middle, (0.0, 1.0))
-    threshold = at_a if loses_a else at_b
     return FiniteTask(
-        actions=("below", "above"), payoffs=pair, order=(0, 1), thresholds=(threshold,)
+        actions=("below", "above"),
+        payoffs=(below, between) if loses_a else (between, above),
+        order=(0, 1),
+        thresholds=(threshold_a if loses_a else threshold_b,),
     )

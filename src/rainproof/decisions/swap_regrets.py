@@ -18,7 +18,7 @@ from rainproof.decisions.tasks import (
 )
 from rainproof.errors import InputError
 
-_PRINTED = 10  # swaps
+_PRINTED_SWAPS = 10  # the rest are counted
 
 
 class SwapRegret(Result):
@@ -62,25 +62,26 @@ class SwapRegret(Result):
     @property
     def advice(self) -> tuple[str, ...]:
         """A sentence for each of the ten swaps that save most, the best first."""
-        some = " at some predictions" if self.per == "prediction" else ""
-        return tuple(
-            f"Replace {_show(swap.action)} by {_show(swap.replacement)}{some}: saves {swap.saves:.2%} of what is at "
-            f"stake, on {f'{swap.share:.1%} of the weight' if self.weighted else rows(swap.weight)}."
-            for swap in self.swaps[:_PRINTED]
-        )
+        where = " at some predictions" if self.per == "prediction" else ""
+        sentences = []
+        for swap in self.swaps[:_PRINTED_SWAPS]:
+            size = f"{swap.share:.1%} of the weight" if self.weighted else rows(swap.weight)
+            sentences.append(
+                f"Replace {_show(swap.action)} by {_show(swap.replacement)}{where}: "
+                f"saves {swap.saves:.2%} of what is at stake, on {size}."
+            )
+        return tuple(sentences)
 
     def __str__(self) -> str:
         if not self.swaps:
             return f"No swap of {self.per}s would have saved anything on {rows(self.n)}."
-        cost = f"{self.value:.2%} of what is at stake ({self.in_units:.4g} per row)"
-        more = len(self.swaps) - _PRINTED
-        return "\n".join(
-            [
-                f"Swapping {self.per}s in hindsight saves {cost} on {rows(self.n)}.",
-                *(f"  {line}" for line in self.advice),
-                *([f"  ... and {more} more."] if more > 0 else []),
-            ]
-        )
+        saved = f"{self.value:.2%} of what is at stake ({self.in_units:.4g} per row)"
+        lines = [f"Swapping {self.per}s in hindsight saves {saved} on {rows(self.n)}."]
+        lines += [f"  {sentence}" for sentence in self.advice]
+        more = len(self.swaps) - _PRINTED_SWAPS
+        if more > 0:
+            lines.append(f"  ... and {more} more.")
+        return "\n".join(lines)
 
 
 def swap_regret(
@@ -186,19 +187,18 @@ def swap_regret(
             raise InputError(
                 f"y_prob must have a column for each class of the task, {len(task.payoffs[0])}"
             )
-        sample, (value, swaps) = several.top_label, task._swaps(several)
+        value, swaps = task.find_swaps(several)
+        sample = several.top_label  # the same rows and weights
     else:
         task = check_task(task)
         if per not in ("action", "prediction"):
             raise InputError(f"per must be 'action' or 'prediction'; it is {per!r}")
-        sample = task._beside(
-            as_sample(y_true, y_prob, **columns), ("y_true", y_true), ("y_prob", y_prob)
-        )
-        value, swaps = task._swaps(sample, per, response)
-    in_units = value * task.scale
+        sample = as_sample(y_true, y_prob, **columns)
+        sample = task.add_costs(sample, ("y_true", y_true), ("y_prob", y_prob))
+        value, swaps = task.find_swaps(sample, per, response)
     return SwapRegret(
         value=value,
-        in_units=in_units,
+        in_units=value * task.scale,
         swaps=swaps,
         per=per,
         task=task,
@@ -208,4 +208,5 @@ def swap_regret(
 
 
 def _show(action: str | float) -> str:
+    """Write an action: its name, or its number for a quadratic task."""
     return repr(action) if isinstance(action, str) else f"{action:.4g}"

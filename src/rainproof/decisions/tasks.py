@@ -1,4 +1,8 @@
-"""Decision tasks: the actions of a decision, and what each is worth with the event and without it."""
+"""Decision tasks: the actions of a decision, and what each is worth with the event and without it.
+
+Here are what all kinds of task have in common, and the kinds whose payoffs are the same in every
+case. Costs of each case are in `case_tasks`, several classes in `class_tasks`.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,8 @@ from rainproof.core.validation import (
 from rainproof.decisions.action_swaps import ActionSwap, Per, best_swaps
 from rainproof.decisions.payoffs import (
     action_index,
+    action_names,
+    as_rows,
     check_envelope,
     check_matrix,
     check_names,
@@ -38,10 +44,10 @@ def decision_with(thresholds: Sequence[float]) -> str:
     """Describe a decision by its thresholds: "a decision with threshold 0.2 (a miss costs 4 times a
     false alarm)".
     """
-    ends = list(map(show_threshold, thresholds))
-    if len(ends) == 1:
-        return f"a decision with threshold {ends[0]}{_cost_ratio(thresholds[0])}"
-    return f"a decision among {len(ends) + 1} actions with thresholds {' and '.join(ends)}"
+    shown = [show_threshold(threshold) for threshold in thresholds]
+    if len(shown) == 1:
+        return f"a decision with threshold {shown[0]}{_cost_ratio(thresholds[0])}"
+    return f"a decision among {len(shown) + 1} actions with thresholds {' and '.join(shown)}"
 
 
 def show_threshold(threshold: float) -> str:
@@ -50,18 +56,21 @@ def show_threshold(threshold: float) -> str:
 
 
 def _cost_ratio(threshold: float) -> str:
-    """A false alarm costs the threshold, a miss 1 minus it."""
-    if not 1e-12 < threshold < 1 - 1e-12:
+    """Say how the costs of the two errors compare; empty where one of them costs nothing.
+
+    A false alarm costs the threshold, a miss 1 minus it.
+    """
+    if not 1e-12 < threshold < 1 - 1e-12:  # 0 or 1, but for the last digits
         return ""
     ratio = threshold / (1 - threshold)
-    if 0.98 < ratio < 1.02:
+    if 0.98 < ratio < 1.02:  # as much, in the two digits that are printed
         return " (a false alarm costs as much as a miss)"
     if ratio > 1:
         return f" (a false alarm costs {ratio:.2g} times a miss)"
     return f" (a miss costs {1 / ratio:.2g} times a false alarm)"
 
 
-_TWO = ("wait", "act")
+_WAIT_OR_ACT = ("wait", "act")
 
 
 class DecisionTask(Result, ABC):
@@ -84,9 +93,10 @@ class DecisionTask(Result, ABC):
 
     Notes
     -----
-    There are three types of tasks: `FiniteTask` has a list of actions, `CaseTask` two actions with costs of each case,
-    `QuadraticTask` all numbers in [0, 1]. To add another, write a subclass that implements the abstract methods below,
-    add it to the list in `from_dict`, and give it a constructor here. Nothing else has to change.
+    There are three kinds of tasks about one event: `FiniteTask` has a list of actions, `CaseTask` two
+    actions with costs of each case, `QuadraticTask` all numbers in [0, 1]. To add another, write a
+    subclass that implements the abstract methods below, add it to the list in `from_dict`, and give
+    it a constructor here.
 
     References
     ----------
@@ -104,7 +114,7 @@ class DecisionTask(Result, ABC):
 
     __slots__ = ()
     _also = ("task",)
-    task: ClassVar[str]  # the type
+    task: ClassVar[str]  # the name of the kind, as in files
 
     if TYPE_CHECKING:
 
@@ -125,7 +135,10 @@ class DecisionTask(Result, ABC):
     ) -> FiniteTask | CaseTask: ...
     @staticmethod
     def from_costs(
-        *unnamed: Any, false_positive: Any, false_negative: Any, actions: Sequence[str] = _TWO
+        *unnamed: Any,
+        false_positive: Any,
+        false_negative: Any,
+        actions: Sequence[str] = _WAIT_OR_ACT,
     ) -> FiniteTask | CaseTask:
         """Create a task with two actions from the cost of a false alarm and the cost of a miss.
 
@@ -157,25 +170,22 @@ class DecisionTask(Result, ABC):
                 "from_costs takes no unnamed costs: false_positive=..., false_negative=..."
             )
         costs = {"false_positive": false_positive, "false_negative": false_negative}
-        columns = {
-            name: cost
-            for name, cost in costs.items()
-            if hasattr(cost, "__len__") and not isinstance(cost, str)
-        }
+        columns = {}
         for name, cost in costs.items():
-            if name not in columns and (not is_number(cost) or not 0 < cost < math.inf):
+            if hasattr(cost, "__len__") and not isinstance(cost, str):
+                columns[name] = cost
+            elif not is_number(cost) or not 0 < cost < math.inf:
                 raise InputError(f"{name} must be a positive, finite cost; it is {cost!r}")
         if columns:
             from rainproof.decisions.case_tasks import CaseTask, case_costs
 
-            return CaseTask(
-                actions=check_names(actions, 2), _costs=case_costs(costs, columns), _columns=columns
-            )
+            names = check_names(actions, 2)
+            return CaseTask(actions=names, _costs=case_costs(costs, columns), _columns=columns)
         payoffs = [[0.0, -false_negative], [-false_positive, 0.0]]
         return DecisionTask.from_payoffs(payoffs, actions=actions)
 
     @staticmethod
-    def threshold(threshold: float, *, actions: Sequence[str] = _TWO) -> FiniteTask:
+    def threshold(threshold: float, *, actions: Sequence[str] = _WAIT_OR_ACT) -> FiniteTask:
         """Create a task with two actions, the second best from the probability `threshold` on.
 
         ``U = 1 - mu (1-y) a - (1-mu) y (1-a)``: with payoffs in [0, 1], a false alarm costs mu and
@@ -225,15 +235,17 @@ class DecisionTask(Result, ABC):
         3 actions, 80 at stake: 'go out' below 0.1071, 'take an umbrella' from 0.1071, 'stay in' from 0.4444.
         """
         matrix = check_matrix(payoffs, classes=True)
-        named = [f"action {a}" for a in range(len(matrix))] if actions is None else actions
-        names = check_names(named, len(matrix))
+        if actions is None:
+            actions = _numbered_actions(len(matrix))
+        names = check_names(actions, len(matrix))
         if matrix.shape[1] > 2:
-            from rainproof.decisions.class_tasks import ClassTask, as_payoffs
+            from rainproof.decisions.class_tasks import ClassTask
 
-            return ClassTask(actions=names, payoffs=as_payoffs(matrix))  # type: ignore[return-value]
+            return ClassTask(actions=names, payoffs=as_rows(matrix))  # type: ignore[return-value]
         order, thresholds = upper_envelope(matrix)
-        rows = tuple((float(low), float(high)) for low, high in matrix)
-        return FiniteTask(actions=names, payoffs=rows, order=order, thresholds=thresholds)
+        return FiniteTask(
+            actions=names, payoffs=as_rows(matrix), order=order, thresholds=thresholds
+        )
 
     @staticmethod
     def from_cost_matrix(
@@ -259,14 +271,12 @@ class DecisionTask(Result, ABC):
         3 actions, 9 at stake: 'wait' below 0.05556, 'abstain' from 0.05556, 'act' from 0.5.
         """
         payoffs = 0.0 - check_matrix(costs, "costs", classes=True)
-        names = [f"action {a}" for a in range(len(payoffs))] if actions is None else list(actions)
+        names = _numbered_actions(len(payoffs)) if actions is None else list(actions)
         if abstain is not None:
             if not is_number(abstain) or not math.isfinite(abstain):
                 raise InputError(f"abstain must be a finite cost; it is {abstain!r}")
-            payoffs, names = (
-                np.vstack([payoffs, np.full(payoffs.shape[1], -abstain)]),
-                [*names, "abstain"],
-            )
+            payoffs = np.vstack([payoffs, np.full(payoffs.shape[1], -abstain)])
+            names = [*names, "abstain"]
         return DecisionTask.from_payoffs(payoffs, actions=names)
 
     @staticmethod
@@ -290,14 +300,14 @@ class DecisionTask(Result, ABC):
         from rainproof.decisions.case_tasks import CaseTask
         from rainproof.decisions.class_tasks import ClassTask
 
-        types: list[Any] = [FiniteTask, QuadraticTask, CaseTask, ClassTask]
-        kind = data.get("task") if isinstance(data, Mapping) else None
-        for found in types:
-            if kind == found.task:
-                task: DecisionTask = found._from_dict(data)
+        kinds: list[Any] = [FiniteTask, QuadraticTask, CaseTask, ClassTask]
+        name = data.get("task") if isinstance(data, Mapping) else None
+        for kind in kinds:
+            if kind.task == name:
+                task: DecisionTask = kind.from_content(data)
                 return task
-        kinds = " or ".join(repr(known.task) for known in types)
-        raise InputError(f"a task must be a dict with 'task' either {kinds}; it has {kind!r}")
+        names = " or ".join(repr(kind.task) for kind in kinds)
+        raise InputError(f"a task must be a dict with 'task' either {names}; it has {name!r}")
 
     @property
     @abstractmethod
@@ -332,42 +342,51 @@ class DecisionTask(Result, ABC):
 
     @classmethod
     @abstractmethod
-    def _from_dict(cls, data: Mapping[str, Any]) -> DecisionTask:
-        """Read what `to_dict` of this type wrote."""
+    def from_content(cls, data: Mapping[str, Any]) -> DecisionTask:
+        """Read what `to_dict` of this kind of task wrote; `from_dict` finds the kind."""
 
     @abstractmethod
-    def _choices(self, p: Floats) -> NDArray[Any]:
-        """Encode the best action at each probability, as a policy stores it; `_decode` reads the
+    def action_codes(self, p: Floats) -> NDArray[Any]:
+        """Encode the best action at each probability, as a policy stores it; `decode` reads the
         codes.
         """
 
     @abstractmethod
-    def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
-        """Return the actions that stand behind entries of `_choices`."""
+    def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return the actions that `action_codes` encoded."""
 
     @abstractmethod
-    def _swaps(
+    def find_swaps(
         self, sample: Sample, per: Per, response: Any
     ) -> tuple[float, tuple[ActionSwap, ...]]:
         """Compute the swap regret as a share of `scale`, and the swaps that would have saved it,
         best first.
         """
 
-    def _check_aligned(self, *columns: tuple[str, Any]) -> None:
-        """Refuse columns whose rows have other labels than those beside them, or than the costs of
-        each case.
+    def check_aligned(self, *columns: tuple[str, Any]) -> None:
+        """Refuse columns, with their names, whose rows are labelled differently from one another,
+        or from the costs of each case.
         """
         check_aligned(*columns)
 
-    def _beside(self, sample: Sample, *_columns: tuple[str, Any]) -> Sample:
-        """Return the sample with what the task has for each of its rows; `columns` are what the
-        caller made it of.
+    def add_costs(self, sample: Sample, *_columns: tuple[str, Any]) -> Sample:
+        """Return the sample with the costs of each case beside its rows, if the task has any.
+
+        The columns are what the caller made the sample of, with their names: their rows must be
+        labelled as those of the costs.
         """
         return sample
 
-    def _on(self, _sample: Sample) -> Self:
-        """Return the task for the rows of a sample, in their order."""
+    def for_rows(self, _sample: Sample) -> Self:
+        """Return the task for the rows of a sample: with the costs that stand beside them, if the
+        task has costs of each case.
+        """
         return self
+
+
+def _numbered_actions(count: int) -> list[str]:
+    """Return the names of actions that were given none."""
+    return [f"action {number}" for number in range(count)]
 
 
 def match_outcomes(action: NDArray[Any], y: ArrayLike) -> NDArray[Any]:
@@ -384,8 +403,8 @@ def match_outcomes(action: NDArray[Any], y: ArrayLike) -> NDArray[Any]:
     return outcome
 
 
-_BLOCK = 1 << 16  # predictions that a response is asked for together
-_SURE = 1e-9  # how far from 1 the probabilities of a response may add up
+_BLOCK = 1 << 16  # predictions for which a response is asked together
+_SUM_TOLERANCE = 1e-9  # by which the probabilities of a response may miss a sum of 1
 
 
 def response_probabilities(task: ListedTask, response: Any, p: Floats) -> Floats:
@@ -394,24 +413,25 @@ def response_probabilities(task: ListedTask, response: Any, p: Floats) -> Floats
         raise InputError(
             f"response must be an object with a method probabilities(p); it is {response!r}"
         )
-    theirs = getattr(response, "task", task)
-    if isinstance(theirs, DecisionTask) and theirs.actions != task.actions:
+    other = getattr(response, "task", task)
+    if isinstance(other, DecisionTask) and other.actions != task.actions:
         raise InputError(
-            f"response must choose among the task's actions {task.actions}; its task has {theirs.actions}"
+            f"response must choose among the task's actions {task.actions}; its task has {other.actions}"
         )
-    taken = as_numbers(response.probabilities(p), "response.probabilities")
-    if taken.shape != (len(p), len(task.actions)):
+    prob = as_numbers(response.probabilities(p), "response.probabilities")
+    shape = (len(p), len(task.actions))
+    if prob.shape != shape:
         raise InputError(
-            f"response.probabilities must give shape {(len(p), len(task.actions))}: a row for each prediction, a "
-            f"column for each action; it gives {taken.shape}"
+            f"response.probabilities must give shape {shape}: a row for each prediction, a "
+            f"column for each action; it gives {prob.shape}"
         )
-    bad = np.flatnonzero(~((taken >= 0).all(axis=1) & (np.abs(taken.sum(axis=1) - 1) <= _SURE)))
+    valid = (prob >= 0).all(axis=1) & (np.abs(prob.sum(axis=1) - 1) <= _SUM_TOLERANCE)
+    bad = np.flatnonzero(~valid)
     if bad.size:
         rule = "response.probabilities must be probabilities that add up to 1"
-        raise InputError.from_offenders(
-            rule, bad.size, f"at p = {p[bad[0]]}", taken[bad[0]].tolist()
-        )
-    return taken
+        place = f"at p = {p[bad[0]]}"
+        raise InputError.from_offenders(rule, bad.size, place, prob[bad[0]].tolist())
+    return prob
 
 
 class ListedTask(DecisionTask):
@@ -435,6 +455,14 @@ class ListedTask(DecisionTask):
     @abstractmethod
     def best_index(self, p: ArrayLike) -> NDArray[np.intp]:
         """Return the index in `actions` of the best action at each probability."""
+
+    def best_response(self, p: ArrayLike) -> Any:
+        """Return the name of the best action at each probability, or one name for one probability."""
+        return action_names(self.actions, self.best_index(p))
+
+    def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return the names of the actions that `action_codes` encoded."""
+        return np.take(np.array(self.actions), codes, mode="clip")  # all codes are in range
 
 
 class FiniteTask(ListedTask):
@@ -485,7 +513,8 @@ class FiniteTask(ListedTask):
     @property
     def dominated(self) -> tuple[str, ...]:
         """The actions that are never chosen: at every probability another is at least as good."""
-        return tuple(name for a, name in enumerate(self.actions) if a not in self.order)
+        chosen = set(self.order)
+        return tuple(name for index, name in enumerate(self.actions) if index not in chosen)
 
     @property
     def by_case(self) -> Floats:
@@ -493,11 +522,6 @@ class FiniteTask(ListedTask):
         all.
         """
         return self.matrix[:, :, None]
-
-    def best_response(self, p: ArrayLike) -> Any:
-        """Return the name of the best action at each probability, or one name for one probability."""
-        index = self.best_index(p)
-        return self.actions[int(index)] if index.ndim == 0 else np.array(self.actions)[index]
 
     def best_index(self, p: ArrayLike) -> NDArray[np.intp]:
         """Return the index in `actions` of the best action at each probability."""
@@ -508,36 +532,29 @@ class FiniteTask(ListedTask):
         """Return the payoff of an action, by name, when the outcome is `y`; arrays of both are
         broadcast.
         """
-        outcome, index = (
-            match_outcomes(np.asarray(action, dtype=object), y),
-            action_index(self.actions, action),
-        )
+        outcome = match_outcomes(np.asarray(action, dtype=object), y)
+        index = action_index(self.actions, action)
         return self.matrix[index, outcome.astype(np.intp)]
 
     @classmethod
-    def _from_dict(cls, data: Mapping[str, Any]) -> FiniteTask:
-        missing = [
-            key
-            for key in ("actions", "payoffs", "order", "thresholds")
-            if not isinstance(data.get(key), list)
-        ]
-        if missing:
-            raise InputError(f"a task of actions must have the list {missing[0]!r}")
+    def from_content(cls, data: Mapping[str, Any]) -> FiniteTask:
+        """Read what `to_dict` wrote."""
+        for key in ("actions", "payoffs", "order", "thresholds"):
+            if not isinstance(data.get(key), list):
+                raise InputError(f"a task of actions must have the list {key!r}")
         matrix = check_matrix(data["payoffs"])
         return cls(
             actions=check_names(data["actions"], len(matrix)),
-            payoffs=tuple((float(low), float(high)) for low, high in matrix),
+            payoffs=as_rows(matrix),
             order=tuple(data["order"]),
             thresholds=tuple(data["thresholds"]),
         )
 
-    def _choices(self, p: Floats) -> NDArray[Any]:
+    def action_codes(self, p: Floats) -> NDArray[Any]:
+        """Encode the best action at each probability by its index, in a byte if that is enough."""
         return self.best_index(p).astype(np.uint8 if len(self.actions) <= 256 else np.intp)
 
-    def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
-        return np.take(np.array(self.actions), choices, mode="clip")  # which are checked already
-
-    def _swaps(
+    def find_swaps(
         self, sample: Sample, per: Per, response: Any
     ) -> tuple[float, tuple[ActionSwap, ...]]:
         """Find the best replacement of each action taken, or of each group: those that save
@@ -550,50 +567,51 @@ class FiniteTask(ListedTask):
         """Sum the weight without and with the event by action taken (per prediction, also by the
         action best there).
         """
-        k = len(self.actions)
-        mass = np.zeros((k, k if per == "prediction" else 1, 2))
+        actions = len(self.actions)
+        groups = actions if per == "prediction" else 1
+        mass = np.zeros((actions, groups, 2))
         for start in range(0, len(table.prob), _BLOCK):
             block = slice(start, start + _BLOCK)
+            prob = table.prob[block]
             outcomes = np.stack([table.negative[block], table.positive[block]], axis=1)
-            best = (
-                self.best_index(outcomes[:, 1] / outcomes.sum(axis=1)) if per == "prediction" else 0
-            )
-            group = np.broadcast_to(best, len(outcomes))
+            group = np.zeros(len(prob), np.intp)
+            if per == "prediction":
+                group = self.best_index(outcomes[:, 1] / outcomes.sum(axis=1))
             if response is None:
-                np.add.at(mass, (self.best_index(table.prob[block]), group), outcomes)
+                np.add.at(mass, (self.best_index(prob), group), outcomes)
                 continue
-            taken = response_probabilities(self, response, table.prob[block])
-            for g in range(mass.shape[1]):
-                mass[:, g] += (taken * (group == g)[:, None]).T @ outcomes
+            taken = response_probabilities(self, response, prob)
+            for number in range(groups):
+                mass[:, number] += (taken * (group == number)[:, None]).T @ outcomes
         return mass
 
     def __repr__(self) -> str:
-        shown = ", ".join(map(show_threshold, self.thresholds)) + (
-            "," if len(self.thresholds) == 1 else ""
-        )
-        return (
-            f"DecisionTask(actions={self.actions!r}, thresholds=({shown}), scale={self.scale:.6g})"
-        )
+        thresholds = ", ".join(map(show_threshold, self.thresholds))
+        if len(self.thresholds) == 1:
+            thresholds += ","
+        return f"DecisionTask(actions={self.actions!r}, thresholds=({thresholds}), scale={self.scale:.6g})"
 
     def __str__(self) -> str:
-        first, *later = (repr(self.actions[a]) for a in self.order)
-        ends = list(map(show_threshold, self.thresholds))
-        parts = [f"{first} below {ends[0]}" if ends else f"{first} always"]
-        parts += [f"{name} from {end}" for name, end in zip(later, ends, strict=True)]
+        names = [repr(self.actions[index]) for index in self.order]
+        shown = [show_threshold(threshold) for threshold in self.thresholds]
+        ranges = [f"{names[0]} below {shown[0]}" if shown else f"{names[0]} always"]
+        for name, threshold in zip(names[1:], shown, strict=True):
+            ranges.append(f"{name} from {threshold}")
         never = f"; never {', '.join(map(repr, self.dominated))}" if self.dominated else ""
-        return f"{len(self.actions)} actions, {self.scale:.6g} at stake: {', '.join(parts)}{never}."
-
-
-_ONE_COST = "needs costs that are the same in every case: this task has those of each"
+        return (
+            f"{len(self.actions)} actions, {self.scale:.6g} at stake: {', '.join(ranges)}{never}."
+        )
 
 
 def as_finite(task: DecisionTask, what: str) -> FiniteTask:
     """Accept a task with a list of actions whose payoffs are the same in every case."""
-    if isinstance(task, ListedTask) and not isinstance(task, FiniteTask):
-        raise InputError(f"{what} {_ONE_COST}")
-    if not isinstance(task, FiniteTask):
-        raise InputError(f"{what} needs a task with a list of actions; it is {task!r}")
-    return task
+    if isinstance(task, FiniteTask):
+        return task
+    if isinstance(task, ListedTask):
+        raise InputError(
+            f"{what} needs costs that are the same in every case: this task has those of each"
+        )
+    raise InputError(f"{what} needs a task with a list of actions; it is {task!r}")
 
 
 def as_two_actions(task: DecisionTask, what: str) -> ListedTask:
@@ -604,15 +622,16 @@ def as_two_actions(task: DecisionTask, what: str) -> ListedTask:
 
 
 def expected_gain(task: ListedTask, p: Floats) -> Floats:
-    """What the second action is expected to gain over the first in each case, if the probabilities
-    are right.
+    """Return what the second action is expected to gain over the first in each case, if the
+    probabilities are right.
     """
-    change = task.by_case[task.order[-1]] - task.by_case[task.order[0]]
-    found: Floats = (1 - p) * change[0] + p * change[1]
-    return found
+    first, second = task.order[0], task.order[-1]
+    without_event, with_event = task.by_case[second] - task.by_case[first]
+    gain: Floats = (1 - p) * without_event + p * with_event
+    return gain
 
 
-_SHOWN = 100  # swaps that are kept
+_MOST_SWAPS = 100  # that a quadratic task returns: each distinct prediction has one
 
 
 class QuadraticTask(DecisionTask):
@@ -639,16 +658,19 @@ class QuadraticTask(DecisionTask):
         return 1 - (stated - match_outcomes(stated, y)) ** 2
 
     @classmethod
-    def _from_dict(cls, _data: Mapping[str, Any]) -> QuadraticTask:
+    def from_content(cls, _data: Mapping[str, Any]) -> QuadraticTask:
+        """Return the task: there is only one of this kind."""
         return cls()
 
-    def _choices(self, p: Floats) -> NDArray[Any]:
+    def action_codes(self, p: Floats) -> NDArray[Any]:
+        """Return the probabilities themselves, which are the actions."""
         return p
 
-    def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
-        return choices
+    def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return the codes themselves."""
+        return codes
 
-    def _swaps(
+    def find_swaps(
         self, sample: Sample, _per: Per, response: Any
     ) -> tuple[float, tuple[ActionSwap, ...]]:
         """Each distinct prediction is an action, best replaced by its event rate, per action and
@@ -658,23 +680,21 @@ class QuadraticTask(DecisionTask):
             raise InputError(f"response needs a task with a list of actions; it is {self!r}")
         table = sample.distinct()
         weight = table.negative + table.positive
-        best = table.positive / weight
-        saves = weight * (table.prob - best) ** 2 / sample.total_weight
-        first = np.argsort(-saves, kind="stable")[:_SHOWN]
-        columns = (column[first].tolist() for column in (table.prob, best, saves, weight))
-        swaps = tuple(
-            ActionSwap(
-                action=p,
-                replacement=q,
-                saves=saved,
-                in_units=saved,
-                weight=w,
-                share=w / sample.total_weight,
-            )
-            for p, q, saved, w in zip(*columns, strict=True)
-            if saved > 0
-        )
-        return float(saves.sum()), swaps
+        event_rate = table.positive / weight
+        saved = weight * (table.prob - event_rate) ** 2 / sample.total_weight
+        swaps = []
+        for row in np.argsort(-saved, kind="stable")[:_MOST_SWAPS].tolist():
+            if saved[row] > 0:
+                swap = ActionSwap(
+                    action=float(table.prob[row]),
+                    replacement=float(event_rate[row]),
+                    saves=float(saved[row]),
+                    in_units=float(saved[row]),
+                    weight=float(weight[row]),
+                    share=float(weight[row]) / sample.total_weight,
+                )
+                swaps.append(swap)
+        return float(saved.sum()), tuple(swaps)
 
     def __repr__(self) -> str:
         return "DecisionTask.quadratic()"

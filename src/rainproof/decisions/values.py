@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats, read_only
+from rainproof.core.arrays import Floats, Ints, read_only
 from rainproof.core.cells import sum_cells
 from rainproof.core.curve import flagged
 from rainproof.core.curve import recalibrated as isotonic_blocks
@@ -29,7 +29,8 @@ from rainproof.decisions.tasks import show_threshold
 
 Recalibration = Literal["isotonic", "given", "cross-fitted"]
 
-_ROUNDING = 1e-12  # values up to this share of the largest value of foresight are rounding error
+# Values up to this share of the largest value of perfect foresight are rounding error.
+_ROUNDING = 1e-12
 
 
 def in_true_positives(amount: Floats, threshold: Floats) -> Floats:
@@ -97,96 +98,109 @@ class ForecastValue(Result):
 
         It is ``(value + max(0, event_rate - mu)) / (1 - mu)``; at mu = 1 the limit from the left.
         """
-        return in_true_positives(
-            self.value + np.maximum(0.0, self.event_rate - self.threshold), self.threshold
-        )
+        with_always = self.value + np.maximum(0.0, self.event_rate - self.threshold)
+        return in_true_positives(with_always, self.threshold)
 
     def __call__(self, threshold: ArrayLike) -> Any:
         """Return the value of acting on predictions that are at least the threshold, in [0, 1] or
         in the range.
         """
-        return self._at(
-            check_probabilities(threshold, "threshold", self.threshold_range), self.value
-        )
+        mu = check_probabilities(threshold, "threshold", self.threshold_range)
+        return self.interpolated(mu, self.value)
+
+    def interpolated(self, mu: Floats, column: Floats) -> Any:
+        """Return one of the curves, such as `value_recalibrated`, at thresholds that were checked
+        already.
+        """
+        right = np.searchsorted(self.threshold, mu)  # at a jump the first point: from the left
+        left = np.maximum(right - 1, 0)
+        width = self.threshold[right] - self.threshold[left]
+        share = np.ones(np.shape(mu))
+        np.divide(mu - self.threshold[left], width, out=share, where=width > 0)
+        value = (1 - share) * column[left] + share * column[right]
+        # From the threshold 0 on every row is acted on, as without a forecast.
+        return np.where(mu == 0, 0.0, value)[()]
 
     def thinned(self, points: int) -> ForecastValue:
         """The same with about so many points of the curves, from 0 to 1: as many as a chart can
         show.
         """
-        some = np.unique(np.linspace(0, len(self.threshold) - 1, points).astype(np.int64))
+        chosen = np.unique(np.linspace(0, len(self.threshold) - 1, points).astype(np.int64))
         names = ("threshold", "value", "value_recalibrated", "value_perfect", "relative")
-        return replace(self, **{name: getattr(self, name)[some] for name in names})
-
-    def _at(self, mu: Floats, values: Floats) -> Any:
-        """One of the curve's columns at thresholds."""
-        at = self.threshold
-        right = np.searchsorted(at, mu)  # the first point from mu on: a jump's value from the left
-        left = np.maximum(right - 1, 0)
-        share = np.divide(
-            mu - at[left],
-            at[right] - at[left],
-            out=np.ones(np.shape(mu)),
-            where=at[left] < at[right],
-        )
-        found = (1 - share) * values[left] + share * values[right]
-        return np.where(mu == 0, 0.0, found)[()]  # from 0 on all is acted on, as without a forecast
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def __str__(self) -> str:
-        better, worse = self._where(1.0), self._where(-1.0)
-        than = "better than no forecast (always or never acting, whichever is better)"
-        where = f"never {than}" if better is None else f"{than} at {better}"
-        which = "" if self.threshold_range is None else f", for decisions {self.threshold_range},"
-        said = [f"On {these_rows(self.n)}{which} the forecast is {where}."]
-        some = np.flatnonzero(np.isfinite(self.relative))
-        if some.size:  # among equal values, the one with most at stake
-            equal = some[self.relative[some] >= self.relative[some].max() - _ROUNDING]
-            best = int(equal[self.value_perfect[equal].argmax()])
-            share, at = (
-                percent(round(float(self.relative[best]), 3)),
-                show_threshold(self.threshold[best]),
-            )
-            largest = f"Its largest relative value is {share} of what perfect foresight gains, at the threshold {at}."
-            said += [largest] if self.relative[best] > _ROUNDING else []
-        else:
-            said.append("All outcomes are the same, so no forecast can be.")
-        low = int(self.value.argmin())
-        mu, miss = show_threshold(self.threshold[low]), show_threshold(1 - self.threshold[low])
-        by = f"by {-self.value[low]:.3g} per row, where a false alarm costs {mu} and a miss {miss}"
-        where = "no threshold" if worse is None else f"{worse}; most at {mu}: {by}"
-        where = f"{worse}, {by}" if worse is not None and len(self.value) == 1 else where
-        return " ".join([*said, f"It is worse than no forecast at {where}."])
+        better = self._where(1.0)
+        comparison = "better than no forecast (always or never acting, whichever is better)"
+        where = f"never {comparison}" if better is None else f"{comparison} at {better}"
+        decisions = (
+            "" if self.threshold_range is None else f", for decisions {self.threshold_range},"
+        )
+        sentences = [f"On {these_rows(self.n)}{decisions} the forecast is {where}."]
+        known = np.flatnonzero(np.isfinite(self.relative))
+        if not known.size:
+            sentences.append("All outcomes are the same, so no forecast can be.")
+        elif self.relative[known].max() > _ROUNDING:
+            sentences.append(self._largest_relative_value(known))
+        sentences.append(f"It is worse than no forecast at {self._where_worse()}.")
+        return " ".join(sentences)
+
+    def _largest_relative_value(self, known: Ints) -> str:
+        """Say how large the relative value is at most; among equal values, where most is at stake."""
+        largest = self.relative[known].max()
+        equal = known[self.relative[known] >= largest - _ROUNDING]
+        best = int(equal[self.value_perfect[equal].argmax()])
+        share = percent(round(float(self.relative[best]), 3))
+        threshold = show_threshold(self.threshold[best])
+        return f"Its largest relative value is {share} of what perfect foresight gains, at the threshold {threshold}."
+
+    def _where_worse(self) -> str:
+        """Say at which thresholds the forecast is worse than none, and how much at most."""
+        worse = self._where(-1.0)
+        if worse is None:
+            return "no threshold"
+        lowest = int(self.value.argmin())
+        false_alarm = show_threshold(self.threshold[lowest])
+        miss = show_threshold(1 - self.threshold[lowest])
+        loss = f"by {-self.value[lowest]:.3g} per row, where a false alarm costs {false_alarm} and a miss {miss}"
+        if len(self.value) == 1:
+            return f"{worse}, {loss}"
+        return f"{worse}; most at {false_alarm}: {loss}"
 
     def _where(self, sign: float) -> str | None:
-        """The thresholds at which the value has a sign, in words; None if there are none.
+        """Name the thresholds where the value is positive (sign 1) or negative (sign -1); None if
+        there are none.
 
         The range that is named first is the one in which the value adds up to most.
         """
-        least = _ROUNDING * (float(self.value_perfect.max()) or 1.0)
+        negligible = _ROUNDING * (float(self.value_perfect.max()) or 1.0)
         if len(self.value) == 1:
-            return (
-                f"the threshold {show_threshold(self.threshold[0])}"
-                if sign * self.value[0] > least
-                else None
-            )
+            if sign * self.value[0] > negligible:
+                return f"the threshold {show_threshold(self.threshold[0])}"
+            return None
         start, end = sign * self.value[:-1], sign * self.value[1:]
         left, right = self.threshold[:-1], self.threshold[1:]
-        some = np.flatnonzero((np.maximum(start, end) > least) & (left < right))
-        if not some.size:
+        pieces = np.flatnonzero((np.maximum(start, end) > negligible) & (left < right))
+        if not pieces.size:
             return None
-        start, end, left, right = start[some], end[some], left[some], right[some]
+        start, end, left, right = start[pieces], end[pieces], left[pieces], right[pieces]
+        # A piece on which the value changes its sign counts from its zero, or up to it.
         with np.errstate(divide="ignore", invalid="ignore"):
-            root = left + (right - left) * (start / (start - end))
-        left, right = np.where(start < 0, root, left), np.where(end < 0, root, right)
-        # of the range that a piece belongs to
-        number = np.append(0, np.cumsum(left[1:] > right[:-1]))
-        area = np.bincount(number, (right - left) * (np.maximum(start, 0.0) + np.maximum(end, 0.0)))
-        # the first of equals
-        main = np.flatnonzero(number == (area >= area.max() * (1 - _ROUNDING)).argmax())
-        first = (
-            f"thresholds from {show_threshold(left[main[0]])} to {show_threshold(right[main[-1]])}"
-        )
-        others = len(area) - 1
-        return first if not others else f"{first} (and in {others} other range{'s' * (others > 1)})"
+            zero = left + (right - left) * (start / (start - end))
+        left = np.where(start < 0, zero, left)
+        right = np.where(end < 0, zero, right)
+        twice_area = (right - left) * (np.maximum(start, 0.0) + np.maximum(end, 0.0))
+        range_number = np.append(0, np.cumsum(left[1:] > right[:-1]))
+        areas = np.bincount(range_number, twice_area)
+        main = (areas >= areas.max() * (1 - _ROUNDING)).argmax()  # the first of equals
+        inside = np.flatnonzero(range_number == main)
+        low = show_threshold(left[inside[0]])
+        high = show_threshold(right[inside[-1]])
+        text = f"thresholds from {low} to {high}"
+        others = len(areas) - 1
+        if not others:
+            return text
+        return f"{text} (and in {others} other {'range' if others == 1 else 'ranges'})"
 
 
 def forecast_value(
@@ -292,23 +306,27 @@ def value_beside(
     event rate.
     """
     table = sample.distinct()
-    positive, negative = float(table.positive.sum()), float(table.negative.sum())
-    rate = positive / (positive + negative)
-    edges = np.unique(np.concatenate([[0.0, rate, 1.0], table.prob, recalibrated.prob]))
-    first = 0
-    # a piece before the range, which ends in the value from the left at its lower end
+    positive = float(table.positive.sum())
+    negative = float(table.negative.sum())
+    event_rate = positive / (positive + negative)
+    edges = np.unique(np.concatenate([[0.0, event_rate, 1.0], table.prob, recalibrated.prob]))
+    skipped = 0
     if within is not None:
-        inside, first = edges[(edges > within.low) & (edges < within.high)], int(within.low > 0)
+        inside = edges[(edges > within.low) & (edges < within.high)]
+        # The piece before the range ends in the value from the left at the lower end of the range.
         edges = np.unique([np.nextafter(within.low, 0.0), *within, *inside])
-    value, relative = (column[first:] for column in _values(table, edges, rate))
-    mu = np.repeat(edges, 2)[1 + first : -1]
+        skipped = 1 if within.low > 0 else 0
+    threshold = np.repeat(edges, 2)[1 + skipped : -1]
+    value, relative = _values(table, edges, event_rate)
+    value_recalibrated, _ = _values(recalibrated, edges, event_rate)
+    non_event_rate = negative / (positive + negative)
     return ForecastValue(
-        threshold=mu,
-        value=value,
-        value_recalibrated=_values(recalibrated, edges, rate)[0][first:],
-        value_perfect=np.minimum(mu * (negative / (positive + negative)), (1 - mu) * rate),
-        relative=relative,
-        event_rate=rate,
+        threshold=threshold,
+        value=value[skipped:],
+        value_recalibrated=value_recalibrated[skipped:],
+        value_perfect=np.minimum(threshold * non_event_rate, (1 - threshold) * event_rate),
+        relative=relative[skipped:],
+        event_rate=event_rate,
         recalibration=recalibration,
         grid=sample.grid,
         threshold_range=within,
@@ -318,48 +336,64 @@ def value_beside(
 
 def value_at(table: DistinctTable, threshold: Floats) -> Floats:
     """Return the value at some thresholds, of acting from them on, without the whole curve."""
-    hits, alarms, misses, _ = flagged(table, threshold)
-    always = np.maximum(hits + misses - threshold, 0.0)
-    value: Floats = hits * (1 - threshold) - alarms * threshold - always
+    hits, false_alarms, misses, _ = flagged(table, threshold)
+    always_acting = np.maximum(hits + misses - threshold, 0.0)
+    value: Floats = hits * (1 - threshold) - false_alarms * threshold - always_acting
     return value
 
 
 def _table(sample: Sample, recalibrated: ArrayLike) -> DistinctTable:
-    """The rows with other predictions."""
+    """Return the distinct predictions of the rows after recalibration, with their outcomes."""
     sample._refuse_cells("recalibrated needs")
     names = ColumnNames(prob="recalibrated")
-    read = as_rows(sample.y_true, recalibrated, sample.sample_weight, None, names=names)
-    sum_cells(read, 2)  # which refuses bad values
-    return DistinctTable.from_rows(read.label, read.prob, read.weight)
+    rows = as_rows(sample.y_true, recalibrated, sample.sample_weight, None, names=names)
+    sum_cells(rows, 2)  # which refuses bad values
+    return DistinctTable.from_rows(rows.label, rows.prob, rows.weight)
 
 
-def _values(table: DistinctTable, edges: Floats, rate: float) -> tuple[Floats, Floats]:
-    """Return the value and the relative value right of each edge but the last and left of the next,
-    in turn.
+def _values(table: DistinctTable, edges: Floats, event_rate: float) -> tuple[Floats, Floats]:
+    """Return the value and the relative value on both sides of the pieces between the edges: right
+    of each edge but the last, and left of the next, in turn.
+    """
+    starts, ends = edges[:-1], edges[1:]
+    below_rate = ends <= event_rate
+    value_right, relative_right = _values_at(table, starts, below_rate, event_rate, ties=False)
+    value_left, relative_left = _values_at(table, ends, below_rate, event_rate, ties=True)
+    value = np.stack([value_right, value_left], axis=1).ravel()
+    relative = np.stack([relative_right, relative_left], axis=1).ravel()
+    return value, relative
+
+
+def _values_at(
+    table: DistinctTable,
+    mu: Floats,
+    below_rate: NDArray[np.bool_],
+    event_rate: float,
+    *,
+    ties: bool,
+) -> tuple[Floats, Floats]:
+    """Return the value and the relative value at thresholds; with `ties`, a prediction equal to the
+    threshold is acted on.
 
     Below the event rate the alternative is always to act, so that the rows that are not acted on
     decide: those without the event save mu, events lose 1 - mu. Above it the alternative is never
     to act, and those that are acted on decide. So no large numbers cancel, and divided by the value
     of foresight nothing is lost at thresholds near 0 and 1.
     """
-    found = []
-    low = edges[1:] <= rate
-    for ties, mu in ((False, edges[:-1]), (True, edges[1:])):
-        hits, alarms, misses, rest = flagged(table, mu, ties=ties)
-        saved, lost = np.where(low, rest, hits), np.where(low, misses, alarms)
-        price, other = np.where(low, mu, 1 - mu), np.where(low, 1 - mu, mu)
-        # All rows of the same outcome; 1 - rate would lose digits where almost every row is an
-        # event.
-        whole = saved + np.where(low, alarms, misses)
-        whole = whole if 0 < rate < 1 else np.full(len(mu), np.nan)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            relative = (saved - np.where(lost > 0, lost * (other / price), 0.0)) / whole
-        found.append((saved * price - lost * other, relative))
-    (right, right_relative), (left, left_relative) = found
-    value, relative = (
-        np.stack(pair, axis=1).ravel() for pair in ((right, left), (right_relative, left_relative))
-    )
-    return value, relative
+    hits, false_alarms, misses, correct_rejections = flagged(table, mu, ties=ties)
+    right = np.where(below_rate, correct_rejections, hits)
+    wrong = np.where(below_rate, misses, false_alarms)
+    gain = np.where(below_rate, mu, 1 - mu)
+    loss = np.where(below_rate, 1 - mu, mu)
+    # All rows with the outcome of those that are right. 1 - event_rate would lose digits where
+    # almost every row is an event.
+    possible = right + np.where(below_rate, false_alarms, misses)
+    if not 0 < event_rate < 1:
+        possible = np.full(len(mu), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        lost = np.where(wrong > 0, wrong * (loss / gain), 0.0)
+        relative = (right - lost) / possible
+    return right * gain - wrong * loss, relative
 
 
 class RiskCoverage(Result):
@@ -450,9 +484,11 @@ def risk_coverage(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
     table = sample.distinct()
-    wrong, right = np.cumsum(table.negative[::-1]), np.cumsum(table.positive[::-1])
+    wrong = np.cumsum(table.negative[::-1])
+    right = np.cumsum(table.positive[::-1])
     answered = wrong + right
-    coverage, risk = answered / answered[-1], wrong / answered
+    coverage = answered / answered[-1]
+    risk = wrong / answered
     return RiskCoverage(
         threshold=table.prob[::-1].copy(),
         coverage=coverage,

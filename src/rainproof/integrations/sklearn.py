@@ -155,9 +155,11 @@ def expected_cost_scorer(
 def _payoff(y: ArrayLike, p: ArrayLike, *, task: FiniteTask | ClassTask, **columns: Any) -> float:
     sample = _scored(y, p, **columns)
     if isinstance(task, ClassTask) and isinstance(sample, ClassSample):
-        task._check(sample)
+        task.check_classes(sample)
         return float(
-            sample.mass @ task.matrix[task._best(sample.prob), sample.which] / sample.total_weight
+            sample.mass
+            @ task.matrix[task.best_checked(sample.prob), sample.which]
+            / sample.total_weight
         )
     if isinstance(task, ClassTask) or isinstance(sample, ClassSample):
         classes = len(sample) if isinstance(sample, ClassSample) else 2

@@ -578,8 +578,8 @@ def certify_classes(
     saving = proven = None
     if task is not None:
         gain = (
-            task.matrix[task._best(new), held.which]
-            - task.matrix[task._best(held.prob), held.which]
+            task.matrix[task.best_checked(new), held.which]
+            - task.matrix[task.best_checked(held.prob), held.which]
         )
         saving = float(held.mass @ gain / held.mass.sum())
         proven = task.scale * mean_at_least(gain / task.scale, held, delta)

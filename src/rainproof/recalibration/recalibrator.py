@@ -448,7 +448,7 @@ class Recalibrator(Saved):
         level = check_share(self.confidence_level, "confidence_level")
         (rng,) = as_seed(self.rng, sample)[0].spawn(1)
         if task is not None:
-            task._check(sample)
+            task.check_classes(sample)
         if (cannot := selection.cannot_fit(sample)) is not None:
             warnings.warn(cannot, stacklevel=3)
             found, fitted, held = (

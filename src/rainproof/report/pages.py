@@ -248,7 +248,8 @@ def _who_loses(a: Assessment) -> str | None:
         return None
     mu = gain.threshold
     lost, better = (
-        float(curve._at(np.array(mu), column)) for column in (curve.value, curve.value_recalibrated)
+        float(curve.interpolated(np.array(mu), column))
+        for column in (curve.value, curve.value_recalibrated)
     )
     if better <= lost:
         return None

@@ -163,7 +163,7 @@ def values_at_thresholds(a: Assessment) -> dict[str, list[float]]:
     rate = curve.event_rate
 
     def at(values: Floats) -> list[float]:
-        found: list[float] = a.value._at(mu, values).tolist()
+        found: list[float] = a.value.interpolated(mu, values).tolist()
         return found
 
     perfect = at(curve.value_perfect)

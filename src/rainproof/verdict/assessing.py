@@ -263,7 +263,7 @@ def _estimates(
     if not sample._divisible:
         return found
     if isinstance(task, CaseTask):
-        task = task._on(sample)
+        task = task.for_rows(sample)
         own, stake = task.case_thresholds, task.false_positive + task.false_negative
     rows = Influence.of(sample._as_said() if crossed is None else crossed.rows, pool=False)
     acts = (rows.prob >= (sample.event_rate if own is None else own)).astype(np.float64)
@@ -562,7 +562,7 @@ def read(
         return ordered(as_sample(y_true.pooled, groups=columns["groups"])), y_true
     sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate, rates=True)
     if task is not None:
-        sample = task._beside(sample, ("y_true", y_true), ("y_prob", y_prob))
+        sample = task.add_costs(sample, ("y_true", y_true), ("y_prob", y_prob))
     sample = ordered(sample)
     return sample, segments_of(sample)
 

@@ -347,7 +347,7 @@ def compute_classes(
     """Compute an assessment of several classes, calling `step` after each of `STEPS` parts."""
     level, sample = confidence_level, sample._at(np.flatnonzero(sample.mass > 0)).in_order()
     if task is not None:
-        task._check(sample)
+        task.check_classes(sample)
     guarantee = class_guarantee(sample, confidence_level=level)
     step()
     recalibrator = Recalibrator(confidence_level=level, rng=rng)
@@ -484,10 +484,10 @@ def _task_result(
 ) -> ClassTaskResult:
     matrix, carrier = -task.matrix, sample.top_label
     fixed = int((matrix @ sample.rates).argmin())
-    best = task._best(sample.prob)
+    best = task.best_checked(sample.prob)
     cost = {Rule.AS_IS: matrix[best, sample.which]}
     if new is not None:
-        cost[Rule.RECALIBRATED] = matrix[task._best(new), sample.which]
+        cost[Rule.RECALIBRATED] = matrix[task.best_checked(new), sample.which]
     cost |= {
         Rule.ALWAYS: matrix[fixed, sample.which],
         Rule.PERFECT: matrix.min(axis=0)[sample.which],
@@ -535,7 +535,7 @@ def _skill(
     else:
         # over the best fixed action
         matrix = task.matrix - task.matrix[int((task.matrix @ rate).argmax())]
-        paid, best = matrix[task._best(prob), which], matrix.max(axis=0)
+        paid, best = matrix[task.best_checked(prob), which], matrix.max(axis=0)
         most = float(influence.share @ best[which])
         if not most > 0:
             return None

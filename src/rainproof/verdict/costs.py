@@ -141,7 +141,7 @@ class TaskResult(Result):
         Costs are judged on other rows; what is acted on is that by the map that is `deployed`, and
         by the cut-off.
         """
-        task = task._on(sample)
+        task = task.for_rows(sample)
         regret = swap_regret(sample, task=task)
         if not isinstance(task, ActionTask) or not sample._divisible:
             flagged = {}
@@ -420,7 +420,7 @@ def _of_rows(by_outcome: NDArray[Any], rows: Sample) -> NDArray[Any]:
 def segment_costs(sample: Sample, task: ActionTask) -> dict[str, float]:
     """What acting on the forecast costs per case on some rows, and the best fixed action there."""
     if isinstance(task, CaseTask):
-        task, share = task._on(sample), sample.mass / sample.total_weight
+        task, share = task.for_rows(sample), sample.mass / sample.total_weight
         as_is, *without = (
             float(share @ paid(task, action, sample))
             for action in (task.best_index(sample.prob), 0, 1)

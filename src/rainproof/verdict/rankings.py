@@ -91,7 +91,7 @@ class RankedForecast(Result):
         cost = None
         if isinstance(task, ActionTask):
             cost = rule_cost(
-                task._on(rows), Rule.AS_IS, _costs(task, rows), rows, a.confidence_level
+                task.for_rows(rows), Rule.AS_IS, _costs(task, rows), rows, a.confidence_level
             )
         return cls(
             name=str(a.name),
@@ -127,7 +127,7 @@ def references(
     """
     if not isinstance(task, ActionTask):
         return {}
-    task = task._on(rows)
+    task = task.for_rows(rows)
     actions = simple_actions(task, rows)
     costs = {
         rule: rule_cost(task, rule, paid(task, action, rows), rows, confidence_level)
@@ -211,9 +211,9 @@ def cost_difference(
         return None
     one, other = _costs(task, a), _costs(task, b)
     if paired:
-        return mean_cost(one - other, differences(task._on(a)), a, confidence_level)
+        return mean_cost(one - other, differences(task.for_rows(a)), a, confidence_level)
     first, second = (
-        rule_cost(task._on(rows), Rule.AS_IS, cost, rows, confidence_level)
+        rule_cost(task.for_rows(rows), Rule.AS_IS, cost, rows, confidence_level)
         for cost, rows in ((one, a), (other, b))
     )
     if first is None or second is None:
@@ -226,7 +226,7 @@ def cost_difference(
 
 def _costs(task: ActionTask, rows: Sample) -> Floats:
     """The cost of each row, if the action is taken that is best should the probability be right."""
-    own = task._on(rows)
+    own = task.for_rows(rows)
     return paid(own, own.best_index(rows.prob), rows)
 
 
@@ -604,7 +604,7 @@ def _read(
         sample = Sample(forecasts, y_prob, **columns)
     sample = with_rate(sample, base_rate, rates=True)
     if task is not None:
-        sample = task._beside(sample, ("y_true", forecasts), *(y_prob or {}).items())
+        sample = task.add_costs(sample, ("y_true", forecasts), *(y_prob or {}).items())
     sample = ordered(sample)
     found = {name: sample[name] for name in sample.forecasts}
     segments = {name: own for name, one in found.items() if (own := segments_of(one)) is not None}
