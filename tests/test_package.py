@@ -267,6 +267,8 @@ def copy_package(folder):
 PLANTED = [
     ("core/cells.py", "import copied.measures"),
     ("core/cells.py", "import pandas"),
+    ("core/cells.py", "import copied.fits"),
+    ("fits/bins.py", "import copied.measures"),
     ("measures/catalogue.py", "import copied.cli"),
     ("decisions/tasks.py", "from copied.measures import catalogue"),
     ("measures/catalogue.py", "from copied.io import files"),
@@ -306,6 +308,7 @@ def imports_of(file):
     "package",
     [
         "core",
+        "fits",
         "measures",
         "decisions",
         "io",
@@ -352,6 +355,7 @@ def test_results_import_plots_and_reports_only_to_draw_themselves():
     """The exception that pyproject.toml states for import-linter is used for nothing else."""
     for package in (
         "core",
+        "fits",
         "measures",
         "decisions",
         "io",

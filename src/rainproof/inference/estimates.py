@@ -23,15 +23,14 @@ from scipy.special import expit, log_expit, logit, stdtrit
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.result import Interval
 from rainproof.core.sample import Sample
+from rainproof.fits.logistic import fit_logistic
 from rainproof.inference.options import bisected
 
 # cases at either end of what is possible, added to those seen: without an event V would be 0
 _UNSEEN = 0.5
 _LEAST_FREEDOM = 0.1
-_STEPS, _PRECISION, _HALVINGS = 100, 1e-12, 40
+_HALVINGS = 40
 _PASSES = 2  # the variance at an end of the intercept is that of the end before
-_SINGULAR = 1e15  # the condition number of a matrix that cannot be told from one without inverse
-_FAR = 30.0  # coefficients beyond this are those of outcomes that the predictions separate
 _TINY = 1e-100  # a variance of outcomes, of weights that differ by such a factor
 # rows of the rarer outcome at which the variance of the rows counts as much as that of the model
 _TRUST = 20.0
@@ -529,18 +528,9 @@ def _fit(
     """The coefficients of a logistic regression, and the fitted rates; None if there are none, or
     far ones.
     """
-    beta = np.zeros(len(x)) if start is None else start
-    for _ in range(_STEPS):
-        rate = expit(beta @ x + offset)
-        curvature = _curvature(x, rows.share, rate)
-        if not np.linalg.cond(curvature) < _SINGULAR or np.abs(beta).max() > _FAR:
-            return None
-        step = np.linalg.solve(curvature, x @ (rows.share * (target - rate)))
-        longest = float(np.abs(step @ x).max())
-        beta = beta + (step * 2.0 / longest if longest > _FAR else step)
-        if float(np.abs(step).max()) <= _PRECISION * (1 + float(np.abs(beta).max())):
-            return beta, rate
-    return None
+    negative, positive = rows.share * (1 - target), rows.share * target
+    beta = fit_logistic(x, negative, positive, offset=offset, start=start)
+    return None if beta is None else (beta, expit(beta @ x + offset))
 
 
 def _slope(

@@ -24,6 +24,8 @@ from rainproof.core.validation import BaseRate, ThresholdRange, check_range
 from rainproof.decisions.regret_curves import worst_task
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
+from rainproof.fits.bins import equal_weight_bins
+from rainproof.fits.logistic import NormalPrior, fit_logistic_with_prior
 from rainproof.inference.bounds import largest_draws
 from rainproof.inference.options import Seed, as_seed, bisected, check_max_weight, check_share
 
@@ -713,25 +715,15 @@ def _correction(
 
 def _logistic(table: DistinctTable) -> Callable[[Floats], Floats]:
     """A logistic regression on the log odds, with a weak prior around the identity."""
-    odds, total = (
-        logit(np.clip(table.prob, _NEAREST, 1 - _NEAREST)),
-        table.negative + table.positive,
-    )
-    slope, shift = 1.0, 0.0
-    for _ in range(5):
-        rate = expit(slope * odds + shift)
-        residual, curvature = table.positive - total * rate, total * rate * (1 - rate)
-        a, b, c = (
-            float((curvature * x).sum()) + _PRIOR * own
-            for x, own in ((odds**2, 1), (odds, 0), (1.0, 1))
-        )
-        down = (
-            float((residual * odds).sum()) - _PRIOR * (slope - 1),
-            float(residual.sum()) - _PRIOR * shift,
-        )
-        step = np.array([c * down[0] - b * down[1], a * down[1] - b * down[0]]) / (a * c - b * b)
-        slope, shift = np.array([slope, shift]) + step / max(1.0, float(np.abs(step).max()))
-    return lambda p: expit(slope * logit(np.clip(p, _NEAREST, 1 - _NEAREST)) + shift)
+
+    def columns(p: Floats) -> Floats:
+        odds = logit(np.clip(p, _NEAREST, 1 - _NEAREST))
+        return np.stack([odds, np.ones_like(odds)])
+
+    negative = table.negative[np.newaxis]
+    positive = table.positive[np.newaxis]
+    (coefficients,) = fit_logistic_with_prior(columns(table.prob), negative, positive, _PRIOR)
+    return lambda p: expit(coefficients @ columns(p))
 
 
 def _isotonic(table: DistinctTable) -> Callable[[Floats], Floats]:
@@ -744,17 +736,15 @@ def _bins(table: DistinctTable) -> Callable[[Floats], Floats]:
     lacked nothing.
     """
     total = table.negative + table.positive
-    number = ((np.cumsum(total) - total / 2) / total.sum() * 32).astype(np.int64)
-    first = np.flatnonzero(np.diff(number, prepend=-1))
-    weight, lacking = (
-        np.add.reduceat(x, first) for x in (total, table.positive - total * table.prob)
-    )
+    first = equal_weight_bins(total, 32)
+    weight = np.add.reduceat(total, first)
+    lacking = np.add.reduceat(table.positive - total * table.prob, first)
     shift = lacking / (weight + 4)
     return lambda p: p + shift[np.searchsorted(table.prob[first[1:]], p, "right")]
 
 
 _NEAREST = 1e-6
-_PRIOR = 1 / 16
+_PRIOR = NormalPrior(mean=np.array([1.0, 0.0]), precision=1 / 16)
 _FITS: tuple[Fit, ...] = (_logistic, _isotonic, _bins)
 
 

@@ -13,6 +13,7 @@ from rainproof.core.distinct import DistinctTable, bin_rows, bin_table
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.validation import as_rows
 from rainproof.errors import InputError
+from rainproof.fits.bins import equal_weight_edges, equal_width_edges
 from rainproof.measures._interval import running_sums
 
 
@@ -190,10 +191,6 @@ def cutoff_calibration_error(
 Strategy = Literal["uniform", "quantile"]
 Form = Literal["mean", "rounded"]
 
-# Tolerance of quantiles, as a share of the weight: a third of thirty rows of weight 0.1 is ten
-# rows, whatever the rounding of the sums.
-_TOLERANCE = 2.0**-42
-
 
 def binned_calibration_error(
     y_true: ArrayLike | Sample,
@@ -299,18 +296,17 @@ def binned_calibration_error(
     0.4
     """
     m = _check(n_bins, strategy, form)
-    edges = np.arange(1, m + 1) / m
+    edges = equal_width_edges(m)
     if strategy == "quantile":
         sample = as_sample(
             y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
         )
-        _, positive, predicted = bin_table(
-            sample.distinct(), _quantiles(sample.distinct(), edges[:-1])
-        )
+        table = sample.distinct()
+        _, positive, predicted = bin_table(table, equal_weight_edges(table, m))
         return float(np.abs(positive - predicted).sum()) / sample.total_weight
     # In the rounded form an edge belongs to the bin above it, so the bin below ends at the next
     # smaller double.
-    inner = np.nextafter(edges, 0.0) if form == "rounded" else edges[:-1]
+    inner = np.nextafter(edges[1:], 0.0) if form == "rounded" else edges[1:-1]
     if (
         isinstance(y_true, Sample)
         or y_prob is None
@@ -325,7 +321,7 @@ def binned_calibration_error(
         rows = as_rows(y_true, y_prob, None, pos_label)  # which are checked and summed in one pass
         (weight, positive, predicted), total = bin_rows(rows, m, inner), float(len(rows))
     if form == "rounded":
-        return 2 * float(np.abs(positive - weight * np.concatenate([[0.0], edges])).sum()) / total
+        return 2 * float(np.abs(positive - weight * edges).sum()) / total
     return float(np.abs(positive - predicted).sum()) / total
 
 
@@ -345,13 +341,6 @@ def _check(n_bins: int, strategy: str, form: str) -> int:
             "form must be 'mean' with strategy='quantile': predictions are rounded to a uniform grid"
         )
     return int(n_bins)
-
-
-def _quantiles(table: DistinctTable, shares: Floats) -> Floats:
-    """Return for each share the smallest prediction with that much of the weight at or below it."""
-    below = running_sums(table.negative + table.positive)[1:]
-    quantiles: Floats = table.prob[np.searchsorted(below, below[-1] * (shares - _TOLERANCE))]
-    return quantiles
 
 
 def two_bin_calibration_error(

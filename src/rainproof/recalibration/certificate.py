@@ -15,6 +15,7 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.core.text import KEEPS_RANKING, at_least, at_most, if_drawn, percent, rows
 from rainproof.core.validation import BaseRate, ThresholdRange
+from rainproof.fits.bins import equal_weight_bins
 from rainproof.inference.guarantees import guarantee
 from rainproof.inference.proofs import gain_of_choice
 from rainproof.inference.resampling import by_outcome
@@ -205,34 +206,40 @@ def held_out_rates(held: Sample, confidence_level: float) -> HeldOutRates | None
             name: units.there(getattr(found, name)) for name in ("event_rate", "low", "high")
         }
         return found and replace(found, overall=held.event_rate, **rates)
-    weight, even = held.mass, held.sample_weight is None or held.counts is not None
+    weight = held.mass
     if not weight.sum() > 0:
         return None
     order = np.argsort(held.prob, kind="stable")
-    prob, event, weight = held.prob[order], held.event[order], weight[order]
-    weight = weight if even else weight / weight.max()  # squares of tiny weights would underflow
-    squares = weight if even else weight**2
-    middle = (np.cumsum(weight) - weight / 2) / weight.sum()
-    # rows with the same prediction stay together
-    first = np.concatenate([[True], np.diff(prob) > 0])
-    middle = middle[first][np.cumsum(first) - 1]
-    at = np.unique((middle * _BINS).astype(np.int64), return_inverse=True)[1].reshape(-1)
-    total = np.bincount(at, weight)
-    some = total > 0
-    mean, rate = (np.bincount(at, weight * values)[some] / total[some] for values in (prob, event))
-    square = np.maximum(np.bincount(at, squares)[some], np.finfo(float).tiny)
-    n = total[some] ** 2 / square  # effective, where weights differ
-    z = float(ndtri((1 + confidence_level) / 2))
-    centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2)
+    order = order[weight[order] > 0]
+    prob = held.prob[order]
+    event = held.event[order]
+    weight = weight[order]
+    squares = weight
+    if held.sample_weight is not None and held.counts is None:
+        weight = weight / weight.max()  # squares of tiny weights would underflow
+        squares = weight**2
+    distinct = np.flatnonzero(np.diff(prob, prepend=-1.0))  # equal predictions stay together
+    first = distinct[equal_weight_bins(np.add.reduceat(weight, distinct), _BINS)]
+    total = np.add.reduceat(weight, first)
+    rate = np.add.reduceat(weight * event, first) / total
+    effective_n = total**2 / np.maximum(np.add.reduceat(squares, first), np.finfo(float).tiny)
+    low, high = _wilson(rate, effective_n, confidence_level)
     return HeldOutRates(
-        prediction=mean,
+        prediction=np.add.reduceat(weight * prob, first) / total,
         event_rate=rate,
-        low=np.clip(centre - half, 0, rate),
-        high=np.clip(centre + half, rate, 1),
+        low=low,
+        high=high,
         grouped=held._group is not None,
         overall=float(weight @ event / weight.sum()),
     )
+
+
+def _wilson(rate: Floats, n: Floats, confidence_level: float) -> tuple[Floats, Floats]:
+    """Wilson's interval of a rate that was observed in n rows (1927)."""
+    z = float(ndtri((1 + confidence_level) / 2))
+    centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2)
+    return np.clip(centre - half, 0, rate), np.clip(centre + half, rate, 1)
 
 
 _FEWEST_IN_SEGMENT = 50  # rows to fit a correction to

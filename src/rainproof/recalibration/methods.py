@@ -12,6 +12,8 @@ from rainproof.core.arrays import Floats
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.errors import InputError
+from rainproof.fits.bins import equal_weight_bins
+from rainproof.fits.logistic import NormalPrior, fit_logistic_with_prior
 
 # predictions nearer to 0 or 1 count like this one: their logits would outweigh all others
 NEAREST = 1e-9
@@ -19,8 +21,6 @@ _LARGEST_LOGIT = 36.0  # that of 1 - 2**-52, the largest value below 1 that a ma
 # of the coefficients around those of the identity: weak, but no data can send them to infinity
 _PRIOR = 1 / 4**2
 _SEGMENT_PRIOR = 1 / 0.5**2
-_STEPS = 50
-_PRECISION = 1e-10
 
 IDENTITY = PiecewiseMap(np.array([0.0, 1.0]), np.zeros(1), np.ones(1))
 
@@ -70,8 +70,8 @@ def _coefficients(prob: Floats, weight: Floats, slopes: Floats) -> Floats:
     prob, weight = prob[some], weight[:, :, some]
     x, pooled = _pooled(_columns(prob, *_finite_ends(prob)), weight)
     x, centre = slopes @ x, np.sign(slopes[:, 0] + slopes[:, 1])
-    beta = _newton(x, pooled.sum(axis=0, keepdims=True), centre, centre[None], _PRIOR)
-    found: Floats = (_newton(x, pooled, centre, beta, _PRIOR) if len(weight) > 1 else beta) @ slopes
+    prior = NormalPrior(centre, _PRIOR)
+    found: Floats = fit_logistic_with_prior(x, pooled[:, 0], pooled[:, 1], prior) @ slopes
     if (slopes[:, 0] != slopes[:, 1]).any():  # slopes of their own for log p and -log(1 - p)
         _drop_negative(found, prob, weight, slopes)
     return found
@@ -127,46 +127,6 @@ def log_odds(p: Floats) -> Floats:
     return found
 
 
-def _newton(x: Floats, weight: Floats, centre: Floats, beta: Floats, prior: float) -> Floats:
-    """The most likely coefficients of logistic regressions with a normal prior of this precision,
-    one for each table.
-
-    `weight` has the number of rows by table, outcome and column of `x`; `beta` has the first
-    guesses.
-    """
-    negative, positive = weight[:, 0], weight[:, 1]
-    total, size = negative + positive, len(x)
-    products = (x[:, None] * x).reshape(size * size, -1).T
-
-    def cost(beta: Floats) -> tuple[Floats, Floats]:
-        """The cost of each table, and the rate in each of its entries."""
-        score = beta @ x
-        up = score > 0
-        small = np.exp(-np.abs(score))
-        loss = total * np.log(1 + small) + np.where(up, negative, -positive) * score
-        rate = np.where(up, 1.0, small) / (1 + small)
-        return loss.sum(axis=1) + prior / 2 * ((beta - centre) ** 2).sum(axis=1), rate
-
-    beta = np.repeat(beta, len(weight) // len(beta), axis=0)
-    now, rate = cost(beta)
-    for _ in range(_STEPS):
-        expected = total * rate
-        slope = (expected - positive) @ x.T + prior * (beta - centre)
-        curvature = ((expected * (1 - rate)) @ products).reshape(-1, size, size) + prior * np.eye(
-            size
-        )
-        step = np.linalg.solve(curvature, slope[..., None])[..., 0]
-        share, (then, rate) = np.ones((len(beta), 1)), cost(beta - step)
-        while (worse := then - now > _PRECISION * (1 + now)).any() and share.min() > _PRECISION:
-            share[worse] /= 2
-            then, rate = cost(beta - share * step)
-        beta = np.where(worse[:, None], beta, beta - share * step)
-        if (now - then <= _PRECISION * (1 + now)).all():
-            break
-        now = then
-    return beta
-
-
 Shape = tuple[Floats, Floats]
 """Places in increasing order, and values: straight lines between as many values, level beyond them;
 or steps, if there is one value more: the first below the first place, the next from there on, and
@@ -212,9 +172,7 @@ def _isotonic(table: DistinctTable) -> Shape:
 def _bins(table: DistinctTable, n_bins: int) -> Shape:
     """The event rate in bins of equal weight, with one row of the overall rate added to each."""
     total = table.negative + table.positive
-    middle = np.cumsum(total) - total / 2
-    first = np.unique(middle.searchsorted(np.arange(n_bins) * (total.sum() / n_bins)))
-    first = first[first < len(total)]
+    first = equal_weight_bins(total, n_bins)
     positive, weight = np.add.reduceat(table.positive, first), np.add.reduceat(total, first)
     cuts = (table.prob[first[1:] - 1] + table.prob[first[1:]]) / 2
     return cuts, (positive + _rate(table)) / (weight + 1)
@@ -293,8 +251,10 @@ def correction(whole: PiecewiseMap, table: DistinctTable) -> PiecewiseMap:
     def logits(p: Floats) -> Floats:
         return np.stack([log_odds(whole.apply(p)), np.ones_like(p)])
 
-    weight, identity = np.stack([table.negative, table.positive])[None], np.array([1.0, 0.0])
-    (coefficients,) = _newton(logits(table.prob), weight, identity, identity[None], _SEGMENT_PRIOR)
+    prior = NormalPrior(np.array([1.0, 0.0]), _SEGMENT_PRIOR)
+    (coefficients,) = fit_logistic_with_prior(
+        logits(table.prob), table.negative[np.newaxis], table.positive[np.newaxis], prior
+    )
     return PiecewiseMap.tabulate(
         lambda p: expit(coefficients @ logits(p)), whole.edges, NEAREST, 1 - NEAREST
     )

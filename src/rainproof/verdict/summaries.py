@@ -16,6 +16,7 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.validation import BaseRate
 from rainproof.decisions.grid_choice import GridChoice, choose_grid
+from rainproof.fits.bins import equal_width_edges
 from rainproof.inference.bands import NullBand, SoftBins, null_band, soft_bins
 from rainproof.inference.options import Seed
 from rainproof.measures.catalogue import CATALOGUE, Measure
@@ -136,7 +137,7 @@ class Histogram(Result):
         at = np.minimum(cells.slot >> 1, bars - 1)
         weight = cells.weight[0] / sample.total_weight
         return cls(
-            edges=np.arange(bars + 1) / bars,
+            edges=equal_width_edges(bars),
             share=np.bincount(at, weight, bars).astype(np.float64, copy=False),
             share_events=np.bincount(at, weight * (cells.slot & 1), bars).astype(
                 np.float64, copy=False
