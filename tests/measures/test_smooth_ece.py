@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rainproof
 from rainproof.measures import expected_calibration_error, smooth_ece
-from rainproof.measures.smooth import _cosines, _smoothed_error, _split_error
+from rainproof.measures.smooth import _cosine_coefficients, _smoothed_error, _split_error
 
 GRIDS = [2**k for k in range(3, 15)]
 
@@ -33,7 +33,7 @@ def make(seed, n=None):
 
 def smoothed(sample, s, g, tolerance=1e-7):
     """smECE_s on the grid 1/g."""
-    return _smoothed_error(_cosines(sample, g), s, tolerance)
+    return _smoothed_error(_cosine_coefficients(sample, g), s, tolerance)
 
 
 @for_seeds(40)
@@ -74,7 +74,7 @@ def test_the_error_bound_of_the_grid_holds_and_it_converges(seed):
 
 def test_the_modes_of_one_row():
     """Row (y, p) = (0, j/g): a_k = -p cos(pi k p), and at k past the grid the cosines fold back."""
-    cosines = _cosines(rainproof.Sample([0], [0.375]), 8)
+    cosines = _cosine_coefficients(rainproof.Sample([0], [0.375]), 8)
     np.testing.assert_allclose(cosines, -0.375 * np.cos(np.pi * np.arange(9) * 0.375), atol=1e-15)
     assert smoothed(rainproof.Sample([0], [0.375]), 0.01, 8) == pytest.approx(0.375, abs=1e-12)
 
@@ -179,7 +179,7 @@ def test_compression(sample, m):
 def test_compression_keeps_every_coarser_grid(sample, m):
     y, p, w = sample
     whole = rainproof.Sample(y, p, sample_weight=w)
-    one, two = (_cosines(s, 64) for s in (whole, whole.compress(m)))
+    one, two = (_cosine_coefficients(s, 64) for s in (whole, whole.compress(m)))
     np.testing.assert_allclose(one, two, atol=1e-13)
 
 

@@ -12,7 +12,7 @@ import pytest
 from helpers.relplot_cases import cases
 
 import rainproof
-from rainproof.measures.smooth import _cosines, _smoothed_error
+from rainproof.measures.smooth import _cosine_coefficients, _smoothed_error
 
 # see make_relplot_values.py
 RELPLOT = json.loads(Path(__file__).with_name("relplot_values.json").read_text())
@@ -33,7 +33,7 @@ def test_relplot(name):
     sample = rainproof.Sample(*CASES[name])
     theirs = RELPLOT[name]
     cut_off = math.erfc(0.5 / theirs["width"] / math.sqrt(2))
-    ours = _smoothed_error(_cosines(sample, 1 << 14), theirs["width"], 1e-6)
+    ours = _smoothed_error(_cosine_coefficients(sample, 1 << 14), theirs["width"], 1e-6)
     assert ours == pytest.approx(theirs["fine"], abs=2e-5 + cut_off)
     mesh = 0.02 * theirs["value"]
     assert ours == pytest.approx(theirs["value"], abs=mesh + cut_off)

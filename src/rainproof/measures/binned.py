@@ -21,16 +21,8 @@ def residuals(table: DistinctTable) -> Floats:
     """Return the sum of ``w (y - p)`` at each distinct prediction."""
     sums = table.negative + table.positive
     sums *= table.prob
-    # in one array: a new one costs more than the arithmetic
+    # In place: a new array would take longer than the arithmetic.
     return np.subtract(table.positive, sums, out=sums)
-
-
-def _biases(sample: Sample) -> tuple[DistinctTable, Floats]:
-    """Return the distinct predictions, and the bias ``E[(y - p) 1{p = v}]`` at each."""
-    table = sample.distinct()
-    residual = residuals(table)
-    residual /= sample.total_weight
-    return table, residual
 
 
 def expected_calibration_error(
@@ -185,7 +177,8 @@ def cutoff_calibration_error(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
-    return float(np.ptp(running_sums(residuals(sample.distinct())))) / sample.total_weight
+    biases_below = running_sums(residuals(sample.distinct()))
+    return float(np.ptp(biases_below)) / sample.total_weight
 
 
 Strategy = Literal["uniform", "quantile"]
@@ -252,19 +245,15 @@ def binned_calibration_error(
 
     with m = `n_bins`. Edges are the doubles nearest to k/m.
 
-    ==========  =========
-    ================================================================================ strategy
-    form       bins ==========  =========
-    ================================================================================ uniform
-    mean       [0, 1/m], (1/m, 2/m], ..., ((m-1)/m, 1], as scikit-learn's `calibration_curve`
-                           has them (its edges, from `linspace`, can be off by one unit in the last
-                           place)
-    uniform     rounded    [0, 1/m), [1/m, 2/m), ..., and {1} alone: m + 1 bins quantile    mean
-    [0, e_1], (e_1, e_2], ..., where e_k is the smallest prediction with at least a
-                           share k/m (less 2^-42, for rounding) of the weight at or below it; can be
-                           empty
-    ==========  =========
-    ================================================================================
+    ========  =======  =============================================================================
+    strategy  form     bins
+    ========  =======  =============================================================================
+    uniform   mean     [0, 1/m], (1/m, 2/m], ..., ((m-1)/m, 1], as scikit-learn's `calibration_curve`
+                       has them (its edges, from `linspace`, can be off by one unit in the last place)
+    uniform   rounded  [0, 1/m), [1/m, 2/m), ..., and {1} alone: m + 1 bins
+    quantile  mean     [0, e_1], (e_1, e_2], ..., where e_k is the smallest prediction with at least a
+                       share k/m (less 2^-42, for rounding) of the weight at or below it; can be empty
+    ========  =======  =============================================================================
 
     Scikit-learn interpolates between rows to find quantiles, which is not defined with weights. The
     bins are the same where predictions differ and m divides the number of rows; otherwise an edge
@@ -295,42 +284,42 @@ def binned_calibration_error(
     >>> rainproof.measures.binned_calibration_error(y, p, n_bins=2, form="rounded")
     0.4
     """
-    m = _check(n_bins, strategy, form)
-    edges = equal_width_edges(m)
-    if strategy == "quantile":
-        sample = as_sample(
-            y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
-        )
-        table = sample.distinct()
-        _, positive, predicted = bin_table(table, equal_weight_edges(table, m))
-        return float(np.abs(positive - predicted).sum()) / sample.total_weight
-    # In the rounded form an edge belongs to the bin above it, so the bin below ends at the next
-    # smaller double.
-    inner = np.nextafter(edges[1:], 0.0) if form == "rounded" else edges[1:-1]
+    bins = _check(n_bins, strategy, form)
+    edges = equal_width_edges(bins)
+    # Edges belong to the bin below them, rounded ones to the bin above: there the bin below ends at
+    # the next smaller double.
+    inner_edges = np.nextafter(edges[1:], 0.0) if form == "rounded" else edges[1:-1]
+    weighted = sample_weight is not None or base_rate is not None
     if (
-        isinstance(y_true, Sample)
-        or y_prob is None
-        or sample_weight is not None
-        or base_rate is not None
+        strategy == "uniform"
+        and not weighted
+        and y_prob is not None
+        and not isinstance(y_true, Sample)
     ):
+        rows = as_rows(y_true, y_prob, None, pos_label)
+        sums = bin_rows(rows, bins, inner_edges)  # which checks the rows too: no sample is needed
+        total_weight = float(len(rows))
+    else:
         sample = as_sample(
             y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
         )
-        (weight, positive, predicted), total = sample._bin_sums(m, inner), sample.total_weight
-    else:
-        rows = as_rows(y_true, y_prob, None, pos_label)  # which are checked and summed in one pass
-        (weight, positive, predicted), total = bin_rows(rows, m, inner), float(len(rows))
+        total_weight = sample.total_weight
+        if strategy == "uniform":
+            sums = sample._bin_sums(bins, inner_edges)
+        else:
+            table = sample.distinct()
+            sums = bin_table(table, equal_weight_edges(table, bins))
+    weight, positive, predicted = sums
     if form == "rounded":
-        return 2 * float(np.abs(positive - weight * edges).sum()) / total
-    return float(np.abs(positive - predicted).sum()) / total
+        predicted = weight * edges
+    error = float(np.abs(positive - predicted).sum())
+    return (2 * error if form == "rounded" else error) / total_weight
 
 
 def _check(n_bins: int, strategy: str, form: str) -> int:
-    if (
-        isinstance(n_bins, bool)
-        or not isinstance(n_bins, int | np.integer)
-        or not 1 <= n_bins <= LARGEST_GRID
-    ):
+    """Check the options, and return the number of bins."""
+    is_integer = isinstance(n_bins, int | np.integer) and not isinstance(n_bins, bool)
+    if not is_integer or not 1 <= n_bins <= LARGEST_GRID:
         raise InputError(f"n_bins must be an integer from 1 to {LARGEST_GRID:,}; it is {n_bins!r}")
     if strategy not in ("uniform", "quantile"):
         raise InputError(f"strategy must be 'uniform' or 'quantile'; it is {strategy!r}")
@@ -394,14 +383,12 @@ def two_bin_calibration_error(
     step function, so the integral is a finite sum: exact, O(n log n) for the sort that all measures
     of a sample share and O(n) after it.
 
-    *Truthful.* Let the outcomes be independent with probabilities :math:`q_t`, for fixed rows and
-    weights that sum to
-    1. Whatever the predictions, each outcome is in one of the two bins, so the variances of the two
-       sums add up to
-    :math:`V = \sum_t w_t^2 q_t (1 - q_t)`, and the expected value is V plus ATB with :math:`q_t` in
-    place of :math:`y_t`. The second term is 0 for :math:`p = q`. It is also 0 for predictions that
-    pool rows and report their mean probability, and for no others. So on T rows of a calibrated
-    forecaster the expected value is exactly V, at most 1/(4T).
+    *Truthful.* Let the outcomes be independent with probabilities :math:`q_t`, for fixed rows, and
+    let the weights sum to 1. Whatever the predictions, each outcome is in one of the two bins, so
+    the variances of the two sums add up to :math:`V = \sum_t w_t^2 q_t (1 - q_t)`. The expected
+    value is V plus ATB with :math:`q_t` in place of :math:`y_t`. The second term is 0 for :math:`p =
+    q`. It is also 0 for predictions that pool rows and report their mean probability, and for no
+    others. So on T rows of a calibrated forecaster the expected value is exactly V, at most 1/(4T).
 
     *Relation to smCE*: :math:`\tfrac25\, \mathrm{smCE}^2 \le \mathrm{ATB} \le \mathrm{smCE}`. (The
     second form is :math:`\mathbb{E}[(y - p)\,w(p)]` with a weight w that is 1-Lipschitz and in [-1,
@@ -428,10 +415,13 @@ def two_bin_calibration_error(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
-    table, residual = _biases(sample)
-    below = running_sums(residual)
+    table = sample.distinct()
+    biases = residuals(table)
+    biases /= sample.total_weight
+    below = running_sums(biases)
     above = below[-1] - below
+    # In place, as in `residuals`.
     squares = np.multiply(below, below, out=below)
     squares += np.multiply(above, above, out=above)
     squares *= np.diff(table.prob, prepend=0.0, append=1.0)
-    return min(float(squares.sum()), 1.0)  # which it exceeds by rounding alone
+    return min(float(squares.sum()), 1.0)  # rounding alone can exceed 1

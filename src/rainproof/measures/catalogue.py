@@ -1,9 +1,13 @@
-"""A measure and its traits: all that other packages need to know about it."""
+"""The catalogue of measures: each with its traits, which are all that other packages need to know.
+
+A new measure is an entry at the end of this module; what reads the catalogue then tests, estimates
+and prints it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -19,6 +23,19 @@ from rainproof.measures.distance import lower_distance_to_calibration
 from rainproof.measures.scdl import soft_binned_cdl
 from rainproof.measures.scores import brier_score, log_score
 from rainproof.measures.smooth import smooth_calibration_error, smooth_ece
+
+_PAPER = "arXiv:2605.17749"
+_INFINITE = "(infinite: an outcome happened that was predicted with probability 0)"
+_TRAITS = (
+    "name",
+    "symbol",
+    "range",
+    "cost",
+    "bounds the regret of",
+    "error on T rows",
+    "reference",
+)
+_VALUES = ("measure", "symbol", "value", "a small value bounds the regret of")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,20 +117,33 @@ class Catalogue(Mapping[str, Measure]):
         """Return the measure that a function computes by default; None for functions not in the
         catalogue.
         """
-        return next(
-            (
-                measure
-                for measure in self.entries
-                if measure.function is function and not measure.options
-            ),
-            None,
-        )
+        for measure in self.entries:
+            if measure.function is function and not measure.options:
+                return measure
+        return None
 
     def __repr__(self) -> str:
-        return _text(_HEADER, map(_cells, self.entries))
+        return _text(_TRAITS, self._rows())
 
     def _repr_html_(self) -> str:
-        return f"<table>{html_rows(_HEADER, list(map(_cells, self.entries)))}</table>"
+        return f"<table>{html_rows(_TRAITS, self._rows())}</table>"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        """Return a row of the table for each measure."""
+        table: list[tuple[str, ...]] = []
+        for measure in self.entries:
+            low, high = measure.range
+            row = (
+                measure.name,
+                measure.symbol,
+                f"[{low:g}, {high:g}]",
+                measure.cost,
+                measure.actionable,
+                measure.testable,
+                measure.reference,
+            )
+            table.append(row)
+        return table
 
 
 class Measurements(Result, Mapping[str, float]):
@@ -144,11 +174,13 @@ class Measurements(Result, Mapping[str, float]):
         return {"result": "measure_all", "n": self.n, "values": plain(self.values_by_name)}
 
     def _rows(self) -> list[tuple[str, ...]]:
-        every = [(m, self[m.name]) for m in CATALOGUE.entries]
-        return [
-            (m.name, m.symbol, f"{x:.6f}", m.actionable if x < math.inf else _INFINITE)
-            for m, x in every
-        ]
+        """Return a row of the table for each measure."""
+        table: list[tuple[str, ...]] = []
+        for measure in CATALOGUE.entries:
+            value = self[measure.name]
+            bounds = measure.actionable if value < math.inf else _INFINITE
+            table.append((measure.name, measure.symbol, f"{value:.6f}", bounds))
+        return table
 
     def __repr__(self) -> str:
         return f"{_text(_VALUES, self._rows())}\n{rows(self.n)}"
@@ -210,43 +242,16 @@ def measure_all(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
-    return Measurements(
-        values_by_name={name: measure(sample) for name, measure in CATALOGUE.items()}, n=sample.n
-    )
+    values = {name: measure(sample) for name, measure in CATALOGUE.items()}
+    return Measurements(values_by_name=values, n=sample.n)
 
 
-_INFINITE = "(infinite: an outcome happened that was predicted with probability 0)"
-_VALUES = ("measure", "symbol", "value", "a small value bounds the regret of")
-_HEADER = (
-    "name",
-    "symbol",
-    "range",
-    "cost",
-    "bounds the regret of",
-    "error on T rows",
-    "reference",
-)
-
-
-def _cells(measure: Measure) -> tuple[str, ...]:
-    m = measure
-    return (
-        m.name,
-        m.symbol,
-        f"[{m.range[0]:g}, {m.range[1]:g}]",
-        m.cost,
-        m.actionable,
-        m.testable,
-        m.reference,
-    )
-
-
-def _text(head: tuple[str, ...], body: Iterable[tuple[str, ...]]) -> str:
+def _text(head: tuple[str, ...], body: list[tuple[str, ...]]) -> str:
+    """Write a table with a line under its head."""
     lines = aligned([head, *body], left=len(head))
-    return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
+    rule = "-" * max(len(line) for line in lines)
+    return "\n".join([lines[0], rule, *lines[1:]])
 
-
-_PAPER = "arXiv:2605.17749"
 
 _SCDL = Measure(
     symbol="SCDL",

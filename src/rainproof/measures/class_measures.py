@@ -1,4 +1,4 @@
-"""The measures for several classes, in forms whose names say what they are about."""
+"""The measures of the catalogue for several classes: of each class, and of the top label."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from rainproof.core.result import Result
 from rainproof.core.text import aligned, html_rows, rows
 from rainproof.errors import InputError
 from rainproof.measures.catalogue import CATALOGUE
+
+_HEAD = ("measure", "top label", "class mean", "class max", "worst class")
 
 
 class ClassMeasure(Result):
@@ -65,19 +67,21 @@ class ClassMeasurements(Result):
     n: int
 
     def __getitem__(self, name: str) -> ClassMeasure:
-        return {found.measure: found for found in self.measures}[name]
+        return {measure.measure: measure for measure in self.measures}[name]
 
     def _rows(self) -> list[tuple[str, ...]]:
-        return [
-            (
-                m.measure,
-                f"{m.top_label:.6f}",
-                f"{m.class_mean:.6f}",
-                f"{m.class_max:.6f}",
-                str(m.worst_class),
+        """Return a row of the table for each measure."""
+        table: list[tuple[str, ...]] = []
+        for measure in self.measures:
+            row = (
+                measure.measure,
+                f"{measure.top_label:.6f}",
+                f"{measure.class_mean:.6f}",
+                f"{measure.class_max:.6f}",
+                str(measure.worst_class),
             )
-            for m in self.measures
-        ]
+            table.append(row)
+        return table
 
     def table(self) -> str:
         """A line for each measure."""
@@ -88,9 +92,6 @@ class ClassMeasurements(Result):
 
     def _repr_html_(self) -> str:
         return f"<table>{html_rows(_HEAD, self._rows())}</table>"
-
-
-_HEAD = ("measure", "top label", "class mean", "class max", "worst class")
 
 
 def measure_classes(
@@ -156,20 +157,20 @@ def measure_classes(
             "y_prob must have a column for each of more than two classes: two are one event"
         )
     names = list(CATALOGUE if measures is None else measures)
-    unknown = [name for name in names if name not in CATALOGUE]
-    if unknown:
-        raise InputError(
-            f"measures must be names that rainproof.list_measures() lists; {unknown[0]!r} is not"
-        )
+    for name in names:
+        if name not in CATALOGUE:
+            raise InputError(
+                f"measures must be names that rainproof.list_measures() lists; {name!r} is not"
+            )
     by_class: dict[str, list[float]] = {name: [] for name in names}
     for number in range(len(sample.classes)):  # one class at a time: its sums are not kept
-        alone = sample._of(number)
+        one_class = sample._of(number)
         for name in names:
-            by_class[name].append(CATALOGUE[name](alone))
-    found = []
+            by_class[name].append(CATALOGUE[name](one_class))
+    results = []
     for name, values in by_class.items():
         worst = values.index(max(values))
-        one = ClassMeasure(
+        result = ClassMeasure(
             measure=name,
             top_label=CATALOGUE[name](sample.top_label),
             class_mean=math.fsum(values) / len(values),
@@ -177,5 +178,5 @@ def measure_classes(
             worst_class=sample.classes[worst],
             by_class=tuple(values),
         )
-        found.append(one)
-    return ClassMeasurements(measures=tuple(found), classes=sample.classes, n=sample.n)
+        results.append(result)
+    return ClassMeasurements(measures=tuple(results), classes=sample.classes, n=sample.n)

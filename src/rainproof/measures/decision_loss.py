@@ -61,15 +61,15 @@ def calibration_decision_loss(
 
     Notes
     -----
-    ===================== ==============================================================================
-    symbol                meaning
-    ===================== ==============================================================================
-    P, q                  weight (share of the total) and event rate of a distinct prediction p
-    h(p)                  the best replacement of p: q ("all"), the isotonic regression of the outcome on p
-                          ("monotone"), the overall event rate ("constant")
-    R(mu)                 regret of a decision maker who is indifferent at the probability mu R^
-    concave envelope of R on [0, 1] =====================
-    ==============================================================================
+    ======  ========================================================================================
+    symbol  meaning
+    ======  ========================================================================================
+    P, q    weight (share of the total) and event rate of a distinct prediction p
+    h(p)    the best replacement of p: q ("all"), the isotonic regression of the outcome on p
+            ("monotone"), the overall event rate ("constant")
+    R(mu)   regret of a decision maker who is indifferent at the probability mu
+    R^      concave envelope of R on [0, 1]
+    ======  ========================================================================================
 
     .. math:: R(\mu) = \mathrm{E}[(y - \mu) (1\{h(p) > \mu\} - 1\{p > \mu\})]_+, \qquad
         \mathrm{CDL} = 2 \widehat R(\tfrac12),
@@ -132,11 +132,8 @@ def calibration_decision_loss(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
-    return (
-        SwapCurve.from_table(sample.distinct(), swaps)
-        .restricted(check_range(threshold_range))
-        .chord.loss
-    )
+    curve = SwapCurve.from_table(sample.distinct(), swaps)
+    return curve.restricted(check_range(threshold_range)).chord.loss
 
 
 def u_calibration_error(
@@ -208,5 +205,11 @@ def u_calibration_error(
     >>> rainproof.measures.u_calibration_error(y, p), round(rainproof.measures.calibration_decision_loss(y, p), 12)
     (0.0, 0.4)
     """
-    data = {"sample_weight": sample_weight, "pos_label": pos_label, "base_rate": base_rate}
-    return calibration_decision_loss(y_true, y_prob, **data, swaps="constant")
+    return calibration_decision_loss(
+        y_true,
+        y_prob,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        base_rate=base_rate,
+        swaps="constant",
+    )

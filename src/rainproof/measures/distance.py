@@ -1,4 +1,4 @@
-"""The lower distance to calibration."""
+"""The lower distance to calibration, by a linear program on a grid."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import RainproofError, ResolutionWarning
 from rainproof.measures._least_flow import least_flow
 
-_LARGEST_FLOW = 1 << 13
-_GAP = 1e-10  # at which the solver stops
-_SOLVED = 1e-8  # the gap accepted where rounding keeps it from closing further
-_FLOW_STEPS = 200
+_LARGEST_GRID = 1 << 13  # cells; the solver takes O(cells) in each step
+# Lower and upper bounds on the distance: the solver stops at the first difference, and the second
+# is accepted where rounding keeps it from getting there.
+_GAP = 1e-10
+_ACCEPTED_GAP = 1e-8
+_MOST_STEPS = 200  # about 20 are needed
 
 
 def lower_distance_to_calibration(
@@ -99,7 +101,7 @@ def lower_distance_to_calibration(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
-    g = check_power_of_two(grid, "grid", _LARGEST_FLOW)
+    g = check_power_of_two(grid, "grid", _LARGEST_GRID)
     if sample.grid is not None and sample.grid < g:
         coarse = f"the sample is compressed to grid = {sample.grid:,}, coarser than {g:,}"
         warnings.warn(
@@ -107,21 +109,21 @@ def lower_distance_to_calibration(
             stacklevel=2,
         )
     rounded = sample.on_grid(g)
-    positive, negative = np.zeros((2, g + 1))
+    others = np.maximum(rounded.weight - rounded.positive, 0.0)
+    positive = np.zeros(g + 1)
+    negative = np.zeros(g + 1)
     positive[rounded.index] = rounded.positive / sample.total_weight
-    negative[rounded.index] = (
-        np.maximum(rounded.weight - rounded.positive, 0.0) / sample.total_weight
-    )
+    negative[rounded.index] = others / sample.total_weight
     return _distance(negative, positive)
 
 
 def _distance(negative: Floats, positive: Floats) -> float:
     """Return the least total flow along two lines that turns these masses into calibrated ones."""
-    v = np.linspace(0.0, 1.0, len(positive))
+    prediction = np.linspace(0.0, 1.0, len(positive))
     if not positive.any() or not negative.any():  # with one outcome only 0 or only 1 is calibrated
-        return float(v @ negative + (1 - v) @ positive)
-    lower, upper = least_flow(negative, positive, _GAP, _FLOW_STEPS)
-    if not upper - lower <= _SOLVED:
+        return float(prediction @ negative + (1 - prediction) @ positive)
+    lower, upper = least_flow(negative, positive, _GAP, _MOST_STEPS)
+    if not upper - lower <= _ACCEPTED_GAP:
         raise RainproofError(
             f"the lower distance was not found: it lies between {lower} and {upper}"
         )

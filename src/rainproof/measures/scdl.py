@@ -23,59 +23,48 @@ from rainproof.errors import (
     ResolutionWarning,
 )
 
-TIE = 1e-12  # a loss this close to 1/m is equal to it: rounding must not decide which grid is m*
-_FINEST = 1100  # an exponent beyond those of doubles
+# Relative difference up to which a loss equals 1/m: rounding must not decide which grid is m*.
+TIE = 1e-12
+_NEVER_FINE_ENOUGH = 1100  # exponent of a grid, beyond those of all doubles
 
 
-def _on_grid(sample: Sample, m: int, soft: bool) -> tuple[float, int]:
-    """Return SCDL_m and its threshold i, computed once."""
-    loss, i = sample._worst(m, soft)
-    return loss / sample.total_weight, i
+def _loss_on_grid(sample: Sample, m: int, soft: bool) -> tuple[float, int]:
+    """Return SCDL_m and the i of its threshold i/m, computed once for each grid of a sample."""
+    loss, threshold = sample._worst(m, soft)
+    return loss / sample.total_weight, threshold
 
 
 def _search(sample: Sample, soft: bool) -> tuple[int | float, list[int]]:
     """Find m*, the smallest m = 2, 4, ... with SCDL_{2m} >= 1/m (Definition 3.2), and return it
     with the grids tried.
 
-    The cheapest grids come first, as SCDL_m never decreases with m (Lemma 3.2). With ``e =
-    _needed(SCDL_2m)``, ``m = 2^guess`` is fine enough if ``e <= guess``. Then no coarser grid than
-    2^e is, as SCDL is no larger there; otherwise 2^e is, as SCDL is no smaller there.
+    The search is over exponents: m = 2^k is fine enough if `_exponent_needed` of SCDL_2m is at most
+    k. SCDL_m never decreases with m (Lemma 3.2). So if 2^k is fine enough, no grid coarser than the
+    exponent needed is, as SCDL is no larger there; otherwise the exponent needed is fine enough, as
+    SCDL is no smaller there.
     """
-    low, tried, total = 0, [], sample.total_weight  # exponents: 2^low is too coarse
-    for grid in sample._grids():
-        high = grid.bit_length() - 2  # the finest that this grid can check
-        found = high + 1  # the coarsest that is known to be fine enough, if any
-        guess = min((low + high + 5) // 2, high)
-        while low < min(found - 1, high):
+    tried = []
+    too_coarse = 0  # the largest exponent that is known to be too coarse
+    for grid in sample._grids():  # what the passes over the rows can tell; the cheapest first
+        finest = grid.bit_length() - 2  # the last exponent that this pass can check, by 2m <= grid
+        fine_enough = finest + 1  # the smallest exponent that is known to be fine enough, if any is
+        # Halfway, and a little finer: there m* is if the predictions are calibrated.
+        guess = min((too_coarse + finest + 5) // 2, finest)
+        while too_coarse < min(fine_enough - 1, finest):
             tried.append(2 << guess)
-            needed = _needed(sample._worst(2 << guess, soft)[0] / total)
+            needed = _exponent_needed(_loss_on_grid(sample, 2 << guess, soft)[0])
             if needed <= guess:
-                low, found = max(low, needed - 1), guess
-                guess = low + 1
+                too_coarse = max(too_coarse, needed - 1)
+                fine_enough = guess
+                guess = too_coarse + 1
             else:
-                low, found = guess, min(found, needed)
-                guess = max(found - 1, low + 1)
-        if found <= high:
-            return 1 << found, tried
+                too_coarse = guess
+                fine_enough = min(fine_enough, needed)
+                guess = max(fine_enough - 1, too_coarse + 1)
+        if fine_enough <= finest:
+            return 1 << fine_enough, tried
     # Of a compressed sample nothing finer is known: its own grid gives the best bound.
     return sample.grid or math.inf, tried
-
-
-def _balanced(sample: Sample, m_star: int | float, soft: bool) -> float:
-    """Return SCDL, given m*."""
-    return 0.0 if isinstance(m_star, float) else max(_on_grid(sample, m_star, soft)[0], 1 / m_star)
-
-
-def _first_crossing(sample: Sample, m_star: int | float, soft: bool) -> float:
-    """Return SCDL_m on the first grid with SCDL_m >= 1/m: m*, or 2 m* if m* does not reach it."""
-    if isinstance(m_star, float):
-        return 0.0
-    m = m_star * (2 if _on_grid(sample, m_star, soft)[0] < (1 - TIE) / m_star else 1)
-    if sample.grid is not None and m > sample.grid:
-        raise InputError(
-            f"rule='first_crossing' needs a sample compressed to a finer grid than {sample.grid:,}"
-        )
-    return _on_grid(sample, m, soft)[0]
 
 
 def balancing_loss(exponent: int | NDArray[np.int64]) -> Any:
@@ -85,17 +74,39 @@ def balancing_loss(exponent: int | NDArray[np.int64]) -> Any:
     return 0.5**exponent * (1 - TIE)
 
 
-def _needed(loss: float) -> int:
+def _exponent_needed(loss: float) -> int:
     """Return the smallest exponent whose `balancing_loss` is at most this."""
-    return 1 - math.frexp(loss / (1 - TIE))[1] if loss > 0 else _FINEST
+    if loss <= 0:
+        return _NEVER_FINE_ENOUGH
+    return 1 - math.frexp(loss / (1 - TIE))[1]
+
+
+def _balanced(sample: Sample, m_star: int | float, soft: bool) -> float:
+    """Return SCDL, which is max(SCDL_m, 1/m) at m = m*."""
+    if isinstance(m_star, float):  # infinite: no grid has a loss
+        return 0.0
+    return max(_loss_on_grid(sample, m_star, soft)[0], 1 / m_star)
+
+
+def _first_crossing(sample: Sample, m_star: int | float, soft: bool) -> float:
+    """Return SCDL_m on the first grid with SCDL_m >= 1/m: m*, or 2 m* if m* does not reach it."""
+    if isinstance(m_star, float):
+        return 0.0
+    crosses = _loss_on_grid(sample, m_star, soft)[0] >= (1 - TIE) / m_star
+    m = m_star if crosses else 2 * m_star
+    if sample.grid is not None and m > sample.grid:
+        raise InputError(
+            f"rule='first_crossing' needs a sample compressed to a finer grid than {sample.grid:,}"
+        )
+    return _loss_on_grid(sample, m, soft)[0]
 
 
 Rule = Literal["balance", "first_crossing"]
 
-# a profile has every grid up to this one, and finer ones if the search needed them
-_SHOWN_GRID = 1 << 16
-_FEW_ROWS = 100
-_MANY_CLASSES = 20  # in so many rows probabilities are not all 0 or 1
+_SHOWN_GRID = 1 << 16  # up to here a profile has every grid; finer ones if the search tried them
+_FEW_ROWS = 100  # below, chance can be much of a loss of about n^-1/2
+# So many rows do not all have probabilities of 0 or 1: these are predicted classes.
+_MIN_ROWS_OF_CLASSES = 20
 
 
 class SoftBinnedProfile(Result):
@@ -150,7 +161,8 @@ class SoftBinnedProfile(Result):
         """
         if math.isinf(self.m_star):
             return 0.0
-        return min(1.0, 2 * float(self.losses[self.grids == self.m_star][0]) + 2 / self.m_star)
+        loss = float(self.losses[self.grids == self.m_star][0])
+        return min(1.0, 2 * loss + 2 / self.m_star)
 
     @property
     def worst_threshold(self) -> tuple[float, float] | None:
@@ -244,7 +256,8 @@ def soft_binned_cdl(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
     soft = check_rounding(rounding)
-    return _balanced(sample, _search(sample, soft)[0], soft)
+    m_star, _ = _search(sample, soft)
+    return _balanced(sample, m_star, soft)
 
 
 def soft_binned_profile(
@@ -318,17 +331,18 @@ def soft_binned_profile(
     )
     soft = check_rounding(rounding)
     m_star, tried = _search(sample, soft)
-    finest = min(2 * m_star, sample.grid or math.inf)
-    every = (1 << k for k in range(1, FINEST_GRID.bit_length()) if 1 << k <= finest)
-    tried += [m for m in every if m <= _SHOWN_GRID or m >= m_star]
     notes = _notes(sample, m_star)
     for note in notes:
         warnings.warn(note, stacklevel=2)
-    grids = sorted({m for m in tried if m <= 2 * m_star})
-    losses, thresholds = zip(*(_on_grid(sample, m, soft) for m in grids), strict=True)
-    value = _balanced if rule == "balance" else _first_crossing
+    grids = _grids_to_show(m_star, tried, sample.grid)
+    on_grids = [_loss_on_grid(sample, m, soft) for m in grids]
+    losses, thresholds = zip(*on_grids, strict=True)
+    if rule == "balance":
+        value = _balanced(sample, m_star, soft)
+    else:
+        value = _first_crossing(sample, m_star, soft)
     return SoftBinnedProfile(
-        value=value(sample, m_star, soft),
+        value=value,
         m_star=m_star,
         grids=np.array(grids, np.int64),
         losses=np.array(losses),
@@ -336,23 +350,36 @@ def soft_binned_profile(
         rounding=rounding,
         rule=rule,
         n=sample.n,
-        warnings=tuple(map(str, notes)),
+        warnings=tuple(str(note) for note in notes),
     )
 
 
+def _grids_to_show(m_star: int | float, tried: list[int], compressed: int | None) -> list[int]:
+    """Return the grids of a profile: up to 2 m*, or to that of a compressed sample."""
+    grids = {m for m in tried if m <= 2 * m_star}
+    finest = min(2 * m_star, compressed or FINEST_GRID)
+    m = 2
+    while m <= finest:
+        if m <= _SHOWN_GRID or m >= m_star:
+            grids.add(m)
+        m *= 2
+    return sorted(grids)
+
+
 def _notes(sample: Sample, m_star: int | float) -> list[RainproofWarning]:
+    """Return the reasons to read the value with care."""
     notes: list[RainproofWarning] = []
-    p = sample.y_prob
     if sample.n < _FEW_ROWS:
         notes.append(
             FewRowsWarning(f"only {rows(sample.n)}: much of the value can be due to chance")
         )
-    if sample.n >= _MANY_CLASSES and all(np.isin(part, (0, 1)).all() for part in (p[:64], p)):
+    if sample.n >= _MIN_ROWS_OF_CLASSES and _are_classes(sample.y_prob):
         notes.append(
             ClassesWarning("every prediction is 0 or 1: these are classes, not probabilities")
         )
     if sample.event_rate in (0.0, 1.0):
-        same = f"every outcome is {sample.event_rate:.0f}{', by weight' * sample._weighted}"
+        by_weight = ", by weight" if sample._weighted else ""
+        same = f"every outcome is {sample.event_rate:.0f}{by_weight}"
         notes.append(OneClassWarning(f"{same}: nothing is known about the other outcome"))
     if sample.grid is not None and 2 * m_star > sample.grid:
         notes.append(
@@ -362,3 +389,9 @@ def _notes(sample: Sample, m_star: int | float) -> list[RainproofWarning]:
             )
         )
     return notes
+
+
+def _are_classes(prob: NDArray[Any]) -> bool:
+    """Return whether every prediction is 0 or 1; the first ones tell most samples apart."""
+    first = prob[:64]
+    return bool(np.isin(first, (0, 1)).all() and np.isin(prob, (0, 1)).all())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +18,9 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import InputError
 
 Rule = Literal["brier", "log"]
-_Loss = Callable[[Floats, NDArray[np.bool_]], Floats]
+_Loss = Callable[[Floats, NDArray[np.bool_]], Floats]  # of predictions and outcomes, row by row
 
-_BLOCK = 1 << 15  # rows per block: no copy of all the rows is made
+_BLOCK = 1 << 15  # rows that are summed together: no copy of all rows is made
 
 
 class ScoreDecomposition(Result):
@@ -119,7 +119,7 @@ def brier_score(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
-    return _mean(LOSSES[brier_score], (sample.y_true, sample.y_prob, sample.sample_weight))
+    return _mean_loss(_squared_error, _Rows(sample.y_true, sample.y_prob, sample.sample_weight))
 
 
 def log_score(
@@ -179,7 +179,7 @@ def log_score(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
-    return _mean(LOSSES[log_score], (sample.y_true, sample.y_prob, sample.sample_weight))
+    return _mean_loss(_surprise, _Rows(sample.y_true, sample.y_prob, sample.sample_weight))
 
 
 def score_decomposition(
@@ -261,27 +261,40 @@ def score_decomposition(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
     table = sample.distinct()
-    loss = LOSSES[brier_score if score == "brier" else log_score]
-    of_p, of_h, of_mean = (
-        _score_of(each, loss) for each in (table, recalibrated(table), merged(table))
-    )
+    loss = _squared_error if score == "brier" else _surprise
+    of_predictions = _score_of(table, loss)
+    of_recalibrated = _score_of(recalibrated(table), loss)
+    of_constant = _score_of(merged(table), loss)
     return ScoreDecomposition(
-        score=of_p,
-        reliability=max(0.0, of_p - of_h),  # a difference of equals may round to -1e-17
-        resolution=max(0.0, of_mean - of_h),
-        uncertainty=of_mean,
+        score=of_predictions,
+        # A difference of equal scores may round to -1e-17.
+        reliability=max(0.0, of_predictions - of_recalibrated),
+        resolution=max(0.0, of_constant - of_recalibrated),
+        uncertainty=of_constant,
         rule=score,
         n=sample.n,
     )
 
 
+class _Rows(NamedTuple):
+    """What a score is the mean of: outcomes, predictions, and weights if they differ."""
+
+    outcome: NDArray[Any]
+    prob: NDArray[Any]
+    weight: NDArray[Any] | None
+
+
 def _score_of(table: DistinctTable, loss: _Loss) -> float:
     """Return the mean score of a table's predictions."""
-    zero, one = np.broadcast_to([[0], [1]], (2, len(table.prob)))
-    return _mean(loss, (zero, table.prob, table.negative), (one, table.prob, table.positive))
+    without_event, with_event = np.broadcast_to([[0], [1]], (2, len(table.prob)))
+    return _mean_loss(
+        loss,
+        _Rows(without_event, table.prob, table.negative),
+        _Rows(with_event, table.prob, table.positive),
+    )
 
 
-def _squared(prob: Floats, event: NDArray[np.bool_]) -> Floats:
+def _squared_error(prob: Floats, event: NDArray[np.bool_]) -> Floats:
     """Return (p - y)^2 of each row."""
     return np.square(prob - event)
 
@@ -289,36 +302,35 @@ def _squared(prob: Floats, event: NDArray[np.bool_]) -> Floats:
 def _surprise(prob: Floats, event: NDArray[np.bool_]) -> Floats:
     """Return -ln of the predicted probability of the outcome; infinite where that is 0."""
     chance = np.where(event, prob, 1.0 - prob)
-    # the rounding error of 1 - p, which is all of a tiny p
+    # What 1 - p lost by rounding, which is all of a tiny p: ln(1 - p) is about -p there.
     lost = np.where(event, 0.0, (1.0 - chance) - prob)
     with np.errstate(divide="ignore"):
         return 0.0 - (np.log(chance) + lost)
 
 
-def _mean(loss: _Loss, *parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]) -> float:
-    """Return the weighted mean loss over parts (outcome, prediction, weight), a block of rows at a
-    time.
+def _mean_loss(loss: _Loss, *parts: _Rows) -> float:
+    """Return the weighted mean loss of the rows of all parts, a block of rows at a time.
 
     Sums are exact: the order of the rows does not matter, and a mean of losses up to 1 cannot round
     above 1.
     """
-    sums, weights = np.zeros((2, *EXACT_BINS), np.uint64)
-    for label, prob, weight in parts:
+    losses, weights = np.zeros((2, *EXACT_BINS), np.uint64)
+    for outcome, prob, weight in parts:
         for start in range(0, len(prob), _BLOCK):
-            rows = slice(start, start + _BLOCK)
-            terms = loss(prob[rows].astype(np.float64), label[rows] == 1)
-            w = np.ones_like(terms)
-            if weight is not None:
-                w = weight[rows].astype(np.float64)
-                # a row without weight adds nothing, even if its loss is infinite
-                terms[w == 0] = 0.0
-                terms *= w
+            block = slice(start, start + _BLOCK)
+            terms = loss(prob[block].astype(np.float64), outcome[block] == 1)
+            if weight is None:
+                block_weight = np.ones_like(terms)
+            else:
+                block_weight = weight[block].astype(np.float64)
+                terms[block_weight == 0] = 0.0  # even if the loss is infinite
+                terms *= block_weight
             if not np.isfinite(terms).all():
                 return math.inf
-            add(terms, sums)
-            add(w, weights)
-    return exact_units(sums) / exact_units(weights)
+            add(terms, losses)
+            add(block_weight, weights)
+    return exact_units(losses) / exact_units(weights)
 
 
-LOSSES: dict[Callable[..., float], _Loss] = {brier_score: _squared, log_score: _surprise}
+LOSSES: dict[Callable[..., float], _Loss] = {brier_score: _squared_error, log_score: _surprise}
 """The loss of single rows, by the score that is its mean."""

@@ -1,6 +1,4 @@
-"""Errors that change little if predictions do: smooth calibration error, smooth ECE, the distance
-to calibration.
-"""
+"""Errors that change little if predictions do: the smooth calibration error and the smooth ECE."""
 
 from __future__ import annotations
 
@@ -85,19 +83,19 @@ def smooth_calibration_error(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
     table = sample.distinct()
-    # the sum of w (y - p)
+    # The sum of w (y - p) at each prediction.
     residual = table.positive * (1 - table.prob) - table.negative * table.prob
-    return min(1.0, lipschitz_gain(table.prob, residual) / sample.total_weight)
+    gain = lipschitz_gain(table.prob, residual)
+    return min(1.0, gain / sample.total_weight)
 
 
-_FIRST_GRID = 1 << 10
-_FINEST_OUTPUT = 1 << 22
-# the smallest width: narrower kernels are lost between the points of the finest grid
-_SMALLEST = 5e-6
-_FEW_ROWS = 1 << 14  # samples from this size on are not sorted
-# the integral of |second derivative| of a unit Gaussian
+_FIRST_GRID = 1 << 10  # grid points that are tried first; four times as many follow
+_MOST_MIDPOINTS = 1 << 22  # points that an integral is summed over: at most 32 MB
+_SMALLEST_WIDTH = 5e-6  # narrower kernels are lost between the points of the finest grid
+_ROWS_NOT_SORTED = 1 << 14  # from so many rows on ECE is replaced by a bound that needs no sort
+# Integrals of the absolute first and second derivative of the density of a standard Gaussian.
+_SLOPE = math.sqrt(2 / math.pi)
 _BEND = 4 * math.exp(-0.5) / math.sqrt(2 * math.pi)
-_SLOPE = math.sqrt(2 / math.pi)  # and of |first derivative|
 
 
 def smooth_ece(
@@ -201,86 +199,97 @@ def smooth_ece(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
-    if (
-        isinstance(tolerance, bool)
-        or not isinstance(tolerance, float | int)
-        or not 1e-9 <= tolerance <= 0.1
-    ):
+    is_number = isinstance(tolerance, float | int) and not isinstance(tolerance, bool)
+    if not is_number or not 1e-9 <= tolerance <= 0.1:
         raise InputError(f"tolerance must be a number from 1e-9 to 0.1; it is {tolerance!r}")
-    error = _pointwise_error(sample)
+    error = _error_bound(sample)
     if error <= tolerance:
         return 0.0  # smooth ECE is at most ECE
     finest = sample.grid or LARGEST_GRID
-    g = min(_FIRST_GRID, finest)
-    while (s := _fixed_point(_cosines(sample, g), error, tolerance, final=g == finest)) is None:
-        g = min(4 * g, finest)
-    return s
+    grid = min(_FIRST_GRID, finest)
+    while True:
+        coefficients = _cosine_coefficients(sample, grid)
+        width = _fixed_point(coefficients, error, tolerance, final=grid == finest)
+        if width is not None:
+            return width
+        grid = min(4 * grid, finest)
 
 
-def _pointwise_error(sample: Sample) -> float:
+def _error_bound(sample: Sample) -> float:
     """Return ECE, or its upper bound E|y - p| for large samples (which are not sorted) and
     compressed ones.
     """
-    if sample.grid is None and sample.n < _FEW_ROWS:
+    if sample.grid is None and sample.n < _ROWS_NOT_SORTED:
         return expected_calibration_error(sample)
     m, slot, weight, rise = sample._cell_sums(1)
-    predicted = ((slot >> 1) * weight + rise) / m
-    return float(np.where(slot & 1, weight - predicted, predicted).sum()) / sample.total_weight
+    cell = slot >> 1
+    predicted = (cell * weight + rise) / m  # the sum of w p
+    happened = slot & 1
+    distance = np.where(happened, weight - predicted, predicted)
+    return float(distance.sum()) / sample.total_weight
 
 
-def _split_error(g: int, s: float, error: float) -> float:
-    """Bound the error of smECE_s that splitting the rows between the points of the grid 1/g makes."""
-    return (_BEND * (error + 1 / g) / s**2 + 2 * _SLOPE / s) / (8 * g**2)
+def _split_error(grid: int, width: float, error: float) -> float:
+    """Bound the error of smECE_s that comes from splitting the rows between the points of a grid."""
+    return (_BEND * (error + 1 / grid) / width**2 + 2 * _SLOPE / width) / (8 * grid**2)
 
 
-def _cosines(sample: Sample, g: int) -> Floats:
-    """Return a_0 ... a_g of the residuals on the grid 1/g."""
-    # another pass is cheaper than the transform, or than a sort
-    if sample.grid is None and g > sample._grids()[-2]:
-        sample = sample._pooled(g)
-    rounded = sample.on_grid(g)
-    residual = np.zeros(g + 1)
-    residual[rounded.index] = (
-        rounded.positive - rounded.index / g * rounded.weight
-    ) / sample.total_weight
-    return np.fft.rfft(residual, 2 * g).real
+def _cosine_coefficients(sample: Sample, grid: int) -> Floats:
+    """Return a_0 ... a_grid of the residuals on the grid."""
+    # Another pass over the rows takes less time than the transform, and than a sort.
+    if sample.grid is None and grid > sample._grids()[-2]:
+        sample = sample._pooled(grid)
+    rounded = sample.on_grid(grid)
+    predicted = rounded.index / grid * rounded.weight
+    residual = np.zeros(grid + 1)
+    residual[rounded.index] = (rounded.positive - predicted) / sample.total_weight
+    return np.fft.rfft(residual, 2 * grid).real
 
 
-def _fixed_point(cosines: Floats, error: float, tolerance: float, *, final: bool) -> float | None:
-    """Find the s with smECE_s = s: 0 if it is too small to compute, None if it needs a finer grid.
+def _fixed_point(
+    coefficients: Floats, error: float, tolerance: float, *, final: bool
+) -> float | None:
+    """Find the width s with smECE_s = s: 0 if it is too small to compute, None if it needs a finer
+    grid (and there is one: this one is not `final`).
 
-    The bracket is halved until its width is a fiftieth of the tolerance; then one secant step
+    The fixed point lies between s and smECE_s, so each trial cuts the bracket on one side or on
+    both. Trials end when the bracket is a fiftieth of the tolerance wide; then one secant step
     follows.
     """
-    g = len(cosines) - 1
-    floor = low = max(tolerance / 2, _SMALLEST)
-    high = s = after = error
+    grid = len(coefficients) - 1
+    floor = max(tolerance / 2, _SMALLEST_WIDTH)
+    low, high = floor, error
+    width = smoothed = error
     while high - low > tolerance / 50:
-        if not final and _split_error(g, high, error) > tolerance / 2:
+        if not final and _split_error(grid, high, error) > tolerance / 2:
             return None
-        last, before = s, after
-        s = (low + high) / 2
-        after = _smoothed_error(cosines, s, tolerance)
-        low, high = max(low, min(s, after)), min(high, max(s, after))
+        last_width, last_smoothed = width, smoothed
+        width = (low + high) / 2
+        smoothed = _smoothed_error(coefficients, width, tolerance)
+        low = max(low, min(width, smoothed))
+        high = min(high, max(width, smoothed))
     if low == floor:
         return 0.0
-    slope = min(0.0, (after - before) / (s - last))
-    return min(max(low, s + (after - s) / (1 - slope)), high)
+    slope = min(0.0, (smoothed - last_smoothed) / (width - last_width))  # it does not increase
+    secant = width + (smoothed - width) / (1 - slope)
+    return min(max(low, secant), high)
 
 
-def _smoothed_error(cosines: Floats, s: float, tolerance: float) -> float:
-    """Compute smECE_s: the mean of |r_s| over enough midpoints to be exact to a quarter of the
+def _smoothed_error(coefficients: Floats, width: float, tolerance: float) -> float:
+    """Compute smECE_s, the mean of |r_s| over enough midpoints to be exact to a quarter of the
     tolerance.
     """
-    k = np.arange(math.ceil(3 / s) + 1)  # beyond these e^{-(pi k s)^2/2} < 1e-19
-    g = len(cosines) - 1
-    folded = k % (2 * g)
-    a = cosines[np.minimum(folded, 2 * g - folded)] * np.exp(-0.5 * (np.pi * s * k) ** 2)
-    # the L2 norm of r_s'', at least its L1 norm
+    grid = len(coefficients) - 1
+    k = np.arange(math.ceil(3 / width) + 1)  # beyond these e^{-(pi k s)^2/2} < 1e-19
+    folded = k % (2 * grid)
+    damping = np.exp(-0.5 * (np.pi * width * k) ** 2)
+    a = coefficients[np.minimum(folded, 2 * grid - folded)] * damping
+    # The L2 norm of r_s'', at least its L1 norm.
     bend = math.sqrt(2 * float(((np.pi * k) ** 4 * a**2).sum()))
     points = max(2 * len(k), math.ceil(math.sqrt(bend / tolerance)))
-    points = min(_FINEST_OUTPUT, 1 << math.ceil(math.log2(points)))
+    points = min(_MOST_MIDPOINTS, 1 << math.ceil(math.log2(points)))
     # Shifted by half a step, the transform gives r_s at (4 i + 1) / (2 points): every midpoint,
     # folded at 1.
-    r = np.fft.irfft(a * np.exp(0.5j * np.pi / points * k), points)
+    half_step = np.exp(0.5j * np.pi / points * k)
+    r = np.fft.irfft(a * half_step, points)
     return float(np.abs(r).sum())
