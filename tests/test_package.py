@@ -271,7 +271,7 @@ PLANTED = [
     ("fits/bins.py", "import copied.measures"),
     ("measures/catalogue.py", "import copied.cli"),
     ("decisions/tasks.py", "from copied.measures import catalogue"),
-    ("measures/catalogue.py", "from copied.io import files"),
+    ("measures/catalogue.py", "from copied.io import formats"),
     ("errors.py", "import copied.core"),
     ("inference/__init__.py", "import copied.verdict"),
     ("verdict/__init__.py", "import matplotlib"),

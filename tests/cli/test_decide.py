@@ -270,8 +270,8 @@ def test_names_from_a_file_cannot_move_the_cursor(rain, capsys):
 KILLED = """
 import contextlib, os, signal
 from rainproof.cli import output
-from rainproof.io import files
-files._CSV_BLOCK = 256
+from rainproof.io import text_files
+text_files.BLOCK_BYTES = 256
 progress = lambda rows, total=0: rows > 200 and os.kill(os.getpid(), signal.{})
 output.shown_progress = lambda *_, **options: contextlib.nullcontext(progress)
 """

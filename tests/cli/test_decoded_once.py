@@ -11,7 +11,7 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io import files, kept_rows, sources
+from rainproof.io import formats, new_columns, sources, text_files
 
 N = 300
 rng = np.random.default_rng(11)
@@ -78,17 +78,17 @@ def decoded(tmp_path, monkeypatch):
     for holes, stem in enumerate(("whole", "holes")):
         write(f"{stem}-1.csv", slice(200), bool(holes))
         write(f"{stem}-2.csv", slice(200, None), bool(holes))
-    monkeypatch.setattr(files, "_CSV_BLOCK", 1024)  # many batches
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1024)  # many batches
     found = Counter()
 
     def counted(file, columns, *, others=False):
-        for taken, batch in enumerate(files.file_batches(file, columns, others=others)):
+        for taken, batch in enumerate(formats.file_batches(file, columns, others=others)):
             if taken < 2:
                 found[file.path, ("head", "more")[taken]] += 1
             yield batch
         found[file.path, "end"] += 1
 
-    for module in (sources, kept_rows):
+    for module in (sources, new_columns):
         monkeypatch.setattr(module, "file_batches", counted)
     return found
 

@@ -15,7 +15,8 @@ from pyarrow import feather, parquet
 import rainproof
 from rainproof.cli import main
 from rainproof.cli.options import SELECTION, VALUES, dest
-from rainproof.io.kept_rows import append_columns, keep_rows
+from rainproof.io.kept_rows import keep_rows
+from rainproof.io.new_columns import append_columns
 
 ROWS = {"p": [0.1, 0.8, 0.4, 0.6], "y": [0, 1, 0, 1]}
 CSV = b"p,y\n0.1,0\n0.8,1\n0.4,0\n0.6,1\n"

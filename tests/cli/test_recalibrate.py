@@ -115,7 +115,7 @@ def test_options_have_their_effect(rain, capsys):
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "feather"])
 def test_segments(rain, capsys, suffix, monkeypatch):
     _, p, side = rain
-    monkeypatch.setattr("rainproof.io.files._CSV_BLOCK", 4096)
+    monkeypatch.setattr("rainproof.io.text_files.BLOCK_BYTES", 4096)
     labels = [s or None for s in side.tolist()]  # in a text file, an empty field is missing
     assert main([*RECALIBRATE, "--by", "side", "--methods", "logistic"]) == 0
     out = capsys.readouterr().out
@@ -176,7 +176,7 @@ def test_several_columns(rain, capsys):
 def test_segments_of_dependent_rows(rain, capsys, by, monkeypatch):
     y, p, side = rain
     # groups and segments go on in the next batch
-    monkeypatch.setattr("rainproof.io.files._CSV_BLOCK", 4096)
+    monkeypatch.setattr("rainproof.io.text_files.BLOCK_BYTES", 4096)
     group, weight = np.arange(N) % 40, 0.5 + np.arange(N) % 3
     rows = zip(p, y, side, weight, group, strict=True)
     Path("rain.csv").write_text(
@@ -393,8 +393,8 @@ def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
 KILLED = """
 import contextlib, os, signal
 from rainproof.cli import output
-from rainproof.io import files
-files._CSV_BLOCK = 4096
+from rainproof.io import text_files
+text_files.BLOCK_BYTES = 4096
 progress = lambda rows, total=0: rows > 500 and os.kill(os.getpid(), signal.SIGINT)
 output.shown_progress = lambda *_, **options: contextlib.nullcontext(progress)
 """

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import rainproof
 from rainproof.cli import main
 from rainproof.core.files import digest_of
-from rainproof.io.columns import filter_batch
 from rainproof.io.conditions import columns_of, parse
-from rainproof.io.queries import DIALECTS
+from rainproof.io.dialects import DIALECTS
+from rainproof.io.filtering import filter_batch
 
 CASES = int(os.environ.get("RAINPROOF_FUZZ_CASES", "150"))
 SHARED = HealthCheck.function_scoped_fixture  # the folder may be the same for all cases

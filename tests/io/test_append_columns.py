@@ -17,8 +17,8 @@ from helpers.file_writing import write_csv, write_parquet
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io import files
-from rainproof.io.kept_rows import append_columns
+from rainproof.io import arrow_files, text_files
+from rainproof.io.new_columns import append_columns
 
 N = 300
 rng = np.random.default_rng(4)
@@ -32,8 +32,8 @@ SUFFIXES = ["csv", "csv.gz", "tsv", "tsv.gz", "parquet", "pq"]
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(files, "_CSV_BLOCK", 256)
-    monkeypatch.setattr(files, "_PARQUET_BATCH", 7)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 256)
+    monkeypatch.setattr(arrow_files, "PARQUET_ROWS_PER_BATCH", 7)
 
 
 def write(path, **columns):
@@ -274,7 +274,7 @@ def test_names_and_paths_that_are_wrong(tmp_path):
 
 FULL = """
 import sys, resource, rainproof
-from rainproof.io.kept_rows import append_columns
+from rainproof.io.new_columns import append_columns
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
 policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 8)
 try:

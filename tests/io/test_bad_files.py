@@ -14,7 +14,7 @@ import pytest
 from helpers.file_writing import write_csv, write_parquet
 
 import rainproof
-from rainproof.io import files
+from rainproof.io import arrow_files, text_files
 from rainproof.io.scanning import scan
 
 NAN = float("nan")
@@ -29,8 +29,8 @@ TWO = "'yes', 'no': " + ASK
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(files, "_CSV_BLOCK", 64)
-    monkeypatch.setattr(files, "_PARQUET_BATCH", 7)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(arrow_files, "PARQUET_ROWS_PER_BATCH", 7)
 
 
 def refuse(file, message, **options):
@@ -250,7 +250,7 @@ def test_columns_that_are_not_there(tmp_path, monkeypatch):
     listed = (
         "it has 'Probability', 'rained', 'c0', 'c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7' and 4 more"
     )
-    monkeypatch.setattr(files, "_CSV_BLOCK", 1 << 10)  # the header must fit
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1 << 10)  # the header must fit
     for file in (
         write_csv(tmp_path / "a.csv", **columns),
         write_parquet(tmp_path / "a.parquet", **columns),
@@ -379,7 +379,7 @@ def test_labels_that_only_look_alike_are_different_labels(tmp_path):
 
 
 def test_a_header_past_all_measure_is_not_called_empty(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_CSV_BLOCK", 1 << 20)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1 << 20)
     file = tmp_path / "a.csv"
     file.write_text(f"p,y,{'x' * 1_100_000}\n0.5,1,2\n")
     refuse(str(file), "cannot read {}: its first line is longer than 1,048,576 bytes")

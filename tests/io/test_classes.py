@@ -324,7 +324,7 @@ def test_measure_and_report(photos, capsys):
 
 
 def test_missing_groups_are_counted_over_all_batches(monkeypatch):
-    monkeypatch.setattr(sources, "_BATCH", 4)
+    monkeypatch.setattr(sources, "ROWS_PER_BATCH", 4)
     rows = {"a": [0.5] * 12, "b": [0.3] * 12, "c": [0.2] * 12, "y": ["a", "b", "c"] * 4}
     rows["g"] = ["x", None, "x", "y", "y", None, "x", "x", None, "x", "y", "y"]
     with pytest.raises(

@@ -16,7 +16,7 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io import databases, files, sources
+from rainproof.io import databases, json_files, sources, spreadsheets
 from rainproof.io.column_types import as_text
 from rainproof.io.kept_rows import keep_rows
 
@@ -27,9 +27,10 @@ N = 10
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(files, "_BATCH", BATCH)
-    monkeypatch.setattr(databases, "_FETCHED", BATCH)
-    monkeypatch.setattr(sources, "_BATCH", BATCH)
+    monkeypatch.setattr(json_files, "ROWS_PER_BATCH", BATCH)
+    monkeypatch.setattr(spreadsheets, "ROWS_PER_BATCH", BATCH)
+    monkeypatch.setattr(databases, "ROWS_PER_BATCH", BATCH)
+    monkeypatch.setattr(sources, "ROWS_PER_BATCH", BATCH)
 
 
 def write(name, values, **late):

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.io.columns import filter_batch, without_views
+from rainproof.io.arrow_arrays import without_views
 from rainproof.io.conditions import Condition, columns_of, parse
+from rainproof.io.filtering import filter_batch
 
 NAN = float("nan")
 X = [0.0, 0.5, 1.0, None, NAN, -2.0]

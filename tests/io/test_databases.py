@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import sqlite3
 import sys
+from contextlib import closing
 
 import pytest
 
 import rainproof
 from rainproof.errors import InputError
+from rainproof.io.databases import SCHEMES
 
 ROWS = [(0.1, 0, "no"), (0.8, 1, "yes"), (0.6, 1, "yes"), (0.3, 0, "no")]
 ANSWER = "Sample(n=4, events=2, grid=65536)"
@@ -102,13 +104,12 @@ def test_progress_is_told_once(file):
 
 
 def test_nothing_can_be_written(file, postgresql, postgresql_connection):
-    from rainproof.io.databases import _open
-
-    lite, server = rainproof.io.Table(f"sqlite:///{file}", "t"), rainproof.io.Table(postgresql, "t")
-    with _open(lite) as (connection, _), pytest.raises(sqlite3.OperationalError, match="readonly"):
-        connection.execute("DELETE FROM predictions")
-    with _open(server) as (connection, _), pytest.raises(Exception, match="read-only"):
-        connection.execute("CREATE TABLE never (x integer)")
+    lite = SCHEMES["sqlite"].connect(f"sqlite:///{file}")
+    with closing(lite), pytest.raises(sqlite3.OperationalError, match="readonly"):
+        lite.execute("DELETE FROM predictions")
+    server = SCHEMES["postgresql"].connect(postgresql)
+    with closing(server), pytest.raises(Exception, match="read-only"):
+        server.execute("CREATE TABLE never (x integer)")
 
 
 def test_what_an_address_lacks(file, tmp_path):

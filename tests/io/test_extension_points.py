@@ -6,13 +6,13 @@ import sqlite3
 import sys
 from types import ModuleType
 
+import pyarrow as pa
 import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io import databases, files, sources
-from rainproof.io import queries as dialects
-from rainproof.io.kept_rows import append_columns
+from rainproof.io import databases, dialects, formats, sources
+from rainproof.io.new_columns import append_columns
 
 P, Y = [0.25, 0.5, 0.75], [0, 1, 1]
 
@@ -20,7 +20,8 @@ P, Y = [0.25, 0.5, 0.75], [0, 1, 1]
 @pytest.fixture
 def pipes(monkeypatch):
     """Text whose columns are separated by pipes, in files called .psv."""
-    monkeypatch.setattr(files, "FORMATS", (*files.FORMATS, files._text_format("PSV", ".psv", "|")))
+    added = formats.text_format("PSV", ".psv", "|")
+    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, added))
 
 
 @pytest.mark.usefixtures("pipes")
@@ -54,10 +55,10 @@ def test_a_container(monkeypatch):
     monkeypatch.setitem(sys.modules, "rowlib", library)
 
     def read(source, columns, native):
-        return sources._arrow(sources._as_table(source.columns, columns), columns, native)
+        yield pa.record_batch({name: source.columns[name] for name in columns})
 
-    entry = ("rowlib", "Rows", "the rows", lambda source: source.columns, read)
-    monkeypatch.setattr(sources, "_CONTAINERS", (*sources._CONTAINERS, entry))
+    added = sources.Container("rowlib", "Rows", "the rows", lambda source: source.columns, read)
+    monkeypatch.setattr(sources, "CONTAINERS", (*sources.CONTAINERS, added))
     assert repr(rainproof.scan(Rows({"p": P, "y": Y}))) == "Sample(n=3, events=2, grid=65536)"
 
 
@@ -81,7 +82,9 @@ def test_a_dialect_and_a_database(monkeypatch):
         repr(rainproof.Sample.from_table(connection.execute(statement)))
         == "Sample(n=3, events=2, grid=65536)"
     )
-    monkeypatch.setitem(databases.SCHEMES, "brackets", ("brackets", lambda address: connection))
+    monkeypatch.setitem(
+        databases.SCHEMES, "brackets", databases.Scheme("brackets", lambda address: connection)
+    )
     assert (
         repr(rainproof.scan("brackets://here#predictions")) == "Sample(n=3, events=2, grid=65536)"
     )
@@ -97,6 +100,6 @@ def test_the_documentation_of_sql_names_every_dialect():
 
 
 def test_the_documentation_of_scan_names_every_format():
-    for one in files.FORMATS:
+    for one in formats.FORMATS:
         for suffix in one.suffixes:
             assert suffix in rainproof.scan.__doc__

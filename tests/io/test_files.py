@@ -13,7 +13,7 @@ import pytest
 from helpers.file_writing import write_csv, write_parquet
 
 import rainproof
-from rainproof.io import files
+from rainproof.io import arrow_files, text_files
 from rainproof.io.scanning import scan
 
 rng = np.random.default_rng(20260517)
@@ -35,8 +35,8 @@ def assert_same(sample, expected):
 @pytest.fixture
 def small_batches(monkeypatch):
     """About ten rows to a CSV batch, seven to a Parquet batch."""
-    monkeypatch.setattr(files, "_CSV_BLOCK", 128)
-    monkeypatch.setattr(files, "_PARQUET_BATCH", 7)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 128)
+    monkeypatch.setattr(arrow_files, "PARQUET_ROWS_PER_BATCH", 7)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.CSV", "a.csv.gz", "a.CSV.GZ", "a.tsv", "a.tsv.gz"])

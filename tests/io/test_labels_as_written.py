@@ -10,7 +10,8 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io.kept_rows import append_columns, keep_rows
+from rainproof.io.kept_rows import keep_rows
+from rainproof.io.new_columns import append_columns
 
 
 @pytest.fixture(autouse=True)

@@ -21,8 +21,8 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io import files as records
-from rainproof.io.kept_rows import append_columns
+from rainproof.io import json_files, spreadsheets
+from rainproof.io.new_columns import append_columns
 
 rng = np.random.default_rng(15)
 N = 400
@@ -43,7 +43,7 @@ def lines(*rows):
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson.gz"])
 def test_json_lines(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(records, "_BATCH", 7)
+    monkeypatch.setattr(json_files, "ROWS_PER_BATCH", 7)
     kinds = (lambda p: p, str, lambda p: f"{100 * p:.2f}%", lambda p: f"{p:.4f}".replace(".", ","))
     rows = [
         {"q": {"deep": [1]}, "y": bool(y), "p": kinds[i % 4](p)}
@@ -107,7 +107,7 @@ def spreadsheet(path, rows, state="visible"):
 
 
 def test_spreadsheets(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "_BATCH", 50)
+    monkeypatch.setattr(spreadsheets, "ROWS_PER_BATCH", 50)
     day = datetime.date(2026, 1, 2)
     rows = [[day, float(p), int(y), i % 2] for i, (p, y) in enumerate(zip(P, Y, strict=True))]
     spreadsheet(tmp_path / "a.xlsx", [["day", "p", "y", "g"], *rows[:9], [], *rows[9:]])
@@ -346,7 +346,7 @@ def test_rows_of_every_database_on_the_command_line(
     """Rows are fetched, a few at a time, where a command needs single ones."""
     import duckdb
 
-    monkeypatch.setattr("rainproof.io.databases._FETCHED", 37)
+    monkeypatch.setattr("rainproof.io.databases.ROWS_PER_BATCH", 37)
     monkeypatch.chdir(tmp_path)
     pq.write_table(
         pa.table({"p": P, "y": Y == 1, "town": [f"t{i % 50}" for i in range(N)]}), "rows.parquet"

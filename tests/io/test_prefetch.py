@@ -6,14 +6,14 @@ import threading
 
 import pytest
 
-from rainproof.io import files as module
-from rainproof.io.files import prefetch
+from rainproof.io import prefetching
+from rainproof.io.prefetching import prefetch
 
 
 @pytest.fixture(autouse=True)
 def all_the_time_it_needs(monkeypatch):
     """The reader always ends in these tests, but on a busy machine not within a second."""
-    monkeypatch.setattr(module, "_GRACE", None)
+    monkeypatch.setattr(prefetching, "SECONDS_TO_CLOSE", None)
 
 
 def readers():
@@ -21,9 +21,8 @@ def readers():
 
 
 def test_the_items_in_order():
-    assert list(prefetch(iter(range(50)))) == list(range(50))
-    assert list(prefetch(iter([]))) == []
-    assert list(prefetch(iter([None, None]))) == [None, None]
+    for items in (list(range(50)), [], [None, None]):
+        assert list(prefetch(item for item in items)) == items
     assert not readers()
 
 

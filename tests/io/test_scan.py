@@ -24,8 +24,7 @@ from helpers.file_writing import write_csv, write_parquet
 
 import rainproof
 from rainproof.core import validation as labels
-from rainproof.io import scanning as pushdown
-from rainproof.io import sources
+from rainproof.io import scanning, sources
 
 rng = np.random.default_rng(20261115)
 # kept: older versions close one that nothing but a relation refers to
@@ -200,7 +199,7 @@ RULES = {
     "name", ["polars", "polars lazy", "table", "duckdb", "any stream", "feather", "pattern"]
 )
 def test_what_breaks_a_rule_is_counted_and_where_can_drop_it(rule, name, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "_BATCH", 100)
+    monkeypatch.setattr(sources, "ROWS_PER_BATCH", 100)
     column, message = RULES[rule]
     table = TABLE.set_column(0, "p", pa.array(column, pa.float64()))
     if name == "pattern":
@@ -390,7 +389,7 @@ def classes_with(**changes):
 
 
 def test_rules_for_several_classes(monkeypatch):
-    monkeypatch.setattr(sources, "_BATCH", 100)
+    monkeypatch.setattr(sources, "ROWS_PER_BATCH", 100)
 
     def refuse(table, message, **options):
         with pytest.raises(rainproof.InputError, match=f"^{message}$"):
@@ -517,25 +516,22 @@ def test_a_pattern_is_a_name_where_a_file_has_it(tmp_path):
 
 
 def test_progress_counts_rows_before_the_condition(monkeypatch):
-    monkeypatch.setattr(sources, "_BATCH", 300)
+    monkeypatch.setattr(sources, "ROWS_PER_BATCH", 300)
     seen = []
     rainproof.scan(TABLE, where="p > 0.5", progress=lambda *call: seen.append(call))
     assert seen == [(300, 900), (600, 900), (900, 900)]
 
 
-def test_rows_elsewhere_are_left_to_their_engine(monkeypatch):
-    """Text with a scheme, and what the other engines call theirs."""
-    asked = []
-    monkeypatch.setattr(pushdown, "is_remote", lambda source: bool(asked.append(source)))
-    with pytest.raises(
-        rainproof.InputError,
-        match=r"^the address of a database must end in # and the name of a table",
-    ):
+def test_rows_elsewhere_are_left_to_their_engine():
+    """Addresses of databases are; files, and rows of this process, are read here."""
+    assert scanning.is_remote("postgresql://here/there")
+    assert not scanning.is_remote(TABLE)
+    assert not scanning.is_remote("a.csv")
+    message = r"^the address of a database must end in # and the name of a table"
+    with pytest.raises(rainproof.InputError, match=message):
         rainproof.scan("postgresql://here/there")
-    rainproof.scan(TABLE)
     with pytest.raises(rainproof.InputError, match=r"^cannot read"):
         rainproof.scan("a.csv")
-    assert asked == ["postgresql://here/there", TABLE]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from helpers.file_writing import write_csv
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io import files, ingest
+from rainproof.io import compressing, text_files
 from rainproof.io.kept_rows import keep_rows
 
 rng = np.random.default_rng(19)
@@ -39,8 +39,8 @@ def assert_same(sample, expected):
 
 @pytest.mark.parametrize("piece", [1 << 20, 7])
 def test_trials_are_rows(tmp_path, monkeypatch, piece):
-    monkeypatch.setattr(ingest, "_TRIALS", piece)
-    monkeypatch.setattr(files, "_CSV_BLOCK", 256)
+    monkeypatch.setattr(compressing, "TRIALS_PER_PIECE", piece)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 256)
     file = write_csv(tmp_path / "a.csv", **ROWS)
     expected = rainproof.Sample(Y, P[ROW]).compress()
     for source in (ROWS, file):
@@ -124,13 +124,13 @@ def test_trials_that_are_wrong(monkeypatch, change, options, message):
     for name, (at, value) in change.items():
         rows[name][at] = value
     for batch in (1 << 20, 5):
-        monkeypatch.setattr("rainproof.io.sources._BATCH", batch)
+        monkeypatch.setattr("rainproof.io.sources.ROWS_PER_BATCH", batch)
         with pytest.raises(rainproof.InputError, match=message):
             rainproof.scan(rows, **{**OPTIONS, **options})
 
 
 def test_wrong_trials_are_counted_over_all_batches(monkeypatch):
-    monkeypatch.setattr("rainproof.io.sources._BATCH", 5)
+    monkeypatch.setattr("rainproof.io.sources.ROWS_PER_BATCH", 5)
     with pytest.raises(
         rainproof.InputError, match=r"; 60 values do not, the first is k\[0\] = 101 of "
     ):
@@ -182,7 +182,7 @@ def test_trials_and_shares_on_the_command_line(tmp_path, monkeypatch, capsys):
             document["verdict"] = [one.pop("verdict")["grade"] for one in document["assessments"]]
         assert told == known
     write_csv(tmp_path / "bad.csv", p=P, y=[-0.5, *share[1:-1], 2])
-    monkeypatch.setattr(files, "_CSV_BLOCK", 64)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
     assert main(["assess", "bad.csv", "--prob", "p", "--outcome", "y", "--fractional"]) == 2
     error = "y must be a share of the event, in [0, 1]; 2 values do not, the first is y[0] = -0.5 (line 2)"
     assert capsys.readouterr().err == f"rainproof: error: {error}\n"

@@ -13,7 +13,7 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io import files
+from rainproof.io import text_files
 from rainproof.io.unclosed_quotes import find_unclosed
 
 HEAD = "p,y,note\n"
@@ -34,7 +34,7 @@ def refuse(source, line, name):
 @pytest.mark.parametrize("block", [64, 1 << 20])
 @pytest.mark.parametrize("name", ["q.csv", "q.csv.gz"])
 def test_an_unclosed_quote_is_refused_with_its_line(tmp_path, monkeypatch, block, name):
-    monkeypatch.setattr(files, "_CSV_BLOCK", block)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
     path = tmp_path / name
     opener = gzip.open if name.endswith("gz") else open
     with opener(path, "wt") as file:
@@ -82,7 +82,7 @@ def test_the_second_of_two_files_is_named(tmp_path):
 )
 @pytest.mark.parametrize("block", [64, 1 << 20])
 def test_quotes_that_belong_are_read(tmp_path, monkeypatch, note, block):
-    monkeypatch.setattr(files, "_CSV_BLOCK", block)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
     path = tmp_path / "q.csv"
     path.write_text(table(100, row20=note, row99=note), newline="")
     assert rainproof.scan(path).n == 100

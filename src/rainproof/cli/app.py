@@ -22,7 +22,7 @@ from rainproof.cli.output import coloured_help, let_go, one_line, say
 from rainproof.cli.reading import STDIN, import_lightly, prepared
 from rainproof.core.files import replace_now, together
 from rainproof.errors import InputError, RainproofError, hide_passwords
-from rainproof.io.files import need
+from rainproof.io.source_errors import need
 
 FAILED = 2
 UNFORESEEN = 70  # as in sysexits.h; no command uses it for anything else

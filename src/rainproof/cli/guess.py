@@ -15,8 +15,9 @@ from rainproof.cli.options import as_list, cost_columns
 from rainproof.cli.output import option_words, shell_line, shell_word
 from rainproof.cli.reading import RECALIBRATED
 from rainproof.errors import InputError
-from rainproof.io.columns import is_text, meant_label
-from rainproof.io.files import check_columns
+from rainproof.io.column_types import is_text
+from rainproof.io.label_columns import suggest_label
+from rainproof.io.source_errors import check_columns
 from rainproof.io.sources import first_rows
 
 _PROB = re.compile(
@@ -170,7 +171,7 @@ def _labels_hint(columns: dict[str, Any], pos_label: str | None) -> str:
     }
     if pos_label is not None:
         labels = [label for pair in found.values() for label in pair if isinstance(label, str)]
-        return f" (two labels, one of them {pos_label!r}{meant_label(pos_label, labels)})"
+        return f" (two labels, one of them {pos_label!r}{suggest_label(pos_label, labels)})"
     for name in sorted(found, key=lambda name: not _OUTCOME.search(name)):  # a usual name first
         either = " or ".join(
             f"{label:g}" if isinstance(label, float) else shell_word(label) for label in found[name]

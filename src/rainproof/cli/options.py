@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rainproof.core.files import behind_links, check_output, check_replaced, check_suffix
 from rainproof.core.text import wrapped
 from rainproof.errors import InputError
-from rainproof.io.files import describe_formats, expand
+from rainproof.io.formats import describe_formats
+from rainproof.io.locations import expand
 
 if TYPE_CHECKING:
     from rainproof.decisions.tasks import DecisionTask

@@ -15,7 +15,7 @@ from rainproof.cli.options import NEW_CASES, SHARED, as_list, cost_columns, dest
 from rainproof.cli.output import option_words, shell_line
 from rainproof.cli.reading import RECALIBRATED
 from rainproof.io.conditions import quoted_column
-from rainproof.io.files import FORMATS
+from rainproof.io.formats import FORMATS
 from rainproof.verdict import words
 
 _ID = "ID"  # stands for the column of ids, whose name the reader knows
@@ -166,7 +166,7 @@ class Screen:
     def _new_file(self, what: str) -> str:
         """A file that is written for such files: spreadsheets are read only."""
         only_read = any(
-            one.write is None and self._suffix.lower() in one.suffixes for one in FORMATS
+            one.open_writer is None and self._suffix.lower() in one.suffixes for one in FORMATS
         )
         return f"new{what}{'.csv' if only_read else self._suffix}"
 

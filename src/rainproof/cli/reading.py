@@ -39,15 +39,9 @@ from rainproof.cli.output import (
 from rainproof.core.files import read_json, temporary_folder
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError, RainproofWarning, hide_passwords
-from rainproof.io.files import (
-    Location,
-    expand,
-    format_of,
-    hide_password,
-    need_pyarrow,
-    separator_of,
-    suffix_of,
-)
+from rainproof.io.formats import format_of, separator_of, suffix_of
+from rainproof.io.locations import Location, expand
+from rainproof.io.source_errors import hide_password, need_pyarrow
 
 STDIN = "-"
 _START = 1 << 12  # bytes: blanks and a byte order mark may be before the first letter
@@ -258,7 +252,7 @@ def copy_with(new_columns: dict[Any, Any], arguments: argparse.Namespace, **opti
     """Copy the file with new columns, showing progress, and return the number of its rows."""
     need_pyarrow()
     from rainproof.io.databases import is_database
-    from rainproof.io.kept_rows import append_columns  # which imports PyArrow
+    from rainproof.io.new_columns import append_columns  # which imports PyArrow
 
     if "://" in arguments.file and is_database(arguments.file):
         raise InputError(
@@ -421,9 +415,9 @@ def _remedy(error: InputError, arguments: argparse.Namespace) -> str:
     option, value = error.option or ("", None)
     pos_label = getattr(arguments, "pos_label", None)
     if error.labels and pos_label is not None:
-        from rainproof.io.columns import meant_label  # which imports PyArrow
+        from rainproof.io.label_columns import suggest_label  # which imports PyArrow
 
-        return meant_label(pos_label, error.labels)
+        return suggest_label(pos_label, error.labels)
     if not hasattr(arguments, option):
         return error.remedy
     flag = _flag(option)

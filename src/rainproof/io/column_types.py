@@ -1,6 +1,4 @@
-"""The kind of the values of a column: it has one from its first row to its last, over all batches
-and files.
-"""
+"""The kind of values in a column: one for the whole source, over all its batches and files."""
 
 from __future__ import annotations
 
@@ -15,25 +13,39 @@ from rainproof.errors import InputError, Place
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TEXT, _NUMBERS, _BOOLS, _TIMES = "text", "numbers", "true and false", "dates and times"
+# The kinds, as messages name them.
+_TEXT = "text"
+_NUMBERS = "numbers"
+_BOOLS = "true and false"
+_TIMES = "dates and times"
 _OTHERS = "lists, objects or bytes"
 
+_EXACT_INTEGERS = 1 << 53  # a double has all integers below this
 
-def kind_of(kind: pa.DataType) -> str | None:
+
+def is_text(arrow_type: pa.DataType) -> bool:
+    """Whether an Arrow type is text."""
+    return str(arrow_type) in ("string", "large_string", "string_view")
+
+
+def kind_of_type(arrow_type: pa.DataType) -> str | None:
     """Return the kind of values of an Arrow type; None if there are none."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_null(kind):
+    if pa.types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    if pa.types.is_null(arrow_type):
         return None
-    if str(kind) in ("string", "large_string", "string_view"):
+    if is_text(arrow_type):
         return _TEXT
-    if pa.types.is_boolean(kind):
+    if pa.types.is_boolean(arrow_type):
         return _BOOLS
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    is_real = pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type)
+    if is_real or pa.types.is_integer(arrow_type):
         return _NUMBERS
-    return _TIMES if pa.types.is_temporal(kind) else _OTHERS
+    if pa.types.is_temporal(arrow_type):
+        return _TIMES
+    return _OTHERS
 
 
 def kind_of_value(value: Any) -> str | None:
@@ -46,26 +58,42 @@ def kind_of_value(value: Any) -> str | None:
         return _BOOLS
     if isinstance(value, int | float | Decimal):
         return _NUMBERS
-    return _TIMES if isinstance(value, date | time | timedelta) else _OTHERS
+    if isinstance(value, date | time | timedelta):
+        return _TIMES
+    return _OTHERS
 
 
 def as_text(value: Any) -> str | None:
-    """Return a value as text, where others of its column are text: a number as it is shown, a date
-    as 2026-03-02.
+    """Return a value as text, where others of its column are text.
+
+    A number is written as it is shown, a day as 2026-03-02.
     """
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, datetime):
-        return str(value.date()) if value.time() == time() and value.tzinfo is None else str(value)
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53:
+        is_day = value.time() == time() and value.tzinfo is None
+        return str(value.date()) if is_day else str(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT_INTEGERS:
         return str(int(value))
     if isinstance(value, date | time | timedelta | Decimal):
         return str(value)
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
+def as_integers(values: list[Any]) -> list[Any]:
+    """Return doubles as integers if all of them are whole; None stays None."""
+    for value in values:
+        if value is None:
+            continue
+        if not isinstance(value, float) or not value.is_integer():
+            return values
+        if abs(value) >= _EXACT_INTEGERS:
+            return values
+    return [None if value is None else int(value) for value in values]
+
+
 class KindCheck:
-    """Refuses a column that holds values of another kind in later batches, or in other files.
+    """Refuses a column whose values are of another kind in a later batch, or in another file.
 
     Parameters
     ----------
@@ -75,40 +103,52 @@ class KindCheck:
 
     def __init__(self, columns: Sequence[str]) -> None:
         self._columns = columns
-        self._known: dict[str, str] = {}
+        self._kinds: dict[str, str] = {}
 
-    def check(self, batch: pa.RecordBatch, row: int, source: str) -> None:
-        """Check a batch that begins at a row of a source, whose name is empty where there is one
-        source.
+    def check(self, batch: pa.RecordBatch, first_row: int, source: str) -> None:
+        """Check the next batch.
+
+        Parameters
+        ----------
+        batch : RecordBatch
+            The rows.
+        first_row : int
+            The number of its first row in the source.
+        source : str
+            The name of the source; empty where there is one source only.
         """
         for name in self._columns:
-            kind = kind_of(batch.schema.field(name).type)
-            known = self._known.setdefault(name, kind) if kind is not None else kind
+            kind = kind_of_type(batch.schema.field(name).type)
+            if kind is None:
+                continue
+            known = self._kinds.setdefault(name, kind)
             if known != kind:
-                raise _two_kinds(Place(name, row, source), known, kind)
-
-    def check_labels(self, keys: Sequence[Sequence[Any]]) -> None:
-        """Check labels of Python, of which a key has one for each column."""
-        for at, name in enumerate(self._columns):
-            kinds = sorted({kind for key in keys if (kind := kind_of_value(key[at])) is not None})
-            if len(kinds) > 1:
-                raise InputError(
-                    f"{name} must hold values of one type; it holds {kinds[0]} and {kinds[1]}"
-                )
+                raise _another_kind(known, kind, Place(name, first_row, source))
 
 
-def _two_kinds(place: Place, known: str | None, kind: str | None) -> InputError:
+def check_kinds_of_labels(columns: Sequence[str], keys: Sequence[Sequence[Any]]) -> None:
+    """Refuse labels of several kinds in one column; a key has a label for each column."""
+    for number, name in enumerate(columns):
+        kinds = {kind_of_value(key[number]) for key in keys}
+        held = sorted(kind for kind in kinds if kind is not None)
+        if len(held) > 1:
+            raise InputError(
+                f"{name} must hold values of one type; it holds {held[0]} and {held[1]}"
+            )
+
+
+def _another_kind(known: str, kind: str, place: Place) -> InputError:
     """Return the error for a column that holds values of another kind from a place on."""
     rule = f"{place.column} must hold values of one type"
     return InputError(f"{rule}; it holds {known}, and {kind} from {place} on", place=place)
 
 
-class Batches:
-    """Makes record batches of Python values; each column has one kind, as long as they come from
-    one source.
+class BatchBuilder:
+    """Makes record batches of Python values; each column is of one kind over all batches.
 
-    Where text and other values stand in the first batch, or text comes first, all are text. Text
-    that comes after a batch without it is refused, as that batch has been read already.
+    Where a column of the first batch holds text and other values, all are read as text; also where
+    text comes first and other values later. Text after a batch of other values is refused, as that
+    batch has been read already.
 
     Parameters
     ----------
@@ -119,40 +159,46 @@ class Batches:
     def __init__(self, source: str) -> None:
         self._source = source
         self._rows = 0
-        self._known: dict[str, str] = {}
+        self._kinds: dict[str, str] = {}
 
-    def batch(self, names: Sequence[str], columns: Sequence[list[Any]]) -> pa.RecordBatch:
+    def build(self, names: Sequence[str], columns: Sequence[list[Any]]) -> pa.RecordBatch:
         """Return the next rows."""
         import pyarrow as pa
 
         arrays = [self._array(name, values) for name, values in zip(names, columns, strict=True)]
-        self._rows += len(arrays[0]) if arrays else 0
+        if arrays:
+            self._rows += len(arrays[0])
         return pa.RecordBatch.from_arrays(arrays, names=list(names))
 
     def _array(self, name: str, values: list[Any]) -> pa.Array:
         import pyarrow as pa
 
-        known = self._known.get(name)
-        array = _one_type(values)
-        kind = _TEXT if array is None else kind_of(array.type)
-        if kind is not None and known not in (None, kind, _TEXT):
-            self._refuse(name, values, known)
+        array = _array_of_one_type(values)
+        kind = _TEXT if array is None else kind_of_type(array.type)
+        known = self._kinds.get(name)
+        if known is not None and known != _TEXT and kind not in (None, known):
+            raise self._first_of_another_kind(name, values, known)
         if kind is not None:
-            self._known.setdefault(name, kind)
-        if array is not None and (known != _TEXT or kind == _TEXT):
-            return array
-        return pa.array([as_text(value) for value in values], pa.string())
+            self._kinds.setdefault(name, kind)
+        was_text = known == _TEXT and kind != _TEXT
+        if array is None or was_text:
+            return pa.array([as_text(value) for value in values], pa.string())
+        return array
 
-    def _refuse(self, name: str, values: list[Any], known: str | None) -> None:
-        kinds = [kind_of_value(value) for value in values]
-        others = [at for at, kind in enumerate(kinds) if kind not in (None, known)]
-        first = others[0] if others else 0
-        # too large, or with other entries
-        kind = kinds[first] if others else f"{known} of another type"
-        raise _two_kinds(Place(name, self._rows + first, self._source), known, kind)
+    def _first_of_another_kind(self, name: str, values: list[Any], known: str) -> InputError:
+        for row, value in enumerate(values):
+            kind = kind_of_value(value)
+            if kind not in (None, known):
+                return _another_kind(known, str(kind), self._place(name, row))
+        # The kind of each value is known, but not its type: a number is too large for the type of
+        # the others, or a list has entries of another type.
+        return _another_kind(known, f"{known} of another type", self._place(name, 0))
+
+    def _place(self, name: str, row: int) -> Place:
+        return Place(name, self._rows + row, self._source)
 
 
-def _one_type(values: list[Any]) -> pa.Array | None:
+def _array_of_one_type(values: list[Any]) -> pa.Array | None:
     """Return values as an Arrow array, or None if they are of several types."""
     import pyarrow as pa
 
@@ -160,9 +206,9 @@ def _one_type(values: list[Any]) -> pa.Array | None:
         array = pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return None
-    # Arrow takes a number among dates for a day, and of a time among dates the day alone.
-    is_mixed = (
-        pa.types.is_temporal(array.type)
-        and len({type(value) for value in values if value is not None}) > 1
-    )
-    return None if is_mixed else array
+    if pa.types.is_temporal(array.type):
+        # Arrow takes a number among dates for a day, and of a time among dates only the day.
+        types = {type(value) for value in values if value is not None}
+        if len(types) > 1:
+            return None
+    return array

@@ -5,8 +5,8 @@ tree.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,84 +23,110 @@ from rainproof.core.segments import (
 )
 from rainproof.core.validation import Key, number_segments
 from rainproof.errors import InputError
-from rainproof.io.column_types import KindCheck
-from rainproof.io.columns import filter_batch, is_text
-from rainproof.io.files import check_columns
-from rainproof.io.ingest import BinaryIngest
+from rainproof.io.column_types import check_kinds_of_labels, is_text
+from rainproof.io.compressing import RowCompressor
+from rainproof.io.filtering import filter_batch
+from rainproof.io.source_errors import check_columns
 from rainproof.io.sources import local_sources
 
 if TYPE_CHECKING:
-    from rainproof.io.scanning import ColumnSpec
+    from rainproof.io.column_spec import ColumnSpec
 
-_MERGED = 8  # partial sums that one task merges
+_PARTS_MERGED = 8  # by one task
 
 
-PartialSums = tuple[list[Key], CellTable, int, Counter[str], frozenset[Any]]
-"""Of one or several partitions: the segments, the table of their sums (as `SegmentSums.from_table`
-takes it), the number of rows, how many break which rule, and the labels besides pos_label; small
-enough to be sent to others."""
+class PartialSums(NamedTuple):
+    """The sums of one or several partitions, small enough to be sent to others."""
+
+    segments: list[Key]
+    table: CellTable  # of all segments, as `SegmentSums.from_table` takes it
+    rows: int
+    violations: Counter[str]  # how many rows break which rule
+    other_labels: frozenset[Any]  # besides pos_label
 
 
 def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
     """Compress the rows of a Dask frame, computed by the scheduler that Dask is set to use."""
+    name = "the Dask frame"
+    check_columns(name, spec.all_columns(), [str(column) for column in frame.columns])
+    sums = _computed_sums(frame[spec.all_columns()], spec, m)
+    raise_violation(sums.violations, spec.names)
+    # Each partition may have another label.
+    event_occurs = bool((sums.table.slot & 1).any())
+    check_other_label(sums.other_labels, spec.names, spec.pos_label, occurs=event_occurs)
+    if not sums.rows:
+        where = "" if spec.where is None else " that meet where"
+        raise InputError(f"{name} has columns but no rows{where}")
+    check_kinds_of_labels(spec.by, sums.segments)
+    return from_sums(
+        spec.group_columns(),
+        sums.segments,
+        SegmentSums.from_table(sums.table),
+        spec.names.weight,
+        spec.forecasts,
+    )
+
+
+def _computed_sums(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
+    """Return the sums of all partitions, merged in a tree."""
     from dask.base import compute
     from dask.delayed import delayed
 
-    name = "the Dask frame"
-    check_columns(name, spec.all_columns(), [str(column) for column in frame.columns])
-    compress, merge = (
-        delayed(compress_partition, pure=False),
-        delayed(merge_partial_sums, pure=False),
-    )
-    parts = [compress(part, spec, m) for part in frame[spec.all_columns()].to_delayed()]
+    compress = delayed(compress_partition, pure=False)
+    merge = delayed(merge_partial_sums, pure=False)
+    parts = [compress(partition, spec, m) for partition in frame.to_delayed()]
     while len(parts) > 1:
-        parts = [merge(parts[at : at + _MERGED]) for at in range(0, len(parts), _MERGED)]
-    ((keys, table, rows, violations, others),) = compute(*parts)  # type: ignore[no-untyped-call]
-    raise_violation(violations, spec.names)
-    occurs = bool((table.slot & 1).any())
-    # each partition may have another
-    check_other_label(others, spec.names, spec.pos_label, occurs=occurs)
-    if not rows:
-        raise InputError(
-            f"{name} has columns but no rows{'' if spec.where is None else ' that meet where'}"
-        )
-    KindCheck(spec.by).check_labels(keys if spec.by else [])
-    return from_sums(
-        spec.group_columns(), keys, SegmentSums.from_table(table), spec.names.weight, spec.forecasts
-    )
+        starts = range(0, len(parts), _PARTS_MERGED)
+        parts = [merge(parts[start : start + _PARTS_MERGED]) for start in starts]
+    (sums,) = compute(*parts)  # type: ignore[no-untyped-call]
+    return PartialSums(*sums)
 
 
 def compress_partition(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
     """Return the sums of one partition, a pandas frame; if rows break rules, only how many break
     which.
     """
-    ingest = BinaryIngest(spec, m, parse=False)
+    compressor = RowCompressor(spec, m, parse=False)
     try:
         for batch in _batches(frame, spec):
-            ingest.add(batch)
-        ingest.finish()
+            compressor.add(batch)
+        compressor.finish()
     except InputError as error:
         if not error.count:
             raise
-        counts: Counter[str] = Counter()
-        for batch in _batches(frame, spec):
-            counts.update({e.rule or "": e.count for e in ingest._violations(batch, spec.names)})
-        return [], CellTable.empty(m), 0, counts, ingest.other_labels()
-    keys, sums = ingest.sums()
-    return keys, sums.joined(range(len(keys))), ingest.rows, Counter(), ingest.other_labels()
+        violations = _count_violations(compressor, frame, spec)
+        empty = CellTable.empty(m)
+        return PartialSums([], empty, 0, violations, compressor.other_labels())
+    keys, sums = compressor.sums()
+    table = sums.joined(range(len(keys)))
+    return PartialSums(keys, table, compressor.rows, Counter(), compressor.other_labels())
 
 
-def merge_partial_sums(parts: list[PartialSums]) -> PartialSums:
+def merge_partial_sums(parts: Sequence[PartialSums]) -> PartialSums:
     """Add up several parts; a segment may be in any of them."""
+    m = parts[0].table.m
     known: dict[Key, int] = {}
-    slots, m = [], parts[0][1].m
-    for keys, table, *_ in parts:
-        number = number_segments(known, keys)
-        segment, slot = np.divmod(table.slot, slot_count(m))
+    slots = []
+    rows = 0
+    violations: Counter[str] = Counter()
+    other_labels: set[Any] = set()
+    for part in parts:
+        number = number_segments(known, part.segments)
+        segment, slot = np.divmod(part.table.slot, slot_count(m))
         slots.append(slot_count(m) * number[segment] + slot)
-    _, tables, rows, violations, others = zip(*parts, strict=True)
-    joined = CellTable.join(m, tables, slots)
-    return [*known], joined, sum(rows), sum(violations, Counter()), frozenset().union(*others)
+        rows += part.rows
+        violations += part.violations
+        other_labels |= part.other_labels
+    table = CellTable.join(m, [part.table for part in parts], slots)
+    return PartialSums(list(known), table, rows, violations, frozenset(other_labels))
+
+
+def _count_violations(compressor: RowCompressor, frame: Any, spec: ColumnSpec) -> Counter[str]:
+    """Count the rows of a partition that break each rule."""
+    counts: Counter[str] = Counter()
+    for batch in _batches(frame, spec):
+        counts.update({e.rule or "": e.count for e in compressor.violations(batch, spec.names)})
+    return counts
 
 
 def _batches(frame: Any, spec: ColumnSpec) -> Iterator[pa.RecordBatch]:
@@ -109,9 +135,9 @@ def _batches(frame: Any, spec: ColumnSpec) -> Iterator[pa.RecordBatch]:
     """
     for source in local_sources(frame, spec.all_columns(), None):
         for batch in source.batches():
-            kept = batch if spec.where is None else filter_batch(spec.where, batch)
-            if kept.num_rows:
-                yield _restore_booleans(kept, spec)
+            selected = batch if spec.where is None else filter_batch(spec.where, batch)
+            if selected.num_rows:
+                yield _restore_booleans(selected, spec)
 
 
 def _restore_booleans(batch: pa.RecordBatch, spec: ColumnSpec) -> pa.RecordBatch:
@@ -121,5 +147,6 @@ def _restore_booleans(batch: pa.RecordBatch, spec: ColumnSpec) -> pa.RecordBatch
         return batch
     if not set(labels.unique().to_pylist()) <= {"True", "False", None}:
         return batch
-    at = batch.schema.get_field_index(spec.outcome)
-    return batch.set_column(at, spec.outcome, pc.equal(labels, pa.scalar("True", labels.type)))
+    number = batch.schema.get_field_index(spec.outcome)
+    is_true = pc.equal(labels, pa.scalar("True", labels.type))
+    return batch.set_column(number, spec.outcome, is_true)

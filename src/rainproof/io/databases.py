@@ -1,44 +1,44 @@
-"""Tables of databases, and frames of Spark, which run the statement of `rainproof.io.sql`.
+"""Tables of databases: opened for reading, compressed by one statement or read row by row.
 
-A new database is an entry of `SCHEMES`.
+A new database is an entry of `SCHEMES`, and one of `rainproof.io.dialects` if its SQL differs.
 """
 
 from __future__ import annotations
 
-import math
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rainproof.core.segments import as_columns
-from rainproof.core.validation import no_outcome
 from rainproof.errors import InputError, RainproofError
-from rainproof.io.column_types import Batches
-from rainproof.io.conditions import Condition
-from rainproof.io.files import (
+from rainproof.io.column_types import BatchBuilder
+from rainproof.io.conditions import literals_as_numbers
+from rainproof.io.dialects import Dialect, find_dialect
+from rainproof.io.source_errors import (
     check_columns,
     first_line,
     hide_password,
     need,
-    need_pyarrow,
     without_password,
 )
-from rainproof.io.queries import Dialect, find_dialect, statement, table_parts
+from rainproof.io.sql_statement import statement, table_parts
 
 if TYPE_CHECKING:
-    from rainproof.io.scanning import ColumnSpec
+    from rainproof.io.column_spec import ColumnSpec
 
-_FETCHED = 1 << 16  # rows at a time
-_BOOLEAN = 16  # the number of a type in PostgreSQL
-_NUMBERS = {20, 21, 23, 700, 701, 1700}
-_REAL = 700  # PostgreSQL's type of single precision
-# types of floating-point numbers in Spark, DuckDB and PostgreSQL
-_FLOATS = {"float", "double", _REAL, 701}
-_SPARK_NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "boolean"}
+ROWS_PER_BATCH = 1 << 16
+
+# Types of PostgreSQL, by their numbers.
+_BOOLEAN = 16
+_REAL = 700  # single precision
+_DOUBLE = 701
+_NUMBERS = {20, 21, 23, _REAL, _DOUBLE, 1700}  # also integers of three sizes, and numeric
+
+# With a password that has a character which drivers would read as the end of a host or port.
+_AMBIGUOUS_ADDRESS = r"://[^:@/]*:[^@]*[/?#@].*@"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,10 @@ class Table:
     dialect: str | None = None
 
     def __str__(self) -> str:
-        where = type(self.database).__module__.partition(".")[0]
+        database = _package(self.database)
         if isinstance(self.database, str):
-            where = hide_password(self.database)
-        return f"{'.'.join(table_parts(self.name))} of {where}"
+            database = hide_password(self.database)
+        return f"{'.'.join(table_parts(self.name))} of {database}"
 
     __repr__ = __str__
 
@@ -92,107 +92,51 @@ def is_database(source: object) -> bool:
 
 def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, Any]:
     """Return the groups of a table, made by one statement that the database runs."""
-    table = source if isinstance(source, Table) else _parse_address(source)
-    with _open(table) as (connection, dialect), _database_errors(table):
-        _, types = _described(connection, dialect, table)
-        check_columns(str(table), spec.all_columns(), list(types))
-        if dialect.name == "postgresql":
-            spec = _adapt_postgresql(spec, types)
+    table = source if isinstance(source, Table) else _table_of(source)
+    with _opened(table) as database, _database_errors(table):
+        columns = _described(database, table)
+        check_columns(str(table), spec.all_columns(), list(columns))
+        if database.dialect.name == "postgresql":
+            spec = _adapted_to_postgresql(spec, columns)
         if spec.where is not None:
-            spec = replace(spec, where=_with_numbers(spec.where, types))
-        with _cursor(connection) as cursor:
-            cursor.execute(statement(table.name, spec, m, dialect))
+            floats = [name for name, column_type in columns.items() if _is_float(column_type)]
+            spec = replace(spec, where=literals_as_numbers(spec.where, floats))
+        with _cursor(database.connection) as cursor:
+            cursor.execute(statement(table.name, spec, m, database.dialect))
             # DuckDB returns columns many times as fast as rows, but dates in columns have another
             # type.
-            numbers = not spec.by and spec.pos_label is None
-            return as_columns(
-                cursor.fetchnumpy() if numbers and hasattr(cursor, "fetchnumpy") else cursor
-            )
+            has_only_numbers = not spec.by and spec.pos_label is None
+            if has_only_numbers and hasattr(cursor, "fetchnumpy"):
+                return as_columns(cursor.fetchnumpy())
+            return as_columns(cursor)
 
 
-def read_spark(frame: Any, spec: ColumnSpec, m: int) -> dict[str, Any]:
-    """Return the groups of a frame of Spark, made by the same statement, which runs where the rows
-    are.
-    """
-    need_pyarrow()
-    name, view, session = (
-        "the frame of pyspark",
-        f"rainproof_{os.urandom(8).hex()}",
-        frame.sparkSession,
-    )
-    check_columns(name, spec.all_columns(), frame.columns)
-    types = dict(frame.dtypes)
-    _check_spark(spec, types)
-    try:
-        spec = spec if spec.where is None else replace(spec, where=_with_numbers(spec.where, types))
-        frame.createTempView(view)
-        groups = session.sql(statement(view, spec, m, find_dialect("spark"))).toArrow()
-    except RainproofError:
-        raise
-    except Exception as error:
-        raise InputError(f"cannot read {name}: {first_line(error)}") from error
-    finally:
-        session.catalog.dropTempView(view)
-    return as_columns(groups)
-
-
-def _check_spark(spec: ColumnSpec, types: dict[str, str]) -> None:
-    """Refuse columns that are not numbers, of which Spark would convert some."""
-    for column in spec.value_columns():
-        kind, is_outcome = types[column], column == spec.outcome
-        if kind.partition("(")[0] in _SPARK_NUMBERS or (is_outcome and spec.pos_label is not None):
-            continue
-        words = "text" if kind == "string" else f"values of type {kind}"
-        raise (
-            no_outcome(column, words)
-            if is_outcome
-            else InputError(f"{column} must hold numbers; it holds {words}")
-        )
-
-
-def _with_numbers(where: Condition, types: dict[str, Any]) -> Condition:
-    """Write text that floating-point numbers are compared with as numbers: they are doubles, and
-    NaN is left out.
-    """
-    if where.op in ("and", "or"):
-        return replace(where, values=tuple(_with_numbers(part, types) for part in where.values))
-    kind = types[where.column]
-    if kind not in _FLOATS and str(kind).lower() not in _FLOATS:
-        return where
-    return replace(where, values=tuple(map(_as_number, where.values)))
-
-
-def _as_number(value: Any) -> Any:
-    """Return text that is a finite number as the number, anything else as it is."""
-    with suppress(ValueError):
-        if isinstance(value, str) and math.isfinite(float(value)):
-            return float(value)
-    return value
-
-
-def table_rows(source: str, columns: list[str] | None) -> Iterator[Any]:
+def table_rows(address: str, columns: list[str] | None) -> Iterator[Any]:
     """Yield the rows of a table by its address, as record batches: these columns, or all of them."""
-    table = _parse_address(source)
-    with _open(table) as (connection, dialect), _database_errors(table):
-        name, types = _described(connection, dialect, table)
-        names = list(types) if columns is None else columns
-        check_columns(str(table), names, list(types))
-        # psycopg would read 0.1 of single precision as the double of that name.
-        quoted = {column: dialect.identifier(column) for column in names}
-        quoted |= {
-            column: dialect.double.format(quoted[column])
-            for column in names
-            if types[column] == _REAL
-        }
-        listed = ", ".join(quoted.values())
-        with _cursor(connection, stream=True) as cursor:
-            cursor.execute(f"SELECT {listed} FROM {name}")  # noqa: S608 - the names are quoted
-            batches = Batches(str(table))
-            while rows := cursor.fetchmany(_FETCHED):
-                yield batches.batch(names, [list(column) for column in zip(*rows, strict=True)])
+    table = _table_of(address)
+    with _opened(table) as database, _database_errors(table):
+        available = _described(database, table)
+        names = list(available) if columns is None else columns
+        check_columns(str(table), names, list(available))
+        dialect = database.dialect
+        selected = []
+        for name in names:
+            column = dialect.identifier(name)
+            if available[name] == _REAL:
+                # psycopg would read 0.1 of single precision as the double of that name.
+                column = dialect.double.format(column)
+            selected.append(column)
+        query = f"SELECT {', '.join(selected)} FROM {_quoted_name(table, dialect)}"  # noqa: S608 - the names are quoted
+        with _cursor(database.connection, stream=True) as cursor:
+            cursor.execute(query)
+            builder = BatchBuilder(str(table))
+            while rows := cursor.fetchmany(ROWS_PER_BATCH):
+                values = [list(column) for column in zip(*rows, strict=True)]
+                yield builder.build(names, values)
 
 
-def _parse_address(address: str) -> Table:
+def _table_of(address: str) -> Table:
+    """Return the table that an address names after its #."""
     database, mark, name = address.rpartition("#")
     if not mark or not name:
         rule = "the address of a database must end in # and the name of a table"
@@ -204,73 +148,41 @@ def _scheme(address: str) -> str:
     return address.partition("://")[0].lower()
 
 
+def _package(connection: Any) -> str:
+    return type(connection).__module__.partition(".")[0]
+
+
+class _Database(NamedTuple):
+    """An open database."""
+
+    connection: Any
+    dialect: Dialect
+
+
 @contextmanager
-def _open(table: Table) -> Iterator[tuple[Any, Dialect]]:
-    """Yield a connection and its dialect; one that was opened here is closed again."""
+def _opened(table: Table) -> Iterator[_Database]:
+    """Yield the database of a table; a connection that is opened here is closed again."""
     if not isinstance(table.database, str):
-        driver = type(table.database).__module__.partition(".")[0]
+        driver = _package(table.database)
         if table.dialect is None and driver not in DRIVERS:
             raise InputError(
                 f"dialect must be given: a connection of {driver} does not say which SQL it takes"
             )
-        yield table.database, find_dialect(table.dialect or DRIVERS[driver])
+        yield _Database(table.database, find_dialect(table.dialect or DRIVERS[driver]))
         return
-    if re.search(r"://[^:@/]*:[^@]*[/?#@].*@", table.database):
-        # Drivers would read it as another host or port, and their message would show a part of the
-        # password.
+    if re.search(_AMBIGUOUS_ADDRESS, table.database):
+        # The message of the driver would show a part of the password.
         raise InputError(
             f"a password with one of / ? # @ must have it written as %2F %3F %23 %40 in {table}"
         )
     if not is_database(table.database):
-        schemes = ", ".join(f"{scheme}://" for scheme in SCHEMES)
+        schemes = ", ".join([f"{scheme}://" for scheme in SCHEMES])
         raise InputError(f"the address of a database must begin with {schemes}; it is {table}")
-    dialect, connect = SCHEMES[_scheme(table.database)]
+    scheme = SCHEMES[_scheme(table.database)]
     with _database_errors(table):
-        connection = connect(table.database)
+        connection = scheme.connect(table.database)
     with closing(connection):
-        yield connection, find_dialect(table.dialect or dialect)
-
-
-def _connect_postgresql(address: str) -> Any:
-    psycopg = need("psycopg", "reading a PostgreSQL table", "psycopg", "'psycopg[binary]'")
-    connection = psycopg.connect(address)
-    connection.read_only = True
-    return connection
-
-
-def _adapt_postgresql(spec: ColumnSpec, types: dict[str, Any]) -> ColumnSpec:
-    """Refuse text, which PostgreSQL would cast to numbers, and compare booleans, which it would not
-    cast.
-    """
-    for column in spec.value_columns():
-        if column == spec.outcome and (spec.pos_label is not None or types[column] == _BOOLEAN):
-            continue
-        if isinstance(types[column], int) and types[column] not in _NUMBERS:
-            raise InputError(f"{column} must hold numbers; it holds values of another type")
-    if types[spec.outcome] == _BOOLEAN and spec.pos_label is None:
-        return replace(spec, pos_label=True)
-    return spec
-
-
-def _connect_sqlite(address: str) -> Any:
-    import sqlite3
-
-    return sqlite3.connect(f"{_file(address).absolute().as_uri()}?mode=ro", uri=True)
-
-
-def _connect_duckdb(address: str) -> Any:
-    duckdb = need("duckdb", "reading a DuckDB table", "duckdb", "duckdb")
-    return duckdb.connect(str(_file(address)), read_only=True)
-
-
-def _file(address: str) -> Path:
-    """Return the file in sqlite:///relative/path or sqlite:////absolute/path."""
-    path = Path(address.partition("://")[2].removeprefix("/"))
-    if not path.is_file():
-        raise InputError(
-            f"there is no file {str(path)!r} for the database {hide_password(address)}"
-        )
-    return path
+        yield _Database(connection, find_dialect(table.dialect or scheme.dialect))
 
 
 @contextmanager
@@ -281,50 +193,115 @@ def _database_errors(table: Table) -> Iterator[None]:
     except RainproofError:
         raise
     except Exception as error:  # each driver has its own exceptions
-        if isinstance(table.database, str) and hide_password(table.database) != table.database:
+        address = table.database if isinstance(table.database, str) else ""
+        if hide_password(address) != address:
             # The driver's message and its traceback may show a part of the password.
-            raise InputError(
-                f"cannot read {table}: {without_password(error, table.database)}"
-            ) from None
+            reason = without_password(error, address)
+            raise InputError(f"cannot read {table}: {reason}") from None
         raise InputError(f"cannot read {table}: {first_line(error)}") from error
 
 
 @contextmanager
 def _cursor(connection: Any, *, stream: bool = False) -> Iterator[Any]:
-    """Yield what runs a statement: in DuckDB the connection, as its cursors do not see its
-    temporary tables.
+    """Yield what runs a statement.
 
-    With `stream` rows are fetched as they are asked for: a cursor of psycopg without a name would
-    fetch all at once.
+    In DuckDB it is the connection, as its cursors do not see its temporary tables. With `stream`
+    rows are fetched as they are asked for: a cursor of psycopg without a name would fetch all at
+    once.
     """
     driver = type(connection).__module__
     if driver.endswith("duckdb"):
         yield connection
-    else:
-        named = stream and driver.startswith("psycopg")
-        with closing(connection.cursor("rainproof") if named else connection.cursor()) as cursor:
-            yield cursor
+        return
+    is_named = stream and driver.startswith("psycopg")
+    with closing(connection.cursor("rainproof") if is_named else connection.cursor()) as cursor:
+        yield cursor
 
 
-def _described(connection: Any, dialect: Dialect, table: Table) -> tuple[str, dict[str, Any]]:
-    """Return the quoted name of a table, and its columns with their types in the driver's terms."""
-    name = dialect.identifier(*table_parts(table.name))
-    with _cursor(connection) as cursor:
+def _quoted_name(table: Table, dialect: Dialect) -> str:
+    return dialect.identifier(*table_parts(table.name))
+
+
+def _described(database: _Database, table: Table) -> dict[str, Any]:
+    """Return the columns of a table, with their types in the driver's terms."""
+    name = _quoted_name(table, database.dialect)
+    with _cursor(database.connection) as cursor:
         cursor.execute(f"SELECT * FROM {name} WHERE 1 = 0")  # noqa: S608 - the name is quoted
-        return name, {column[0]: column[1] for column in cursor.description}
+        return {column[0]: column[1] for column in cursor.description}
 
 
-SCHEMES: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "postgresql": ("postgresql", _connect_postgresql),
-    "postgres": ("postgresql", _connect_postgresql),
-    "sqlite": ("sqlite", _connect_sqlite),
-    "duckdb": ("duckdb", _connect_duckdb),
+def _is_float(column_type: Any) -> bool:
+    """Whether a driver's type is of floating-point numbers.
+
+    The types of PostgreSQL are numbers, those of DuckDB have names, SQLite states none.
+    """
+    if isinstance(column_type, int):
+        return column_type in (_REAL, _DOUBLE)
+    return str(column_type).lower() in ("float", "double")
+
+
+def _adapted_to_postgresql(spec: ColumnSpec, types: dict[str, Any]) -> ColumnSpec:
+    """Refuse text, which PostgreSQL would cast to numbers, and compare booleans, which it would not
+    cast.
+    """
+    is_boolean = types[spec.outcome] == _BOOLEAN
+    for column in spec.value_columns():
+        is_compared = column == spec.outcome and (spec.pos_label is not None or is_boolean)
+        if is_compared or not isinstance(types[column], int):
+            continue
+        if types[column] not in _NUMBERS:
+            raise InputError(f"{column} must hold numbers; it holds values of another type")
+    if is_boolean and spec.pos_label is None:
+        return replace(spec, pos_label=True)
+    return spec
+
+
+def _connect_postgresql(address: str) -> Any:
+    psycopg = need("psycopg", "reading a PostgreSQL table", "psycopg", "'psycopg[binary]'")
+    connection = psycopg.connect(address)
+    connection.read_only = True
+    return connection
+
+
+def _connect_sqlite(address: str) -> Any:
+    import sqlite3
+
+    file = _file_of(address).absolute()
+    return sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)
+
+
+def _connect_duckdb(address: str) -> Any:
+    duckdb = need("duckdb", "reading a DuckDB table", "duckdb", "duckdb")
+    return duckdb.connect(str(_file_of(address)), read_only=True)
+
+
+def _file_of(address: str) -> Path:
+    """Return the file in sqlite:///relative/path or sqlite:////absolute/path."""
+    path = Path(address.partition("://")[2].removeprefix("/"))
+    if not path.is_file():
+        database = hide_password(address)
+        raise InputError(f"there is no file {str(path)!r} for the database {database}")
+    return path
+
+
+class Scheme(NamedTuple):
+    """What the addresses of a database begin with."""
+
+    dialect: str
+    connect: Callable[[str], Any]  # opens the database of an address for reading only
+
+
+SCHEMES: dict[str, Scheme] = {
+    "postgresql": Scheme("postgresql", _connect_postgresql),
+    "postgres": Scheme("postgresql", _connect_postgresql),
+    "sqlite": Scheme("sqlite", _connect_sqlite),
+    "duckdb": Scheme("duckdb", _connect_duckdb),
 }
-"""By what an address begins with: the dialect of the database, and what opens it for reading only.
-"""
 
-DRIVERS = dict.fromkeys(("psycopg", "psycopg2", "pg8000"), "postgresql")
-DRIVERS |= {
+DRIVERS = {
+    "psycopg": "postgresql",
+    "psycopg2": "postgresql",
+    "pg8000": "postgresql",
     "sqlite3": "sqlite",
     "adbc_driver_sqlite": "sqlite",
     "duckdb": "duckdb",

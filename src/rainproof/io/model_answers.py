@@ -1,5 +1,5 @@
-"""Logs of evaluation harnesses for language models: how sure a model was of each answer, and
-whether it was right.
+"""Answers of language models to multiple-choice questions, as evaluation harnesses log them: how
+sure a model was of each answer, and whether it was right.
 """
 
 from __future__ import annotations
@@ -9,70 +9,18 @@ import os
 import reprlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
-from rainproof.io.files import Location, expand, json_objects, need_pyarrow
+from rainproof.io.json_files import json_objects
+from rainproof.io.locations import Location, expand
+from rainproof.io.source_errors import need_pyarrow
 
-# which tell a question from those of other files
+# By these a question is told from those of other files.
 _HASHES = ("doc_hash", "prompt_hash", "target_hash")
-_SLACK = 1e-6  # by which rounding may lift a log-probability above 0
-_PAIR = 'a log-probability, at most 0, and a flag, such as ["-1.5", "False"]'
-
-
-def _logarithm(choice: Any) -> float:
-    """Return the log-probability of a choice; NaN if it is none."""
-    if isinstance(choice, list) and len(choice) == 2 and str(choice[1]) in ("True", "False"):
-        with suppress(TypeError, ValueError, OverflowError):
-            return math.nan if isinstance(choice[0], bool) else float(choice[0])
-    return math.nan
-
-
-def _answer(record: Mapping[str, Any], place: str) -> tuple[float, float]:
-    """Return whether the chosen answer was right, and the confidence in it."""
-
-    def refused(reason: str) -> InputError:
-        return InputError(f"{place} is no answer to a multiple-choice question: {reason}")
-
-    if "acc" not in record:
-        raise refused(
-            "it has no 'acc', which says whether the chosen answer was right (logs with a confidence: scan)"
-        )
-    right, choices = record["acc"], record.get("filtered_resps")
-    if right not in (0, 1):
-        raise refused(
-            f"'acc' must be 0 or 1; it is {reprlib.repr(right)} (a share, as of truthfulqa_mc2, is no event)"
-        )
-    if "acc_mutual_info" in record:
-        raise refused("it has 'acc_mutual_info', for which the choices are logged twice")
-    if not isinstance(choices, list) or len(choices) < 2:
-        raise refused("it must have 'filtered_resps', a list of two choices or more")
-    logs = [_logarithm(choice) for choice in choices]
-    bad = [choice for choice, log in zip(choices, logs, strict=True) if not log <= _SLACK]
-    if bad:
-        rule = f"each of 'filtered_resps' must be {_PAIR}"
-        raise refused(
-            f"{rule}; {len(bad):,} of {len(logs):,} are not, the first is {reprlib.repr(bad[0])}"
-        )
-    top = max(logs)
-    if top == -math.inf:
-        raise refused("no choice of 'filtered_resps' has a probability above 0")
-    return float(right), 1 / math.fsum(math.exp(log - top) for log in logs)
-
-
-def _files(source: Any) -> list[Location]:
-    """Return the files, each of which must be given once."""
-    several = isinstance(source, Iterable) and not isinstance(source, str | os.PathLike | bytes)
-    names = list(source) if several else [source]
-    bad = [at for at, name in enumerate(names) if not isinstance(name, str | os.PathLike)]
-    rule = "source must name one file or several"
-    if not names:
-        raise InputError(f"{rule}; it is empty")
-    if bad:
-        first = f"source[{bad[0]}]" if several else "source"
-        raise InputError.from_offenders(rule, len(bad), first, reprlib.repr(names[bad[0]]))
-    return [Location(path) for path in expand([os.fspath(name) for name in names])]
+_ROUNDING = 1e-6  # by which rounding may lift a log-probability above 0
+_CHOICE = 'a log-probability, at most 0, and a flag, such as ["-1.5", "False"]'
 
 
 def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Sample:
@@ -116,25 +64,117 @@ def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str
     array([0.75])
     """
     need_pyarrow()
-    answers: list[tuple[float, float]] = []
-    questions: dict[str, tuple[str, str]] = {}  # the file and the line of each
+    right: list[float] = []
+    confidence: list[float] = []
+    questions = _Questions()
     for file in _files(source):
-        inside, before = dict[str, str](), len(answers)
+        answers_before = len(right)
+        questions.begin(file)
         with file.errors(), file.stream() as stream:
             for record, place in json_objects(file, stream):
-                answers.append(_answer(record, place))
-                number, hashes = record.get("doc_id"), [record.get(name) for name in _HASHES]
-                first = (
-                    place if number is None else inside.setdefault(repr((number, hashes[0])), place)
-                )
-                if None not in hashes:  # a dataset may have a question twice
-                    other, earlier = questions.setdefault(repr(hashes), (file.path, place))
-                    first = first if other == file.path else earlier
-                if first != place:
-                    raise InputError(
-                        f"each question must come once; {place} has that of {first} "
-                        "(of several runs, models or filters, give one)"
-                    )
-        if len(answers) == before:
+                answer = _answer(record, place)
+                questions.add(record, place)
+                right.append(answer.right)
+                confidence.append(answer.confidence)
+        if len(right) == answers_before:
             raise InputError(f"{file.name} holds no answers")
-    return Sample([right for right, _ in answers], [sure for _, sure in answers])
+    return Sample(right, confidence)
+
+
+def _files(source: Any) -> list[Location]:
+    """Return the files, each of which must be given once."""
+    is_several = isinstance(source, Iterable) and not isinstance(source, str | os.PathLike | bytes)
+    names = list(source) if is_several else [source]
+    rule = "source must name one file or several"
+    if not names:
+        raise InputError(f"{rule}; it is empty")
+    wrong = [place for place, name in enumerate(names) if not isinstance(name, str | os.PathLike)]
+    if wrong:
+        first = f"source[{wrong[0]}]" if is_several else "source"
+        raise InputError.from_offenders(rule, len(wrong), first, reprlib.repr(names[wrong[0]]))
+    return [Location(path) for path in expand([os.fspath(name) for name in names])]
+
+
+class _Questions:
+    """Refuses a question that comes twice."""
+
+    def __init__(self) -> None:
+        self._path = ""
+        self._places_in_file: dict[str, str] = {}  # of each question
+        self._first_places: dict[str, tuple[str, str]] = {}  # file and line of each in all files
+
+    def begin(self, file: Location) -> None:
+        """Start with the next file."""
+        self._path = file.path
+        self._places_in_file = {}
+
+    def add(self, record: Mapping[str, Any], place: str) -> None:
+        """Take the question of a record."""
+        number = record.get("doc_id")
+        hashes = [record.get(name) for name in _HASHES]
+        first_place = place
+        if number is not None:
+            question = repr((number, hashes[0]))
+            first_place = self._places_in_file.setdefault(question, place)
+        if None not in hashes:
+            other = self._first_places.setdefault(repr(hashes), (self._path, place))
+            other_path, other_place = other
+            # Within a file, a dataset may have a question twice.
+            if other_path != self._path:
+                first_place = other_place
+        if first_place != place:
+            raise InputError(
+                f"each question must come once; {place} has that of {first_place} "
+                "(of several runs, models or filters, give one)"
+            )
+
+
+class _Answer(NamedTuple):
+    """The answer to one question."""
+
+    right: float  # whether the chosen answer was right
+    confidence: float  # the probability of the chosen answer among the choices
+
+
+def _answer(record: Mapping[str, Any], place: str) -> _Answer:
+    """Read the answer in a record, or refuse the record."""
+
+    def refused(reason: str) -> InputError:
+        return InputError(f"{place} is no answer to a multiple-choice question: {reason}")
+
+    if "acc" not in record:
+        meaning = "which says whether the chosen answer was right (logs with a confidence: scan)"
+        raise refused(f"it has no 'acc', {meaning}")
+    right = record["acc"]
+    if right not in (0, 1):
+        meaning = "(a share, as of truthfulqa_mc2, is no event)"
+        raise refused(f"'acc' must be 0 or 1; it is {reprlib.repr(right)} {meaning}")
+    if "acc_mutual_info" in record:
+        raise refused("it has 'acc_mutual_info', for which the choices are logged twice")
+    choices = record.get("filtered_resps")
+    if not isinstance(choices, list) or len(choices) < 2:
+        raise refused("it must have 'filtered_resps', a list of two choices or more")
+    logs = [_log_probability(choice) for choice in choices]
+    # NaN is not at most 0 either.
+    wrong = [choice for choice, log in zip(choices, logs, strict=True) if not log <= _ROUNDING]
+    if wrong:
+        rule = f"each of 'filtered_resps' must be {_CHOICE}"
+        counts = f"{len(wrong):,} of {len(logs):,} are not"
+        raise refused(f"{rule}; {counts}, the first is {reprlib.repr(wrong[0])}")
+    largest = max(logs)
+    if largest == -math.inf:
+        raise refused("no choice of 'filtered_resps' has a probability above 0")
+    relative = [math.exp(log - largest) for log in logs]
+    return _Answer(float(right), 1 / math.fsum(relative))
+
+
+def _log_probability(choice: Any) -> float:
+    """Return the log-probability of a choice; NaN if it is none."""
+    if not isinstance(choice, list) or len(choice) != 2:
+        return math.nan
+    log, flag = choice
+    if str(flag) not in ("True", "False") or isinstance(log, bool):
+        return math.nan
+    with suppress(TypeError, ValueError, OverflowError):
+        return float(log)
+    return math.nan

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,66 +18,45 @@ from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.validation import check_label
 from rainproof.errors import InputError
-from rainproof.io.files import Location, first_line, need_pyarrow
+from rainproof.io.locations import Location
+from rainproof.io.source_errors import first_line, need_pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-_FORMAT = 1
-_KEY = b"rainproof"
+_FORMAT = 1  # the version of the format, which every file states
+_METADATA_KEY = b"rainproof"
 _INTEGERS = ("cell", "outcome", "count")
-_SUMS = ("weight", "weight_rest", "rise", "rise_rest", "squares")
+_SUMS = ("weight", "weight_rest", "rise", "rise_rest", "squares")  # pairs: two-sum of `core.arrays`
 _SEGMENT = "segment"  # its number, where there are segments: their labels are in the metadata
 
+Columns = dict[str, NDArray[Any]]
 
-def save_table(found: Sample | Segments, path: Path, grid: int, *, overwrite: bool) -> None:
+
+def save_table(compressed: Sample | Segments, path: Path, grid: int, *, overwrite: bool) -> None:
     """Write a sample or segments, compressed to `grid` unless they are compressed already."""
     need_pyarrow()
     import pyarrow as pa
     from pyarrow import parquet
 
-    tables = [
-        _compressed(sample, grid)
-        for sample in (found.values() if isinstance(found, Segments) else [found])
-    ]
-    columns = {
-        name: np.concatenate([_column(table, name) for table in tables])
-        for name in (*_INTEGERS, *_SUMS)
-    }
-    about: dict[str, Any] = {"format": _FORMAT, "grid": tables[0].m}
-    if isinstance(found, Segments):
-        if len({table.m for table in tables}) > 1:
+    samples = compressed.values() if isinstance(compressed, Segments) else [compressed]
+    tables = [_cells_of(sample, grid) for sample in samples]
+    columns = _joined_columns(tables)
+    metadata: dict[str, Any] = {"format": _FORMAT, "grid": tables[0].m}
+    if isinstance(compressed, Segments):
+        if any(table.m != tables[0].m for table in tables):
             raise InputError(
                 "segments must be on one grid to be saved: compress each to the same one"
             )
-        about |= {"by": list(found.by), "segments": [_labels(key, len(found.by)) for key in found]}
-        columns[_SEGMENT] = np.repeat(np.arange(len(tables)), [len(table.slot) for table in tables])
-    about["digest"] = _digest(about, columns)
-    stored = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(about)})
+        metadata["by"] = list(compressed.by)
+        metadata["segments"] = [_labels_of(key, len(compressed.by)) for key in compressed]
+        rows = [len(table.slot) for table in tables]
+        columns[_SEGMENT] = np.repeat(np.arange(len(tables)), rows)
+    metadata["digest"] = _digest(metadata, columns)
+    table = pa.table(columns).replace_schema_metadata({_METADATA_KEY: json.dumps(metadata)})
     check_replaced(path, "sample", overwrite=overwrite)
     with atomic_output(path) as temporary, file_errors(path):
-        parquet.write_table(stored, temporary, compression="zstd", write_page_checksum=True)
-
-
-def _compressed(sample: Sample, grid: int) -> CellTable:
-    sample._refuse_several()
-    return (sample if sample.grid is not None else sample.compress(grid))._cells
-
-
-def _column(cells: CellTable, name: str) -> NDArray[Any]:
-    if name in ("cell", "outcome"):
-        return cells.slot >> 1 if name == "cell" else cells.slot & 1
-    first = name.removesuffix("_rest")
-    column: NDArray[Any] = getattr(cells, first)
-    return column[int(first != name)] if first in ("weight", "rise") else column
-
-
-def _labels(key: Any, columns: int) -> list[Any]:
-    labels = list(key) if columns > 1 else [key]
-    for label in labels:
-        check_label(label, "to be stored")
-    return labels
+        parquet.write_table(table, temporary, compression="zstd", write_page_checksum=True)
 
 
 def is_stored(path: Path) -> bool:
@@ -87,29 +66,33 @@ def is_stored(path: Path) -> bool:
     from pyarrow import parquet
 
     try:
-        return _KEY in (parquet.read_schema(path).metadata or {})
+        metadata = parquet.read_schema(path).metadata
     except (OSError, pa.ArrowException):
         return False
+    return metadata is not None and _METADATA_KEY in metadata
 
 
 def load_folder(folder: Path) -> dict[str, Sample]:
     """Read the stored samples of a folder, by the names of their files without the suffix, in their
     order.
     """
-    paths = sorted(
-        p for p in folder.iterdir() if p.suffix == ".parquet" and not p.name.startswith(".")
-    )
+    visible = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    paths = sorted(path for path in visible if path.suffix == ".parquet")
     if not paths:
         raise InputError(
             f"{folder} holds no .parquet files: write some with 'rainproof store' or Sample.save"
         )
-    found = {path.stem: load_table(path) for path in paths}
-    segments = [name for name, sample in found.items() if isinstance(sample, Segments)]
+    samples: dict[str, Sample] = {}
+    segments: list[Path] = []
+    for path in paths:
+        loaded = load_table(path)
+        if isinstance(loaded, Segments):
+            segments.append(path)
+        else:
+            samples[path.stem] = loaded
     if segments:
-        raise InputError(
-            f"{folder / segments[0]}.parquet holds segments, not a sample: load it by itself"
-        )
-    return found  # type: ignore[return-value]
+        raise InputError(f"{segments[0]} holds segments, not a sample: load it by itself")
+    return samples
 
 
 def load_table(path: Path) -> Sample | Segments:
@@ -124,82 +107,136 @@ def load_table(path: Path) -> Sample | Segments:
         except (OSError, pa.ArrowException):
             raise  # handled by `Location.errors`
         except Exception as error:  # PyArrow may raise anything for a damaged file
-            raise InputError(f"{path} is a damaged sample: {first_line(error)}") from error
+            raise _damaged(path, first_line(error)) from error
         return _read(path, table)
 
 
+def _cells_of(sample: Sample, grid: int) -> CellTable:
+    sample._refuse_several()
+    compressed = sample.compress(grid) if sample.grid is None else sample
+    return compressed._cells
+
+
+def _joined_columns(tables: Sequence[CellTable]) -> Columns:
+    """Return the columns of a file, for the cells of all segments."""
+    weight = np.concatenate([table.weight for table in tables], axis=1)
+    rise = np.concatenate([table.rise for table in tables], axis=1)
+    slot = np.concatenate([table.slot for table in tables])
+    return {
+        "cell": slot >> 1,
+        "outcome": slot & 1,
+        "count": np.concatenate([table.count for table in tables]),
+        "weight": weight[0],
+        "weight_rest": weight[1],
+        "rise": rise[0],
+        "rise_rest": rise[1],
+        "squares": np.concatenate([table.squares for table in tables]),
+    }
+
+
+def _cells_in(columns: Columns, m: int, rows: slice) -> CellTable:
+    """Return the cells of one segment, which are in these rows of a file."""
+    return CellTable(
+        m=m,
+        slot=2 * columns["cell"][rows] + columns["outcome"][rows],
+        count=columns["count"][rows],
+        weight=np.stack([columns["weight"][rows], columns["weight_rest"][rows]]),
+        rise=np.stack([columns["rise"][rows], columns["rise_rest"][rows]]),
+        squares=columns["squares"][rows],
+    )
+
+
+def _labels_of(key: Any, columns: int) -> list[Any]:
+    """Return the labels of a segment, which must be those that a file can have."""
+    labels = list(key) if columns > 1 else [key]
+    for label in labels:
+        check_label(label, "to be stored")
+    return labels
+
+
+class _Metadata(NamedTuple):
+    """What a file states of itself."""
+
+    stated: dict[str, Any]
+    grid: int
+    by: list[str] | None  # None for a sample
+    segments: list[list[Any]]  # the labels of each
+
+
 def _read(path: Path, table: pa.Table) -> Sample | Segments:
-    about = _about(path, table)
-    keys = about.get("segments", [[]])
-    integers = (*_INTEGERS, _SEGMENT) if "by" in about else _INTEGERS
-    for names, kind in ((integers, np.int64), (_SUMS, np.float64)):
-        for name in names:
-            if name not in table.column_names or table[name].null_count:
-                raise InputError(
-                    f"{path} is a damaged sample: its column {name!r} is missing or has nulls"
-                )
-            if not np.can_cast(table[name].type.to_pandas_dtype(), kind):
-                raise InputError(
-                    f"{path} is a damaged sample: its column {name!r} has the type {table[name].type}"
-                )
-    columns: dict[str, Any] = {name: np.array(table[name]) for name in (*integers, *_SUMS)}
+    metadata = _metadata_of(path, table)
+    columns = _columns_of(path, table, metadata)
     segment = columns.get(_SEGMENT, np.zeros(table.num_rows, np.int64))
-    edges = np.searchsorted(segment, np.arange(len(keys) + 1))
+    edges = np.searchsorted(segment, np.arange(len(metadata.segments) + 1))
     samples = []
-    for low, high in pairwise(edges):
-        part = {name: column[low:high] for name, column in columns.items()}
-        cells = CellTable(
-            m=about["grid"],
-            slot=2 * part["cell"] + part["outcome"],
-            count=part["count"],
-            weight=np.stack([part["weight"], part["weight_rest"]]),
-            rise=np.stack([part["rise"], part["rise_rest"]]),
-            squares=part["squares"],
-        )
+    for start, stop in pairwise(edges):
+        cells = _cells_in(columns, metadata.grid, slice(start, stop))
         fault = cells.fault()
-        if fault is not None or not np.isin(part["outcome"], (0, 1)).all():
-            raise InputError(
-                f"{path} is a damaged sample: {fault or 'an outcome is neither 0 nor 1'}"
-            )
+        if fault is None and not np.isin(columns["outcome"][start:stop], (0, 1)).all():
+            fault = "an outcome is neither 0 nor 1"
+        if fault is not None:
+            raise _damaged(path, fault)
         samples.append(Sample._from_cells(cells))
-    if _digest(about, columns) != about["digest"]:
-        raise InputError(f"{path} is a damaged sample: its content does not match its checksum")
-    if "by" not in about:
+    if _digest(metadata.stated, columns) != metadata.stated["digest"]:
+        raise _damaged(path, "its content does not match its checksum")
+    if metadata.by is None:
         return samples[0]
-    labels = [tuple(key) if len(key) > 1 else key[0] for key in keys]
-    return Segments.from_samples(dict(zip(labels, samples, strict=True)), about["by"])
+    labels = [tuple(key) if len(key) > 1 else key[0] for key in metadata.segments]
+    return Segments.from_samples(dict(zip(labels, samples, strict=True)), metadata.by)
 
 
-def _digest(about: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> str:
+def _columns_of(path: Path, table: pa.Table, metadata: _Metadata) -> Columns:
+    """Return the columns of a file as arrays, or refuse what `save_table` does not write."""
+    integers = _INTEGERS if metadata.by is None else (*_INTEGERS, _SEGMENT)
+    dtypes: dict[str, Any] = dict.fromkeys(integers, np.int64) | dict.fromkeys(_SUMS, np.float64)
+    for name, dtype in dtypes.items():
+        if name not in table.column_names or table[name].null_count:
+            raise _damaged(path, f"its column {name!r} is missing or has nulls")
+        if not np.can_cast(table[name].type.to_pandas_dtype(), dtype):
+            raise _damaged(path, f"its column {name!r} has the type {table[name].type}")
+    return {name: np.array(table[name]) for name in dtypes}
+
+
+def _metadata_of(path: Path, table: pa.Table) -> _Metadata:
+    """Return what a file states of itself, or refuse a file that is no stored sample."""
+    text = (table.schema.metadata or {}).get(_METADATA_KEY)
+    if text is None:
+        raise InputError(
+            f"{path} is not a stored sample: it is a Parquet file of other columns, which "
+            "rainproof.scan reads; 'rainproof store' and Sample.save write samples"
+        )
+    try:
+        stated: dict[str, Any] = json.loads(text)
+        file_format = stated["format"]
+        _ = stated["digest"]
+        metadata = _Metadata(stated, stated["grid"], stated.get("by"), [[]])
+        if "by" in stated:
+            metadata = metadata._replace(segments=stated["segments"])
+            columns = len(stated["by"])
+            is_readable = all(len(key) == columns > 0 for key in metadata.segments)
+        else:
+            is_readable = True
+    except (ValueError, TypeError, KeyError, RecursionError):
+        is_readable = False
+    if not is_readable:
+        raise _damaged(path, "its metadata cannot be read")
+    if file_format != _FORMAT:
+        raise InputError(
+            f"{path} was stored in format {file_format!r:.20}; this rainproof reads format {_FORMAT}"
+        )
+    check_grid(metadata.grid, f"the grid of {path}")
+    return metadata
+
+
+def _digest(metadata: Mapping[str, Any], columns: Columns) -> str:
     """Return the checksum of a stored sample, which detects changed bits."""
-    stated = {name: value for name, value in about.items() if name != "digest"}
+    stated = {name: value for name, value in metadata.items() if name != "digest"}
     digest = hashlib.sha256(json.dumps(stated, sort_keys=True).encode())
     for name, column in sorted(columns.items()):
-        digest.update(np.ascontiguousarray(column, "<f8" if name in _SUMS else "<i8").tobytes())
+        dtype = "<f8" if name in _SUMS else "<i8"
+        digest.update(np.ascontiguousarray(column, dtype).tobytes())
     return digest.hexdigest()
 
 
-def _about(path: Path, table: pa.Table) -> dict[str, Any]:
-    """Return what the file states of itself."""
-    stated = (table.schema.metadata or {}).get(_KEY)
-    if stated is None:
-        raise InputError(
-            f"{path} is not a stored sample: it is a Parquet file of other columns, which rainproof.scan reads; "
-            "'rainproof store' and Sample.save write samples"
-        )
-    try:
-        about: dict[str, Any] = json.loads(stated)
-        stored, grid, _ = about["format"], about["grid"], about["digest"]
-        readable = "by" not in about or all(
-            len(key) == len(about["by"]) > 0 for key in about["segments"]
-        )
-    except (ValueError, TypeError, KeyError, RecursionError):
-        readable = False
-    if not readable:
-        raise InputError(f"{path} is a damaged sample: its metadata cannot be read")
-    if stored != _FORMAT:
-        raise InputError(
-            f"{path} was stored in format {stored!r:.20}; this rainproof reads format {_FORMAT}"
-        )
-    check_grid(grid, f"the grid of {path}")
-    return about
+def _damaged(path: Path, fault: str) -> InputError:
+    return InputError(f"{path} is a damaged sample: {fault}")

@@ -1,5 +1,7 @@
 """Quotes in text files: a value whose closing quote is missing takes in the lines below it, and is
 refused.
+
+Arrow reads such a file without complaint, with fewer rows.
 """
 
 from __future__ import annotations
@@ -14,13 +16,14 @@ from numpy.typing import NDArray
 
 from rainproof.core.arrays import Ints
 
-_QUOTE = b'"'
-_QUOTE_CODE = ord(_QUOTE)
+_QUOTE = ord('"')
+_LINE_END = ord("\n")
 _LINE_ENDS = b"\r\n"
-_LINE_END_CODE = ord("\n")
-_BLANKS = b" \t"
-_SPACE = re.compile(rb"[ \t]*")
-_COUNTED = 1 << 18  # bytes at a time, which stay in the processor's cache
+_BLANKS_AND_QUOTES = b' \t"'
+_BLANKS = re.compile(rb"[ \t]*")
+_BYTES_COUNTED = 1 << 18  # at a time, which stay in the processor's cache
+
+Codes = NDArray[np.uint8]
 
 
 class LineCounter:
@@ -46,36 +49,31 @@ class LineCounter:
         self.has_quotes = False
         self._stream = stream
         self._line_ends = 0
-        self._ending: list[Any] = []  # the last two blocks, which hold the last line
-        self._found = np.empty(_COUNTED, np.bool_)
+        self._last_blocks: list[Any] = []  # two of them, which hold the last line
+        self._matches = np.empty(_BYTES_COUNTED, np.bool_)  # memory for comparisons
 
     @property
     def lines(self) -> int:
         """The number of lines that were read; line ends at the end of the file begin no further
         line.
         """
-        ending = self._last_bytes()
-        return self._line_ends + 1 - (len(ending) - len(ending.rstrip(_LINE_ENDS[-1:])))
+        ending = self._ending()
+        empty_lines = len(ending) - len(ending.rstrip(b"\n"))
+        return self._line_ends + 1 - empty_lines
 
     @property
     def last_line(self) -> bytes:
         """The last line that is not empty, and what follows it."""
-        ending = self._last_bytes()
-        start = ending.rstrip(_LINE_ENDS).rfind(_LINE_ENDS[-1:])
-        return ending[start + 1 :]
+        ending = self._ending()
+        before = ending.rstrip(_LINE_ENDS).rfind(b"\n")
+        return ending[before + 1 :]
 
     def read_buffer(self, size: int = -1) -> Any:
         """Return the next bytes as a buffer of PyArrow; they are not copied."""
         block = self._stream.read_buffer(size)
-        if not block.size:
-            return block
-        self._ending = [*self._ending[-1:], block]
-        codes = np.frombuffer(block, np.uint8)
-        for start in range(0, len(codes), _COUNTED):
-            part = codes[start : start + _COUNTED]
-            found = self._found[: len(part)]
-            self._line_ends += int(np.count_nonzero(np.equal(part, _LINE_END_CODE, out=found)))
-            self.has_quotes = self.has_quotes or bool(np.equal(part, _QUOTE_CODE, out=found).any())
+        if block.size:
+            self._last_blocks = [*self._last_blocks[-1:], block]
+            self._count(np.frombuffer(block, np.uint8))
         return block
 
     def read(self, size: int = -1) -> bytes:
@@ -100,8 +98,18 @@ class LineCounter:
         """Whether the position can be changed: no."""
         return False
 
-    def _last_bytes(self) -> bytes:
-        return b"".join(block.to_pybytes() for block in self._ending)
+    def _count(self, codes: Codes) -> None:
+        for start in range(0, len(codes), _BYTES_COUNTED):
+            part = codes[start : start + _BYTES_COUNTED]
+            matches = self._matches[: len(part)]
+            np.equal(part, _LINE_END, out=matches)
+            self._line_ends += int(np.count_nonzero(matches))
+            if not self.has_quotes:
+                np.equal(part, _QUOTE, out=matches)
+                self.has_quotes = bool(matches.any())
+
+    def _ending(self) -> bytes:
+        return b"".join([block.to_pybytes() for block in self._last_blocks])
 
 
 def find_unclosed(blocks: Iterable[bytes], separator: str) -> int | None:
@@ -123,7 +131,7 @@ def find_unclosed(blocks: Iterable[bytes], separator: str) -> int | None:
     held = b""  # quotes and blanks at the end of a block: what follows them is in the next one
     for block in blocks:
         window = held + block
-        checked = window.rstrip(_QUOTE + _BLANKS)
+        checked = window.rstrip(_BLANKS_AND_QUOTES)
         held = window[len(checked) :]
         quotes.follow(checked)
         if quotes.unclosed is not None:
@@ -133,88 +141,112 @@ def find_unclosed(blocks: Iterable[bytes], separator: str) -> int | None:
 
 
 class _Quotes:
-    """The quotes of a text file, followed block by block; none but the last ends in a quote or a
+    """The quotes of a text file, followed block by block; no block but the last ends in a quote or a
     blank.
+
+    Attributes
+    ----------
+    unclosed : int or None
+        The place of a quote that is not closed.
+    opened : int or None
+        The place of the quote of the value in which the last block ended.
     """
 
     def __init__(self, separator: str) -> None:
-        self.unclosed: int | None = None  # the place of a quote that is not closed
-        # the place of the quote of the value in which the last block ended
+        self.unclosed: int | None = None
         self.opened: int | None = None
-        self._takes_in_lines = False  # whether there is a line end in that value
-        # what a value ends at, and another begins after
-        self._ends = separator.encode() + _LINE_ENDS
-        # by code: what may stand beside a quote that opens or closes a value
-        self._beside = np.zeros(256, np.bool_)
-        self._beside[list(self._ends + _QUOTE)] = True
-        self._place = 0  # of the first byte of the block
-        self._last = _LINE_END_CODE  # the code of the byte before it
+        self._takes_in_lines = False  # whether there is a line end in the value that is open
+        self._value_ends = separator.encode() + _LINE_ENDS  # what a value ends at
+        # By code: what may stand beside a quote that opens or closes a value.
+        self._may_be_beside = np.zeros(256, np.bool_)
+        self._may_be_beside[[*self._value_ends, _QUOTE]] = True
+        self._block_start = 0
+        self._previous_code = _LINE_END  # of the byte before the block
 
     def follow(self, block: bytes) -> None:
         """Follow the quotes of the next block."""
         if not block:
             return
         codes = np.frombuffer(block, np.uint8)
-        quotes = np.flatnonzero(codes == _QUOTE_CODE)
+        quotes = np.flatnonzero(codes == _QUOTE)
         if quotes.size:
             before = codes[quotes - 1]
             if quotes[0] == 0:
-                before[0] = self._last
-            if self._place == 0 and block[: quotes[0]] == BOM_UTF8:
-                before[0] = _LINE_END_CODE
+                before[0] = self._previous_code
+            is_after_mark = self._block_start == 0 and block[: quotes[0]] == BOM_UTF8
+            if is_after_mark:
+                before[0] = _LINE_END
             if not self._alternate(codes, quotes, before):
-                self._one_by_one(block, quotes, before)
+                self._follow_one_by_one(block, quotes, before)
         if self.opened is not None:
-            self._takes_in_lines |= _has_line_end(block, self.opened - self._place, len(block))
-        self._place += len(block)
-        self._last = block[-1]
+            start = self.opened - self._block_start
+            self._takes_in_lines |= _has_line_end(block, start, len(block))
+        self._block_start += len(block)
+        self._previous_code = block[-1]
 
-    def _alternate(self, codes: NDArray[np.uint8], quotes: Ints, before: NDArray[np.uint8]) -> bool:
-        """Whether all quotes open and close values in turn, as in nearly all files; this is quick
-        to see.
+    def _alternate(self, codes: Codes, quotes: Ints, before: Codes) -> bool:
+        """Whether all quotes open and close values in turn, as in nearly all files.
 
-        Of a doubled quote the first closes the value and the second opens it again.
+        This is quick to see, and the quotes are followed then. Of a doubled quote the first closes
+        the value and the second opens it again.
         """
-        first = 0 if self.opened is None else 1  # the first quote that opens a value
-        closing = quotes[1 - first :: 2]
-        # at the end of the file the quote itself
-        after = codes[np.minimum(closing + 1, len(codes) - 1)]
-        if not (self._beside[before[first::2]].all() and self._beside[after].all()):
+        first_opening = 0 if self.opened is None else 1
+        first_closing = 1 - first_opening
+        before_opening = before[first_opening::2]
+        closing = quotes[first_closing::2]
+        # At the end of the file the quote itself stands for what follows it.
+        after_closing = codes[np.minimum(closing + 1, len(codes) - 1)]
+        if not self._may_be_beside[before_opening].all():
             return False
-        if (first + quotes.size) % 2 == 0:
+        if not self._may_be_beside[after_closing].all():
+            return False
+        is_closed_at_end = (first_opening + quotes.size) % 2 == 0
+        if is_closed_at_end:
             self.opened = None
             return True
-        opening = quotes[first::2][before[first::2] != _QUOTE_CODE]
+        is_not_doubled = before_opening != _QUOTE
+        opening = quotes[first_opening::2][is_not_doubled]
         if opening.size:
-            self.opened = self._place + int(opening[-1])
-            self._takes_in_lines = False
+            self._open(int(opening[-1]))
         return True
 
-    def _one_by_one(self, block: bytes, quotes: Ints, before: NDArray[np.uint8]) -> None:
+    def _follow_one_by_one(self, block: bytes, quotes: Ints, before: Codes) -> None:
         """Follow the quotes where some stand inside of values or before other text."""
-        may_open = (self._beside[before] & (before != _QUOTE_CODE)).tolist()
+        may_open = self._may_be_beside[before] & (before != _QUOTE)
         places = quotes.tolist()
-        is_doubled = False
+        is_second_of_two = False
         for number, place in enumerate(places):
             if self.opened is None:
                 if may_open[number]:
-                    self.opened = self._place + place
-                    self._takes_in_lines = False
+                    self._open(place)
                 continue
-            if is_doubled:
-                is_doubled = False
+            if is_second_of_two:
+                is_second_of_two = False
                 continue
             is_doubled = places[number + 1 : number + 2] == [place + 1]
             if is_doubled:
+                is_second_of_two = True
                 continue
-            after = _SPACE.match(block, place + 1).end()  # type: ignore[union-attr]
-            takes_in_lines = self._takes_in_lines or _has_line_end(
-                block, self.opened - self._place, place
-            )
-            if takes_in_lines and after < len(block) and block[after] not in self._ends:
+            if self._is_to_open_another(block, place):
                 self.unclosed = self.opened
                 return
             self.opened = None
+
+    def _open(self, place: int) -> None:
+        """Take the quote at a place of the block for one that opens a value."""
+        self.opened = self._block_start + place
+        self._takes_in_lines = False
+
+    def _is_to_open_another(self, block: bytes, place: int) -> bool:
+        """Whether the quote at a place, which closes a value of several lines, was to open one."""
+        assert self.opened is not None
+        start = self.opened - self._block_start
+        if not (self._takes_in_lines or _has_line_end(block, start, place)):
+            return False
+        blanks = _BLANKS.match(block, place + 1)
+        assert blanks is not None
+        after = blanks.end()
+        return after < len(block) and block[after] not in self._value_ends
 
 
 def _has_line_end(block: bytes, start: int, stop: int) -> bool:

@@ -23,7 +23,7 @@ from rainproof.decisions.class_tasks import ClassTask
 from rainproof.errors import InputError
 from rainproof.inference.classes import harm_bound, loss_bound, mean_at_least, switch_curves
 from rainproof.inference.proofs import gain_of_choice
-from rainproof.io.queries import find_dialect
+from rainproof.io.dialects import find_dialect
 from rainproof.recalibration.export import Graph, checked_column, tree
 from rainproof.recalibration.methods import _PRIOR, METHODS, NEAREST, check_shape
 from rainproof.recalibration.selection import _HELD_OUT, FOLDS, Candidate, mean_weights, weighed

@@ -15,7 +15,7 @@ from rainproof.core.result import Result
 from rainproof.core.validation import ThresholdRange, check_base_rate, check_range, is_plain_label
 from rainproof.errors import InputError, MissingExtraError
 from rainproof.inference.options import check_share
-from rainproof.io.queries import Dialect, find_dialect
+from rainproof.io.dialects import Dialect, find_dialect
 from rainproof.recalibration.certificate import SegmentMap
 
 if TYPE_CHECKING:

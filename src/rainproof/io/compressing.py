@@ -1,0 +1,194 @@
+"""Rows of one event, added up as they are read: with one forecast, or with two of the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from rainproof.core import validation
+from rainproof.core.arrays import Ints
+from rainproof.core.sample import Sample
+from rainproof.core.segments import Segments, SegmentSums, from_sums
+from rainproof.core.validation import ColumnNames, Key, Rows
+from rainproof.errors import InputError
+from rainproof.io.arrow_arrays import Array, as_arrow
+from rainproof.io.batches import BatchConsumer
+from rainproof.io.label_columns import EventColumn, segment_numbers
+from rainproof.io.number_columns import NumberColumn, amount_column
+from rainproof.io.violations import (
+    Violations,
+    amount_violations,
+    broken_rule,
+    forecast_violations,
+    raise_first,
+    read_amounts,
+    read_column,
+    read_forecast,
+    read_values,
+)
+
+if TYPE_CHECKING:
+    from rainproof.io.column_spec import ColumnSpec
+
+TRIALS_PER_PIECE = 1 << 20  # rows that are made of trials at a time
+_MAX_TRIALS = 1 << 53  # of a row: doubles have all whole numbers up to here
+
+
+class RowsRead(NamedTuple):
+    """Rows of a batch, and what stands beside them."""
+
+    rows: Rows
+    others: list[Array]  # the predictions of each other forecast
+    costs: list[Array]  # of each case, by column
+
+
+class RowCompressor(BatchConsumer):
+    """Adds up rows with one column of predictions, or with two of them.
+
+    Parameters
+    ----------
+    spec : ColumnSpec
+        The columns.
+    m : int
+        The grid of the sums.
+    parse : bool
+        Whether text is read as numbers, as in a CSV file.
+    """
+
+    def __init__(self, spec: ColumnSpec, m: int, *, parse: bool) -> None:
+        super().__init__(spec.names)
+        self._spec = spec
+        self._m = m
+        is_one = not spec.by and not spec.others
+        self._sums = SegmentSums(m, weighted=spec.weight is not None, one=is_one)
+        self._segments: dict[Key, int] = {}  # the number of each
+        self._prob = NumberColumn(str(spec.prob), "probabilities", spec, parse=parse)
+        self._others = [
+            NumberColumn(name, "probabilities", spec, parse=parse) for name in spec.others
+        ]
+        self._percent_columns = [self._prob, *self._others]
+        self._outcome: NumberColumn | EventColumn
+        if spec.pos_label is None:
+            self._outcome = NumberColumn(spec.outcome, "outcomes", spec, parse=parse)
+        else:
+            self._outcome = EventColumn(spec.outcome, pos_label=spec.pos_label, parse=parse)
+        self._weight = amount_column(spec.weight, spec, parse=parse)
+        self._trials = amount_column(spec.trials, spec, parse=parse)
+        self._costs = [NumberColumn(name, "amounts", spec, parse=parse) for name in spec.costs]
+
+    def sums(self) -> tuple[list[Key], SegmentSums]:
+        """Return the labels of the segments, and the sums of all rows by segment."""
+        if self._others:
+            cells_of_old: list[Key] = [(cell,) for cell in range(self._m + 1)]
+            return cells_of_old, self._sums
+        if self._spec.by:
+            return list(self._segments), self._sums
+        return [()], self._sums
+
+    def result(self) -> Sample | Segments:
+        """Return the compressed rows."""
+        self._check_event()
+        keys, sums = self.sums()
+        spec = self._spec
+        compressed = from_sums(spec.group_columns(), keys, sums, spec.names.weight, spec.forecasts)
+        return self.missing_outcomes.stated_in(compressed)
+
+    def other_labels(self) -> frozenset[Any]:
+        """Return the labels besides `pos_label` that were found: one is allowed, two are enough to
+        refuse.
+        """
+        if isinstance(self._outcome, EventColumn):
+            return frozenset(self._outcome.others[:2])
+        return frozenset()
+
+    def take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
+        """Check the rows of a batch and add them up; of trials, a row for each."""
+        prob = read_column(self._prob, batch, names)
+        label = read_column(self._outcome, batch, names)
+        weight = None if self._weight is None else read_column(self._weight, batch, names)
+        others = [read_forecast(column, batch, names) for column in self._others]
+        costs = [read_amounts(column, batch, names) for column in self._costs]
+        if self._trials is None:
+            rows = validation.as_rows(label, prob, weight, names=names)
+            self._add_rows(RowsRead(rows, others, costs), batch)
+            return
+        trials = read_column(self._trials, batch, names)
+        raise_first(broken_rule(np.zeros(len(prob)), prob, weight, names))
+        raise_first(self._count_violations(label, trials, names))
+        for row, outcome in single_trials(label, trials):
+            weight_of_trials = None if weight is None else weight[row]
+            rows = validation.as_rows(outcome, prob[row], weight_of_trials, names=names)
+            others_of_trials = [other[row] for other in others]
+            costs_of_trials = [cost[row] for cost in costs]
+            read = RowsRead(rows, others_of_trials, costs_of_trials)
+            self._add_rows(read, batch.take(as_arrow(row)))
+
+    def violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Violations:
+        """Yield every rule that a batch breaks."""
+        yield from forecast_violations(self._prob, batch, names)
+        label, errors = read_values(self._outcome, batch, names)
+        yield from errors
+        if self._trials is None:
+            yield from broken_rule(label, np.zeros(len(label)), None, names)
+        else:
+            trials, errors = read_values(self._trials, batch, names)
+            yield from errors
+            if len(trials) == len(label):
+                yield from self._count_violations(label, trials, names)
+        if self._weight is not None:
+            yield from amount_violations(self._weight, batch, names)
+        for column in self._others:
+            yield from forecast_violations(column, batch, names)
+        for column in self._costs:
+            yield from amount_violations(column, batch, names)
+
+    def _add_rows(self, read: RowsRead, batch: pa.RecordBatch) -> None:
+        """Check rows, and add them up by segment; with another forecast by its cell.
+
+        `batch` has the labels of the rows.
+        """
+        segment = None
+        if read.others:
+            old_prob = read.others[0].astype(np.float64)
+            segment = (self._m * old_prob).astype(np.int64)
+        elif self._spec.by:
+            segment = segment_numbers(self._segments, self._spec.by, batch)
+        self._sums.add(read.rows, segment)
+
+    def _check_event(self) -> None:
+        if isinstance(self._outcome, EventColumn):
+            self._outcome.check_event()
+
+    def _count_violations(self, events: Array, trials: Array, names: ColumnNames) -> Violations:
+        """Yield the error for numbers of events that are not whole, or above those of trials."""
+        are_whole = (np.floor(events) == events) & (np.floor(trials) == trials)
+        are_in_range = (events >= 0) & (events <= trials) & (trials < _MAX_TRIALS)
+        is_good = are_whole & are_in_range
+        if is_good.all():
+            return
+        first = int(np.argmin(is_good))
+        yield InputError.from_offenders(
+            f"{names.label} must be a whole number of events, at most the number of trials in "
+            f"{self._spec.trials}",
+            int((~is_good).sum()),
+            names.at(names.label, first),
+            f"{events[first]:g} of {trials[first]:g}",
+        )
+
+
+def single_trials(events: Array, trials: Array) -> Iterator[tuple[Ints, Array]]:
+    """Yield the row and the outcome of each trial, some at a time: of each row first those with the
+    event.
+    """
+    counts = np.stack([events, trials - events], axis=1).ravel()
+    ends = np.cumsum(counts.astype(np.int64))  # of each row's events, and of its other trials
+    total = int(ends[-1])
+    for start in range(0, total, TRIALS_PER_PIECE):
+        trial = np.arange(start, min(start + TRIALS_PER_PIECE, total))
+        part = np.searchsorted(ends, trial, "right")
+        row = part >> 1
+        is_event = (part & 1) == 0
+        yield row, is_event.view(np.uint8)

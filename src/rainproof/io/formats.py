@@ -1,0 +1,264 @@
+"""The file formats: what the name of each ends in, and how its files are read and written.
+
+A new format is one entry of `FORMATS`, and a module beside this one that reads it in batches.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from rainproof.core.files import file_errors
+from rainproof.errors import InputError
+from rainproof.io.arrow_files import (
+    read_feather,
+    read_parquet,
+    rows_of_parquet,
+    write_feather,
+    write_parquet,
+)
+from rainproof.io.json_files import read_json_file, write_json_array, write_json_lines
+from rainproof.io.locations import Location
+from rainproof.io.prefetching import prefetch
+from rainproof.io.source_errors import hide_password
+from rainproof.io.spreadsheets import read_spreadsheet
+from rainproof.io.text_files import find_separator, read_text_file, start_of, write_text_file
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    import pyarrow as pa
+
+    Read = Callable[[Location, list[str], bool], Generator[pa.RecordBatch, None, None]]
+
+Write = Callable[["pa.RecordBatch"], None]
+"""Appends the rows of a batch to a file; all batches have one schema."""
+
+OpenWriter = Callable[[IO[bytes]], AbstractContextManager[Write]]
+"""Starts to write a file, which is complete at the end of the context."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileFormat:
+    """One file format.
+
+    Attributes
+    ----------
+    name : str
+        What help and messages call it.
+    suffixes : tuple of str
+        The ends of the names of its files; .gz at the end means that the file is compressed.
+    read : callable
+        Yields the rows of a file: these columns; all columns if the last argument is true.
+    open_writer : callable or None
+        What writes a file; None if files are read only.
+    is_text : bool
+        Whether text in a file is read as numbers.
+    is_open : bool
+        Whether later rows of a file may have other columns, and values of other types.
+    separators : str
+        What may separate the columns of a text file: the first that is in its first line does.
+    magic : bytes
+        What a file begins with, by which standard input is told from a text file.
+    count_rows : callable or None
+        Returns the number of rows that a file states; None if files state none.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    read: Read
+    open_writer: OpenWriter | None
+    is_text: bool = True
+    is_open: bool = False
+    separators: str = ""
+    magic: bytes = b""
+    count_rows: Callable[[Location], int] | None = None
+
+
+def text_format(name: str, suffix: str, separators: str) -> FileFormat:
+    """Return a format of text files with separated columns."""
+    return FileFormat(
+        name=name,
+        suffixes=(suffix, f"{suffix}.gz"),
+        read=partial(read_text_file, usual_separators=separators),
+        open_writer=partial(write_text_file, separator=separators[0]),
+        separators=separators,
+    )
+
+
+_PARQUET = FileFormat(
+    name="Parquet",
+    suffixes=(".parquet", ".pq"),
+    read=read_parquet,
+    open_writer=write_parquet,
+    is_text=False,
+    magic=b"PAR1",
+    count_rows=rows_of_parquet,
+)
+
+_FEATHER = FileFormat(
+    name="Feather",
+    suffixes=(".feather", ".arrow"),
+    read=read_feather,
+    open_writer=write_feather,
+    is_text=False,
+    magic=b"ARRO",
+)
+
+_JSON_LINES = FileFormat(
+    name="JSON lines",
+    suffixes=(".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"),
+    read=read_json_file,
+    open_writer=write_json_lines,
+    is_open=True,
+    magic=b"{",
+)
+
+_JSON = FileFormat(
+    name="JSON",
+    suffixes=(".json", ".json.gz"),
+    read=read_json_file,
+    open_writer=write_json_array,
+    is_open=True,
+    magic=b"[",
+)
+
+_SPREADSHEET = FileFormat(
+    name="spreadsheet",
+    suffixes=(".xlsx", ".xlsb", ".xls", ".ods"),
+    read=read_spreadsheet,
+    open_writer=None,
+    magic=b"PK\3\4",
+)
+
+FORMATS: tuple[FileFormat, ...] = (
+    text_format("CSV", ".csv", ",;\t|"),
+    text_format("TSV", ".tsv", "\t"),
+    text_format("text", ".txt", "\t;|, "),
+    _PARQUET,
+    _FEATHER,
+    _JSON_LINES,
+    _JSON,
+    _SPREADSHEET,
+)
+
+
+def format_of(path: str) -> FileFormat:
+    """Return the format that the name of a file states."""
+    name = Location(path).lower_name
+    for file_format in FORMATS:
+        if name.endswith(file_format.suffixes):
+            return file_format
+    suffixes = [suffix for file_format in FORMATS for suffix in file_format.suffixes]
+    rule = f"the name of the file must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}"
+    raise InputError(f"{rule}; it is {hide_password(path)!r}")
+
+
+def suffix_of(start: bytes) -> str:
+    """Return the suffix of a file that begins so: of the first format, where nothing tells."""
+    for file_format in FORMATS:
+        if file_format.magic and start.startswith(file_format.magic):
+            return file_format.suffixes[0]
+    return FORMATS[0].suffixes[0]
+
+
+def describe_formats() -> str:
+    """Return the formats and their suffixes, for a help text."""
+    described = [f"{known.name} ({', '.join(known.suffixes)})" for known in FORMATS]
+    return f"{', '.join(described[:-1])} or {described[-1]}"
+
+
+def separator_of(file: Location) -> str:
+    """Return what separates the columns of a text file: as stated, or found in its first line."""
+    if file.sep is not None:
+        return file.sep
+    return find_separator(start_of(file), format_of(file.path).separators)
+
+
+def file_batches(
+    file: Location, columns: list[str], *, others: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file: these columns, or with `others` all columns. The next batch is read
+    meanwhile.
+    """
+    read = format_of(file.path).read
+    with file.errors():
+        yield from prefetch(read(file, columns, others))
+
+
+def check_writable(target: Path) -> OpenWriter:
+    """Return what writes the format that the name of a file states, or refuse one that is read
+    only.
+    """
+    file_format = format_of(str(target))
+    if file_format.open_writer is None:
+        rule = f"{file_format.name} files are read, but not written: write .csv or .parquet"
+        raise InputError(f"{rule}; it is {str(target)!r}")
+    return file_format.open_writer
+
+
+@contextmanager
+def open_writer(path: Path, target: Path) -> Iterator[Write]:
+    """Yield what appends batches to the file `path`, in the format that the name of `target`
+    states.
+    """
+    is_open = format_of(str(target)).is_open
+    stack = ExitStack()
+    schema: pa.Schema | None = None  # of the first batch
+    rows = 0
+    with file_errors(target):
+        file: Any = stack.enter_context(path.open("wb"))
+        if target.name.lower().endswith(".gz"):
+            # With neither name nor time, so that equal rows make equal files.
+            file = stack.enter_context(gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0))
+        append = stack.enter_context(check_writable(target)(file))
+
+    def write(batch: pa.RecordBatch) -> None:
+        nonlocal schema, rows
+        if schema is None:
+            schema = batch.schema
+        if not is_open:
+            batch = _of_schema(batch, schema, rows, target)
+        with file_errors(target):
+            append(batch)
+        rows += batch.num_rows
+
+    try:
+        yield write
+    except BaseException:
+        with suppress(OSError):  # the first error is the one to report
+            stack.close()
+        raise
+    with file_errors(target):
+        stack.close()
+
+
+def _of_schema(batch: pa.RecordBatch, schema: pa.Schema, rows: int, target: Path) -> pa.RecordBatch:
+    """Return a batch with the columns of those that were written, or refuse it.
+
+    `rows` is the number of rows that were written.
+    """
+    import pyarrow as pa
+
+    remedy = "write .jsonl, which can have it"
+    for name in batch.schema.names:
+        if name not in schema.names:
+            first = f"which first occurs after {rows:,} rows"
+            raise InputError(f"{target} cannot have {name!r}, {first}: {remedy}")
+    if batch.schema.equals(schema):
+        return batch
+    columns = []
+    for field, column in zip(schema, batch.columns, strict=True):
+        try:
+            columns.append(column.cast(field.type))
+        except pa.ArrowException:
+            held = f"values of type {field.type}, and of type {column.type} after {rows:,} rows"
+            raise InputError(
+                f"{target} cannot have {field.name!r}, which holds {held}: {remedy}"
+            ) from None
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

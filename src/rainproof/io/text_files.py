@@ -1,0 +1,206 @@
+"""Text files with separated columns: CSV and its relatives."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any
+
+from rainproof.errors import InputError
+from rainproof.io.locations import Location
+from rainproof.io.source_errors import check_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from rainproof.io.formats import Write
+
+BLOCK_BYTES = 1 << 20  # read at a time; the longest line must fit
+_LOOKED_AT = 1 << 12  # bytes: Parquet, spreadsheets and compressed files have zero bytes there
+
+
+def read_text_file(
+    file: Location, columns: list[str], others: bool, *, usual_separators: str
+) -> Generator[pa.RecordBatch, None, None]:
+    """Yield the columns of a text file as text; how it is read as numbers is decided, and errors
+    counted, later.
+
+    With `others` every value is kept as it is; without, an empty one is null.
+    """
+    import pyarrow as pa
+
+    # Here, as it needs NumPy: help of the command does without it.
+    from rainproof.io.unclosed_quotes import LineCounter, find_unclosed
+
+    start = start_of(file)
+    if b"\0" in start[:_LOOKED_AT]:
+        raise InputError(
+            f"{file.name} does not hold text, though its name says so: "
+            "is it Parquet, compressed, a spreadsheet or UTF-16?"
+        )
+    separator = find_separator(start, usual_separators) if file.sep is None else file.sep
+    lines = LineCounter(file.stream())
+    rows = 1  # the header
+    try:
+        with _open_csv(file.stream(), separator) as header:
+            available = header.schema.names
+        check_columns(file.name, columns, available)
+        conversions: dict[str, Any] = {}
+        if not others:
+            conversions["include_columns"] = columns
+            conversions["strings_can_be_null"] = True
+            conversions["null_values"] = [""]
+        conversions["column_types"] = dict.fromkeys(available if others else columns, pa.string())
+        keeps_empty = file.keeps_empty and len(available) == 1
+        with _open_csv(
+            pa.PythonFile(lines, mode="r"),
+            separator,
+            empty_lines_above=_empty_lines_above(start) if keeps_empty else None,
+            **conversions,
+        ) as batches:
+            for batch in batches:
+                rows += batch.num_rows
+                yield batch
+    except pa.ArrowInvalid:
+        # A value whose quote is not closed may be longer than a block, or take in half of a line.
+        _refuse_unclosed(file, separator)
+        if len(start) == BLOCK_BYTES and b"\n" not in start:
+            rule = f"its first line is longer than {BLOCK_BYTES:,} bytes"
+            raise InputError(f"cannot read {file.name}: {rule}") from None
+        raise
+    if not lines.has_quotes:
+        return
+    # With as many rows as lines no value takes in a line end: only the last line may have a quote
+    # that is not closed.
+    if rows != lines.lines or find_unclosed([lines.last_line], separator) is not None:
+        _refuse_unclosed(file, separator)
+
+
+def start_of(file: Location) -> bytes:
+    """Return the first bytes of a text file, among them its first line."""
+    with file.stream() as stream:
+        start: bytes = stream.read(BLOCK_BYTES)
+        return start
+
+
+def find_separator(start: bytes, usual_separators: str) -> str:
+    """Return the first of the usual separators that is in the first line of a text file."""
+    text = start.decode("utf-8", "replace")
+    outside_quotes = "".join(text.split('"')[::2])  # what is between quotes separates nothing
+    lines = [line for line in outside_quotes.splitlines() if line]
+    if lines:
+        for separator in usual_separators:
+            if separator in lines[0]:
+                return separator
+    return usual_separators[0]
+
+
+def _empty_lines_above(start: bytes) -> int:
+    """Count the empty lines above the header."""
+    line_ends = len(start) - len(start.lstrip(b"\r\n"))
+    return start[:line_ends].count(b"\n")
+
+
+def _open_csv(
+    stream: Any, separator: str, *, empty_lines_above: int | None = None, **conversions: Any
+) -> Any:
+    """Open Arrow's reader of CSV.
+
+    Empty lines are no rows, unless it is said how many of them stand above the header.
+    """
+    from pyarrow import csv
+
+    return csv.open_csv(
+        stream,
+        read_options=csv.ReadOptions(block_size=BLOCK_BYTES, skip_rows=empty_lines_above or 0),
+        parse_options=csv.ParseOptions(
+            delimiter=separator,
+            newlines_in_values=True,
+            ignore_empty_lines=empty_lines_above is None,
+        ),
+        convert_options=csv.ConvertOptions(**conversions),
+    )
+
+
+def _refuse_unclosed(file: Location, separator: str) -> None:
+    """Refuse a text file with a quote that is not closed; this reads it again."""
+    from rainproof.io.unclosed_quotes import find_unclosed
+
+    with file.stream() as stream:
+        blocks = iter(partial(stream.read, BLOCK_BYTES), b"")
+        place = find_unclosed(blocks, separator)
+    if place is None:
+        return
+    line = 1 + _line_ends_before(file, place)
+    raise InputError(
+        f"line {line:,} of {file.name} has a quote that is not closed, and would take in the lines "
+        'below it: close it, or write it twice ("") where it belongs to the text'
+    )
+
+
+def _line_ends_before(file: Location, place: int) -> int:
+    """Count the line ends in the first bytes of a file; \\r\\n is one."""
+    line_ends = 0
+    last = b""
+    with file.stream() as stream:
+        while place and (block := stream.read(min(place, BLOCK_BYTES))):
+            place -= len(block)
+            line_ends += block.count(b"\n") + block.count(b"\r") - (last + block).count(b"\r\n")
+            last = block[-1:]
+    return line_ends
+
+
+@contextmanager
+def write_text_file(file: IO[bytes], separator: str) -> Iterator[Write]:
+    """Write lines of text with a header; a value is quoted only if it must be, and a missing one is
+    empty.
+    """
+    yield _LineWriter(file, separator).write
+
+
+class _LineWriter:
+    """Writes the names of the columns, then a line for each row."""
+
+    def __init__(self, file: IO[bytes], separator: str) -> None:
+        self._file = file
+        self._separator = separator
+        self._has_header = False
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append the rows of a batch."""
+        import pyarrow as pa
+
+        names = batch.schema.names
+        if not self._has_header:
+            self._append(names, [pa.array([name], pa.large_string()) for name in names])
+            self._has_header = True
+        self._append(names, batch.columns)
+
+    def _append(self, names: list[str], columns: list[pa.Array]) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        values = [self._quoted(column, name) for name, column in zip(names, columns, strict=True)]
+        separator = pa.scalar(self._separator, pa.large_string())
+        lines: list[str] = pc.binary_join_element_wise(*values, separator).to_pylist()
+        self._file.write("".join(f"{line}\n" for line in lines).encode())
+
+    def _quoted(self, column: pa.Array, name: str) -> pa.Array:
+        """Return a column as text, with quotes where a value would break the lines."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        try:
+            values = pc.fill_null(pc.cast(column, pa.large_string()), "")
+        except pa.ArrowException:
+            held = f"it holds values of type {column.type}"
+            raise InputError(f"{name} cannot be written as text: {held}") from None
+        is_special = pc.match_substring_regex(values, f'[{self._separator}"\r\n]')
+        if not pc.any(is_special).as_py():
+            return values
+        quote = pa.scalar('"', pa.large_string())
+        nothing = pa.scalar("", pa.large_string())
+        doubled = pc.replace_substring(values, '"', '""')
+        quoted = pc.binary_join_element_wise(quote, doubled, quote, nothing)
+        return pc.if_else(is_special, quoted, values)
