@@ -297,7 +297,9 @@ def run_decide(arguments: argparse.Namespace) -> int:
     columns: dict[str, Any] = {}
     matrix = read_matrix(arguments)
     if matrix is not None:
-        columns["action"] = lambda p, _: _counted(np.array(matrix.actions)[matrix._best(p)], taken)
+        columns["action"] = lambda p, _: _counted(
+            np.array(matrix.actions)[matrix.best_checked(p)], taken
+        )
     elif policy is not None and not costs_of(arguments) and arguments.capacity is None:
         columns["action"] = _counting(policy, taken, rounded)
     else:
