@@ -4,10 +4,12 @@ randomness.
 
 from __future__ import annotations
 
+import copy
 import datetime
 import inspect
 import json
 import math
+import pickle
 import re
 from functools import cache
 from html.parser import HTMLParser
@@ -234,6 +236,19 @@ def test_every_result_is_json_without_infinity_or_nan(case):
         told = result.to_dict()
         assert json.loads(json.dumps(told, allow_nan=False)) == told, type(result)
         repr(result), str(result)
+
+
+@pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
+def test_a_pickle_is_the_same_before_and_after_use():
+    """It holds no rows and no cache, and what comes back is equal."""
+    for result in [*results("usual"), *of_classes()]:
+        unused = copy.copy(result)
+        before = pickle.dumps(unused)
+        str(unused), repr(unused), unused.to_dict(), unused._repr_html_()
+        after = pickle.dumps(unused)
+        assert len(after) == len(before), type(result)
+        again = pickle.loads(after)
+        assert again.to_dict() == result.to_dict(), type(result)
 
 
 class Balance(HTMLParser):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,8 @@ _FEW_OUTSIDE = 0.01  # of predictions: such a share is not worth a warning
 _NAMES = ColumnNames(prob="p")
 
 
-class PiecewiseMap(Result, kw_only=False):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PiecewiseMap(Result):
     """A map of [0, 1] into itself, of straight pieces: ``start[k] + (p - edges[k]) * slope[k]``
     from ``edges[k]`` on.
 

@@ -6,19 +6,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import (
-    MISSING,
-    FrozenInstanceError,
-    dataclass,
-    field,
-    fields,
-    is_dataclass,
-    replace,
-)
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -49,51 +41,25 @@ def once(compute: Callable[[Any], T]) -> Callable[[Any], T]:
     return found
 
 
-@dataclass_transform(
-    frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(field,)
-)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Result(Frozen):
-    """What a function returns: a frozen dataclass, by being a subclass, that its fields print,
-    write as JSON and draw.
+    """What a function returns: a frozen dataclass that its fields print, write as JSON and draw.
 
     A class states in `_kind` which function made it, in `_also` the properties that JSON has beside
     the fields, in `_shown` what its representation has (default: all single values), and has
     ``__str__`` where a sentence says it better. Fields with a leading underscore are private:
     nothing shows them. In `_later` it states which properties are computed `once`, from private
     fields such as rows: a pickle has those properties, and none of the fields in `_from`.
+
+    Every subclass with fields is decorated as this class is: equality, which has to compare arrays,
+    and the representation are written here, once.
     """
 
-    __slots__ = ()
     _kind: ClassVar[str] = ""
     _also: ClassVar[tuple[str, ...]] = ()
     _shown: ClassVar[tuple[str, ...]] = ()
     _later: ClassVar[tuple[str, ...]] = ()
     _from: ClassVar[tuple[str, ...]] = ()
-
-    def __init_subclass__(cls, *, kw_only: bool = True, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        dataclass(init=not kw_only, frozen=not kw_only, eq=False, repr=False)(cls)
-
-    def __init__(self, **values: Any) -> None:
-        # One for all: those that dataclasses write for each class take longer to compile than a
-        # small assessment.
-        every = {one.name: one for one in fields(self)}  # type: ignore[arg-type]
-        for name in every.keys() - values.keys():
-            one = every[name]
-            values[name] = one.default if one.default_factory is MISSING else one.default_factory()
-        wrong = [name for name, value in values.items() if name not in every or value is MISSING]
-        if wrong:
-            raise TypeError(
-                f"{type(self).__name__} has the fields {', '.join(every)}: see {', '.join(wrong)}"
-            )
-        vars(self).update(values)
-        self.__post_init__()
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise FrozenInstanceError(f"cannot delete field {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         rebuild, (kind, values) = Frozen.__reduce__(self)
@@ -119,26 +85,25 @@ class Result(Frozen):
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        pairs = (
-            (getattr(self, one.name), getattr(other, one.name))
-            for one in fields(self)  # type: ignore[arg-type]
-            if one.compare
-        )
-        return all(
-            a is b or (np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b)
-            for a, b in pairs
-        )
+        compared = [field.name for field in fields(self) if field.compare]
+        return all(_are_equal(getattr(self, name), getattr(other, name)) for name in compared)
 
     def __hash__(self) -> int:
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        single = bool | int | float | str
-        names = self._shown or [
-            name for name in field_names(self) if isinstance(getattr(self, name), single)
-        ]
-        shown = ((name, getattr(self, name)) for name in names)
-        return f"{type(self).__name__}({', '.join(f'{name}={_brief(x)}' for name, x in shown if x is not None)})"
+        names = self._shown
+        if not names:
+            single = bool | int | float | str
+            names = tuple(
+                name for name in field_names(self) if isinstance(getattr(self, name), single)
+            )
+        shown = []
+        for name in names:
+            value = getattr(self, name)
+            if value is not None:
+                shown.append(f"{name}={_brief(value)}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def _repr_html_(self) -> str:
         if type(self).__str__ is not object.__str__:
@@ -146,6 +111,7 @@ class Result(Frozen):
         return f"<p><b>{type(self).__name__}</b></p>{html_fields(self.to_dict())}"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Interval(Result):
     """An estimate for the population with an approximate confidence interval (not a proven bound).
 
@@ -176,6 +142,7 @@ class Interval(Result):
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class PredictionRange(Result):
     """What was said and what happened in a range of predictions, on these rows.
 
@@ -223,6 +190,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [plain(part) for part in value]
     return str(value)
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    """Whether two values of a field are equal: arrays are if all their elements are."""
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    return bool(one == other)
 
 
 def _brief(value: Any) -> str:

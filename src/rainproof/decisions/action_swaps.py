@@ -6,6 +6,7 @@ Every kind of task computes its swap regret with these; `swap_regrets` is what u
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ _ROUNDING = 8 * np.finfo(np.float64).eps
 Per = Literal["action", "prediction"]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ActionSwap(Result):
     """One change of actions: wherever `action` was taken, take `replacement`.
 

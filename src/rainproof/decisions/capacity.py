@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -29,6 +30,7 @@ _SHARE_ROUNDING = 1e-12
 _EVERY_BIT = 2**64 - 1  # of a seed
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Selection(Result):
     """Which cases to act on where not all can be.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -70,6 +70,7 @@ def case_costs(costs: Mapping[str, Any], columns: Mapping[str, Any]) -> Floats:
     return table
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class CaseTask(ListedTask):
     """A decision between two actions with costs of each case; see `DecisionTask.from_costs` with
     arrays.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from rainproof.errors import InputError
 _BLOCK = 1 << 16  # rows whose expected payoffs are computed together: memory for one block
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ClassTask(Result):
     """A decision whose payoff depends on which of several classes occurs.
 

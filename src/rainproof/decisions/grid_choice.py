@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ _SMALLEST_FINEST_GRID = 64  # cells; the finest grid that is tried has at least 
 _EQUAL_LOSSES = 1e-12  # shares of what is at stake that only rounding makes different
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class GridChoice(Result):
     """The largest loss of any decision on predictions rounded to each grid, and the grid with the
     smallest.

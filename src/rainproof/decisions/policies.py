@@ -4,6 +4,7 @@ action there.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ _NAMES = ColumnNames(prob="p")
 _NO_IDS = np.zeros(0, np.uint64)
 
 
+@dataclass(frozen=True, init=False, slots=True, eq=False, repr=False)
 class RoundingPolicy(Saved, Result):
     r"""Round each probability to a grid, then take the best action there: a policy with a bounded
     expected loss.
@@ -394,6 +396,7 @@ def _grid_size(
     return choose_grid(sample).grid
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class PolicyCost(Result):
     """The expected cost per case of a policy on these rows, beside that of simpler ways to act.
 

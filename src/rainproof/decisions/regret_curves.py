@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ class WorstThreshold(NamedTuple):
     regret: float
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class RegretCurve(Result):
     """The regret curve: the loss at every decision threshold. Call it with thresholds.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -21,6 +22,7 @@ from rainproof.errors import InputError
 _PRINTED_SWAPS = 10  # the rest are counted
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class SwapRegret(Result):
     """The swap regret of a decision, and the swaps that would have saved it.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
@@ -465,6 +466,7 @@ class ListedTask(DecisionTask):
         return np.take(np.array(self.actions), codes, mode="clip")  # all codes are in range
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class FiniteTask(ListedTask):
     r"""A decision between finitely many actions; create one with `DecisionTask.from_costs` and its
     relatives.
@@ -634,6 +636,7 @@ def expected_gain(task: ListedTask, p: Floats) -> Floats:
 _MOST_SWAPS = 100  # that a quadratic task returns: each distinct prediction has one
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class QuadraticTask(DecisionTask):
     """The decision to state a number a in [0, 1], with payoff ``1 - (a - y)**2``; see
     `DecisionTask.quadratic`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -43,6 +43,7 @@ def in_true_positives(amount: Floats, threshold: Floats) -> Floats:
     return read_only(np.append(inner, last))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ForecastValue(Result):
     """What a forecast is worth on these rows, at every decision threshold mu. Call it with
     thresholds.
@@ -396,6 +397,7 @@ def _values_at(
     return right * gain - wrong * loss, relative
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class RiskCoverage(Result):
     """Risk against coverage, on these rows, for whoever answers from a threshold on and abstains
     below it.

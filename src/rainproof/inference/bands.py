@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +33,7 @@ from rainproof.inference.statistics import drawn_table, on_grid
 _FINE = 64  # cells of the compression per soft bin: within one the hat weight hardly changes
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class SoftBins(Result):
     """The occupied soft bins of a grid, by increasing prediction.
 
@@ -185,6 +186,7 @@ def clopper_pearson(rate: Floats, n: Floats, doubt: float) -> tuple[Floats, Floa
     return np.where(events > 0, low, 0.0), np.where(events < n, high, 1.0)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class NullBand(Result):
     """What a calibrated forecaster with these predictions shows by chance: two curves, and the
     reliability diagram.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, overload
 
 import numpy as np
@@ -46,6 +46,7 @@ _DRAWS_AT_ONCE = 1 << 17
 _CELLS_AT_ONCE = 8
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class CalibrationTest(Result):
     """The result of a test of calibration.
 

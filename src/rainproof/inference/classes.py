@@ -5,6 +5,7 @@ of a row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -22,6 +23,7 @@ from rainproof.inference.options import check_share
 from rainproof.inference.proofs import at_least, bets_on
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ClassGuarantee(Result):
     """An upper bound on the expected loss of every decision about any one class, for all classes at
     once.

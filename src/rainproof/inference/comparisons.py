@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -35,6 +36,7 @@ _DIFFERENCES = "basic bootstrap of the difference, with Student's allowance for 
 _HALVINGS = 20
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Comparison(Result):
     """The difference of two forecasters in a measure.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -41,6 +42,7 @@ Method = Literal["adaptive", "hoeffding"]
 Response = Literal["rounded", "as_is"]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Guarantee(Result):
     """An upper bound on the expected loss of every decision that acts on the predictions.
 

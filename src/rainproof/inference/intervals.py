@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -358,6 +358,7 @@ _LEAST, _FEW = 10, 30  # rows or groups: with fewer nothing is claimed, or a war
 _FEW_EVENTS = 20
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ConfidenceInterval(Interval):
     """A confidence interval for the measure of the population that the rows came from.
 

@@ -8,7 +8,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import reduce
 from itertools import pairwise
@@ -43,6 +43,7 @@ _FEW = 0.05  # of the rows: such a side of a map says nothing, and the other sid
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d.*)?", re.DOTALL)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class MonitoringWindow(Result):
     """One line of a `MonitoringResult`: the rows of the periods up to `label`.
 
@@ -95,6 +96,7 @@ class MonitoringWindow(Result):
     judged: bool = True
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class DetectedChange(Result):
     """A time in which the forecast was not calibrated.
 
@@ -150,6 +152,7 @@ class DetectedChange(Result):
         return one_line(f"{when} {'; '.join(parts)}")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class DetectableChange(Result):
     """What `monitor` with ``dependent=True`` could find, and how soon, computed for periods like
     those of this run.
@@ -234,6 +237,7 @@ class DetectableChange(Result):
         )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class MonitoringResult(Result):
     """The result of `monitor`; prints as a table, and what it means.
 

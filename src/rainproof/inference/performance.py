@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,7 @@ def discrimination(
 _SHOWN = 7  # thresholds of the printed table
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class NetBenefit(Result):
     """Net benefit of models at thresholds: true positives per row, less false positives at the odds
     of the threshold.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from rainproof.core.result import Result
@@ -18,6 +18,7 @@ from rainproof.inference.guarantees import default_grids
 _MOST = 4**20  # rows
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class SampleSize(Result):
     """The number of rows that `guarantee` needs for a bound of at most `target`; ``int()`` of it is
     `n`.

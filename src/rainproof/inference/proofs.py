@@ -39,6 +39,7 @@ _FINE, _HALVINGS = 1e-10, 34  # of a bound
 _ALIKE = 1e-11  # between gains that are the same but for rounding
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ActionChange(Result):
     """Another action for a range of predictions.
 
@@ -58,6 +59,7 @@ class ActionChange(Result):
     replacement: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class LossAtLeast(Result):
     """The result of `loss_at_least`.
 
@@ -774,6 +776,7 @@ def _changes(rows: _Rows, chord: Chord, new: Cells, task: DecisionTask) -> tuple
 _LEAST = 1e-12
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ProvenGain(Result):
     """What some decision gains by acting on the forecast over no forecast, in expectation, in the
     population.

@@ -4,6 +4,7 @@ traffic lights.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from rainproof.inference.options import check_share
 _RED = 0.1  # of the error that is allowed
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class GradeTotal(Result):
     """All grades of a `GradeTable` together, tested as one grade: what was predicted on average,
     and what happened.
@@ -51,6 +53,7 @@ class GradeTotal(Result):
     light: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class GradeTable(Result):
     """Rating grades: predicted and observed default rates, tests, and a traffic light for each.
 

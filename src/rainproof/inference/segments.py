@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -45,6 +45,7 @@ _FEWEST, _MOST = 999, 99_999  # draws by default
 _MEAN_DRAWS = 199  # for the mean of calibrated forecasters
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class SegmentTests(Result):
     """A calibration test for each segment, adjusted for the number of segments.
 

@@ -14,6 +14,7 @@ import math
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple, Self
 
@@ -48,6 +49,7 @@ _NUMBERS = [np.array(each, np.float64) for each in (SLOPES, INTERCEPTS, SHIFTS)]
 _STEP = 512 * math.log(2)  # see `_bets`
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Bet(Result):
     """What one of the bets says is wrong with the forecast.
 

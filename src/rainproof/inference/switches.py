@@ -4,6 +4,7 @@ switch.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -24,6 +25,7 @@ from rainproof.inference.options import Seed, as_seed, check_share
 from rainproof.inference.proofs import gain_at_least
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class SwitchGuarantee(Result):
     """The result of `switch_guarantee`.
 

@@ -34,6 +34,7 @@ _MOST = 10**9  # rows
 _MEASURED = ("precision", "recall", "false_positive_rate", "flagged")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ProvenThreshold(Result):
     """The result of `find_threshold`.
 

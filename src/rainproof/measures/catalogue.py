@@ -146,6 +146,7 @@ class Catalogue(Mapping[str, Measure]):
         return table
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Measurements(Result, Mapping[str, float]):
     """The value of every measure by name; prints as a table.
 

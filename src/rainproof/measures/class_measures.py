@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
@@ -17,6 +18,7 @@ from rainproof.measures.catalogue import CATALOGUE
 _HEAD = ("measure", "top label", "class mean", "class max", "worst class")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ClassMeasure(Result):
     """One measure of a forecast for several classes, in its three forms. They answer different
     questions.
@@ -47,6 +49,7 @@ class ClassMeasure(Result):
     by_class: tuple[float, ...]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ClassMeasurements(Result):
     """Every measure of a forecast for several classes; prints as a table.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -109,6 +110,7 @@ _FEW_ROWS = 100  # below, chance can be much of a loss of about n^-1/2
 _MIN_ROWS_OF_CLASSES = 20
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class SoftBinnedProfile(Result):
     """SCDL_m on every grid, and the grid m* that determines SCDL.
 

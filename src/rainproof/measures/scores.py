@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ _Loss = Callable[[Floats, NDArray[np.bool_]], Floats]  # of predictions and outc
 _BLOCK = 1 << 15  # rows that are summed together: no copy of all rows is made
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ScoreDecomposition(Result):
     """A score and its parts: ``score = reliability - resolution + uncertainty``.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from rainproof.recalibration.methods import IDENTITY, correction
 from rainproof.recalibration.selection import Division
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Certificate(Result):
     """What is proven of acting on the recalibrated probabilities, from rows that no map was fitted
     to.
@@ -171,6 +172,7 @@ _GRID = 1 << 16  # of recalibrated predictions of cells
 _BINS = 10
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class HeldOutRates(Result):
     """The mean prediction and the event rate in bins of equal weight, with Wilson intervals, each
     bin by itself.
@@ -245,6 +247,7 @@ def _wilson(rate: Floats, n: Floats, confidence_level: float) -> tuple[Floats, F
 _FEWEST_IN_SEGMENT = 50  # rows to fit a correction to
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class SegmentMap(Result):
     """What is used in one segment, and what is proven of it.
 

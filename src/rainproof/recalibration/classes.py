@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -46,6 +47,7 @@ long.
 """
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ClassPart(Result):
     """One map of a mean of maps for several classes.
 
@@ -87,6 +89,7 @@ class ClassPart(Result):
         return value
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ClassMap(Result):
     """A map of rows of probabilities, one for each class: the weighted mean of several.
 
@@ -448,7 +451,7 @@ def cross_fitted_values(sample: ClassSample, fold: Ints) -> Floats:
 
 
 def _weighted(part: ClassPart, weight: float) -> ClassPart:
-    return ClassPart(**{**vars(part), "weight": weight})
+    return replace(part, weight=weight)
 
 
 def folds_of(sample: ClassSample) -> int:
@@ -456,6 +459,7 @@ def folds_of(sample: ClassSample) -> int:
     return FOLDS if sample.n_draws < _MANY else 2
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ClassCertificate(Result):
     """What is proven of acting on recalibrated probabilities of several classes, from rows that no
     map was fitted to.

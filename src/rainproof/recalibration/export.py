@@ -104,7 +104,7 @@ def segment_of(data: dict[str, Any], columns: int) -> tuple[SegmentMap, Piecewis
 
 def record_of(cls: type[Record], data: Any) -> Record:
     """Make a result from its fields, each of its type."""
-    kinds = {field.name: str(field.type) for field in fields(cls)}  # type: ignore[arg-type]
+    kinds = {field.name: str(field.type) for field in fields(cls)}
     if not isinstance(data, dict) or set(data) != set(kinds):
         raise InputError(f"a {cls.__name__} must have {', '.join(map(repr, kinds))}")
     for name, kind in kinds.items():

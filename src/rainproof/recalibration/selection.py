@@ -420,6 +420,7 @@ def mean_weights(loss: Floats) -> Floats:
     return share
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Candidate(Result):
     """How well one method did on rows that it was not fitted to, and how much it counts.
 

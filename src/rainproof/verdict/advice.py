@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -149,6 +150,7 @@ _AROUND = 2.0 ** np.arange(-4.5, 4.5, 0.25)  # times that share
 _NEAR_THE_ENDS = (0.0005, 0.001, 0.002, 0.003, 0.004)  # where events, or their absence, are rare
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class PredictionSwap(Result):
     """A range of predictions where the other action is better on average.
 
@@ -172,6 +174,7 @@ class PredictionSwap(Result):
     saves: float
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ThresholdAdvice(Result):
     """What to do differently in a decision that acts from a threshold on.
 

@@ -5,7 +5,7 @@ that people know.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -35,6 +35,7 @@ _NEAREST = 1e-6  # predictions nearer to 0 or 1 have log odds like this one
 _A_UNIT = 64  # bins of log odds, in which rows that are alike otherwise are pooled
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Calibration(Result):
     """Whether the predictions match the outcomes, and how they are off.
 

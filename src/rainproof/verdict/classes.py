@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,6 +65,7 @@ _NAMED = 3  # classes in a sentence
 NAME = 30  # characters of a class in a table
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ClassCalibration(Result):
     """What is said of one class, and how often it happens.
 
@@ -89,6 +91,7 @@ class ClassCalibration(Result):
     gain: Interval | None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ClassTaskResult(Result):
     """The user's own decision about several classes: what it costs by each way of acting.
 
@@ -127,6 +130,7 @@ class ClassTaskResult(Result):
         return Rule.ALWAYS
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ClassAssessment(Reported):
     """What `assess` returns for several classes: print it for the verdict, draw it with ``plot()``.
 

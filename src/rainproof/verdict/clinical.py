@@ -5,6 +5,7 @@ clinical utility.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar
 
@@ -60,6 +61,7 @@ _RARE, _MOST_BARS = 0.05, 1024
 _FEW = 10
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ClinicalPerformance(Result):
     """What reports on clinical prediction models are expected to give, in the order of the STRATOS
     core set.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,6 +39,7 @@ _ROUNDING = 1e-9  # a chance nearer to 1 is 1
 _NOTHING = 1e-12  # of the largest difference in cost: less is saved by rounding alone
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class TaskResult(Result):
     """The user's own decision: what it costs by each way of acting, and its swap regret on these
     rows.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import NormalDist
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
@@ -162,6 +162,7 @@ def _between(rows: Influence, cutoffs: Floats) -> Influence:
     )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Gain(Result):
     """What recalibration gains, by maps that were not fitted to the rows that they are judged on.
 
@@ -381,6 +382,7 @@ class Savings(Protocol):
     def simplest(self) -> Rule | None: ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class RangeCosts(Result):
     """What ways of acting cost per case, on average over the decisions of a range of thresholds.
 
@@ -448,6 +450,7 @@ def next_to_none(*skills: Interval | None) -> bool:
     return all(one.high < _USELESS for one in skills if one is not None)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Evidence(Result):
     """What a verdict rests on.
 

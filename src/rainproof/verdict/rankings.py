@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import combinations
 from typing import Any, ClassVar
@@ -49,6 +49,7 @@ from rainproof.verdict.costs import (
 from rainproof.verdict.result import SCHEMA, Assessment, Reported
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class RankedForecast(Result):
     """One of several forecasts, on all rows as it is.
 
@@ -137,6 +138,7 @@ def references(
     return {rule: cost for rule, cost in costs.items() if cost is not None}
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class PairwiseComparison(Result):
     """Two forecasts compared. The intervals of all pairs hold at once, and so do all bounds on
     switches.
@@ -233,6 +235,7 @@ def _costs(task: ActionTask, rows: Sample) -> Floats:
 Forecast = Sample | Segments | tuple[ArrayLike, ArrayLike]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class AssessmentSet(Reported, Mapping[str, Assessment]):
     """What `assess_many` returns: a mapping from names to assessments; print it for the verdict.
 

@@ -6,7 +6,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import field
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
@@ -106,6 +106,7 @@ class Reported(Result):
         return text
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Assessment(Reported):
     """What `assess` returns: print it for the verdict, draw it with ``plot()``, write a report with
     ``to_html(path)``.

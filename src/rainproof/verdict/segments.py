@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +29,7 @@ from rainproof.verdict.evidence import Crossed
 _BOUNDED = 500  # segments that get a guarantee
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Segment(Result):
     """One segment of an assessment.
 
@@ -116,6 +118,7 @@ class Segment(Result):
         return words.segment_status(self)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class SegmentTable(Result):
     """The segments of an assessment.
 

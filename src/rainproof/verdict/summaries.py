@@ -5,6 +5,7 @@ reliability.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from rainproof.measures.catalogue import CATALOGUE, Measure
 BARS = 64
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class DataSummary(Result):
     """The size of what was assessed.
 
@@ -69,6 +71,7 @@ class DataSummary(Result):
         )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Estimate(Result):
     """The value of a measure on these rows; `confidence_interval` says what it is in the
     population.
@@ -118,6 +121,7 @@ class Estimate(Result):
         return CATALOGUE[self.name]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Histogram(Result):
     """The distribution of the predictions: the share of rows between edges, and of rows with the
     event.
@@ -150,6 +154,7 @@ GRIDS = (8, 16, 32, 64, 128)  # whose bins make a readable picture
 _CELLS = 1 << 11
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Reliability(Result):
     """Event rates against predictions in soft bins, and where those of a calibrated forecast would
     lie.

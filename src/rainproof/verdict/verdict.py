@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from html import escape
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from rainproof.verdict.segments import SegmentTable
 from rainproof.verdict.words import PYTHON, KeyFigure, Statement, Voice
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Verdict(Result):
     """The verdict on a forecast.
 

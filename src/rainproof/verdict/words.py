@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -139,6 +139,7 @@ class Statement(NamedTuple):
     text: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class KeyFigure(Result):
     """The answer to one of the questions that people come with.
 
