@@ -92,6 +92,19 @@ def test_the_last_bits_do_not_matter():
     assert Sample(y, few).digest == Sample(y, few * (1 + 2e-16)).digest
 
 
+def test_numbers_count_to_25_binary_digits():
+    """From 1/2 to 1 what is alike is 2**-25 wide: half of it away, half of the numbers are alike."""
+    prob = np.random.default_rng(8).uniform(0.5, 0.99, 600)
+
+    def alike(step):
+        pairs = zip(prob, prob + step, strict=True)
+        return np.mean([Sample([1], [p]).digest == Sample([1], [q]).digest for p, q in pairs])
+
+    assert alike(2.0**-25) == 0
+    assert 0.4 < alike(2.0**-26) < 0.6
+    assert 0.65 < alike(2.0**-27) < 0.85
+
+
 def test_shares_are_rows():
     share = np.random.default_rng(4).choice([0.0, 0.5, 1.0], N)
     known = Sample(share, P, fractional=True)

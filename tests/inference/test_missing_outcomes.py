@@ -171,6 +171,29 @@ def test_a_difference_that_changes_no_event_rate_is_none():
     assert late_periods({"a": 1000}, {"b": 1000}, 0.3) == ("b",)
 
 
+def test_a_difference_counts_from_a_hundredth_of_the_rows_or_a_tenth_of_the_rarer_outcome_on():
+    """In a thousand million rows chance is nothing."""
+    rows = 10**9
+    for rarer, least in ((0.5, 0.01), (0.1, 0.01), (0.02, 0.002)):
+        for share, late in ((0.99 * least, ()), (1.01 * least, ("b",))):
+            missing = {"a": rows // 20, "b": round((0.05 + share) * rows)}
+            known = {period: rows - absent for period, absent in missing.items()}
+            assert late_periods(known, missing, rarer) == late
+
+
+def test_a_period_is_named_where_chance_is_one_in_a_thousand_over_all_periods():
+    others = {str(k): 980 for k in range(9)}
+    absent = {str(k): 20 for k in range(9)}
+
+    def chance(missing):
+        return stats.hypergeom.sf(missing - 1, 10_000, 180 + missing, 1000)
+
+    fewest = next(missing for missing in range(20, 100) if chance(missing) <= 0.001 / 10)
+    assert late_periods(others | {"x": 1000 - fewest}, absent | {"x": fewest}, 0.3) == ("x",)
+    fewer = fewest - 1
+    assert late_periods(others | {"x": 1000 - fewer}, absent | {"x": fewer}, 0.3) == ()
+
+
 def test_the_command_says_so_and_does_not_fail(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     import pyarrow.parquet as pq

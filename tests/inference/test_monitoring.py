@@ -401,6 +401,40 @@ def test_a_rare_event_that_is_predicted_too_high_is_found_late_and_the_output_sa
     assert strict.periods_doubled > found.periods_doubled
 
 
+@pytest.mark.parametrize(("said", "n"), [(0.002, 50), (0.005, 60)])
+def test_a_period_without_an_event_is_not_taken_for_a_large_loss(said, n):
+    """A tenth of an event a period: twice as many took 150 periods, and "more than a million" was
+    told.
+    """
+    rng = np.random.default_rng(3)
+    rate = 2 * said / (1 + said)
+    alarms = []
+    for _ in range(21):
+        detector = Detector(0.01, dependent=True)
+        periods = 1
+        while not detector.update(one_range(said, n, rng.binomial(n, rate))):
+            periods += 1
+        alarms.append(periods)
+    expected = periods_to_alarm(one_range(said, n, 0), float(np.log(2)), 0.01, 10**6)
+    assert np.mean(alarms) <= expected < 2 * np.mean(alarms)
+
+
+def one_range(said, n, events):
+    """The sums of a period whose predictions are all equal."""
+    return RangeSums(n, np.ones(1), np.array([said]), np.array([events / n]))
+
+
+def test_what_takes_too_long_to_be_told_is_not_told():
+    found = {n: monitor_of(constant_periods(0.0001, 0.0001, 3, n)).detectable for n in (20, 2000)}
+    assert 100_000 < found[20].periods_halved < 1_000_000
+    assert found[20].periods_doubled is None  # a thousand periods for two events
+    assert "it has twice the odds (0.02%), a number of periods that cannot be told" in str(
+        found[20]
+    )
+    assert periods_to_alarm(one_range(1e-5, 1000, 0), -float(np.log(2)), 0.01, 10**6) is None
+    assert found[2000].periods_doubled < 1000
+
+
 def test_a_change_within_the_limits_is_found_and_one_outside_is_not():
     found = monitor_of(constant_periods(0.3, 0.3, 60, 5000)).detectable
     for rate, alarmed in (

@@ -372,6 +372,18 @@ def test_clusters_are_tested_after_recalibration_over_clusters():
     assert found.flagged_recalibrated == ()
 
 
+def test_where_all_rows_together_are_off_small_segments_are_tested_after_recalibration_too():
+    """A bias that no segment by itself has enough rows to show."""
+    rng, p, _ = rows(6000, seed=2)
+    y = rng.random(6000) < p**1.1
+    a = rainproof.assess(y, p, by=np.arange(6000) % 50, **FAST)
+    assert a.segments.small == 0
+    assert a.evidence.calibration.rejected
+    assert a.segments.flagged == ()
+    assert a.segments.recalibrated
+    assert all(s.p_value_recalibrated is not None for s in a.segments.rows)
+
+
 def test_nothing_is_recalibrated_where_nothing_is_off():
     rng, p, y = rows(1200, seed=3)
     a = rainproof.assess(y, p, by=rng.integers(0, 3, 1200), **FAST)

@@ -173,7 +173,8 @@ class DetectableChange(Result):
     rate_halved, rate_doubled : float
         The event rates where the odds of the event are half, or twice, the predicted ones.
     periods_halved, periods_doubled : int or None
-        After about how many periods an alarm is raised then; None beyond a million.
+        After about how many periods an alarm is raised then; None where it cannot be told: beyond
+        a million, or where a period has so few events that no bet on it gains on average.
     """
 
     mean_prediction: float
@@ -227,12 +228,14 @@ class DetectableChange(Result):
             else f"no event rate {within}, {where}"
         )
         halved, doubled = (
-            "more than a million" if periods is None else f"about {periods:,}"
+            "a number of periods that cannot be told"
+            if periods is None
+            else f"about {periods:,} periods"
             for periods in (self.periods_halved, self.periods_doubled)
         )
         return (
             f"{first}. Where the event has half the predicted odds (event rate {_percent(self.rate_halved)}), an "
-            f"alarm takes {halved} periods; where it has twice the odds ({_percent(self.rate_doubled)}), {doubled}. "
+            f"alarm takes {halved}; where it has twice the odds ({_percent(self.rate_doubled)}), {doubled}. "
             "It takes longer where rows of a period move together"
         )
 

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import gammaln
 
 from rainproof.core.arrays import Floats, freeze
 from rainproof.core.cells import mean_prediction, sum_cells
@@ -46,6 +47,9 @@ _GRID = 1 << 16  # finer than what is summed, unless a sample was stored on a co
 _FIRST = np.concatenate([[0], np.cumsum(LEVELS)])[:-1]  # the number of the first cell of each level
 _WIDTH = 0.25  # of a range of predictions, in log odds
 _NUMBERS = [np.array(each, np.float64) for each in (SLOPES, INTERCEPTS, SHIFTS)]
+# events of a period, on average: with fewer the logarithm of what they win is not nearly a parabola
+_FEW_EVENTS = 50.0
+_MOST_EVENTS = 150  # that are counted then: twice as far as chance goes
 _STEP = 512 * math.log(2)  # see `_bets`
 
 
@@ -193,16 +197,28 @@ class RangeSums(NamedTuple):
         """What each bet on a batch gains a period, if the log odds of the event are the predicted
         ones plus this.
 
-        The mean of the logarithm of its factor, to second order in the chance of independent
-        outcomes. Outcomes that depend on each other vary more, so that bets gain less.
+        The mean of the logarithm of its factor, for independent outcomes: to second order in the
+        chance of outcomes, and where few events count, by the law of Poisson with that mean and
+        variance. Outcomes that depend on each other vary more, so that bets gain less.
         """
         rate, expected = self.shifted(shift), self.weight * self.mean
         bets = np.expm1(self.shifts())
         slope = bets / (1 + self.mean * bets)
         stake = _stakes(_SIZES, slope, expected, self.weight)
-        gain = stake * (slope @ (self.weight * rate - expected))
-        variance = stake**2 * (slope**2 @ (self.weight * rate * (1 - rate))) / self.n
-        return np.asarray(np.log1p(gain) - variance / (2 * (1 + gain) ** 2))
+        seen = slope @ (self.weight * rate)
+        gain = stake * (seen - slope @ expected)
+        chance = slope**2 @ (self.weight * rate * (1 - rate)) / self.n
+        found = np.log1p(gain) - stake**2 * chance / (2 * (1 + gain) ** 2)
+        one_sided = (slope >= 0).all(axis=1) | (slope <= 0).all(axis=1)
+        few = one_sided & (chance > 0) & (seen**2 < _FEW_EVENTS * chance)
+        step = chance[few] / seen[few]  # of the sum, by one event more
+        events = np.arange(_MOST_EVENTS)
+        mean = (seen[few] / step)[:, None]
+        probability = np.exp(events * np.log(mean) - mean - gammaln(events + 1))
+        sums = step[:, None] * events - (slope[few] @ expected)[:, None]
+        factor = np.maximum(1 + stake[few, None] * sums, 1 - _SIZES[few, None])
+        found[few] = (probability * np.log(factor)).sum(axis=1)
+        return np.asarray(found)
 
     def _log_factors(self, shift: Floats, mean: Floats, size: Floats | None) -> Floats:
         """The bets that shift log odds of these means; with a `size` on one mean of all rows,
