@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof import DecisionTask, InputError, RoundingPolicy, assess
@@ -28,9 +29,7 @@ def best_of_all_subsets(gain, capacity):
     )
 
 
-@pytest.mark.parametrize(
-    ("seed", "capacity"), [(seed, k) for seed in range(5) for k in (1, 2, 4, 9, 100)]
-)
+@for_each("seed, capacity", [(seed, k) for seed in range(5) for k in (1, 2, 4, 9, 100)])
 def test_no_other_choice_gains_more(seed, capacity):
     p, fp, fn = small(seed)
     gain = p * fn - (1 - p) * fp
@@ -170,7 +169,7 @@ def greedy(gain, weight, capacity):
     return acts
 
 
-@pytest.mark.parametrize("capacity", [0.001, 0.1, 0.25, 0.7, 1.0])
+@for_each("capacity", [0.001, 0.1, 0.25, 0.7, 1.0])
 def test_acts_within_a_capacity(capacity):
     rng = np.random.default_rng(2)
     gain, weight = (
@@ -185,7 +184,7 @@ def test_acts_within_a_capacity(capacity):
     assert one_more == (waiting.max() if len(waiting) else 0.0)
 
 
-@pytest.mark.parametrize("amounts", ["one", "each"])
+@for_each("amounts", ["one", "each"])
 def test_costs_within_a_capacity(amounts):
     rng = np.random.default_rng(6)
     n = 800

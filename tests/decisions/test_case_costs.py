@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof import DecisionTask, InputError, RoundingPolicy, Sample, swap_regret
@@ -47,9 +48,7 @@ def by_hand(y, p, fp, fn, weight, per):
     return saved, cost(act)
 
 
-@pytest.mark.parametrize(
-    ("seed", "per"), list(itertools.product(range(6), ["action", "prediction"]))
-)
+@for_each("seed, per", list(itertools.product(range(6), ["action", "prediction"])))
 def test_swap_regret_is_the_best_change_of_actions(seed, per):
     y, p, fp, fn = rows(seed)
     weight = np.random.default_rng(seed).choice([0.5, 1.0, 4.0], len(y))
@@ -80,7 +79,7 @@ def test_a_case_is_acted_on_from_its_own_threshold():
     )
 
 
-@pytest.mark.parametrize("per", ["action", "prediction"])
+@for_each("per", ["action", "prediction"])
 def test_equal_costs_are_the_same_as_one_number(per):
     y, p, *_ = rows(9)
     task = DecisionTask.from_costs(false_positive=35, false_negative=65)
@@ -178,8 +177,8 @@ def test_series_must_have_the_index_of_the_rows():
         )
 
 
-@pytest.mark.parametrize(
-    ("costs", "message"),
+@for_each(
+    "costs, message",
     [
         (
             {"false_negative": [1, -2, 3]},

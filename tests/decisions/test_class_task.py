@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof import DecisionTask
@@ -42,7 +43,7 @@ def brute_force(u, p, y, w):
     return taken, total / w.sum(), best
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_best_response_and_swap_regret_by_brute_force(seed):
     rng = np.random.default_rng(seed)
     k, actions, n = 3 + seed % 3, 2 + seed, 250

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.decision_oracle import mixture_weights
 from helpers.strategies import powers, probabilities, samples
 from hypothesis import given
@@ -20,7 +21,7 @@ from rainproof.core.curve import SwapCurve
 
 SWAPS = ("all", "monotone", "constant")
 classes = st.sampled_from(SWAPS)
-every_class = pytest.mark.parametrize("swaps", SWAPS)
+every_class = for_each("swaps", SWAPS)
 Y, P = [1, 1, 0, 0], [0.2, 0.6, 0.6, 0.6]
 
 
@@ -73,7 +74,7 @@ def test_the_worst_task_on_a_grid(sample, m):
 
 
 @every_class
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_the_worst_task_by_its_mixture_for_every_class(swaps, seed):
     rng = np.random.default_rng(seed)
     p = np.round(rng.random(400), 2)
@@ -149,8 +150,8 @@ def test_by_hand():
     assert curve._repr_html_().count("<p>") == 2
 
 
-@pytest.mark.parametrize(
-    ("y", "p", "payoffs", "threshold"),
+@for_each(
+    "y, p, payoffs, threshold",
     [
         ([0, 0], [0.5, 0.5], [(1, 0), (0, 1)], 0.5),  # the envelope rests on 1/2 itself
         ([1, 1], [0.5, 0.5], [(1, 0), (0, 1)], math.nextafter(0.5, 1)),
@@ -235,7 +236,7 @@ def test_results_are_read_only_and_json():
     assert "grid=4, n=4)" in repr(curve)
 
 
-@pytest.mark.parametrize("m", [2, 16, 64])
+@for_each("m", [2, 16, 64])
 def test_a_compressed_sample_gives_the_same_curve_on_a_grid(m):
     rng = np.random.default_rng(8)
     p = rng.random(2000)
@@ -245,8 +246,8 @@ def test_a_compressed_sample_gives_the_same_curve_on_a_grid(m):
     assert_allclose(cells(np.linspace(0, 1, 33)), rows(np.linspace(0, 1, 33)), atol=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         ({"grid": 128}, "grid must not exceed 64, the grid of the compressed sample; it is 128"),
         ({"grid": 3}, "grid must be a power of two from 2 to 1,048,576; it is 3"),

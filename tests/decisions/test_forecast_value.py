@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.isotonic_oracle import row_fit
 from helpers.strategies import probabilities, samples
 from hypothesis import given
@@ -191,9 +192,7 @@ def test_limits_where_nothing_is_at_stake():
     assert forecast_value([0, 1], [5e-324, 1.0]).relative[1] == 0  # no threshold is too small
 
 
-@pytest.mark.parametrize(
-    ("y", "p", "text"),
-    [
+@for_each("y, p, text", [
         ([1, 0, 1], [1.0, 0.0, 1.0], "at thresholds from 0 to 1. Its largest relative value is 100% of what perfect "
          "foresight gains, at the threshold 0.6667. It is worse than no forecast at no threshold."),
         ([0, 1], [0.5, 0.5], "On these 2 rows the forecast is never better than no forecast (always or never acting, "
@@ -265,8 +264,8 @@ def test_results_are_read_only_and_json():
     assert_array_equal(shown["value_perfect"], v.value_perfect)
 
 
-@pytest.mark.parametrize(
-    ("recalibrated", "message"),
+@for_each(
+    "recalibrated, message",
     [
         ([0.2], "y_true and recalibrated must have the same length; they have 2 and 1"),
         (

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from helpers import soft_binned_oracle
+from helpers.cases import for_each
 from helpers.regret_oracle import exact_loss
 from helpers.strategies import samples
 from hypothesis import given
@@ -67,8 +68,8 @@ def test_the_loss_falls_then_climbs_to_that_of_the_rows():
     assert choice.losses[-1] > 10 * choice.loss
 
 
-@pytest.mark.parametrize(
-    ("n", "finest"), [(1, 64), (256, 64), (257, 128), (10_000, 512), (16_384, 512), (16_385, 1024)]
+@for_each(
+    "n, finest", [(1, 64), (256, 64), (257, 128), (10_000, 512), (16_384, 512), (16_385, 1024)]
 )
 def test_how_far_it_looks(n, finest):
     y, p = forecasts(2, n)
@@ -116,8 +117,8 @@ def test_how_it_prints():
     assert not any(array.flags.writeable for array in (choice.losses, choice.bounds, choice.grids))
 
 
-@pytest.mark.parametrize(
-    ("largest", "message"),
+@for_each(
+    "largest, message",
     [
         (100, "max_grid must be a power of two from 2 to 1,048,576; it is 100"),
         (128, "max_grid must not exceed 64, the grid of the compressed sample; it is 128"),
@@ -129,7 +130,7 @@ def test_bad_grids_are_told_what_is_wrong(largest, message):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(("loss", "grid"), [(0.0, 2), (5e-13, 2), (2e-11, 4)])
+@for_each("loss, grid", [(0.0, 2), (5e-13, 2), (2e-11, 4)])
 def test_the_coarsest_of_grids_that_are_equal_up_to_rounding(loss, grid):
     """Calibrated rows at 1/2, and a few at 1/4: on the grid 1/2 those lose a share of their weight,
     else nothing.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.strategies import powers, samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,8 +67,8 @@ def test_swap_regret_takes_the_policy_for_a_response(rows, m, table):
     assert found.value == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("size", [200, 5_000])
-@pytest.mark.parametrize("m", [4, 32])
+@for_each("size", [200, 5_000])
+@for_each("m", [4, 32])
 def test_actual_decisions_come_close_to_the_mean(size, m):
     """For one task of k actions: each of the k^k swaps is a mean of independent values in [-1, 1],
     so by Hoeffding the regret of actual decisions exceeds that in the mean by t with chance at most

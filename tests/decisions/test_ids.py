@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import rounding_oracle as oracle
+from helpers.cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,7 +49,7 @@ def name(ids):
     return id_numbers(as_ids(ids)).tolist()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4", ">u8", "intc", "longlong"]
 )
 def test_an_integer_is_itself_in_every_type(dtype):
@@ -76,7 +77,7 @@ def test_text_that_spells_an_integer_is_that_integer():
     assert name(np.array([str(i).encode() for i in EDGES])) == [i % 2**64 for i in EDGES]
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@for_each("text", TEXTS)
 def test_other_text_is_hashed_as_utf8(text):
     expected = [oracle.fnv(text.encode())]
     assert name([text]) == name([text.encode()]) == name(pd.Series([text])) == expected
@@ -126,7 +127,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@for_each("case", BAD)
 def test_values_that_are_no_ids(case):
     values, offenders = BAD[case]
     array = as_ids(values)
@@ -144,8 +145,8 @@ def test_code_points_that_do_not_exist():
     assert explain_ids(np.array(["ok", 5], object)) is None
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
+@for_each(
+    "values, message",
     [
         (np.array([1.0]), r"they are of type float64 \(floats are not reliable ids; use "),
         (np.array([True]), r"they are of type bool \(two values cannot identify rows\)$"),

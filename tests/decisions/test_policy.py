@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import rounding_oracle as oracle
+from helpers.cases import for_each
 from helpers.strategies import powers, probabilities
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,7 +66,7 @@ VECTORS = {  # (id, seed): x and h, the table of docs/reference/formats.md
 }
 
 
-@pytest.mark.parametrize("case", VECTORS)
+@for_each("case", VECTORS)
 def test_values_for_other_languages(case):
     """u is the largest probability, in cells, that is still rounded down; it does not depend on m."""
     (ident, seed), (x, h) = case, VECTORS[case]
@@ -158,8 +159,8 @@ def test_over_many_seeds_the_mean_is_p():
     assert np.abs(taken / seeds - shares).max() < allowed * m
 
 
-@pytest.mark.parametrize("task", [TASK, THREE, QUADRATIC])
-@pytest.mark.parametrize("rounding", ["soft", "hard"])
+@for_each("task", [TASK, THREE, QUADRATIC])
+@for_each("rounding", ["soft", "hard"])
 def test_the_action_is_best_at_the_rounded_probability(task, rounding):
     policy = RoundingPolicy(task, 16, rounding=rounding, seed=3)
     rounded = policy.round(P, IDS)
@@ -296,8 +297,8 @@ def test_memory_is_that_of_a_block():
 # Error messages.
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@for_each(
+    "arguments, message",
     [
         (
             (TASK,),
@@ -314,7 +315,7 @@ def test_a_policy_that_cannot_be(arguments, message):
         RoundingPolicy(*arguments)
 
 
-@pytest.mark.parametrize("seed", [-1, 2**64, 1.0, True, "7", None])
+@for_each("seed", [-1, 2**64, 1.0, True, "7", None])
 def test_seeds_that_are_none(seed):
     with pytest.raises(
         rainproof.InputError, match=r"^seed must be an integer from 0 to 2\*\*64 - 1; it is "
@@ -340,7 +341,7 @@ def test_options_that_are_none():
         RoundingPolicy(TASK, sample=sample, rounding="hard")
 
 
-@pytest.mark.parametrize("method", ["round", "decide", "decide_index"])
+@for_each("method", ["round", "decide", "decide_index"])
 def test_rows_that_are_wrong(method, threads):
     call = getattr(RoundingPolicy(TASK, 8), method)
     threads(3)

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof import DecisionTask, RoundingPolicy, Sample
@@ -67,8 +68,8 @@ def oracle(policy, sample):
     return *sums, {name: math.fsum(values) / total for name, values in always.items()}
 
 
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("case", samples())
+@for_each("task", TASKS)
+@for_each("case", samples())
 def test_against_the_definition(task, case):
     sample, bent = samples()[case], rainproof.Recalibrator("logistic", rng=0)
     rng = np.random.default_rng(0)
@@ -122,7 +123,7 @@ def test_where_rounding_decides():
     assert random.tolist() == [False, True, False, False, False]
 
 
-@pytest.mark.parametrize("threshold", [1e-9, 1 / 21, 0.25, 0.3, 0.5, 1 - 1e-9])
+@for_each("threshold", [1e-9, 1 / 21, 0.25, 0.3, 0.5, 1 - 1e-9])
 def test_elsewhere_the_threshold_decides(threshold):
     """What `rainproof policy` says of two actions; the rounding decides in one cell only."""
     rng = np.random.default_rng(3)

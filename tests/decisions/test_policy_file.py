@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.files import digest_of
@@ -30,7 +31,7 @@ POLICIES = [
 ]
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@for_each("policy", POLICIES)
 def test_what_is_saved_is_loaded(tmp_path, policy):
     file = tmp_path / "policy.json"
     policy.save(file)
@@ -84,7 +85,7 @@ NOT_JSON = {
 }
 
 
-@pytest.mark.parametrize("text", NOT_JSON, ids=lambda text: text[:12])
+@for_each("text", NOT_JSON)
 def test_files_that_are_not_json(tmp_path, text):
     (tmp_path / "a.json").write_text(FIRST + text)
     refuse(tmp_path / "a.json", f"{{}} is not JSON: {NOT_JSON[text]}")
@@ -164,17 +165,15 @@ def sealed(data):
     return data
 
 
-@pytest.mark.parametrize("case", NO_POLICY)
+@for_each("case", NO_POLICY)
 def test_json_that_is_no_policy(case):
     data, message = NO_POLICY[case]
     with pytest.raises(rainproof.InputError, match=f"^{re.escape(message)}"):
         RoundingPolicy.from_dict(sealed(data))
 
 
-@pytest.mark.parametrize("key", ["actions", "payoffs", "order", "thresholds"])
-@pytest.mark.parametrize(
-    "value", [None, 7, "text", [], {}, [None], [[1, 2, 3]], ["x", "x"], [1e400], [2**70]]
-)
+@for_each("key", ["actions", "payoffs", "order", "thresholds"])
+@for_each("value", [None, 7, "text", [], {}, [None], [[1, 2, 3]], ["x", "x"], [1e400], [2**70]])
 def test_a_task_that_was_tampered_with(key, value):
     """Whatever stands there, the answer is one line, never another kind of error."""
     data = {**GOOD, "task": {**GOOD["task"], key: value}}

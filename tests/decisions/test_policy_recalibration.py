@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from numpy.testing import assert_array_equal
 
 import rainproof
@@ -15,7 +16,7 @@ MAP = rainproof.recalibration.PiecewiseMap.from_ends(
 )
 
 
-@pytest.mark.parametrize("rounding", ["soft", "hard"])
+@for_each("rounding", ["soft", "hard"])
 def test_a_recalibration_comes_first(rounding):
     task = rainproof.DecisionTask.from_payoffs([[10, -50], [4, 0.1], [-20, 1 / 3]])
     plain = rainproof.RoundingPolicy(task, 16, rounding=rounding, seed=3)

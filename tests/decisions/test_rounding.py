@@ -5,7 +5,7 @@ between seeds.
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from helpers.cases import for_each
 from scipy import stats
 
 from rainproof.decisions._rounding import key_of, uniforms
@@ -34,8 +34,8 @@ def draw(ids, seed):
     return uniforms(id_numbers(as_ids(ids)), key_of(seed))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("case", IDS)
+@for_each("seed", SEEDS)
+@for_each("case", IDS)
 def test_uniform(case, seed):
     """Kolmogorov and Smirnov over all, and chi-square over 256 classes, of u and of its low bits."""
     u = draw(IDS[case], seed)
@@ -46,7 +46,7 @@ def test_uniform(case, seed):
         assert stats.chisquare(np.bincount((256 * part).astype(int), minlength=256)).pvalue > SURE
 
 
-@pytest.mark.parametrize("case", IDS)
+@for_each("case", IDS)
 def test_neighbours_do_not_know_of_each_other(case):
     """Pairs of neighbouring ids over 16 x 16 classes, and the rank correlation at a few distances."""
     u = draw(IDS[case], 0)
@@ -56,8 +56,8 @@ def test_neighbours_do_not_know_of_each_other(case):
         assert stats.spearmanr(u[:-lag], u[lag:]).pvalue > SURE
 
 
-@pytest.mark.parametrize("pair", [(0, 1), (1, 2), (0, 2**32), (5, 2**63 + 5), (2**64 - 1, 0)])
-@pytest.mark.parametrize("case", ["counted from 0", "a common beginning"])
+@for_each("pair", [(0, 1), (1, 2), (0, 2**32), (5, 2**63 + 5), (2**64 - 1, 0)])
+@for_each("case", ["counted from 0", "a common beginning"])
 def test_seeds_do_not_know_of_each_other(case, pair):
     first, second = (draw(IDS[case], seed) for seed in pair)
     joint = (16 * first).astype(int) * 16 + (16 * second).astype(int)

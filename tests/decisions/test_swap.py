@@ -8,6 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from helpers import soft_binned_oracle
+from helpers.cases import for_each
 from helpers.decision_oracle import (
     Rounded,
     best_taken,
@@ -26,7 +27,7 @@ from rainproof import DecisionTask, swap_regret
 from rainproof.core.curve import SwapCurve
 
 COSTS = DecisionTask.from_costs(false_positive=10, false_negative=40, actions=("wait", "treat"))
-both_ways = pytest.mark.parametrize("per", ["action", "prediction"])
+both_ways = for_each("per", ["action", "prediction"])
 
 
 def integral(curve, task):
@@ -293,8 +294,8 @@ SAMPLE = rainproof.Sample([0, 1], [0.25, 0.5])
 SURE = "response.probabilities must be probabilities that add up to 1"
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
+@for_each(
+    "call, message",
     [
         (
             lambda: swap_regret(SAMPLE, COSTS),
@@ -363,7 +364,7 @@ def test_rounding_to_a_grid_needs_no_swap_if_the_forecast_is_right_on_it(mu):
     assert swap_regret(y, p, task, response=Rounded(task, 4)).value == pytest.approx(0, abs=1e-15)
 
 
-@pytest.mark.parametrize("response", [len, "best", None.__class__])
+@for_each("response", [len, "best", None.__class__])
 def test_a_response_must_be_able_to_answer(response):
     with pytest.raises(
         rainproof.InputError,
@@ -385,7 +386,7 @@ def test_a_response_must_answer_in_numbers():
         swap_regret(SAMPLE, task=COSTS, response=Words())
 
 
-@pytest.mark.parametrize("per", ["action", "prediction"])
+@for_each("per", ["action", "prediction"])
 def test_heavy_rows_and_large_payoffs_do_not_overflow(per):
     task = DecisionTask.from_payoffs([[1e300, 0], [0, 1e300]])
     y, p = [0, 1, 0, 0], [0.1, 0.8, 0.8, 0.8]

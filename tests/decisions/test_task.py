@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.decision_oracle import best_action, mixture_weights, tasks
 from helpers.strategies import probabilities
 from hypothesis import given
@@ -199,8 +200,8 @@ def test_frozen():
         DecisionTask.threshold(0.5).thresholds = (0.25,)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
+@for_each(
+    "make, message",
     [
         (
             lambda: DecisionTask.from_costs(false_positive=0, false_negative=1),
@@ -320,8 +321,8 @@ def test_bad_tasks_are_told_what_is_wrong(make, message):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
+@for_each(
+    "change, message",
     [
         (
             {"thresholds": [0.4]},
@@ -371,8 +372,8 @@ TASK = DecisionTask.threshold(0.35)
 MASKED = np.ma.array([0.1, 0.9], mask=[False, True])
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
+@for_each(
+    "call, message",
     [
         (lambda: TASK.best_response("often"), "p must hold numbers; it holds strings"),
         (

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.decisions.tasks import decision_with
 
 
-@pytest.mark.parametrize(
-    ("thresholds", "words"),
+@for_each(
+    "thresholds, words",
     [
         ((0.5,), "a decision with threshold 0.5 (a false alarm costs as much as a miss)"),
         ((0.75,), "a decision with threshold 0.75 (a false alarm costs 3 times a miss)"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers import ece_oracle as oracle
+from helpers.cases import for_each
 from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given
@@ -67,8 +68,8 @@ def test_the_bins_are_those_of_scikit_learn(seed):
     )
 
 
-@pytest.mark.parametrize("m", [1, 2, 3, 5, 15])
-@pytest.mark.parametrize("each", [1, 2, 7, 40])
+@for_each("m", [1, 2, 3, 5, 15])
+@for_each("each", [1, 2, 7, 40])
 def test_the_quantiles_are_those_of_scikit_learn_where_bins_can_be_equal(m, each):
     rng = np.random.default_rng([m, each])
     p = rng.random(m * each)
@@ -103,7 +104,7 @@ def test_one_belongs_to_the_last_bin():
     assert binned_calibration_error([1, 0], [0.95, 1], form="rounded") == pytest.approx(1 / 15 + 1)
 
 
-@pytest.mark.parametrize("m", [3, 7, 10, 15, 49])
+@for_each("m", [3, 7, 10, 15, 49])
 def test_which_bin_an_edge_belongs_to(m):
     """A prediction k/m with a bias joins those below it (mean), or those above (rounded)."""
     for k in range(1, m):
@@ -207,8 +208,8 @@ def test_compression_keeps_what_is_rounded_to_a_power_of_two(sample, m, cells):
     assert one == pytest.approx(two, abs=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         ({"n_bins": 0}, "n_bins must be an integer from 1 to 1,048,576; it is 0"),
         ({"n_bins": 2.0}, "n_bins must be an integer from 1 to 1,048,576; it is 2.0"),

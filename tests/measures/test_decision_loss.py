@@ -9,6 +9,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 from helpers import soft_binned_oracle
+from helpers.cases import for_each
 from helpers.regret_oracle import (
     by_menus,
     by_thresholds,
@@ -27,7 +28,7 @@ from rainproof.core.curve import SwapCurve
 from rainproof.measures import calibration_decision_loss, u_calibration_error
 
 SWAPS = ("all", "monotone", "constant")
-every_class = pytest.mark.parametrize("swaps", SWAPS)
+every_class = for_each("swaps", SWAPS)
 classes = st.sampled_from(SWAPS)
 
 
@@ -97,8 +98,8 @@ def test_u_calibration_takes_any_labels():
     )
 
 
-@pytest.mark.parametrize("p", AWKWARD)
-@pytest.mark.parametrize("events", range(5))
+@for_each("p", AWKWARD)
+@for_each("events", range(5))
 def test_one_prediction(p, events):
     """All mass at p with frequency q: |q - p| / max(p, 1 - p), whatever the swaps.
 

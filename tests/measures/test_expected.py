@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers import ece_oracle as oracle
+from helpers.cases import for_each
 from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given
@@ -90,7 +91,7 @@ def test_a_hair_makes_ece_jump_but_not_cutoff():
     assert cutoff_calibration_error(y, apart) == pytest.approx(0.25)
 
 
-@pytest.mark.parametrize("epsilon", [1e-1, 1e-2, 1e-3, 1e-4])
+@for_each("epsilon", [1e-1, 1e-2, 1e-3, 1e-4])
 def test_alternating_biases_of_appendix_b(epsilon):
     """m = floor(eps^(-1/3)) points of weight 3 eps and bias +-1/3 in turn, the rest at p = y = 0:
     cutoff is eps.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,8 +37,8 @@ def test_it_finds_the_first_grid_whatever_it_tries(sample, rounding):
         assert ours._worst(grid, rounding == "soft") == ours.on_grid(grid, rounding).worst
 
 
-@pytest.mark.parametrize("n", [100, 1000, 30_000])
-@pytest.mark.parametrize("power", [1.0, 1.02, 1.3, 3.0])
+@for_each("n", [100, 1000, 30_000])
+@for_each("power", [1.0, 1.02, 1.3, 3.0])
 def test_it_needs_few_grids(n, power):
     rng = np.random.default_rng(n)
     p = rng.random(n)

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given
@@ -101,7 +102,7 @@ def test_refining_the_grid_converges():
         assert abs(values[g] - values[1024]) <= 1 / g + 1 / 1024
 
 
-@pytest.mark.parametrize("grid", [0, 1, 3, 2**14, 2.0, True, "8"])
+@for_each("grid", [0, 1, 3, 2**14, 2.0, True, "8"])
 def test_the_grid_is_a_power_of_two(grid):
     message = f"grid must be a power of two from 2 to 8,192; it is {grid!r}"
     with pytest.raises(rainproof.InputError, match=re.escape(message)):
@@ -142,8 +143,8 @@ def masses(kind, g, rng):
     return np.bincount(at, weight * (1 - rate), g + 1), np.bincount(at, weight * rate, g + 1)
 
 
-@pytest.mark.parametrize("g", [2, 64, 256])
-@pytest.mark.parametrize(
+@for_each("g", [2, 64, 256])
+@for_each(
     "kind",
     [
         "constant",

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.isotonic_oracle import row_fit
 from helpers.seeds import for_seeds
 from helpers.strategies import powers, samples
@@ -16,7 +17,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.measures import scores
 
 rules = st.sampled_from(["brier", "log"])
 functions = {"brier": rainproof.measures.brier_score, "log": rainproof.measures.log_score}
@@ -126,13 +126,13 @@ def test_decompositions_by_hand():
     )
 
 
-@pytest.mark.parametrize("p", [1e-300, 1e-20, 1e-9, 1e-5, 0.1, 0.49999, 0.5, 0.7, 1 - 2**-53])
+@for_each("p", [1e-300, 1e-20, 1e-9, 1e-5, 0.1, 0.49999, 0.5, 0.7, 1 - 2**-53])
 def test_small_surprises_keep_their_digits(p):
     assert rainproof.measures.log_score([0], [p]) == pytest.approx(-math.log1p(-p), rel=3e-16)
     assert rainproof.measures.log_score([1], [p]) == pytest.approx(-math.log(p), rel=3e-16)
 
 
-@pytest.mark.parametrize(("y", "p"), [(0, 0.0), (1, 1.0)])
+@for_each("y, p", [(0, 0.0), (1, 1.0)])
 def test_certainty_that_comes_true_costs_nothing(y, p):
     for rule, function in functions.items():
         assert str(function([y], [p])) == "0.0"  # not -0.0
@@ -146,7 +146,7 @@ def test_certainty_that_comes_true_costs_nothing(y, p):
 
 def test_many_rows_are_more_than_one_block():
     rng = np.random.default_rng(3)
-    n = 2 * scores._BLOCK + 17
+    n = 70_000  # a block has some 30,000
     p, w = rng.random(n), rng.random(n)
     y = rng.random(n) < p
     assert rainproof.measures.brier_score(y, p) == pytest.approx(np.mean((p - y) ** 2), rel=1e-13)
@@ -171,9 +171,7 @@ def test_single_precision_is_read_exactly():
 # --- infinite scores ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("y", "p"), [([1, 0, 0, 1], [0.0, 0.2, 0.2, 0.9]), ([0, 1, 1, 0], [0.2, 0.6, 0.4, 1.0])]
-)
+@for_each("y, p", [([1, 0, 0, 1], [0.0, 0.2, 0.2, 0.9]), ([0, 1, 1, 0], [0.2, 0.6, 0.4, 1.0])])
 def test_false_certainty_is_infinite_and_the_rest_still_known(y, p):
     assert rainproof.measures.log_score(y, p) == math.inf
     result = rainproof.measures.score_decomposition(y, p, score="log")
@@ -407,14 +405,14 @@ def test_what_is_infinite_is_none_in_json():
     assert data["resolution"] == 0.0
 
 
-@pytest.mark.parametrize("score", ["Brier", "squared", None, ["log"]])
+@for_each("score", ["Brier", "squared", None, ["log"]])
 def test_another_score_is_refused(score):
     with pytest.raises(rainproof.InputError) as caught:
         rainproof.measures.score_decomposition([0, 1], [0.1, 0.9], score=score)
     assert str(caught.value) == f"score must be 'brier' or 'log'; it is {score!r}"
 
 
-@pytest.mark.parametrize("score", [rainproof.measures.brier_score, rainproof.measures.log_score])
+@for_each("score", [rainproof.measures.brier_score, rainproof.measures.log_score])
 def test_the_order_of_rows_does_not_show(score):
     """Not in the last bit, and the value is the exact mean of the rows' losses, rounded once."""
     rng = np.random.default_rng(11)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given
@@ -58,7 +59,7 @@ def test_any_terms_not_only_residuals(seed):
     assert lipschitz_gain(p, r) == pytest.approx(by_linear_program(p, r), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("n", [63, 64, 65, 4095, 4096, 4097, 9000])
+@for_each("n", [63, 64, 65, 4095, 4096, 4097, 9000])
 def test_sizes_around_the_blocks_of_the_index(n):
     rng = np.random.default_rng(n)
     p = np.sort(rng.random(n))

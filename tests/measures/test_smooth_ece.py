@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers import ece_oracle as oracle
+from helpers.cases import for_each
 from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given
@@ -46,7 +47,7 @@ def test_it_is_its_definition(seed):
         assert oracle.smoothed(y, p, got + 1e-5, w) <= got + 2e-5
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each("seed", range(8))
 def test_a_smaller_tolerance_is_kept_too(seed):
     y, p, w = make(seed, n=25)
     exact = oracle.smooth_ece(y, p, w, points=1000)
@@ -79,8 +80,8 @@ def test_the_modes_of_one_row():
     assert smoothed(rainproof.Sample([0], [0.375]), 0.01, 8) == pytest.approx(0.375, abs=1e-12)
 
 
-@pytest.mark.parametrize("p", [0.0, 0.25, 0.3, 1.0])
-@pytest.mark.parametrize("q", [0.0, 0.5, 1.0])
+@for_each("p", [0.0, 0.25, 0.3, 1.0])
+@for_each("q", [0.0, 0.5, 1.0])
 def test_biases_of_one_sign_are_not_blurred_away(p, q):
     """The kernel keeps mass inside [0, 1], so smECE_s = |q - p| for every s, and is its own fixed
     point.
@@ -131,7 +132,7 @@ def test_a_value_near_the_smallest():
     assert smooth_ece([0, 1, 0], [3e-6, 1 - 3e-6, 3e-6], tolerance=1e-6) == 0.0
 
 
-@pytest.mark.parametrize("n", [1 << 15, 1 << 19])
+@for_each("n", [1 << 15, 1 << 19])
 def test_many_rows_take_another_way_to_the_same(n):
     rng = np.random.default_rng(n)
     p = rng.random(n)
@@ -183,7 +184,7 @@ def test_compression_keeps_every_coarser_grid(sample, m):
     np.testing.assert_allclose(one, two, atol=1e-13)
 
 
-@pytest.mark.parametrize("tolerance", [0, 1e-10, 0.2, -1e-3, "1e-3", True, None])
+@for_each("tolerance", [0, 1e-10, 0.2, -1e-3, "1e-3", True, None])
 def test_a_bad_tolerance_is_refused(tolerance):
     with pytest.raises(
         rainproof.InputError,

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from helpers import soft_binned_oracle
+from helpers.cases import for_each
 from helpers.seeds import for_seeds
 from helpers.strategies import AWKWARD, powers, samples
 from hypothesis import given
@@ -84,9 +85,9 @@ def test_scdl_is_its_definition_on_larger_samples(seed):
         )
 
 
-@pytest.mark.parametrize("p", AWKWARD)
-@pytest.mark.parametrize("y", [0, 1])
-@pytest.mark.parametrize("rounding", ["soft", "hard"])
+@for_each("p", AWKWARD)
+@for_each("y", [0, 1])
+@for_each("rounding", ["soft", "hard"])
 def test_one_row(p, y, rounding):
     m = 64
     assert loss([y], [p], m, rounding=rounding) == pytest.approx(
@@ -229,8 +230,8 @@ def calibrated(prob, rows):
     return np.arange(rows) < events, np.full(rows, prob)
 
 
-@pytest.mark.parametrize("rounding", ["soft", "hard"])
-@pytest.mark.parametrize(
+@for_each("rounding", ["soft", "hard"])
+@for_each(
     "levels",
     [
         [(0.5, 2)],
@@ -255,7 +256,7 @@ def test_zero_and_one_are_calibrated_when_they_come_true():
     assert rainproof.soft_binned_cdl([0, 1, 0], [0, 1, 0.0]) == 0.0
 
 
-@pytest.mark.parametrize("p", [1e-3, 1e-6, 1e-9, 1e-12, 3e-14])
+@for_each("p", [1e-3, 1e-6, 1e-9, 1e-12, 3e-14])
 def test_tiny_predictions_that_never_come_true(p):
     """With y = 0 all mass sits at p: SCDL_m tends to p from below, so SCDL lies in (p/4, p]."""
     prof = rainproof.measures.soft_binned_profile([0, 0, 0], [p, p, p])
@@ -414,7 +415,7 @@ def test_the_worst_threshold_is_where_the_loss_is():
     )
 
 
-@pytest.mark.parametrize("rounding", ["soft", "hard"])
+@for_each("rounding", ["soft", "hard"])
 def test_first_crossing_and_definition_1_1(rounding):
     """SCDL = min(SCDL_m', 2/m') on the first grid m' with SCDL_m' >= 1/m'; both cases of m' occur."""
     rng, cases = np.random.default_rng(5), set()
@@ -497,7 +498,7 @@ def test_doubt_is_a_typed_warning_and_kept():
     assert rainproof.soft_binned_cdl(y[:3], p[:3]) > 0  # a bare number comes without
 
 
-@pytest.mark.parametrize("m", [4, 16, 64])
+@for_each("m", [4, 16, 64])
 def test_a_compressed_profile_shows_no_grid_that_its_rows_are_unknown_on(m):
     rng = np.random.default_rng(1)
     p = rng.random(3000)
@@ -520,7 +521,7 @@ def exact_m_star(y, p, w, largest=32):
     )
 
 
-@pytest.mark.parametrize("scale", [1, 3, 0.1, 1e-5, 7e8])
+@for_each("scale", [1, 3, 0.1, 1e-5, 7e8])
 def test_a_tie_is_a_tie_whatever_the_weights_are_multiplied_with(scale):
     """Predictions and shares that are multiples of 1/16: the loss is often exactly 1/m."""
     rng, ties = np.random.default_rng(3), 0
@@ -551,7 +552,7 @@ def test_classes_are_noticed():
         rainproof.measures.soft_binned_profile([0, 1], [0.0, 1.0])  # too few to tell
 
 
-@pytest.mark.parametrize(("short", "m_star"), [(0.0, 4), (4e-13, 4), (1e-11, 8)])
+@for_each("short, m_star", [(0.0, 4), (4e-13, 4), (1e-11, 8)])
 def test_a_loss_equal_to_the_grid_up_to_rounding_decides_m_star(short, m_star):
     """All predictions are 1/2: SCDL_m = |q - 1/2| - 1/m. With q = 7/8 SCDL_8 is 1/4 and m* is 4, up
     to rounding.

@@ -9,6 +9,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given
@@ -87,7 +88,7 @@ def test_the_relations_to_smooth_calibration_are_nearly_tight():
     assert 0.4 <= min(ratios) < 1.0
 
 
-@pytest.mark.parametrize("m", [2, 8, 64])
+@for_each("m", [2, 8, 64])
 def test_compression_moves_it_by_two_cells_at_most(m):
     rng = np.random.default_rng(m)
     for _ in range(50):
@@ -100,7 +101,7 @@ def test_compression_moves_it_by_two_cells_at_most(m):
         assert moved <= 2 / m
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
+@for_each("n", [1, 2, 3, 4, 5, 6])
 def test_the_truth_minimizes_it_exactly(n):
     """Every outcome enumerated in fractions: a report costs the variance plus its own squared bias,
     never less.
