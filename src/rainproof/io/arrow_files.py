@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from rainproof.io.locations import Location
+from rainproof.io.locations import Batches, Location
 from rainproof.io.source_errors import check_columns
 
 if TYPE_CHECKING:
@@ -18,9 +18,7 @@ PARQUET_ROWS_PER_BATCH = 1 << 18
 _PARQUET_BUFFER = 1 << 20  # bytes; without it a row group is read at once
 
 
-def read_parquet(
-    file: Location, columns: list[str], others: bool
-) -> Generator[pa.RecordBatch, None, None]:
+def read_parquet(file: Location, columns: list[str], others: bool) -> Batches:
     """Yield the rows of a Parquet file: these columns, or with `others` all columns."""
     from pyarrow import parquet
 
@@ -45,9 +43,7 @@ def rows_of_parquet(file: Location) -> int:
         return 0
 
 
-def read_feather(
-    file: Location, columns: list[str], others: bool
-) -> Generator[pa.RecordBatch, None, None]:
+def read_feather(file: Location, columns: list[str], others: bool) -> Batches:
     """Yield the rows of a Feather file: these columns, or with `others` all columns."""
     import pyarrow as pa
 

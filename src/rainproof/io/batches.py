@@ -11,7 +11,6 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -23,15 +22,12 @@ from rainproof.core.text import rows as rows_text
 from rainproof.core.validation import ColumnNames, Key
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.io.arrow_arrays import without_views
+from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.column_types import KindCheck
-from rainproof.io.filtering import filter_batch
 from rainproof.io.label_columns import as_segment, segment_numbers
 from rainproof.io.number_columns import NumberColumn
 from rainproof.io.sources import Source
 from rainproof.io.text_numbers import without_missing_words
-
-if TYPE_CHECKING:
-    from rainproof.io.column_spec import ColumnSpec
 
 Progress = Callable[[int, int], object]
 """Takes the number of rows read so far, and their number in total (0 if it is unknown)."""
@@ -55,7 +51,6 @@ class BatchConsumer(ABC):
         self._names = names
         self._source_start = 0  # the number of rows before those of the current source
         self._error: InputError | None = None
-        self._violations_count = 0
         self._percent_columns: Sequence[NumberColumn] = ()
 
     def begin(self, source: str) -> None:
@@ -70,7 +65,7 @@ class BatchConsumer(ABC):
         if self._error is not None:
             for error in self.violations(batch, names):
                 if error.rule == self._error.rule:
-                    self._violations_count += error.count
+                    self._error = self._error.revised(count=self._error.count + error.count)
             return
         try:
             self.take(batch, names)
@@ -78,14 +73,13 @@ class BatchConsumer(ABC):
             if not error.count:
                 raise
             self._error = error
-            self._violations_count = error.count
 
     def finish(self) -> None:
         """Raise the error of all batches together, if there is one; warn of what hardly is in
         percent.
         """
         if self._error is not None:
-            raise self._error.revised(count=self._violations_count)
+            raise self._error
         for column in self._percent_columns:
             largest = column.largest_percent
             if 0 < largest <= 1:
@@ -174,6 +168,10 @@ class _Selection:
         self._incomplete_rows = 0
 
     def select(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self._spec.where is None and self._complete is None:
+            return batch
+        from rainproof.io.filtering import filter_batch  # here, as it takes long to import
+
         if self._spec.where is not None:
             batch = filter_batch(self._spec.where, batch)
         self._rows += batch.num_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +14,14 @@ from rainproof.core.arrays import Ints
 from rainproof.core.classes import ClassSample
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments, SegmentSums, from_sums
-from rainproof.core.validation import ColumnNames, Key
+from rainproof.core.validation import ColumnNames, Key, Rows
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array
 from rainproof.io.batches import BatchConsumer
+from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.column_types import is_text
 from rainproof.io.label_columns import encode_labels, segment_numbers
-from rainproof.io.number_columns import NumberColumn, amount_column
+from rainproof.io.number_columns import amount_column, forecast_columns
 from rainproof.io.violations import (
     Violations,
     amount_violations,
@@ -31,8 +32,14 @@ from rainproof.io.violations import (
     split_nulls,
 )
 
-if TYPE_CHECKING:
-    from rainproof.io.column_spec import ColumnSpec
+
+class ClassRows(NamedTuple):
+    """Rows of a batch."""
+
+    occurred: Ints  # the number of the class
+    prob: Array  # a column for each class
+    weight: Array | None
+    segment: Ints  # the number of the segment, or group
 
 
 class _ClassConsumer(BatchConsumer):
@@ -59,10 +66,8 @@ class _ClassConsumer(BatchConsumer):
         self._classes: list[Any] = list(spec.prob)
         if labels is not None:
             self._classes = validation.check_labels(labels, len(spec.prob))
-        self._columns = [
-            NumberColumn(name, "probabilities", spec, parse=parse) for name in spec.prob
-        ]
-        self._weight = amount_column(spec.weight, spec, parse=parse)
+        self._columns = forecast_columns(spec.prob, spec, parse=parse)
+        self._weight = amount_column(spec.weight, parse=parse)
         self._segments: dict[Key, int] = {}  # the number of each segment, or group
         self._group_columns: Sequence[str] = ()  # in which no value may be missing
 
@@ -75,7 +80,7 @@ class _ClassConsumer(BatchConsumer):
         raise_first(null_violations(self._group_columns, batch, names))
         weight = None if self._weight is None else read_column(self._weight, batch, names)
         segment = segment_numbers(self._segments, self._spec.by, batch)
-        self._add_rows(occurred, prob, weight, segment, names)
+        self._add_rows(ClassRows(occurred, prob, weight, segment), names)
 
     def violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Violations:
         """Yield every rule that a batch breaks."""
@@ -87,10 +92,8 @@ class _ClassConsumer(BatchConsumer):
             yield from amount_violations(self._weight, batch, names)
 
     @abstractmethod
-    def _add_rows(
-        self, occurred: Ints, prob: Array, weight: Array | None, segment: Ints, names: ColumnNames
-    ) -> None:
-        """Take rows: the class that occurred, the predictions, the weights and the segments."""
+    def _add_rows(self, rows: ClassRows, names: ColumnNames) -> None:
+        """Check the weights of rows, and take them."""
 
     def _class_numbers(
         self, batch: pa.RecordBatch, names: ColumnNames
@@ -176,19 +179,16 @@ class ClassCompressor(_ClassConsumer):
         keys_of_classes = [(*key, label) for key in keys for label in self._classes]
         return from_sums(columns, keys_of_classes, self._sums, weight_name)
 
-    def _add_rows(
-        self, occurred: Ints, prob: Array, weight: Array | None, segment: Ints, names: ColumnNames
-    ) -> None:
+    def _add_rows(self, rows: ClassRows, names: ColumnNames) -> None:
         if self._view == "top-label":
-            was_right, largest = validation.top_label(occurred, prob)
-            rows = validation.as_rows(was_right, largest, weight, names=names)
-            self._sums.add(rows, segment)
+            self._sums.add(_of_top_label(rows, names), rows.segment)
             return
         classes = len(self._columns)
         for number in range(classes):
-            is_event = occurred == number
-            rows = validation.as_rows(is_event, prob[:, number], weight, names=names)
-            self._sums.add(rows, segment * classes + number)
+            of_class = validation.as_rows(
+                rows.occurred == number, rows.prob[:, number], rows.weight, names=names
+            )
+            self._sums.add(of_class, rows.segment * classes + number)
 
 
 class ClassKeeper(_ClassConsumer):
@@ -204,33 +204,31 @@ class ClassKeeper(_ClassConsumer):
         _check_classes(spec)
         super().__init__(spec, labels, parse=parse)
         self._group_columns = spec.by
-        # Of each batch.
-        self._occurred: list[Ints] = []
-        self._prob: list[Array] = []
-        self._weights: list[Array] = []
-        self._groups: list[Ints] = []
+        self._parts: list[ClassRows] = []
 
     def result(self) -> ClassSample:
         """Return all rows."""
-        occurred = np.concatenate(self._occurred)
+        parts = self._parts
+        occurred = np.concatenate([part.occurred for part in parts])
+        weights = [part.weight for part in parts if part.weight is not None]
+        groups = [part.segment for part in parts] if self._spec.by else []
         return ClassSample(
             np.array(self._classes, object)[occurred],
-            np.concatenate(self._prob),
-            sample_weight=np.concatenate(self._weights) if self._weights else None,
-            groups=np.concatenate(self._groups) if self._spec.by else None,
+            np.concatenate([part.prob for part in parts]),
+            sample_weight=np.concatenate(weights) if weights else None,
+            groups=np.concatenate(groups) if groups else None,
             labels=self._classes,
         )
 
-    def _add_rows(
-        self, occurred: Ints, prob: Array, weight: Array | None, segment: Ints, names: ColumnNames
-    ) -> None:
-        was_right, largest = validation.top_label(occurred, prob)
-        validation.as_rows(was_right, largest, weight, names=names).check()
-        self._occurred.append(occurred)
-        self._prob.append(prob)
-        self._groups.append(segment)
-        if weight is not None:
-            self._weights.append(weight)
+    def _add_rows(self, rows: ClassRows, names: ColumnNames) -> None:
+        _of_top_label(rows, names).check()
+        self._parts.append(rows)
+
+
+def _of_top_label(rows: ClassRows, names: ColumnNames) -> Rows:
+    """Return the same rows with the event that the most likely class occurred."""
+    was_right, largest = validation.top_label(rows.occurred, rows.prob)
+    return validation.as_rows(was_right, largest, rows.weight, names=names)
 
 
 def _check_classes(spec: ColumnSpec) -> None:

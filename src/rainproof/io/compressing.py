@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +16,14 @@ from rainproof.core.validation import ColumnNames, Key, Rows
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array, as_arrow
 from rainproof.io.batches import BatchConsumer
+from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.label_columns import EventColumn, segment_numbers
-from rainproof.io.number_columns import NumberColumn, amount_column
+from rainproof.io.number_columns import (
+    NumberColumn,
+    amount_column,
+    amount_columns,
+    forecast_columns,
+)
 from rainproof.io.violations import (
     Violations,
     amount_violations,
@@ -29,9 +35,6 @@ from rainproof.io.violations import (
     read_forecast,
     read_values,
 )
-
-if TYPE_CHECKING:
-    from rainproof.io.column_spec import ColumnSpec
 
 TRIALS_PER_PIECE = 1 << 20  # rows that are made of trials at a time
 _MAX_TRIALS = 1 << 53  # of a row: doubles have all whole numbers up to here
@@ -65,19 +68,17 @@ class RowCompressor(BatchConsumer):
         is_one = not spec.by and not spec.others
         self._sums = SegmentSums(m, weighted=spec.weight is not None, one=is_one)
         self._segments: dict[Key, int] = {}  # the number of each
-        self._prob = NumberColumn(str(spec.prob), "probabilities", spec, parse=parse)
-        self._others = [
-            NumberColumn(name, "probabilities", spec, parse=parse) for name in spec.others
-        ]
-        self._percent_columns = [self._prob, *self._others]
+        forecasts = forecast_columns([str(spec.prob), *spec.others], spec, parse=parse)
+        self._prob, *self._others = forecasts
+        self._percent_columns = forecasts
         self._outcome: NumberColumn | EventColumn
         if spec.pos_label is None:
-            self._outcome = NumberColumn(spec.outcome, "outcomes", spec, parse=parse)
+            self._outcome = NumberColumn(spec.outcome, "outcomes", parse=parse)
         else:
             self._outcome = EventColumn(spec.outcome, pos_label=spec.pos_label, parse=parse)
-        self._weight = amount_column(spec.weight, spec, parse=parse)
-        self._trials = amount_column(spec.trials, spec, parse=parse)
-        self._costs = [NumberColumn(name, "amounts", spec, parse=parse) for name in spec.costs]
+        self._weight = amount_column(spec.weight, parse=parse)
+        self._trials = amount_column(spec.trials, parse=parse)
+        self._costs = amount_columns(spec.costs, parse=parse)
 
     def sums(self) -> tuple[list[Key], SegmentSums]:
         """Return the labels of the segments, and the sums of all rows by segment."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,14 +23,12 @@ from rainproof.core.segments import (
 )
 from rainproof.core.validation import Key, number_segments
 from rainproof.errors import InputError
+from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.column_types import check_kinds_of_labels, is_text
 from rainproof.io.compressing import RowCompressor
 from rainproof.io.filtering import filter_batch
 from rainproof.io.source_errors import check_columns
 from rainproof.io.sources import local_sources
-
-if TYPE_CHECKING:
-    from rainproof.io.column_spec import ColumnSpec
 
 _PARTS_MERGED = 8  # by one task
 

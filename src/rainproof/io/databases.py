@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rainproof.core.segments import as_columns
 from rainproof.errors import InputError, RainproofError
+from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.column_types import BatchBuilder
 from rainproof.io.conditions import literals_as_numbers
 from rainproof.io.dialects import Dialect, find_dialect
@@ -25,9 +26,6 @@ from rainproof.io.source_errors import (
     without_password,
 )
 from rainproof.io.sql_statement import statement, table_parts
-
-if TYPE_CHECKING:
-    from rainproof.io.column_spec import ColumnSpec
 
 ROWS_PER_BATCH = 1 << 16
 

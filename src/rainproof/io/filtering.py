@@ -1,4 +1,7 @@
-"""Conditions on Arrow batches: which rows meet them."""
+"""Conditions on Arrow batches: which rows meet them.
+
+It is imported where there is a condition, as `pyarrow.compute` takes long to import.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import array_of_one, decoded
@@ -28,7 +32,6 @@ _NAN_TEXT = r"(?i)^\s*[+-]?nan\s*$"
 
 def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the rows of a batch for which the condition is true."""
-    import pyarrow.compute as pc  # here, as it takes long to import
 
     def test(single: Condition) -> pa.BooleanArray:
         return _meets(single, batch.column(single.column))
@@ -38,8 +41,6 @@ def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _meets(test: Condition, column: pa.Array) -> pa.BooleanArray:
     """Return where a column meets a test; false for nulls and NaN, unless the test is for them."""
-    import pyarrow.compute as pc
-
     values = decoded(column)
     if test.operator in ("null", "not null"):
         return values.is_valid() if test.negated else values.is_null()
@@ -59,21 +60,15 @@ def _meets(test: Condition, column: pa.Array) -> pa.BooleanArray:
 
 def _without_nulls(mask: pa.BooleanArray) -> pa.BooleanArray:
     """Return a mask with false in place of null."""
-    import pyarrow.compute as pc
-
     return pc.coalesce(mask, array_of_one(False)[0])
 
 
 def _nowhere(values: pa.Array) -> pa.BooleanArray:
-    import pyarrow.compute as pc
-
     return pc.and_(values.is_null(), values.is_valid())
 
 
 def _is_nan(values: pa.Array) -> pa.BooleanArray:
     """Return where values are NaN, or text that means NaN."""
-    import pyarrow.compute as pc
-
     if pa.types.is_floating(values.type):
         return _without_nulls(pc.is_nan(values))
     if is_text(values.type):
@@ -87,8 +82,6 @@ def _compare(values: pa.Array, operator: str, literal: Any, column: str) -> pa.B
     Numbers are compared as doubles where one of the two is a double. Text in the column is read as
     a number or a bool where the literal is one; text as literal is converted to the column's type.
     """
-    import pyarrow.compute as pc
-
     arrow_type = values.type
     compare = getattr(pc, _FUNCTIONS[operator])
     try:

@@ -23,18 +23,16 @@ from rainproof.io.arrow_files import (
     write_parquet,
 )
 from rainproof.io.json_files import read_json_file, write_json_array, write_json_lines
-from rainproof.io.locations import Location
+from rainproof.io.locations import Batches, Location
 from rainproof.io.prefetching import prefetch
 from rainproof.io.source_errors import hide_password
 from rainproof.io.spreadsheets import read_spreadsheet
 from rainproof.io.text_files import find_separator, read_text_file, start_of, write_text_file
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     import pyarrow as pa
 
-    Read = Callable[[Location, list[str], bool], Generator[pa.RecordBatch, None, None]]
+    Read = Callable[[Location, list[str], bool], Batches]
 
 Write = Callable[["pa.RecordBatch"], None]
 """Appends the rows of a batch to a file; all batches have one schema."""

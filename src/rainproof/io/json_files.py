@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 from codecs import BOM_UTF8
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
 from rainproof.errors import InputError, RainproofError
 from rainproof.io.column_types import BatchBuilder
-from rainproof.io.locations import Location
+from rainproof.io.locations import Batches, Location
 from rainproof.io.source_errors import check_columns
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ ROWS_PER_BATCH = 1 << 16
 _BLOCK = 1 << 20  # bytes
 
 
-def read_json_file(
-    file: Location, columns: list[str], others: bool
-) -> Generator[pa.RecordBatch, None, None]:
+def read_json_file(file: Location, columns: list[str], others: bool) -> Batches:
     """Yield the rows of a JSON file; a key that an object lacks is a missing value.
 
     With `others` a batch has the keys of all objects so far: a key may come first in a later batch.

@@ -6,13 +6,16 @@ import fnmatch
 import glob
 import os
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rainproof.errors import InputError, RainproofError
 from rainproof.io.source_errors import hide_password, without_password
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _WILDCARD = re.compile(r"[*?]|\[.+\]")
 _CREDENTIALS = {
@@ -27,6 +30,10 @@ _CREDENTIALS = {
 """
 
 _SYNONYMS = {"gcs": "gs", "abfss": "abfs"}
+
+
+Batches = Generator["pa.RecordBatch", None, None]
+"""The rows of a file."""
 
 
 class Location(NamedTuple):

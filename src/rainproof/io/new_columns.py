@@ -22,7 +22,7 @@ from rainproof.io.column_types import is_text
 from rainproof.io.formats import Write, check_writable, file_batches, format_of, open_writer
 from rainproof.io.label_columns import segment_labels
 from rainproof.io.locations import Location
-from rainproof.io.number_columns import NumberColumn
+from rainproof.io.number_columns import amount_columns, forecast_columns
 from rainproof.io.text_numbers import without_missing_words
 from rainproof.io.violations import (
     Violations,
@@ -185,12 +185,8 @@ class _ColumnAppender(BatchConsumer):
         self._write = write
         self._keep_missing = keep_missing
         self._parse = format_of(file.path).is_text
-        self._prob = [
-            NumberColumn(name, "probabilities", spec, parse=self._parse) for name in spec.prob
-        ]
-        self._costs = [
-            NumberColumn(name, "amounts", spec, parse=self._parse) for name in spec.costs
-        ]
+        self._prob = forecast_columns(spec.prob, spec, parse=self._parse)
+        self._costs = amount_columns(spec.costs, parse=self._parse)
         if len(self._prob) == 1:
             self._percent_columns = self._prob
 

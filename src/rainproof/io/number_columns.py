@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow as pa
 from rainproof.core.validation import ColumnNames, no_outcome
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array, as_mask, as_numpy
+from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.column_types import is_text
 from rainproof.io.text_numbers import (
     NUMBER,
@@ -20,9 +22,6 @@ from rainproof.io.text_numbers import (
     to_doubles,
     with_decimal_points,
 )
-
-if TYPE_CHECKING:
-    from rainproof.io.column_spec import ColumnSpec
 
 _SHOWN_TEXTS = 3  # examples in an error message
 
@@ -35,13 +34,14 @@ class NumberColumn:
     name : str
         The name of the column.
     holds : {"probabilities", "outcomes", "amounts"}
-        Probabilities may be in percent or words, as `spec` says. Outcomes may also be true or
-        false, as text. Amounts may be large: text such as 1,234 is refused, as its comma may mark
-        thousands.
-    spec : ColumnSpec
-        How values are read.
+        Outcomes may also be true or false, as text. Amounts may be large: text such as 1,234 is
+        refused, as its comma may mark thousands.
     parse : bool
         Whether text is read as numbers, as in a CSV file.
+    percent : bool
+        Whether values are in percent.
+    words : mapping, optional
+        The numbers of words in the column, as text.
 
     Attributes
     ----------
@@ -58,20 +58,17 @@ class NumberColumn:
         self,
         name: str,
         holds: Literal["probabilities", "outcomes", "amounts"],
-        spec: ColumnSpec,
         *,
         parse: bool,
+        percent: bool = False,
+        words: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.largest_percent = 0.0
         self._holds = holds
         self._parse = parse
-        self._percent = False
-        self._words: dict[str, str] = {}
-        if holds == "probabilities":
-            self._percent = spec.percent
-            if spec.confidence_words is not None:
-                self._words = numbers_of_words(spec.confidence_words, percent=spec.percent)
+        self._percent = percent
+        self._words = words or {}
 
     def read(self, values: pa.Array, names: ColumnNames) -> tuple[Array, InputError | None]:
         """Return the values that can be read, and what is wrong with the others.
@@ -121,7 +118,9 @@ class NumberColumn:
             raise self._holds_text(values)
         error = None
         if not is_number.all():
-            rule = "must hold numbers or words of the table" if self._words else "must hold numbers"
+            rule = "must hold numbers"
+            if self._words:
+                rule = "must hold numbers or words of the table"
             count = int((~is_number).sum())
             first = int(np.argmin(is_number))
             place = names.at(self.name, first)
@@ -148,6 +147,23 @@ class NumberColumn:
         )
 
 
-def amount_column(name: str | None, spec: ColumnSpec, *, parse: bool) -> NumberColumn | None:
+def forecast_columns(names: Iterable[str], spec: ColumnSpec, *, parse: bool) -> list[NumberColumn]:
+    """Return columns of probabilities, which may be in percent or words, as `spec` says."""
+    words = None
+    if spec.confidence_words is not None:
+        words = numbers_of_words(spec.confidence_words, percent=spec.percent)
+    columns = []
+    for name in names:
+        column = NumberColumn(name, "probabilities", parse=parse, percent=spec.percent, words=words)
+        columns.append(column)
+    return columns
+
+
+def amount_columns(names: Iterable[str], *, parse: bool) -> list[NumberColumn]:
+    """Return columns of amounts, such as costs."""
+    return [NumberColumn(name, "amounts", parse=parse) for name in names]
+
+
+def amount_column(name: str | None, *, parse: bool) -> NumberColumn | None:
     """Return the column of amounts of this name, if there is one."""
-    return None if name is None else NumberColumn(name, "amounts", spec, parse=parse)
+    return None if name is None else NumberColumn(name, "amounts", parse=parse)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rainproof.core.segments import as_columns
 from rainproof.core.validation import no_outcome
 from rainproof.errors import InputError, RainproofError
+from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.conditions import literals_as_numbers
 from rainproof.io.dialects import find_dialect
 from rainproof.io.source_errors import check_columns, first_line, need_pyarrow
 from rainproof.io.sql_statement import statement
-
-if TYPE_CHECKING:
-    from rainproof.io.column_spec import ColumnSpec
 
 _FLOATS = ("float", "double")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "boolean")

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.io.column_types import BatchBuilder, as_integers
-from rainproof.io.locations import Location
+from rainproof.io.locations import Batches, Location
 from rainproof.io.source_errors import check_columns, need
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ROWS_PER_BATCH = 1 << 16
 
 
-def read_spreadsheet(
-    file: Location, columns: list[str], others: bool
-) -> Generator[pa.RecordBatch, None, None]:
+def read_spreadsheet(file: Location, columns: list[str], others: bool) -> Batches:
     """Yield the rows of the first sheet; empty rows are no rows.
 
     With `others` it has all columns.

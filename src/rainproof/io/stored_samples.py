@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,8 @@ def save_table(compressed: Sample | Segments, path: Path, grid: int, *, overwrit
 
     samples = compressed.values() if isinstance(compressed, Segments) else [compressed]
     tables = [_cells_of(sample, grid) for sample in samples]
-    columns = _joined_columns(tables)
+    parts = [_columns_of(table) for table in tables]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     metadata: dict[str, Any] = {"format": _FORMAT, "grid": tables[0].m}
     if isinstance(compressed, Segments):
         if any(table.m != tables[0].m for table in tables):
@@ -117,32 +118,29 @@ def _cells_of(sample: Sample, grid: int) -> CellTable:
     return compressed._cells
 
 
-def _joined_columns(tables: Sequence[CellTable]) -> Columns:
-    """Return the columns of a file, for the cells of all segments."""
-    weight = np.concatenate([table.weight for table in tables], axis=1)
-    rise = np.concatenate([table.rise for table in tables], axis=1)
-    slot = np.concatenate([table.slot for table in tables])
+def _columns_of(cells: CellTable) -> Columns:
+    """Return the columns of a file for the cells of one segment."""
     return {
-        "cell": slot >> 1,
-        "outcome": slot & 1,
-        "count": np.concatenate([table.count for table in tables]),
-        "weight": weight[0],
-        "weight_rest": weight[1],
-        "rise": rise[0],
-        "rise_rest": rise[1],
-        "squares": np.concatenate([table.squares for table in tables]),
+        "cell": cells.slot >> 1,
+        "outcome": cells.slot & 1,
+        "count": cells.count,
+        "weight": cells.weight[0],
+        "weight_rest": cells.weight[1],
+        "rise": cells.rise[0],
+        "rise_rest": cells.rise[1],
+        "squares": cells.squares,
     }
 
 
-def _cells_in(columns: Columns, m: int, rows: slice) -> CellTable:
-    """Return the cells of one segment, which are in these rows of a file."""
+def _cells_in(columns: Columns, m: int) -> CellTable:
+    """Return the cells of one segment in the columns of a file."""
     return CellTable(
         m=m,
-        slot=2 * columns["cell"][rows] + columns["outcome"][rows],
-        count=columns["count"][rows],
-        weight=np.stack([columns["weight"][rows], columns["weight_rest"][rows]]),
-        rise=np.stack([columns["rise"][rows], columns["rise_rest"][rows]]),
-        squares=columns["squares"][rows],
+        slot=2 * columns["cell"] + columns["outcome"],
+        count=columns["count"],
+        weight=np.stack([columns["weight"], columns["weight_rest"]]),
+        rise=np.stack([columns["rise"], columns["rise_rest"]]),
+        squares=columns["squares"],
     )
 
 
@@ -154,40 +152,44 @@ def _labels_of(key: Any, columns: int) -> list[Any]:
     return labels
 
 
-class _Metadata(NamedTuple):
-    """What a file states of itself."""
-
-    stated: dict[str, Any]
-    grid: int
-    by: list[str] | None  # None for a sample
-    segments: list[list[Any]]  # the labels of each
-
-
 def _read(path: Path, table: pa.Table) -> Sample | Segments:
     metadata = _metadata_of(path, table)
-    columns = _columns_of(path, table, metadata)
-    segment = columns.get(_SEGMENT, np.zeros(table.num_rows, np.int64))
-    edges = np.searchsorted(segment, np.arange(len(metadata.segments) + 1))
-    samples = []
-    for start, stop in pairwise(edges):
-        cells = _cells_in(columns, metadata.grid, slice(start, stop))
-        fault = cells.fault()
-        if fault is None and not np.isin(columns["outcome"][start:stop], (0, 1)).all():
-            fault = "an outcome is neither 0 nor 1"
-        if fault is not None:
-            raise _damaged(path, fault)
-        samples.append(Sample._from_cells(cells))
-    if _digest(metadata.stated, columns) != metadata.stated["digest"]:
+    has_segments = "by" in metadata
+    columns = _checked_columns(path, table, has_segments=has_segments)
+    if not has_segments:
+        sample = _sample_in(path, columns, metadata)
+        _check_digest(path, metadata, columns)
+        return sample
+    keys = metadata["segments"]
+    edges = np.searchsorted(columns[_SEGMENT], np.arange(len(keys) + 1))
+    samples = {}
+    for key, (start, stop) in zip(keys, pairwise(edges), strict=True):
+        part = {name: column[start:stop] for name, column in columns.items()}
+        label = tuple(key) if len(key) > 1 else key[0]
+        samples[label] = _sample_in(path, part, metadata)
+    _check_digest(path, metadata, columns)
+    return Segments.from_samples(samples, metadata["by"])
+
+
+def _sample_in(path: Path, columns: Columns, metadata: Mapping[str, Any]) -> Sample:
+    """Return the sample of one segment, or refuse cells that no sample has."""
+    cells = _cells_in(columns, metadata["grid"])
+    fault = cells.fault()
+    if fault is None and not np.isin(columns["outcome"], (0, 1)).all():
+        fault = "an outcome is neither 0 nor 1"
+    if fault is not None:
+        raise _damaged(path, fault)
+    return Sample._from_cells(cells)
+
+
+def _check_digest(path: Path, metadata: Mapping[str, Any], columns: Columns) -> None:
+    if _digest(metadata, columns) != metadata["digest"]:
         raise _damaged(path, "its content does not match its checksum")
-    if metadata.by is None:
-        return samples[0]
-    labels = [tuple(key) if len(key) > 1 else key[0] for key in metadata.segments]
-    return Segments.from_samples(dict(zip(labels, samples, strict=True)), metadata.by)
 
 
-def _columns_of(path: Path, table: pa.Table, metadata: _Metadata) -> Columns:
+def _checked_columns(path: Path, table: pa.Table, *, has_segments: bool) -> Columns:
     """Return the columns of a file as arrays, or refuse what `save_table` does not write."""
-    integers = _INTEGERS if metadata.by is None else (*_INTEGERS, _SEGMENT)
+    integers = (*_INTEGERS, _SEGMENT) if has_segments else _INTEGERS
     dtypes: dict[str, Any] = dict.fromkeys(integers, np.int64) | dict.fromkeys(_SUMS, np.float64)
     for name, dtype in dtypes.items():
         if name not in table.column_names or table[name].null_count:
@@ -197,7 +199,7 @@ def _columns_of(path: Path, table: pa.Table, metadata: _Metadata) -> Columns:
     return {name: np.array(table[name]) for name in dtypes}
 
 
-def _metadata_of(path: Path, table: pa.Table) -> _Metadata:
+def _metadata_of(path: Path, table: pa.Table) -> dict[str, Any]:
     """Return what a file states of itself, or refuse a file that is no stored sample."""
     text = (table.schema.metadata or {}).get(_METADATA_KEY)
     if text is None:
@@ -206,25 +208,21 @@ def _metadata_of(path: Path, table: pa.Table) -> _Metadata:
             "rainproof.scan reads; 'rainproof store' and Sample.save write samples"
         )
     try:
-        stated: dict[str, Any] = json.loads(text)
-        file_format = stated["format"]
-        _ = stated["digest"]
-        metadata = _Metadata(stated, stated["grid"], stated.get("by"), [[]])
-        if "by" in stated:
-            metadata = metadata._replace(segments=stated["segments"])
-            columns = len(stated["by"])
-            is_readable = all(len(key) == columns > 0 for key in metadata.segments)
-        else:
-            is_readable = True
-    except (ValueError, TypeError, KeyError, RecursionError):
+        metadata: dict[str, Any] = json.loads(text)
+        is_readable = {"format", "grid", "digest"} <= metadata.keys()
+        if "by" in metadata:
+            columns = len(metadata["by"])
+            is_readable &= all(len(key) == columns > 0 for key in metadata["segments"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         is_readable = False
     if not is_readable:
         raise _damaged(path, "its metadata cannot be read")
+    file_format = metadata["format"]
     if file_format != _FORMAT:
         raise InputError(
             f"{path} was stored in format {file_format!r:.20}; this rainproof reads format {_FORMAT}"
         )
-    check_grid(metadata.grid, f"the grid of {path}")
+    check_grid(metadata["grid"], f"the grid of {path}")
     return metadata
 
 

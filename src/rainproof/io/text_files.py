@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from rainproof.errors import InputError
-from rainproof.io.locations import Location
+from rainproof.io.locations import Batches, Location
 from rainproof.io.source_errors import check_columns
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _LOOKED_AT = 1 << 12  # bytes: Parquet, spreadsheets and compressed files have z
 
 def read_text_file(
     file: Location, columns: list[str], others: bool, *, usual_separators: str
-) -> Generator[pa.RecordBatch, None, None]:
+) -> Batches:
     """Yield the columns of a text file as text; how it is read as numbers is decided, and errors
     counted, later.
 
