@@ -32,7 +32,8 @@ from rainproof.core import files
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned, at_most, json_key, rows, short
 from rainproof.errors import InputError
-from rainproof.inference.monitoring import MonitoringResult, monitor
+from rainproof.inference.monitoring import monitor
+from rainproof.inference.monitoring_results import MonitoringResult
 from rainproof.io.conditions import quoted_column
 from rainproof.measures.catalogue import measure_all
 from rainproof.measures.class_measures import measure_classes

@@ -12,7 +12,7 @@ from rainproof.core.text import p_value, short
 from rainproof.errors import InputError
 from rainproof.inference.calibration_tests import CalibrationTest
 from rainproof.inference.comparisons import Comparison
-from rainproof.inference.monitoring import MonitoringResult
+from rainproof.inference.monitoring_results import MonitoringResult
 from rainproof.inference.rating_grades import GradeTable
 from rainproof.plots import style
 from rainproof.verdict.costs import Rule, TaskResult

@@ -17,10 +17,10 @@ from rainproof.inference.classes import ClassGuarantee as ClassGuarantee
 from rainproof.inference.comparisons import Comparison as Comparison
 from rainproof.inference.guarantees import Guarantee as Guarantee
 from rainproof.inference.intervals import ConfidenceInterval as ConfidenceInterval
-from rainproof.inference.monitoring import DetectableChange as DetectableChange
-from rainproof.inference.monitoring import DetectedChange as DetectedChange
-from rainproof.inference.monitoring import MonitoringResult as MonitoringResult
-from rainproof.inference.monitoring import MonitoringWindow as MonitoringWindow
+from rainproof.inference.monitoring_results import DetectableChange as DetectableChange
+from rainproof.inference.monitoring_results import DetectedChange as DetectedChange
+from rainproof.inference.monitoring_results import MonitoringResult as MonitoringResult
+from rainproof.inference.monitoring_results import MonitoringWindow as MonitoringWindow
 from rainproof.inference.performance import NetBenefit as NetBenefit
 from rainproof.inference.planning import SampleSize as SampleSize
 from rainproof.inference.proofs import ActionChange as ActionChange
