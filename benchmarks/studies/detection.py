@@ -37,7 +37,8 @@ from numpy.typing import NDArray
 import rainproof
 from benchmarks.studies.anytime import write
 from benchmarks.studies.populations import logit_scaled
-from rainproof.inference.sequential import Detector, RangeSums
+from rainproof.inference.bets import RangeSums
+from rainproof.inference.detector import Detector
 
 Floats = NDArray[np.float64]
 Day = tuple[NDArray[np.bool_], Floats]

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import rainproof
+from rainproof.inference.bets import COUNT, RangeSums, bet
+from rainproof.inference.detector import Detector, periods_to_alarm
 from rainproof.inference.monitoring import _sliding
-from rainproof.inference.sequential import COUNT, Detector, RangeSums, bet, periods_to_alarm
 
 
 def shifted(rng, n=400, shift=0.0, low=2, high=5):
@@ -301,7 +302,7 @@ def test_bets_on_rows_stored_or_not_are_nearly_the_products_of_single_rows():
     rng = np.random.default_rng(6)
     y, p = shifted(rng, 500, 0.4)
     sample = rainproof.Sample(y, p)
-    rows = rainproof.SequentialTest().update(y, p)._each
+    rows = rainproof.SequentialTest().update(y, p)._log_worth
     found = RangeSums.of(sample).bets(dependent=False)
     np.testing.assert_array_equal(found, RangeSums.of(sample.compress()).bets(dependent=False))
     shifts = [k for k in range(COUNT) if bet(k).slope == 1 and (bet(k).low, bet(k).high) == (0, 1)]

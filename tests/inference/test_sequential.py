@@ -60,7 +60,7 @@ def test_the_wealth_is_the_mean_of_products_of_ratios():
 def row_factors(p, y):
     """What one row multiplies the wealth of each bet by."""
     test = SequentialTest().update([y], [p])
-    return np.exp(test._each)
+    return np.exp(test._log_worth)
 
 
 def test_no_bet_on_a_row_gains_in_expectation():
@@ -97,7 +97,7 @@ def test_the_kernel_is_the_definition_also_where_wealth_leaves_all_doubles(kind)
     expected = top + np.log(np.exp(each - top[:, None]).mean(axis=1))
     test = SequentialTest().update(y, p)
     assert_allclose(test.log_wealth, expected, rtol=1e-9, atol=1e-9)
-    assert_allclose(test._each, each[-1], rtol=1e-9, atol=1e-9)
+    assert_allclose(test._log_worth, each[-1], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("grid", [None, 8, 1024])

@@ -1,7 +1,7 @@
 """A forecast over time: what it says, what happens, when it stopped being right, and whether it is
 right now.
 
-The detector and its bets are in `rainproof.inference.sequential`, the reading of periods in
+The detector is in `rainproof.inference.detector`, the reading of periods in
 `rainproof.inference.periods`, and what is returned and printed in
 `rainproof.inference.monitoring_results`.
 """
@@ -24,6 +24,8 @@ from rainproof.core.sample import Sample
 from rainproof.core.text import percent
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite
 from rainproof.errors import InputError, MissingOutcomesWarning, RainproofWarning
+from rainproof.inference.bets import Bet, RangeSums, bet
+from rainproof.inference.detector import Detector, periods_to_alarm
 from rainproof.inference.guarantees import guarantee
 from rainproof.inference.missing_outcomes import late_periods
 from rainproof.inference.monitoring_results import (
@@ -35,7 +37,6 @@ from rainproof.inference.monitoring_results import (
 )
 from rainproof.inference.options import Progress, bisected, check_share, counter
 from rainproof.inference.periods import Every, Periods, PeriodSamples, read_periods
-from rainproof.inference.sequential import Bet, Detector, RangeSums, bet, periods_to_alarm
 
 _LONGEST_DELAY = 1_000_000  # periods that a delay is computed for
 _LARGEST_SHIFT = 12.0  # of log odds that is searched for what is found: from 50% to 6e-6

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from rainproof.core.result import PredictionRange, Result
 from rainproof.core.text import aligned, at_most, one_line, percent, rows
+from rainproof.inference.bets import Bet
 from rainproof.inference.guarantees import Guarantee
-from rainproof.inference.sequential import Bet
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
