@@ -160,21 +160,19 @@ def test_the_version_stands_in_one_file():
 
 
 def test_no_page_says_of_a_release_that_there_is_none():
-    """CONTRIBUTING.md says in its steps of a release which sentences go; before the first, all of
-    them are there.
+    """The steps of a release say which sentences go; before the first release all of them are
+    there.
     """
+    steps = "docs/contributing/release.md"
     until = "Until its first upload to PyPI"
     said = {"README.md": until, "docs/index.md": until, "SECURITY.md": "nothing is released yet"}
-    words = {
-        page: " ".join((ROOT / page).read_text().split()) for page in ("CONTRIBUTING.md", *said)
-    }
+    words = {page: " ".join((ROOT / page).read_text().split()) for page in (steps, *said)}
     left = [page for page, sentence in said.items() if sentence in words[page]]
     top = re.search(r"^## (.*)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1]
     assert left == [] or (top == "Unreleased" and left == list(said))
-    assert all(
-        f"`{page}`" in words["CONTRIBUTING.md"] and f'"{it}"' in words["CONTRIBUTING.md"]
-        for page, it in said.items()
-    )
+    for page, sentence in said.items():
+        assert f"`{page}`" in words[steps]
+        assert f'"{sentence}"' in words[steps]
 
 
 def test_every_source_file_is_installed():

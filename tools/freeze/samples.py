@@ -75,7 +75,8 @@ def designs(n: int, rng: np.random.Generator) -> Iterator[tuple[str, Columns]]:
     yield "shares and clusters", {"fractional": True, "groups": clusters}
     yield "shares and weights", {"fractional": True, "sample_weight": some_zero}
     beside = {"by": {"site": row % 3, "sex": np.where(row % 2, "f", "m")}}
-    yield "segments and weights", {"sample_weight": some_zero} | beside
+    no_last = np.where(row % 6 == 5, 0.0, some_zero)  # one of the six segments
+    yield "segments and weights", {"sample_weight": no_last} | beside
     yield "segments and clusters", {"groups": clusters, "by": clusters % 2}
 
 
