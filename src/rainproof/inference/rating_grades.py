@@ -250,14 +250,14 @@ def grade_table(
     >>> from rainproof.clinical import grade_table
     >>> print(grade_table([2, 9, 40], [0.001, 0.01, 0.03], by=["A", "B", "C"], trials=[1000, 1000, 1000]))
     grade      n  defaults  predicted  observed          interval  binomial p   mid-p  Jeffreys p   light
-        A  1,000         2     0.100%    0.200%  0.042% to 0.640%       0.264   0.172       0.151
-        green B  1,000         9     1.000%    0.900%  0.446% to 1.636%       0.668   0.606
-        0.606   green C  1,000        40     3.000%    4.000%  2.915% to 5.350%      0.0437   0.037
-        0.0365  yellow
-    total  3,000        51     1.367%    1.700%  1.283% to 2.210%      0.0713  0.0623      0.0618
-    green 3,000 rows; 95% Jeffreys intervals; each grade by itself, for defaults that are
-    independent. Lights: from the exact binomial p, one-sided. They ask whether risk is predicted
-    too low; a grade whose risk is predicted too high is green (two_sided=True looks for both).
+        A  1,000         2     0.100%    0.200%  0.042% to 0.640%       0.264   0.172       0.151   green
+        B  1,000         9     1.000%    0.900%  0.446% to 1.636%       0.668   0.606       0.606   green
+        C  1,000        40     3.000%    4.000%  2.915% to 5.350%      0.0437   0.037      0.0365  yellow
+    total  3,000        51     1.367%    1.700%  1.283% to 2.210%      0.0713  0.0623      0.0618   green
+    3,000 rows; 95% Jeffreys intervals; each grade by itself, for defaults that are independent.
+    Lights: from the exact binomial p, one-sided. They ask whether risk is predicted
+    too low; a grade whose risk is predicted too high is green (two_sided=True looks
+    for both).
     """
     level = check_share(confidence_level, "confidence_level")
     check_aligned(("y_true", y_true), ("y_prob", y_prob), ("by", by), ("trials", trials))

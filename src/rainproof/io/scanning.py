@@ -211,8 +211,7 @@ def scan(
     >>> rainproof.scan(rows)
     Traceback (most recent call last):
       ...
-    rainproof.errors.InputError: p must not contain nulls (missing values); 1 value does, the first
-    is p[3]
+    rainproof.errors.InputError: p must not contain nulls (missing values); 1 value does, the first is p[3]
     """
     reading: dict[str, Any] = {
         "weight": weight,
