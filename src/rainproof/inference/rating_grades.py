@@ -4,7 +4,8 @@ traffic lights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,11 @@ from rainproof.core.validation import check_aligned, check_probabilities, code_l
 from rainproof.errors import InputError
 from rainproof.inference.options import check_share
 
-_RED = 0.1  # of the error that is allowed
+# Of the error that is allowed: the light is red up to this share of it, as in the traffic lights of
+# the Basel Committee (2005).
+_RED_SHARE = 0.1
+_LONGEST_NAME = 30  # characters of a grade in the table
+_LARGEST_COUNT = 2**53  # doubles tell all smaller whole numbers apart
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -114,76 +119,58 @@ class GradeTable(Result):
         return tuple(_light(p, self.confidence_level) for p in tested)
 
     def __str__(self) -> str:
-        heads = [
-            "grade",
-            "n",
-            "defaults",
-            "predicted",
-            "observed",
-            "interval",
-            "binomial p",
-            "mid-p",
-            "Jeffreys p",
-        ]
+        tests = ["binomial p", "mid-p", "Jeffreys p"]
         if self.two_sided:
-            heads[6:] = ["two-sided p"]
-        table = [[*heads, "light"]]
-        for k, name in enumerate(self.names):
-            numbers = [self.n, self.events, self.prob, self.event_rate, self.low, self.high]
-            tests = (
-                [self.p_two_sided]
-                if self.two_sided
-                else [self.p_binomial, self.p_mid, self.p_jeffreys]
-            )
-            table.append(
-                [
-                    short(name, 30),
-                    *_cells(*(column[k] for column in [*numbers, *tests])),
-                    self.lights[k],
-                ]
-            )
-        one = self.total
+            tests = ["two-sided p"]
+        head = ["grade", "n", "defaults", "predicted", "observed", "interval", *tests, "light"]
+        lines = [head]
+        for number, name in enumerate(self.names):
+            numbers = {column: getattr(self, column)[number] for column in _NUMBERS}
+            lines.append([short(name, _LONGEST_NAME), *self._cells(numbers), self.lights[number]])
         if len(self.names) > 1:
-            tested = (
-                [one.p_two_sided] if self.two_sided else [one.p_binomial, one.p_mid, one.p_jeffreys]
-            )
-            cells = _cells(one.n, one.events, one.prob, one.event_rate, one.low, one.high, *tested)
-            table.append(["total", *cells, one.light])
+            numbers = {column: getattr(self.total, column) for column in _NUMBERS}
+            lines.append(["total", *self._cells(numbers), self.total.light])
         level = percent(self.confidence_level)
         lights = (
-            "Lights: from the exact binomial p, one-sided. They ask whether risk is predicted too low; a grade whose "
-            "risk is predicted too high is green (two_sided=True looks for both)."
+            "Lights: from the exact binomial p, one-sided. They ask whether risk is predicted too "
+            "low; a grade whose risk is predicted too high is green (two_sided=True looks for both)."
         )
         if self.two_sided:
-            lights = "Lights: from the exact binomial p, two-sided. They ask whether risk is predicted too low or too high."
-        notes = [
-            f"{rows(one.n)}; {level} Jeffreys intervals; each grade by itself, for defaults that are independent.",
-            wrapped(lights),
+            lights = (
+                "Lights: from the exact binomial p, two-sided. They ask whether risk is predicted "
+                "too low or too high."
+            )
+        rests_on = (
+            f"{rows(self.total.n)}; {level} Jeffreys intervals; each grade by itself, for defaults "
+            "that are independent."
+        )
+        return "\n".join([*aligned(lines), rests_on, wrapped(lights)])
+
+    def _cells(self, numbers: Mapping[str, float]) -> list[str]:
+        """The cells of one line of the table, between the name and the light."""
+        tests = ["p_binomial", "p_mid", "p_jeffreys"]
+        if self.two_sided:
+            tests = ["p_two_sided"]
+        return [
+            f"{numbers['n']:,}",
+            f"{numbers['events']:,}",
+            f"{numbers['prob']:.3%}",
+            f"{numbers['event_rate']:.3%}",
+            f"{numbers['low']:.3%} to {numbers['high']:.3%}",
+            *[f"{numbers[test]:.3g}" for test in tests],
         ]
-        return "\n".join([*aligned(table), *notes])
+
+
+_NUMBERS = tuple(field.name for field in fields(GradeTotal) if field.name != "light")
+"""The columns that a table has of each grade, and a value of all grades together."""
 
 
 def _light(p_value: float, confidence_level: float) -> str:
     """The light of a p-value."""
-    error = 1 - confidence_level
-    if p_value <= _RED * error:
+    allowed_error = 1 - confidence_level
+    if p_value <= _RED_SHARE * allowed_error:
         return "red"
-    return "yellow" if p_value <= error else "green"
-
-
-def _cells(
-    n: int, events: int, prob: float, rate: float, low: float, high: float, *p_values: float
-) -> list[str]:
-    """The cells of one line of the table."""
-    interval = f"{low:.3%} to {high:.3%}"
-    return [
-        f"{n:,}",
-        f"{events:,}",
-        f"{prob:.3%}",
-        f"{rate:.3%}",
-        interval,
-        *(f"{p:.3g}" for p in p_values),
-    ]
+    return "yellow" if p_value <= allowed_error else "green"
 
 
 def grade_table(
@@ -248,23 +235,24 @@ def grade_table(
     --------
     >>> import rainproof
     >>> from rainproof.clinical import grade_table
-    >>> print(grade_table([2, 9, 40], [0.001, 0.01, 0.03], by=["A", "B", "C"], trials=[1000, 1000, 1000]))
-    grade      n  defaults  predicted  observed          interval  binomial p   mid-p  Jeffreys p   light
-        A  1,000         2     0.100%    0.200%  0.042% to 0.640%       0.264   0.172       0.151   green
-        B  1,000         9     1.000%    0.900%  0.446% to 1.636%       0.668   0.606       0.606   green
-        C  1,000        40     3.000%    4.000%  2.915% to 5.350%      0.0437   0.037      0.0365  yellow
-    total  3,000        51     1.367%    1.700%  1.283% to 2.210%      0.0713  0.0623      0.0618   green
+    >>> events, predicted = [2, 9, 40], [0.001, 0.01, 0.03]
+    >>> print(grade_table(events, predicted, by=["A", "B", "C"], trials=[1000] * 3, two_sided=True))
+    grade      n  defaults  predicted  observed          interval  two-sided p  light
+        A  1,000         2     0.100%    0.200%  0.042% to 0.640%        0.528  green
+        B  1,000         9     1.000%    0.900%  0.446% to 1.636%        0.915  green
+        C  1,000        40     3.000%    4.000%  2.915% to 5.350%       0.0875  green
+    total  3,000        51     1.367%    1.700%  1.283% to 2.210%        0.143  green
     3,000 rows; 95% Jeffreys intervals; each grade by itself, for defaults that are independent.
-    Lights: from the exact binomial p, one-sided. They ask whether risk is predicted
-    too low; a grade whose risk is predicted too high is green (two_sided=True looks
-    for both).
+    Lights: from the exact binomial p, two-sided. They ask whether risk is predicted
+    too low or too high.
     """
     level = check_share(confidence_level, "confidence_level")
     check_aligned(("y_true", y_true), ("y_prob", y_prob), ("by", by), ("trials", trials))
     prob = np.atleast_1d(np.array(check_probabilities(y_prob, "y_prob"), np.float64))
     if trials is None:
         sample = as_sample(y_true, prob, pos_label=pos_label)
-        events, n = np.asarray(sample.y_true, np.int64), np.ones(len(prob), np.int64)
+        events = np.asarray(sample.y_true, np.int64)
+        n = np.ones(len(prob), np.int64)
     elif pos_label is not None:
         raise InputError(
             "pos_label names a label of rows; with trials, y_true is a number of events"
@@ -272,79 +260,91 @@ def grade_table(
     else:
         n = _counts(trials, "trials", len(prob))
         events = _counts(y_true, "y_true", len(prob))
-        if (events > n).any():
-            k = int((events > n).argmax())
-            rule = "y_true must not exceed trials"
-            raise InputError.from_offenders(
-                rule, int((events > n).sum()), f"y_true[{k}]", events[k]
-            )
-    if by is None:
-        values, grade = np.unique(prob, return_inverse=True)
-        names = [f"{value:.4g}" for value in values.tolist()]
-    else:
-        grade, labels = code_labels(np.asarray(by))
-        if grade.shape != prob.shape:
-            raise InputError(
-                f"by must have one entry for each of the {len(prob):,} entries; its shape is {grade.shape}"
-            )
-        names = [str(label) for label in labels]
-    return _tabulate(names, grade, events, n, prob, level, two_sided=two_sided)
-
-
-def _tabulate(
-    names: list[str],
-    grade: Ints,
-    events: Ints,
-    n: Ints,
-    prob: Floats,
-    level: float,
-    *,
-    two_sided: bool,
-) -> GradeTable:
-    size, hits, mass = (
-        np.bincount(grade, x, len(names)).astype(np.float64) for x in (n, events, n * prob)
-    )
-    some = np.flatnonzero(size > 0)
-    if not some.size:
+        _refuse_more_events(events, n)
+    names, grade = _grades(prob, by)
+    n_of_grade = np.bincount(grade, n, len(names)).astype(np.float64)
+    events_of_grade = np.bincount(grade, events, len(names)).astype(np.float64)
+    expected_of_grade = np.bincount(grade, n * prob, len(names)).astype(np.float64)
+    occupied = np.flatnonzero(n_of_grade > 0)
+    if not occupied.size:
         raise InputError("trials must not be zero for every grade")
-    order = some[np.argsort(mass[some] / size[some], kind="stable")]
-    found = _tested(size[order], hits[order], mass[order] / size[order], level)
-    n_total = np.array([size.sum()])
-    whole = _tested(n_total, np.array([hits.sum()]), mass.sum() / n_total, level)
-    of_total = {name: column[0].item() for name, column in whole.items()}
-    light = _light(of_total["p_two_sided" if two_sided else "p_binomial"], level)
+    predicted = expected_of_grade[occupied] / n_of_grade[occupied]
+    order = occupied[np.argsort(predicted, kind="stable")]
+
+    columns = _tests(
+        n_of_grade[order],
+        events_of_grade[order],
+        expected_of_grade[order] / n_of_grade[order],
+        level,
+    )
+    n_total = np.array([n_of_grade.sum()])
+    events_total = np.array([events_of_grade.sum()])
+    columns_of_total = _tests(n_total, events_total, expected_of_grade.sum() / n_total, level)
+    total = {name: column[0].item() for name, column in columns_of_total.items()}
     return GradeTable(
-        names=tuple(names[k] for k in order),
-        **found,
-        total=GradeTotal(**of_total, light=light),
+        names=tuple(names[number] for number in order),
+        **columns,
+        total=GradeTotal(
+            **total, light=_light(total["p_two_sided" if two_sided else "p_binomial"], level)
+        ),
         two_sided=bool(two_sided),
         confidence_level=level,
     )
 
 
-def _tested(size: Floats, hits: Floats, rate: Floats, level: float) -> dict[str, Any]:
-    """The columns of the table: counts, rates, intervals and p-values."""
-    # of the binomial distribution
-    tail = np.where(hits > 0, betainc(np.maximum(hits, 1), size - hits + 1, rate), 1.0)
-    more = np.where(hits < size, betainc(hits + 1, np.maximum(size - hits, 1), rate), 0.0)
-    # or exactly so many
-    fewer = np.where(hits < size, betainc(np.maximum(size - hits, 1), hits + 1, 1 - rate), 1.0)
-    a, b, half = hits + 0.5, size - hits + 0.5, (1 - level) / 2
+def _grades(prob: Floats, by: ArrayLike | None) -> tuple[list[str], Ints]:
+    """The names of the grades, and the number of the grade of each entry."""
+    if by is None:
+        values, grade = np.unique(prob, return_inverse=True)
+        return [f"{value:.4g}" for value in values.tolist()], grade
+    grade, labels = code_labels(np.asarray(by))
+    if grade.shape != prob.shape:
+        raise InputError(
+            f"by must have one entry for each of the {len(prob):,} entries; its shape is {grade.shape}"
+        )
+    return [str(label) for label in labels], grade
+
+
+def _tests(n: Floats, events: Floats, predicted: Floats, level: float) -> dict[str, Any]:
+    """The columns of the table: counts, rates, intervals and p-values.
+
+    Tails of the binomial distribution are incomplete beta functions.
+    """
+    none = events == 0
+    every = events == n
+    at_least = np.where(none, 1.0, betainc(np.maximum(events, 1), n - events + 1, predicted))
+    more = np.where(every, 0.0, betainc(events + 1, np.maximum(n - events, 1), predicted))
+    at_most = np.where(every, 1.0, betainc(np.maximum(n - events, 1), events + 1, 1 - predicted))
+    # Jeffreys' posterior
+    alpha = events + 0.5
+    beta = n - events + 0.5
+    tail = (1 - level) / 2
     return {
-        "n": size.astype(np.int64),
-        "events": hits.astype(np.int64),
-        "prob": rate,
-        "event_rate": hits / size,
-        "low": np.where(hits > 0, betaincinv(a, b, half), 0.0),
-        "high": np.where(hits < size, betaincinv(a, b, 1 - half), 1.0),
-        "p_binomial": tail,
-        "p_mid": (tail + more) / 2,
-        "p_jeffreys": betainc(a, b, rate),
-        "p_two_sided": np.minimum(1.0, 2 * np.minimum(tail, fewer)),
+        "n": n.astype(np.int64),
+        "events": events.astype(np.int64),
+        "prob": predicted,
+        "event_rate": events / n,
+        "low": np.where(none, 0.0, betaincinv(alpha, beta, tail)),
+        "high": np.where(every, 1.0, betaincinv(alpha, beta, 1 - tail)),
+        "p_binomial": at_least,
+        "p_mid": (at_least + more) / 2,
+        "p_jeffreys": betainc(alpha, beta, predicted),
+        "p_two_sided": np.minimum(1.0, 2 * np.minimum(at_least, at_most)),
     }
 
 
+def _refuse_more_events(events: Ints, n: Ints) -> None:
+    """Refuse entries with more events than trials."""
+    exceeds = events > n
+    if exceeds.any():
+        first = int(exceeds.argmax())
+        raise InputError.from_offenders(
+            "y_true must not exceed trials", int(exceeds.sum()), f"y_true[{first}]", events[first]
+        )
+
+
 def _counts(values: ArrayLike, name: str, n: int) -> Ints:
+    """Return counts, one for each of n entries, that were checked."""
     array = np.asarray(values)
     if array.shape != (n,):
         raise InputError(
@@ -354,9 +354,13 @@ def _counts(values: ArrayLike, name: str, n: int) -> Ints:
         raise InputError(
             f"{name} must hold whole numbers; it holds {array.dtype} that are not finite numbers"
         )
-    bad = (array < 0) | (array != np.floor(array)) | (array > 2**53)
-    if bad.any():
-        k = int(bad.argmax())
-        rule = f"{name} must hold whole numbers that are not negative"
-        raise InputError.from_offenders(rule, int(bad.sum()), f"{name}[{k}]", array[k])
+    is_bad = (array < 0) | (array != np.floor(array)) | (array > _LARGEST_COUNT)
+    if is_bad.any():
+        first = int(is_bad.argmax())
+        raise InputError.from_offenders(
+            f"{name} must hold whole numbers that are not negative",
+            int(is_bad.sum()),
+            f"{name}[{first}]",
+            array[first],
+        )
     return array.astype(np.int64)
