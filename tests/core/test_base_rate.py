@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from copy import deepcopy
+from copy import copy, deepcopy
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_all_views_of_a_sample_keep_the_rate() -> None:
         s.in_order(),
         deepcopy(s),
         pickle.loads(pickle.dumps(s.compress(256))),
-        s._own(),
+        copy(s),
     ):
         assert (same.base_rate, same.event_rate, same.effective_n) == (
             s.base_rate,
@@ -64,9 +64,9 @@ def test_all_views_of_a_sample_keep_the_rate() -> None:
         assert rainproof.soft_binned_cdl(same) == pytest.approx(
             rainproof.soft_binned_cdl(s), abs=1e-12
         )
-        assert not same._weighted
+        assert not same.units.has_weights
     before = Sample(y, p).compress(256)
-    cells = before._at_rates((0.02, 0.02))
+    cells = before.with_base_rate(0.02)
     assert cells.sample_weight == pytest.approx(s.compress(256).sample_weight, rel=1e-12)
     assert cells.counts is not None
     assert cells.counts.sum() == len(y)
@@ -84,8 +84,8 @@ def test_parts_hold_their_share_of_each_outcome_and_weigh_anew() -> None:
     )
     assert [part.event_rate for part in parts] == [0.02] * 4
     assert sum(part.n for part in parts) == 401
-    assert sum(part._events for part in parts) == y.sum()
-    assert parts[3]._events == round(0.25 * y.sum())
+    assert sum(part.events for part in parts) == y.sum()
+    assert parts[3].events == round(0.25 * y.sum())
 
 
 def test_of_a_range_the_weights_are_those_of_the_middle_in_log_odds() -> None:
@@ -93,8 +93,8 @@ def test_of_a_range_the_weights_are_those_of_the_middle_in_log_odds() -> None:
     s = Sample(y, p, base_rate=(0.01, 0.2))
     assert s.base_rate == (0.01, 0.2)
     assert s.event_rate / (1 - s.event_rate) == pytest.approx(np.sqrt(0.01 / 0.99 * 0.25))
-    assert [end.base_rate for end in s._ends()] == [0.01, 0.2]
-    assert s._middle().base_rate == s.event_rate
+    assert [end.base_rate for end in s.scenarios()] == [0.01, 0.2]
+    assert s.middle().base_rate == s.event_rate
     with pytest.raises(
         InputError, match=r"base_rate must be one number here; it is a range, \(0.01, 0.2\)"
     ):

@@ -28,7 +28,7 @@ def expected(y, p, w, edges):
 
 def check(y, p, w, n, left_closed, rtol=1e-12):
     edges = edges_of(n, left_closed)
-    got = rainproof.Sample(y, p, sample_weight=w)._bin_sums(n, edges)
+    got = rainproof.Sample(y, p, sample_weight=w).tables.bin_sums(n, edges)
     weight, positive, prob = expected(y, p, w, edges)
     assert_allclose(got[0], weight, rtol=rtol)
     assert_allclose(got[1], positive, rtol=rtol)
@@ -53,7 +53,7 @@ def test_predictions_on_an_edge_and_beside_it(n, left_closed):
     at = k / n
     p = np.concatenate([at, np.nextafter(at, 0), np.nextafter(at, 1), k * (1 / n)]).clip(0, 1)
     y = np.arange(len(p)) % 3 == 0
-    got = rainproof.Sample(y, p)._bin_sums(n, edges_of(n, left_closed))
+    got = rainproof.Sample(y, p).tables.bin_sums(n, edges_of(n, left_closed))
     weight, positive, _ = expected(y, p, None, edges_of(n, left_closed))
     assert_array_equal(got[0], weight)
     assert_array_equal(got[1], positive)
@@ -88,7 +88,7 @@ def test_many_rows_in_threads(weighted):
 
 
 def test_a_row_of_weight_zero_is_no_row():
-    sums = rainproof.Sample([1, 0, 1], [0.1, 0.5, 0.9], sample_weight=[1, 0, 2])._bin_sums(
+    sums = rainproof.Sample([1, 0, 1], [0.1, 0.5, 0.9], sample_weight=[1, 0, 2]).tables.bin_sums(
         3, np.array([1 / 3, 2 / 3])
     )
     assert_array_equal(sums[0], [1, 0, 2])
@@ -97,7 +97,7 @@ def test_a_row_of_weight_zero_is_no_row():
 
 def test_a_compressed_cell_goes_where_its_mean_goes():
     sample = rainproof.Sample([0, 1, 1], [0.26, 0.3, 0.49]).compress(4)
-    sums = sample._bin_sums(3, np.array([1 / 3, 2 / 3]))
+    sums = sample.tables.bin_sums(3, np.array([1 / 3, 2 / 3]))
     assert_array_equal(sums[0], [0, 3, 0])
     assert sums[2][1] == pytest.approx(1.05)
 

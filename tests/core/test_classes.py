@@ -78,7 +78,7 @@ def test_the_order_of_rows_does_not_matter():
     ).in_order()
     for column in ("which", "prob", "sample_weight"):
         np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
-    np.testing.assert_array_equal(one.top_label._group, other.top_label._group)
+    np.testing.assert_array_equal(one.top_label.units.unit, other.top_label.units.unit)
     again = pickle.loads(pickle.dumps(one))
     np.testing.assert_array_equal(again.prob, one.prob)
     assert repr(again) == "ClassSample(n=300, classes=(0, 1, 2, 3), groups=100)"

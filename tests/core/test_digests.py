@@ -147,7 +147,7 @@ def test_a_forecast_has_its_own_and_a_pair_has_both():
         )
         == 4
     )
-    assert both["a"]._pair(P, P**2).digest == both.digest
+    assert both["a"].with_forecasts(old=P, new=P**2).digest == both.digest
 
 
 def test_a_segment_has_that_of_its_own_rows():

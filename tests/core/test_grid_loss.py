@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.core import sample as module
+from rainproof.core import tables as module
 from rainproof.core.curve import SwapCurve
 
 rng = np.random.default_rng(3)

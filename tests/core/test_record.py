@@ -44,7 +44,9 @@ def counted(monkeypatch):
         return call
 
     monkeypatch.setattr("rainproof.core.validation.as_rows", counting("read", validation.as_rows))
-    monkeypatch.setattr("rainproof.core.sample.sum_cells", counting("pass", cells.sum_cells))
+    for module in ("sample", "tables"):
+        counter = counting("pass", cells.sum_cells)
+        monkeypatch.setattr(f"rainproof.core.{module}.sum_cells", counter)
     pool = distinct.DistinctTable.from_rows
     monkeypatch.setattr(distinct.DistinctTable, "from_rows", counting("pool", lambda *a: pool(*a)))
     return calls
@@ -279,7 +281,7 @@ def test_what_a_record_cannot_give_is_said():
         "cannot be combined with pos_label": lambda: Sample(
             [1], [0.5], fractional=True, pos_label=1
         ),
-        "groups need rows": lambda: cells._attach([1, 2], None),
+        "groups need rows": lambda: rainproof.guarantee(cells, groups=[1, 2]),
         "keeps pairs of cells: scan each by itself": lambda: both["a"],
         "recalibrated needs rows": lambda: rainproof.forecast_value(cells, recalibrated=[0.2, 0.6]),
         "the sample has no segments": plain.by_segment,
@@ -287,7 +289,7 @@ def test_what_a_record_cannot_give_is_said():
         "must have two forecasts; it has 1": lambda: rainproof.switch_guarantee(plain),
         "cannot be split row by row": Sample([0, 1], [0.2, 0.6], sample_weight=[1, 2])
         .compress(8)
-        ._floor,
+        .at_edges,
     }
     for words, call in refused.items():
         with pytest.raises(rainproof.InputError, match=words):
@@ -300,7 +302,7 @@ def test_draws_are_divided_whole():
     parts = grouped.split(folds=3, held_out=[0.25], rng=np.random.default_rng(0))
     assert sum(part.n for part in parts) == N
     assert sum(part.n_draws for part in parts) == 1000
-    found = [set(part._group.tolist()) for part in parts]
+    found = [set(part.units.unit.tolist()) for part in parts]
     assert len(set.union(*found)) == sum(map(len, found))
     assert [
         part.n for part in grouped.split(folds=3, held_out=[0.25], rng=np.random.default_rng(0))
@@ -308,7 +310,7 @@ def test_draws_are_divided_whole():
     cells = Sample(Y, P).compress(64)
     parts = cells.split(folds=2, held_out=[0.5], rng=np.random.default_rng(0))
     assert sum(part.n for part in parts) == N
-    assert Sample._join(parts).counts.tolist() == cells.counts.tolist()
+    assert Sample.concat(parts).counts.tolist() == cells.counts.tolist()
     few = Sample([1], [0.3]).compress(8).split(folds=2, rng=np.random.default_rng(0))
     assert sorted(part.n for part in few) == [0, 1]
 
@@ -415,18 +417,13 @@ def test_the_canonical_order_does_not_depend_on_how_rows_came(
     if "groups" in columns:  # whatever their names and type
         columns["groups"] = np.unique(columns["groups"], return_inverse=True)[1] * 7 % 5
     another = ordered(np.random.default_rng(6).permutation(_ROWS))
-    for name in (
-        "y_true",
-        "sample_weight",
-        "_group",
-        "_second",
-        "_segments",
-        "_several",
-        "n",
-        "n_draws",
-        "total_weight",
-    ):
-        np.testing.assert_equal(getattr(one, name), getattr(another, name), err_msg=name)
+    for name in ("n", "n_draws", "total_weight"):
+        assert getattr(one, name) == getattr(another, name), name
+    for name in ("outcome", "weight", "cases", "unit", "others"):
+        mine, theirs = getattr(one.rows, name), getattr(another.rows, name)
+        np.testing.assert_equal(mine, theirs, err_msg=name)
+    if "by" in names:
+        np.testing.assert_equal(one.rows.segment.places(), another.rows.segment.places())
     if kind != "several":
         np.testing.assert_array_equal(one.y_prob, another.y_prob)
         assert one.effective_n == another.effective_n
@@ -464,7 +461,7 @@ def test_the_canonical_order_keeps_every_row() -> None:
 
 def test_what_compressed_samples_and_pairs_are_asked_for():
     cells_ = Sample(Y, P).compress(8)
-    assert cells_._own() is cells_
+    assert cells_.in_order() is cells_
     pair = Sample(Y, {"a": P, "b": Q})
     with pytest.raises(
         rainproof.InputError, match="p_new must not be given with a Sample, which holds it already"

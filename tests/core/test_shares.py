@@ -30,7 +30,7 @@ def test_parts_from_the_definition(rows, grouped):
             if part:
                 expected.append((label, p[i], w[i] * part, i % 3 if grouped else i))
     sample = rainproof.Sample(share, p, sample_weight=w, groups=given_groups, fractional=True)
-    found = zip(sample.y_true, sample.y_prob, sample.sample_weight, sample._group, strict=True)
+    found = zip(sample.y_true, sample.y_prob, sample.sample_weight, sample.units.unit, strict=True)
     assert [tuple(row) for row in found] == expected
     assert sample.n == (w > 0).sum()
     assert sample.groups == (

@@ -21,10 +21,10 @@ ROWS = {
 
 def labels_of(kept):
     """The columns of segments, and the segment of each row in its order."""
-    names, places = kept._segments
+    places = kept.rows.segment.places()
     found = {row: key for key, at in places.items() for row in at.tolist()}
     assert sum(map(len, places.values())) == len(found) == kept.n
-    return names, [found[row] for row in range(kept.n)]
+    return kept.rows.segment.by, [found[row] for row in range(kept.n)]
 
 
 def test_rows_weights_and_groups_in_their_order():
@@ -32,7 +32,7 @@ def test_rows_weights_and_groups_in_their_order():
     np.testing.assert_array_equal(kept.y_prob, ROWS["p"])
     np.testing.assert_array_equal(kept.y_true, [0, 1, 1, 0, 0])
     np.testing.assert_array_equal(kept.sample_weight, ROWS["w"])
-    np.testing.assert_array_equal(kept._group, [0, 1, 0, 2, 1])
+    np.testing.assert_array_equal(kept.units.unit, [0, 1, 0, 2, 1])
     assert kept.grid is None
 
 
@@ -43,8 +43,8 @@ def test_labels_of_segments_in_their_order():
     # groups that are segments
     again = keep_rows(rows, "p", "y", groups="who", by=("who",), pos_label="yes")
     assert labels_of(again) == (("who",), rows["who"])
-    np.testing.assert_array_equal(again._group, [0, 1, 0, 2, 1])
-    assert keep_rows(ROWS, "p", "y", pos_label="yes")._segments is None
+    np.testing.assert_array_equal(again.units.unit, [0, 1, 0, 2, 1])
+    assert keep_rows(ROWS, "p", "y", pos_label="yes").rows.segment is None
 
 
 def test_batches_and_files_are_joined(tmp_path):
@@ -52,7 +52,7 @@ def test_batches_and_files_are_joined(tmp_path):
         (tmp_path / f"{name}.csv").write_text(rows)
     kept = keep_rows(str(tmp_path / "*.csv"), "p", "y", groups="g", where="p > 0.15")
     np.testing.assert_array_equal(kept.y_prob, [0.2, 0.3, 0.4])
-    np.testing.assert_array_equal(kept._group, [0, 0, 1])
+    np.testing.assert_array_equal(kept.units.unit, [0, 0, 1])
 
 
 def test_no_more_than_allowed():
@@ -86,7 +86,7 @@ def test_too_many_are_compressed_in_the_same_pass(tmp_path, by, weight):
         for column in ("y_true", "y_prob", "sample_weight", "counts"):
             np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
     kept = keep_rows(files, "p", "y", at_most=150, **options)
-    assert (kept._segments is not None) == bool(by)
+    assert (kept.rows.segment is not None) == bool(by)
     if by:
         assert kept.by_segment().counts == expected.counts
 

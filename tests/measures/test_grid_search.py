@@ -34,7 +34,7 @@ def test_it_finds_the_first_grid_whatever_it_tries(sample, rounding):
     else:
         assert profile.m_star >= m
     for grid in (2, 64, 2**10):
-        assert ours._worst(grid, rounding == "soft") == ours.on_grid(grid, rounding).worst
+        assert ours.tables.worst(grid, rounding == "soft") == ours.on_grid(grid, rounding).worst
 
 
 @for_each("n", [100, 1000, 30_000])
@@ -44,4 +44,4 @@ def test_it_needs_few_grids(n, power):
     p = rng.random(n)
     sample = rainproof.Sample(rng.random(n) < p**power, p)
     rainproof.soft_binned_cdl(sample)
-    assert len(sample._losses) <= 4
+    assert len(sample.tables.losses) <= 4

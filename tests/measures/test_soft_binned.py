@@ -285,12 +285,12 @@ def test_calibrated_rows_need_one_pass_and_weighted_ones_two():
     p = rng.random(1 << 20)
     sample = rainproof.Sample(rng.random(1 << 20) < p, p)
     assert rainproof.measures.soft_binned_profile(sample).m_star <= 4096
-    assert list(sample._passes) == [8192]
+    assert list(sample.tables.passes) == [8192]
     weighted = rainproof.Sample(sample.y_true, p, sample_weight=np.ones(1 << 20))
     assert rainproof.soft_binned_cdl(weighted) == pytest.approx(
         rainproof.soft_binned_cdl(sample), abs=1e-13
     )
-    assert list(weighted._passes) == [4096, 8192]
+    assert list(weighted.tables.passes) == [4096, 8192]
 
 
 def test_many_rows_give_the_same_bits_in_any_order_and_on_any_number_of_threads(monkeypatch):
@@ -372,8 +372,8 @@ def test_below_its_resolution_a_compressed_sample_gives_a_bound():
 
 def test_rare_events_need_no_sort(monkeypatch):
     """Many small predictions have a fine m*: further passes find it."""
-    monkeypatch.setattr("rainproof.core.sample._MANY_ROWS", 1 << 12)
-    monkeypatch.setattr("rainproof.core.sample.DistinctTable", None)
+    monkeypatch.setattr("rainproof.core.tables._MANY_ROWS", 1 << 12)
+    monkeypatch.setattr("rainproof.core.tables.DistinctTable", None)
     rng = np.random.default_rng(3)
     p = rng.beta(1, 2000, 1 << 14)
     prof = rainproof.measures.soft_binned_profile(rng.random(1 << 14) < p, p)

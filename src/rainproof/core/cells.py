@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from rainproof.core._cells import pool
 from rainproof.core._scan import absorb, collect, scan
 from rainproof.core.arrays import Floats, Frozen, Ints, add_pairs, available_threads, run_in_threads
-from rainproof.core.validation import Rows
+from rainproof.core.rows import Rows
+from rainproof.core.validation import Columns, as_columns
 from rainproof.errors import InputError
 
 LARGEST_GRID = 1 << 20
@@ -217,13 +218,19 @@ class CellTable(Frozen):
         prob = mean_prediction(self.m, self.slot >> 1, rise, weight)
         return (self.slot & 1).astype(np.uint8), prob, weight, self.count
 
+    def entries(self) -> Rows:
+        """Return the same as a store of rows."""
+        return Rows(*self.rows())
+
 
 _ROWS_PER_THREAD = 1 << 18  # starting a thread for fewer costs more than it saves
 
 Table = NDArray[Any]
 
 
-def scan_in_threads(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> list[Table]:
+def scan_in_threads(
+    rows: Rows | Columns, m: int, cut: NDArray[np.float64] | None = None
+) -> list[Table]:
     """Add the rows to new tables, one for each thread; the kernel releases the GIL.
 
     The tables are those of the grid ``1/m``, or of the bins that `cut` defines (see
@@ -239,25 +246,26 @@ def scan_in_threads(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) 
 
     def work(part: int) -> bool:
         start, stop = n * part // threads, n * (part + 1) // threads
-        return scan(rows.prob, rows.label, rows.weight, m, tables[part], start, stop, cut)
+        return scan(rows.prob, rows.outcome, rows.weight, m, tables[part], start, stop, cut)
 
     # What only threads need would take a small sample longer than its rows.
     if not (work(0) if threads == 1 else run_in_threads(work, threads)):
-        raise rows.explain()
+        raise as_columns(rows).explain()
     return tables
 
 
-def scanned(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> Table:
+def scanned(rows: Rows | Columns, m: int, cut: NDArray[np.float64] | None = None) -> Table:
     """Add the rows to one new table, in one pass; there must be some."""
     if not len(rows.prob):
-        raise InputError(f"{rows.names.label} and {rows.names.prob} must not be empty")
+        names = as_columns(rows).names
+        raise InputError(f"{names.label} and {names.prob} must not be empty")
     first, *others = scan_in_threads(rows, m, cut)
     for table in others:
         absorb(first, table)
     return first
 
 
-def sum_cells(rows: Rows, m: int) -> CellTable:
+def sum_cells(rows: Rows | Columns, m: int) -> CellTable:
     """Return the sums of these rows on the grid ``1/m``, in one pass."""
     return CellTable.from_dense(m, scanned(rows, m))
 

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core import digests, validation
 from rainproof.core.arrays import Floats, Ints, places_of_groups, read_only
-from rainproof.core.sample import _OF_DRAWS, Sample
+from rainproof.core.rows import Rows
+from rainproof.core.sample import Sample, attach
 from rainproof.errors import InputError
 
 
@@ -89,11 +90,11 @@ class ClassSample(Mapping[Any, Sample]):
         )
         which, prob, called = validation.read_classes(y_true, y_prob, labels, names)
         label, top = validation.top_label(which, prob)
-        self.top_label = Sample._from_rows(
-            validation.as_rows(label, top, sample_weight, names=names)
-        )
+        columns = validation.as_rows(label, top, sample_weight, names=names)
+        self.top_label = Sample.from_columns(columns)
         if groups is not None:
-            self.top_label._attach(groups, None, (names.label, y_true), (names.prob, y_prob))
+            given = (names.label, y_true), (names.prob, y_prob)
+            self.top_label = attach(self.top_label, groups, None, *given)
         self.classes, self.which, self.prob = tuple(called), read_only(which), read_only(prob)
 
     @classmethod
@@ -136,17 +137,11 @@ class ClassSample(Mapping[Any, Sample]):
         given.
         """
         column = np.ascontiguousarray(self.prob[:, number]) if prob is None else prob
-        rows = validation.Rows(
-            (self.which == number).view(np.uint8),
-            column,
-            self.sample_weight,
-            validation.ColumnNames(),
+        top = self.top_label
+        rows = Rows(
+            (self.which == number).view(np.uint8), column, self.sample_weight, unit=top.rows.unit
         )
-        found = Sample._of_known(rows, self.n, self.total_weight)
-        vars(found).update(
-            {name: value for name, value in vars(self.top_label).items() if name in _OF_DRAWS}
-        )
-        return found
+        return Sample.from_rows(rows, top.design, n=self.n, total_weight=self.total_weight)
 
     @cached_property
     def rates(self) -> Floats:
@@ -156,7 +151,7 @@ class ClassSample(Mapping[Any, Sample]):
     def _at(self, places: Any) -> ClassSample:
         """Return some of the rows; none of them changes its group."""
         found = object.__new__(ClassSample)
-        found.top_label, found.classes = self.top_label._at(places), self.classes
+        found.top_label, found.classes = self.top_label.take(places), self.classes
         found.which, found.prob = self.which[places], self.prob[places]
         return found
 
@@ -165,7 +160,7 @@ class ClassSample(Mapping[Any, Sample]):
         """One number for the rows, in whatever order they come: as for `Sample`, of all columns;
         not of the labels.
         """
-        some, group = np.flatnonzero(self.mass), self.top_label._group
+        some, group = np.flatnonzero(self.mass), self.top_label.units.unit
         rows = self._hashes[some]
         return digests.of_all(rows if group is None else digests.of_units(rows, group[some]))
 
@@ -174,7 +169,9 @@ class ClassSample(Mapping[Any, Sample]):
         """One number for each row, of its class, its predictions and its relative weight, which are
         rounded.
         """
-        return digests.of_rows(self.which, list(self.prob.T), self.top_label._relative_weight())
+        return digests.of_rows(
+            self.which, list(self.prob.T), self.top_label.units.relative_weight()
+        )
 
     def in_order(self) -> ClassSample:
         """Return the same rows in an order that does not depend on how they came, and so does
@@ -185,21 +182,24 @@ class ClassSample(Mapping[Any, Sample]):
         """
         exact, group = (
             digests.of_rows(self.which, list(self.prob.T), self.mass, to_the_bit=True),
-            self.top_label._group,
+            self.top_label.units.unit,
         )
         if group is None:
             return self._at(np.lexsort([exact, self._hashes]))
         kinds = [np.unique(each, return_inverse=True)[1] for each in (self._hashes, exact)]
         group = places_of_groups(group, *kinds)[group]
         found = self._at(order := np.lexsort([*kinds[::-1], group]))
-        found.top_label._group = group[order]
+        top = found.top_label
+        found.top_label = top.with_columns(top.rows.replace(unit=group[order]))
         return found
 
     def _parts(self, folds: int, held_out: Sequence[float], rng: np.random.Generator) -> Ints:
         """Deal whole draws to folds, and hold out shares of them: the number of the part of each
         row.
         """
-        return self.top_label._parts(folds=folds, held_out=held_out, rng=rng)
+        part = self.top_label.deal(folds=folds, held_out=held_out, rng=rng).part
+        assert part is not None
+        return part
 
     def __repr__(self) -> str:
         more = "" if self.groups is None else f", groups={self.groups}"

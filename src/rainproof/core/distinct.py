@@ -12,7 +12,8 @@ from rainproof.core._distinct import pool, sorted_keys
 from rainproof.core._scan import collect
 from rainproof.core.arrays import Floats, Frozen
 from rainproof.core.cells import CellTable, Sums, mean_prediction, scanned
-from rainproof.core.validation import Rows
+from rainproof.core.rows import Rows
+from rainproof.core.validation import Columns
 from rainproof.errors import InputError
 
 FINEST_GRID = 1 << 50
@@ -137,7 +138,7 @@ def bin_table(table: DistinctTable, edges: Floats) -> Floats:
     return sums
 
 
-def bin_rows(rows: Rows, n: int, edges: Floats) -> Floats:
+def bin_rows(rows: Rows | Columns, n: int, edges: Floats) -> Floats:
     """Return the same of rows, in one pass, for edges ``1/n, 2/n, ...`` (the nearest doubles or
     their neighbours).
 

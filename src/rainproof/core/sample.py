@@ -1,4 +1,10 @@
-"""The sample: rows that were checked, or their exact compression."""
+"""The sample: rows that were checked, or their exact compression.
+
+A sample is a store (`rainproof.core.rows` or `rainproof.core.cells`), a design
+(`rainproof.core.design`), and what is computed of them when first asked for: tables for measures
+(`rainproof.core.tables`), units for inference (`rainproof.core.units`). Here is what makes one
+sample of another; nothing is estimated here.
+"""
 
 from __future__ import annotations
 
@@ -8,61 +14,29 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import digests, validation
-from rainproof.core._cells import bins
-from rainproof.core._fixed_loss import worst_on_grid
-from rainproof.core._scan import absorb, scan
-from rainproof.core.arrays import Floats, Ints, places_of_groups, read_only
-from rainproof.core.cells import (
-    LARGEST_GRID,
-    CellTable,
-    Rounding,
-    Sums,
-    check_grid,
-    check_rounding,
-    scan_in_threads,
-    slot_count,
-    sum_cells,
-)
+from rainproof.core import order, validation
+from rainproof.core.arrays import Floats, Ints, read_only
+from rainproof.core.cells import CellTable, Rounding, Sums, check_grid, slot_count, sum_cells
 from rainproof.core.curve import RoundedSample, SwitchCurve
-from rainproof.core.distinct import FINEST_GRID, DistinctTable, bin_rows, bin_table
+from rainproof.core.design import Design, OutcomeStrata, Store, count_events, weighed_by_outcome
+from rainproof.core.distinct import DistinctTable
 from rainproof.core.files import save_table
 from rainproof.core.piecewise import PiecewiseMap
+from rainproof.core.rows import Array, Rows, SegmentColumn
+from rainproof.core.tables import Tables, first_grid
+from rainproof.core.units import Deal, Units
 from rainproof.errors import InputError
 
 if TYPE_CHECKING:
     from rainproof.core.segments import Segments
 
-
-_QUICK_GRID = 1 << 16  # a table of 32 bytes a cell; up to here a finer grid costs each row little
-_QUICK_WEIGHTED_GRID = 1 << 12  # of 96 bytes a cell
-_KEPT_POINTS = 1 << 14  # grid points of the losses that are kept, of some hundred bytes each
-_MATCHED = 1 << 17  # rows of an outcome in cells that are matched with those of the other
-_FULL = 1 << 35  # unweighted rows in a table of an accumulator, half of what its counters hold
-_MANY_ROWS = 1 << 18  # from here on another pass, at a finer grid, is cheaper than sorting
-
-
-def first_grid(rows: validation.Rows) -> int:
-    """Return the grid of the first pass: for many rows, one just fine enough if predictions are
-    calibrated.
-    """
-    n, quick = len(rows.prob), _QUICK_GRID if rows.weight is None else _QUICK_WEIGHTED_GRID
-    return _grid(8, max(64, n), quick) if n < _MANY_ROWS else _grid(5, n, quick)
-
-
-def _grid(fineness: int, n: int, finest: int) -> int:
-    """Return a grid for n rows: of calibrated predictions, SCDL is balanced at a few times sqrt(n)
-    cells.
-    """
-    # 2^exponent is the next power of two; its root is what is asked for
-    exponent = (fineness**2 * n - 1).bit_length()
-    return min(finest, 1 << (exponent + 1) // 2)
+_MATCHED = 1 << 17  # cases of an outcome in cells that are matched with those of the other
+_AS_DRAWN = Design()
 
 
 class Sample:
@@ -159,32 +133,13 @@ class Sample:
 
     n: int
     total_weight: float
-    grid: int | None
-    forecasts: tuple[str, ...] = ()
-    sample_weight: NDArray[Any] | None
-    counts: NDArray[np.int64] | None
-    _rows: validation.Rows | None
-    _first_grid: int
-    _passes: dict[int, CellTable]
-    _distinct: DistinctTable | None
-    _sums: dict[int, Sums]
-    _by_grid: dict[tuple[int, Rounding], RoundedSample]
-    _losses: dict[tuple[int, bool], tuple[float, int]]
-    _group: Ints | None = None  # the number of each row's draw, if a draw can have several rows
-    _ordered = False  # whether the rows are in the order of `in_order`
-    # whether the caller named groups; there is no `_group` if each is one row (`_of_single_rows`)
-    _has_groups = False
-    _second: NDArray[np.bool_] | None = None  # which rows are the second part of the row before
-    _several: Mapping[str, NDArray[Any]] | None = None  # the predictions of each forecast
-    # the names of `by`, and the rows of each segment
-    _segments: tuple[tuple[str, ...], dict[Any, Ints]] | None = None
-    # the range of base rates; two equal ones for a single rate
-    _rates: tuple[float, float] | None = None
-    _costs: Floats | None = None  # what a false alarm and a miss cost in each row
-    # columns of a file that were read beside the rows, as they came
-    _amounts: Mapping[str, NDArray[Any]] = {}
+    store: Store
+    design: Design
+    tables: Tables
+    forecasts: tuple[str, ...]
+    is_ordered = False  # whether the rows are in the order of `in_order`
 
-    def __new__(cls, y_true: Any, y_prob: Any, **columns: Any) -> Self:
+    def __new__(cls, y_true: Any = None, y_prob: Any = None, **columns: Any) -> Self:
         """Make a `ClassSample` of more than two classes."""
         if validation.class_columns(y_prob) > 2:
             from rainproof.core.classes import ClassSample
@@ -209,177 +164,196 @@ class Sample:
             raise InputError(
                 "labels name the classes of predictions with a column for each; y_prob has one column"
             )
-        if isinstance(y_prob, Mapping) or fractional:
-            self._read_special(y_true, y_prob, sample_weight, pos_label, fractional=fractional)
-        else:
-            self._read(validation.as_rows(y_true, y_prob, sample_weight, pos_label, labels=labels))
-        if groups is not None or by is not None:
-            first = (
-                next(iter(y_prob.items())) if isinstance(y_prob, Mapping) else ("y_prob", y_prob)
+        forecasts = y_prob if isinstance(y_prob, Mapping) else {"y_prob": y_prob}
+        if fractional and pos_label is not None:
+            raise InputError(
+                "fractional outcomes cannot be combined with pos_label: they are shares of the event"
             )
-            self._attach(groups, by, ("y_true", y_true), first)
+        if fractional:
+            made = Sample._read_shares(y_true, forecasts, sample_weight)
+        elif isinstance(y_prob, Mapping):
+            made = Sample._read_forecasts(y_true, forecasts, sample_weight, pos_label)
+        else:
+            columns = validation.as_rows(y_true, y_prob, sample_weight, pos_label, labels=labels)
+            if groups is None and by is None and base_rate is None:
+                self._read(columns)
+                return
+            made = Sample.from_columns(columns)
+        if groups is not None or by is not None:
+            given = ("y_true", y_true), next(iter(forecasts.items()))
+            made = attach(made, groups, by, *given)
         if base_rate is not None:
-            self.__dict__ = vars(self._at_rates(validation.check_base_rate(base_rate)))
+            made = made.with_base_rate(base_rate)
+        names = made.forecasts if forecasts is y_prob else ()
+        self._begin(made.store, made.design, made.n, made.total_weight, made.tables, names)
+
+    def _begin(
+        self,
+        store: Store,
+        design: Design,
+        n: int,
+        total_weight: float,
+        tables: Tables,
+        forecasts: tuple[str, ...],
+    ) -> None:
+        self.store = store
+        self.design = design
+        self.n = n
+        self.total_weight = total_weight
+        self.tables = tables
+        self.forecasts = forecasts
 
     @classmethod
-    def _from_rows(cls, rows: validation.Rows) -> Self:
-        """Make a sample of rows whose columns have other names."""
-        self = object.__new__(cls)
-        self._read(rows)
-        return self
+    def _made(
+        cls,
+        store: Store,
+        design: Design,
+        n: int,
+        total_weight: float,
+        tables: Tables | None = None,
+        forecasts: tuple[str, ...] = (),
+    ) -> Self:
+        """Make a sample of what was read, checked and counted."""
+        sample = object.__new__(cls)
+        if tables is None:
+            tables = Tables(store, n, total_weight)
+        sample._begin(store, design, n, total_weight, tables, forecasts)
+        return sample
 
-    def _read(self, rows: validation.Rows) -> None:
-        self._hold(sum_cells(rows, first_grid(rows)), rows, rows.names.weight)
+    def __getstate__(self) -> tuple[Any, ...]:
+        # Not the tables, which can be computed again.
+        facts = (self.units.events, self.event_rate, self.effective_n) if self.n else None
+        return self.store, self.design, self.n, self.total_weight, self.forecasts, facts
 
-    def _read_special(
-        self,
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        store, design, n, total_weight, forecasts, facts = state
+        self._begin(store, design, n, total_weight, Tables(store, n, total_weight), forecasts)
+        if facts is not None:
+            self.units.events, self.units.event_rate, self.units.effective_n = facts
+
+    @classmethod
+    def _read_forecasts(
+        cls,
         y_true: ArrayLike,
-        y_prob: Any,
+        forecasts: Mapping[Any, ArrayLike],
         sample_weight: ArrayLike | None,
         pos_label: Any,
+    ) -> Self:
+        """Read several forecasts of the same cases."""
+        named = _named_forecasts(y_true, forecasts)
+        first, *further = named
+        names = validation.ColumnNames(prob=first)
+        made = cls.from_columns(
+            validation.as_rows(y_true, named[first], sample_weight, pos_label, names=names)
+        )
+        rows = made.rows
+        others = {name: _further_forecast(name, named[name], rows.outcome) for name in further}
+        return made.with_columns(rows.replace(others=others), forecasts=tuple(named))
+
+    @classmethod
+    def _read_shares(
+        cls,
+        y_true: ArrayLike,
+        forecasts: Mapping[Any, ArrayLike],
+        sample_weight: ArrayLike | None,
+    ) -> Self:
+        """Read one or several forecasts of cases whose outcomes are shares of the event."""
+        named = _named_forecasts(y_true, forecasts)
+        first, *further = named
+        names = validation.ColumnNames(prob=first)
+        columns, case = validation.split_shares(y_true, named[first], sample_weight, names)
+        made = cls.from_columns(columns)
+        is_first_part = np.append(True, case[1:] != case[:-1])
+        rows = made.rows.replace(cases=is_first_part.astype(np.uint8), unit=case)
+        n = int(np.count_nonzero(is_first_part & (np.asarray(columns.weight) > 0)))
+        whole = np.zeros(
+            int(case[-1]) + 1, np.uint8
+        )  # any outcome of the cases before they were split
+        others = {name: _further_forecast(name, named[name], whole)[case] for name in further}
+        return cls._made(
+            rows.replace(others=others or None),
+            Design(shares=True),
+            n,
+            made.total_weight,
+            Tables(rows, n, made.total_weight, made.tables.cells),
+            tuple(named),
+        )
+
+    @classmethod
+    def from_columns(cls, columns: validation.Columns) -> Self:
+        """Check columns that a caller gave, and make a sample of them: one pass over the rows."""
+        sample = object.__new__(cls)
+        sample._read(columns)
+        return sample
+
+    def _read(self, columns: validation.Columns) -> None:
+        first = sum_cells(columns, first_grid(columns))
+        rows = Rows(columns.outcome, columns.prob, columns.weight)
+        if rows.weight is None:
+            n = len(rows.prob)
+            total_weight = float(n)
+        else:
+            n = int(first.count.sum())
+            total_weight = first.total_weight(columns.names.weight)
+        self._begin(rows, _AS_DRAWN, n, total_weight, Tables(rows, n, total_weight, first), ())
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Rows,
+        design: Design = _AS_DRAWN,
         *,
-        fractional: bool,
-    ) -> None:
-        """Read rows of several forecasts, or with outcomes that are shares."""
-        named = y_prob if isinstance(y_prob, Mapping) else {"y_prob": y_prob}
-        given = {str(name): prob for name, prob in named.items()}
-        if not given or len(given) < len(named):
-            names = [str(name) for name in named]
-            raise InputError(
-                f"y_prob must name at least one forecast, and each once; the names are {names}"
-            )
-        validation.check_aligned(("y_true", y_true), *given.items())
-        (name, first), *others = given.items()
-        at: Any = slice(None)
-        if fractional:
-            if pos_label is not None:
-                raise InputError(
-                    "fractional outcomes cannot be combined with pos_label: they are shares of the event"
-                )
-            rows, at = validation.split_shares(
-                y_true, first, sample_weight, validation.ColumnNames(prob=name)
-            )
-            self._read(rows)
-            self._group, self._second = at, np.append(False, at[1:] == at[:-1])
-            self._second &= np.asarray(rows.weight) > 0  # rows of weight zero do not count
-            self.n -= int(self._second.sum())
-            whole = np.zeros(int(at[-1]) + 1, np.uint8)  # a row is not yet two parts
-        else:
-            rows = validation.as_rows(
-                y_true, first, sample_weight, pos_label, names=validation.ColumnNames(prob=name)
-            )
-            self._read(rows)
-            whole = rows.label
-        if named is not y_prob:
-            return
-        several = {name: rows.prob}
-        for other, prob in others:
-            read = validation.as_probabilities(prob, other)
-            validation.check_same_length("y_true", whole, other, read)
-            validation.Rows(whole, read, None, validation.ColumnNames(prob=other)).check()
-            several[other] = read[at]
-        self.forecasts, self._several = tuple(given), several
-
-    def _attach(self, groups: Any, by: Any, *columns: tuple[str, Any]) -> None:
-        """Take the group and the segment of each row, as the caller gives them beside other
-        columns.
-        """
-        self._refuse_cells("by needs" if groups is None else "groups need")
-        if self._rates is not None:
-            raise InputError(
-                "groups and by cannot be combined with base_rate: given the outcomes, rows must be independent"
-            )
-        # the row that each part belongs to
-        whole = self._group if self._second is not None else None
-        n = len(self.y_true) if whole is None else int(whole[-1]) + 1
-        validation.check_aligned(
-            *columns, ("groups", groups), *(() if by is None else validation.named_columns(by))
-        )
-        if groups is not None:
-            number = validation.numbered_groups(groups, n)
-            self._group, self._has_groups = number if whole is None else number[whole], True
-        if by is not None:
-            names, places = validation.rows_by_segment(by, n)
-            if whole is not None:
-                numbers = np.empty(n, np.int64)
-                for k, at in enumerate(places.values()):
-                    numbers[at] = k
-                places = {key: np.flatnonzero(numbers[whole] == k) for k, key in enumerate(places)}
-            self._segments = names, places
-
-    def _with_costs(self, costs: Floats, *columns: tuple[str, Any]) -> Self:
-        """The same rows with the costs of each, which were checked; `columns` are all that the
-        caller gave.
-        """
-        self._refuse_cells("costs of each case need")
-        if self._ordered or self._costs is not None:
-            raise InputError(
-                "costs of each case go with the rows as they came: pass them with the sample of these rows"
-            )
-        validation.check_aligned(*columns)
-        whole = (
-            np.arange(len(self.y_true)) if self._second is None else np.cumsum(~self._second) - 1
-        )
-        n = int(whole[-1]) + 1
-        if len(costs) != n:
-            raise InputError(
-                f"costs of each case must be as many as the rows; there are {len(costs):,} for {n:,} rows"
-            )
-        found = copy.copy(self)
-        found._costs = costs[whole]
-        return found
-
-    @classmethod
-    def _from_cells(
-        cls, cells: CellTable, weight_name: str = "sample_weight", forecasts: tuple[str, ...] = ()
+        n: int,
+        total_weight: float,
+        forecasts: tuple[str, ...] = (),
     ) -> Self:
-        """Make a compressed sample of its sums; those of two forecasts are by pairs of cells (see
-        `_pair_cells`).
-        """
-        self = object.__new__(cls)
-        self._hold(cells, None, weight_name)
-        self.forecasts = forecasts
-        return self
-
-    @classmethod
-    def _from_distinct(
-        cls, table: DistinctTable, n: int, label: NDArray[np.uint8] | None = None
-    ) -> Self:
-        """Make a sample of `n` rows that are pooled and sorted already, without checking or sorting
-        them again.
-
-        This is for resampling, which draws many samples with the same predictions. `label` has the
-        outcomes, if every entry of the table is one row.
-        """
-        if label is None:
-            weight = table.by_outcome().ravel()
-            outcome = np.tile(np.array([0, 1], np.uint8), len(table.prob))
-            rows = validation.Rows(
-                label=outcome,
-                prob=np.repeat(table.prob, 2),
-                weight=weight,
-                names=validation.ColumnNames(),
-            )
-        else:
-            rows = validation.Rows(
-                label=label, prob=table.prob, weight=None, names=validation.ColumnNames()
-            )
-        negative, positive = float(table.negative.sum()), float(table.positive.sum())
-        self = cls._of_known(rows, n, negative + positive)
-        self.event_rate, self.effective_n = positive / (negative + positive), float(n)
-        self._events = round(self.event_rate * n)
-        self._distinct = table
-        return self
-
-    @classmethod
-    def _of_known(cls, rows: validation.Rows, n: int, total: float) -> Self:
-        """Make a sample of rows that were checked and counted already; passes over them wait until
+        """Make a sample of rows that were checked and counted already: passes over them wait until
         they are needed.
         """
-        self = object.__new__(cls)
-        self.n, self.total_weight = n, total
-        self._begin(first_grid(rows), {}, rows)
-        return self
+        return cls._made(rows, design, n, total_weight, forecasts=forecasts)
+
+    @classmethod
+    def from_cells(
+        cls,
+        cells: CellTable,
+        design: Design = _AS_DRAWN,
+        *,
+        forecasts: tuple[str, ...] = (),
+        weight_name: str = "sample_weight",
+    ) -> Self:
+        """Make a compressed sample of its sums; those of two forecasts are by pairs of cells (see
+        `pair_cells`).
+        """
+        n, total_weight = int(cells.count.sum()), cells.total_weight(weight_name)
+        return cls._made(cells, design, n, total_weight, forecasts=forecasts)
+
+    @classmethod
+    def from_distinct(
+        cls, table: DistinctTable, n: int, outcome: NDArray[np.uint8] | None = None
+    ) -> Self:
+        """Make a sample of `n` cases that are pooled and sorted already, without checking or sorting
+        them again.
+
+        This is for resampling, which draws many samples with the same predictions. `outcome` has
+        the outcomes, if every entry of the table is one case.
+        """
+        if outcome is None:
+            rows = Rows(
+                outcome=np.tile(np.array([0, 1], np.uint8), len(table.prob)),
+                prob=np.repeat(table.prob, 2),
+                weight=table.by_outcome().ravel(),
+            )
+        else:
+            rows = Rows(outcome, table.prob)
+        positive = float(table.positive.sum())
+        total_weight = float(table.negative.sum()) + positive
+        tables = Tables.of_distinct(rows, n, total_weight, table)
+        sample = cls._made(rows, _AS_DRAWN, n, total_weight, tables)
+        units = sample.units
+        units.event_rate = positive / total_weight
+        units.events = round(units.event_rate * n)
+        units.effective_n = float(n)
+        return sample
 
     @classmethod
     def from_table(cls, rows: Any) -> Self:
@@ -406,180 +380,64 @@ class Sample:
             raise InputError(
                 f"rows are of segments by {', '.join(found.by)}: read them with Segments.from_table"
             )
-        return cls._from_cells(found._cells)
+        return cls.from_cells(found.cells)
 
-    def _hold(self, cells: CellTable, rows: validation.Rows | None, weight_name: str) -> None:
-        if rows is not None and rows.weight is None:
-            self.n, self.total_weight = len(rows), float(len(rows))
-        else:
-            self.n, self.total_weight = int(cells.count.sum()), cells.total_weight(weight_name)
-        self._begin(cells.m, {cells.m: cells}, rows)
+    @property
+    def rows(self) -> Rows:
+        """The rows of a sample that is not compressed."""
+        assert isinstance(self.store, Rows)
+        return self.store
 
-    def _begin(self, grid: int, passes: dict[int, CellTable], rows: validation.Rows | None) -> None:
-        """Start with what is known of the rows, or with the sums alone."""
-        self._first_grid, self._passes, self._rows = grid, passes, rows
-        self._distinct, self._sums, self._by_grid, self._losses = None, {}, {}, {}
-        if rows is None:
-            self.grid, self.sample_weight, self.counts = (
-                grid,
-                passes[grid].weight[0],
-                passes[grid].count,
-            )
-        else:
-            self.grid = self.counts = None
-            self.sample_weight = None if rows.weight is None else read_only(rows.weight)
+    @property
+    def cells(self) -> CellTable:
+        """The sums of a compressed sample, or of the first pass over the rows."""
+        return self.tables.cells
+
+    @property
+    def grid(self) -> int | None:
+        """The grid of the compression; None for a sample that holds its rows."""
+        return self.store.m if isinstance(self.store, CellTable) else None
+
+    @cached_property
+    def entries(self) -> Rows:
+        """The rows; of a compressed sample an entry for each cell and outcome, at the mean
+        prediction.
+        """
+        return self.store if isinstance(self.store, Rows) else self.store.entries()
+
+    @cached_property
+    def units(self) -> Units:
+        """What inference takes: the independent units, whatever the design."""
+        return Units(self.store, self.design, self.tables, self.n, self.total_weight)
 
     @cached_property
     def y_true(self) -> NDArray[Any]:
         """The outcomes, 0 or 1."""
-        label = self._cells.rows()[0] if self._rows is None else self._rows.label
+        outcome = self.entries.outcome
         # signed: 2 y - 1 must not be 255
-        return read_only(label.view(np.int8) if label.dtype == np.uint8 else label)
+        return read_only(outcome.view(np.int8) if outcome.dtype == np.uint8 else outcome)
 
     @cached_property
     def y_prob(self) -> NDArray[Any]:
         """The predicted probabilities of the event."""
-        self._refuse_several()
-        return read_only(self._cells.rows()[1] if self._rows is None else self._rows.prob)
+        self.require_one_forecast()
+        return read_only(self.entries.prob)
 
     @cached_property
-    def event(self) -> NDArray[np.bool_]:
-        """Whether each row has the event."""
-        event: NDArray[np.bool_] = np.equal(self.y_true, 1)
-        return event
+    def sample_weight(self) -> NDArray[Any] | None:
+        """The weight of each row; None if there are none."""
+        weight = self.entries.weight
+        return None if weight is None else read_only(weight)
 
     @property
-    def base_rate(self) -> validation.BaseRate | None:
-        """The event rate of the population, or its range, if stated."""
-        if self._rates is None or self._rates[0] < self._rates[1]:
-            return self._rates
-        return self._rates[0]
+    def counts(self) -> Ints | None:
+        """How many rows each entry of a compressed sample stands for."""
+        return self.units.counts
 
-    def _at_rates(self, rates: tuple[float, float]) -> Self:
-        """The same rows for a population with this base rate; of a range, with the weights of its
-        middle in log odds.
-
-        Given the outcomes, rows are independent: that is what everything proven of such a sample
-        rests on.
-        """
-        special = (
-            self._weighted,
-            self._has_groups,
-            self._second is not None,
-            self._segments is not None,
-        )
-        for taken, what in zip(
-            special, ("sample_weight", "groups", "fractional outcomes", "by"), strict=True
-        ):
-            if taken:
-                raise InputError(
-                    f"base_rate cannot be combined with {what}: rows must be independent, and weigh alike"
-                )
-        events, others = self._events, self.n - self._events
-        if not events or not others:
-            raise InputError(
-                f"base_rate needs rows of both outcomes; all {self.n:,} have {int(events > 0)}"
-            )
-        low, high = rates
-        odds = math.sqrt(low / (1 - low)) * math.sqrt(high / (1 - high))
-        rate = low if low == high else odds / (1 + odds)
-        found = self._weighing(self.n * (1 - rate) / others, self.n * rate / events)
-        found._rates, found._events, found.event_rate = rates, events, rate
-        found.total_weight, found.effective_n = (
-            float(self.n),
-            1 / ((1 - rate) ** 2 / others + rate**2 / events),
-        )
-        return found
-
-    def _weighing(self, without: float, with_event: float) -> Self:
-        """The same rows with a weight by outcome; without weights if it is 1."""
-        if self._rows is None:
-            cells = self._cells
-            weight = cells.count * np.where(cells.slot & 1, with_event, without)
-            rise, squares = cells.rise * (weight / cells.weight[0]), weight**2 / cells.count
-            table = replace(
-                cells, weight=np.stack([weight, 0 * weight]), rise=rise, squares=squares
-            )
-            found = type(self)._from_cells(table, forecasts=self.forecasts)
-            found.grid = self.grid  # None for pairs of recalibrated cells
-        else:
-            each = None if without == with_event == 1 else np.where(self.event, with_event, without)
-            rows = replace(self._rows, weight=each)
-            found = type(self)._of_known(rows, self.n, float(self.n))
-            found.forecasts, found._ordered = self.forecasts, self._ordered
-        found._several, found._costs, found._amounts = self._several, self._costs, self._amounts
-        return found
-
-    def _as_drawn(self) -> Self:
-        """The rows without a base rate."""
-        return self._weighing(1.0, 1.0)
-
-    def _before_outcomes(self) -> Sample:
-        """The same predictions and weights without an event, for what must not depend on outcomes."""
-        if self._rows is None:
-            cells = self._cells
-            columns = cells.count, cells.weight, cells.rise, cells.squares
-            return Sample._from_cells(CellTable.pooled(cells.m, cells.slot & ~1, *columns))
-        weight = None if self._rates is not None else self._rows.weight
-        rows = replace(self._rows, label=np.zeros(len(self.y_true), np.uint8), weight=weight)
-        return Sample._of_known(rows, self.n, self.total_weight)
-
-    def _ends(self) -> list[Sample]:
-        """The sample at both ends of the range of base rates; alone if there is none."""
-        rates = self._rates
-        if rates is None or rates[0] == rates[1]:
-            return [self]
-        return [self._at_rates((rate, rate)) for rate in rates]
-
-    def _matched(self, rng: np.random.Generator) -> Sample:
-        """Draws of equal weight, each with the mean of the population: rows of either outcome,
-        matched at random.
-
-        There are as many as rows of the rarer outcome. Given the outcomes they are independent, and
-        each is one group of rows, of which those with the event weigh the base rate. Of cells, a
-        number of rows is drawn of each outcome, at the lower edges.
-        """
-        sample, at = self.in_order(), np.arange(len(self.y_true))
-        several = sample._several
-        if sample.grid is not None and sample.forecasts:
-            cells = zip(sample.forecasts, sample._pair_cells(), strict=True)
-            several = {name: cell / sample.grid for name, cell in cells}
-        if sample.counts is not None:
-            some = [np.where(sample.event == y, sample.counts, 0) for y in (False, True)]
-            kept = (
-                rng.multivariate_hypergeometric(c, min(int(c.sum()), _MATCHED), method="marginals")
-                for c in some
-            )
-            at = np.repeat(at, sum(kept))
-        event = sample.event[at]
-        numbers = int(np.count_nonzero(~event)), int(np.count_nonzero(event))
-        group, draws = np.empty(len(at), np.int64), min(numbers)
-        for y in (False, True):
-            group[event == y] = rng.permutation(numbers[y]) % draws
-        size = np.bincount(2 * group + event, minlength=2 * draws)
-        weight = np.where(event, self.event_rate, 1 - self.event_rate) / size[2 * group + event]
-        if several is not None:
-            prob = several[sample.forecasts[0]]
-        else:
-            prob = (
-                (sample._cells.slot >> 1) / sample._cells.m
-                if sample._rows is None
-                else sample._rows.prob
-            )
-        rows = validation.Rows(event.view(np.uint8), prob[at], weight, validation.ColumnNames())
-        found = Sample._of_known(rows, len(at), float(draws))
-        found._group, found._has_groups = group, True
-        if several is not None:
-            found.forecasts, found._several = (
-                sample.forecasts,
-                {name: p[at] for name, p in several.items()},
-            )
-        return found
-
-    def _middle(self) -> Sample:
-        """The sample at one base rate, that in the middle of a range."""
-        rate = self.event_rate
-        return self if self._rates in (None, (rate, rate)) else self._at_rates((rate, rate))
+    @property
+    def event(self) -> NDArray[np.bool_]:
+        """Whether each row has the event."""
+        return self.units.event
 
     @property
     def prob(self) -> Floats:
@@ -589,73 +447,44 @@ class Sample:
     @property
     def mass(self) -> Floats:
         """The weight of each row; 1 without weights."""
-        weight = self.sample_weight
-        return np.ones(len(self.y_true)) if weight is None else np.asarray(weight, np.float64)
+        return self.units.mass
 
-    @cached_property
-    def _events(self) -> int:
+    @property
+    def events(self) -> int:
         """The number of rows with the event."""
-        cells = self._cells
-        return int(cells.count[cells.slot & 1 == 1].sum())
+        return self.units.events
 
-    @cached_property
+    @property
     def event_rate(self) -> float:
         """The weighted share of rows with the event."""
-        if self._second is None and self._events in (0, self.n):
-            return self._events / self.n
-        cells = self._cells
-        return float(cells.weight[0][cells.slot & 1 == 1].sum()) / self.total_weight
+        return self.units.event_rate
 
-    @cached_property
-    def mean_prediction(self) -> float:
-        """The weighted mean of the predictions."""
-        cells = self._cells
-        return (
-            float((cells.slot >> 1) @ cells.weight[0] + cells.rise[0].sum())
-            / cells.m
-            / self.total_weight
-        )
+    @property
+    def base_rate(self) -> validation.BaseRate | None:
+        """The event rate of the population, or its range, if stated."""
+        return None if self.design.strata is None else self.design.strata.base_rate
 
-    @cached_property
-    def _draw_weight(self) -> Floats:
-        """The weight of each group of rows."""
-        assert self._group is not None
-        return np.bincount(self._group, self.sample_weight).astype(np.float64, copy=False)
-
-    @cached_property
+    @property
     def n_draws(self) -> int:
         """The number of independent draws: of groups with some weight, else of rows."""
-        return self.n if self._group is None else int(np.count_nonzero(self._draw_weight))
+        return self.units.n
 
     @property
     def groups(self) -> int | None:
         """The number of groups, if rows were drawn in groups."""
-        return self.n_draws if self._has_groups else None
-
-    @cached_property
-    def effective_n(self) -> float:
-        """The number of draws of equal weight that are as many: ``(sum w)^2 / sum w^2`` over draws."""
-        if self._group is not None:
-            share = self._draw_weight / self.total_weight
-            return 1 / float((share * share).sum())  # a dot product would start threads
-        if (self._rows is not None and self._rows.weight is None) or (
-            self.counts is not None and self.grid is None
-        ):
-            return float(self.n)
-        return self.total_weight**2 / float(self._cells.squares.sum())
+        return self.units.n if self.design.clustered else None
 
     @property
-    def _weighted(self) -> bool:
-        """Whether rows have weights, other than the numbers of rows in cells."""
-        weights = self.sample_weight
-        if self._rates is not None:
-            return False
-        if weights is None or self._second is None:
-            return weights is not None and (
-                self.counts is None or not np.array_equal(weights, self.counts)
-            )
-        whole = np.add.reduceat(weights, np.flatnonzero(~self._second))
-        return not np.allclose(whole, whole[0], rtol=1e-12)
+    def effective_n(self) -> float:
+        """The number of draws of equal weight that are as many: ``(sum w)^2 / sum w^2`` over draws."""
+        return self.units.effective_n
+
+    @cached_property
+    def mean_prediction(self) -> float:
+        """The weighted mean of the predictions."""
+        cells = self.cells
+        scaled = float((cells.slot >> 1) @ cells.weight[0] + cells.rise[0].sum())
+        return scaled / cells.m / self.total_weight
 
     @cached_property
     def digest(self) -> int:
@@ -666,144 +495,41 @@ class Sample:
         rows belong together; not of names, segments, costs, a base rate, nor of how columns are
         stored. Of a compressed sample it is of the sums.
         """
-        weight, counts = self.sample_weight, self.counts
-        rows = digests.of_rows(self.event, self._all_predictions(), self._relative_weight())
-        # rows of weight zero are no draws
-        some = slice(None) if weight is None else np.flatnonzero(weight)
-        if self._group is None and self._second is None:
-            return digests.of_all(rows[some], 1 if counts is None else counts[some])
-        whole = np.arange(len(rows)) if self._second is None else np.cumsum(~self._second) - 1
-        units = digests.of_units(rows[some], whole[some])
-        if self._has_groups:
-            assert self._group is not None
-            units = digests.of_units(
-                units, self._group[some][np.flatnonzero(np.diff(whole[some], prepend=-1))]
-            )
-        return digests.of_all(units)
+        if not self.forecasts:
+            predictions = [self.prob]
+        elif isinstance(self.store, Rows):
+            predictions = [self.predictions(name) for name in self.forecasts]
+        else:  # the lower edges of cells
+            predictions = [cell / self.store.m for cell in self.pair_cells()]
+        return self.units.digest_of(predictions)
 
-    def _relative_weight(self) -> Floats | None:
-        """The weight of a row of each entry over the mean weight of a row; None without weights but
-        those of a rate.
+    def predictions(self, forecast: str) -> Floats:
+        """Return the predictions of one of several forecasts, as doubles."""
+        first = self.forecasts[0]
+        prob = self.rows.prob if forecast == first else (self.rows.others or {})[forecast]
+        return np.ascontiguousarray(prob, np.float64)
+
+    def pair_cells(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the cells of the first and of the second forecast, of each entry of a compressed
+        sample of two.
         """
-        if self.sample_weight is None or self._rates is not None:
-            return None
-        each = self.mass if self.counts is None else self.mass / self.counts
-        return each * (self.n / self.total_weight)
-
-    def _all_predictions(self) -> list[Floats]:
-        """The predictions of each forecast; of compressed pairs, the lower edges of their cells."""
-        if self._several is not None:
-            return [self._predictions(name) for name in self.forecasts]
-        if self._rows is None and self.forecasts:
-            return [cell / self._cells.m for cell in self._pair_cells()]
-        return [self.prob]
-
-    def __copy__(self) -> Self:
-        found = object.__new__(type(self))
-        vars(found).update(vars(self))
-        return found
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Not what can be computed again from the rows, or from the sums.
-        kept = {name: value for name, value in vars(self).items() if name in _STATE}
-        cells = None if self._rows is not None else self._cells
-        return _restored, (type(self), cells, self._rows, kept)
+        first, slot = np.divmod(self.cells.slot, slot_count(self.cells.m))
+        return first.astype(np.int32), (slot >> 1).astype(np.int32)
 
     def __getitem__(self, name: str) -> Sample:
         """Return the sample of one of several forecasts, for the same rows."""
         if name not in self.forecasts:
             known = ", ".join(self.forecasts) or "one forecast without a name"
             raise KeyError(f"{name!r} is not among the forecasts of the sample: {known}")
-        if self._several is None:
+        if not isinstance(self.store, Rows):
             raise InputError(
                 "a sample of two forecasts that is compressed keeps pairs of cells: scan each by itself"
             )
-        return self._with(self._several[name])
+        first = self.forecasts[0]
+        prob = self.store.prob if name == first else (self.store.others or {})[name]
+        return self._with_prob(self.store.replace(prob=prob, others=None), ())
 
-    def _with(self, prob: NDArray[Any]) -> Self:
-        """The same rows with other predictions, which were checked already."""
-        rows = validation.Rows(self.y_true, prob, self.sample_weight, validation.ColumnNames())
-        found = type(self)._of_known(rows, self.n, self.total_weight)
-        vars(found).update({name: value for name, value in vars(self).items() if name in _OF_ROWS})
-        found.counts = self.counts
-        return found
-
-    def _at(self, at: Any) -> Self:
-        """Some of the rows, by their places; none of them changes its group, and some must have
-        weight.
-        """
-        assert self._rows is not None
-        part = self._rows.at(at)
-        if self._rates is not None:  # which sets the weights anew
-            part = replace(part, weight=None)
-        if part.weight is None or not part.weight.any():
-            found = type(self)._of_known(
-                part, 0 if part.weight is not None else len(part), float(len(part))
-            )
-        else:
-            found = type(self)._from_rows(part)
-        if self._second is not None:
-            found._second = self._second[at]
-            found.n -= int(found._second.sum())
-        found._group, found._has_groups = (
-            None if self._group is None else self._group[at],
-            self._has_groups,
-        )
-        found._costs = None if self._costs is None else self._costs[at]
-        if self._several is not None:
-            found.forecasts, found._several = (
-                self.forecasts,
-                {name: p[at] for name, p in self._several.items()},
-            )
-        return found if self._rates is None else found._at_rates(self._rates)
-
-    @classmethod
-    def _join(cls, parts: Sequence[Sample]) -> Sample:
-        """All rows of samples that were taken from one; cells are added, but for those of a
-        `_pair`.
-        """
-        parts = [part for part in parts if part.n] or parts[:1]
-        first = parts[0]
-        if len(parts) == 1:
-            return first
-        if first.grid is not None:
-            return sum(parts[1:], first)
-
-        def column(name: str) -> Any:
-            found = [getattr(part, name) for part in parts]
-            return None if found[0] is None else np.concatenate(found)
-
-        several = None
-        if first._several is not None:
-            several = {
-                name: np.concatenate([part._predictions(name) for part in parts])
-                for name in first.forecasts
-            }
-        prob = column("y_prob") if several is None else several[first.forecasts[0]]
-        rows = validation.Rows(
-            column("y_true"), prob, column("sample_weight"), validation.ColumnNames()
-        )
-        found = cls._of_known(
-            rows, sum(part.n for part in parts), sum(part.total_weight for part in parts)
-        )
-        found._group, found._has_groups, found._second = (
-            column("_group"),
-            first._has_groups,
-            column("_second"),
-        )
-        found._costs = column("_costs")
-        found.forecasts, found._several, found.counts = first.forecasts, several, column("counts")
-        return found
-
-    def _pair(self, old: Floats, new: Floats) -> Self:
-        """The same rows with two forecasts, "old" and "new"."""
-        found = copy.copy(self)
-        for name in ("y_prob", "digest"):
-            vars(found).pop(name, None)
-        found.grid, found.forecasts, found._several = None, ("old", "new"), {"old": old, "new": new}
-        return found
-
-    def _refuse_several(self) -> None:
+    def require_one_forecast(self) -> None:
         """Refuse several forecasts, for what is about one."""
         if len(self.forecasts) > 1:
             names = ", ".join(map(repr, self.forecasts))
@@ -811,88 +537,94 @@ class Sample:
                 f"the sample has several forecasts, {names}: choose one, as sample[{self.forecasts[0]!r}]"
             )
 
-    def _refuse_draws(self, what: str) -> None:
-        """Refuse rows that depend on each other, for what redraws the outcome of each row by
-        itself.
-        """
-        if self._has_groups and self._group is not None:
-            raise InputError(
-                f"{what} takes no groups: it needs independent rows",
-                hint="; ",
-                remedy="assess(..., groups=...) and confidence_interval(..., groups=...) allow for groups",
-            )
-        if self._second is not None:
-            raise InputError(
-                f"{what} cannot take outcomes that are shares of the event: it redraws each as 0 or 1"
-            )
-
-    def _refuse_cells(self, what: str) -> None:
+    def require_rows(self, what: str) -> None:
         """Refuse a compressed sample, for what needs its rows one by one."""
         if self.grid is not None:
             raise InputError(f"{what} rows: a compressed sample does not keep them")
 
-    def _own(self) -> Self:
-        """The same with copies of the rows, for results of which a part is computed later: callers
-        reuse arrays.
+    def with_costs(self, costs: Floats, *columns: tuple[str, Any]) -> Self:
+        """Return the same cases with the costs of each, which were checked; `columns` are all that
+        the caller gave.
         """
-        if self._rows is None:
-            return self
-        kept = copy.copy(self)
-        rows = kept._rows = copy.deepcopy(self._rows)
-        kept.counts, kept.sample_weight = (
-            None,
-            None if rows.weight is None else read_only(rows.weight),
-        )
-        for name in ("y_true", "y_prob"):
-            vars(kept).pop(name, None)
-        return kept
-
-    def ungrouped(self) -> Sample:
-        """The same rows, each taken as a draw of its own."""
-        if self._group is None and not self._has_groups:
-            return self
-        found = self._for_other_draws()
-        found._group, found._has_groups, found._second = None, False, None
-        return found
-
-    def _of_single_rows(self) -> Sample:
-        """The same rows as independent draws, if each group is one row; else the sample as it is.
-
-        Their groups are still counted: other samples of the population may have larger ones, so
-        what is assumed of sizes is assumed here too.
-        """
-        if (
-            self._group is None
-            or self._second is not None
-            or len(np.unique(self._group)) < len(self._group)
-        ):
-            return self
-        found = self.ungrouped()
-        found._has_groups = True
-        return found
-
-    def _for_other_draws(self) -> Self:
-        """A copy without what was counted over draws."""
-        found = copy.copy(self)
-        for name in ("n_draws", "_draw_weight", "effective_n", "digest", "_ordered"):
-            vars(found).pop(name, None)
-        return found
-
-    def by_segment(self) -> Segments:
-        """Return a sample for each segment of `by`, as a mapping."""
-        from rainproof.core.segments import Segments
-
-        if self._segments is None:
+        self.require_rows("costs of each case need")
+        if self.is_ordered or self.rows.costs is not None:
             raise InputError(
-                "the sample has no segments: make it with by, or scan the source with by"
+                "costs of each case go with the rows as they came: pass them with the sample of these rows"
             )
-        names, places = self._segments
-        some = {
-            key: at
-            for key, at in places.items()
-            if self.sample_weight is None or self.sample_weight[at].any()
-        }
-        return Segments.from_places(self, names, some)
+        validation.check_aligned(*columns)
+        case = self.units.case_of_entry
+        n = int(case[-1]) + 1
+        if len(costs) != n:
+            raise InputError(
+                f"costs of each case must be as many as the rows; there are {len(costs):,} for {n:,} rows"
+            )
+        return self.with_columns(self.rows.replace(costs=costs[case]))
+
+    def with_segment_labels(self, by: Sequence[str], labels: Sequence[Any]) -> Self:
+        """Return the same cases with the labels of their segments, which so far are numbers."""
+        segment = self.rows.segment
+        assert segment is not None
+        found = [labels[number] for number in segment.labels]
+        in_order = sorted(range(len(found)), key=lambda k: validation.label_order(found[k]))
+        rank = np.empty(len(found), np.int64)
+        rank[in_order] = np.arange(len(found))
+        named = SegmentColumn(tuple(by), tuple(found[k] for k in in_order), rank[segment.number])
+        return self.with_columns(self.rows.replace(segment=named))
+
+    def with_columns_beside(self, beside: Mapping[str, Array]) -> Self:
+        """Return the same cases with columns of a file that were read with them."""
+        return self.with_columns(self.rows.replace(beside=beside))
+
+    def with_columns(
+        self, store: Store, design: Design | None = None, forecasts: tuple[str, ...] | None = None
+    ) -> Self:
+        """Return the same outcomes, predictions and weights, of which the sums stay valid, with
+        other columns.
+        """
+        design = self.design if design is None else design
+        forecasts = self.forecasts if forecasts is None else forecasts
+        sample = self._made(store, design, self.n, self.total_weight, self.tables, forecasts)
+        sample.units = self.units.of_same_cases(store, design)
+        return sample
+
+    def with_forecasts(self, **prob: Floats) -> Self:
+        """Return the same cases with other forecasts, by name, which were checked already.
+
+        An entry of a compressed sample stays one entry.
+        """
+        first, *further = prob
+        rows = self.entries.replace(
+            prob=prob[first], others={name: prob[name] for name in further} or None
+        )
+        sample = self._with_prob(rows, tuple(prob))
+        sample.is_ordered = self.is_ordered
+        return sample
+
+    def with_predictions(self, prob: Floats, grid: int | None = None) -> Sample:
+        """Return the same cases with other predictions, which were checked already.
+
+        Those of cells are pooled on the grid of the sample, or on `grid`.
+        """
+        if self.grid is None:
+            return self._with_prob(self.rows.replace(prob=prob, others=None), ())
+        m = self.grid if grid is None else grid
+        outcome, _, weight, count = self.cells.rows()
+        scaled = m * prob
+        cell = np.floor(scaled).astype(np.int64)
+        rise = weight * (scaled - cell)
+        cells = CellTable.from_doubles(
+            m, 2 * cell + outcome, count, weight, rise, self.cells.squares
+        )
+        return Sample.from_cells(cells, self.design)
+
+    def _with_prob(self, rows: Rows, forecasts: tuple[str, ...]) -> Self:
+        """Return the same cases with other predictions; their sums stay those of the first pass."""
+        sample = self._made(rows, self.design, self.n, self.total_weight, forecasts=forecasts)
+        if isinstance(self.store, Rows):
+            sample.units = self.units
+        else:
+            sample.units = self.units.of_same_cases(rows, self.design)
+        return sample
 
     def map(self, pieces: PiecewiseMap, grid: int | None = None) -> Sample:
         """Apply a map to the predictions.
@@ -900,191 +632,260 @@ class Sample:
         Of a compressed sample it is applied to the mean prediction of each cell and outcome, as
         rows are pooled there; the result is compressed to its grid, or to `grid`.
         """
-        return self._moved(pieces(self.y_prob), grid)
+        return self.with_predictions(pieces(self.y_prob), grid)
 
-    def _moved(self, prob: Floats, grid: int | None = None) -> Sample:
-        """The same rows with other predictions; those of cells are pooled on its grid, or on
-        `grid`.
+    def without_outcomes(self) -> Sample:
+        """Return the same predictions and weights without an event, for what must not depend on
+        outcomes.
         """
-        if self.grid is None:
-            return self._with(prob)
-        m = self.grid if grid is None else grid
-        event, _, weight, count = self._cells.rows()
-        value = m * prob
-        cell = np.floor(value).astype(np.int64)
-        rise = weight * (value - cell)
-        cells = CellTable.from_doubles(
-            m, 2 * cell + event, count, weight, rise, self._cells.squares
+        if isinstance(self.store, CellTable):
+            cells = self.store
+            columns = cells.count, cells.weight, cells.rise, cells.squares
+            return Sample.from_cells(CellTable.pooled(cells.m, cells.slot & ~1, *columns))
+        rows = self.store
+        weight = None if self.design.strata is not None else rows.weight
+        return Sample.from_rows(
+            Rows(np.zeros(len(rows), np.uint8), rows.prob, weight),
+            n=self.n,
+            total_weight=self.total_weight,
         )
-        return self._of_same_outcomes(cells)
 
-    def _of_same_outcomes(self, cells: CellTable) -> Sample:
-        """The sums of the same rows, with other predictions or on another grid."""
-        found = Sample._from_cells(cells)
-        found._keep_rates(self)
-        found._has_groups = self._has_groups
-        return found
+    def ungrouped(self) -> Sample:
+        """The same rows, each taken as a draw of its own."""
+        if not self.design.clustered and not self.design.shares:
+            return self
+        design = replace(self.design, clusters="none", shares=False)
+        if isinstance(self.store, CellTable):
+            return self.with_columns(self.store, design)
+        return self.with_columns(self.store.replace(unit=None, cases=None), design)
 
-    def _keep_rates(self, other: Sample) -> None:
-        """Take the base rate of a sample of the same rows, whose weights these have already."""
-        if other._rates is not None:
-            vars(self).update(
-                {name: value for name, value in vars(other).items() if name in _OF_RATES}
+    def with_single_cases(self) -> Sample:
+        """Return the same rows as independent draws, if each group is one row; else the sample as it
+        is.
+
+        Their groups are still counted: other samples of the population may have larger ones, so
+        what is assumed of sizes is assumed here too.
+        """
+        unit = self.entries.unit
+        if unit is None or self.design.shares or len(np.unique(unit)) < len(unit):
+            return self
+        design = replace(self.design, clusters="single cases")
+        return self.with_columns(self.rows.replace(unit=None), design)
+
+    def with_base_rate(self, base_rate: validation.BaseRate) -> Self:
+        """Return the same rows for a population with this base rate; of a range, with the weights of
+        its middle in log odds.
+        """
+        strata = OutcomeStrata(*validation.check_base_rate(base_rate))
+        segments = isinstance(self.store, Rows) and self.store.segment is not None
+        for taken, what in (
+            (self.units.has_weights, "sample_weight"),
+            (self.design.clustered, "groups"),
+            (self.design.shares, "fractional outcomes"),
+            (segments, "by"),
+        ):
+            if taken:
+                raise InputError(
+                    f"base_rate cannot be combined with {what}: rows must be independent, and weigh alike"
+                )
+        return self._settled(self.store, replace(self.design, strata=strata))
+
+    def scenarios(self) -> list[Self]:
+        """Return the sample at both ends of the range of base rates; alone if there is none."""
+        designs = self.design.scenarios()
+        if designs == (self.design,):
+            return [self]
+        return [self._settled(self.store, design) for design in designs]
+
+    def middle(self) -> Self:
+        """Return the sample at one base rate, that in the middle of a range."""
+        design = self.design.middle()
+        return self if design == self.design else self._settled(self.store, design)
+
+    def as_drawn(self) -> Self:
+        """Return the rows without a base rate."""
+        store = weighed_by_outcome(self.store, 1.0, 1.0)
+        sample = self._made(
+            store, self.design.as_drawn(), self.n, float(self.n), forecasts=self.forecasts
+        )
+        sample.is_ordered = self.is_ordered
+        return sample
+
+    def _settled(self, store: Store, design: Design) -> Self:
+        """Return these cases with the weights that a base rate sets."""
+        n, events = count_events(store)
+        settled = design.settle(store)
+        sample = self._made(settled, design, n, float(n), forecasts=self.forecasts)
+        sample.is_ordered = self.is_ordered
+        sample.units.events = events
+        return sample
+
+    def take(self, index: Any) -> Self:
+        """Return some of the rows, by their places or by a mask, with all their columns.
+
+        Rows of a case, or of a group, are to be taken together. Weights that a base rate sets are
+        set anew.
+        """
+        return self._counted(self.rows.take(index))
+
+    def _counted(self, rows: Rows) -> Self:
+        """Return a sample of rows that were checked, after counting them: one pass if they have
+        weights.
+        """
+        if self.design.strata is not None:
+            return self._settled(rows, self.design)
+        first = None
+        if rows.weight is None:
+            n, total_weight = len(rows), float(len(rows))
+        elif not rows.weight.any():
+            n, total_weight = 0, 0.0
+        else:
+            first = sum_cells(rows, first_grid(rows))
+            total_weight = first.total_weight("sample_weight")
+            if rows.cases is None:
+                n = int(first.count.sum())
+            else:
+                n = int(rows.cases[rows.weight > 0].sum())
+        tables = Tables(rows, n, total_weight, first)
+        return self._made(rows, self.design, n, total_weight, tables, self.forecasts)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Sample]) -> Sample:
+        """Return all cases of samples that were taken from one; cells are added."""
+        parts = [part for part in parts if part.n] or parts[:1]
+        first = parts[0]
+        if len(parts) == 1:
+            return first
+        if first.grid is not None:
+            return sum(parts[1:], first)
+        rows = Rows.concat([part.rows for part in parts])
+        if first.design.strata is not None:
+            return first._settled(rows, first.design)
+        n = sum(part.n for part in parts)
+        total_weight = sum(part.total_weight for part in parts)
+        return cls._made(rows, first.design, n, total_weight, forecasts=first.forecasts)
+
+    def without_segments(self) -> Self:
+        """Return the same cases without the segments they are in."""
+        if not isinstance(self.store, Rows) or self.store.segment is None:
+            return self
+        return self.with_columns(self.store.replace(segment=None))
+
+    def by_segment(self) -> Segments:
+        """Return a sample for each segment of `by`, as a mapping."""
+        from rainproof.core.segments import Segments
+
+        segment = self.store.segment if isinstance(self.store, Rows) else None
+        if segment is None:
+            raise InputError(
+                "the sample has no segments: make it with by, or scan the source with by"
             )
+        places = segment.places()
+        weight = self.sample_weight
+        if weight is not None:
+            places = {label: index for label, index in places.items() if weight[index].any()}
+        return Segments.from_places(self, segment.by, places)
+
+    def in_order(self) -> Sample:
+        """Return the same rows in an order that does not depend on how they came, and so does
+        nothing drawn from them (see `rainproof.core.order`).
+
+        Groups are numbered in this order. A compressed sample is in order already. The rows are
+        copied.
+        """
+        if not isinstance(self.store, Rows) or self.is_ordered:
+            return self
+        rows = self.store
+        # without the weights of a base rate: they are alike for rows that are alike
+        if all(column is None for column in (*rows.extra(), self.units.relative_weight())):
+            ordered = order.sort_plain(rows, self.event)
+        else:
+            places, unit = order.canonical_order(rows, self.units)
+            ordered = rows.take(places).replace(unit=unit)
+        sample = self._counted(ordered)
+        if rows.weight is None:  # sums without weights are the same in any order
+            sample.tables = self.tables.of_same_cases(ordered)
+        sample.is_ordered = True
+        return sample
 
     def curve(self, old: str, new: str) -> SwitchCurve:
         """What acting on one of several forecasts in place of another loses at each threshold."""
-        if self.forecasts and self._several is None:
-            cells = self._cells
-            first, second = self._pair_cells()
+        if isinstance(self.store, CellTable):
+            cells = self.store
+            first, second = self.pair_cells()
             unequal = None if cells.has_equal_weights else cells.squares
             return SwitchCurve._from_cells(
                 first, second, cells.slot & 1 == 1, cells.weight[0], cells.m, unequal
             )
-        a, b = (self._predictions(one) for one in (old, new))
-        event, weight, group = self.event, self.sample_weight, self._group
-        if self.counts is not None and self._rates is None:
-            return replace(
-                SwitchCurve._from_rows(event, a, b, self.counts.astype(np.float64)), squares=None
-            )
+        a, b = self.predictions(old), self.predictions(new)
+        event, weight, unit = self.event, self.sample_weight, self.rows.unit
+        if self.counts is not None and self.design.strata is None:
+            curve = SwitchCurve._from_rows(event, a, b, self.counts.astype(np.float64))
+            return replace(curve, squares=None)
         if weight is not None:
             # By a power of two, so that squares of weights neither vanish nor overflow.
-            some, weight = (
-                weight > 0,
-                np.ldexp(weight.astype(np.float64), -math.frexp(float(weight.max()))[1]),
-            )
-            if not some.all():
-                event, a, b, weight = event[some], a[some], b[some], weight[some]
-                group = None if group is None else group[some]
-        together = None if group is None else np.bincount(group, weight)[group].astype(np.float64)
+            counted = weight > 0
+            largest = math.frexp(float(weight.max()))[1]
+            weight = np.ldexp(weight.astype(np.float64), -largest)
+            if not counted.all():
+                event, a, b, weight = event[counted], a[counted], b[counted], weight[counted]
+                unit = None if unit is None else unit[counted]
+        together = None if unit is None else np.bincount(unit, weight)[unit].astype(np.float64)
         return SwitchCurve._from_rows(event, a, b, weight, together)
 
-    def _predictions(self, forecast: str) -> Floats:
-        """The predictions of one of several forecasts, as doubles."""
-        assert self._several is not None
-        return np.ascontiguousarray(self._several[forecast], np.float64)
-
-    def _pair_cells(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The cells of the first and of the second forecast, of each entry of a compressed sample
-        of two.
-        """
-        first, slot = np.divmod(self._cells.slot, slot_count(self._cells.m))
-        return first.astype(np.int32), (slot >> 1).astype(np.int32)
-
-    @property
-    def _divisible(self) -> bool:
-        """Whether its draws can be told apart, to divide them: rows, or cells whose rows have equal
-        weights.
-        """
-        return self.grid is None or self._rates is not None or self._cells.has_equal_weights
-
-    def in_order(self) -> Sample:
-        """Return the same rows in an order that does not depend on how they came, and so does
-        nothing drawn from them.
-
-        Rows are sorted by prediction, outcome, weight, segment and costs; rows that are alike in
-        all of that can take each other's place. Predictions and weights are first rounded to 25
-        binary digits, so that the last bit decides only between rows that are alike in all else.
-        Groups, which stay together, are sorted by their rows, not by their names, and numbered in
-        this order. A compressed sample is in order already. The rows are copied.
-        """
-        if self._rows is None or self._ordered:
-            return self
-        # without those of a base rate: they are alike for rows that are alike
-        weight = self._relative_weight()
-        special = (weight, self._group, self._segments, self._several, self._costs)
-        if all(column is None for column in special):
-            key = digests.with_outcome(self.prob, self.event)
-            key.sort()
-            event, prob = digests.without_outcome(key)
-            rows = validation.Rows(event, prob, None, self._rows.names)
-            found = type(self)._of_known(rows, self.n, self.total_weight)
-            found._ordered, found._has_groups = True, self._has_groups
-            if self._rates is not None:
-                return found._at_rates(self._rates)
-            found._passes = dict(self._passes)  # sums without weights are the same in any order
-            return found
-        n, second = len(self.y_true), self._second
-        # the row that each part belongs to
-        whole = np.arange(n) if second is None else np.cumsum(~second) - 1
-        first = np.flatnonzero(np.diff(whole, prepend=-1))
-        names, places = self._segments or ((), {})
-        labels, segment = sorted(places, key=validation.label_order), np.zeros(n, np.int64)
-        for number, label in enumerate(labels):
-            segment[places[label]] = number
-        several = [self._rows.prob] if self._several is None else list(self._several.values())
-        exact = [prob[first] for prob in several]  # keys are sorted by the last one first
-        alike = [] if self._costs is None else [*self._costs[first].T]
-        alike += [segment[first]] * bool(labels)
-        if weight is not None:
-            exact.append(self.mass[first])
-            alike.append(digests.rounded(weight[first]))
-        if second is not None:
-            exact.append(np.bincount(whole, self.mass))
-            alike.append(digests.rounded(np.bincount(whole, weight)))
-        alike += [self.event[first], *(digests.rounded(prob) for prob in exact[: len(several)])]
-        rank, at, group = np.empty(len(first), np.int64), np.lexsort([*exact, *alike]), self._group
-        if group is not None and self._has_groups:
-            # the same for rows that are alike
-            kinds = [_ranks(at, alike), _ranks(at, [*exact, *alike])]
-            # as hardly any rows differ in the last bits alone
-            same = np.array_equal(kinds[0], kinds[1])
-            group = places_of_groups(group[first], *kinds[same:])[group]
-            at = np.argsort(group[first] * len(first) + kinds[1], kind="stable")
-        rank[at] = np.arange(len(first))
-        order = np.argsort(rank[whole], kind="stable")
-        found = self._at(order)
-        if group is not None:
-            found._group = (group if self._has_groups else rank[whole])[order]
-        found._ordered = True
-        if self.sample_weight is None:
-            found._passes = dict(self._passes)
-        if labels:
-            found._segments = (
-                names,
-                {label: np.flatnonzero(segment[order] == k) for k, label in enumerate(labels)},
-            )
-        return found
-
-    def _floor(self) -> Sample:
-        """Round the predictions of cells down to the grid, with as many equal draws as rows; rows
-        stay as they are.
+    def at_edges(self) -> Sample:
+        """Return cells with their predictions rounded down to the grid, and as many equal draws as
+        cases; rows stay as they are.
 
         What is drawn from cells must not depend on where the rows lie within them.
         """
-        return self if self.grid is None else self._thinned(self._cells.count)
+        return self if self.grid is None else self.thinned(self.cells.count)
 
-    def _as_said(self) -> Sample:
-        """As many equal draws as rows, at the mean prediction of their cell; rows stay as they are.
+    def at_cell_means(self) -> Sample:
+        """Return an entry for each cell and outcome, with as many equal draws as cases, at the mean
+        prediction of the cell; rows stay as they are.
 
-        For what rows gain by acting from a threshold on: round predictions are often equal to it,
+        For what cases gain by acting from a threshold on: round predictions are often equal to it,
         and do not act at the lower edge of their cell.
         """
         if self.grid is None:
             return self
-        at = np.unique(self._cells.slot >> 1, return_inverse=True)[1]
-        return self._floor()._with(self.distinct().prob[at])
+        cell = np.unique(self.cells.slot >> 1, return_inverse=True)[1]
+        floored = self.at_edges()
+        return floored._with_prob(floored.entries.replace(prob=self.distinct().prob[cell]), ())
 
-    def _thinned(self, counts: Ints) -> Sample:
-        """So many rows of each cell and outcome, at the lower edge of the cell."""
-        cells, some = self._cells, counts > 0
-        if not self._divisible:
+    def thinned(self, counts: Ints) -> Sample:
+        """Return so many cases of each cell and outcome, at the lower edge of the cell."""
+        cells = self.cells
+        occupied = counts > 0
+        if not self.units.divisible:
             raise InputError(
                 "unequal weights need rows: a compressed sample cannot be split row by row"
             )
-        count = counts[some].astype(np.int64, copy=False)
+        count = counts[occupied].astype(np.int64, copy=False)
         weight = np.stack([count.astype(np.float64), np.zeros(len(count))])
         table = CellTable(
-            cells.m, cells.slot[some], count, weight, np.zeros_like(weight), weight[0]
+            cells.m, cells.slot[occupied], count, weight, np.zeros_like(weight), weight[0]
         )
         if not len(count):
-            found = object.__new__(Sample)
-            found.n, found.total_weight, found.event_rate = 0, 0.0, math.nan
-            found._begin(cells.m, {cells.m: table}, None)
-            return found
-        found = Sample._from_cells(table)
-        found._has_groups = self._has_groups
-        return found if self._rates is None else found._at_rates(self._rates)
+            empty = Sample._made(table, _AS_DRAWN, 0, 0.0)
+            empty.units.event_rate = math.nan
+            return empty
+        if self.design.strata is not None:
+            return self._settled(table, self.design)
+        return Sample.from_cells(table, self.design)
+
+    def deal(
+        self, *, folds: int, held_out: Sequence[float] = (), rng: np.random.Generator | None = None
+    ) -> Deal:
+        """Deal whole draws at random to parts (see `rainproof.core.units.Units.deal`)."""
+        return self.units.deal(folds, held_out, rng)
+
+    def part(self, deal: Deal, number: int) -> Sample:
+        """Return one part of a deal; of cells, at their lower edges (see `at_edges`)."""
+        if deal.counts is not None:
+            return self.thinned(deal.counts[number])
+        return self.take(deal.part == number)
 
     def split(
         self, *, folds: int, held_out: Sequence[float] = (), rng: np.random.Generator | None = None
@@ -1093,143 +894,65 @@ class Sample:
         folds.
 
         Returns the folds, then the parts that are held out. Of cells the counts are divided; every
-        part is then at the lower edges (see `_floor`).
+        part is then at the lower edges (see `at_edges`).
         """
-        part = self._parts(folds=folds, held_out=held_out, rng=rng)
-        if self.grid is not None:
-            return [self._thinned(counts) for counts in part]
-        return [self._at(part == number) for number in range(folds + len(held_out))]
+        deal = self.deal(folds=folds, held_out=held_out, rng=rng)
+        return [self.part(deal, number) for number in range(folds + len(held_out))]
 
-    def _parts(
-        self, *, folds: int, held_out: Sequence[float] = (), rng: np.random.Generator | None = None
-    ) -> Ints:
-        """How `split` divides: the number of the part of each row; of cells, the number of rows in
-        each part.
+    def matched(self, rng: np.random.Generator) -> Sample:
+        """Return draws of equal weight, each with the mean of the population: rows of either
+        outcome, matched at random.
+
+        There are as many as rows of the rarer outcome. Given the outcomes they are independent, and
+        each is one group of rows, of which those with the event weigh the base rate. Of cells, a
+        number of rows is drawn of each outcome, at the lower edges.
         """
-        rng = np.random.default_rng(rng)
-        if self.grid is not None:
-            fit = (1 - sum(held_out)) / folds
-            return rng.multinomial(self._cells.count, [fit] * folds + list(held_out)).T
-
-        def dealt(units: int) -> Ints:
-            place = rng.permutation(units)
-            part, start = place % folds, 0
-            for number, share in enumerate(held_out):
-                size = round(share * units)
-                part = np.where((place >= start) & (place < start + size), folds + number, part)
-                start += size
-            return part
-
-        if self._rates is not None:  # rows of each outcome by themselves: their numbers are given
-            part = np.empty(len(self.y_true), np.int64)
-            part[self.event], part[~self.event] = dealt(self._events), dealt(self.n - self._events)
-            return part
-        if self._group is not None:
-            return dealt(int(self._group.max()) + 1)[self._group]
-        return dealt(len(self.y_true))
-
-    def _pass(self, m: int) -> CellTable:
-        """Return the sums of a pass over the rows at `m`, which are kept."""
-        if m not in self._passes:
-            assert self._rows is not None
-            self._passes[m] = sum_cells(self._rows, m)
-        return self._passes[m]
-
-    @property
-    def _cells(self) -> CellTable:
-        """The sums of a compressed sample, or of the first pass over the rows."""
-        return self._pass(self._first_grid)
-
-    def _grids(self) -> list[int]:
-        """Return the grids of the sums that `_cell_sums` chooses from, from the cheapest to the
-        finest.
-
-        For many rows up to three further passes come before the sort that the finest grid needs. A
-        compressed sample has its own grid only.
-        """
-        if self._rows is None:
-            return [self._first_grid]
-        if len(self._rows.prob) < _MANY_ROWS:
-            return [self._first_grid, FINEST_GRID]
-        finer = {
-            *(_grid(fineness, self.n, LARGEST_GRID) for fineness in (5, 16)),
-            LARGEST_GRID,
-            FINEST_GRID,
-        }
-        return [self._first_grid, *sorted(grid for grid in finer if grid > self._first_grid)]
-
-    def _cell_sums(self, m: int) -> Sums:
-        """Return the sums on a grid at least as fine as ``1/m``, the cheapest to compute.
-
-        The grid depends on `m` and the rows alone, so that no earlier call, nor one in another
-        thread, can change the last bit.
-        """
-        first = self._first_grid
-        grid = first if m <= first else next((g for g in self._grids() if g >= m), FINEST_GRID)
-        found = self._sums.get(grid)
-        if found is None:
-            table = self._pass(grid) if grid < FINEST_GRID else self.distinct()
-            found = self._sums[grid] = table.sums()
-        return found
+        sample = self.in_order()
+        rows = sample.entries
+        entry = np.arange(len(rows))
+        if isinstance(sample.store, CellTable):
+            cells = sample.pair_cells() if sample.forecasts else (sample.store.slot >> 1,)
+            edges = [cell / sample.store.m for cell in cells]
+            others = dict(zip(sample.forecasts[1:], edges[1:], strict=True))
+            rows = rows.replace(prob=edges[0], others=others or None)
+        if sample.counts is not None:
+            by_outcome = [np.where(sample.event == y, sample.counts, 0) for y in (False, True)]
+            drawn = [
+                rng.multivariate_hypergeometric(
+                    count, min(int(count.sum()), _MATCHED), method="marginals"
+                )
+                for count in by_outcome
+            ]
+            entry = np.repeat(entry, sum(drawn))
+        rows = rows.replace(weight=None, cases=None).take(entry)
+        event = sample.event[entry]
+        numbers = int(np.count_nonzero(~event)), int(np.count_nonzero(event))
+        draws = min(numbers)
+        unit = np.empty(len(entry), np.int64)
+        for y in (False, True):
+            unit[event == y] = rng.permutation(numbers[y]) % draws
+        size = np.bincount(2 * unit + event, minlength=2 * draws)
+        weight = np.where(event, self.event_rate, 1 - self.event_rate) / size[2 * unit + event]
+        return Sample.from_rows(
+            rows.replace(outcome=event.view(np.uint8), weight=weight, unit=unit),
+            Design(clusters="cases"),
+            n=len(entry),
+            total_weight=float(draws),
+            forecasts=sample.forecasts,
+        )
 
     def on_grid(self, grid: int, rounding: Rounding = "soft") -> RoundedSample:
         """Return the sample rounded to multiples of ``1/grid``, with its losses; it is kept unless
         it is large.
         """
-        found = self._by_grid.get((grid, rounding))
-        if found is None:
-            fine, slot, weight, rise = self._cell_sums(grid)
-            shift = fine.bit_length() - grid.bit_length()
-            points = bins(slot, weight, rise, grid, shift, check_rounding(rounding))
-            found = RoundedSample(grid, *points, self.total_weight)
-            if len(found.index) <= _KEPT_POINTS:
-                self._by_grid[grid, rounding] = found
-        return found
-
-    def _worst(self, m: int, soft: bool) -> tuple[float, int]:
-        """Return the same loss as `on_grid`'s `worst`, without the rounded sample; it is kept."""
-        found = self._losses.get((m, soft))
-        if found is None:
-            # without `sums`: the first row of a table's pairs is the sum itself
-            if m <= self._first_grid:
-                cells = self._cells
-                found = worst_on_grid(cells.slot, cells.weight, cells.rise, cells.m, m, soft)
-            else:
-                grid, slot, weight, rise = self._cell_sums(m)
-                found = worst_on_grid(slot, weight, rise, grid, m, soft)
-            self._losses[m, soft] = found
-        return found
-
-    def _cell_table(self, m: int) -> CellTable:
-        """Return sums, counts and squared weights on a grid as fine as ``1/m`` (or on that of the
-        compression).
-        """
-        return self._cells if self._rows is None else self._pass(max(m, self._first_grid))
-
-    def _bin_sums(self, n: int, edges: Floats) -> Floats:
-        """Return the sums in bins of width ``1/n``, by one pass over the rows (see `bin_table`).
-
-        After compression all predictions of a cell go to the bin of their mean.
-        """
-        return (
-            bin_table(self.distinct(), edges)
-            if self._rows is None
-            else bin_rows(self._rows, n, edges)
-        )
+        return self.tables.on_grid(grid, rounding)
 
     def distinct(self) -> DistinctTable:
         """Return the sample with equal predictions pooled, in increasing order; it is kept.
 
         After compression all predictions of a cell are replaced by their mean.
         """
-        if self._distinct is None:
-            rows = self._rows
-            self._distinct = (
-                DistinctTable.from_cells(self._cells)
-                if rows is None
-                else DistinctTable.from_rows(rows.label, rows.prob, rows.weight)
-            )
-        return self._distinct
+        return self.tables.distinct()
 
     def compress(self, grid: int = 2**16) -> Sample:
         """Replace all rows of one outcome in one cell ``[k/m, (k+1)/m)`` by a single weighted row.
@@ -1246,24 +969,26 @@ class Sample:
         grid : int
             A power of two, up to 2**20.
         """
-        if self._has_groups and self._group is not None:
+        if self.design.clusters == "cases":
             raise InputError(
                 "groups need rows: compress ungrouped(), if rows may be taken as independent"
             )
-        if self._second is not None:
+        if self.design.shares:
             raise InputError(
                 "outcomes that are shares of the event need rows: cells would count a row twice"
             )
-        if self._costs is not None:
+        if isinstance(self.store, Rows) and self.store.costs is not None:
             raise InputError("costs of each case need rows: cells do not keep them")
-        return self._pooled(check_grid(grid))
+        return self.pooled(check_grid(grid))
 
-    def _pooled(self, grid: int) -> Sample:
+    def pooled(self, grid: int) -> Sample:
         """The same as `compress`, for what does not depend on which rows belong together."""
-        self._refuse_several()
-        return self._of_same_outcomes(
-            self._cells.coarsen(grid) if self._rows is None else sum_cells(self._rows, grid)
-        )
+        self.require_one_forecast()
+        if isinstance(self.store, CellTable):
+            cells = self.store.coarsen(grid)
+        else:
+            cells = sum_cells(self.store, grid)
+        return Sample.from_cells(cells, self.design.of_cells())
 
     def save(
         self, path: str | os.PathLike[str], *, grid: int = 2**16, overwrite: bool = False
@@ -1294,7 +1019,7 @@ class Sample:
         >>> rainproof.load(path)
         Sample(n=3, events=2, grid=65536)
         """
-        if self._rates is not None:
+        if self.design.strata is not None:
             raise InputError(
                 "a sample with a base_rate cannot be saved: save the rows, and state the rate when you use it"
             )
@@ -1307,66 +1032,198 @@ class Sample:
             raise InputError(
                 "only compressed samples can be added: call compress(grid) on both first"
             )
-        if self._rates is not None or other._rates is not None:
+        if self.design.strata is not None or other.design.strata is not None:
             raise InputError(
                 "samples with a base_rate cannot be added: add them first, then state the rate"
             )
         if self.forecasts != other.forecasts:
             raise InputError("samples must have the same forecasts to be added")
-        return Sample._from_cells(self._cells.merge(other._cells), forecasts=self.forecasts)
+        return Sample.from_cells(self.cells.merge(other.cells), forecasts=self.forecasts)
 
     def __radd__(self, other: object) -> Sample:
         # the start value of `sum`
         return self if type(other) is int and other == 0 else NotImplemented
 
     def __repr__(self) -> str:
-        cells = self._cells
-        rate = (
-            f"events={self._events}"
-            if self._second is None
-            else f"event_rate={self.event_rate:.6g}"
+        cells = self.cells
+        if self.design.shares:
+            about = [f"n={self.n}", f"event_rate={self.event_rate:.6g}"]
+            uneven = self.units.has_weights
+        else:
+            about = [f"n={self.n}", f"events={self.events}"]
+            uneven = not np.array_equal(cells.weight[0], cells.count)
+        if self.grid is not None:
+            about.append(f"grid={self.grid}")
+        if self.design.strata is not None:
+            about.append(f"base_rate={self.base_rate}")
+        elif uneven:
+            about.append(f"total_weight={self.total_weight:.6g}")
+        if self.groups is not None:
+            about.append(f"groups={self.groups}")
+        if self.forecasts:
+            about.append(f"forecasts={self.forecasts}")
+        return f"Sample({', '.join(about)})"
+
+    # Old private names, which other packages use until they have moved to the new ones.
+    _join = concat
+    _pooled = pooled
+    _moved = with_predictions
+    _with_costs = with_costs
+    _before_outcomes = without_outcomes
+    _of_single_rows = with_single_cases
+    _ends = scenarios
+    _middle = middle
+    _as_drawn = as_drawn
+    _matched = matched
+    _floor = at_edges
+    _as_said = at_cell_means
+    _thinned = thinned
+    _predictions = predictions
+    _pair_cells = pair_cells
+    _refuse_several = require_one_forecast
+    _refuse_cells = require_rows
+
+    @classmethod
+    def _from_cells(
+        cls, cells: CellTable, weight_name: str = "sample_weight", forecasts: tuple[str, ...] = ()
+    ) -> Self:
+        return cls.from_cells(cells, forecasts=forecasts, weight_name=weight_name)
+
+    def _at(self, at: Any) -> Self:
+        return self.without_segments().take(at)
+
+    def _with(self, prob: NDArray[Any]) -> Sample:
+        return self.with_predictions(prob)
+
+    def _pair(self, old: Floats, new: Floats) -> Self:
+        return self.with_forecasts(old=old, new=new)
+
+    def _parts(
+        self, *, folds: int, held_out: Sequence[float] = (), rng: np.random.Generator | None = None
+    ) -> Ints:
+        deal = self.deal(folds=folds, held_out=held_out, rng=rng)
+        part = deal.part if deal.counts is None else deal.counts
+        assert part is not None
+        return part
+
+    def _at_rates(self, rates: tuple[float, float]) -> Self:
+        low, high = rates
+        return self.with_base_rate(low if low == high else rates)
+
+    def _refuse_draws(self, what: str) -> None:
+        self.design.require(what, independent=True)
+
+    def _own(self) -> Self:
+        return self if self.grid is not None else copy.deepcopy(self)
+
+    def _worst(self, m: int, soft: bool) -> tuple[float, int]:
+        return self.tables.worst(m, soft)
+
+    def _grids(self) -> list[int]:
+        return self.tables.grids()
+
+    def _cell_sums(self, m: int) -> Sums:
+        return self.tables.cell_sums(m)
+
+    def _cell_table(self, m: int) -> CellTable:
+        return self.tables.cell_table(m)
+
+    def _bin_sums(self, n: int, edges: Floats) -> Floats:
+        return self.tables.bin_sums(n, edges)
+
+    @property
+    def _cells(self) -> CellTable:
+        return self.tables.cells
+
+    @property
+    def _events(self) -> int:
+        return self.units.events
+
+    @property
+    def _group(self) -> Ints | None:
+        return self.units.unit
+
+    @property
+    def _has_groups(self) -> bool:
+        return self.design.clustered
+
+    @property
+    def _second(self) -> NDArray[np.bool_] | None:
+        return self.units.is_second_part
+
+    @property
+    def _draw_weight(self) -> Floats:
+        return self.units.weight
+
+    @property
+    def _rates(self) -> tuple[float, float] | None:
+        strata = self.design.strata
+        return None if strata is None else (strata.low, strata.high)
+
+    @property
+    def _costs(self) -> Floats | None:
+        return self.store.costs if isinstance(self.store, Rows) else None
+
+    @property
+    def _amounts(self) -> Mapping[str, NDArray[Any]]:
+        return (isinstance(self.store, Rows) and self.store.beside) or {}
+
+    @property
+    def _segments(self) -> Any:
+        return self.store.segment if isinstance(self.store, Rows) else None
+
+    @property
+    def _weighted(self) -> bool:
+        return self.units.has_weights
+
+    @property
+    def _divisible(self) -> bool:
+        return self.units.divisible
+
+
+def attach(sample: Sample, groups: Any, by: Any, *columns: tuple[str, Any]) -> Sample:
+    """Return the same cases with the group and the segment of each, as the caller gives them
+    beside other columns.
+    """
+    sample.require_rows("by needs" if groups is None else "groups need")
+    if sample.design.strata is not None:
+        raise InputError(
+            "groups and by cannot be combined with base_rate: given the outcomes, rows must be independent"
         )
-        grid = "" if self.grid is None else f", grid={self.grid}"
-        uneven = (
-            not np.array_equal(cells.weight[0], cells.count)
-            if self._second is None
-            else self._weighted
+    rows = sample.rows
+    design = sample.design
+    case = sample.units.case_of_entry if design.shares else None
+    n = len(rows) if case is None else int(case[-1]) + 1
+    given = () if by is None else validation.named_columns(by)
+    validation.check_aligned(*columns, ("groups", groups), *given)
+    if groups is not None:
+        unit = validation.numbered_groups(groups, n)
+        rows = rows.replace(unit=unit if case is None else unit[case])
+        design = replace(design, clusters="cases")
+    if by is not None:
+        segment = validation.segment_column(by, n)
+        rows = rows.replace(segment=segment if case is None else segment.take(case))
+    return sample.with_columns(rows, design)
+
+
+def _named_forecasts(y_true: Any, forecasts: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return forecasts by their names as text, after checking that their rows are aligned."""
+    named = {str(name): prob for name, prob in forecasts.items()}
+    if not named or len(named) < len(forecasts):
+        names = [str(name) for name in forecasts]
+        raise InputError(
+            f"y_prob must name at least one forecast, and each once; the names are {names}"
         )
-        weighted = (
-            f", total_weight={self.total_weight:.6g}" if uneven and self._rates is None else ""
-        )
-        weighted += "" if self._rates is None else f", base_rate={self.base_rate}"
-        groups = "" if self.groups is None else f", groups={self.groups}"
-        forecasts = f", forecasts={self.forecasts}" if self.forecasts else ""
-        return f"Sample(n={self.n}, {rate}{grid}{weighted}{groups}{forecasts})"
+    validation.check_aligned(("y_true", y_true), *named.items())
+    return named
 
 
-def _ranks(order: Ints, keys: Sequence[NDArray[Any]]) -> Ints:
-    """The ranks of rows that these keys sort in this order, the same for rows with the same keys."""
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.cumsum(
-        np.append(False, np.any([key[order[1:]] != key[order[:-1]] for key in keys], axis=0))
-    )
-    return rank
-
-
-_OF_RATES = ("_rates", "_events", "event_rate", "effective_n")
-_OF_DRAWS = ("_group", "_has_groups", "_second", "_segments")
-_OF_ROWS = (*_OF_DRAWS, *_OF_RATES, "_costs", "event", "n_draws", "_draw_weight")
-_STATE = (*_OF_DRAWS, *_OF_RATES, "_costs", "_several", "forecasts", "n", "total_weight")
-
-
-def _restored(
-    cls: type[Sample], cells: CellTable | None, rows: validation.Rows | None, kept: dict[str, Any]
-) -> Sample:
-    """Make a sample again after pickling."""
-    if rows is not None:
-        found = cls._from_rows(rows)
-    else:
-        assert cells is not None
-        found = cls._from_cells(cells)
-    vars(found).update(kept)
-    return found
+def _further_forecast(name: str, prob: ArrayLike, outcome: Array) -> Array:
+    """Return the checked predictions of another forecast for cases with these outcomes."""
+    read = validation.as_probabilities(prob, name)
+    validation.check_same_length("y_true", outcome, name, read)
+    validation.Columns(outcome, read, None, validation.ColumnNames(prob=name)).check()
+    return read
 
 
 REFUSED = object()
@@ -1395,19 +1252,19 @@ def as_sample(
             raise InputError(
                 "a Sample holds predictions, weights and labels already: pass it alone"
             )
-        y_true._refuse_several()
-        if groups is not None and y_true._has_groups:
+        y_true.require_one_forecast()
+        if groups is not None and y_true.design.clustered:
             raise InputError("the Sample has groups already: pass it alone")
-        sample = y_true._for_other_draws() if attached else y_true
-        columns = []
+        sample = y_true
+        given = []
     else:
         if y_prob is None:
             raise _without_predictions(y_true)
-        rows = validation.as_rows(y_true, y_prob, sample_weight, pos_label, names=names)
-        sample = Sample._from_rows(rows)
-        columns = [(rows.names.label, y_true), (rows.names.prob, y_prob)]
+        columns = validation.as_rows(y_true, y_prob, sample_weight, pos_label, names=names)
+        sample = Sample.from_columns(columns)
+        given = [(columns.names.label, y_true), (columns.names.prob, y_prob)]
     if attached:
-        sample._attach(groups, by, *columns)
+        sample = attach(sample, groups, by, *given)
     return with_rate(sample, base_rate, rates=rates)
 
 
@@ -1421,17 +1278,11 @@ def _without_predictions(y_true: Any) -> InputError:
 def with_rate(sample: Sample, base_rate: Any, *, rates: bool = False) -> Sample:
     """State the base rate of a sample, or refuse one that it has."""
     if base_rate is not REFUSED and base_rate is not None:
-        if sample._rates is not None:
+        if sample.design.strata is not None:
             raise InputError("the Sample has a base_rate already: pass it alone")
-        sample = sample._at_rates(validation.check_base_rate(base_rate))
-    if sample._rates is None:
-        return sample
-    if base_rate is REFUSED:
-        raise InputError(
-            "this takes no base_rate: it is about the rows as they are, at the event rate that they have"
-        )
-    if not rates and sample._rates[0] < sample._rates[1]:
-        raise InputError(f"base_rate must be one number here; it is a range, {sample.base_rate}")
+        sample = sample.with_base_rate(base_rate)
+    if sample.design.strata is not None:
+        sample.design.require("this", unstratified=base_rate is REFUSED, one_rate=not rates)
     return sample
 
 
@@ -1461,148 +1312,3 @@ def as_paired(
             f"{missing[0]} is missing: pass outcomes and two forecasts, or one Sample of two forecasts"
         )
     return with_rate(Sample(y_true, forecasts, **columns), base_rate, rates=rates)
-
-
-class Accumulator:
-    """Compress rows batch by batch, in memory that depends on `grid` alone.
-
-    Accumulators of the same `grid` can be added, and pickled for other processes; threads can share
-    one. The result does not depend on how the rows were split nor on their order (with weights,
-    except for the last bit).
-
-    Parameters
-    ----------
-    grid : int
-        The grid of the compression (see `Sample.compress`): a power of two, up to 2**20.
-    pos_label : object, optional
-        The label of the event, where labels are not 0 and 1.
-
-    Examples
-    --------
-    >>> import rainproof
-    >>> monday, tuesday = rainproof.Accumulator(), rainproof.Accumulator()
-    >>> monday.update([0, 1], [0.1, 0.8]).update([1], [0.6])
-    Accumulator(n=3, grid=65536)
-    >>> tuesday.update([0], [0.3])
-    Accumulator(n=1, grid=65536)
-    >>> rainproof.soft_binned_cdl((monday + tuesday).sample())
-    0.078125
-    """
-
-    __slots__ = (
-        "_filled",
-        "_lock",
-        "_merged",
-        "_other",
-        "_seen",
-        "_tables",
-        "grid",
-        "n",
-        "pos_label",
-    )
-
-    def __init__(self, grid: int = 2**16, *, pos_label: Any = None) -> None:
-        self.grid = check_grid(grid)
-        self.pos_label = pos_label
-        self.n = 0  # rows of positive weight
-        self._seen = 0
-        self._other: Any = None  # the label besides pos_label, once one was seen
-        # A dense table for unweighted rows and one for weighted rows, 32 and 96 bytes a cell, made
-        # when first needed.
-        self._tables: dict[bool, NDArray[Any]] = {}
-        self._filled = 0  # unweighted rows in the tables
-        self._merged = CellTable.empty(self.grid)  # sums that were added
-        self._lock = Lock()  # several threads may add their batches
-
-    def update(
-        self, y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None
-    ) -> Accumulator:
-        """Add a batch of rows; a batch with a bad row is refused and changes nothing."""
-        self._add(validation.as_rows(y_true, y_prob, sample_weight, self.pos_label))
-        return self
-
-    def _add(self, rows: validation.Rows) -> None:
-        """Check the rows and add them, or raise and change nothing."""
-        weighted, n = rows.weight is not None, len(rows)
-        with self._lock:
-            rule = f"{rows.names.label} must hold {self.pos_label!r} and one other label"
-            other = _one_label(self._other, rows.other, rule)
-            if not weighted and self._filled + n > _FULL:
-                self._merged, self._filled = self._sums(), 0
-                self._tables.clear()
-            if weighted not in self._tables or n >= 2 * self.grid:
-                # New tables cost little beside so many rows, and are dropped if a row is bad.
-                fresh = scan_in_threads(rows, self.grid)
-                into = self._tables.setdefault(weighted, fresh[0])
-                for table in fresh:
-                    if table is not into:
-                        absorb(into, table)
-            else:
-                rows.check()
-                scan(rows.prob, rows.label, rows.weight, self.grid, self._tables[weighted], 0, n)
-            self._other = other
-            self._filled += 0 if weighted else n
-            self._seen += n
-            self.n += n if rows.weight is None else int(np.count_nonzero(rows.weight))
-
-    def _sums(self) -> CellTable:
-        cells = self._merged
-        for table in self._tables.values():
-            cells = cells.merge(CellTable.from_dense(self.grid, table))
-        return cells
-
-    def __add__(self, other: object) -> Accumulator:
-        if not isinstance(other, Accumulator):
-            return NotImplemented
-        if self.pos_label != other.pos_label:
-            raise InputError(
-                f"accumulators must have the same pos_label to be added; they have {self.pos_label!r} and "
-                f"{other.pos_label!r}"
-            )
-        both = Accumulator(self.grid, pos_label=self.pos_label)
-        both._other = _one_label(
-            self._other, other._other, "accumulators must have the same other label to be added"
-        )
-        (mine, n), (theirs, more) = self._now(), other._now()
-        both._merged, both.n, both._seen = mine.merge(theirs), n + more, n + more
-        return both
-
-    def __radd__(self, other: object) -> Accumulator:
-        # the start value of `sum`
-        return self if type(other) is int and other == 0 else NotImplemented
-
-    def sample(self) -> Sample:
-        """Return the compressed sample of all rows so far."""
-        if not self._seen:
-            raise InputError("the accumulator holds no rows yet")
-        return Sample._from_cells(self._now()[0])
-
-    def _now(self) -> tuple[CellTable, int]:
-        """The sums so far, and the number of rows behind them."""
-        with self._lock:
-            return self._sums(), self.n
-
-    def __getstate__(self) -> dict[str, Any]:
-        cells, n = self._now()
-        return {
-            "grid": self.grid,
-            "pos_label": self.pos_label,
-            "other": self._other,
-            "n": n,
-            "cells": cells,
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        Accumulator.__init__(self, state["grid"], pos_label=state["pos_label"])
-        self._other, self._merged = state["other"], state["cells"]
-        self.n = self._seen = state["n"]
-
-    def __repr__(self) -> str:
-        return f"Accumulator(n={self.n}, grid={self.grid})"
-
-
-def _one_label(one: Any, another: Any, rule: str) -> Any:
-    """Return the label that is not None; refuse two different ones."""
-    if one is not None and another is not None and one != another:
-        raise InputError(f"{rule}; there are {one!r} and {another!r}")
-    return another if one is None else one

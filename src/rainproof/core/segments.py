@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from rainproof.core import _hashed_cells, validation
 from rainproof.core._scan import collect, locate
+from rainproof.core.accumulator import Accumulator
 from rainproof.core.arrays import Floats, Ints, available_threads, run_in_threads
 from rainproof.core.cells import CellTable, check_grid, slot_count
 from rainproof.core.files import save_table
-from rainproof.core.sample import Accumulator, Sample
+from rainproof.core.sample import Sample
 from rainproof.core.text import one_line
 from rainproof.errors import InputError
 
@@ -56,11 +57,11 @@ class SegmentSums:
         self._tables, self._sorted = [], [(table.slot, table)]
         return self
 
-    def add(self, rows: validation.Rows, segment: Ints | None = None) -> None:
+    def add(self, rows: validation.Columns, segment: Ints | None = None) -> None:
         """Check the rows and add each to the segment of that number, or raise and change nothing."""
         assert self._tables, "the sums are sorted already"
         if self._one is not None:
-            self._one._add(rows)
+            self._one.add_columns(rows)
             return
         assert segment is not None
         if self.rows + len(rows) > _FULL:
@@ -70,7 +71,7 @@ class SegmentSums:
         slot, offset = np.empty(len(rows), np.int32), np.empty(len(rows), np.uint64)
         weight = None if rows.weight is None else np.ascontiguousarray(rows.weight, np.float64)
         good = weight is None or not len(weight) or (weight.min() >= 0 and weight.max() < np.inf)
-        if not locate(rows.prob, rows.label, self.m, slot, offset) or not good:
+        if not locate(rows.prob, rows.outcome, self.m, slot, offset) or not good:
             raise rows.explain()
         self.rows += len(rows)
 
@@ -101,7 +102,7 @@ class SegmentSums:
         kernel has them.
         """
         if self._one is not None:
-            cells, self._one, self._tables = self._one._sums(), None, []
+            cells, self._one, self._tables = self._one.sums(), None, []
             self._sorted = [(cells.slot, cells)]
         while self._tables:  # dropped one by one, to save memory
             table = self._tables.pop(0)
@@ -240,7 +241,7 @@ class Segments(Mapping[Any, Sample]):
         """
         if not samples:
             raise InputError("samples must hold at least one segment; it is empty")
-        if any(sample._rates is not None for sample in samples.values()):
+        if any(sample.design.strata is not None for sample in samples.values()):
             raise InputError(
                 "samples must have no base_rate: that of a segment is not that of all rows"
             )
@@ -264,7 +265,8 @@ class Segments(Mapping[Any, Sample]):
             key: len(at) if weight is None else int(np.count_nonzero(weight[at]))
             for key, at in places.items()
         }
-        found = cls(by, counts, lambda key: sample._at(places[key]), lambda: sample)
+        rows = sample.without_segments()
+        found = cls(by, counts, lambda key: rows.take(places[key]), lambda: sample)
         found.whole, found.places = sample, places
         return found
 
@@ -376,11 +378,10 @@ def from_sums(
         The names of the forecasts, if there are two.
     """
     if forecasts:
-        return Sample._from_cells(
-            sums.joined([int(str(cell)) for (cell,) in keys]), weight_name, forecasts
-        )
+        cells = sums.joined([int(str(cell)) for (cell,) in keys])
+        return Sample.from_cells(cells, forecasts=forecasts, weight_name=weight_name)
     if not by:
-        return Sample._from_cells(sums.cells(0), weight_name)
+        return Sample.from_cells(sums.cells(0), weight_name=weight_name)
     counts = sums.counts(len(keys))
     numbers = {keys[i] if len(by) > 1 else keys[i][0]: i for i in np.flatnonzero(counts).tolist()}
     if not numbers:
@@ -388,8 +389,8 @@ def from_sums(
     return Segments(
         by,
         {key: int(counts[i]) for key, i in numbers.items()},
-        lambda key: Sample._from_cells(sums.cells(numbers[key]), weight_name),
-        lambda: Sample._from_cells(sums.pooled()),
+        lambda key: Sample.from_cells(sums.cells(numbers[key]), weight_name=weight_name),
+        lambda: Sample.from_cells(sums.pooled()),
     )
 
 

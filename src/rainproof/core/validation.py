@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core._scan import scan
 from rainproof.core.arrays import Ints
+from rainproof.core.rows import Rows, SegmentColumn
 from rainproof.core.text import percent
 from rainproof.errors import InputError, Place
 
@@ -195,18 +196,24 @@ def named_columns(by: Any) -> list[tuple[str, Any]]:
     )
 
 
-def rows_by_segment(
-    by: ArrayLike | Mapping[str, ArrayLike], n: int
-) -> tuple[tuple[str, ...], dict[Any, Ints]]:
-    """Return the names of the columns that define segments, and the rows of each segment.
-
-    A segment is a label; with several columns, a tuple of labels.
-    """
+def segment_column(by: ArrayLike | Mapping[str, ArrayLike], n: int) -> SegmentColumn:
+    """Return the segment of each row: a label, or with several columns a tuple of labels."""
     if isinstance(by, Mapping) and not by:
         raise InputError("by must name at least one column")
     codes = [code_labels(as_labels(column, name, n)) for name, column in named_columns(by)]
     names = tuple(map(str, by)) if isinstance(by, Mapping) else ("segment",)
-    return names, places_of_segments(codes, n)
+    known: dict[Key, int] = {}
+    number = number_rows(known, codes, n)
+    labels = tuple(key if len(key) > 1 else key[0] for key in known)
+    return SegmentColumn(names, labels, number)
+
+
+def rows_by_segment(
+    by: ArrayLike | Mapping[str, ArrayLike], n: int
+) -> tuple[tuple[str, ...], dict[Any, Ints]]:
+    """Return the names of the columns that define segments, and the rows of each segment."""
+    segment = segment_column(by, n)
+    return segment.by, segment.places()
 
 
 def numbered_groups(groups: ArrayLike, n: int) -> Ints:
@@ -263,35 +270,35 @@ _NAMES = ColumnNames()
 
 # not frozen, which would cost a small sample more time than its rows
 @dataclass(slots=True, eq=False)
-class Rows:
-    """Arrays of one length and of types that the kernel reads in place; their values are not
-    checked yet.
+class Columns:
+    """What a caller gave, as arrays of one length and of types that the kernels read in place;
+    their values are not checked yet.
     """
 
-    label: NDArray[Any]
+    outcome: NDArray[Any]
     prob: NDArray[Any]
     weight: NDArray[Any] | None
-    names: ColumnNames
+    names: ColumnNames = _NAMES
     other: Any = None  # the label besides pos_label, where there is one
 
     def __len__(self) -> int:
         return len(self.prob)
 
-    def at(self, places: Any) -> Rows:
-        """Return some of the rows."""
-        weight = None if self.weight is None else self.weight[places]
-        return Rows(self.label[places], self.prob[places], weight, self.names, self.other)
+    @property
+    def label(self) -> NDArray[Any]:
+        """An old name, which other packages use until they have moved to the new one."""
+        return self.outcome
 
     def check(self) -> None:
         """Raise the rule that the rows break, if any; one pass over them."""
-        if not scan(self.prob, self.label, self.weight, 2, None, 0, len(self)):
+        if not scan(self.prob, self.outcome, self.weight, 2, None, 0, len(self)):
             raise self.explain()
 
     def explain(self) -> InputError:
         """Return the error for the rule that the rows break; the kernel reports only that they
         break one.
         """
-        names, labels = self.names, self.label
+        names, labels = self.names, self.outcome
         error = explain_probabilities(self.prob, names)
         error = error or _offenders(
             names.label, labels, lambda y: (y != 0) & (y != 1), LABEL_RULE, names
@@ -359,7 +366,7 @@ def as_rows(
     *,
     labels: Sequence[Any] | None = None,
     names: ColumnNames | None = None,
-) -> Rows:
+) -> Columns:
     """Convert the arguments to arrays, without a copy where the kernel can read them in place.
 
     Of predictions for two classes, which `labels` name, it takes the event's.
@@ -379,12 +386,17 @@ def as_rows(
         weight = _number(_vector(sample_weight, names.weight), names.weight, _READABLE)
         check_same_length(names.label, label, names.weight, weight)
     check_same_length(names.label, label, names.prob, prob)
-    return Rows(label, prob, weight, names, other)
+    return Columns(label, prob, weight, names, other)
+
+
+def as_columns(rows: Rows | Columns) -> Columns:
+    """Return the columns of rows that are read again, with the usual names."""
+    return rows if isinstance(rows, Columns) else Columns(rows.outcome, rows.prob, rows.weight)
 
 
 def split_shares(
     y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None, names: ColumnNames
-) -> tuple[Rows, Ints]:
+) -> tuple[Columns, Ints]:
     """Split rows whose outcome is a share of the event into a part with the event and one without.
 
     A row with outcome 0.3 becomes a row with the event, of weight 0.3, and a row without it, of
@@ -404,7 +416,7 @@ def split_shares(
     label = np.where(both[at], ~second, shares[at] == 1)
     weight = np.where(label, shares[at], 1 - shares[at])
     weight = weight if rows.weight is None else weight * rows.weight[at]
-    return Rows(label.view(np.uint8), rows.prob[at], weight, names), at
+    return Columns(label.view(np.uint8), rows.prob[at], weight, names), at
 
 
 def explain_shares(shares: NDArray[Any], names: ColumnNames) -> InputError | None:

@@ -349,7 +349,7 @@ def _table(sample: Sample, recalibrated: ArrayLike) -> DistinctTable:
     names = ColumnNames(prob="recalibrated")
     rows = as_rows(sample.y_true, recalibrated, sample.sample_weight, None, names=names)
     sum_cells(rows, 2)  # which refuses bad values
-    return DistinctTable.from_rows(rows.label, rows.prob, rows.weight)
+    return DistinctTable.from_rows(rows.outcome, rows.prob, rows.weight)
 
 
 def _values(table: DistinctTable, edges: Floats, event_rate: float) -> tuple[Floats, Floats]:

@@ -138,7 +138,7 @@ class SequentialTest:
             raise InputError("y_prob is required, unless the first argument is a Sample")
         columns = as_rows(y_true, y_prob, None, pos_label)
         sum_cells(columns, 2)  # which refuses bad values
-        event = np.ascontiguousarray(columns.label == 1, np.float64)
+        event = np.ascontiguousarray(columns.outcome == 1, np.float64)
         prob = np.ascontiguousarray(columns.prob, np.float64)
         path = np.empty(len(prob))
         learn(

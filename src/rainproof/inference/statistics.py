@@ -75,11 +75,11 @@ class Evaluate:
         # no two rows have one prediction
         if self._rows and weight is None and events.dtype == np.uint8:
             positive = events.astype(np.float64)
-            return Sample._from_distinct(
+            return Sample.from_distinct(
                 DistinctTable(self._prob, 1.0 - positive, positive), self._n, events
             )
         weight = self._weight if weight is None else weight.astype(np.float64)
-        return Sample._from_distinct(drawn_table(self._prob, weight, events), self._n)
+        return Sample.from_distinct(drawn_table(self._prob, weight, events), self._n)
 
 
 def drawn_table(prob: Floats, weight: Floats, events: NDArray[Any]) -> DistinctTable:

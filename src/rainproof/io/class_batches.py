@@ -14,7 +14,7 @@ from rainproof.core.arrays import Ints
 from rainproof.core.classes import ClassSample
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments, SegmentSums, from_sums
-from rainproof.core.validation import ColumnNames, Key, Rows
+from rainproof.core.validation import ColumnNames, Columns, Key
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array
 from rainproof.io.batches import BatchConsumer
@@ -225,7 +225,7 @@ class ClassKeeper(_ClassConsumer):
         self._parts.append(rows)
 
 
-def _of_top_label(rows: ClassRows, names: ColumnNames) -> Rows:
+def _of_top_label(rows: ClassRows, names: ColumnNames) -> Columns:
     """Return the same rows with the event that the most likely class occurred."""
     was_right, largest = validation.top_label(rows.occurred, rows.prob)
     return validation.as_rows(was_right, largest, rows.weight, names=names)

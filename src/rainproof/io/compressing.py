@@ -12,7 +12,7 @@ from rainproof.core import validation
 from rainproof.core.arrays import Ints
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments, SegmentSums, from_sums
-from rainproof.core.validation import ColumnNames, Key, Rows
+from rainproof.core.validation import ColumnNames, Columns, Key
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array, as_arrow
 from rainproof.io.batches import BatchConsumer
@@ -43,7 +43,7 @@ _MAX_TRIALS = 1 << 53  # of a row: doubles have all whole numbers up to here
 class RowsRead(NamedTuple):
     """Rows of a batch, and what stands beside them."""
 
-    rows: Rows
+    rows: Columns  # which are not checked yet
     others: list[Array]  # the predictions of each other forecast
     costs: list[Array]  # of each case, by column
 

@@ -15,7 +15,7 @@ from rainproof.core import validation
 from rainproof.core.classes import ClassSample
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
-from rainproof.core.validation import BaseRate, ColumnNames, Key, Rows
+from rainproof.core.validation import BaseRate, ColumnNames, Columns, Key
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array
 from rainproof.io.batches import feed
@@ -65,7 +65,7 @@ def keep_rows(
     fractional : bool
         Whether outcomes are shares of the event.
     costs : sequence of str
-        The columns of costs of each case; the sample has them, by their names, in `_amounts`.
+        The columns of costs of each case; the sample has them, by their names, beside its rows.
     reading
         The other options of `scan` that say how rows are read: `weight`, `where`, `pos_label`, ...
     """
@@ -167,7 +167,7 @@ class _RowKeeper(RowCompressor):
         parts = self._parts
         self._parts = []
         self._group_numbers = {}  # labels of groups can take more memory than the rows
-        label = np.concatenate([part.read.rows.label for part in parts])
+        label = np.concatenate([part.read.rows.outcome for part in parts])
         prob = np.concatenate([part.read.rows.prob for part in parts])
         weight = _joined([part.read.rows.weight for part in parts])
         group = _joined([part.group for part in parts])
@@ -189,11 +189,12 @@ class _RowKeeper(RowCompressor):
                 fractional=self._fractional,
             )
         else:
-            rows = Rows(label=label, prob=prob, weight=weight, names=parts[0].read.rows.names)
-            sample = as_sample(Sample._from_rows(rows), groups=group, by=segment)
-        sample._amounts = costs
-        self._name_segments(sample)
-        return sample
+            columns = Columns(label, prob, weight, parts[0].read.rows.names)
+            sample = as_sample(Sample.from_columns(columns), groups=group, by=segment)
+        if self._by:
+            labels = [as_segment(key) for key in self._segments]
+            sample = sample.with_segment_labels(self._by, labels)
+        return sample.with_columns_beside(costs)
 
     def _add_rows(self, read: RowsRead, batch: pa.RecordBatch) -> None:
         if self._is_compressed:
@@ -213,14 +214,14 @@ class _RowKeeper(RowCompressor):
             segment = segment_numbers(self._segments, self._by, batch).astype(np.int32)
         self._parts.append(_Part(read, group, segment))
 
-    def _check(self, rows: Rows) -> None:
+    def _check(self, rows: Columns) -> None:
         if not self._fractional:
             rows.check()
             return
-        error = validation.explain_shares(rows.label, rows.names)
+        error = validation.explain_shares(rows.outcome, rows.names)
         if error is not None:
             raise error
-        replace(rows, label=np.zeros(len(rows), np.uint8)).check()
+        replace(rows, outcome=np.zeros(len(rows), np.uint8)).check()
 
     def _compress(self) -> None:
         """Go over from rows to sums."""
@@ -231,17 +232,6 @@ class _RowKeeper(RowCompressor):
             segment = None if part.segment is None else part.segment.astype(np.int64)
             self._sums.add(part.read.rows, segment)
         self._parts = []
-
-    def _name_segments(self, sample: Sample) -> None:
-        """Give the segments of a sample, which are numbers, their labels."""
-        if sample._segments is None:
-            return
-        numbers = {as_segment(key): number for key, number in self._segments.items()}
-        places = sample._segments[1]
-        places_by_label = {}
-        for label in sorted(numbers, key=validation.label_order):
-            places_by_label[label] = places[numbers[label]]
-        sample._segments = tuple(self._by), places_by_label
 
 
 def _joined(columns: Sequence[Array | None]) -> Array | None:

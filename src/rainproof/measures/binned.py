@@ -305,7 +305,7 @@ def binned_calibration_error(
         )
         total_weight = sample.total_weight
         if strategy == "uniform":
-            sums = sample._bin_sums(bins, inner_edges)
+            sums = sample.tables.bin_sums(bins, inner_edges)
         else:
             table = sample.distinct()
             sums = bin_table(table, equal_weight_edges(table, bins))

@@ -31,7 +31,7 @@ _NEVER_FINE_ENOUGH = 1100  # exponent of a grid, beyond those of all doubles
 
 def _loss_on_grid(sample: Sample, m: int, soft: bool) -> tuple[float, int]:
     """Return SCDL_m and the i of its threshold i/m, computed once for each grid of a sample."""
-    loss, threshold = sample._worst(m, soft)
+    loss, threshold = sample.tables.worst(m, soft)
     return loss / sample.total_weight, threshold
 
 
@@ -46,7 +46,7 @@ def _search(sample: Sample, soft: bool) -> tuple[int | float, list[int]]:
     """
     tried = []
     too_coarse = 0  # the largest exponent that is known to be too coarse
-    for grid in sample._grids():  # what the passes over the rows can tell; the cheapest first
+    for grid in sample.tables.grids():  # what the passes over the rows can tell; the cheapest first
         finest = grid.bit_length() - 2  # the last exponent that this pass can check, by 2m <= grid
         fine_enough = finest + 1  # the smallest exponent that is known to be fine enough, if any is
         # Halfway, and a little finer: there m* is if the predictions are calibrated.

@@ -221,7 +221,7 @@ def _error_bound(sample: Sample) -> float:
     """
     if sample.grid is None and sample.n < _ROWS_NOT_SORTED:
         return expected_calibration_error(sample)
-    m, slot, weight, rise = sample._cell_sums(1)
+    m, slot, weight, rise = sample.tables.cell_sums(1)
     cell = slot >> 1
     predicted = (cell * weight + rise) / m  # the sum of w p
     happened = slot & 1
@@ -237,8 +237,8 @@ def _split_error(grid: int, width: float, error: float) -> float:
 def _cosine_coefficients(sample: Sample, grid: int) -> Floats:
     """Return a_0 ... a_grid of the residuals on the grid."""
     # Another pass over the rows takes less time than the transform, and than a sort.
-    if sample.grid is None and grid > sample._grids()[-2]:
-        sample = sample._pooled(grid)
+    if sample.grid is None and grid > sample.tables.grids()[-2]:
+        sample = sample.pooled(grid)
     rounded = sample.on_grid(grid)
     predicted = rounded.index / grid * rounded.weight
     residual = np.zeros(grid + 1)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid, sum_cells
 from rainproof.core.files import Saved, check_document, document
-from rainproof.core.validation import ColumnNames, Rows, as_rows, check_aligned
+from rainproof.core.validation import ColumnNames, Columns, as_rows, check_aligned
 from rainproof.errors import InputError
 from rainproof.inference.options import Seed, as_seed
 from rainproof.recalibration._online import Mixture, Walk
@@ -350,8 +350,8 @@ class OnlineRecalibrator(Saved):
             )
         return found
 
-    def _run(self, models: list[Rows], batch: ArrayLike | None) -> Floats:
-        y = models[0].label == 1
+    def _run(self, models: list[Columns], batch: ArrayLike | None) -> Floats:
+        y = models[0].outcome == 1
         ends = np.arange(1, len(y) + 1)
         if batch is not None:
             of = np.asarray(batch)
@@ -391,7 +391,7 @@ def _probability(p: Any, name: str = "p") -> float:
     raise InputError(f"{name} must be a number in [0, 1]; it is {p!r}")
 
 
-def _rows(y: ArrayLike, p: ArrayLike, name: str) -> Rows:
+def _rows(y: ArrayLike, p: ArrayLike, name: str) -> Columns:
     rows = as_rows(y, p, None, names=ColumnNames(label="y", prob=name))
     sum_cells(rows, 2)  # which refuses bad values
     return rows

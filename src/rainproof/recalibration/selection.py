@@ -16,10 +16,11 @@ from rainproof.core.classes import ClassSample
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import UNIT, PiecewiseMap
 from rainproof.core.result import Result
+from rainproof.core.rows import Rows
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import rows as rows_text
-from rainproof.core.validation import BaseRate, ColumnNames, Rows
+from rainproof.core.validation import BaseRate, ColumnNames
 from rainproof.errors import FewRowsWarning, InputError, OneClassWarning, RainproofWarning
 from rainproof.recalibration.methods import (
     FORMULAS,
@@ -74,8 +75,9 @@ class Division:
         """
         weight = self.weight.sum(axis=0).ravel()
         event = np.repeat(np.array([0, 1], np.uint8), len(self.prob))
-        rows = Rows(event, np.tile(self.prob, 2), weight, ColumnNames())
-        sample = Sample._of_known(rows, int(np.count_nonzero(weight)), float(weight.sum()))
+        rows = Rows(event, np.tile(self.prob, 2), weight)
+        n = int(np.count_nonzero(weight))
+        sample = Sample.from_rows(rows, n=n, total_weight=float(weight.sum()))
         return sample._pair(np.tile(old.apply(self.prob), 2), np.tile(new.apply(self.prob), 2))
 
     def table(self) -> DistinctTable:

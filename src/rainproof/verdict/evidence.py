@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.core.arrays import Floats
+from rainproof.core.design import Design
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Interval, Result
+from rainproof.core.rows import Rows
 from rainproof.core.sample import Sample
-from rainproof.core.validation import BaseRate, ColumnNames, Rows, ThresholdRange
+from rainproof.core.validation import BaseRate, ThresholdRange
 from rainproof.inference.estimates import Influence
 from rainproof.inference.guarantees import Guarantee
 from rainproof.recalibration.certificate import Certificate
@@ -234,10 +236,9 @@ class Crossed(NamedTuple):
         fold, kept = np.nonzero(numbers)
         counts, at = numbers[fold, kept], first[kept]
         weight = whole.mass / np.asarray(whole.counts)  # of a row, which a base rate sets
-        rows = Rows(whole.y_true[at], whole.prob[at], counts * weight[at], ColumnNames())
-        found = Sample._of_known(rows, sample.n, float(sample.n))
-        found.counts = counts
-        found._keep_rates(sample)
+        rows = Rows(whole.y_true[at], whole.prob[at], counts * weight[at], cases=counts)
+        design = Design(strata=sample.design.strata)
+        found = Sample.from_rows(rows, design, n=sample.n, total_weight=float(sample.n))
         return cls(
             whole, found, [replace(cross, prob=said, fold=fold, entry=cross.entry[at])], cross
         )

@@ -1,0 +1,256 @@
+"""Units: what inference takes of a sample, whatever its design; and how units are dealt to parts.
+
+A unit is what was drawn independently of all others: a case, or a cluster of cases. Nothing here
+depends on predictions, so all forecasts of the same cases share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rainproof.core import digests
+from rainproof.core.arrays import Floats, Ints
+from rainproof.core.cells import CellTable
+from rainproof.core.design import Design, Store
+from rainproof.core.rows import Array, Rows
+from rainproof.core.tables import Tables
+
+_EQUAL = 1e-12  # relative difference of weights that only rounding made
+
+
+class Units:
+    """The independent units of a sample: how many, how heavy, with which outcomes.
+
+    Attributes
+    ----------
+    design : Design
+        How the cases came into the sample.
+    cases : int
+        The number of cases (of positive weight).
+    total_weight : float
+        The sum of their weights, from the first pass over the rows: sums in another order differ in
+        the last bit.
+    """
+
+    def __init__(
+        self, store: Store, design: Design, tables: Tables, cases: int, total_weight: float
+    ) -> None:
+        self._store = store
+        self._tables = tables
+        self.design = design
+        self.cases = cases
+        self.total_weight = total_weight
+
+    def of_same_cases(self, store: Store, design: Design) -> Units:
+        """Return the units of the same cases with other columns, whose sums are the same."""
+        return Units(store, design, self._tables, self.cases, self.total_weight)
+
+    @cached_property
+    def entries(self) -> Rows:
+        """The rows; of compressed ones an entry for each cell and outcome."""
+        return self._store if isinstance(self._store, Rows) else self._store.entries()
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether cases are known by the sums of cells alone."""
+        return isinstance(self._store, CellTable)
+
+    @property
+    def unit(self) -> Ints | None:
+        """The number of the unit of each entry; None where each entry is a unit, or several."""
+        return self.entries.unit
+
+    @cached_property
+    def event(self) -> NDArray[np.bool_]:
+        """Whether each entry has the event."""
+        event: NDArray[np.bool_] = np.equal(self.entries.outcome, 1)
+        return event
+
+    @property
+    def mass(self) -> Floats:
+        """The weight of each entry; 1 without weights."""
+        weight = self.entries.weight
+        if weight is None:
+            return np.ones(len(self.entries.outcome))
+        return np.asarray(weight, np.float64)
+
+    @property
+    def counts(self) -> Ints | None:
+        """How many cases each entry stands for; None where an entry is a case, or a part of one."""
+        return None if self.design.shares else self.entries.cases
+
+    @property
+    def is_second_part(self) -> NDArray[np.bool_] | None:
+        """Which entries are the second part of the case before; None where no case is divided."""
+        cases = self.entries.cases
+        return None if cases is None or not self.design.shares else cases == 0
+
+    @property
+    def case_of_entry(self) -> Ints:
+        """The number of the case that each entry belongs to."""
+        second = self.is_second_part
+        if second is None:
+            return np.arange(len(self.entries.outcome))
+        return np.cumsum(~second) - 1
+
+    @cached_property
+    def events(self) -> int:
+        """The number of cases with the event; a case that is divided has a part with it."""
+        if not self.is_compressed and self.counts is not None:
+            return int(self.counts[self.event].sum())
+        cells = self._tables.cells
+        return int(cells.count[cells.slot & 1 == 1].sum())
+
+    @cached_property
+    def event_rate(self) -> float:
+        """The weighted share of cases with the event; the base rate, if one is stated."""
+        if self.design.strata is not None:
+            return self.design.strata.rate
+        if not self.design.shares and self.events in (0, self.cases):
+            return self.events / self.cases
+        cells = self._tables.cells
+        return float(cells.weight[0][cells.slot & 1 == 1].sum()) / self.total_weight
+
+    @cached_property
+    def weight(self) -> Floats:
+        """The weight of each unit, by its number."""
+        if self.unit is None:
+            return self.mass
+        return np.bincount(self.unit, self.entries.weight).astype(np.float64, copy=False)
+
+    @cached_property
+    def n(self) -> int:
+        """The number of units with some weight."""
+        return self.cases if self.unit is None else int(np.count_nonzero(self.weight))
+
+    @cached_property
+    def effective_n(self) -> float:
+        """The number of units of equal weight that are as many: ``(sum w)^2 / sum w^2``."""
+        if self.design.strata is not None:
+            rate = self.design.strata.rate
+            others = self.cases - self.events
+            return 1 / ((1 - rate) ** 2 / others + rate**2 / self.events)
+        if self.unit is not None:
+            share = self.weight / self.total_weight
+            return 1 / float((share * share).sum())  # a dot product would start threads
+        if not self.is_compressed and (self.entries.weight is None or self.counts is not None):
+            return float(self.cases)
+        return self.total_weight**2 / float(self._tables.cells.squares.sum())
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether cases have weights of their own, and not only by their number or a base rate."""
+        weight = self.entries.weight
+        if weight is None or self.design.strata is not None:
+            return False
+        if self.design.shares:
+            whole = self._whole(weight)
+            return not np.allclose(whole, whole[0], rtol=_EQUAL)
+        return self.counts is None or not np.array_equal(weight, self.counts)
+
+    @property
+    def divisible(self) -> bool:
+        """Whether units can be told apart, to deal them: rows, or cells of cases that weigh the
+        same.
+        """
+        if not self.is_compressed or self.design.strata is not None:
+            return True
+        return self._tables.cells.has_equal_weights
+
+    def relative_weight(self) -> Floats | None:
+        """The weight of a case of each entry over the mean weight of a case; None without weights
+        but those of a base rate.
+        """
+        if self.entries.weight is None or self.design.strata is not None:
+            return None
+        weight = self.mass if self.counts is None else self.mass / self.counts
+        return weight * (self.cases / self.total_weight)
+
+    def digest_of(self, predictions: Sequence[Array]) -> int:
+        """Return one number for the cases with these predictions, in whatever order they come (see
+        `rainproof.core.digests`).
+        """
+        entries = self.entries
+        codes = digests.of_rows(self.event, predictions, self.relative_weight())
+        # cases of weight zero are no draws
+        counted = slice(None) if entries.weight is None else np.flatnonzero(entries.weight)
+        if entries.unit is None:
+            return digests.of_all(
+                codes[counted], 1 if self.counts is None else self.counts[counted]
+            )
+        case = self.case_of_entry[counted]
+        codes = digests.of_units(codes[counted], case)
+        if self.design.clustered:
+            first = np.flatnonzero(np.diff(case, prepend=-1))
+            codes = digests.of_units(codes, entries.unit[counted][first])
+        return digests.of_all(codes)
+
+    def _whole(self, weight: Array) -> Array:
+        """The weights of cases, of those of their parts."""
+        second = self.is_second_part
+        assert second is not None
+        whole: Array = np.add.reduceat(weight, np.flatnonzero(~second))
+        return whole
+
+    def deal(
+        self, folds: int, held_out: Sequence[float] = (), rng: np.random.Generator | None = None
+    ) -> Deal:
+        """Deal whole units at random: shares of them are held out, and the rest go to equal folds.
+
+        Cases of each outcome are dealt by themselves where a base rate is stated, as their numbers
+        are given. Of cells, the number of cases in each part is drawn.
+        """
+        rng = np.random.default_rng(rng)
+        if self.is_compressed:
+            fit = (1 - sum(held_out)) / folds
+            shares = [fit] * folds + list(held_out)
+            return Deal(counts=rng.multinomial(self._tables.cells.count, shares).T)
+
+        def dealt(units: int) -> Ints:
+            place = rng.permutation(units)
+            part = place % folds
+            start = 0
+            for number, share in enumerate(held_out):
+                size = round(share * units)
+                part = np.where((place >= start) & (place < start + size), folds + number, part)
+                start += size
+            return part
+
+        if self.design.strata is not None:
+            event = self.event
+            part = np.empty(len(event), np.int64)
+            part[event] = dealt(self.events)
+            part[~event] = dealt(self.cases - self.events)
+            return Deal(part=part)
+        if self.unit is not None:
+            return Deal(part=dealt(int(self.unit.max()) + 1)[self.unit])
+        return Deal(part=dealt(len(self.event)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deal:
+    """Which part each unit was dealt to.
+
+    Attributes
+    ----------
+    part : ndarray of shape (entries,) or None
+        The number of the part of each row: the folds first, then what is held out.
+    counts : ndarray of shape (parts, entries) or None
+        Of cells: the number of cases of each entry in each part.
+    """
+
+    part: Ints | None = None
+    counts: Ints | None = None
+
+    def entries(self, number: int) -> tuple[Ints, Floats | None]:
+        """Return the entries of a part, and how many cases of each (None: one)."""
+        if self.counts is None:
+            return np.flatnonzero(self.part == number), None
+        count = self.counts[number]
+        occupied = np.flatnonzero(count)
+        return occupied, count[occupied].astype(np.float64)
