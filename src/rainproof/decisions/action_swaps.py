@@ -74,6 +74,7 @@ def best_swaps(
     saved = terms.sum(axis=2)
     worthwhile = saved > _ROUNDING * np.abs(terms).sum(axis=2)
     if per == "action":
+        # An action has one replacement everywhere: the best of those that save anything.
         best = np.arange(len(payoffs)) == saved.argmax(axis=1)[:, None]
         worthwhile &= best
     swaps = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,17 +12,9 @@ from rainproof.core import validation
 from rainproof.core.arrays import Floats
 from rainproof.core.piecewise import checked_probabilities
 from rainproof.core.result import Result
-from rainproof.decisions._rounding import (
-    key_of,
-    uniforms,
-)
+from rainproof.decisions._rounding import key_of, uniforms
 from rainproof.decisions.ids import as_ids, check_seed, explain_ids, id_numbers
-from rainproof.decisions.tasks import (
-    DecisionTask,
-    as_two_actions,
-    check_task,
-    expected_gain,
-)
+from rainproof.decisions.tasks import DecisionTask, as_two_actions, check_task, expected_gain
 from rainproof.errors import InputError
 
 # A share of the cases: 0.29 of 100 is 28.999999999999996 in doubles, and means 29.
@@ -101,6 +93,7 @@ def decide(
     task.check_aligned(("p", p), ("ids", ids))
     prob = checked_probabilities(p).astype(np.float64)
     first, second = two_actions.order
+    # Without a limit this is the best response.
     acts = two_actions.best_index(prob) == second
     wanted = int(acts.sum())
     one_more = 0.0
@@ -112,10 +105,12 @@ def decide(
             )
         gain = expected_gain(two_actions, prob)
         lottery = _draws(ids, prob, seed)
+        # The largest gain comes first, and of equal gains the lowest draw. The lottery keeps the
+        # order of the rows, which may have a meaning, out of the decision.
         candidates = np.flatnonzero(acts)
         queue = candidates[np.lexsort((lottery[candidates], -gain[candidates]))]
         acts[queue[allowed:]] = False
-        if wanted > allowed:
+        if wanted > allowed:  # else nobody is left out
             one_more = float(gain[queue[allowed]])
     action = np.array(two_actions.actions)[np.where(acts, second, first)]
     return Selection(action=action, wanted=wanted, acted=int(acts.sum()), one_more=one_more)
@@ -135,6 +130,8 @@ def _draws(ids: ArrayLike, prob: Floats, seed: int) -> Floats:
     validation.check_same_length("p", prob, "ids", array)
     numbers = id_numbers(array)
     if numbers is None:
-        raise cast("InputError", explain_ids(array))
+        error = explain_ids(array)
+        assert error is not None
+        raise error
     # A policy with this seed rounds by other numbers: those that it rounds up draw low ones.
     return uniforms(numbers, key_of(check_seed(seed) ^ _EVERY_BIT))

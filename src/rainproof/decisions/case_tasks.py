@@ -37,6 +37,7 @@ def case_costs(costs: Mapping[str, Any], columns: Mapping[str, Any]) -> Floats:
     check_aligned(*columns.items())
     arrays = {name: one_column(as_numbers(column, name)) for name, column in columns.items()}
     for name, array in arrays.items():
+        # A cost of 0 is allowed here: what a miss costs can be an amount, and some amounts are 0.
         if array.ndim != 1 or not len(array):
             raise InputError(
                 f"{name} must be a number, or one-dimensional; its shape is {array.shape}"
@@ -57,14 +58,17 @@ def case_costs(costs: Mapping[str, Any], columns: Mapping[str, Any]) -> Floats:
     table = np.empty((cases, 2))
     for outcome, (name, cost) in enumerate(costs.items()):
         table[:, outcome] = arrays.get(name, cost)
+    # Without any cost a case has no threshold.
     free = np.flatnonzero(~table.any(axis=1))
     if free.size:
         rule = "false_positive and false_negative must not both be 0 in a case: nothing is at stake"
         raise InputError.from_offenders(rule, free.size, f"case {free[0]}")
+    # Each threshold is a cost over the sum of the two.
     with np.errstate(over="ignore"):
         if np.isinf(table.sum(axis=1)).any():
             raise InputError(
-                "false_positive and false_negative must add up to less than the largest double: rescale them"
+                "false_positive and false_negative must add up to less than the largest double: "
+                "rescale them"
             )
     freeze(table)
     return table
@@ -93,6 +97,7 @@ class CaseTask(ListedTask):
     """
 
     task: ClassVar[str] = "cases"
+    per_case: ClassVar[bool] = True
     order: ClassVar[tuple[int, ...]] = (0, 1)
     actions: tuple[str, ...]
     _costs: Floats  # a column for false positives, one for false negatives
@@ -140,6 +145,7 @@ class CaseTask(ListedTask):
             raise InputError(
                 f"p must have one value for each of the {cases}; its shape is {prob.shape}"
             )
+        # At its threshold a case is acted on, as with equal costs.
         return (prob >= self.case_thresholds).astype(np.intp)
 
     def payoff(self, action: Any, y: ArrayLike) -> Any:
@@ -179,6 +185,7 @@ class CaseTask(ListedTask):
 
     def add_costs(self, sample: Sample, *columns: tuple[str, Any]) -> Sample:
         """Return the sample with the costs of each case beside its rows."""
+        # A sample that was assessed before has them already.
         if sample._costs is self._costs:
             return sample
         return sample._with_costs(self._costs, *columns, *self._columns.items())
@@ -206,6 +213,7 @@ class CaseTask(ListedTask):
         prediction = np.zeros(len(prob), np.intp)
         if per == "prediction":
             prediction = np.unique(prob, return_inverse=True)[1]
+        # What the case costs if its action is wrong.
         stake = sample.mass * np.where(event, task.false_negative, task.false_positive)
         # Sums by action taken, prediction and outcome: of what the cases cost, and of their weight.
         costs, weight = np.zeros((2, 2, prediction.max() + 1, 2))
@@ -222,7 +230,10 @@ class CaseTask(ListedTask):
         return best_swaps(self, _UNIT_PAYOFFS, costs, weight, sample.total_weight, per)
 
     def __repr__(self) -> str:
-        return f"DecisionTask(actions={self.actions!r}, costs of {len(self._costs):,} cases, scale={self.scale:.6g})"
+        return (
+            f"DecisionTask(actions={self.actions!r}, costs of {len(self._costs):,} cases, "
+            f"scale={self.scale:.6g})"
+        )
 
     def __str__(self) -> str:
         false_alarm = _range(self.false_positive)
@@ -230,7 +241,8 @@ class CaseTask(ListedTask):
         threshold = _range(self.case_thresholds)
         first, second = self.actions
         return (
-            f"2 actions, costs of {len(self._costs):,} cases, a false alarm {false_alarm} and a miss {miss}: "
+            f"2 actions, costs of {len(self._costs):,} cases, a false alarm {false_alarm} and a "
+            f"miss {miss}: "
             f"{first!r} below the threshold of the case ({threshold}), {second!r} from it on."
         )
 

@@ -86,8 +86,10 @@ class ClassTask(Result):
         prob = np.atleast_2d(validation.as_numbers(p, "p"))
         if prob.ndim != 2 or prob.shape[1] != self._classes:
             raise InputError(
-                f"p must have {self._classes} columns, one for each class; its shape is {prob.shape}"
+                f"p must have {self._classes} columns, one for each class; its shape is "
+                f"{prob.shape}"
             )
+        # The first of what is wrong, if anything is.
         for error in validation.violations(prob, validation.ColumnNames(prob="p")):
             raise error
         return self.best_checked(prob).reshape(np.shape(p)[:-1])
@@ -100,7 +102,7 @@ class ClassTask(Result):
         for start in range(0, len(prob), _BLOCK):
             block = slice(start, start + _BLOCK)
             expected = prob[block].astype(np.float64, copy=False) @ self.matrix.T
-            best[block] = expected.argmax(axis=1)
+            best[block] = expected.argmax(axis=1)  # the first of equals
         return best
 
     def payoff(self, action: Any, y: ArrayLike) -> Any:
@@ -141,8 +143,14 @@ class ClassTask(Result):
         return len(self.payoffs[0])
 
     def __repr__(self) -> str:
-        return f"DecisionTask(actions={self.actions!r}, classes={self._classes}, scale={self.scale:.6g})"
+        return (
+            f"DecisionTask(actions={self.actions!r}, classes={self._classes}, "
+            f"scale={self.scale:.6g})"
+        )
 
     def __str__(self) -> str:
         names = ", ".join(map(repr, self.actions))
-        return f"{len(self.actions)} actions in {self._classes} classes, {self.scale:.6g} at stake: {names}."
+        return (
+            f"{len(self.actions)} actions in {self._classes} classes, {self.scale:.6g} at stake: "
+            f"{names}."
+        )

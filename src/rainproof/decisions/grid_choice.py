@@ -154,6 +154,7 @@ def choose_grid(
     rounded = [sample.on_grid(grid) for grid in grids]
     losses = np.array([on_grid.loss for on_grid in rounded])
     bounds = np.array([on_grid.bound for on_grid in rounded])
+    # The first of equal losses: a coarser grid pools more rows.
     best = int(np.flatnonzero(losses <= losses.min() + _EQUAL_LOSSES)[0])
     return GridChoice(
         grid=grids[best],

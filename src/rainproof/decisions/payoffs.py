@@ -39,6 +39,7 @@ def upper_envelope(matrix: Floats) -> tuple[tuple[int, ...], tuple[float, ...]]:
 
     def crossing(lower: int, upper: int) -> float:
         """Return the probability from which the upper action is as good as the lower one."""
+        # Neither is negative, so that the threshold lies in [0, 1] whatever is rounded.
         loss = without_event[lower] - without_event[upper]
         gain = with_event[upper] - with_event[lower]
         return loss / (loss + gain)
@@ -48,8 +49,10 @@ def upper_envelope(matrix: Floats) -> tuple[tuple[int, ...], tuple[float, ...]]:
 
     order: list[int] = []
     for action in sorted(range(len(matrix)), key=rank):
+        # No worse with either outcome: the last one is best nowhere.
         while order and without_event[order[-1]] <= without_event[action]:
             order.pop()
+        # Takes over no later than the last one would: the last one is best nowhere.
         while len(order) > 1 and crossing(order[-2], action) <= crossing(order[-2], order[-1]):
             order.pop()
         order.append(action)
@@ -66,7 +69,8 @@ def check_envelope(matrix: Floats, order: Sequence[int], thresholds: Sequence[fl
     valid = valid and len(order) == len(thresholds) + 1
     if not valid or not all(low <= high for low, high in pairwise(ends)):
         raise InputError(
-            f"thresholds must increase in [0, 1], one less than the actions in order; they are {list(thresholds)} "
+            "thresholds must increase in [0, 1], one less than the actions in order; they are "
+            f"{list(thresholds)} "
             f"for {list(order)}"
         )
     best, best_thresholds = upper_envelope(matrix)
@@ -116,7 +120,10 @@ def check_matrix(payoffs: ArrayLike, name: str = "payoffs", *, classes: bool = F
     With `classes` there may be more than two payoffs of each, one for each class.
     """
     if classes:
-        rule = f"{name} must have shape (actions, classes): for each action a number for each class, of one event two"
+        rule = (
+            f"{name} must have shape (actions, classes): for each action a number for each class, "
+            "of one event two"
+        )
     else:
         rule = f"{name} must have shape (actions, 2): without the event and with it"
     refuse_masked(payoffs, name)
@@ -137,6 +144,7 @@ def check_matrix(payoffs: ArrayLike, name: str = "payoffs", *, classes: bool = F
         )
     if len(matrix) < 2:
         raise InputError(f"{name} must have at least two actions; there is {len(matrix)}")
+    # What is at stake with either outcome: later sums of it must be doubles too.
     with np.errstate(over="ignore"):
         total_stake = np.ptp(matrix, axis=0).sum()
     if total_stake == 0:

@@ -18,15 +18,11 @@ from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.core.validation import ColumnNames
-from rainproof.decisions._rounding import (
-    choose,
-    key_of,
-)
+from rainproof.decisions._rounding import choose, key_of
 from rainproof.decisions.capacity import decide
-from rainproof.decisions.case_tasks import CaseTask
 from rainproof.decisions.grid_choice import choose_grid
 from rainproof.decisions.ids import as_ids, check_seed, explain_ids, id_numbers
-from rainproof.decisions.tasks import DecisionTask, as_finite, check_task
+from rainproof.decisions.tasks import DecisionTask, as_finite, as_listed, check_task
 from rainproof.errors import InputError
 
 _BLOCK = 1 << 15  # rows that are rounded together: their arrays stay in the second-level cache
@@ -124,6 +120,7 @@ class RoundingPolicy(Saved, Result):
             )
         size = _grid_size(grid, sample, rounding, recalibration)
         check_seed(seed)
+        # Rounded probabilities are grid points: what is done at each is computed once.
         points = np.arange(size + 1) / size
         codes = task.action_codes(points)
         freeze(points, codes)
@@ -137,7 +134,7 @@ class RoundingPolicy(Saved, Result):
             "_codes": codes,
             "_key": key_of(seed),
         }
-        for name, value in fields.items():
+        for name, value in fields.items():  # the class is frozen
             object.__setattr__(self, name, value)
 
     def round(self, p: ArrayLike, ids: ArrayLike | None = None) -> Floats:
@@ -188,7 +185,7 @@ class RoundingPolicy(Saved, Result):
             prob = checked_probabilities(p)
             outside = self.recalibration.outside(prob)
             self.recalibration.warn_outside(outside, len(prob), stacklevel=3)
-        if capacity is None and not isinstance(self.task, CaseTask):
+        if capacity is None and not self.task.per_case:
             return self.task.decode(self._look_up(p, ids, self._codes))
         self.task.check_aligned(("p", p))  # here: the rounded ones have no labels
         rounded = self.round(p, ids)
@@ -225,13 +222,12 @@ class RoundingPolicy(Saved, Result):
         ndarray of shape (n, k)
             One column for each of ``task.actions``. Each row sums to 1.
         """
-        task = self.task
-        if not isinstance(task, CaseTask):
-            task = as_finite(task, "probabilities")
+        task = as_listed(self.task, "probabilities")
         task.check_aligned(("p", p))
         cell, up = self._split(self._recalibrated(checked_probabilities(p)))
         shares = np.zeros((len(cell), len(task.actions)))
         row = np.arange(len(cell))
+        # Both ends of a cell may have the same action, which then gets the whole.
         shares[row, task.best_index(self._points[cell])] = 1 - up
         shares[row, task.best_index(self._points[self._next(cell)])] += up
         return shares
@@ -272,7 +268,7 @@ class RoundingPolicy(Saved, Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy in built-in types, ready for JSON; `from_dict` reads it."""
-        if isinstance(self.task, CaseTask):
+        if self.task.per_case:
             raise InputError(
                 "a policy with costs of each case cannot be stored: they go with these cases only"
             )
@@ -332,6 +328,7 @@ class RoundingPolicy(Saved, Result):
             prob = validation.as_probabilities(p, "p")
         else:
             prob = self.recalibration(p)
+        # Without a map the kernel checks the predictions while it rounds them.
         case_ids = self._ids(ids, prob)
         entries = np.empty(len(prob), table.dtype)
         threads = max(1, min(available_threads(), len(prob) // _ROWS_PER_THREAD))
@@ -351,6 +348,7 @@ class RoundingPolicy(Saved, Result):
                     return False
             return True
 
+        # The kernel says that something is wrong; what it is takes another look.
         if not run_in_threads(round_part, threads):
             error = validation.explain_probabilities(prob, _NAMES)
             if error is None and case_ids is not None:
@@ -364,7 +362,8 @@ class RoundingPolicy(Saved, Result):
         if ids is None:
             if self.rounding == "soft":
                 raise InputError(
-                    "ids is missing: soft rounding needs an id for each row, so that the same row gets the same "
+                    "ids is missing: soft rounding needs an id for each row, so that the same row "
+                    "gets the same "
                     "action again (np.arange(len(p)) if rows never change their order)"
                 )
             return None
@@ -379,7 +378,8 @@ def _grid_size(
     """Return the grid of a policy: the one that is given, or the best one for a sample."""
     if grid is None and sample is None:
         raise InputError(
-            "grid is missing: pass grid, or sample=rainproof.Sample(y_true, y_prob) to choose it for past outcomes"
+            "grid is missing: pass grid, or sample=rainproof.Sample(y_true, y_prob) to choose it "
+            "for past outcomes"
         )
     if grid is not None and sample is not None:
         raise InputError(
@@ -391,6 +391,7 @@ def _grid_size(
         raise InputError(f"sample must be a Sample; it is {type(sample).__name__}")
     if rounding == "hard":
         raise InputError("grid is missing: it can be chosen for soft rounding only")
+    # The grid is chosen for what will be rounded.
     if recalibration is not None:
         sample = sample.map(recalibration)
     return choose_grid(sample).grid
@@ -432,7 +433,8 @@ def policy_cost(policy: RoundingPolicy, sample: Sample) -> PolicyCost:
     table = sample.distinct()
     total = table.negative.sum() + table.positive.sum()
     share = table.by_outcome() / total
-    cost = (task.matrix.max(axis=0) - task.matrix).T  # by outcome and action
+    # What an action pays less than the best one for the outcome, by outcome and action.
+    cost = (task.matrix.max(axis=0) - task.matrix).T
     cost_at = share @ cost  # by prediction and action
     unrounded, random = policy.without_rounding(table.prob)
     outcomes = np.array([table.negative.sum(), table.positive.sum()]) / total

@@ -16,10 +16,7 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
 from rainproof.core.validation import ThresholdRange, check_range
-from rainproof.decisions.tasks import (
-    FiniteTask,
-    decision_with,
-)
+from rainproof.decisions.tasks import FiniteTask, decision_with
 from rainproof.decisions.values import in_true_positives
 
 _LOSS_ROUNDING = 1e-15  # share of what is at stake: losses up to this are rounding error
@@ -201,6 +198,7 @@ def regret_curve(
     curve = curve.restricted(within)
     points, regret = _outline(curve)
     threshold, left, right = curve.corners
+    # At a jump the larger side counts: some decision has its threshold just there.
     larger_side = np.maximum(left, right)
     highest = int(larger_side.argmax())
     return RegretCurve(
@@ -262,6 +260,7 @@ def worst_task(chord: Chord) -> FiniteTask | None:
     if chord.value <= _LOSS_ROUNDING:
         return None
     share, mu_a, mu_b = chord.share, chord.mu_a, chord.mu_b
+    # Payoffs without the event and with it. Each action is best on its side of the thresholds.
     below = (1.0, 0.0)
     between = (1 - 2 * share * mu_a, 2 * share * (1 - mu_a))
     above = (0.0, 1.0)

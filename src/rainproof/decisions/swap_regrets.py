@@ -13,10 +13,7 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
 from rainproof.decisions.action_swaps import ActionSwap, Per
 from rainproof.decisions.class_tasks import ClassTask
-from rainproof.decisions.tasks import (
-    DecisionTask,
-    check_task,
-)
+from rainproof.decisions.tasks import DecisionTask, check_task
 from rainproof.errors import InputError
 
 _PRINTED_SWAPS = 10  # the rest are counted
@@ -56,6 +53,7 @@ class SwapRegret(Result):
     @property
     def best_swap(self) -> dict[Any, Any]:
         """The replacement of each action worth changing; per prediction, the one that saves most."""
+        # The best swaps come first.
         best: dict[Any, Any] = {}
         for swap in self.swaps:
             best.setdefault(swap.action, swap.replacement)
@@ -182,7 +180,8 @@ def swap_regret(
     if isinstance(task, ClassTask):
         if per != "action" or response is not None:
             raise InputError(
-                "several classes have swap regret by action of the best response: omit per and response"
+                "several classes have swap regret by action of the best response: omit per and "
+                "response"
             )
         several = as_classes(y_true, y_prob, **columns)
         if several is None:

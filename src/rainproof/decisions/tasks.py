@@ -19,11 +19,7 @@ from rainproof.core.arrays import Floats, read_only
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
-from rainproof.core.validation import (
-    as_numbers,
-    check_aligned,
-    check_probabilities,
-)
+from rainproof.core.validation import as_numbers, check_aligned, check_probabilities
 from rainproof.decisions.action_swaps import ActionSwap, Per, best_swaps
 from rainproof.decisions.payoffs import (
     action_index,
@@ -116,6 +112,7 @@ class DecisionTask(Result, ABC):
     __slots__ = ()
     _also = ("task",)
     task: ClassVar[str]  # the name of the kind, as in files
+    per_case: ClassVar[bool] = False  # whether the payoffs differ from case to case
 
     if TYPE_CHECKING:
 
@@ -182,6 +179,7 @@ class DecisionTask(Result, ABC):
 
             names = check_names(actions, 2)
             return CaseTask(actions=names, _costs=case_costs(costs, columns), _columns=columns)
+        # Waiting costs a miss if the event happens, acting a false alarm if it does not.
         payoffs = [[0.0, -false_negative], [-false_positive, 0.0]]
         return DecisionTask.from_payoffs(payoffs, actions=actions)
 
@@ -271,6 +269,7 @@ class DecisionTask(Result, ABC):
         >>> print(task)
         3 actions, 9 at stake: 'wait' below 0.05556, 'abstain' from 0.05556, 'act' from 0.5.
         """
+        # Subtracted from 0, so that no cost is a payoff of 0 and not of -0.
         payoffs = 0.0 - check_matrix(costs, "costs", classes=True)
         names = _numbered_actions(len(payoffs)) if actions is None else list(actions)
         if abstain is not None:
@@ -417,7 +416,8 @@ def response_probabilities(task: ListedTask, response: Any, p: Floats) -> Floats
     other = getattr(response, "task", task)
     if isinstance(other, DecisionTask) and other.actions != task.actions:
         raise InputError(
-            f"response must choose among the task's actions {task.actions}; its task has {other.actions}"
+            f"response must choose among the task's actions {task.actions}; its task has "
+            f"{other.actions}"
         )
     prob = as_numbers(response.probabilities(p), "response.probabilities")
     shape = (len(p), len(task.actions))
@@ -576,6 +576,7 @@ class FiniteTask(ListedTask):
             block = slice(start, start + _BLOCK)
             prob = table.prob[block]
             outcomes = np.stack([table.negative[block], table.positive[block]], axis=1)
+            # Hindsight knows the event rate at each prediction, and groups it by the best action.
             group = np.zeros(len(prob), np.intp)
             if per == "prediction":
                 group = self.best_index(outcomes[:, 1] / outcomes.sum(axis=1))
@@ -583,6 +584,7 @@ class FiniteTask(ListedTask):
                 np.add.at(mass, (self.best_index(prob), group), outcomes)
                 continue
             taken = response_probabilities(self, response, prob)
+            # A random response takes each action with a share of the weight.
             for number in range(groups):
                 mass[:, number] += (taken * (group == number)[:, None]).T @ outcomes
         return mass
@@ -591,7 +593,10 @@ class FiniteTask(ListedTask):
         thresholds = ", ".join(map(show_threshold, self.thresholds))
         if len(self.thresholds) == 1:
             thresholds += ","
-        return f"DecisionTask(actions={self.actions!r}, thresholds=({thresholds}), scale={self.scale:.6g})"
+        return (
+            f"DecisionTask(actions={self.actions!r}, thresholds=({thresholds}), "
+            f"scale={self.scale:.6g})"
+        )
 
     def __str__(self) -> str:
         names = [repr(self.actions[index]) for index in self.order]
@@ -605,15 +610,21 @@ class FiniteTask(ListedTask):
         )
 
 
+def as_listed(task: DecisionTask, what: str) -> ListedTask:
+    """Accept a task with a list of actions."""
+    if not isinstance(task, ListedTask):
+        raise InputError(f"{what} needs a task with a list of actions; it is {task!r}")
+    return task
+
+
 def as_finite(task: DecisionTask, what: str) -> FiniteTask:
     """Accept a task with a list of actions whose payoffs are the same in every case."""
-    if isinstance(task, FiniteTask):
-        return task
-    if isinstance(task, ListedTask):
+    listed = as_listed(task, what)
+    if not isinstance(listed, FiniteTask):
         raise InputError(
             f"{what} needs costs that are the same in every case: this task has those of each"
         )
-    raise InputError(f"{what} needs a task with a list of actions; it is {task!r}")
+    return listed
 
 
 def as_two_actions(task: DecisionTask, what: str) -> ListedTask:
@@ -686,6 +697,7 @@ class QuadraticTask(DecisionTask):
         event_rate = table.positive / weight
         saved = weight * (table.prob - event_rate) ** 2 / sample.total_weight
         swaps = []
+        # The largest first; all of them count, but thousands would help nobody.
         for row in np.argsort(-saved, kind="stable")[:_MOST_SWAPS].tolist():
             if saved[row] > 0:
                 swap = ActionSwap(
@@ -712,7 +724,8 @@ def check_task(task: object) -> DecisionTask:
     """Accept a task about one event."""
     if getattr(task, "task", None) == "classes":
         raise InputError(
-            f"task must be about one event here: of several classes use task.best_response; it is {task!r}"
+            "task must be about one event here: of several classes use task.best_response; it is "
+            f"{task!r}"
         )
     if not isinstance(task, DecisionTask):
         raise InputError(f"task must be a DecisionTask; it is {task!r}")

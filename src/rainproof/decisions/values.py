@@ -113,7 +113,9 @@ class ForecastValue(Result):
         """Return one of the curves, such as `value_recalibrated`, at thresholds that were checked
         already.
         """
-        right = np.searchsorted(self.threshold, mu)  # at a jump the first point: from the left
+        # At a jump this is the first of its two points: the value from the left, where predictions
+        # equal to the threshold are acted on.
+        right = np.searchsorted(self.threshold, mu)
         left = np.maximum(right - 1, 0)
         width = self.threshold[right] - self.threshold[left]
         share = np.ones(np.shape(mu))
@@ -153,7 +155,10 @@ class ForecastValue(Result):
         best = int(equal[self.value_perfect[equal].argmax()])
         share = percent(round(float(self.relative[best]), 3))
         threshold = show_threshold(self.threshold[best])
-        return f"Its largest relative value is {share} of what perfect foresight gains, at the threshold {threshold}."
+        return (
+            f"Its largest relative value is {share} of what perfect foresight gains, at the "
+            f"threshold {threshold}."
+        )
 
     def _where_worse(self) -> str:
         """Say at which thresholds the forecast is worse than none, and how much at most."""
@@ -163,7 +168,10 @@ class ForecastValue(Result):
         lowest = int(self.value.argmin())
         false_alarm = show_threshold(self.threshold[lowest])
         miss = show_threshold(1 - self.threshold[lowest])
-        loss = f"by {-self.value[lowest]:.3g} per row, where a false alarm costs {false_alarm} and a miss {miss}"
+        loss = (
+            f"by {-self.value[lowest]:.3g} per row, where a false alarm costs {false_alarm} and a "
+            f"miss {miss}"
+        )
         if len(self.value) == 1:
             return f"{worse}, {loss}"
         return f"{worse}; most at {false_alarm}: {loss}"
@@ -191,6 +199,7 @@ class ForecastValue(Result):
         left = np.where(start < 0, zero, left)
         right = np.where(end < 0, zero, right)
         twice_area = (right - left) * (np.maximum(start, 0.0) + np.maximum(end, 0.0))
+        # Pieces that touch are one range.
         range_number = np.append(0, np.cumsum(left[1:] > right[:-1]))
         areas = np.bincount(range_number, twice_area)
         main = (areas >= areas.max() * (1 - _ROUNDING)).argmax()  # the first of equals
@@ -310,6 +319,7 @@ def value_beside(
     positive = float(table.positive.sum())
     negative = float(table.negative.sum())
     event_rate = positive / (positive + negative)
+    # Between these all curves are linear. At the event rate the better of always and never changes.
     edges = np.unique(np.concatenate([[0.0, event_rate, 1.0], table.prob, recalibrated.prob]))
     skipped = 0
     if within is not None:
@@ -382,19 +392,19 @@ def _values_at(
     of foresight nothing is lost at thresholds near 0 and 1.
     """
     hits, false_alarms, misses, correct_rejections = flagged(table, mu, ties=ties)
-    right = np.where(below_rate, correct_rejections, hits)
-    wrong = np.where(below_rate, misses, false_alarms)
-    gain = np.where(below_rate, mu, 1 - mu)
-    loss = np.where(below_rate, 1 - mu, mu)
-    # All rows with the outcome of those that are right. 1 - event_rate would lose digits where
-    # almost every row is an event.
-    possible = right + np.where(below_rate, false_alarms, misses)
+    correct = np.where(below_rate, correct_rejections, hits)
+    errors = np.where(below_rate, misses, false_alarms)
+    gain = np.where(below_rate, mu, 1 - mu)  # by a correct one, over the alternative
+    loss = np.where(below_rate, 1 - mu, mu)  # by an error
+    # All rows with the outcome of the correct ones. 1 - event_rate would lose digits where almost
+    # every row is an event.
+    possible = correct + np.where(below_rate, false_alarms, misses)
     if not 0 < event_rate < 1:
         possible = np.full(len(mu), np.nan)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        lost = np.where(wrong > 0, wrong * (loss / gain), 0.0)
-        relative = (right - lost) / possible
-    return right * gain - wrong * loss, relative
+        lost = np.where(errors > 0, errors * (loss / gain), 0.0)
+        relative = (correct - lost) / possible
+    return correct * gain - errors * loss, relative
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -487,8 +497,8 @@ def risk_coverage(
     )
     table = sample.distinct()
     wrong = np.cumsum(table.negative[::-1])
-    right = np.cumsum(table.positive[::-1])
-    answered = wrong + right
+    correct = np.cumsum(table.positive[::-1])
+    answered = wrong + correct
     coverage = answered / answered[-1]
     risk = wrong / answered
     return RiskCoverage(

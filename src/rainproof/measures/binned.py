@@ -95,6 +95,7 @@ def expected_calibration_error(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
     residual = residuals(sample.distinct())
+    # In place, as in `residuals`.
     return float(np.abs(residual, out=residual).sum()) / sample.total_weight
 
 
@@ -177,6 +178,7 @@ def cutoff_calibration_error(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
+    # The sum over a range of predictions is a difference of two of these.
     biases_below = running_sums(residuals(sample.distinct()))
     return float(np.ptp(biases_below)) / sample.total_weight
 
@@ -327,7 +329,8 @@ def _check(n_bins: int, strategy: str, form: str) -> int:
         raise InputError(f"form must be 'mean' or 'rounded'; it is {form!r}")
     if form == "rounded" and strategy == "quantile":
         raise InputError(
-            "form must be 'mean' with strategy='quantile': predictions are rounded to a uniform grid"
+            "form must be 'mean' with strategy='quantile': predictions are rounded to a uniform "
+            "grid"
         )
     return int(n_bins)
 
@@ -418,6 +421,7 @@ def two_bin_calibration_error(
     table = sample.distinct()
     biases = residuals(table)
     biases /= sample.total_weight
+    # The bias of each bin if the cutoff is before the first prediction, between the first two, ...
     below = running_sums(biases)
     above = below[-1] - below
     # In place, as in `residuals`.

@@ -282,6 +282,7 @@ CATALOGUE = Catalogue(
             options={"rounding": "hard"},
             reference=f"{_PAPER}, section 1.5",
         ),
+        # Losses in hindsight, against fewer and fewer swaps.
         Measure(
             symbol="CDL",
             function=calibration_decision_loss,
@@ -306,6 +307,7 @@ CATALOGUE = Catalogue(
             actionable="every decision (one fixed action)",
             reference="arXiv:2307.00168",
         ),
+        # Distances from calibration.
         Measure(
             symbol="smCE",
             function=smooth_calibration_error,
@@ -319,6 +321,7 @@ CATALOGUE = Catalogue(
             actionable="no decision (its root: decisions with noise)",
             reference="arXiv:2211.16886",
         ),
+        # Errors of event rates.
         Measure(
             symbol="ECE",
             function=binned.expected_calibration_error,
@@ -367,6 +370,7 @@ CATALOGUE = Catalogue(
             testable="T^-1",
             reference="arXiv:2508.13100",
         ),
+        # Scores.
         Measure(
             symbol="Brier",
             function=brier_score,

@@ -172,7 +172,7 @@ def measure_classes(
             by_class[name].append(CATALOGUE[name](one_class))
     results = []
     for name, values in by_class.items():
-        worst = values.index(max(values))
+        worst = values.index(max(values))  # the first of equals
         result = ClassMeasure(
             measure=name,
             top_label=CATALOGUE[name](sample.top_label),

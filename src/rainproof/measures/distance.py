@@ -109,6 +109,7 @@ def lower_distance_to_calibration(
             stacklevel=2,
         )
     rounded = sample.on_grid(g)
+    # The mass of each outcome at each grid point; a difference of equals may round below 0.
     others = np.maximum(rounded.weight - rounded.positive, 0.0)
     positive = np.zeros(g + 1)
     negative = np.zeros(g + 1)
@@ -127,4 +128,5 @@ def _distance(negative: Floats, positive: Floats) -> float:
         raise RainproofError(
             f"the lower distance was not found: it lies between {lower} and {upper}"
         )
+    # The lower bound may lie below 0, or above 1, by the gap.
     return min(1.0, max(0.0, lower))

@@ -386,7 +386,8 @@ def _notes(sample: Sample, m_star: int | float) -> list[RainproofWarning]:
     if sample.grid is not None and 2 * m_star > sample.grid:
         notes.append(
             ResolutionWarning(
-                f"the value is below the resolution of a sample compressed to grid = {sample.grid:,}: the number given "
+                "the value is below the resolution of a sample compressed to grid = "
+                f"{sample.grid:,}: the number given "
                 "is an upper bound"
             )
         )

@@ -288,6 +288,7 @@ class _Rows(NamedTuple):
 
 def _score_of(table: DistinctTable, loss: _Loss) -> float:
     """Return the mean score of a table's predictions."""
+    # Each prediction is a row of either outcome, with the weight of that outcome.
     without_event, with_event = np.broadcast_to([[0], [1]], (2, len(table.prob)))
     return _mean_loss(
         loss,
@@ -327,6 +328,7 @@ def _mean_loss(loss: _Loss, *parts: _Rows) -> float:
                 block_weight = weight[block].astype(np.float64)
                 terms[block_weight == 0] = 0.0  # even if the loss is infinite
                 terms *= block_weight
+            # One sure prediction that fails is enough, and sums of infinities are not exact.
             if not np.isfinite(terms).all():
                 return math.inf
             add(terms, losses)

@@ -205,6 +205,7 @@ def smooth_ece(
     error = _error_bound(sample)
     if error <= tolerance:
         return 0.0  # smooth ECE is at most ECE
+    # Most samples need no finer grid than the first: the kernel is much wider than its cells.
     finest = sample.grid or LARGEST_GRID
     grid = min(_FIRST_GRID, finest)
     while True:
@@ -224,7 +225,7 @@ def _error_bound(sample: Sample) -> float:
     m, slot, weight, rise = sample.tables.cell_sums(1)
     cell = slot >> 1
     predicted = (cell * weight + rise) / m  # the sum of w p
-    happened = slot & 1
+    happened = slot & 1  # each cell has a slot for either outcome
     distance = np.where(happened, weight - predicted, predicted)
     return float(distance.sum()) / sample.total_weight
 
@@ -243,6 +244,7 @@ def _cosine_coefficients(sample: Sample, grid: int) -> Floats:
     predicted = rounded.index / grid * rounded.weight
     residual = np.zeros(grid + 1)
     residual[rounded.index] = (rounded.positive - predicted) / sample.total_weight
+    # Cosines alone: the residuals are continued as an even function of period 2.
     return np.fft.rfft(residual, 2 * grid).real
 
 
@@ -281,11 +283,13 @@ def _smoothed_error(coefficients: Floats, width: float, tolerance: float) -> flo
     """
     grid = len(coefficients) - 1
     k = np.arange(math.ceil(3 / width) + 1)  # beyond these e^{-(pi k s)^2/2} < 1e-19
+    # On the grid higher frequencies are the same cosines as lower ones.
     folded = k % (2 * grid)
     damping = np.exp(-0.5 * (np.pi * width * k) ** 2)
     a = coefficients[np.minimum(folded, 2 * grid - folded)] * damping
     # The L2 norm of r_s'', at least its L1 norm.
     bend = math.sqrt(2 * float(((np.pi * k) ** 4 * a**2).sum()))
+    # The midpoint rule is off by at most bend / (4 points^2): see the notes of `smooth_ece`.
     points = max(2 * len(k), math.ceil(math.sqrt(bend / tolerance)))
     points = min(_MOST_MIDPOINTS, 1 << math.ceil(math.log2(points)))
     # Shifted by half a step, the transform gives r_s at (4 i + 1) / (2 points): every midpoint,
