@@ -106,7 +106,7 @@ def postgresql(table, request):
 
 
 def sqlite(table, request):
-    path = request.getfixturevalue("tmp_path") / "a.db"
+    path = request.getfixturevalue("tmp_path") / f"{next(_names)}.db"
     kinds = ", ".join(f'"{field.name}" {_SQLITE.get(field.type, "REAL")}' for field in table.schema)
     with sqlite3.connect(path) as connection:
         connection.execute(f"CREATE TABLE predictions ({kinds})")

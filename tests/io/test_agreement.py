@@ -10,6 +10,7 @@ import re
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers.cases import for_each
 from helpers.engine_loading import ENGINES
 
 import rainproof
@@ -122,7 +123,7 @@ def rows_of(*, p=P, y=Y, w=None, rows=slice(None)):
     ).compress(M)
 
 
-@pytest.mark.parametrize("case", GOOD)
+@for_each("case", GOOD)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_gives_what_the_arrays_give(engine, case, request):
     columns, options, answer = GOOD[case]
@@ -179,7 +180,7 @@ def test_rows_that_are_kept_are_those_that_are_compressed(engine, request):
     )
 
 
-@pytest.mark.parametrize("weight", [None, "w"])
+@for_each("weight", [None, "w"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_segments_are_the_samples_of_their_rows(engine, weight, request):
     columns = {"p": P, "y": Y, "w": W, "region": with_nulls(REGION), "month": MONTH}
@@ -240,7 +241,7 @@ def said(engine, rule):
     return rule
 
 
-@pytest.mark.parametrize("case", BAD)
+@for_each("case", BAD)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_refuses_with_a_count(engine, case, request):
     columns, rule, count = BAD[case]

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 from helpers.file_writing import write_csv, write_parquet
 
 import rainproof
@@ -55,12 +56,14 @@ def read(path):
     return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
 
 
-@pytest.mark.parametrize("source", SUFFIXES)
-@pytest.mark.parametrize("target", SUFFIXES)
+@for_each("source", SUFFIXES)
+@for_each("target", SUFFIXES)
 def test_rows_are_kept_and_answers_added(tmp_path, source, target):
-    file = write(tmp_path / f"in.{source}", day=np.arange(N), p=P, who=IDS)
+    folder = tmp_path / f"{source} to {target}"
+    folder.mkdir()
+    file = write(folder / f"in.{source}", day=np.arange(N), p=P, who=IDS)
     seen = []
-    out = tmp_path / f"out.{target}"
+    out = folder / f"out.{target}"
     assert (
         append_columns(file, out, prob="p", ids="who", new_columns=ANSWERS, progress=seen.append)
         == N
@@ -73,7 +76,7 @@ def test_rows_are_kept_and_answers_added(tmp_path, source, target):
     assert list(map(float, found["p"])) == P.tolist()
     assert found["action"] == POLICY.decide(P, IDS).tolist()
     assert list(map(float, found["rounded"])) == POLICY.round(P, IDS).tolist()
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([file.name, out.name])
+    assert sorted(path.name for path in folder.iterdir()) == sorted([file.name, out.name])
 
 
 def test_numbers_that_are_ids_agree_between_text_and_types(tmp_path):
@@ -190,22 +193,24 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
-@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+@for_each("case", WRONG)
+@for_each("name", ["a.csv", "a.parquet"])
 def test_bad_values_leave_what_was_there(tmp_path, name, case):
     """The words are those of `rainproof assess`, counted over the whole file."""
     columns, message = WRONG[case]
     columns = {"p": P, "who": IDS, **columns}
     if name == "a.csv":
         columns = {key: ["" if v is None else v for v in values] for key, values in columns.items()}
-    file = write(tmp_path / name, **columns)
-    (tmp_path / "out.csv").write_text("old")
-    with pytest.raises(
-        rainproof.InputError, match=f"^{re.escape(message.replace('{}', str(file)))}$"
-    ):
-        append_columns(file, tmp_path / "out.csv", prob="p", ids="who", new_columns=ANSWERS)
-    assert (tmp_path / "out.csv").read_text() == "old"
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "out.csv"])
+    folder = tmp_path / f"{case} in {name}"
+    folder.mkdir()
+    file = write(folder / name, **columns)
+    output = folder / "out.csv"
+    output.write_text("old")
+    expected = re.escape(message.replace("{}", str(file)))
+    with pytest.raises(rainproof.InputError, match=f"^{expected}$"):
+        append_columns(file, output, prob="p", ids="who", new_columns=ANSWERS)
+    assert output.read_text() == "old"
+    assert sorted(path.name for path in folder.iterdir()) == sorted([name, "out.csv"])
 
 
 def test_an_error_is_counted_on_without_a_column_of_ids(tmp_path):
@@ -218,9 +223,7 @@ def test_an_error_is_counted_on_without_a_column_of_ids(tmp_path):
         )
 
 
-@pytest.mark.parametrize(
-    ("column", "kind"), [([1.5] * N, "double"), ([True] * N, "bool"), ([b"x"] * N, "binary")]
-)
+@for_each("column, kind", [([1.5] * N, "double"), ([True] * N, "bool"), ([b"x"] * N, "binary")])
 def test_columns_that_hold_no_ids(tmp_path, column, kind):
     file = write_parquet(tmp_path / "a.parquet", p=P, who=column)
     with pytest.raises(
@@ -284,7 +287,7 @@ except rainproof.InputError as error:
 """
 
 
-@pytest.mark.parametrize("target", ["out.csv", "out.csv.gz", "out.parquet"])
+@for_each("target", ["out.csv", "out.csv.gz", "out.parquet"])
 def test_a_full_disk_is_said_of_the_file_that_is_written(tmp_path, target):
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
     write_csv(tmp_path / "a.csv", p=P, who=rng.integers(0, 2**60, N))

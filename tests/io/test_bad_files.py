@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 from helpers.file_writing import write_csv, write_parquet
 
 import rainproof
@@ -83,8 +84,8 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize(("columns", "message"), RULES.values(), ids=RULES)
-@pytest.mark.parametrize("write", [write_csv, write_parquet])
+@for_each("columns, message", RULES.values())
+@for_each("write", [write_csv, write_parquet])
 def test_values_that_break_a_rule(tmp_path, write, columns, message):
     file = write(
         tmp_path / {write_csv: "a.csv", write_parquet: "a.parquet"}[write],
@@ -137,7 +138,7 @@ def test_all_batches_are_counted_whatever_else_they_break(tmp_path):
     )
 
 
-@pytest.mark.parametrize("column", ["p", "y", "w"])
+@for_each("column", ["p", "y", "w"])
 def test_missing_values(tmp_path, column):
     message = (
         f"{column} must not contain nulls (missing values); 3 values do, the first is {column}[12]"
@@ -212,8 +213,8 @@ def test_labels_beyond_two(tmp_path):
     refuse(write_csv(tmp_path / "b.csv", p=P, y=late), message, pos_label="no")
 
 
-@pytest.mark.parametrize(
-    ("column", "pos_label", "kind"),
+@for_each(
+    "column, pos_label, kind",
     [
         (Y, "yes", "int64"),
         (Y, "1.5", "int64"),
@@ -231,15 +232,15 @@ def test_an_event_that_the_column_cannot_hold(tmp_path, column, pos_label, kind)
     refuse(file, message, pos_label=pos_label)
 
 
-@pytest.mark.parametrize(
-    ("column", "kind"),
+@for_each(
+    "column, kind",
     [
         ([datetime.date(2026, 5, 17)] * N, "date32[day]"),
         ([[0.5]] * N, "list<element: double>"),
         ([b"1"] * N, "binary"),
     ],
 )
-@pytest.mark.parametrize("name", ["p", "y"])
+@for_each("name", ["p", "y"])
 def test_columns_that_hold_no_numbers(tmp_path, name, column, kind):
     file = write_parquet(tmp_path / "a.parquet", **{"p": P, "y": Y, name: column})
     refuse(file, f"{name} must hold numbers; it holds values of type {kind}")
@@ -313,7 +314,7 @@ BYTES = {
 }
 
 
-@pytest.mark.parametrize("name", BYTES)
+@for_each("name", BYTES)
 def test_files_that_are_not_what_they_seem(tmp_path, name):
     content, message = BYTES[name]
     (tmp_path / name).write_bytes(content)
@@ -353,8 +354,8 @@ def test_paths_that_lead_nowhere(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("written", "read"), [("1.0000000000000000001", "1.0000000000000002"), ("-1e-400", "-5e-324")]
+@for_each(
+    "written, read", [("1.0000000000000000001", "1.0000000000000002"), ("-1e-400", "-5e-324")]
 )
 def test_what_a_double_would_round_into_the_interval_stays_outside(tmp_path, written, read):
     """As with arrays: nothing is clipped, in text and in decimals."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -29,7 +30,7 @@ def table(n=400, seed=0):
     return frame
 
 
-@pytest.mark.parametrize("outcome", ["what", "number"])
+@for_each("outcome", ["what", "number"])
 def test_rows_are_those_of_the_frame(outcome, tmp_path):
     frame = table()
     frame.to_csv(tmp_path / "a.csv", index=False)
@@ -155,8 +156,8 @@ CLASSES = ["--classes", *ANIMALS]
 TASK = rainproof.DecisionTask.from_cost_matrix(9 - 9 * np.eye(3), actions=ANIMALS, abstain=2)
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
+@for_each(
+    "content, why",
     [
         ("cat,dog,eel\n0,1,2\n", "is not JSON: "),
         (

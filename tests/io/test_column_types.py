@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -48,9 +49,9 @@ READ = {
 }
 
 
-@pytest.mark.parametrize("read", READ)
-@pytest.mark.parametrize(
-    ("values", "kinds"),
+@for_each("read", READ)
+@for_each(
+    "values, kinds",
     [
         ([*range(N - 1), "last"], "numbers, and text"),
         ([*range(N - 1), True], "numbers, and true and false"),
@@ -69,8 +70,8 @@ def test_another_type_in_a_later_batch_is_refused(read, values, kinds):
     assert "another type" in kinds or f"g[{N - 1}]" in message  # the very row
 
 
-@pytest.mark.parametrize(
-    ("values", "labels"),
+@for_each(
+    "values, labels",
     [
         # text in the first batch: all is text
         ([1, "1", 1.0, 2, 2.0, 2, "2", 1, 1, 2], {"1": 5, "2": 5}),
@@ -83,7 +84,7 @@ def test_the_same_label_in_another_form_is_one_label(values, labels):
     assert rainproof.scan(write("g.jsonl", values), by="g").counts == labels
 
 
-@pytest.mark.parametrize("read", READ)
+@for_each("read", READ)
 def test_another_type_in_another_file_is_refused(read):
     names = [write("a.jsonl", range(N)), write("b.jsonl", ["a"] * N)]
     with pytest.raises(
@@ -163,7 +164,7 @@ def test_a_key_that_first_occurs_late_is_copied():
     assert [row["g"] for row in found] == list(range(N))
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+@for_each("name", ["out.csv", "out.parquet"])
 def test_a_file_whose_columns_are_fixed_refuses_a_late_key(name, capsys):
     write("late.jsonl", range(N), note="x")
     assert main(["apply", "late.jsonl", *fitted(), "-o", name, "--quiet"]) == 2
@@ -206,8 +207,8 @@ def test_ids_that_change_their_type_are_refused(capsys):
     )
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
+@for_each(
+    "value, text",
     [
         (1.0, "1"),
         (1.5, "1.5"),

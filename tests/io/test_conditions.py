@@ -8,6 +8,7 @@ import re
 
 import pyarrow as pa
 import pytest
+from helpers.cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,9 +46,7 @@ def joined(op, *conditions):
     return Condition(op, values=conditions)
 
 
-@pytest.mark.parametrize(
-    ("text", "condition"),
-    [
+@for_each("text, condition", [
         ("x = 1", Condition("=", "x", (1,))),
         ("x == -1.5e3", Condition("=", "x", (-1500.0,))),
         ("x<>'it''s'", Condition("!=", "x", ("it's",))),
@@ -64,14 +63,13 @@ def joined(op, *conditions):
         ("not (a<=1 and not b!=2)", joined("or", Condition(">", "a", (1,)), Condition("!=", "b", (2,)))),
         ("not not a = 1", A),
         ("größe > 1", Condition(">", "größe", (1,))),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_the_grammar(text, condition):
     assert parse(text) == condition
 
 
-@pytest.mark.parametrize(
-    ("text", "found", "wanted"),
+@for_each(
+    "text, found, wanted",
     [
         ("", "its end", "a column"),
         ("x", "its end", "a comparison"),
@@ -102,8 +100,8 @@ def test_columns():
     assert columns_of(parse("a = 1 or (b is null and not c in (1)) or a > 3")) == {"a", "b", "c"}
 
 
-@pytest.mark.parametrize(
-    ("text", "rows"),
+@for_each(
+    "text, rows",
     [
         ("x > 0", [1, 2]),
         ("x != 0", [1, 2, 5]),
@@ -140,8 +138,8 @@ def test_what_conditions_mean(text, rows):
     assert filter_batch(parse(text), ROWS)["at"].to_pylist() == rows
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
+@for_each(
+    "text, message",
     [
         ("t > 1", "where cannot compare t, which holds values of type string, with 1"),
         ("n = 'many'", "where cannot compare n, which holds values of type int16, with 'many'"),
@@ -202,8 +200,8 @@ def test_any_condition(tree):
     assert filter_batch(parse(words(tree)), ROWS)["at"].to_pylist() == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
+@for_each(
+    "text, message",
     [
         ("(" * 1500 + "x > 0" + ")" * 1500, "where must not nest more than 100 parentheses"),
         ("not (" * 101 + "x > 0" + ")" * 101, "where must not nest more than 100 parentheses"),

@@ -8,6 +8,7 @@ import sys
 from contextlib import closing
 
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.errors import InputError
@@ -202,7 +203,7 @@ def test_missing_drivers_name_their_extra(monkeypatch, tmp_path):
         rainproof.scan(f"duckdb:///{tmp_path}/a#t")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "address",
     [
         "postgresql://me:hunter2@localhost:1/db",

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 from helpers.file_writing import write_csv, write_parquet
 
 import rainproof
@@ -39,7 +40,7 @@ def small_batches(monkeypatch):
     monkeypatch.setattr(arrow_files, "PARQUET_ROWS_PER_BATCH", 7)
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.CSV", "a.csv.gz", "a.CSV.GZ", "a.tsv", "a.tsv.gz"])
+@for_each("name", ["a.csv", "a.CSV", "a.csv.gz", "a.CSV.GZ", "a.tsv", "a.tsv.gz"])
 def test_text_files_are_the_arrays(tmp_path, name):
     file = write_csv(
         tmp_path / name.lower(), sep="\t" if "tsv" in name else ",", day=range(N), p=P, y=Y, w=W
@@ -52,7 +53,7 @@ def test_text_files_are_the_arrays(tmp_path, name):
     )
 
 
-@pytest.mark.parametrize("name", ["a.parquet", "a.pq", "A.PARQUET"])
+@for_each("name", ["a.parquet", "a.pq", "A.PARQUET"])
 def test_parquet_files_are_the_arrays(tmp_path, name):
     file = write_parquet(tmp_path / name, day=range(N), p=P, y=Y, w=W)
     assert_same(scan(file, prob="p", outcome="y"), rainproof.Sample(Y, P).compress())
@@ -86,8 +87,8 @@ def test_batches_do_not_show(tmp_path, small_batches):
         assert seen[-1] == N
 
 
-@pytest.mark.parametrize(
-    ("spelling", "pos_label"),
+@for_each(
+    "spelling, pos_label",
     [
         (Y.astype(float), None),
         (Y == 1, None),
@@ -116,8 +117,8 @@ def test_outcomes_in_text_files_are_read_for_what_they_say(
     )
 
 
-@pytest.mark.parametrize(
-    ("column", "pos_label"),
+@for_each(
+    "column, pos_label",
     [
         (Y == 1, None),
         (Y.astype(np.int8), None),
@@ -146,8 +147,8 @@ def test_outcomes_of_every_type(tmp_path, small_batches, column, pos_label):
     )
 
 
-@pytest.mark.parametrize(
-    ("column", "values"),
+@for_each(
+    "column, values",
     [
         (P.astype(np.float32), P.astype(np.float32)),
         (P.astype(np.float16), P.astype(np.float16)),

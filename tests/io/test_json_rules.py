@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -18,7 +19,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
     [
         '{"p": 0.1, "y": 1, "p": 0.9}',
@@ -65,7 +66,7 @@ def apply(source, output):
     return main(["apply", source, "--map", "map.json", "--prob", "p", "-o", output, "--quiet"])
 
 
-@pytest.mark.parametrize("output", ["o.json", "o.jsonl"])
+@for_each("output", ["o.json", "o.jsonl"])
 def test_nan_and_infinity_are_null(output):
     values = [float("nan"), float("inf"), 1.5]
     table = pa.table({"p": [0.1, 0.2, 0.3], "f": values, "more": [[value] for value in values]})
@@ -83,9 +84,7 @@ def test_nan_and_infinity_are_null(output):
     assert [row["more"] for row in rows] == [[None], [None], [1.5]]
 
 
-@pytest.mark.parametrize(
-    "kind", [pa.binary(), pa.large_binary(), pa.binary(1), pa.list_(pa.binary())]
-)
+@for_each("kind", [pa.binary(), pa.large_binary(), pa.binary(1), pa.list_(pa.binary())])
 def test_bytes_are_refused(kind, capsys):
     values = [[b"a"]] if pa.types.is_nested(kind) else [b"a"]
     pq.write_table(pa.table({"p": [0.1], "b": pa.array(values, kind)}), "b.parquet")

@@ -6,6 +6,7 @@ import sqlite3
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.io.kept_rows import keep_rows
@@ -64,8 +65,8 @@ def test_no_more_than_allowed():
         assert keep_rows(rows, **{"prob": "p", "outcome": "y", "at_most": 4, **always}).grid is None
 
 
-@pytest.mark.parametrize("by", [(), ("site",), ("site", "year")])
-@pytest.mark.parametrize("weight", [None, "w"])
+@for_each("by", [(), ("site",), ("site", "year")])
+@for_each("weight", [None, "w"])
 def test_too_many_are_compressed_in_the_same_pass(tmp_path, by, weight):
     """Those of the first file are kept when the second one makes them too many."""
     rng = np.random.default_rng(2)
@@ -118,8 +119,8 @@ def test_a_database_compresses_too_many_itself(tmp_path, monkeypatch):
     assert len(asked) == 1  # as missing values are dropped in this process
 
 
-@pytest.mark.parametrize(
-    ("column", "values", "error"),
+@for_each(
+    "column, values, error",
     [
         (
             "p",
@@ -150,7 +151,7 @@ def test_errors_are_counted_over_all_files(tmp_path):
         keep_rows(str(tmp_path / "*.csv"), "p", "y", groups="g")
 
 
-@pytest.mark.parametrize("by", [None, "r"])
+@for_each("by", [None, "r"])
 def test_a_label_that_differs_in_capitals_alone_is_an_error_as_in_python(tmp_path, by):
     path = tmp_path / "a.csv"
     path.write_text("p,y,r\n0.5,yes,a\n0.25,yes,b\n")

@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -53,8 +54,8 @@ def test_na_in_a_condition_is_a_label_and_no_number():
     assert rainproof.scan(path, where="c > 2").n == 1
 
 
-@pytest.mark.parametrize("word", [*WORDS, ""])
-@pytest.mark.parametrize("column", ["p", "y", "w"])
+@for_each("word", [*WORDS, ""])
+@for_each("column", ["p", "y", "w"])
 def test_such_a_word_in_a_column_of_numbers_is_missing(word, column):
     row = {"p": "0.5", "y": "1", "w": "2", column: word}
     Path("n.csv").write_text("p,y,w\n0.5,0,1\n" + ",".join(row.values()) + "\n")
@@ -71,14 +72,14 @@ def fitted():
     map_ = rainproof.Recalibrator("logistic", rng=0).fit(
         [0.1, 0.9, 0.4, 0.6] * 50, [0, 1, 1, 0] * 50
     )
-    map_.save("map.json")
+    map_.save("map.json", overwrite=True)
     return ["--map", "map.json", "--prob", "p", "--quiet"]
 
 
-@pytest.mark.parametrize("text", ["p\n0.5\n\n0.7\n", "\n\np\r\n0.5\r\n\r\n0.7\r\n"])
+@for_each("text", ["p\n0.5\n\n0.7\n", "\n\np\r\n0.5\r\n\r\n0.7\r\n"])
 def test_an_empty_line_of_a_file_of_one_column_is_a_row_that_is_kept(text):
     Path("one.csv").write_text(text, newline="")
-    assert main(["apply", "one.csv", *fitted(), "-o", "two.csv", "--keep-missing"]) == 0
+    assert main(["apply", "one.csv", *fitted(), "-o", "two.csv", "--keep-missing", "--force"]) == 0
     lines = Path("two.csv").read_text().splitlines()
     assert [line.split(",")[0] for line in lines] == ["p", "0.5", "", "0.7"]
     assert lines[2] == ","

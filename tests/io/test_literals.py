@@ -10,6 +10,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 
@@ -50,7 +51,7 @@ def fill(execute, double):
     execute(f"CREATE TABLE texts (p {double}, y integer, r varchar(40))")
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@for_each("text", TEXTS)
 def test_sqlite_and_duckdb(text):
     import duckdb
 
@@ -66,7 +67,7 @@ def test_sqlite_and_duckdb(text):
         connection.close()
 
 
-@pytest.mark.parametrize("standard", ["on", "off"])
+@for_each("standard", ["on", "off"])
 def test_postgresql_whatever_its_setting(postgresql_connection, standard):
     fill(postgresql_connection.execute, "double precision")
     with postgresql_connection.cursor() as cursor:
@@ -77,7 +78,7 @@ def test_postgresql_whatever_its_setting(postgresql_connection, standard):
         assert matched(postgresql_connection.execute, text, "postgresql") == (1, 1)
 
 
-@pytest.mark.parametrize("escaped", ["true", "false"])
+@for_each("escaped", ["true", "false"])
 def test_spark_whatever_its_setting(spark, escaped):
     schema = "p double, y int, r string"
     spark.createDataFrame(
@@ -102,8 +103,8 @@ def test_a_backslash_means_nothing_certain_in_plain_sql():
             rainproof.io.sql("texts", "p", "y", **options)
 
 
-@pytest.mark.parametrize(
-    ("label", "written"),
+@for_each(
+    "label, written",
     [
         (np.int64(2), "2"),
         (np.float64(0.5), "0.5"),
@@ -116,7 +117,7 @@ def test_numpy_labels_are_written_as_what_they_hold(label, written):
     assert f'"y" = {written} THEN' in rainproof.io.sql("texts", "p", "y", pos_label=label)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "label", [Decimal("1.5"), datetime.date(2026, 1, 1), float("nan"), float("inf"), b"a", (1,)]
 )
 def test_other_labels_are_refused(label):
@@ -127,7 +128,7 @@ def test_other_labels_are_refused(label):
         rainproof.io.sql("texts", "p", "y", pos_label=label)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "rainproof_p",

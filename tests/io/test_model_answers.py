@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.io import read_answers
@@ -76,10 +77,8 @@ def test_several_files_are_one_sample(tmp_path):
     assert read_answers(tmp_path.glob("b.*")).n == 1
 
 
-@pytest.mark.parametrize(
-    "write", [Path.write_bytes, lambda path, raw: path.write_bytes(gzip.compress(raw))]
-)
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@for_each("write", [Path.write_bytes, lambda path, raw: path.write_bytes(gzip.compress(raw))])
+@for_each("mark", [b"", b"\xef\xbb\xbf"])
 def test_compressed_files_blank_lines_and_the_arrays_of_older_versions(tmp_path, write, mark):
     records = [json.dumps(answer(-1.0, -2.0, acc=acc)) for acc in (1, True, 0.0)]
     path = tmp_path / ("a.jsonl.gz" if write is not Path.write_bytes else "a.jsonl")
@@ -98,8 +97,8 @@ def refused(tmp_path, *records):
     return reason
 
 
-@pytest.mark.parametrize(
-    ("record", "reason"),
+@for_each(
+    "record, reason",
     [
         (
             {"filtered_resps": ["the answer is 42"], "exact_match": 1.0},
@@ -142,8 +141,8 @@ def test_a_line_that_is_no_answer_is_named(tmp_path, record, reason):
     assert refused(tmp_path, record).startswith(reason)
 
 
-@pytest.mark.parametrize(
-    ("choices", "count", "first"),
+@for_each(
+    "choices, count, first",
     [
         ([[0.9, "T"], [0.1, "F"]], "2 of 2", "[0.9, 'T']"),
         ([[50, "True"], [0.1, "False"]], "2 of 2", "[50, 'True']"),
@@ -210,8 +209,8 @@ def test_a_file_is_given_once(tmp_path, monkeypatch):
         read_answers([log, "a.jsonl"])
 
 
-@pytest.mark.parametrize(
-    ("raw", "problem"),
+@for_each(
+    "raw, problem",
     [
         (b"{", "line 1 of {} must be JSON"),
         (b'[{"acc": 1', "{} must be JSON"),
@@ -231,8 +230,8 @@ def test_a_file_of_anything_else_is_named(tmp_path, raw, problem):
         read_answers(path)
 
 
-@pytest.mark.parametrize(
-    ("source", "problem"),
+@for_each(
+    "source, problem",
     [
         ("nowhere.jsonl", "cannot read nowhere.jsonl: No such file or directory"),
         (".", "cannot read .: Is a directory"),

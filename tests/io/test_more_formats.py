@@ -18,6 +18,7 @@ import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -41,7 +42,7 @@ def lines(*rows):
     return "".join(f"{json.dumps(row)}\n" for row in rows)
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson.gz"])
+@for_each("name", ["a.jsonl", "a.ndjson.gz"])
 def test_json_lines(tmp_path, monkeypatch, name):
     monkeypatch.setattr(json_files, "ROWS_PER_BATCH", 7)
     kinds = (lambda p: p, str, lambda p: f"{100 * p:.2f}%", lambda p: f"{p:.4f}".replace(".", ","))
@@ -119,7 +120,7 @@ def test_spreadsheets(tmp_path, monkeypatch):
     assert (tmp_path / "b.csv").read_text().splitlines()[3] == f"2026-01-02,0.5,{Y[2]},0,1"
 
 
-@pytest.mark.parametrize("state", ["hidden", "veryHidden"])
+@for_each("state", ["hidden", "veryHidden"])
 def test_a_hidden_first_sheet_is_named(tmp_path, monkeypatch, capsys, state):
     monkeypatch.chdir(tmp_path)
     spreadsheet("a.xlsx", [["p", "y"], [0.5, 1], [0.2, 0]], state)
@@ -213,7 +214,7 @@ def test_rows_of_a_database_have_no_other_conditions(database):
         list(local_sources(database, ["q"], None)[0].batches())
 
 
-@pytest.mark.parametrize("secret", ["hunter2", "hun%zzter2", "hun%21ter"])
+@for_each("secret", ["hunter2", "hun%zzter2", "hun%21ter"])
 def test_passwords_are_never_shown(tmp_path, monkeypatch, capsys, secret):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RAINPROOF_TRACEBACK", "1")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from helpers.cases import for_each
 from helpers.odd_frames import KINDS, P, Y, frame
 
 import rainproof
@@ -39,8 +40,8 @@ def refusal(read, *arguments, **options):
     return ""
 
 
-@pytest.mark.parametrize("container", KINDS)
-@pytest.mark.parametrize("place", PLACES)
+@for_each("container", KINDS)
+@for_each("place", PLACES)
 def test_columns_are_read_or_refused(container, place):
     others, options = PLACES[place]
     name = place.split()[0]
@@ -51,7 +52,7 @@ def test_columns_are_read_or_refused(container, place):
         assert "\n" not in message, (kind, message)
 
 
-@pytest.mark.parametrize("container", ["pandas", "polars", "pyarrow", "python"])
+@for_each("container", ["pandas", "polars", "pyarrow", "python"])
 def test_kept_rows_are_read_or_refused_too(container):
     for kind, values in KINDS[container].items():
         message = refusal(keep_rows, frame(container, p=P, y=Y, g=values), "p", "y", groups="g")
@@ -62,7 +63,7 @@ def sums(sample):
     return sample.y_prob.tolist(), sample.y_true.tolist()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "values",
     [
         P.astype(np.longdouble),
@@ -71,14 +72,6 @@ def sums(sample):
         pd.Series(P.astype(np.longdouble)),
         pd.Series(P.astype(">f8")),
         pd.Series(pd.arrays.SparseArray(P)),
-    ],
-    ids=[
-        "long double",
-        "big endian",
-        "masked",
-        "pandas long double",
-        "pandas big endian",
-        "sparse",
     ],
 )
 def test_numbers_of_other_widths_are_read(values):
@@ -103,7 +96,7 @@ def test_small_integers_of_128_bits_are_read():
         )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "names",
     [
         [0, 1],
@@ -134,11 +127,7 @@ def test_columns_beside_names_that_are_no_text_are_read():
 MASK = np.array([True, False, False, False])
 
 
-@pytest.mark.parametrize(
-    ("column", "options"),
-    [("p", {}), ("y", {}), ("w", {"weight": "w"})],
-    ids=["prob", "outcome", "weight"],
-)
+@for_each("column, options", [("p", {}), ("y", {}), ("w", {"weight": "w"})])
 def test_a_masked_value_is_missing(column, options):
     columns = {"p": P, "y": Y, "w": W}
     columns[column] = np.ma.masked_array(columns[column], MASK)
@@ -151,9 +140,7 @@ def test_a_masked_value_is_missing(column, options):
         assert rainproof.scan(columns, drop_missing=True, **options).n == 3
 
 
-@pytest.mark.parametrize(
-    "labels", [np.array([7, 7, 8, 8]), np.array(list("aabb"))], ids=["numbers", "text"]
-)
+@for_each("labels", [np.array([7, 7, 8, 8]), np.array(list("aabb"))])
 def test_a_masked_label_is_missing(labels):
     columns = {"p": P, "y": Y, "g": np.ma.masked_array(labels, MASK)}
     assert rainproof.scan(columns, by="g").counts == {labels[0]: 1, labels[2]: 2, None: 1}

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers.cases import for_each
 from helpers.engine_loading import ENGINES
 from helpers.seeds import for_seeds
 from scipy.optimize import linprog
@@ -80,7 +81,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@for_each("case", CASES)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_gives_the_sums_of_the_rows(engine, case, request):
     columns, options, rows, weight = CASES[case]
@@ -102,7 +103,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@for_each("case", BAD)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_names_the_old_column(engine, case, request):
     old, rule, count = BAD[case]
@@ -252,8 +253,8 @@ def test_bad_values_of_later_batches_are_counted():
         rainproof.scan(rows, ["old", "new"])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         (
             {"by": "y"},

@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.errors import InputError
@@ -27,16 +28,13 @@ W = rng.random(N)
 NAN = float("nan")
 
 
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
+@for_each("spoil, message", [
         ({"p": np.where(P < 0.1, NAN, 0.5)}, f"p must not contain NaN; {(P < 0.1).sum()} values do"),
         # All other values alike: their statistics decide every comparison.
         ({"y": np.where(P < 0.1, NAN, 1.0)}, f"y must be 0 or 1 (pos_label names the event among other labels); "
          f"{(P < 0.1).sum()} values do not"),
         ({"w": np.where(P < 0.1, NAN, 1.0)}, f"w must be finite and not negative; {(P < 0.1).sum()} values do not"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_statistics_of_parquet_leave_nan_out(tmp_path, spoil, message):
     """DuckDB decides p <= 1 from the statistics of a Parquet file, which leave NaN out."""
     pq.write_table(pa.table({"p": P, "y": Y, "w": W} | spoil), tmp_path / "a.parquet")
@@ -134,8 +132,8 @@ def test_many_partitions_and_none_that_counts():
         rainproof.scan(frame[frame.p > 2])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         ({"prob": "t"}, "t must hold numbers; it holds text"),
         ({"prob": "d"}, "d must hold numbers; it holds values of type date"),
@@ -175,9 +173,7 @@ def test_what_spark_is_refused(spark, options, message):
     assert not [name for name in views if re.fullmatch("rainproof_[0-9a-f]{16}", name)]
 
 
-@pytest.mark.parametrize(
-    ("label", "kind"), [("true", bool), (True, bool), ("1.0", float), ("1", int), (1, int)]
-)
+@for_each("label, kind", [("true", bool), (True, bool), ("1.0", float), ("1", int), (1, int)])
 def test_a_label_is_read_as_the_column(spark, label, kind):
     frame = spark.createDataFrame(pa.table({"p": P, "y": Y.astype(kind)}))
     assert rainproof.scan(frame, pos_label=label, grid=256).event_rate == Y.mean()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -21,8 +22,8 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("names", "second"),
+@for_each(
+    "names, second",
     [
         (["t.csv", "t.csv"], "t.csv"),
         (["t.csv", "./t.csv"], "./t.csv"),

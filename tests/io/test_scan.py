@@ -20,6 +20,7 @@ import pyarrow.dataset as ds
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 from helpers.file_writing import write_csv, write_parquet
 
 import rainproof
@@ -121,16 +122,21 @@ def assert_same(sample, expected):
         np.testing.assert_array_equal(getattr(sample, name), getattr(expected, name), strict=True)
 
 
-@pytest.fixture(params=SOURCES)
-def source(request, tmp_path):
-    return SOURCES[request.param](TABLE, tmp_path)
+def source_of(name, folder, table=TABLE):
+    """Return the rows as a source of this name, with its files in a new folder."""
+    folder.mkdir()
+    return SOURCES[name](table, folder)
 
 
-def test_the_same_sample_from_everywhere(source):
+@for_each("name", SOURCES)
+def test_the_same_sample_from_everywhere(name, tmp_path):
+    source = source_of(name, tmp_path / name)
     assert_same(rainproof.scan(source), rainproof.Sample(Y, P).compress())
 
 
-def test_weights_from_everywhere(source):
+@for_each("name", SOURCES)
+def test_weights_from_everywhere(name, tmp_path):
+    source = source_of(name, tmp_path / name)
     sample = rainproof.scan(source, weight="w", grid=1024)
     expected = rainproof.Sample(Y, P, sample_weight=W).compress(1024)
     np.testing.assert_array_equal(sample.counts, expected.counts)
@@ -138,8 +144,10 @@ def test_weights_from_everywhere(source):
     np.testing.assert_allclose(sample.y_prob, expected.y_prob, rtol=1e-15)
 
 
-def test_segments_from_everywhere(source):
+@for_each("name", SOURCES)
+def test_segments_from_everywhere(name, tmp_path):
     """One pass gives what a scan of each segment's rows gives, bit for bit."""
+    source = source_of(name, tmp_path / name)
     found = rainproof.scan(source, by=["region", "month"])
     # a text file calls its months '1', '2', '3'
     plain = {(r, int(m)): of for (r, m), of in found.items()}
@@ -152,14 +160,16 @@ def test_segments_from_everywhere(source):
     assert list(found)[-1][0] is None
 
 
-def test_conditions_from_everywhere(source):
+@for_each("name", SOURCES)
+def test_conditions_from_everywhere(name, tmp_path):
+    source = source_of(name, tmp_path / name)
     of = ((REGION == "north") & (MONTH >= 2)) | (P > 0.9)
     sample = rainproof.scan(source, where="region = 'north' and month >= 2 or p > 0.9")
     assert_same(sample, rainproof.Sample(Y[of], P[of]).compress())
 
 
-@pytest.mark.parametrize("kind", ["float32", "bool", "uint8", "text"])
-@pytest.mark.parametrize(
+@for_each("kind", ["float32", "bool", "uint8", "text"])
+@for_each(
     "name",
     ["mapping", "pandas", "polars", "polars lazy", "table", "duckdb", "any stream", "feather"],
 )
@@ -194,29 +204,22 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(
-    "name", ["polars", "polars lazy", "table", "duckdb", "any stream", "feather", "pattern"]
-)
+@for_each("rule", RULES)
+@for_each("name", ["polars", "polars lazy", "table", "duckdb", "any stream", "feather", "pattern"])
 def test_what_breaks_a_rule_is_counted_and_where_can_drop_it(rule, name, tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "ROWS_PER_BATCH", 100)
     column, message = RULES[rule]
     table = TABLE.set_column(0, "p", pa.array(column, pa.float64()))
     if name == "pattern":
         message = re.sub(r"\[(\d+)\\]", lambda m: f"[{int(m[1]) - 400}\\] of .*b.parquet", message)
-    for options in ({}, {"by": "month"}):
+    for number, options in enumerate(({}, {"by": "month"})):
+        source = source_of(name, tmp_path / f"{rule} {name} {number}", table)
         with pytest.raises(rainproof.InputError, match=f"^{message}$"):
-            rainproof.scan(_again(name, table, tmp_path / f"{len(options)}"), **options)
-    kept = rainproof.scan(
-        _again(name, table, tmp_path / "kept"), where="p is not null and p is not nan and p <= 1"
-    )
+            rainproof.scan(source, **options)
+    source = source_of(name, tmp_path / f"{rule} {name}", table)
+    kept = rainproof.scan(source, where="p is not null and p is not nan and p <= 1")
     good = [i for i, p in enumerate(column) if p is not None and 0 <= p <= 1]
     assert_same(kept, rainproof.Sample(Y[good], P[good]).compress())
-
-
-def _again(name, table, folder):
-    folder.mkdir()
-    return SOURCES[name](table, folder)
 
 
 def test_missing_values_in_pandas():
@@ -336,9 +339,9 @@ KIND = np.array([rng.choice(3, p=row) for row in CLASSES])
 BIRDS = ["crow", "duck", "hen"]
 
 
-@pytest.mark.parametrize("name", ["csv", "parquet", "polars", "table"])
-@pytest.mark.parametrize(
-    ("spelling", "labels"),
+@for_each("name", ["csv", "parquet", "polars", "table"])
+@for_each(
+    "spelling, labels",
     [
         (KIND, None),
         (np.array(BIRDS)[KIND], None),
@@ -462,7 +465,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", WRONG)
+@for_each("case", WRONG)
 def test_what_is_wrong_is_said(case):
     source, options, message = WRONG[case]
     with pytest.raises(rainproof.InputError, match=f"^{message}$"):
@@ -534,8 +537,8 @@ def test_rows_elsewhere_are_left_to_their_engine():
         rainproof.scan("a.csv")
 
 
-@pytest.mark.parametrize(
-    ("make", "options", "absent"),
+@for_each(
+    "make, options, absent",
     [
         ("import polars; source = polars.DataFrame(columns)", "", "pandas pyspark duckdb dask"),
         (

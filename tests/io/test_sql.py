@@ -9,6 +9,7 @@ import sqlite3
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.errors import InputError
@@ -115,8 +116,8 @@ def test_the_first_words():
     assert "rainproof_least" not in statement
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
+@for_each(
+    "arguments, options, message",
     [
         (("t", "p", "y", 100), {}, "grid must be a power of two from 2 to 1,048,576; it is 100"),
         (("", "p", "y"), {}, "table must be the name of a table; it is ''"),

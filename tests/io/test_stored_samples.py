@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 
@@ -24,8 +25,8 @@ def same(a, b):
     assert repr(a) == repr(b)
 
 
-@pytest.mark.parametrize("weight", [None, W])
-@pytest.mark.parametrize("m", [2, 64, 2**16, 2**20])
+@for_each("weight", [None, W])
+@for_each("m", [2, 64, 2**16, 2**20])
 def test_a_sample_comes_back_to_the_last_bit(tmp_path, weight, m):
     sample = rainproof.Sample(Y, P, sample_weight=weight).compress(m)
     sample.save(tmp_path / "day.parquet")
@@ -73,8 +74,8 @@ def stored(tmp_path, **changes):
     return path
 
 
-@pytest.mark.parametrize(
-    ("changes", "fault"),
+@for_each(
+    "changes, fault",
     [
         ({"count": None}, "its column 'count' is missing or has nulls"),
         ({"rise": pa.array([0.0, None, 0.0])}, "its column 'rise' is missing or has nulls"),
@@ -125,7 +126,7 @@ def test_other_formats_and_grids_are_refused(tmp_path):
         rainproof.load(stored(tmp_path, about={"grid": 12}))
 
 
-@pytest.mark.parametrize("about", ["", "[", "3", "[1]", "null", '{"format": 1}', "[" * 100_000])
+@for_each("about", ["", "[", "3", "[1]", "null", '{"format": 1}', "[" * 100_000])
 def test_damaged_metadata_is_an_input_error(tmp_path, about):
     path = stored(tmp_path)
     pq.write_table(pq.read_table(path).replace_schema_metadata({b"rainproof": about}), path)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 from helpers.file_writing import write_csv
 
 import rainproof
@@ -37,7 +38,7 @@ def assert_same(sample, expected):
         np.testing.assert_array_equal(getattr(sample, name), getattr(expected, name), strict=True)
 
 
-@pytest.mark.parametrize("piece", [1 << 20, 7])
+@for_each("piece", [1 << 20, 7])
 def test_trials_are_rows(tmp_path, monkeypatch, piece):
     monkeypatch.setattr(compressing, "TRIALS_PER_PIECE", piece)
     monkeypatch.setattr(text_files, "BLOCK_BYTES", 256)
@@ -89,8 +90,8 @@ def test_trials_of_a_database_and_of_no_other_engine(tmp_path, monkeypatch):
             rainproof.scan(rainproof.io.Table("sqlite:///a.db", "t"), "p", "k", **options)
 
 
-@pytest.mark.parametrize(
-    ("change", "options", "message"),
+@for_each(
+    "change, options, message",
     [
         (
             {"k": (17, 200)},
@@ -279,8 +280,8 @@ KEYS = "must have words for keys, no numbers and no blanks"
 VALUES = r"must map words to probabilities, numbers in \[0, 1\]"
 
 
-@pytest.mark.parametrize(
-    ("words", "problem"),
+@for_each(
+    "words, problem",
     [
         (
             {"likely": 0.8, "Likely ": 0.7},

@@ -10,6 +10,7 @@ import random
 import sys
 
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -31,8 +32,8 @@ def refuse(source, line, name):
     assert str(caught.value).startswith(f"line {line:,} of {name} has a quote that is not closed")
 
 
-@pytest.mark.parametrize("block", [64, 1 << 20])
-@pytest.mark.parametrize("name", ["q.csv", "q.csv.gz"])
+@for_each("block", [64, 1 << 20])
+@for_each("name", ["q.csv", "q.csv.gz"])
 def test_an_unclosed_quote_is_refused_with_its_line(tmp_path, monkeypatch, block, name):
     monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
     path = tmp_path / name
@@ -42,8 +43,8 @@ def test_an_unclosed_quote_is_refused_with_its_line(tmp_path, monkeypatch, block
     refuse(path, 22, path)
 
 
-@pytest.mark.parametrize(
-    ("notes", "line"),
+@for_each(
+    "notes, line",
     [
         # which would close the first, and be followed by text
         ({"row20": '"5in', "row700": '"6in'}, 22),
@@ -67,7 +68,7 @@ def test_the_second_of_two_files_is_named(tmp_path):
     refuse([first, second], 22, second)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "note",
     [
         '"several\nlines"',
@@ -80,7 +81,7 @@ def test_the_second_of_two_files_is_named(tmp_path):
         '"a, b"',
     ],
 )
-@pytest.mark.parametrize("block", [64, 1 << 20])
+@for_each("block", [64, 1 << 20])
 def test_quotes_that_belong_are_read(tmp_path, monkeypatch, note, block):
     monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
     path = tmp_path / "q.csv"
@@ -94,7 +95,7 @@ def test_empty_lines_and_a_byte_order_mark_are_no_quotes(tmp_path):
     assert rainproof.scan(path).n == 2
 
 
-@pytest.mark.parametrize("command", ["measure", "apply"])
+@for_each("command", ["measure", "apply"])
 def test_commands_refuse_it_from_standard_input_too(tmp_path, capsys, monkeypatch, command):
     text = io.TextIOWrapper(io.BytesIO(table(row20='"5in').encode()))
     monkeypatch.setattr(sys, "stdin", text)
