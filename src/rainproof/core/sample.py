@@ -690,6 +690,16 @@ class Sample:
                 )
         return self._settled(self.store, replace(self.design, strata=strata))
 
+    def with_max_weight(self, max_weight: float) -> Self:
+        """State the largest weight that a unit of the population can have."""
+        if self.design.strata is not None:
+            raise InputError(
+                "base_rate cannot be combined with max_weight: the rows of an outcome weigh alike"
+            )
+        stated = validation.check_max_weight(max_weight, self.units.largest_weight)
+        design = replace(self.design, max_weight=stated)
+        return self.with_columns(self.store, design)
+
     def scenarios(self) -> list[Self]:
         """Return the sample at both ends of the range of base rates; alone if there is none."""
         designs = self.design.scenarios()

@@ -142,6 +142,62 @@ class Units:
             return float(self.cases)
         return self.total_weight**2 / float(self._tables.cells.squares.sum())
 
+    @cached_property
+    def share(self) -> Floats:
+        """The weight of each entry, as a share of all."""
+        return self.mass / self.total_weight
+
+    @cached_property
+    def single(self) -> Floats:
+        """The share of one case of each entry, which may stand for many.
+
+        Compression keeps no weights of single cases: they count as `effective_n` equal ones.
+        """
+        if self.design.strata is not None:
+            rate = self.design.strata.rate
+            others = self.cases - self.events
+            return np.where(self.event, rate / self.events, (1 - rate) / others)
+        alike = self.unit is None and (self.counts is not None or not self.has_weights)
+        return np.full(len(self.share), 1 / self.effective_n) if alike else self.share
+
+    def effective(self, *, outcome: bool) -> float:
+        """How many units of equal weight with this outcome are as many as those here."""
+        counted = (self.event == outcome) & (self.share > 0)
+        share = self.share[counted]
+        if not len(share):
+            return 0.0
+        total = share.sum()
+        share = share / total
+        if self.unit is None:
+            return 1 / float(share @ (self.single[counted] / total))
+        by_unit = np.bincount(self.unit[counted], share)
+        return 1 / float(by_unit @ by_unit)
+
+    @cached_property
+    def rarer(self) -> float:
+        """How many units of equal weight have the rarer outcome."""
+        return min(self.effective(outcome=False), self.effective(outcome=True))
+
+    def sums(self, column: Floats) -> Floats:
+        """Add up a column of the entries over units, by their numbers."""
+        if self.unit is None:
+            return column
+        return np.bincount(self.unit, column).astype(np.float64, copy=False)
+
+    @property
+    def largest_weight(self) -> float:
+        """The largest weight of a unit; of compressed cases, the largest that their sums prove."""
+        if self.is_compressed:
+            cells = self._tables.cells
+            return float((cells.squares / cells.weight[0]).max())
+        return float(self.weight.max())
+
+    def stakes(self) -> Floats:
+        """The weight of each entry over the largest that a unit can have, if it is stated, else over
+        the largest here.
+        """
+        return self.mass / (self.design.max_weight or self.largest_weight)
+
     @property
     def has_weights(self) -> bool:
         """Whether cases have weights of their own, and not only by their number or a base rate."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -579,6 +580,22 @@ def check_capacity(capacity: Any) -> float:
             f"capacity must be a share of the cases, above 0 and below 1, or a whole number of them; it is {capacity!r}"
         )
     return float(number)
+
+
+def is_number(x: Any) -> bool:
+    """Return whether x is a real number that a double can hold, and not a bool."""
+    if isinstance(x, bool) or not isinstance(x, int | float | np.integer | np.floating):
+        return False
+    return not isinstance(x, int) or abs(x) <= sys.float_info.max
+
+
+def check_max_weight(max_weight: Any, largest: float) -> float:
+    """Check the largest weight that is possible, given the largest of a sample."""
+    # equal sums of weights can differ by rounding
+    if not is_number(max_weight) or not largest * (1 - 1e-12) <= max_weight < math.inf:
+        rule = f"max_weight must be finite, and at least the largest weight {largest:.6g}"
+        raise InputError(f"{rule}; it is {max_weight!r}", parameter="max_weight")
+    return float(max_weight)
 
 
 def check_probabilities(

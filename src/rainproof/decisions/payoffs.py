@@ -7,7 +7,6 @@ several classes). What a decision does with them is in `tasks`.
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats
-from rainproof.core.validation import as_numbers, refuse_masked
+from rainproof.core.validation import as_numbers, is_number, refuse_masked
 from rainproof.errors import InputError
 
 # Share of what is at stake by which another action may beat the one that thresholds choose: far
@@ -85,13 +84,6 @@ def check_envelope(matrix: Floats, order: Sequence[int], thresholds: Sequence[fl
         if gain[worst] > tolerance:
             rivals = f"at {mu[worst]:.6g} action {rival[worst]} beats action {order[worst]}"
             raise InputError(f"thresholds must be where the payoffs cross; {rivals}")
-
-
-def is_number(x: Any) -> bool:
-    """Return whether x is a real number that a double can hold, and not a bool."""
-    if isinstance(x, bool) or not isinstance(x, int | float | np.integer | np.floating):
-        return False
-    return not isinstance(x, int) or abs(x) <= sys.float_info.max
 
 
 def check_names(actions: Sequence[str], count: int) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from rainproof.core.arrays import Floats, read_only
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
-from rainproof.core.validation import as_numbers, check_aligned, check_probabilities
+from rainproof.core.validation import as_numbers, check_aligned, check_probabilities, is_number
 from rainproof.decisions.action_swaps import ActionSwap, Per, best_swaps
 from rainproof.decisions.payoffs import (
     action_index,
@@ -28,7 +28,6 @@ from rainproof.decisions.payoffs import (
     check_envelope,
     check_matrix,
     check_names,
-    is_number,
     upper_envelope,
 )
 from rainproof.errors import InputError

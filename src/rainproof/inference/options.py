@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rainproof.core import validation
 from rainproof.core.digests import Digested, stream_for
-from rainproof.decisions.payoffs import is_number
 from rainproof.errors import InputError
 
 Rng = np.random.Generator
@@ -105,7 +105,4 @@ def check_max_weight(max_weight: float | None, largest: float) -> float:
     """Return the largest possible weight: as stated, or the largest in the sample."""
     if max_weight is None:
         return largest
-    if not is_number(max_weight) or not largest * (1 - 1e-12) <= max_weight < math.inf:
-        rule = f"max_weight must be finite, and at least the largest weight {largest:.6g}"
-        raise InputError(f"{rule}; it is {max_weight!r}", parameter="max_weight")
-    return float(max_weight)
+    return validation.check_max_weight(max_weight, largest)
