@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import stdtrit
 
 from rainproof.core.result import Result
 from rainproof.core.sample import REFUSED, Sample, as_paired, with_rate
@@ -33,7 +34,9 @@ from rainproof.measures.scores import LOSSES
 
 _BOTH = "both intervals of confidence_interval at once (Bonferroni)"
 _DIFFERENCES = "basic bootstrap of the difference, with Student's allowance for few rows or groups"
-_HALVINGS = 20
+_SCORE_DRAWS = 999  # of the difference of two scores: draws of means cost little
+_HALVINGS = 20  # of the search for a p-value: to 1e-6
+_NORMAL_QUANTILE = 1.959964  # of 97.5%
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -80,12 +83,14 @@ class Comparison(Result):
     @property
     def better(self) -> str | None:
         """The forecaster with the lower value, "a" or "b"; None if the interval contains 0."""
-        return None if self.low <= 0 <= self.high else "a" if self.high < 0 else "b"
+        if self.low <= 0 <= self.high:
+            return None
+        return "a" if self.high < 0 else "b"
 
     def __str__(self) -> str:
-        verdict = (
-            "no difference is established" if self.better is None else f"{self.better} is better"
-        )
+        verdict = f"{self.better} is better"
+        if self.better is None:
+            verdict = "no difference is established"
         return (
             f"{self.measure}: {self.value_a:.4g} (a) against {self.value_b:.4g} (b); {verdict}.\n"
             f"The difference is between {self.low:.4g} and {self.high:.4g} in the population with "
@@ -176,94 +181,47 @@ def compare(
     >>> found.better, found.p_value
     ('b', 0.02)
     """
-    statistic, confidence_level = (
-        as_statistic(measure),
-        options.check_share(confidence_level, "confidence_level"),
-    )
+    statistic = as_statistic(measure)
+    confidence_level = options.check_share(confidence_level, "confidence_level")
+    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
     if isinstance(y_prob_a, Sample) or (isinstance(y_true, Sample) and not y_true.forecasts):
-        if (
-            not isinstance(y_true, Sample)
-            or not isinstance(y_prob_a, Sample)
-            or y_prob_b is not None
-        ):
-            raise InputError(
-                "pass either y_true and two arrays of predictions, or two Samples and nothing else"
-            )
-        if paired:
-            raise InputError(
-                "two Samples do not know which of their rows belong together: pass paired=False if they have none in "
-                "common, or y_true and both arrays of predictions"
-            )
-        if groups is not None or sample_weight is not None or pos_label is not None:
-            raise InputError(
-                "groups, sample_weight and pos_label go with arrays: a Sample brings its own, as in "
-                "Sample(y_true, y_prob, groups=...)"
-            )
-        a, b = (with_rate(sample, REFUSED) for sample in (y_true, y_prob_a))
+        a, b = _two_samples(y_true, y_prob_a, y_prob_b, columns, paired=paired)
         generator, seed = options.as_seed(rng, a, b)
     else:
         if not paired:
             raise InputError(
                 "paired=False needs two Samples: compare(sample_a, sample_b, paired=False)"
             )
-        columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
-        both = with_groups_in_order(
-            as_paired(y_true, {"y_prob_a": y_prob_a, "y_prob_b": y_prob_b}, **columns)
-        )
+        forecasts = {"y_prob_a": y_prob_a, "y_prob_b": y_prob_b}
+        both = with_groups_in_order(as_paired(y_true, forecasts, **columns))
         a, b = (both[name] for name in both.forecasts)
         generator, seed = options.as_seed(rng, both)
-    value_a, value_b = float(statistic.function(a)), float(statistic.function(b))
+    value_a = float(statistic.function(a))
+    value_b = float(statistic.function(b))
     if statistic.bounded:
-        if statistic.pools and not all(
-            intervals.repeats_often(sample, as_resampler(sample)) for sample in (a, b)
-        ):
-            raise InputError(  # the value on a sample need not come close to that of the population
-                f"measure must not be {statistic.name!r} with fewer than {intervals.ENOUGH_ROWS} rows per distinct "
-                "prediction: its bias does not vanish there; use 'brier_score', 'soft_binned_cdl' or "
-                "'binned_calibration_error'"
-            )
-        size = options.interval_resamples(n_resamples, (1 - confidence_level) / 4)
-        smallest = 4 / (size + 1)
+        _refuse_lasting_bias(statistic, a, b)
+        draws = options.interval_resamples(n_resamples, (1 - confidence_level) / 4)
+        smallest_p_value = 4 / (draws + 1)
     else:
-        size = 999 if n_resamples is None else options.check_resamples(n_resamples)
-        smallest = 2 / (size + 1)
-    ends: Ends = intervals.no_ends
-    if math.isfinite(value_a - value_b):
-        if statistic.bounded:
-            level = (1 + confidence_level) / 2
-            found = []
-            for before, sample in ((0, a), (size, b)):
-                told = (
-                    None
-                    if progress is None
-                    else partial(options.shifted, progress, before, 2 * size)
-                )
-                drawn: dict[str, Any] = {"n_resamples": size, "rng": generator, "progress": told}
-                found.append(
-                    intervals.confidence_interval(
-                        sample, measure=measure, confidence_level=level, **drawn
-                    )
-                )
-            ends = partial(_both, found[0], found[1])
-        else:
-            one, units = (_together if paired else _apart)(a, b, statistic)
-            draws = np.sort(
-                draw_batches(each_time(one), size, generator, progress, threads=statistic.threads)[
-                    :, 0
-                ]
-            )
-            few = [rows.rarer_in for rows in map(Influence.of, (a, b)) if rows.few_clusters]
-            if few:
-                note = f"{few[0]} are too few to resample: nothing is claimed of the difference"
-                warnings.warn(FewRowsWarning(note), stacklevel=2)
-            elif units > 1 and np.isfinite(draws).all():
-                ends = partial(intervals.basic_ends, value_a - value_b, draws, _student(units))
+        draws = _SCORE_DRAWS if n_resamples is None else options.check_resamples(n_resamples)
+        smallest_p_value = 2 / (draws + 1)
+    if not math.isfinite(value_a - value_b):
+        ends: Ends = intervals.no_ends
+    elif statistic.bounded:
+        level = (1 + confidence_level) / 2
+        ends = _ends_by_both(a, b, measure, level, draws, generator, progress)
+    else:
+        change = (_together if paired else _apart)(a, b, statistic)
+        difference = value_a - value_b
+        ends = _ends_by_draws(
+            a, b, change, difference, draws, generator, progress, threads=statistic.threads
+        )
     low, high = ends(confidence_level)
     return Comparison(
         difference=value_a - value_b,
         low=low,
         high=high,
-        p_value=_p_value(ends, smallest),
+        p_value=_p_value(ends, smallest_p_value),
         value_a=value_a,
         value_b=value_b,
         paired=paired,
@@ -272,65 +230,174 @@ def compare(
         measure=statistic.name,
         n_a=a.n,
         n_b=b.n,
-        n_resamples=size,
+        n_resamples=draws,
         seed=seed,
     )
 
 
-def _both(a: ConfidenceInterval, b: ConfidenceInterval, level: float) -> tuple[float, float]:
+def _two_samples(
+    a: Any, b: Any, y_prob_b: Any, columns: Mapping[str, Any], *, paired: bool
+) -> tuple[Sample, Sample]:
+    """Return two independent samples, or refuse what else was given with them."""
+    if not isinstance(a, Sample) or not isinstance(b, Sample) or y_prob_b is not None:
+        raise InputError(
+            "pass either y_true and two arrays of predictions, or two Samples and nothing else"
+        )
+    if paired:
+        raise InputError(
+            "two Samples do not know which of their rows belong together: pass paired=False if they have none in "
+            "common, or y_true and both arrays of predictions"
+        )
+    if any(column is not None for column in columns.values()):
+        raise InputError(
+            "groups, sample_weight and pos_label go with arrays: a Sample brings its own, as in "
+            "Sample(y_true, y_prob, groups=...)"
+        )
+    return with_rate(a, REFUSED), with_rate(b, REFUSED)
+
+
+def _refuse_lasting_bias(statistic: Statistic, *samples: Sample) -> None:
+    """Refuse a measure whose value on a sample need not come close to that of the population."""
+    if not statistic.pools:
+        return
+    if not all(intervals.repeats_often(sample, as_resampler(sample)) for sample in samples):
+        raise InputError(
+            f"measure must not be {statistic.name!r} with fewer than {intervals.ENOUGH_ROWS} rows per distinct "
+            "prediction: its bias does not vanish there; use 'brier_score', 'soft_binned_cdl' or "
+            "'binned_calibration_error'"
+        )
+
+
+def _ends_by_both(
+    a: Sample,
+    b: Sample,
+    measure: str | Measuring,
+    level: float,
+    draws: int,
+    generator: options.Rng,
+    progress: options.Progress | None,
+) -> Ends:
+    """The ends of the difference by an interval of each, at a level at which both hold."""
+    both = []
+    for number, sample in enumerate((a, b)):
+        progress_of_both = None
+        if progress is not None:
+            progress_of_both = partial(options.shifted, progress, number * draws, 2 * draws)
+        interval = intervals.confidence_interval(
+            sample,
+            measure=measure,
+            confidence_level=level,
+            n_resamples=draws,
+            rng=generator,
+            progress=progress_of_both,
+        )
+        both.append(interval)
+    return partial(_difference_of_both, both[0], both[1])
+
+
+def _difference_of_both(
+    a: ConfidenceInterval, b: ConfidenceInterval, level: float
+) -> tuple[float, float]:
     """The ends of the difference by those of each, which hold both at once."""
-    one, other = (interval.at((1 + level) / 2) for interval in (a, b))
-    low, high = one.low - other.high, one.high - other.low
-    return (low, high) if low <= high else intervals.no_ends(level)  # NaN
+    level_of_each = (1 + level) / 2
+    interval_a = a.at(level_of_each)
+    interval_b = b.at(level_of_each)
+    low = interval_a.low - interval_b.high
+    high = interval_a.high - interval_b.low
+    is_known = low <= high  # not where either is NaN
+    return (low, high) if is_known else intervals.no_ends(level)
 
 
-def _together(
-    a: Sample, b: Sample, statistic: Statistic
-) -> tuple[Callable[[options.Rng], list[float]], int]:
-    """Differences of scores where the same rows (or clusters) are drawn for both; the number of
-    rows or clusters.
+class _Change(NamedTuple):
+    """How the difference of two scores is drawn anew.
+
+    Attributes
+    ----------
+    draw : callable
+        One difference, of units drawn with replacement.
+    units : int
+        The number of rows or clusters; of two samples, of the smaller.
+    """
+
+    draw: Callable[[options.Rng], list[float]]
+    units: int
+
+
+def _ends_by_draws(
+    a: Sample,
+    b: Sample,
+    change: _Change,
+    difference: float,
+    draws: int,
+    generator: options.Rng,
+    progress: options.Progress | None,
+    *,
+    threads: int,
+) -> Ends:
+    """The ends of a difference of scores by the basic bootstrap; none where clusters are few."""
+    batches = draw_batches(each_time(change.draw), draws, generator, progress, threads=threads)
+    differences = np.sort(batches[:, 0])
+    for sample in (a, b):
+        clusters = Influence.of(sample)
+        if clusters.few_clusters:
+            warning = (
+                f"{clusters.rarer_in} are too few to resample: nothing is claimed of the difference"
+            )
+            warnings.warn(FewRowsWarning(warning), stacklevel=3)
+            return intervals.no_ends
+    if change.units == 1 or not np.isfinite(differences).all():
+        return intervals.no_ends
+    widening = _student_widening(change.units)
+    return partial(intervals.basic_ends, difference, differences, widening)
+
+
+def _together(a: Sample, b: Sample, statistic: Statistic) -> _Change:
+    """Differences of scores where the same rows (or clusters) are drawn for both.
 
     A score is the mean of a loss, so its difference is that of the losses.
     """
     assert statistic.measure is not None
-    loss, weight = LOSSES[statistic.measure.function], a.mass
-    some = np.flatnonzero(weight)
-    weight, event = weight[some], a.y_true[some] == 1
-    of_a, of_b = (loss(sample.y_prob[some].astype(np.float64), event) for sample in (a, b))
-    change = weight * (of_a - of_b)
-    if a._group is not None:
-        unit = drawn_together(a, some)
-        change, weight = (np.bincount(unit, part).astype(np.float64) for part in (change, weight))
-    even = bool((weight == weight[0]).all())
+    loss = LOSSES[statistic.measure.function]
+    counted = np.flatnonzero(a.mass)
+    weight = a.mass[counted]
+    event = a.y_true[counted] == 1
+    loss_of_a = loss(a.y_prob[counted].astype(np.float64), event)
+    loss_of_b = loss(b.y_prob[counted].astype(np.float64), event)
+    change = weight * (loss_of_a - loss_of_b)
+    if a.units.unit is not None:
+        unit = drawn_together(a, counted)
+        change = np.bincount(unit, change).astype(np.float64)
+        weight = np.bincount(unit, weight).astype(np.float64)
+    is_even = bool((weight == weight[0]).all())
 
-    def one(stream: options.Rng) -> list[float]:
+    def draw(stream: options.Rng) -> list[float]:
         times = repeats(stream.bit_generator.capsule, len(weight))[None]
-        total = weight[0] * len(weight) if even else weighted_sums(times, weight)[0]
+        total = weight[0] * len(weight) if is_even else weighted_sums(times, weight)[0]
         return [weighted_sums(times, change)[0] / total]
 
-    return one, len(weight)
+    return _Change(draw, len(weight))
 
 
-def _apart(
-    a: Sample, b: Sample, statistic: Statistic
-) -> tuple[Callable[[options.Rng], list[float]], int]:
-    """Differences of two samples without common rows, and the number of rows of the smaller."""
-    atoms_a, atoms_b = as_resampler(a), as_resampler(b)
-    evaluate_a, evaluate_b = statistic.on(atoms_a), statistic.on(atoms_b)
+def _apart(a: Sample, b: Sample, statistic: Statistic) -> _Change:
+    """Differences of two samples without common rows."""
+    resampler_a = as_resampler(a)
+    resampler_b = as_resampler(b)
+    measure_a = statistic.on(resampler_a)
+    measure_b = statistic.on(resampler_b)
 
-    def one(stream: options.Rng) -> list[float]:
-        return [evaluate_a(atoms_a.resample(stream)) - evaluate_b(atoms_b.resample(stream))]
+    def draw(stream: options.Rng) -> list[float]:
+        drawn_a = resampler_a.resample(stream)
+        return [measure_a(drawn_a) - measure_b(resampler_b.resample(stream))]
 
-    return one, min(atoms_a.units, atoms_b.units)
+    return _Change(draw, min(resampler_a.units, resampler_b.units))
 
 
-def _student(units: int) -> float:
+def _student_widening(units: int) -> float:
     """How much wider Student's interval at 95% is than that of the bootstrap, which takes the
     spread for known.
     """
-    from scipy.special import stdtrit
-
-    return math.sqrt(units / (units - 1)) * float(stdtrit(units - 1, 0.975)) / 1.959964
+    quantile = float(stdtrit(units - 1, 0.975))
+    return math.sqrt(units / (units - 1)) * quantile / _NORMAL_QUANTILE
 
 
 def _p_value(ends: Ends, smallest: float) -> float:
@@ -338,10 +405,10 @@ def _p_value(ends: Ends, smallest: float) -> float:
     show.
     """
 
-    def excludes(p_value: float) -> bool:
+    def excludes_zero(p_value: float) -> bool:
         low, high = ends(1 - p_value)
         return not low <= 0 <= high
 
-    if smallest >= 1 or excludes(smallest):
+    if smallest >= 1 or excludes_zero(smallest):
         return min(smallest, 1.0)
-    return options.bisected(excludes, smallest, 1.0, _HALVINGS)
+    return options.bisected(excludes_zero, smallest, 1.0, _HALVINGS)
