@@ -124,16 +124,16 @@ def test_the_costs_stay_with_their_rows():
         sample.ungrouped(),
         pickle.loads(pickle.dumps(sample)),
     ]
-    for part in [*parts, *sample.by_segment().values(), Sample._join(sample.split(folds=2))]:
+    for part in [*parts, *sample.by_segment().values(), Sample.concat(sample.split(folds=2))]:
         found = [
             (*row, *costs)
-            for *row, costs in zip(part.y_true, part.prob, part._costs.tolist(), strict=True)
+            for *row, costs in zip(part.y_true, part.prob, part.rows.costs.tolist(), strict=True)
         ]
         assert set(found) <= known
-    assert sorted(parts[0]._costs.tolist()) == sorted(sample._costs.tolist())
+    assert sorted(parts[0].rows.costs.tolist()) == sorted(sample.rows.costs.tolist())
     backwards = DecisionTask.from_costs(false_positive=fp[::-1], false_negative=fn[::-1])
     other = backwards.add_costs(Sample(y[::-1], p[::-1])).in_order()
-    assert other._costs.tolist() == task.add_costs(Sample(y, p)).in_order()._costs.tolist()
+    assert other.rows.costs.tolist() == task.add_costs(Sample(y, p)).in_order().rows.costs.tolist()
 
 
 def test_a_row_with_a_share_of_the_event_has_its_cost_once():

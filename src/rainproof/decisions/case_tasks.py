@@ -186,16 +186,17 @@ class CaseTask(ListedTask):
     def add_costs(self, sample: Sample, *columns: tuple[str, Any]) -> Sample:
         """Return the sample with the costs of each case beside its rows."""
         # A sample that was assessed before has them already.
-        if sample._costs is self._costs:
+        if sample.grid is None and sample.rows.costs is self._costs:
             return sample
-        return sample._with_costs(self._costs, *columns, *self._columns.items())
+        return sample.with_costs(self._costs, *columns, *self._columns.items())
 
     def for_rows(self, sample: Sample) -> CaseTask:
         """Return the task with the costs that stand beside the rows of a sample."""
-        assert sample._costs is not None
-        if sample._costs is self._costs:
+        costs = sample.rows.costs
+        assert costs is not None
+        if costs is self._costs:
             return self
-        return CaseTask(actions=self.actions, _costs=sample._costs)
+        return CaseTask(actions=self.actions, _costs=costs)
 
     def find_swaps(
         self, sample: Sample, per: Per, response: Any

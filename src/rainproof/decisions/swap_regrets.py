@@ -204,7 +204,7 @@ def swap_regret(
         per=per,
         task=task,
         n=sample.n,
-        weighted=sample._weighted,
+        weighted=sample.units.has_weights,
     )
 
 

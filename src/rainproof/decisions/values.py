@@ -355,7 +355,7 @@ def value_at(table: DistinctTable, threshold: Floats) -> Floats:
 
 def _table(sample: Sample, recalibrated: ArrayLike) -> DistinctTable:
     """Return the distinct predictions of the rows after recalibration, with their outcomes."""
-    sample._refuse_cells("recalibrated needs")
+    sample.require_rows("recalibrated needs")
     names = ColumnNames(prob="recalibrated")
     rows = as_rows(sample.y_true, recalibrated, sample.sample_weight, None, names=names)
     sum_cells(rows, 2)  # which refuses bad values

@@ -166,8 +166,8 @@ def measure_classes(
                 f"measures must be names that rainproof.list_measures() lists; {name!r} is not"
             )
     by_class: dict[str, list[float]] = {name: [] for name in names}
-    for number in range(len(sample.classes)):  # one class at a time: its sums are not kept
-        one_class = sample._of(number)
+    for label in sample.classes:  # one class at a time: its sums are not kept
+        one_class = sample[label]
         for name in names:
             by_class[name].append(CATALOGUE[name](one_class))
     results = []

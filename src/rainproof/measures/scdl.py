@@ -380,7 +380,7 @@ def _notes(sample: Sample, m_star: int | float) -> list[RainproofWarning]:
             ClassesWarning("every prediction is 0 or 1: these are classes, not probabilities")
         )
     if sample.event_rate in (0.0, 1.0):
-        by_weight = ", by weight" if sample._weighted else ""
+        by_weight = ", by weight" if sample.units.has_weights else ""
         same = f"every outcome is {sample.event_rate:.0f}{by_weight}"
         notes.append(OneClassWarning(f"{same}: nothing is known about the other outcome"))
     if sample.grid is not None and 2 * m_star > sample.grid:
