@@ -56,7 +56,7 @@ test-minimum:
 	build/minimum/bin/python -m pip install --quiet uv
 	build/minimum/bin/uv pip install --quiet --python build/minimum --resolution lowest-direct '.[test]'
 	build/minimum/bin/python -m pytest -W default::DeprecationWarning -W default::FutureWarning $(KERNEL_TESTS) \
-		tests/verdict tests/plots tests/io/test_scan.py tests/io/test_files.py tests/integrations/test_sklearn.py \
+		tests/verdict tests/plots tests/io/test_scanning.py tests/io/test_files.py tests/integrations/test_sklearn.py \
 		-k 'not imports_no_library'  # the oldest PyArrow imports pandas by itself
 
 # The kernels with checks of memory access and undefined behaviour compiled in (gcc). The preloaded library does not reach

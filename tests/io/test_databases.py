@@ -11,6 +11,7 @@ import pytest
 from helpers.cases import for_each
 
 import rainproof
+from rainproof.cli import main
 from rainproof.errors import InputError
 from rainproof.io.databases import SCHEMES
 
@@ -221,3 +222,22 @@ def test_no_message_shows_a_password(address):
             rainproof.scan(source)
         assert "hun" not in str(caught.value)
         assert "ter2" not in str(caught.value)
+
+
+@for_each("secret", ["hunter2", "hun%zzter2", "hun%21ter"])
+def test_passwords_are_never_shown(tmp_path, monkeypatch, capsys, secret):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RAINPROOF_TRACEBACK", "1")
+    address = f"postgresql://me:{secret}@127.0.0.1:1/rain#drops"
+    queried = f"postgresql://127.0.0.1:1/rain?user=me&password={secret}#drops"
+    for source in (address, queried):
+        for command in (["measure", source, "--prob", "p", "--outcome", "y", "--json"], [source]):
+            assert main(command) == 2
+            out, err = capsys.readouterr()
+            assert "***" in err
+            for hidden in (secret, "hunter", "hun!ter", "zzter"):
+                assert hidden not in out + err
+        with pytest.raises(rainproof.InputError) as caught:
+            rainproof.scan(source)
+        assert caught.value.__cause__ is None
+        assert caught.value.__suppress_context__

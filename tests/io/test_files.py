@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.cases import for_each
 from helpers.file_writing import write_csv, write_parquet
+from helpers.samples import assert_same
 
 import rainproof
 from rainproof.io import arrow_files, text_files
@@ -24,13 +25,6 @@ P[:3] = 0.0, 1.0, 0.5
 Y = (rng.random(N) < P**1.5).astype(np.int64)
 W = rng.random(N).round(4)
 W[5] = 0.0
-
-
-def assert_same(sample, expected):
-    """Bit for bit."""
-    assert repr(sample) == repr(expected)
-    for name in ("y_true", "y_prob", "sample_weight", "counts"):
-        np.testing.assert_array_equal(getattr(sample, name), getattr(expected, name), strict=True)
 
 
 @pytest.fixture

@@ -1,17 +1,87 @@
-"""JSON has each key once, and neither NaN nor bytes: what is read and what is written."""
+"""JSON lines and arrays of objects: what is read, written and refused."""
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers.cases import for_each
+from helpers.samples import assert_same
 
 import rainproof
 from rainproof.cli import main
+from rainproof.io import json_files
+from rainproof.io.new_columns import append_columns
+
+rng = np.random.default_rng(15)
+N = 400
+P = rng.random(N).round(4)
+P[:3] = 0, 1, 0.5
+Y = (rng.random(N) < P).astype(int)
+EXPECTED = rainproof.Sample(Y, P).compress()
+
+
+def lines(*rows):
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+@for_each("name", ["a.jsonl", "a.ndjson.gz"])
+def test_json_lines(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(json_files, "ROWS_PER_BATCH", 7)
+    kinds = (lambda p: p, str, lambda p: f"{100 * p:.2f}%", lambda p: f"{p:.4f}".replace(".", ","))
+    rows = [
+        {"q": {"deep": [1]}, "y": bool(y), "p": kinds[i % 4](p)}
+        for i, (p, y) in enumerate(zip(P, Y, strict=True))
+    ]
+    data = ("\n" + lines(*rows).rstrip("\n")).encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    assert_same(rainproof.scan(path), EXPECTED)
+
+
+def test_json_lines_that_are_wrong(tmp_path):
+    path = tmp_path / "a.jsonl"
+    for text, message in {
+        '{"p": 0.5, "y": 1}\n\n{"p": 0.5\n': r"line 3 of .*a\.jsonl must be JSON: ",
+        "[0.5, 1]\n": r'entry 0 of .*a\.jsonl must be a JSON object such as \{"p": 0\.7, "y": 1\}',
+        '{"p": 0.5}\n': r"a\.jsonl has no column 'y'; it has 'p'",
+        '{"p": 0.5, "y": 1}\n{"y": 1}\n': r"p must not contain nulls .* the first is p\[1\]",
+        '{"p": [0.5], "y": 1}\n': r"p must hold numbers; it holds values of type list",
+        '{"p": "soon", "y": 1}\n{"p": 0.5, "y": 1}\n': r"p must hold numbers; 1 value .* p\[0\] = 'soon'",
+        "": r"a\.jsonl is empty",
+    }.items():
+        path.write_text(text)
+        with pytest.raises(rainproof.InputError, match=message):
+            rainproof.scan(path)
+    path.write_text(lines({"p": 0.5, "y": 2}, {"p": 0.25, "y": 1}))
+    assert rainproof.scan(path, pos_label="2").event_rate == 0.5
+    assert rainproof.scan(path, pos_label=2).event_rate == 0.5
+
+
+def test_json_lines_are_copied_with_their_types(tmp_path):
+    rows = [{"p": 0.5, "n": 2, "s": "x", "l": [1, 2], "b": True}, {"p": None, "n": None, "s": "é"}]
+    (tmp_path / "a.jsonl").write_text(lines(*rows))
+    double = {"twice": lambda p, _: 2 * p}
+    for name in ("b.jsonl", "b.jsonl.gz"):
+        assert (
+            append_columns(
+                tmp_path / "a.jsonl",
+                tmp_path / name,
+                prob="p",
+                new_columns=double,
+                keep_missing=True,
+            )
+            == 2
+        )
+        data = (tmp_path / name).read_bytes()
+        found = (gzip.decompress(data) if name.endswith(".gz") else data).decode().splitlines()
+        assert json.loads(found[0]) == {**rows[0], "twice": 1.0}
+        assert json.loads(found[1]) == {**rows[1], "l": None, "b": None, "twice": None}
 
 
 @pytest.fixture(autouse=True)

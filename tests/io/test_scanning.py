@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.cases import for_each
 from helpers.file_writing import write_csv, write_parquet
+from helpers.samples import assert_same
 
 import rainproof
 from rainproof.io import scanning, sources
@@ -112,13 +113,6 @@ SOURCES = {
     "list of files": lambda t, folder: sorted(write_pieces(folder / "d", t).iterdir()),
     "list of patterns": lambda t, folder: [f"{write_pieces(folder / 'd', t)}/[ab].*", folder / "d" / "c.parquet"],
 }  # fmt: skip
-
-
-def assert_same(sample, expected):
-    """Bit for bit."""
-    assert repr(sample) == repr(expected)
-    for name in ("y_true", "y_prob", "sample_weight", "counts"):
-        np.testing.assert_array_equal(getattr(sample, name), getattr(expected, name), strict=True)
 
 
 def source_of(name, folder, table=TABLE):
