@@ -185,11 +185,11 @@ def test_the_search_on_made_up_bounds():
     """One that falls, one that never does, one that is always met, and one that jumps up where the
     grids change.
     """
-    for search in (module._first, module._always):
+    for search in (module._smallest, module._from_which_on):
         assert search(lambda n: 1 / n, 0.001) == 1000
         assert search(lambda _: 0.0, 0.001) == 1
         assert search(lambda n: float(n <= 256), 0.5) == 257
         with pytest.raises(rainproof.InputError, match=r"rows would not be enough; it is 1e-13"):
             search(lambda _: 1.0, 1e-13)
-    assert module._first(lambda n: float(n < 200 or 256 < n < 300), 0.5) == 200
-    assert module._always(lambda n: float(n < 200 or 256 < n < 300), 0.5) == 300
+    assert module._smallest(lambda n: float(n < 200 or 256 < n < 300), 0.5) == 200
+    assert module._from_which_on(lambda n: float(n < 200 or 256 < n < 300), 0.5) == 300

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv
 
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import check_grid, split, sum_on_grid
@@ -30,7 +31,8 @@ from rainproof.inference.options import (
 from rainproof.inference.resampling import Resampler, as_resampler, by_outcome, draw_batches
 from rainproof.inference.statistics import drawn_table, on_grid
 
-_FINE = 64  # cells of the compression per soft bin: within one the hat weight hardly changes
+_CELLS_PER_BIN = 64  # of the compression: within a cell the hat weight hardly changes
+_SMALLEST_SHAPE = 1e-300  # of a beta distribution, where no event was seen
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -115,20 +117,23 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
     (array([0.1]), array([0.0025]), array([0.445]))
     """
     check_grid(grid, compressed=sample.grid)
-    if sample._rates is not None:
-        return _at_base_rate(
-            sample, soft_bins(sample._as_drawn(), grid, confidence_level=confidence_level)
-        )
+    if sample.design.strata is not None:
+        drawn = soft_bins(sample.as_drawn(), grid, confidence_level=confidence_level)
+        return _at_base_rate(sample, drawn)
     rounded = sample.on_grid(grid)
-    some = rounded.weight > 0
-    index, weight = rounded.index[some], rounded.weight[some]
-    rate = np.clip(rounded.positive[some] / weight, 0.0, 1.0)
-    squares, predictions = (column[index] for column in _sums(sample, grid))
+    occupied = rounded.weight > 0
+    index = rounded.index[occupied]
+    weight = rounded.weight[occupied]
+    rate = np.clip(rounded.positive[occupied] / weight, 0.0, 1.0)
+    sums = _sums(sample, grid)
+    squares = sums.squared_weight[index]
     # the cells see nothing of a bin that only the last bit of a prediction reaches: it counts as
     # one row
-    effective = np.maximum(
-        1.0, np.divide(weight**2, squares, out=np.ones_like(weight), where=squares > 0)
-    )
+    effective = np.divide(weight**2, squares, out=np.ones_like(weight), where=squares > 0)
+    effective = np.maximum(1.0, effective)
+    # a bin reaches from the one before to the one after it
+    lowest = np.clip(index - 1, 0, grid) / grid
+    highest = np.clip(index + 1, 0, grid) / grid
     low, high = clopper_pearson(rate, effective, 1 - confidence_level)
     low_all, high_all = clopper_pearson(rate, effective, (1 - confidence_level) / len(index))
     return SoftBins(
@@ -136,9 +141,7 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
         prediction=index / grid,
         share=weight / sample.total_weight,
         effective=effective,
-        mean_prediction=np.clip(
-            predictions / weight, *np.clip([index - 1, index + 1], 0, grid) / grid
-        ),
+        mean_prediction=np.clip(sums.prediction[index] / weight, lowest, highest),
         event_rate=rate,
         low=low,
         high=high,
@@ -153,36 +156,49 @@ def _at_base_rate(sample: Sample, drawn: SoftBins) -> SoftBins:
     """Move rates and their intervals from the event rate of the rows to the base rate: by one
     factor of the odds.
     """
-    rounded, atoms = sample.on_grid(drawn.grid), by_outcome(sample)
-    weight = rounded.weight[rounded.weight > 0]
-    names = ("event_rate", "low", "high", "low_all", "high_all")
-    rates: dict[str, Any] = {name: atoms.there(getattr(drawn, name)) for name in names}
-    mean = np.clip(
-        _sums(sample, drawn.grid)[1][rounded.index[rounded.weight > 0]] / weight, 0.0, 1.0
+    rounded = sample.on_grid(drawn.grid)
+    occupied = rounded.weight > 0
+    weight = rounded.weight[occupied]
+    predictions = _sums(sample, drawn.grid).prediction[rounded.index[occupied]]
+    there = by_outcome(sample).there
+    return replace(
+        drawn,
+        share=weight / sample.total_weight,
+        mean_prediction=np.clip(predictions / weight, 0.0, 1.0),
+        event_rate=there(drawn.event_rate),
+        low=there(drawn.low),
+        high=there(drawn.high),
+        low_all=there(drawn.low_all),
+        high_all=there(drawn.high_all),
     )
-    return replace(drawn, share=weight / sample.total_weight, mean_prediction=mean, **rates)
 
 
-def _sums(sample: Sample, grid: int) -> tuple[Floats, Floats]:
-    """The sums of squared weights and of predictions in every bin of the grid, from cells much
-    finer than it.
-    """
-    cells = sample._cell_table(_FINE * grid)
-    _, prob, weight, _ = cells.rows()
+class _BinSums(NamedTuple):
+    """Sums in every bin of a grid."""
+
+    squared_weight: Floats
+    prediction: Floats  # times the weight
+
+
+def _sums(sample: Sample, grid: int) -> _BinSums:
+    """The sums in every bin of the grid, from cells much finer than it."""
+    table = sample.tables.cell_table(_CELLS_PER_BIN * grid)
+    _, prob, weight, _ = table.rows()
     cell, up = split(prob, grid)
-    squares = sum_on_grid(cell, cells.squares * (1 - up) ** 2, cells.squares * up**2, grid)
-    return squares, sum_on_grid(cell, weight * prob * (1 - up), weight * prob * up, grid)
+    squares = table.squares
+    squared_weight = sum_on_grid(cell, squares * (1 - up) ** 2, squares * up**2, grid)
+    prediction = sum_on_grid(cell, weight * prob * (1 - up), weight * prob * up, grid)
+    return _BinSums(squared_weight, prediction)
 
 
 def clopper_pearson(rate: Floats, n: Floats, doubt: float) -> tuple[Floats, Floats]:
     """Return the ends of Clopper and Pearson's intervals for rates of n rows each, with error
     probability `doubt`.
     """
-    from scipy.special import betaincinv
-
     events = rate * n
-    low = betaincinv(np.maximum(events, 1e-300), n - events + 1, doubt / 2)
-    high = betaincinv(events + 1, np.maximum(n - events, 1e-300), 1 - doubt / 2)
+    others = n - events
+    low = betaincinv(np.maximum(events, _SMALLEST_SHAPE), others + 1, doubt / 2)
+    high = betaincinv(events + 1, np.maximum(others, _SMALLEST_SHAPE), 1 - doubt / 2)
     return np.where(events > 0, low, 0.0), np.where(events < n, high, 1.0)
 
 
@@ -299,22 +315,24 @@ def null_band(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
-    sample._refuse_draws("null_band")
+    sample.design.require("null_band", independent=True)
     confidence_level = check_share(confidence_level, "confidence_level")
-    size, bins = check_resamples(n_resamples), check_grid(bins)
+    size = check_resamples(n_resamples)
+    bins = check_grid(bins)
     check_swaps(swaps)
-    grid = grid if grid is None else check_grid(grid)
-    generator, seed = as_seed(rng, sample._before_outcomes())
-    mu = np.unique(
-        np.asarray(np.linspace(0, 1, 101) if thresholds is None else thresholds, np.float64)
-    )
+    if grid is not None:
+        check_grid(grid)
+    generator, seed = as_seed(rng, sample.without_outcomes())
+    if thresholds is None:
+        thresholds = np.linspace(0, 1, 101)
+    mu = np.unique(np.asarray(thresholds, np.float64))
     if mu.size == 0 or not ((mu >= 0) & (mu <= 1)).all():
         raise InputError("thresholds must be numbers in [0, 1], at least one")
     streams = spawned(generator, size)
-    found = band_of_chance(
+    band = band_of_chance(
         sample, mu, grid, bins, confidence_level, size, streams, swaps=swaps, progress=progress
     )
-    return replace(found, seed=seed)
+    return replace(band, seed=seed)
 
 
 def band_of_chance(
@@ -330,18 +348,21 @@ def band_of_chance(
     progress: Progress | None = None,
 ) -> NullBand:
     """Draw the bands from given streams of random numbers; the arguments are checked already."""
-    k = len(mu)
-    some = _curves(
-        as_resampler(sample) if sample._rates is None else by_outcome(sample), mu, grid, swaps, bins
-    )
-    draws = draw_batches(some, size, streams, progress, width=2 * k + bins + 1)
-    tails = np.quantile(draws, [(1 - confidence_level) / 2, (1 + confidence_level) / 2], axis=0)
-    low, high = (np.split(tail, [k, 2 * k]) for tail in tails)
+    resampler = as_resampler(sample) if sample.design.strata is None else by_outcome(sample)
+    redraw = _curves(resampler, mu, grid, swaps, bins)
+    n_thresholds = len(mu)
+    draws = draw_batches(redraw, size, streams, progress, width=2 * n_thresholds + bins + 1)
+    tails = [(1 - confidence_level) / 2, (1 + confidence_level) / 2]
+    lowest, highest = np.quantile(draws, tails, axis=0)
+    ends = [n_thresholds, 2 * n_thresholds]  # of the regret curve, and of the value
+    low = np.split(lowest, ends)
+    high = np.split(highest, ends)
+    largest_regret = draws[:, :n_thresholds].max(axis=1)
     return NullBand(
         thresholds=mu,
         regret_low=low[0],
         regret_high=high[0],
-        regret_limit=float(np.quantile(draws[:, :k].max(axis=1), confidence_level)),
+        regret_limit=float(np.quantile(largest_regret, confidence_level)),
         value_low=low[1],
         value_high=high[1],
         at=np.arange(bins + 1) / bins,
@@ -358,35 +379,43 @@ def band_of_chance(
 
 
 def _curves(
-    atoms: Resampler, mu: Floats, grid: int | None, swaps: Swaps, bins: int
+    resampler: Resampler, mu: Floats, grid: int | None, swaps: Swaps, bins: int
 ) -> Callable[[Rng, int], NDArray[np.float64]]:
     """Return a function that redraws outcomes and evaluates everything: one resample a row."""
-    prob, weight, coin = atoms.distinct, atoms.weight, atoms.coin(atoms.prob)
-    bin_places, grid_places = (placed(prob, None, m, True) for m in (bins, grid or bins))
-    multiples = np.arange((grid or 0) + 1) / (grid or 1)
+    prob = resampler.distinct
+    coin = resampler.coin(resampler.prob)
+    bin_places = placed(prob, None, bins, True)
+    if grid is not None:
+        grid_places = placed(prob, None, grid, True)
+        multiples = np.arange(grid + 1) / grid
 
-    def tables(at: Floats, weights: Floats, events: NDArray[Any]) -> list[DistinctTable]:
-        return [
-            drawn_table(at, *pair)
-            for pair in zip(np.broadcast_to(weights, events.shape), events, strict=True)
-        ]
-
-    def some(stream: Rng, times: int) -> Floats:
-        drawn = [atoms.redraw(stream, coin) for _ in range(times)]
-        positive = np.stack([draw.positive for draw in drawn])
-        each = weight[None]
-        if drawn[0].weight is not None:  # it depends on the outcomes
-            each = np.stack([np.asarray(draw.weight) for draw in drawn])
-        rows = rounded = tables(prob, each, positive)
+    def redraw(stream: Rng, times: int) -> Floats:
+        draws = [resampler.redraw(stream, coin) for _ in range(times)]
+        positive = np.stack([draw.positive for draw in draws])
+        weight = resampler.weight[None]
+        if draws[0].weight is not None:  # it depends on the outcomes
+            weight = np.stack([np.asarray(draw.weight) for draw in draws])
+        tables = _tables(prob, weight, positive)
+        rounded = tables
         if grid is not None:
-            rounded = tables(multiples, on_grid(grid_places, each), on_grid(grid_places, positive))
-        regret = [
-            np.maximum(*SwapCurve.from_table(table, swaps)._sweep(mu)[1:]) for table in rounded
-        ]
-        value = [value_at(table, mu) for table in rows]
-        held = on_grid(bin_places, each)
+            rounded = _tables(
+                multiples, on_grid(grid_places, weight), on_grid(grid_places, positive)
+            )
+        regret = [SwapCurve.from_table(table, swaps)(mu) for table in rounded]
+        value = [value_at(table, mu) for table in tables]
+        weight_of_bin = on_grid(bin_places, weight)
         with np.errstate(invalid="ignore"):  # there are no rows in some bins
-            rates = np.where(held > 0, on_grid(bin_places, positive) / held, np.nan)
+            rates = on_grid(bin_places, positive) / weight_of_bin
+        rates = np.where(weight_of_bin > 0, rates, np.nan)
         return np.concatenate([regret, value, rates], axis=1)
 
-    return some
+    return redraw
+
+
+def _tables(prob: Floats, weight: Floats, positive: NDArray[Any]) -> list[DistinctTable]:
+    """The table of each resample: the weight of each prediction, and the part with the event."""
+    weights = np.broadcast_to(weight, positive.shape)
+    return [
+        drawn_table(prob, of_draw, events)
+        for of_draw, events in zip(weights, positive, strict=True)
+    ]

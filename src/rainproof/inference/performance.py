@@ -19,6 +19,9 @@ from rainproof.errors import InputError
 from rainproof.inference.estimates import Influence, auroc_interval, net_benefits
 from rainproof.inference.options import check_share
 
+_PRINTED_THRESHOLDS = 7
+_LONGEST_NAME = 30  # characters of a model in the printed table
+
 
 def discrimination(
     y_true: ArrayLike | Sample,
@@ -86,14 +89,11 @@ def discrimination(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups
     )
-    found = auroc_interval(sample, Influence.of(sample), level)
-    if found is None:
+    interval = auroc_interval(sample, Influence.of(sample), level)
+    if interval is None:
         outcome = int(sample.event_rate > 0)
         raise InputError(f"y_true must have both outcomes; all rows with weight have {outcome}")
-    return found
-
-
-_SHOWN = 7  # thresholds of the printed table
+    return interval
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -134,21 +134,20 @@ class NetBenefit(Result):
     groups: int | None
 
     def __str__(self) -> str:
-        of = f" in {self.groups:,} groups" if self.groups is not None else ""
+        n = rows(self.n)
+        if self.groups is not None:
+            n += f" in {self.groups:,} groups"
         level = percent(self.confidence_level)
-        caption = (
-            f"Net benefit per row, with {level} intervals for each threshold ({rows(self.n)}{of}):"
-        )
-        table = [
-            ["threshold", *(short(name, 30) for name in self.names), "treat all", "treat none"]
-        ]
-        for k in np.unique(np.linspace(0, len(self.threshold) - 1, _SHOWN).round().astype(int)):
-            models = [
-                f"{v[k]:.4g} ({a[k]:.4g} to {b[k]:.4g})"
-                for v, a, b in zip(self.value, self.low, self.high, strict=True)
-            ]
-            table.append([f"{self.threshold[k]:.4g}", *models, f"{self.treat_all[k]:.4g}", "0"])
-        return "\n".join([caption, *aligned(table)])
+        caption = f"Net benefit per row, with {level} intervals for each threshold ({n}):"
+        names = [short(name, _LONGEST_NAME) for name in self.names]
+        lines = [["threshold", *names, "treat all", "treat none"]]
+        last = len(self.threshold) - 1
+        for place in np.unique(np.linspace(0, last, _PRINTED_THRESHOLDS).round().astype(int)):
+            line = [f"{self.threshold[place]:.4g}"]
+            for value, low, high in zip(self.value, self.low, self.high, strict=True):
+                line.append(f"{value[place]:.4g} ({low[place]:.4g} to {high[place]:.4g})")
+            lines.append([*line, f"{self.treat_all[place]:.4g}", "0"])
+        return "\n".join([caption, *aligned(lines)])
 
 
 def net_benefit(
@@ -224,7 +223,7 @@ def net_benefit(
           0.5  0.2525 (0.2234 to 0.2812)      0.008           0
     """
     level = check_share(confidence_level, "confidence_level")
-    mu = check_thresholds(thresholds)
+    checked_thresholds = check_thresholds(thresholds)
     named: Any = y_prob if isinstance(y_prob, Mapping) else {"forecast": y_prob}
     if not named:
         raise InputError("y_prob must name at least one model; it is empty")
@@ -240,19 +239,20 @@ def net_benefit(
         sample = y_true if isinstance(y_true, Sample) else Sample(y_true, named, **columns)
         sample = with_rate(sample, base_rate)
         models = {name: Influence.of(sample[name], pool=False) for name in sample.forecasts}
-    return decision_curves(models, mu, level, sample.n)
+    return decision_curves(models, checked_thresholds, level, sample.n)
 
 
 def decision_curves(
-    models: Mapping[str, Influence], mu: Floats, confidence_level: float, n: int
+    models: Mapping[str, Influence], thresholds: Floats, confidence_level: float, n: int
 ) -> NetBenefit:
     """The net benefit of models of the same rows, by name."""
     first = next(iter(models.values()))
-    curves = [net_benefits(entries, mu, confidence_level) for entries in models.values()]
+    curves = [net_benefits(model, thresholds, confidence_level) for model in models.values()]
     value, low, high = map(np.stack, zip(*curves, strict=True))
-    treat_all = net_benefits(replace(first, prob=np.ones(len(first.prob))), mu, confidence_level)
+    acts_on_all = replace(first, prob=np.ones(len(first.prob)))
+    treat_all = net_benefits(acts_on_all, thresholds, confidence_level)
     return NetBenefit(
-        threshold=mu,
+        threshold=thresholds,
         names=tuple(models),
         value=value,
         low=low,
@@ -270,12 +270,16 @@ def check_thresholds(thresholds: ArrayLike | None) -> Floats:
     """Return thresholds between 0 and 1, both excluded; 0.01, 0.02, ..., 0.99 for None."""
     if thresholds is None:
         return np.arange(1, 100) / 100
-    mu = np.atleast_1d(np.array(check_probabilities(thresholds, "thresholds"), np.float64))
-    bad = (mu <= 0) | (mu >= 1)
-    if mu.ndim != 1 or not mu.size:
-        raise InputError(f"thresholds must be a list of numbers; its shape is {mu.shape}")
-    if bad.any():
-        k = int(bad.argmax())
-        rule = "thresholds must lie between 0 and 1, both excluded"
-        raise InputError.from_offenders(rule, int(bad.sum()), f"thresholds[{k}]", mu[k])
-    return mu
+    checked = np.atleast_1d(np.array(check_probabilities(thresholds, "thresholds"), np.float64))
+    if checked.ndim != 1 or not checked.size:
+        raise InputError(f"thresholds must be a list of numbers; its shape is {checked.shape}")
+    is_end = (checked <= 0) | (checked >= 1)
+    if is_end.any():
+        first = int(is_end.argmax())
+        raise InputError.from_offenders(
+            "thresholds must lie between 0 and 1, both excluded",
+            int(is_end.sum()),
+            f"thresholds[{first}]",
+            checked[first],
+        )
+    return checked

@@ -15,7 +15,7 @@ from rainproof.inference import options
 from rainproof.inference.bounds import BoundInputs, extremes, hoeffding, loss_at_most
 from rainproof.inference.guarantees import default_grids
 
-_MOST = 4**20  # rows
+_MOST_ROWS = 4**20  # that are planned for: 1.1e12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -57,17 +57,14 @@ class SampleSize(Result):
         return self.n
 
     def __str__(self) -> str:
-        enough, given = (
-            (
-                "are enough",
-                f"if the loss on the rows is at most {self.loss:.2%}, whatever the predictions",
+        enough = "are enough"
+        given = f"if the loss on the rows is at most {self.loss:.2%}, whatever the predictions"
+        if self.like is not None:
+            enough = "are enough in about half of the samples"
+            given = (
+                f"if they are like the {self.like:,} rows given, whose loss is {self.loss:.2%} "
+                "(an estimate)"
             )
-            if self.like is None
-            else (
-                "are enough in about half of the samples",
-                f"if they are like the {self.like:,} rows given, whose loss is {self.loss:.2%} (an estimate)",
-            )
-        )
         return (
             f"{self.n:,} rows {enough} to guarantee an expected loss of at most {self.target:.2%} with "
             f"{percent(self.confidence_level)} confidence and the default grids, {given}. With fewer than "
@@ -132,7 +129,7 @@ def sample_size(
     if not 0 <= loss < 1:
         raise InputError(f"loss must lie in [0, 1); it is {loss!r}")
     if like is not None:
-        like._refuse_several()
+        like.require_one_forecast()
         with_rate(like, REFUSED)
         loss = min(like.on_grid(m).loss for m in _grids(like))
     if not options.is_share(target) or not loss < target:
@@ -141,18 +138,23 @@ def sample_size(
         )
     delta = 1 - confidence_level
 
-    def best(n: int) -> float:
+    def smallest_bound(n: int) -> float:
         return extremes(n, 0.0, delta)[0]  # one grid has the whole delta
 
-    def worst(n: int) -> float:
+    def largest_bound(n: int) -> float:
         return extremes(n, loss, delta / len(default_grids(n)))[1]
 
+    def hoeffding_bound(n: int) -> float:
+        return hoeffding(loss, n, delta / len(default_grids(n)))
+
+    if like is None:
+        enough = _from_which_on(largest_bound, target)
+    else:
+        enough = max(_smallest(_projection(like, delta), target), like.n)
     return SampleSize(
-        n=_always(worst, target)
-        if like is None
-        else max(_first(_projection(like, delta), target), like.n),
-        minimum=_first(best, target),
-        hoeffding=_always(lambda n: hoeffding(loss, n, delta / len(default_grids(n))), target),
+        n=enough,
+        minimum=_smallest(smallest_bound, target),
+        hoeffding=_from_which_on(hoeffding_bound, target),
         target=float(target),
         confidence_level=float(confidence_level),
         loss=float(loss),
@@ -162,12 +164,17 @@ def sample_size(
 
 def _projection(sample: Sample, delta: float) -> Callable[[int], float]:
     """The bound on n rows like these, as a function of n."""
-    inputs, finest = cache(partial(BoundInputs.rounded, sample)), _grids(sample)[-1]
+    inputs_on_grid = cache(partial(BoundInputs.rounded, sample))
+    finest = _grids(sample)[-1]
 
     def bound(n: int) -> float:
         grids = default_grids(n)
-        found = (replace(inputs(m), n=n, effective_n=float(n)) for m in grids if m <= finest)
-        return min(loss_at_most(evidence, delta / len(grids)) for evidence in found)
+        bounds = []
+        for grid in grids:
+            if grid <= finest:
+                inputs = replace(inputs_on_grid(grid), n=n, effective_n=float(n))
+                bounds.append(loss_at_most(inputs, delta / len(grids)))
+        return min(bounds)
 
     return bound
 
@@ -176,10 +183,10 @@ def _grids(sample: Sample) -> list[int]:
     """The grids tried on these rows; finer ones would show single rows, which more rows will not
     repeat.
     """
-    return default_grids(sample.effective_n, sample.grid or _MOST)
+    return default_grids(sample.effective_n, sample.grid or _MOST_ROWS)
 
 
-def _segments() -> list[tuple[int, int]]:
+def _ranges() -> list[tuple[int, int]]:
     """Ranges of n with the same grids: within each the bound falls; from one to the next it may
     rise a little.
     """
@@ -187,27 +194,29 @@ def _segments() -> list[tuple[int, int]]:
     return list(zip([1, *(end + 1 for end in ends)], ends, strict=False))
 
 
-def _first(bound: Callable[[int], float], target: float) -> int:
+def _smallest(bound: Callable[[int], float], target: float) -> int:
     """The smallest n whose bound is at most the target."""
-    for low, high in _segments():
+    for low, high in _ranges():
         if bound(high) <= target:
             return _within(bound, target, low, high)
     raise _too_small(target)
 
 
-def _always(bound: Callable[[int], float], target: float) -> int:
+def _from_which_on(bound: Callable[[int], float], target: float) -> int:
     """The smallest n from which on the bound is at most the target."""
-    if bound(_MOST) > target:
+    if bound(_MOST_ROWS) > target:
         raise _too_small(target)
-    for low, high in reversed(_segments()):
+    for low, high in reversed(_ranges()):
         if bound(low) > target:
-            return _within(bound, target, low, high) if bound(high) <= target else high + 1
+            if bound(high) > target:
+                return high + 1
+            return _within(bound, target, low, high)
     return 1
 
 
 def _too_small(target: float) -> InputError:
     return InputError(
-        f"target must be larger: {_MOST:,} rows would not be enough; it is {target!r}"
+        f"target must be larger: {_MOST_ROWS:,} rows would not be enough; it is {target!r}"
     )
 
 
