@@ -26,6 +26,11 @@ Y = (rng.random(N) < P).astype(int)
 EXPECTED = rainproof.Sample(Y, P).compress()
 
 
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
 def lines(*rows):
     return "".join(f"{json.dumps(row)}\n" for row in rows)
 
@@ -84,9 +89,16 @@ def test_json_lines_are_copied_with_their_types(tmp_path):
         assert json.loads(found[1]) == {**rows[1], "l": None, "b": None, "twice": None}
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_keys_that_come_late_are_in_a_copy_of_all_rows_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_files, "ROWS_PER_BATCH", 2)
+    rows = [{"p": 0.5, "n": None}, {"p": 0.25}, {"p": 0, "n": 3, "late": "x"}]
+    (tmp_path / "a.jsonl").write_text(lines(*rows))
+    rank = {"rank": lambda p, _: np.argsort(np.argsort(p))}
+    copy = tmp_path / "b.jsonl"
+    assert append_columns(tmp_path / "a.jsonl", copy, prob="p", new_columns=rank, whole=True) == 3
+    copied = [json.loads(line) for line in copy.read_text().splitlines()]
+    assert copied[0] == {"p": 0.5, "n": None, "late": None, "rank": 2}
+    assert copied[2] == {"p": 0.0, "n": 3, "late": "x", "rank": 0}
 
 
 @for_each(

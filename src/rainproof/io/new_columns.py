@@ -127,8 +127,13 @@ def append_columns(
 def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield all batches as one."""
     every = list(batches)
-    if every:
-        yield pa.concat_batches(every)
+    if not every:
+        return
+    if any(batch.schema != every[0].schema for batch in every):
+        # Of JSON: a key came first in a later batch, or was null before.
+        tables = [pa.Table.from_batches([batch]) for batch in every]
+        every = pa.concat_tables(tables, promote_options="permissive").to_batches()
+    yield pa.concat_batches(every)
 
 
 class _Inputs(NamedTuple):
