@@ -12,7 +12,7 @@ from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io import sources
+from rainproof.io import containers
 from rainproof.io.kept_rows import keep_classes
 
 ANIMALS = ["cat", "dog", "eel"]
@@ -325,7 +325,7 @@ def test_measure_and_report(photos, capsys):
 
 
 def test_missing_groups_are_counted_over_all_batches(monkeypatch):
-    monkeypatch.setattr(sources, "ROWS_PER_BATCH", 4)
+    monkeypatch.setattr(containers, "ROWS_PER_BATCH", 4)
     rows = {"a": [0.5] * 12, "b": [0.3] * 12, "c": [0.2] * 12, "y": ["a", "b", "c"] * 4}
     rows["g"] = ["x", None, "x", "y", "y", None, "x", "x", None, "x", "y", "y"]
     with pytest.raises(

@@ -17,7 +17,7 @@ from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io import databases, json_files, sources, spreadsheets
+from rainproof.io import containers, databases, json_files, spreadsheets
 from rainproof.io.column_types import as_text
 from rainproof.io.kept_rows import keep_rows
 
@@ -31,7 +31,7 @@ def small_batches(monkeypatch, tmp_path):
     monkeypatch.setattr(json_files, "ROWS_PER_BATCH", BATCH)
     monkeypatch.setattr(spreadsheets, "ROWS_PER_BATCH", BATCH)
     monkeypatch.setattr(databases, "ROWS_PER_BATCH", BATCH)
-    monkeypatch.setattr(sources, "ROWS_PER_BATCH", BATCH)
+    monkeypatch.setattr(containers, "ROWS_PER_BATCH", BATCH)
 
 
 def write(name, values, **late):

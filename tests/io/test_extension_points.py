@@ -11,7 +11,7 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io import databases, dialects, formats, sources
+from rainproof.io import containers, databases, dialects, formats
 from rainproof.io.new_columns import append_columns
 
 P, Y = [0.25, 0.5, 0.75], [0, 1, 1]
@@ -57,8 +57,8 @@ def test_a_container(monkeypatch):
     def read(source, columns, native):
         yield pa.record_batch({name: source.columns[name] for name in columns})
 
-    added = sources.Container("rowlib", "Rows", "the rows", lambda source: source.columns, read)
-    monkeypatch.setattr(sources, "CONTAINERS", (*sources.CONTAINERS, added))
+    added = containers.Container("rowlib", "Rows", "the rows", lambda source: source.columns, read)
+    monkeypatch.setattr(containers, "CONTAINERS", (*containers.CONTAINERS, added))
     assert repr(rainproof.scan(Rows({"p": P, "y": Y}))) == "Sample(n=3, events=2, grid=65536)"
 
 

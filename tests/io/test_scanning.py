@@ -25,7 +25,7 @@ from helpers.file_writing import write_csv, write_parquet
 from helpers.samples import assert_same
 
 import rainproof
-from rainproof.io import scanning, sources
+from rainproof.io import containers, scanning
 
 rng = np.random.default_rng(20261115)
 # kept: older versions close one that nothing but a relation refers to
@@ -200,7 +200,7 @@ RULES = {
 @for_each("rule", RULES)
 @for_each("name", ["polars", "polars lazy", "table", "duckdb", "any stream", "feather", "pattern"])
 def test_what_breaks_a_rule_is_counted_and_where_can_drop_it(rule, name, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "ROWS_PER_BATCH", 100)
+    monkeypatch.setattr(containers, "ROWS_PER_BATCH", 100)
     column, message = RULES[rule]
     table = TABLE.set_column(0, "p", pa.array(column, pa.float64()))
     if name == "pattern":
@@ -389,7 +389,7 @@ def classes_with(**changes):
 
 
 def test_rules_for_several_classes(monkeypatch):
-    monkeypatch.setattr(sources, "ROWS_PER_BATCH", 100)
+    monkeypatch.setattr(containers, "ROWS_PER_BATCH", 100)
 
     def refuse(table, message, **options):
         with pytest.raises(rainproof.InputError, match=f"^{message}$"):
@@ -516,7 +516,7 @@ def test_a_pattern_is_a_name_where_a_file_has_it(tmp_path):
 
 
 def test_progress_counts_rows_before_the_condition(monkeypatch):
-    monkeypatch.setattr(sources, "ROWS_PER_BATCH", 300)
+    monkeypatch.setattr(containers, "ROWS_PER_BATCH", 300)
     seen = []
     rainproof.scan(TABLE, where="p > 0.5", progress=lambda *call: seen.append(call))
     assert seen == [(300, 900), (600, 900), (900, 900)]

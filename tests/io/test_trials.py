@@ -119,13 +119,13 @@ def test_trials_that_are_wrong(monkeypatch, change, options, message):
     for name, (at, value) in change.items():
         rows[name][at] = value
     for batch in (1 << 20, 5):
-        monkeypatch.setattr("rainproof.io.sources.ROWS_PER_BATCH", batch)
+        monkeypatch.setattr("rainproof.io.containers.ROWS_PER_BATCH", batch)
         with pytest.raises(rainproof.InputError, match=message):
             rainproof.scan(rows, **{**OPTIONS, **options})
 
 
 def test_wrong_trials_are_counted_over_all_batches(monkeypatch):
-    monkeypatch.setattr("rainproof.io.sources.ROWS_PER_BATCH", 5)
+    monkeypatch.setattr("rainproof.io.containers.ROWS_PER_BATCH", 5)
     with pytest.raises(
         rainproof.InputError, match=r"; 60 values do not, the first is k\[0\] = 101 of "
     ):
