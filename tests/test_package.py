@@ -241,7 +241,6 @@ def test_the_command_line_loads_no_package_that_takes_longer_than_rainproof(tmp_
         "scipy.optimize",
         "matplotlib",
         "pandas",
-        "numpy.f2py",
         "pyarrow.dataset",
         "sklearn",
     }

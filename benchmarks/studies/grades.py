@@ -28,10 +28,10 @@ from scipy.special import expit, logit
 import rainproof
 from rainproof.inference.estimates import Influence, calibration_slope
 from rainproof.verdict.costs import Rule
+from rainproof.verdict.grades import GRADES
 
 SIZES = (100, 300, 1_000, 3_000, 10_000)
 KINDS: dict[str, tuple[int, ...]] = {"rows": SIZES, "groups": (300, 3_000), "weights": (300, 3_000)}
-GRADES = ("use", "recalibrate", "avoid", "unknown")
 LARGEST = 9  # rows of a group
 MISSES = (1, 4, 9, 19)  # what a miss costs, where a false alarm costs 1
 WORTH = 0.1  # skill below which a forecast may be called useless

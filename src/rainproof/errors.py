@@ -182,6 +182,10 @@ class ExtrapolationWarning(RainproofWarning):
     """Predictions lie outside of those that a map was fitted to."""
 
 
+FEW_ROWS = 100
+"""Of fewer rows chance alone can explain much of any value, which differs by about n^-1/2."""
+
+
 class FewRowsWarning(RainproofWarning):
     """Chance alone explains much of the value in so few rows."""
 

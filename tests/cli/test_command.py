@@ -15,9 +15,7 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.cli import app, commands, main, options
-from rainproof.core.segments import FEW_ROWS
-from rainproof.recalibration.methods import METHODS
+from rainproof.cli import app, main, options
 
 ROOT = Path(__file__).parent.parent.parent
 N = 400
@@ -256,20 +254,6 @@ def test_python_m_rainproof_in_this_process(rain, capsys, monkeypatch):
     assert capsys.readouterr().out == f"rainproof {rainproof.__version__}\n"
 
 
-@pytest.mark.parametrize(("argv", "seldom"), [("None", True), ("['--version']", False)])
-def test_garbage_is_seldom_searched_for(argv, seldom):
-    """In a process of its own; a program that calls `main` keeps its own ways."""
-    code = f"""
-import gc, sys
-from rainproof.cli import main
-sys.argv = ["rainproof", "--version"]
-main({argv})
-print(gc.isenabled(), gc.get_threshold()[0] > 50_000)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split()[-2:] == ["True", str(seldom)]
-
-
 def test_characters_that_the_terminal_has_not(rain):
     Path("rain.csv").rename("Þurrt.csv")
     done = python_m_rainproof(
@@ -333,11 +317,6 @@ def test_the_demo(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [script])
     with pytest.raises(SystemExit, match=r"^usage: python examples/make_rain_data\.py FILE$"):
         runpy.run_path(script, run_name="__main__")
-
-
-def test_what_the_help_states_without_numpy_is_true():
-    assert commands.FEW_ROWS == FEW_ROWS
-    assert tuple(METHODS) == commands.METHODS
 
 
 def test_a_reading_option_is_offered_wherever_rows_are_read():

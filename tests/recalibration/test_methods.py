@@ -9,6 +9,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import PiecewiseMap
+from rainproof.recalibration.method_names import EVENT_METHODS
 from rainproof.recalibration.methods import METHODS, correction, expit
 
 
@@ -199,6 +200,10 @@ def test_no_rows_break_a_method(name, rows):
     assert ((value >= 0) & (value <= 1)).all()
     if name != "none":
         assert ((value > 0) & (value < 1)).all()  # no infinite log score
+
+
+def test_every_method_has_its_name_in_the_list_of_names():
+    assert tuple(METHODS) == EVENT_METHODS
 
 
 def test_beta_stays_monotone():

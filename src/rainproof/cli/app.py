@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from rainproof import __version__
 from rainproof.cli import commands
 from rainproof.cli.options import check_outputs, check_together
 from rainproof.cli.output import coloured_help, let_go, one_line, say
-from rainproof.cli.reading import STDIN, import_lightly, prepared
+from rainproof.cli.reading import STDIN, prepared
 from rainproof.core.files import replace_now, together
 from rainproof.errors import InputError, RainproofError, hide_passwords
 from rainproof.io.source_errors import need
@@ -27,8 +26,6 @@ from rainproof.io.source_errors import need
 FAILED = 2
 UNFORESEEN = 70  # as in sysexits.h; no command uses it for anything else
 NOBODY_READS = 141  # 128 + SIGPIPE
-# between two searches for garbage; 700 would mean many searches of what is imported, in vain
-_OBJECTS = 100_000
 
 COMMANDS = {
     "assess": "assessing",
@@ -116,8 +113,6 @@ def run(argv: Sequence[str] | None, settle: Callable[[], None]) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     given = _with_command(sys.argv[1:] if argv is None else list(argv))
-    if argv is None:  # a process of its own
-        gc.set_threshold(_OBJECTS)
     parser, parsers = _parser(given[0] if given else "")
     try:
         _check_options(parser, parsers, given)
@@ -129,8 +124,6 @@ def _run(argv: Sequence[str] | None) -> int:
         return FAILED
     if unknown:
         parsers[arguments.command].error(f"unrecognized arguments: {' '.join(unknown)}")
-    if argv is None and hasattr(arguments, "outcome"):  # it reads rows
-        import_lightly()
     module = import_module(f"rainproof.cli.{COMMANDS[arguments.command]}")
     command: Callable[[argparse.Namespace], int] = getattr(
         module, f"run_{arguments.command.replace('-', '_')}"
@@ -216,7 +209,7 @@ def _complete_files(parser: argparse.ArgumentParser, shtab: Any) -> None:
     places = {"FILE": shtab.FILE, "FOLDER": shtab.DIRECTORY}
     for action in parser._actions:
         if action.metavar in places:
-            vars(action)["complete"] = places[action.metavar]
+            action.complete = places[action.metavar]  # type: ignore[attr-defined]  # as shtab asks
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
                 _complete_files(command, shtab)

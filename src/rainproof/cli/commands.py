@@ -21,8 +21,10 @@ from rainproof.cli.options import (
     add_shared,
     new_command,
 )
+from rainproof.errors import FEW_ROWS
+from rainproof.recalibration.method_names import CLASS_METHODS, EVENT_METHODS
+from rainproof.verdict.grades import GRADES
 
-GRADES = ("use", "recalibrate", "avoid", "unknown")
 ASSESS = (
     "--prob", "--classes", *ROWS, "--by", "--groups", "--max-weight", "--fractional", *COSTS, "--capacity",
     "--threshold-range", "--confidence-level", "--seed", "--cost-matrix",
@@ -264,9 +266,6 @@ def add_threshold(commands: Commands) -> None:
     )
 
 
-FEW_ROWS = 100  # as rainproof.core.segments has it, which imports NumPy
-
-
 def add_measure(commands: Commands) -> None:
     """Measure the calibration of the predicted probabilities in files: a quick look,
     without resampling, at these rows only.
@@ -415,20 +414,6 @@ RECALIBRATE = (
 repeats it.
 """
 
-# As rainproof.recalibration has them, which imports NumPy.
-METHODS = (
-    "logistic",
-    "beta",
-    "temperature",
-    "none",
-    "isotonic",
-    "bins_8",
-    "bins_32",
-    "bins_128",
-    "constant",
-)
-CLASS_METHODS = ("temperature", "vector", "matrix", "none", "isotonic", "constant")
-
 
 def add_recalibrate(commands: Commands) -> None:
     """Recalibrate predicted probabilities: fit a map from past predictions to better
@@ -452,9 +437,13 @@ def add_recalibrate(commands: Commands) -> None:
     )
     level = "confidence level of each bound (default: 0.95)"
     add_shared(parser, "file", *RECALIBRATE, confidence_level=level)
-    names = f"what to average (default: all): {', '.join(METHODS)}; of several classes: {', '.join(CLASS_METHODS)}"
+    names = f"{', '.join(EVENT_METHODS)}; of several classes: {', '.join(CLASS_METHODS)}"
     parser.add_argument(
-        "--methods", metavar="M", nargs="+", choices=(*METHODS, *CLASS_METHODS[1:3]), help=names
+        "--methods",
+        metavar="M",
+        nargs="+",
+        choices=tuple(dict.fromkeys((*EVENT_METHODS, *CLASS_METHODS))),
+        help=f"what to average (default: all): {names}",
     )
     add_shared(parser, "--plot", plot="also draw the map: .png, .svg or .pdf")
     add_shared(parser, "--json", json="print the map as JSON instead of text")

@@ -29,9 +29,9 @@ from rainproof.cli.output import (
 from rainproof.cli.printed import Screen
 from rainproof.cli.reading import prepared, read, read_classes
 from rainproof.core import files
-from rainproof.core.segments import FEW_ROWS, Segments
+from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, at_most, json_key, rows, short
-from rainproof.errors import InputError
+from rainproof.errors import FEW_ROWS, InputError
 from rainproof.inference.monitoring import monitor
 from rainproof.inference.monitoring_results import MonitoringResult
 from rainproof.io.conditions import quoted_column

@@ -11,7 +11,6 @@ import argparse
 import csv
 import gzip
 import math
-import os
 import re
 import shutil
 import sys
@@ -20,10 +19,8 @@ import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from rainproof.cli.options import SELECTION, VALUES, as_list, cost_columns, costs_of, dest
@@ -85,98 +82,6 @@ def prepared(arguments: argparse.Namespace) -> Iterator[None]:
             raise InputError(
                 message.replace(copy, "standard input") if copy else message
             ) from error
-
-
-def import_lightly() -> None:
-    """Keep NumPy, SciPy and PyArrow from importing what no command needs, nearly half the time of a
-    small assessment.
-
-    For a process that is nothing but this command. It multiplies no large matrices: threads of
-    OpenBLAS that wait for one take as much of the processor as NumPy's import. PyArrow asks once
-    whether there is pandas, to tell its columns from lists, and then takes none any more. SciPy
-    asks NumPy for every name, also those of large modules. One compiled module of `scipy.special`
-    has all the functions that are needed, and `numpy.unique` asks `numpy.ma` whether an array is
-    masked, which none is. Whoever asks these two for anything else gets the whole module.
-    """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-    def find_spec(name: str, *_: object) -> None:
-        if name in ("pandas", "cloudpickle", "cython"):
-            raise ModuleNotFoundError(name)
-
-    finder: Any = SimpleNamespace(find_spec=find_spec)
-    sys.meta_path.insert(0, finder)
-    with suppress(ImportError):  # a table of a database can be read without PyArrow
-        import pyarrow as pa
-
-        pa.array([])
-        _compute_lightly(pa)
-    import numpy as np
-    import scipy
-
-    sys.meta_path.remove(finder)
-    vars(np).update(dict.fromkeys(("f2py", "testing")))  # an import of one of them replaces it
-    if "numpy.ma" not in sys.modules:
-        vars(np)["ma"] = _stand_in(
-            "numpy.ma", dict.fromkeys(("is_masked", "isMaskedArray"), lambda _: False).__getitem__
-        )
-    if "scipy.special" not in sys.modules:
-
-        def compiled(name: str) -> Any:
-            return vars(import_module("scipy.special._ufuncs"))[name]
-
-        special = _stand_in("scipy.special", compiled)
-        special.__path__ = [str(Path(scipy.__file__).with_name("special"))]
-        sys.modules["scipy.special"] = special
-
-
-def _compute_lightly(pa: ModuleType) -> None:
-    """Let columns of PyArrow be read without `pyarrow.compute`, which writes 300 functions at
-    import.
-    """
-    compiled = import_module("pyarrow._compute")
-
-    def cast(
-        array: Any, target_type: Any = None, safe: bool | None = None, options: Any = None, **_: Any
-    ) -> Any:
-        make = compiled.CastOptions.unsafe if safe is False else compiled.CastOptions.safe
-        return compiled.call_function(
-            "cast", [array], options or make(pa.lib.ensure_type(target_type))
-        )
-
-    def take(array: Any, indices: Any, **_: Any) -> Any:
-        return compiled.call_function("take", [array, indices], compiled.TakeOptions())
-
-    def is_in(array: Any, value_set: Any) -> Any:
-        return compiled.call_function(
-            "is_in", [array], compiled.SetLookupOptions(value_set=value_set)
-        )
-
-    def plain(name: str) -> Callable[..., Any]:
-        return lambda *values: compiled.call_function(name, list(values))
-
-    quick = {**vars(compiled), "cast": cast, "take": take, "is_in": is_in}
-    quick |= {name: plain(name) for name in ("drop_null", "if_else", "utf8_trim_whitespace")}
-    sys.modules.setdefault("pyarrow.compute", _stand_in("pyarrow.compute", quick.__getitem__))
-
-
-def _stand_in(name: str, quick: Callable[[str], Any]) -> ModuleType:
-    """Return a module whose names come from `quick`, which raises KeyError or ImportError, or else
-    from the module.
-    """
-    module = ModuleType(name)
-
-    def attribute(wanted: str) -> Any:
-        if wanted.startswith("__"):
-            raise AttributeError(wanted)
-        with suppress(KeyError, ImportError):
-            return quick(wanted)
-        if sys.modules.get(name) is module:
-            del sys.modules[name]
-        return getattr(import_module(name), wanted)
-
-    vars(module)["__getattr__"] = attribute
-    return module
 
 
 def _copied(folder: Path) -> str:

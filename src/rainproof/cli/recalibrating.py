@@ -28,11 +28,11 @@ from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import ClassSample
 from rainproof.core.files import as_text, load_kind
 from rainproof.core.sample import Sample
-from rainproof.core.segments import FEW_ROWS, Segments
+from rainproof.core.segments import Segments
 from rainproof.core.text import rows as rows_text
 from rainproof.core.text import wrapped
 from rainproof.core.validation import check_range
-from rainproof.errors import InputError
+from rainproof.errors import FEW_ROWS, InputError
 from rainproof.inference.estimates import auroc
 from rainproof.recalibration import recalibrator as recalibrators
 from rainproof.recalibration.classes import ClassMap

@@ -19,7 +19,7 @@ from rainproof.core.cells import CellTable, check_grid, slot_count
 from rainproof.core.files import save_table
 from rainproof.core.sample import Sample
 from rainproof.core.text import one_line
-from rainproof.errors import InputError
+from rainproof.errors import FEW_ROWS, InputError
 
 _START = 1 << 12  # entries of a new table
 _LOAD = 0.8  # share of a table that may be in use; fuller ones are slow to search
@@ -166,9 +166,6 @@ class SegmentSums:
             m=self.m, slot=slot, count=count, weight=weight, rise=rise, squares=squares
         )
 
-
-FEW_ROWS = 100
-"""Segments of fewer rows are small: chance alone can explain much of any value."""
 
 _POOLED_GRID = 1 << 16
 _SHOWN = 12

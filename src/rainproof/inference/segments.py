@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.result import Result, once, plain
 from rainproof.core.sample import Sample
-from rainproof.core.segments import FEW_ROWS, Segments
+from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, json_key, p_cell, short
-from rainproof.errors import InputError, RainproofWarning, ResolutionWarning
+from rainproof.errors import FEW_ROWS, InputError, RainproofWarning, ResolutionWarning
 from rainproof.inference.calibration_tests import redrawn, too_coarse
 from rainproof.inference.intervals import confidence_interval
 from rainproof.inference.options import (

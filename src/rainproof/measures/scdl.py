@@ -16,6 +16,7 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
 from rainproof.errors import (
+    FEW_ROWS,
     ClassesWarning,
     FewRowsWarning,
     InputError,
@@ -105,7 +106,6 @@ def _first_crossing(sample: Sample, m_star: int | float, soft: bool) -> float:
 Rule = Literal["balance", "first_crossing"]
 
 _SHOWN_GRID = 1 << 16  # up to here a profile has every grid; finer ones if the search tried them
-_FEW_ROWS = 100  # below, chance can be much of a loss of about n^-1/2
 # So many rows do not all have probabilities of 0 or 1: these are predicted classes.
 _MIN_ROWS_OF_CLASSES = 20
 
@@ -371,7 +371,7 @@ def _grids_to_show(m_star: int | float, tried: list[int], compressed: int | None
 def _notes(sample: Sample, m_star: int | float) -> list[RainproofWarning]:
     """Return the reasons to read the value with care."""
     notes: list[RainproofWarning] = []
-    if sample.n < _FEW_ROWS:
+    if sample.n < FEW_ROWS:
         notes.append(
             FewRowsWarning(f"only {rows(sample.n)}: much of the value can be due to chance")
         )

@@ -26,6 +26,7 @@ from rainproof.inference.classes import harm_bound, loss_bound, mean_at_least, s
 from rainproof.inference.proofs import gain_of_choice
 from rainproof.io.dialects import find_dialect
 from rainproof.recalibration.export import Graph, checked_column, tree
+from rainproof.recalibration.method_names import CLASS_METHODS
 from rainproof.recalibration.methods import _PRIOR, METHODS, NEAREST, check_shape
 from rainproof.recalibration.selection import _HELD_OUT, FOLDS, Candidate, mean_weights, weighed
 
@@ -370,9 +371,6 @@ def _fit(method: str, prob: NDArray[Any], x: Floats, which: Ints, weight: Floats
 
 
 UNCHANGED = ClassPart(method="none", weight=1.0)
-CLASS_METHODS = ("temperature", "vector", "matrix", "none", "isotonic", "constant")
-"""The methods for several classes that "auto" tries."""
-
 ONE_AGAINST_REST = tuple(name for name in METHODS if name not in CLASS_METHODS)
 """Methods of one event that can be asked for by name: a map of each class against the rest, divided
 by their sum.

@@ -37,6 +37,7 @@ from rainproof.recalibration.certificate import (
     held_out_rates,
 )
 from rainproof.recalibration.classes import ClassCertificate, ClassMap
+from rainproof.recalibration.method_names import CLASS_METHODS
 from rainproof.recalibration.methods import IDENTITY, METHODS, check_shape
 from rainproof.recalibration.selection import Candidate, Division
 
@@ -442,7 +443,7 @@ class Recalibrator(Saved):
         self, sample: ClassSample, task: ClassTask | None = None
     ) -> ClassSample | None:
         """Fit the map of several classes, and return the rows held out, if any: none are kept."""
-        methods = _check_methods(self.methods, classes.KNOWN_METHODS, classes.CLASS_METHODS)
+        methods = _check_methods(self.methods, classes.KNOWN_METHODS, CLASS_METHODS)
         if validation.check_range(self.threshold_range) is not None:
             raise InputError("threshold_range is for one event: not for several classes")
         level = check_share(self.confidence_level, "confidence_level")

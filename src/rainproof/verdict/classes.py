@@ -47,12 +47,12 @@ from rainproof.verdict.calibration import Calibration, few_clusters, grouped_tes
 from rainproof.verdict.costs import LABELS, mean_cost, savings
 from rainproof.verdict.evidence import (
     _SLIGHT,
-    Grade,
     Rule,
     _payoffs,
     mean_over_folds,
     next_to_none,
 )
+from rainproof.verdict.grades import Grade
 from rainproof.verdict.result import Reported
 from rainproof.verdict.verdict import Verdict, surpasses
 from rainproof.verdict.words import PYTHON, Statement, Voice

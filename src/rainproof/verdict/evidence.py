@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import NormalDist
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ from rainproof.inference.guarantees import Guarantee
 from rainproof.recalibration.certificate import Certificate
 from rainproof.recalibration.selection import CrossFit, cross_fit
 from rainproof.verdict.calibration import Calibration
-
-Grade = Literal["use", "recalibrate", "avoid", "unknown"]
+from rainproof.verdict.grades import Grade
 
 
 class Rule(StrEnum):

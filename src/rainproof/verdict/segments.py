@@ -13,10 +13,10 @@ import numpy as np
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
-from rainproof.core.segments import FEW_ROWS, Segments
+from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, wrapped
 from rainproof.decisions.tasks import DecisionTask
-from rainproof.errors import FewRowsWarning, RainproofWarning
+from rainproof.errors import FEW_ROWS, FewRowsWarning, RainproofWarning
 from rainproof.inference.estimates import Influence, is_few
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.segments import adjusted, segment_tests

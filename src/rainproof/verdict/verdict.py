@@ -10,7 +10,8 @@ from rainproof.core.result import Result
 from rainproof.core.text import aligned, html_rows, wrapped
 from rainproof.verdict import words
 from rainproof.verdict.costs import Rule, TaskResult
-from rainproof.verdict.evidence import Evidence, Grade, RangeCosts, Savings, standard_error
+from rainproof.verdict.evidence import Evidence, RangeCosts, Savings, standard_error
+from rainproof.verdict.grades import Grade
 from rainproof.verdict.segments import SegmentTable
 from rainproof.verdict.words import PYTHON, KeyFigure, Statement, Voice
 

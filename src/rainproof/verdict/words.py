@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from rainproof.verdict.advice import PredictionSwap, ThresholdAdvice
     from rainproof.verdict.calibration import Calibration
     from rainproof.verdict.costs import TaskResult
-    from rainproof.verdict.evidence import Evidence, Grade, Savings
+    from rainproof.verdict.evidence import Evidence, Savings
+    from rainproof.verdict.grades import Grade
     from rainproof.verdict.rankings import AssessmentSet, PairwiseComparison, RankedForecast
     from rainproof.verdict.segments import Segment, SegmentTable
 
