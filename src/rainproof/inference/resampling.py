@@ -31,13 +31,24 @@ Drawing = Callable[[Rng], Sequence[float] | Floats]
 """A function that draws once: a row of values."""
 
 
-def each_time(one: Drawing) -> Callable[[Rng, int], list[Sequence[float] | Floats]]:
+# repetitions up to which rows are drawn one by one; more are drawn as one binomial number
+_MOST_TOSSES = 8
+_ROUNDING = 1e-12  # relative difference of weights that only rounding made
+_BITS = 65536.0  # the first 16 random bits of a toss
+_UNIT_OF_CHANCE = 2.0**31  # of the kernel that draws in several populations
+
+
+def each_time(draw: Drawing) -> Callable[[Rng, int], list[Sequence[float] | Floats]]:
     """Return the function that calls this one as often as there are draws, for `draw_batches`."""
-    return lambda stream, times: [one(stream) for _ in range(times)]
+
+    def draw_times(stream: Rng, times: int) -> list[Sequence[float] | Floats]:
+        return [draw(stream) for _ in range(times)]
+
+    return draw_times
 
 
 def draw_batches(
-    some: Callable[[Rng, int], Sequence[Sequence[float] | Floats] | Floats],
+    draw: Callable[[Rng, int], Sequence[Sequence[float] | Floats] | Floats],
     size: int,
     rng: Rng | list[Rng],
     progress: Progress | None = None,
@@ -46,51 +57,48 @@ def draw_batches(
     threads: int = 1,
     at_once: int = BLOCK,
 ) -> Floats:
-    """Call `some` for up to `at_once` draws at a time until there are `size`; each block has its
+    """Call `draw` for up to `at_once` draws at a time until there are `size`; each block has its
     own random numbers.
 
     `rng` can be the streams of the blocks (`spawned`). The result does not depend on the number of
     threads: every block has its stream before any of them is drawn. Nor does it depend on `at_once`
-    if `some` takes random numbers draw by draw.
+    if `draw` takes random numbers draw by draw.
     """
-    found = np.empty((size, width))
-    starts = range(0, size, BLOCK)
-    streams, done = rng if isinstance(rng, list) else spawned(rng, size), [0] * len(starts)
-    threads = min(threads, len(starts))
-    failed = False
+    values = np.empty((size, width))
+    streams = rng if isinstance(rng, list) else spawned(rng, size)
+    blocks = [values[start : start + BLOCK] for start in range(0, size, BLOCK)]
+    done = [0] * len(blocks)
+    threads = min(threads, len(blocks))
+    has_failed = False
 
-    def work(part: int) -> bool:
-        nonlocal failed
+    def work(thread: int) -> bool:
+        nonlocal has_failed
         try:
-            for k in range(part, len(starts), threads):
-                if failed:  # an error or Ctrl-C in another thread: the rest is not needed any more
+            for number in range(thread, len(blocks), threads):
+                if has_failed:  # or Ctrl-C in another thread: the rest is not needed any more
                     break
-                rows = found[starts[k] : starts[k] + BLOCK]
-                for at in range(0, len(rows), at_once):
-                    batch = rows[at : at + at_once]
-                    batch[:] = some(streams[k], len(batch))
-                done[k] = len(rows)
-                if progress is not None and part == 0 and sum(done) < size:
+                block = blocks[number]
+                for start in range(0, len(block), at_once):
+                    batch = block[start : start + at_once]
+                    batch[:] = draw(streams[number], len(batch))
+                done[number] = len(block)
+                if progress is not None and thread == 0 and sum(done) < size:
                     progress(sum(done), size)
         except BaseException:
-            failed = True
+            has_failed = True
             raise
         return True
 
     run_in_threads(work, threads)
     if progress is not None:
         progress(size, size)
-    return found
+    return values
 
 
 def quantile(sorted_draws: Floats, share: float) -> float:
     """Return the smallest draw that at least this share of the draws does not exceed."""
-    at = int(np.ceil(share * len(sorted_draws))) - 1
-    return float(sorted_draws[min(max(at, 0), len(sorted_draws) - 1)])
-
-
-# repetitions up to which rows are drawn one by one; more are drawn as one binomial number
-_EXPANDED = 8
+    rank = int(np.ceil(share * len(sorted_draws))) - 1
+    return float(sorted_draws[min(max(rank, 0), len(sorted_draws) - 1)])
 
 
 class Draw(NamedTuple):
@@ -111,8 +119,9 @@ class Draw(NamedTuple):
         """The weight of events, one row for each resample."""
         if self.row is None or self.outcome is None:
             return self.positive
-        every = [np.bincount(self.row, one, len(self.positive)) for one in self.outcome.T]
-        return np.asarray(self.positive + np.stack(every))
+        n = len(self.positive)
+        further = [np.bincount(self.row, outcome, n) for outcome in self.outcome.T]
+        return np.asarray(self.positive + np.stack(further))
 
 
 Tosses = Callable[[Rng, int], NDArray[Any]]
@@ -131,21 +140,26 @@ def coins(chance: Floats, times: Ints | None = None) -> Tosses:
     each coin. A toss compares 16 random bits with the first 16 of the probability, and only if they
     are equal, once in 65,536 times, the rest of it with a random number.
     """
-    owner = None if times is None else np.repeat(np.arange(len(chance), dtype=np.int32), times)
-    scaled = (chance if owner is None else chance[owner]) * 65536.0
-    first = np.minimum(scaled, 65535.0).astype(np.uint16)
+    n_coins = len(chance)
+    coin_of_toss = None
+    if times is not None:
+        coin_of_toss = np.repeat(np.arange(n_coins, dtype=np.int32), times)
+        chance = chance[coin_of_toss]
+    scaled = chance * _BITS
+    first = np.minimum(scaled, _BITS - 1).astype(np.uint16)
     rest = scaled - first
 
     def toss(rng: Rng, rows: int) -> NDArray[Any]:
         heads = compared(rng.bit_generator.capsule, first, rest, rows)
-        return heads if owner is None else added_up(heads, owner, len(chance))
+        return heads if coin_of_toss is None else added_up(heads, coin_of_toss, n_coins)
 
     return toss
 
 
 def whole(rates: Sequence[Floats]) -> NDArray[np.uint32]:
     """Return probabilities in units of 2^-31, one column each."""
-    return np.stack([np.rint(rate * 2.0**31).astype(np.uint32) for rate in rates], axis=1)
+    columns = [np.rint(rate * _UNIT_OF_CHANCE).astype(np.uint32) for rate in rates]
+    return np.stack(columns, axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,9 +197,8 @@ class Resampler:
     @property
     def squares(self) -> Floats:
         """The sum of squared weights of the rows at each distinct prediction."""
-        return self._pooled(self.count if self.unit is None else self.count * self.unit).astype(
-            np.float64
-        )
+        squares = self.count if self.unit is None else self.count * self.unit
+        return self._pooled(squares).astype(np.float64)
 
     def observed(self) -> Draw:
         """The sample as it is."""
@@ -207,7 +220,7 @@ class Resampler:
         """Prepare the probabilities for repeated calls of `redraw`."""
         if self.tossed:
             return coins(chance, None if self.single is not None else self.count)
-        return lambda rng, times: binomials(rng.bit_generator.capsule, self.count, chance, times)
+        return _binomial_tosses(self.count, chance)
 
     @property
     def weighted(self) -> bool:
@@ -217,7 +230,7 @@ class Resampler:
     @property
     def tossed(self) -> bool:
         """Whether outcomes are drawn row by row; otherwise as one binomial number for each atom."""
-        return self.single is not None or self.n <= _EXPANDED * len(self.prob)
+        return self.single is not None or self.n <= _MOST_TOSSES * len(self.prob)
 
     def repeat(self, rng: Rng) -> NDArray[Any]:
         """Draw as many predictions (or clusters) as there are, with replacement; return the count
@@ -236,27 +249,32 @@ class Resampler:
         `rates` has the event probabilities of each. Close probabilities give close outcomes. Two
         rows of a cluster share one random number with the probability `correlation`.
         """
-        chance = np.array(rates if self.single is None else [])  # of cells
-        bar, ends = whole(rates), whole([reduce(np.minimum, rates), reduce(np.maximum, rates)])
-        # a row of each cluster
-        member = None if self.group is None else np.empty(self.units, np.int64)
-        if member is not None:
-            member[self.group] = np.arange(len(self.prob))
-        alike = round(math.sqrt(correlation) * 2**32)
+        chance_of_cell = np.array(rates if self.single is None else [])
+        chance = whole(rates)
+        lowest_and_highest = whole([reduce(np.minimum, rates), reduce(np.maximum, rates)])
+        row_of_cluster = None
+        if self.group is not None:
+            row_of_cluster = np.empty(self.units, np.int64)
+            row_of_cluster[self.group] = np.arange(len(self.prob))
+        # two rows share the number if both take that of the cluster
+        takes_shared = round(math.sqrt(correlation) * 2**32)
 
         def draw(rng: Rng, repeated: NDArray[Any]) -> list[Draw]:
-            if self.single is None and int(repeated.sum()) > _EXPANDED * len(repeated):
-                events = binomials_along(rng.bit_generator.capsule, repeated, chance)
+            if self.single is None and int(repeated.sum()) > _MOST_TOSSES * len(repeated):
+                events = binomials_along(rng.bit_generator.capsule, repeated, chance_of_cell)
                 return [Draw(self._pooled(repeated), self._pooled(events))]
             clusters: tuple[Any, ...] = ()
-            if member is not None:
-                last = np.cumsum(repeated[member], dtype=np.int64)
+            if row_of_cluster is not None:
+                times = repeated[row_of_cluster]
+                last = np.cumsum(times, dtype=np.int64)
                 shared = rng.integers(2**32, size=last[-1], dtype=np.uint32)
-                clusters = self.group, last - repeated[member], shared, alike
-            events, row, outcome = tosses(rng.bit_generator.capsule, repeated, bar, ends, *clusters)
+                clusters = self.group, last - times, shared, takes_shared
+            events, row, outcome = tosses(
+                rng.bit_generator.capsule, repeated, chance, lowest_and_highest, *clusters
+            )
             if self.unit is not None:
-                every = Draw(repeated, events, row, outcome).spread()
-                return [Draw(self._pooled(repeated), self._pooled(every))]
+                positive = Draw(repeated, events, row, outcome).spread()
+                return [Draw(self._pooled(repeated), self._pooled(positive))]
             if self.start is not None:
                 row = np.searchsorted(self.start, row, "right") - 1
             return [Draw(self._pooled(repeated), self._pooled(events), row, outcome)]
@@ -268,7 +286,8 @@ class Resampler:
         if self.single is not None:
             return self.times(self.repeat(rng))
         slots = np.concatenate([self.count - self.events, self.events])
-        return self._kept(rng, *np.split(_multinomial(rng, slots), 2))
+        negative, positive = np.split(_multinomial(rng, slots), 2)
+        return self._kept(rng, negative, positive)
 
     @property
     def units(self) -> int:
@@ -291,18 +310,15 @@ class Resampler:
         decreases.
         """
         weight = self.weight
-        of_row = (
-            pool
-            if self.start is None
-            else np.repeat(pool, np.diff(np.append(self.start, len(self.prob))))
-        )
-        count, events = (
-            np.bincount(of_row, rows).astype(np.int64) for rows in (self.count, self.events)
-        )
-        held = np.bincount(pool, weight)
-        prob = np.bincount(pool, weight * self.distinct) / held
-        unit = held / count
-        return Resampler(prob, count, events, None if (unit == 1.0).all() else unit, None)
+        pool_of_atom = pool
+        if self.start is not None:
+            atoms = np.diff(np.append(self.start, len(self.prob)))  # of each prediction
+            pool_of_atom = np.repeat(pool, atoms)
+        count = np.bincount(pool_of_atom, self.count).astype(np.int64)
+        events = np.bincount(pool_of_atom, self.events).astype(np.int64)
+        weight_of_pool = np.bincount(pool, weight)
+        prob = np.bincount(pool, weight * self.distinct) / weight_of_pool
+        return Resampler(prob, count, events, _weight_of_row(weight_of_pool / count), None)
 
     def times(self, times: NDArray[Any]) -> Draw:
         """The sample with each atom repeated that often, if every atom is one row."""
@@ -321,7 +337,14 @@ class Resampler:
         return sums if amount.ndim == 2 else sums[0]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class SlotSums(NamedTuple):
+    """Sums over the rows of one outcome, in each cell."""
+
+    weight: Floats
+    squares: Floats  # of the weights
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _UnevenResampler(Resampler):
     """The units of a compressed sample whose rows differ in weight: only sums of weights and of
     squares are known.
@@ -332,17 +355,16 @@ class _UnevenResampler(Resampler):
     of its rows.
     """
 
-    # of the rows without event: weight, squares
-    negative: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
-    positive: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
+    negative: SlotSums  # of the rows without the event
+    positive: SlotSums  # of those with it
 
     @property
     def weight(self) -> Floats:
-        return self.negative[0] + self.positive[0]
+        return self.negative.weight + self.positive.weight
 
     @property
     def squares(self) -> Floats:
-        return self.negative[1] + self.positive[1]
+        return self.negative.squares + self.positive.squares
 
     @property
     def weighted(self) -> bool:
@@ -353,20 +375,29 @@ class _UnevenResampler(Resampler):
         return False
 
     def observed(self) -> Draw:
-        return Draw(None, self.positive[0])
+        return Draw(None, self.positive.weight)
 
     def expected(self, chance: Floats) -> Draw:
         return Draw(None, self.weight * chance)
 
     def coin(self, chance: Floats) -> Tosses:
-        return lambda rng, times: np.stack(
-            [self.weight * self._share(rng, self.count, chance) for _ in range(times)]
-        )
+        def toss(rng: Rng, times: int) -> NDArray[Any]:
+            shares = [self._share(rng, self.count, chance) for _ in range(times)]
+            return self.weight * np.stack(shares)
+
+        return toss
 
     def outcomes(self, rates: Sequence[Floats], correlation: float = 0.0) -> Outcomes:  # noqa: ARG002
-        return lambda rng, repeated: _alike(
-            rng, rates, lambda rate: self._binomial(rng, repeated, rate)
-        )
+        def draw(rng: Rng, repeated: NDArray[Any]) -> list[Draw]:
+            # each population from the same random numbers
+            state = rng.bit_generator.state
+            draws = []
+            for rate in rates:
+                rng.bit_generator.state = state
+                draws.append(self._binomial(rng, repeated, rate))
+            return draws
+
+        return draw
 
     def _binomial(self, rng: Rng, repeated: NDArray[Any], rate: Floats) -> Draw:
         share = self._share(rng, repeated, rate)
@@ -382,9 +413,9 @@ class _UnevenResampler(Resampler):
         """The share of events in the weight of `count` rows of each cell."""
         rows = np.maximum(1.0, self.weight**2 / self.squares * (count / self.count))
         low = np.floor(rows)
-        # low or low + 1, so that E[1/k] = 1/rows
-        k = low + (rng.random(len(rows)) >= low * (low + 1) / rows - low)
-        return np.asarray(rng.binomial(k.astype(np.int64), chance) / k)
+        # low or low + 1, so that E[1/n] = 1/rows
+        n = low + (rng.random(len(rows)) >= low * (low + 1) / rows - low)
+        return np.asarray(rng.binomial(n.astype(np.int64), chance) / n)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -396,7 +427,8 @@ class ResamplerByOutcome(Resampler):
     larger by a factor: that of the odds of their event rate and of the base rate.
     """
 
-    each: tuple[float, float] = (1.0, 1.0)  # the weight of a row without the event and with it
+    weight_without: float = 1.0  # of a row without the event
+    weight_with: float = 1.0  # of a row with it
 
     @property
     def weight(self) -> Floats:
@@ -404,51 +436,50 @@ class ResamplerByOutcome(Resampler):
 
     def here(self, chance: Floats) -> Floats:
         """The probability of the event in these rows, given that in the population."""
-        without, with_event = self.each
-        return np.maximum.accumulate(
-            chance * without / (chance * without + (1 - chance) * with_event)
-        )
+        events = chance * self.weight_without
+        return np.maximum.accumulate(events / (events + (1 - chance) * self.weight_with))
 
     def there(self, chance: Floats) -> Floats:
         """The probability of the event in the population, given that in these rows."""
-        without, with_event = self.each
-        return chance * with_event / (chance * with_event + (1 - chance) * without)
+        events = chance * self.weight_with
+        return events / (events + (1 - chance) * self.weight_without)
 
     def weighed(self, events: NDArray[Any], rows: NDArray[Any] | None = None) -> Draw:
         """Weigh so many events among the rows of each unit."""
-        positive: Floats = events * self.each[1]
-        return Draw(
-            ((self.count if rows is None else rows) - events) * self.each[0] + positive, positive
-        )
+        positive: Floats = events * self.weight_with
+        others = (self.count if rows is None else rows) - events
+        return Draw(others * self.weight_without + positive, positive)
 
     def observed(self) -> Draw:
         return Draw(None, self.weighed(self.events).positive)
 
     def coin(self, chance: Floats) -> Tosses:
-        here = self.here(chance)
-        return lambda rng, times: binomials(rng.bit_generator.capsule, self.count, here, times)
+        return _binomial_tosses(self.count, self.here(chance))
 
     def redraw(self, rng: Rng, coin: Tosses) -> Draw:
         return self.weighed(coin(rng, 1)[0])
 
     def resample(self, rng: Rng) -> Draw:
         """Draw rows of each outcome with replacement, as many as there are."""
-        negative, positive = (
-            _multinomial(rng, rows) for rows in (self.count - self.events, self.events)
-        )
+        negative = _multinomial(rng, self.count - self.events)
+        positive = _multinomial(rng, self.events)
         return self.weighed(positive, negative + positive)
 
 
 def by_outcome(sample: Sample) -> ResamplerByOutcome:
     """Return the units of a sample with a base rate."""
-    atoms, n, rate, events = (
-        as_resampler(sample._as_drawn()),
-        sample.n,
-        sample.event_rate,
-        sample._events,
+    drawn = as_resampler(sample.as_drawn())
+    n = sample.n
+    rate = sample.event_rate
+    return ResamplerByOutcome(
+        drawn.prob,
+        drawn.count,
+        drawn.events,
+        None,
+        None,
+        weight_without=n * (1 - rate) / (n - sample.events),
+        weight_with=n * rate / sample.events,
     )
-    each = n * (1 - rate) / (n - events), n * rate / events
-    return ResamplerByOutcome(atoms.prob, atoms.count, atoms.events, None, None, each=each)
 
 
 def as_resampler(sample: Sample) -> Resampler:
@@ -458,31 +489,36 @@ def as_resampler(sample: Sample) -> Resampler:
     """
     with_rate(sample, REFUSED)
     if sample.grid is not None:
-        return _from_cells(sample._cells)
-    if sample.sample_weight is None and sample._group is None:
-        table = sample.distinct()
-        events = table.positive.astype(np.int64)
-        single = events.astype(np.uint8) if len(events) == sample.n else None
-        return Resampler(
-            table.prob, events + table.negative.astype(np.int64), events, None, None, single=single
-        )
+        return _from_cells(sample.cells)
+    if sample.sample_weight is None and sample.units.unit is None:
+        return _from_distinct(sample)
     sample = with_groups_in_order(sample)
     weight = sample.sample_weight
-    some = np.arange(sample.n) if weight is None else np.flatnonzero(weight)
-    prob = sample.y_prob[some].astype(np.float64) + 0.0
+    counted = np.arange(sample.n) if weight is None else np.flatnonzero(weight)
+    prob = sample.y_prob[counted].astype(np.float64) + 0.0  # no -0
     order = np.argsort(prob, kind="stable")
-    prob, some = prob[order], some[order]
-    event = sample.y_true[some] == 1
+    prob = prob[order]
+    row = counted[order]
+    event = sample.y_true[row] == 1
     start = np.flatnonzero(np.concatenate([[True], prob[1:] > prob[:-1]]))
     return Resampler(
         prob=prob,
-        count=np.ones(len(some), np.int64),
+        count=np.ones(len(row), np.int64),
         events=event.astype(np.int64),
         single=event.astype(np.uint8),
-        unit=None if weight is None else weight[some].astype(np.float64),
+        unit=None if weight is None else weight[row].astype(np.float64),
         start=None if len(start) == len(prob) else start,
-        group=None if sample._group is None else drawn_together(sample, some),
+        group=None if sample.units.unit is None else drawn_together(sample, row),
     )
+
+
+def _from_distinct(sample: Sample) -> Resampler:
+    """One atom for each distinct prediction of independent rows without weights."""
+    table = sample.distinct()
+    events = table.positive.astype(np.int64)
+    count = events + table.negative.astype(np.int64)
+    single = events.astype(np.uint8) if len(events) == sample.n else None
+    return Resampler(table.prob, count, events, None, None, single=single)
 
 
 def with_groups_in_order(sample: Sample) -> Sample:
@@ -491,60 +527,75 @@ def with_groups_in_order(sample: Sample) -> Sample:
 
     Rows without groups stay as they are; rows in order are not copied where they have no weights.
     """
-    if sample._group is None:
+    if sample.units.unit is None:
         return sample
     weight = sample.sample_weight
-    return (sample if weight is None else sample._at(np.flatnonzero(weight))).in_order()
+    if weight is None:
+        return sample.in_order()
+    return sample.without_segments().take(np.flatnonzero(weight)).in_order()
 
 
 def drawn_together(sample: Sample, rows: Ints) -> Ints:
     """Return the numbers of the draws that these rows belong to, from 0 on; at least two."""
-    assert sample._group is not None
-    number = sample._group[rows]
-    found: Ints = (np.cumsum(np.bincount(number) > 0) - 1)[number]
-    if found.max() == 0 and sample.groups is not None:
+    assert sample.units.unit is not None
+    unit = sample.units.unit[rows]
+    is_drawn = np.bincount(unit) > 0
+    draw: Ints = (np.cumsum(is_drawn) - 1)[unit]
+    if draw.max() == 0 and sample.groups is not None:
         raise InputError("groups must have at least two different values; all rows have the same")
-    return found
+    return draw
 
 
 def _from_cells(cells: CellTable) -> Resampler:
     """One atom for each occupied cell, at the mean of its predictions."""
-    cell, event = cells.slot >> 1, cells.slot & 1
-    new = np.ones(len(cell), np.bool_)  # slots are in increasing order
-    np.not_equal(cell[1:], cell[:-1], out=new[1:])
-    start = np.flatnonzero(new)
-    columns = (cells.count, cells.count * event, cells.weight[0], cells.rise[0], cells.squares)
-    rows, events, weight, rise, squares = (np.add.reduceat(column, start) for column in columns)
-    known = mean_prediction(cells.m, cell[start], rise, weight), rows, events
-    unit, even = weight / rows, rows * squares
-    if (np.abs(weight**2 - even) <= 1e-12 * even).all():
-        return Resampler(*known, None if (unit == 1.0).all() else unit, None)
-    sums = [
-        [np.add.reduceat(x * (event == y), start) for x in (cells.weight[0], cells.squares)]
-        for y in (0, 1)
-    ]
-    return _UnevenResampler(
-        *known, None, None, negative=(sums[0][0], sums[0][1]), positive=(sums[1][0], sums[1][1])
-    )
+    cell = cells.slot >> 1
+    event = cells.slot & 1
+    is_first = np.ones(len(cell), np.bool_)  # slots are in increasing order
+    np.not_equal(cell[1:], cell[:-1], out=is_first[1:])
+    start = np.flatnonzero(is_first)
+
+    def summed(column: NDArray[Any]) -> NDArray[Any]:
+        return np.add.reduceat(column, start)
+
+    count = summed(cells.count)
+    events = summed(cells.count * event)
+    weight = summed(cells.weight[0])
+    squares = summed(cells.squares)
+    prob = mean_prediction(cells.m, cell[start], summed(cells.rise[0]), weight)
+    squares_if_even = count * squares
+    if (np.abs(weight**2 - squares_if_even) <= _ROUNDING * squares_if_even).all():
+        return Resampler(prob, count, events, _weight_of_row(weight / count), None)
+    sums_by_outcome = []
+    for outcome in (0, 1):
+        has_outcome = event == outcome
+        sums = SlotSums(summed(cells.weight[0] * has_outcome), summed(cells.squares * has_outcome))
+        sums_by_outcome.append(sums)
+    negative, positive = sums_by_outcome
+    return _UnevenResampler(prob, count, events, None, None, negative=negative, positive=positive)
 
 
-def _alike(rng: Rng, rates: Sequence[Floats], draw: Callable[[Floats], Draw]) -> list[Draw]:
-    """Draw for each of several populations from the same random numbers."""
-    state, found = rng.bit_generator.state, list[Draw]()
-    for rate in rates:
-        rng.bit_generator.state = state
-        found.append(draw(rate))
-    return found
+def _weight_of_row(weight: Floats) -> Floats | None:
+    """The weight of a row of each atom; None if all are 1."""
+    return None if (weight == 1.0).all() else weight
+
+
+def _binomial_tosses(count: Ints, chance: Floats) -> Tosses:
+    """Return a function that draws the events of each atom as one binomial number."""
+
+    def toss(rng: Rng, times: int) -> NDArray[Any]:
+        return binomials(rng.bit_generator.capsule, count, chance, times)
+
+    return toss
 
 
 def _gamma(rng: Rng, drawn: Ints, count: Ints, weight: Floats, squares: Floats) -> Floats:
     """Draw the weight of `drawn` rows from slots whose `count` rows have this weight and these
     squares in total.
     """
-    some = np.maximum(count, 1)
-    mean = weight / some
-    variance = np.maximum(squares / some - mean**2, 0.0)
-    uneven = (drawn > 0) & (variance > 1e-12 * mean**2)
+    rows = np.maximum(count, 1)
+    mean = weight / rows
+    variance = np.maximum(squares / rows - mean**2, 0.0)
+    uneven = (drawn > 0) & (variance > _ROUNDING * mean**2)
     total: Floats = drawn * mean
     shape = total[uneven] * mean[uneven] / variance[uneven]
     total[uneven] = rng.standard_gamma(shape) * variance[uneven] / mean[uneven]
@@ -554,9 +605,9 @@ def _gamma(rng: Rng, drawn: Ints, count: Ints, weight: Floats, squares: Floats) 
 def _multinomial(rng: Rng, count: Ints) -> Ints:
     """Draw as many rows as there are, with replacement; return the count of each atom."""
     n = int(count.sum())
-    if n > _EXPANDED * len(count):
+    if n > _MOST_TOSSES * len(count):
         return multinomial(rng.bit_generator.capsule, count)
-    rows = repeats(rng.bit_generator.capsule, n)
-    before = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)])
+    times = repeats(rng.bit_generator.capsule, n)
+    drawn_before = np.concatenate([[0], np.cumsum(times, dtype=np.int64)])
     ends = np.cumsum(count)
-    return np.asarray(before[ends] - before[ends - count])
+    return np.asarray(drawn_before[ends] - drawn_before[ends - count])
