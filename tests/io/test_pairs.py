@@ -52,10 +52,8 @@ def sums(q, p, y, w):
 
 
 def as_dict(sample):
-    cells = sample._cells
-    keys = zip(
-        *(column.tolist() for column in (*sample._pair_cells(), cells.slot & 1)), strict=True
-    )
+    cells = sample.cells
+    keys = zip(*(column.tolist() for column in (*sample.pair_cells(), cells.slot & 1)), strict=True)
     return dict(
         zip(keys, np.column_stack([cells.count, cells.weight[0], cells.squares]), strict=True)
     )

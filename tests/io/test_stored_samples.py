@@ -21,7 +21,7 @@ W = np.r_[1e-9, 1e6, rng.random(502)]
 
 def same(a, b):
     for name in ("slot", "count", "weight", "rise", "squares"):
-        np.testing.assert_array_equal(getattr(a._cells, name), getattr(b._cells, name), strict=True)
+        np.testing.assert_array_equal(getattr(a.cells, name), getattr(b.cells, name), strict=True)
     assert repr(a) == repr(b)
 
 

@@ -61,7 +61,7 @@ def test_trials_are_rows(tmp_path, monkeypatch, piece):
     kept = keep_rows(file, "p", "k", trials="n", groups="town")
     np.testing.assert_array_equal(kept.y_prob, P[ROW])
     first = dict.fromkeys(TOWN[ROW].tolist())  # numbered as they come
-    np.testing.assert_array_equal(kept._group, [list(first).index(name) for name in TOWN[ROW]])
+    np.testing.assert_array_equal(kept.units.unit, [list(first).index(name) for name in TOWN[ROW]])
 
 
 def test_trials_of_a_database_and_of_no_other_engine(tmp_path, monkeypatch):

@@ -41,11 +41,11 @@ _MAX_TRIALS = 1 << 53  # of a row: doubles have all whole numbers up to here
 
 
 class RowsRead(NamedTuple):
-    """Rows of a batch, and what stands beside them."""
+    """Rows of a batch, which are not checked yet, and what stands beside them."""
 
-    rows: Columns  # which are not checked yet
-    others: list[Array]  # the predictions of each other forecast
-    costs: list[Array]  # of each case, by column
+    columns: Columns
+    others: dict[str, Array]  # the predictions of each other forecast
+    costs: dict[str, Array]  # of each case, by column
 
 
 class RowCompressor(BatchConsumer):
@@ -110,21 +110,21 @@ class RowCompressor(BatchConsumer):
         prob = read_column(self._prob, batch, names)
         label = read_column(self._outcome, batch, names)
         weight = None if self._weight is None else read_column(self._weight, batch, names)
-        others = [read_forecast(column, batch, names) for column in self._others]
-        costs = [read_amounts(column, batch, names) for column in self._costs]
+        others = {column.name: read_forecast(column, batch, names) for column in self._others}
+        costs = {column.name: read_amounts(column, batch, names) for column in self._costs}
         if self._trials is None:
-            rows = validation.as_rows(label, prob, weight, names=names)
-            self._add_rows(RowsRead(rows, others, costs), batch)
+            columns = validation.as_rows(label, prob, weight, names=names)
+            self._add_rows(RowsRead(columns, others, costs), batch)
             return
         trials = read_column(self._trials, batch, names)
         raise_first(broken_rule(np.zeros(len(prob)), prob, weight, names))
         raise_first(self._count_violations(label, trials, names))
         for row, outcome in single_trials(label, trials):
             weight_of_trials = None if weight is None else weight[row]
-            rows = validation.as_rows(outcome, prob[row], weight_of_trials, names=names)
-            others_of_trials = [other[row] for other in others]
-            costs_of_trials = [cost[row] for cost in costs]
-            read = RowsRead(rows, others_of_trials, costs_of_trials)
+            columns = validation.as_rows(outcome, prob[row], weight_of_trials, names=names)
+            others_of_trials = {name: values[row] for name, values in others.items()}
+            costs_of_trials = {name: values[row] for name, values in costs.items()}
+            read = RowsRead(columns, others_of_trials, costs_of_trials)
             self._add_rows(read, batch.take(as_arrow(row)))
 
     def violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Violations:
@@ -152,12 +152,12 @@ class RowCompressor(BatchConsumer):
         `batch` has the labels of the rows.
         """
         segment = None
-        if read.others:
-            old_prob = read.others[0].astype(np.float64)
+        if self._spec.old is not None:
+            old_prob = read.others[self._spec.old].astype(np.float64)
             segment = (self._m * old_prob).astype(np.int64)
         elif self._spec.by:
             segment = segment_numbers(self._segments, self._spec.by, batch)
-        self._sums.add(read.rows, segment)
+        self._sums.add(read.columns, segment)
 
     def _check_event(self) -> None:
         if isinstance(self._outcome, EventColumn):

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from rainproof.core import validation
 from rainproof.core.classes import ClassSample
+from rainproof.core.rows import Rows
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.core.validation import BaseRate, ColumnNames, Columns, Key
@@ -97,14 +98,6 @@ def keep_rows(
     return with_base_rate(keeper.result(), base_rate)
 
 
-class _Part(NamedTuple):
-    """The rows of one batch."""
-
-    read: RowsRead
-    group: Array | None  # the number of each row's group: 4 bytes a row, whatever the labels
-    segment: Array | None
-
-
 class _RowKeeper(RowCompressor):
     """Keeps the rows of all batches; adds them up once they are too many.
 
@@ -140,8 +133,10 @@ class _RowKeeper(RowCompressor):
         self._fractional = fractional
         self._database_compresses = database_compresses
         self._is_compressed = False
-        self._parts: list[_Part] = []
         self._rows_kept = 0
+        # Of each batch; groups and segments are numbers, 4 bytes a row whatever their labels.
+        self._parts: list[Rows] = []
+        self._segment_parts: list[Array] = []
         self._group_numbers: dict[Key, int] = {}
 
     def take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
@@ -164,55 +159,52 @@ class _RowKeeper(RowCompressor):
         if self._is_compressed:
             return super().result()
         self._check_event()
-        parts = self._parts
-        self._parts = []
         self._group_numbers = {}  # labels of groups can take more memory than the rows
-        label = np.concatenate([part.read.rows.outcome for part in parts])
-        prob = np.concatenate([part.read.rows.prob for part in parts])
-        weight = _joined([part.read.rows.weight for part in parts])
-        group = _joined([part.group for part in parts])
-        segment = _joined([part.segment for part in parts])
-        others = {}
-        for number, column in enumerate(self._others):
-            others[column.name] = np.concatenate([part.read.others[number] for part in parts])
-        costs = {}
-        for number, column in enumerate(self._costs):
-            costs[column.name] = np.concatenate([part.read.costs[number] for part in parts])
-        if self._fractional or others:
-            forecasts = {self._prob.name: prob, **others}
+        sample = self._sample_of(Rows.concat(self._parts))
+        if self._by:
+            labels = [as_segment(key) for key in self._segments]
+            sample = sample.with_segment_labels(self._by, labels)
+        return sample
+
+    def _sample_of(self, rows: Rows) -> Sample:
+        """Return the sample of all rows; its segments are numbers."""
+        segment = np.concatenate(self._segment_parts) if self._by else None
+        if self._fractional or rows.others:
+            forecasts = {self._prob.name: rows.prob, **(rows.others or {})}
             sample = Sample(
-                label,
-                forecasts if others else prob,
-                sample_weight=weight,
-                groups=group,
+                rows.outcome,
+                forecasts if rows.others else rows.prob,
+                sample_weight=rows.weight,
+                groups=rows.unit,
                 by=segment,
                 fractional=self._fractional,
             )
         else:
-            columns = Columns(label, prob, weight, parts[0].read.rows.names)
-            sample = as_sample(Sample.from_columns(columns), groups=group, by=segment)
-        if self._by:
-            labels = [as_segment(key) for key in self._segments]
-            sample = sample.with_segment_labels(self._by, labels)
-        return sample.with_columns_beside(costs)
+            columns = Columns(rows.outcome, rows.prob, rows.weight, self._spec.names)
+            sample = as_sample(Sample.from_columns(columns), groups=rows.unit, by=segment)
+        return sample.with_columns_beside(rows.beside or {})
 
     def _add_rows(self, read: RowsRead, batch: pa.RecordBatch) -> None:
         if self._is_compressed:
             super()._add_rows(read, batch)
             return
-        self._check(read.rows)
-        self._rows_kept += len(read.rows)
+        columns = read.columns
+        self._check(columns)
+        self._rows_kept += len(columns)
         if self._at_most is not None and self._rows_kept > self._at_most:
             self._compress()
             super()._add_rows(read, batch)
             return
-        group = None
+        rows = Rows(columns.outcome, columns.prob, columns.weight)
+        rows.others = read.others or None
+        rows.beside = read.costs or None
         if self._groups:
-            group = segment_numbers(self._group_numbers, self._groups, batch).astype(np.int32)
-        segment = None
+            number = segment_numbers(self._group_numbers, self._groups, batch)
+            rows.unit = number.astype(np.int32)
         if self._by:
-            segment = segment_numbers(self._segments, self._by, batch).astype(np.int32)
-        self._parts.append(_Part(read, group, segment))
+            number = segment_numbers(self._segments, self._by, batch)
+            self._segment_parts.append(number.astype(np.int32))
+        self._parts.append(rows)
 
     def _check(self, rows: Columns) -> None:
         if not self._fractional:
@@ -228,16 +220,10 @@ class _RowKeeper(RowCompressor):
         if self._database_compresses:
             raise _TooManyRowsError
         self._is_compressed = True
-        for part in self._parts:
-            segment = None if part.segment is None else part.segment.astype(np.int64)
-            self._sums.add(part.read.rows, segment)
+        for number, rows in enumerate(self._parts):
+            segment = self._segment_parts[number].astype(np.int64) if self._by else None
+            self._sums.add(Columns(rows.outcome, rows.prob, rows.weight), segment)
         self._parts = []
-
-
-def _joined(columns: Sequence[Array | None]) -> Array | None:
-    """Return a column of all parts; None if they do not have it."""
-    arrays = [column for column in columns if column is not None]
-    return np.concatenate(arrays) if arrays else None
 
 
 def keep_classes(
@@ -265,4 +251,4 @@ def keep_classes(
     keeper = ClassKeeper(spec, labels, parse=sources[0].parse)
     feed(sources, spec, keeper, progress)
     sample = keeper.result()
-    return sample if len(sample) > 2 else sample._of(1)
+    return sample if len(sample) > 2 else sample[sample.classes[1]]

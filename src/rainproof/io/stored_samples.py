@@ -113,9 +113,9 @@ def load_table(path: Path) -> Sample | Segments:
 
 
 def _cells_of(sample: Sample, grid: int) -> CellTable:
-    sample._refuse_several()
+    sample.require_one_forecast()
     compressed = sample.compress(grid) if sample.grid is None else sample
-    return compressed._cells
+    return compressed.cells
 
 
 def _columns_of(cells: CellTable) -> Columns:
@@ -179,7 +179,7 @@ def _sample_in(path: Path, columns: Columns, metadata: Mapping[str, Any]) -> Sam
         fault = "an outcome is neither 0 nor 1"
     if fault is not None:
         raise _damaged(path, fault)
-    return Sample._from_cells(cells)
+    return Sample.from_cells(cells)
 
 
 def _check_digest(path: Path, metadata: Mapping[str, Any], columns: Columns) -> None:
