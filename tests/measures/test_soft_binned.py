@@ -372,12 +372,12 @@ def test_below_its_resolution_a_compressed_sample_gives_a_bound():
 
 def test_rare_events_need_no_sort(monkeypatch):
     """Many small predictions have a fine m*: further passes find it."""
-    monkeypatch.setattr("rainproof.core.tables._MANY_ROWS", 1 << 12)
     monkeypatch.setattr("rainproof.core.tables.DistinctTable", None)
     rng = np.random.default_rng(3)
-    p = rng.beta(1, 2000, 1 << 14)
-    prof = rainproof.measures.soft_binned_profile(rng.random(1 << 14) < p, p)
-    assert prof.m_star > 16 * 128
+    n = 1 << 18  # from so many rows on a further pass is cheaper than sorting
+    p = rng.beta(1, 20_000, n)
+    prof = rainproof.measures.soft_binned_profile(rng.random(n) < p, p)
+    assert prof.m_star > 16 * math.isqrt(n)
 
 
 # --- the result ---------------------------------------------------------------------------------

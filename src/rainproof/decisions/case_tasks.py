@@ -206,7 +206,7 @@ class CaseTask(ListedTask):
         """
         task = self.for_rows(sample)
         prob = sample.prob
-        event = sample.event.astype(np.intp)
+        event = sample.event
         if response is None:
             taken = np.eye(2)[task.best_index(prob)]
         else:
