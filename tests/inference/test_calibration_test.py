@@ -273,7 +273,7 @@ def test_residuals_along_the_functions_have_variance_1(kind):
     z = []
     for _ in range(3000):
         residual = atoms.redraw(rng, coin).positive - atoms.weight * atoms.distinct
-        z.append(np.add.reduceat(residual, combined._start) @ combined._along)
+        z.append(np.add.reduceat(residual, combined.run_start) @ combined._functions)
     z = np.array(z)[:, :6]
     assert np.abs(z.mean(axis=0)).max() < 5 / np.sqrt(3000)
     assert np.abs(z.T @ z / 3000 - np.eye(z.shape[1])).max() < 0.15
@@ -285,7 +285,7 @@ def test_few_predictions_are_looked_at_in_every_direction():
     """
     p = np.repeat([0.2, 0.5, 0.8], 50)
     atoms = as_resampler(rainproof.Sample(np.zeros(150), p))
-    assert Combined(atoms)._along.shape == (3, 3)
+    assert Combined(atoms)._functions.shape == (3, 3)
     # up, down, up
     y = np.concatenate([np.arange(50) < 17, np.arange(50) < 14, np.arange(50) < 47]).astype(int)
     assert rainproof.calibration_test(y, p, rng=0).p_value < 0.01
@@ -365,7 +365,7 @@ def test_cells_are_pooled_where_the_default_statistic_cannot_tell(kind):
     np.testing.assert_allclose(fewer.prob, mean / count, rtol=1e-12)
     np.testing.assert_allclose(fewer.count * fewer.prob * (1 - fewer.prob), variance, rtol=1e-6)
     coarse, fine = Combined(fewer), Combined(atoms)
-    assert len(coarse._start) == len(fine._start)
+    assert len(coarse.run_start) == len(fine.run_start)
     assert coarse(fewer.observed()) == pytest.approx(fine(atoms.observed()), abs=1e-4)
 
 

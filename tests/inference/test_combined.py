@@ -114,7 +114,7 @@ def test_orders_that_are_odd_have_their_tails():
         atoms = as_resampler(rainproof.Sample(y, p))
         prob, draw = atoms.distinct, atoms.observed()
         combined = Combined(atoms)
-        assert combined._along.shape[1] == max(2, min(many, len(p) // 2)) - (many == 1)
+        assert combined._functions.shape[1] == max(2, min(many, len(p) // 2)) - (many == 1)
         expected = slowly(prob, 4 * prob * (1 - prob), atoms.weight, draw.positive, len(p))
         assert combined(draw) == pytest.approx(expected, rel=1e-9)
 

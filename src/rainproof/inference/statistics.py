@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,12 @@ ENOUGH = 10  # draws that reach the observed value, after which a sequential tes
 _AT_ONCE = 1 << 20  # predictions that are redrawn at a time
 # predictions as close as that share a pool: the variance of its events differs by less than 1e-6
 _ANGLES = 2048
+# dense grids on which resamples are evaluated
+_COARSEST = 1 << 6
+_FINEST = 1 << 18
+_CELLS_A_PREDICTION = 256  # beyond which most cells are empty: the pooled table costs less
+_CELLS_OF_NOISE = 2.5  # SCDL balances at a grid of so many cells in the noise of a sum
+_SMALLEST_NOISE = 1e-9
 
 Measuring = Callable[[Sample], float]
 
@@ -48,13 +54,13 @@ class Evaluate:
     """
 
     def __init__(self, atoms: Resampler, measure: Measuring) -> None:
-        self._prob, self._weight, self._n, self._function = (
-            atoms.distinct,
-            atoms.weight,
-            atoms.n,
-            measure,
-        )
-        self._rows = atoms.single is not None and atoms.unit is None and atoms.start is None
+        self._prob = atoms.distinct
+        self._weight = atoms.weight
+        self._n = atoms.n
+        self._function = measure
+        # no two rows have one prediction
+        is_single = atoms.single is not None and atoms.start is None
+        self._are_rows = is_single and atoms.unit is None
 
     def __call__(self, draw: Draw) -> float:
         return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
@@ -72,21 +78,20 @@ class Evaluate:
         return [self._sample(draw.weight, positive) for positive in draw.spread()]
 
     def _sample(self, weight: NDArray[Any] | None, events: NDArray[Any]) -> Sample:
-        # no two rows have one prediction
-        if self._rows and weight is None and events.dtype == np.uint8:
+        if self._are_rows and weight is None and events.dtype == np.uint8:
             positive = events.astype(np.float64)
-            return Sample.from_distinct(
-                DistinctTable(self._prob, 1.0 - positive, positive), self._n, events
-            )
+            table = DistinctTable(self._prob, 1.0 - positive, positive)
+            return Sample.from_distinct(table, self._n, events)
         weight = self._weight if weight is None else weight.astype(np.float64)
         return Sample.from_distinct(drawn_table(self._prob, weight, events), self._n)
 
 
 def drawn_table(prob: Floats, weight: Floats, events: NDArray[Any]) -> DistinctTable:
     """Return the table of a resample: predictions with their weight and that of their events."""
-    positive, some = events.astype(np.float64), weight > 0
+    positive = events.astype(np.float64)
     negative = np.maximum(weight - positive, 0.0)  # two sums, rounded apart
-    return DistinctTable(prob[some], negative[some], positive[some])
+    drawn = weight > 0
+    return DistinctTable(prob[drawn], negative[drawn], positive[drawn])
 
 
 class Combined(Evaluate):
@@ -104,18 +109,33 @@ class Combined(Evaluate):
     """
 
     def __init__(self, atoms: Resampler) -> None:
-        self._prob, self._weight = atoms.distinct, atoms.weight
-        self._start, self._expected, self._certain, self._along = functions(
+        self._prob = atoms.distinct
+        self._weight = atoms.weight
+        self._run_start, self._expected, self._certain, self._functions = functions(
             self._prob, self._weight, atoms.squares, max(2, atoms.n // 2)
         )
-        self._due = (self._weight * self._prob)[self._certain]
+        self._expected_of_certain = (self._weight * self._prob)[self._certain]
+
+    @property
+    def run_start(self) -> Ints:
+        """The first prediction of each run."""
+        return self._run_start
 
     def many(self, draw: Draw) -> Floats:
-        expected, due = self._expected, self._due
+        expected = self._expected
+        expected_of_certain = self._expected_of_certain
         if draw.weight is not None:
             events = draw.weight.astype(np.float64) * self._prob
-            expected, due = np.add.reduceat(events, self._start), events[self._certain]
-        return evidence(self._start, draw.positive, expected, self._along, self._certain, due)
+            expected = np.add.reduceat(events, self._run_start)
+            expected_of_certain = events[self._certain]
+        return evidence(
+            self._run_start,
+            draw.positive,
+            expected,
+            self._functions,
+            self._certain,
+            expected_of_certain,
+        )
 
     def until(
         self, atoms: Resampler, rng: Rng, hits: int, most: int, likely: int
@@ -124,19 +144,26 @@ class Combined(Evaluate):
         and of hits.
         """
         if atoms.tossed and atoms.unit is None and atoms.start is None:
-            rows, runs = (
-                (self._prob, atoms.count, atoms.events),
-                (self._start, self._expected, self._along),
+            return until(
+                rng.bit_generator.capsule,
+                self._prob,
+                atoms.count,
+                atoms.events,
+                self._run_start,
+                self._expected,
+                self._functions,
+                self._certain,
+                hits,
+                most,
             )
-            return until(rng.bit_generator.capsule, *rows, *runs, self._certain, hits, most)
         observed = self(atoms.observed())
         if observed == math.inf:  # an impossible outcome: no draw has one
             return most, 0
         size = min(most, likely)
-        where = np.flatnonzero(
-            ~(self.many(atoms.redraws(rng, atoms.coin(atoms.prob), size)) < observed)
-        )[:hits]
-        return int(where[-1]) + 1 if len(where) == hits else size, len(where)
+        drawn = self.many(atoms.redraws(rng, atoms.coin(atoms.prob), size))
+        reaching = np.flatnonzero(~(drawn < observed))[:hits]
+        draws = int(reaching[-1]) + 1 if len(reaching) == hits else size
+        return draws, len(reaching)
 
 
 def sequential_p_value(atoms: Resampler, most: int, rng: Rng) -> float:
@@ -146,14 +173,16 @@ def sequential_p_value(atoms: Resampler, most: int, rng: Rng) -> float:
     If the tenth is draw number l, the p-value is 10/l; if g < 10 of `most` draws reach it, (g +
     1)/(most + 1).
     """
-    combined, drawn, reached = Combined(atoms), 0, 0
+    combined = Combined(atoms)
+    at_once = 1 + _AT_ONCE // len(atoms.prob)
+    drawn = 0
+    reached = 0
     while drawn < most and reached < ENOUGH:
         left = ENOUGH - reached
         likely = left * (drawn + 1) // (reached + 1)  # draws that are needed
-        new, hits = combined.until(
-            atoms, rng, left, min(most - drawn, 1 + _AT_ONCE // len(atoms.prob)), likely
-        )
-        drawn, reached = drawn + new, reached + hits
+        draws, hits = combined.until(atoms, rng, left, min(most - drawn, at_once), likely)
+        drawn += draws
+        reached += hits
     return ENOUGH / drawn if reached == ENOUGH else (reached + 1) / (most + 1)
 
 
@@ -169,15 +198,13 @@ def with_fewer_cells(atoms: Resampler) -> Resampler:
     prob = atoms.prob
     if atoms.weighted or len(prob) <= _ANGLES or atoms.tossed:
         return atoms
-    new = np.zeros(len(prob), np.bool_)
-    new[Combined(atoms)._start] = True
-    new[1:] |= np.diff((np.arcsin(np.sqrt(prob)) * (2 / np.pi * _ANGLES)).astype(np.int64)) > 0
-    new[1:] |= np.diff((prob <= 0) | (prob >= 1))
-    return atoms.merged(np.cumsum(new) - 1)
-
-
-_CELLS_A_PREDICTION = 256
-_COARSEST, _FINEST = 1 << 6, 1 << 18  # dense grids on which resamples are evaluated
+    quarter_turns = np.arcsin(np.sqrt(prob)) * (2 / np.pi)
+    is_certain = (prob <= 0) | (prob >= 1)
+    begins_pool = np.zeros(len(prob), np.bool_)
+    begins_pool[Combined(atoms).run_start] = True
+    begins_pool[1:] |= np.diff((quarter_turns * _ANGLES).astype(np.int64)) > 0
+    begins_pool[1:] |= np.diff(is_certain)
+    return atoms.merged(np.cumsum(begins_pool) - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,9 +250,8 @@ def as_statistic(measure: str | Measuring, parameter: str = "measure") -> Statis
     known = measure if isinstance(measure, Measure) else CATALOGUE.of(measure)
     name = str(getattr(measure, "name", getattr(measure, "__name__", "measure")))
     if known is not None and known.function in FAST:
-        return Statistic(
-            name, measure, known, partial(FAST[known.function], measure=known), available_threads()
-        )
+        evaluate = partial(FAST[known.function], measure=known)
+        return Statistic(name, measure, known, evaluate, available_threads())
     return Statistic(name, measure, known, partial(Evaluate, measure=measure))
 
 
@@ -233,21 +259,28 @@ def as_test_statistic(statistic: str | Measuring) -> Statistic:
     """Return the statistic of a name in `STATISTICS` or in the catalogue, or of a function."""
     if callable(statistic) or statistic not in STATISTICS:
         return as_statistic(statistic, "statistic")
-    made = STATISTICS[statistic]
+    evaluate = STATISTICS[statistic]
 
     def function(sample: Sample) -> float:
         atoms = as_resampler(sample)
-        return made(atoms)(atoms.observed())
+        return evaluate(atoms)(atoms.observed())
 
-    return Statistic(statistic, function, None, made, available_threads())
+    return Statistic(statistic, function, None, evaluate, available_threads())
 
 
 def bootstrapped(evaluate: Evaluate, atoms: Resampler) -> Callable[[Rng], float]:
     """Return a function that draws rows (or clusters) with replacement, as many as there are, and
     evaluates them.
     """
-    by_outcome = evaluate.by_outcome() if isinstance(evaluate, SoftBinned) else None
-    return by_outcome or (lambda rng: evaluate(atoms.resample(rng)))
+    if isinstance(evaluate, SoftBinned):
+        by_outcome = evaluate.by_outcome()
+        if by_outcome is not None:
+            return by_outcome
+
+    def draw(rng: Rng) -> float:
+        return evaluate(atoms.resample(rng))
+
+    return draw
 
 
 class Score(Evaluate):
@@ -255,26 +288,31 @@ class Score(Evaluate):
 
     def __init__(self, atoms: Resampler, measure: Measure) -> None:
         super().__init__(atoms, measure)
-        every = (np.full(len(self._prob), event) for event in (False, True))
-        losses = [LOSSES[measure.function](self._prob, outcome) for outcome in every]
-        self._impossible = [np.flatnonzero(np.isinf(loss)) for loss in losses]
-        self._without, with_event = (np.where(np.isinf(loss), 0.0, loss) for loss in losses)
-        self._more = with_event - self._without
-        self._observed = self._sums(self._weight)
+        loss = LOSSES[measure.function]
+        without = loss(self._prob, np.full(len(self._prob), False))
+        with_event = loss(self._prob, np.full(len(self._prob), True))
+        self._impossible_without = np.flatnonzero(np.isinf(without))
+        self._impossible_event = np.flatnonzero(np.isinf(with_event))
+        self._without = np.where(np.isinf(without), 0.0, without)
+        self._by_event = np.where(np.isinf(with_event), 0.0, with_event) - self._without
+        self._observed = self._without_events(self._weight)
 
-    def _sums(self, weight: NDArray[Any]) -> tuple[float, float]:
-        """The loss if there were no events, and the weight."""
+    def _without_events(self, weight: NDArray[Any]) -> tuple[float, float]:
+        """The sum of losses if there were no events, and the sum of weights."""
         return float(weighted_sums(weight[None], self._without)[0]), float(weight.sum())
 
     def many(self, draw: Draw) -> Floats:
-        weight, positive = self._weight if draw.weight is None else draw.weight, draw.spread()
-        of_all, total = self._observed if draw.weight is None else self._sums(weight)
-        value = (of_all + weighted_sums(positive, self._more)) / total
-        no_event, event = self._impossible
-        infinite = (positive[:, event] > 0).any(axis=1) | (
-            positive[:, no_event] < weight[no_event]
-        ).any(axis=1)
-        return np.where(infinite, math.inf, value)
+        positive = draw.spread()
+        weight = self._weight
+        without, total = self._observed
+        if draw.weight is not None:
+            weight = draw.weight
+            without, total = self._without_events(weight)
+        value = (without + weighted_sums(positive, self._by_event)) / total
+        impossible = self._impossible_without
+        has_other = (positive[:, impossible] < weight[impossible]).any(axis=1)
+        has_event = (positive[:, self._impossible_event] > 0).any(axis=1)
+        return np.where(has_event | has_other, math.inf, value)
 
 
 class SoftBinned(Evaluate):
@@ -286,28 +324,26 @@ class SoftBinned(Evaluate):
 
     def __init__(self, atoms: Resampler, measure: Measure) -> None:
         super().__init__(atoms, measure)
-        self._atoms, self._soft = atoms, measure.options.get("rounding") != "hard"
-        total = float(self._weight.sum())
-        # The standard deviation of sums over the rows under calibration; SCDL balances at a grid of
-        # a few times 1/it.
+        self._atoms = atoms
+        self._is_soft = measure.options.get("rounding") != "hard"
+        # The standard deviation of sums over the rows under calibration.
         variance = float(weighted_sums((self._weight * self._prob)[None], 1 - self._prob)[0])
-        noise = math.sqrt(variance / (total * atoms.n))
-        first = min(_FINEST, max(_COARSEST, 1 << math.ceil(math.log2(2.5 / max(noise, 1e-9)))))
-        # With few predictions a fine grid has mostly empty cells: the pooled table costs less.
-        dense = _CELLS_A_PREDICTION * len(self._prob)
-        self._grids = [
-            m for m in sorted({min(k * first, _FINEST) for k in (1, 2, 16, _FINEST)}) if m <= dense
-        ]
+        noise = math.sqrt(variance / (float(self._weight.sum()) * atoms.n))
+        needed = math.ceil(math.log2(_CELLS_OF_NOISE / max(noise, _SMALLEST_NOISE)))
+        first = min(_FINEST, max(_COARSEST, 1 << needed))
+        grids = sorted({min(times * first, _FINEST) for times in (1, 2, 16, _FINEST)})
+        largest_dense = _CELLS_A_PREDICTION * len(self._prob)
+        self._grids = [grid for grid in grids if grid <= largest_dense]
         self._place = cache(self._placed)
 
     def many(self, draw: Draw) -> Floats:
         value = np.empty(len(draw.positive) if draw.outcome is None else draw.outcome.shape[1])
-        left = np.arange(len(value))  # those that no grid so far balances
-        for m in self._grids:
-            exponent, loss = self._balance(*self._sums(draw, left, m))
-            some = exponent > 0
-            value[left[some]] = np.maximum(loss[some], 0.5 ** exponent[some])
-            left = left[~some]
+        left = np.arange(len(value))  # the resamples that no grid so far balances
+        for grid in self._grids:
+            exponent, loss = self._balance(*self._sums(draw, left, grid))
+            balances = exponent > 0
+            value[left[balances]] = np.maximum(loss[balances], 0.5 ** exponent[balances])
+            left = left[~balances]
             if not len(left):
                 return value
         value[left] = super().many(Draw(draw.weight, draw.spread()[left]))
@@ -320,72 +356,100 @@ class SoftBinned(Evaluate):
         outcome. The first grid is four times as fine as that of the observed rows: few resamples
         need another.
         """
-        atoms, outcome = self._atoms, self._atoms.single
+        atoms = self._atoms
+        outcome = atoms.single
         if outcome is None or atoms.group is not None or atoms.unit is not None or not self._grids:
             return None
         finest = self._grids[0]
-        exponent, _ = self._balance(
-            *self._sums(Draw(None, atoms.observed().positive[None]), np.arange(1), finest)
-        )
-        m = min(finest, 4 << int(exponent[0])) if exponent[0] else finest
-        start, rise = placed(atoms.prob, outcome, m, self._soft)
-        n, events, bar = len(outcome), int(outcome.sum()), _bars(m, len(outcome))
+        observed = Draw(None, atoms.observed().positive[None])
+        exponent_observed, _ = self._balance(*self._sums(observed, np.arange(1), finest))
+        grid = finest
+        if exponent_observed[0]:
+            grid = min(finest, 4 << int(exponent_observed[0]))
+        start, rise = placed(atoms.prob, outcome, grid, self._is_soft)
+        n = len(outcome)
+        others = n - int(outcome.sum())
+        needed_losses = _balancing_losses(grid, n)
 
-        def one(rng: Rng) -> float:
+        def draw(rng: Rng) -> float:
             times = atoms.repeat(rng)
-            exponent, loss = balance_repeated(start, rise, times, self._soft, bar)
+            exponent, loss = balance_repeated(start, rise, times, self._is_soft, needed_losses)
             if exponent:
                 return max(loss / n, 0.5**exponent)
             by_prediction = np.empty_like(times)
-            by_prediction[outcome == 0], by_prediction[outcome == 1] = np.split(times, [n - events])
+            by_prediction[outcome == 0] = times[:others]
+            by_prediction[outcome == 1] = times[others:]
             return self(atoms.times(by_prediction))
 
-        return one
+        return draw
 
-    def _sums(self, draw: Draw, left: NDArray[np.int64], m: int) -> tuple[Floats, Floats]:
-        """The weight, and the weight of events for each of the resamples `left`, on the grid m."""
-        places, cell, weight = self._place(m)
-        weight = weight if draw.weight is None else on_grid(places, draw.weight[None])[0]
+    def _sums(self, draw: Draw, left: NDArray[np.int64], grid: int) -> tuple[Floats, Floats]:
+        """The weight, and the weight of events for each of the resamples `left`, on a grid."""
+        placement = self._place(grid)
+        weight = placement.weight
+        if draw.weight is not None:
+            weight = on_grid(placement.places, draw.weight[None])[0]
         if draw.row is None or draw.outcome is None:
-            every = len(left) == len(draw.positive)
-            return weight, on_grid(places, draw.positive if every else draw.positive[left])
-        shared, outcome = on_grid(places, draw.positive[None])[0], draw.outcome
-        outcome = (
-            outcome if len(left) == outcome.shape[1] else np.ascontiguousarray(outcome[:, left])
-        )
-        return weight, soft_sums_with(cell, places[1], shared, draw.row, outcome)
+            positive = draw.positive
+            if len(left) < len(positive):
+                positive = positive[left]
+            return weight, on_grid(placement.places, positive)
+        shared = on_grid(placement.places, draw.positive[None])[0]
+        outcome = draw.outcome
+        if len(left) < outcome.shape[1]:
+            outcome = np.ascontiguousarray(outcome[:, left])
+        rise = placement.places[1]
+        return weight, soft_sums_with(placement.cell, rise, shared, draw.row, outcome)
 
-    def _placed(self, m: int) -> tuple[tuple[Ints, Floats], Ints, Floats]:
-        """Where the predictions are on the grid m, the cell of each, and their observed weight on
-        it.
-        """
-        places = placed(self._prob, None, m, self._soft)
-        cell = np.repeat(np.arange(len(places[0]) - 1), np.diff(places[0]))
-        return places, cell, on_grid(places, self._weight[None])[0]
+    def _placed(self, grid: int) -> _Placement:
+        """Where the predictions are on a grid."""
+        places = placed(self._prob, None, grid, self._is_soft)
+        start, _ = places
+        cell = np.repeat(np.arange(len(start) - 1), np.diff(start))
+        return _Placement(places, cell, on_grid(places, self._weight[None])[0])
 
     def _balance(self, weight: Floats, positive: Floats) -> tuple[NDArray[np.int64], Floats]:
         """For each resample the exponent of m* (0 if it is not below the grid), and SCDL on the
         grid m*.
         """
         total = float(weight.sum())
-        exponent, loss = balance(weight, positive, self._soft, _bars(len(weight) - 1, total))
+        needed_losses = _balancing_losses(len(weight) - 1, total)
+        exponent, loss = balance(weight, positive, self._is_soft, needed_losses)
         return exponent, loss / total
 
 
-def _bars(m: int, total: float) -> Floats:
-    """What the loss on each grid 2, 4, ..., m must be, times the total weight, for half that grid
-    to be fine enough.
+class _Placement(NamedTuple):
+    """Where predictions are on a grid.
+
+    Attributes
+    ----------
+    places : tuple of ndarray
+        The first prediction of each cell, and how far each is into its cell (`placed`).
+    cell : ndarray
+        The cell of each prediction.
+    weight : ndarray
+        The observed weight at each point of the grid.
     """
-    return np.asarray(total * balancing_loss(np.arange(m.bit_length() - 1)))
+
+    places: tuple[Ints, Floats]
+    cell: Ints
+    weight: Floats
+
+
+def _balancing_losses(grid: int, total: float) -> Floats:
+    """What the loss on each grid 2, 4, ..., `grid` must be, times the total weight, for half that
+    grid to be fine enough.
+    """
+    return np.asarray(total * balancing_loss(np.arange(grid.bit_length() - 1)))
 
 
 def on_grid(places: tuple[Ints, Floats], amount: NDArray[Any]) -> Floats:
     """Sum each row of amounts on a grid, by where the predictions, which are increasing, are on it
     (`placed`).
     """
-    found = np.empty((len(amount), len(places[0]) - 1))
-    soft_sums(*places, amount, found)
-    return found
+    sums = np.empty((len(amount), len(places[0]) - 1))
+    soft_sums(*places, amount, sums)
+    return sums
 
 
 FAST: dict[Callable[..., float], Callable[..., Evaluate]] = {
