@@ -698,6 +698,11 @@ def _(sample: Any) -> Any:
     return rainproof.find_threshold(sample, precision=0.6, rng=0)
 
 
+@on_samples("find_threshold, low precision")
+def _(sample: Any) -> Any:
+    return rainproof.find_threshold(sample, precision=0.25, confidence_level=0.6, rng=1)
+
+
 @on_samples("find_threshold, recall")
 def _(sample: Any) -> Any:
     return rainproof.find_threshold(sample, recall=0.7, rng=0)

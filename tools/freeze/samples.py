@@ -103,7 +103,7 @@ def cases() -> Iterator[Case]:
                 if "fractional" in columns:
                     shown = np.where(rng.random(n) < 0.2, 0.5, outcome)
                 slow = all_designs and n > 12 and population == "too high"
-                quick = n == 60 and few
+                quick = few and n == (300 if population == "too high" else 60)
                 name = f"{population}, {design}, n = {n}"
                 yield _frozen(Case(name, design, shown, prob, columns, slow, quick))
     yield from of_classes()
