@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from helpers.cases import for_each
 from markdown import markdown
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
@@ -223,7 +224,7 @@ def test_every_page_has_a_title_and_a_description_of_its_own():
     )
 
 
-@pytest.mark.parametrize("page", ["index.md", "reference/index.md"])
+@for_each("page", ["index.md", "reference/index.md"])
 def test_tables_call_pages_what_the_navigation_calls_them(page):
     links = re.findall(
         r"\[([^\]]+)\]\(([\w/-]+\.md)\)", "".join(re.findall(r"^\|.*", PAGES[page], re.MULTILINE))

@@ -9,19 +9,18 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
+from helpers.cases import for_each
 
 import rainproof
 
 
-@pytest.mark.parametrize("travel", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy])
-@pytest.mark.parametrize(
+@for_each("travel", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy])
+@for_each(
     "error",
     [
         rainproof.MissingExtraError("reading Parquet", "PyArrow", "pyarrow"),
         rainproof.InputError.from_offenders("p must lie in [0, 1]", 2, "p[3]", 1.5),
     ],
-    ids=lambda error: type(error).__name__,
 )
 def test_an_error_arrives_whole(error, travel):
     arrived = travel(error)

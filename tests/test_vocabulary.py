@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.cases import for_each
 from helpers.public import PUBLIC
 
 import rainproof
@@ -120,8 +121,8 @@ def test_every_exception_is_needed():
     assert set(ALLOWED) <= {(where, name) for where, name, _ in parameters()}
 
 
-@pytest.mark.parametrize(
-    ("name", "default"),
+@for_each(
+    "name, default",
     [
         ("rng", None),
         ("sample_weight", None),

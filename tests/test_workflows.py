@@ -10,8 +10,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
+from helpers.cases import for_each
 
 import rainproof
 
@@ -51,7 +51,7 @@ def test_the_audit_finds_an_action_that_is_not_pinned(tmp_path):
     assert "unpinned-uses" in audit(tmp_path).stdout
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+@for_each("path", WORKFLOWS)
 def test_actions_are_pinned_by_commit_and_name_their_version(path):
     used = re.findall(r"uses: (.*)", path.read_text())
     assert used
@@ -59,7 +59,7 @@ def test_actions_are_pinned_by_commit_and_name_their_version(path):
         assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line), line
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+@for_each("path", WORKFLOWS)
 def test_rights_are_given_job_by_job(path):
     workflow = yaml.safe_load(path.read_text())
     assert workflow["permissions"] == {}
@@ -128,7 +128,7 @@ WHEELS = {
 }
 
 
-@pytest.mark.parametrize(("platform", "arch"), WHEELS)
+@for_each("platform, arch", WHEELS)
 def test_wheels_are_built_for_every_python_and_platform(platform, arch):
     """As cibuildwheel reads the configuration; Linux and Windows build for the machine they run on."""
     options = [

@@ -9,6 +9,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.report_cases import quickly
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -140,7 +141,7 @@ def test_reliability_draws_the_recalibration_map():
     assert "recalibration map" not in [x.get_label() for x in a.reliability.plot().get_lines()]
 
 
-@pytest.mark.parametrize("outcome", [0, 1])
+@for_each("outcome", [0, 1])
 def test_the_reliability_of_rare_events_is_on_logit_axes(outcome):
     y = np.arange(2000) % 100 == 0
     p = np.where(y, 0.2, 0.01) + np.arange(2000) / 1e5
@@ -199,7 +200,7 @@ def test_the_value_of_a_forecast_draws_its_curves():
     assert (drawn[0], drawn[-1]) == (0, 1)
 
 
-@pytest.mark.parametrize("outcome", [0, 1])
+@for_each("outcome", [0, 1])
 def test_the_value_for_rare_events_is_on_a_logit_axis(outcome):
     y = np.arange(1000) >= 990
     p = np.where(y, 0.05, 0.005)
@@ -368,16 +369,14 @@ def test_comparison_draws_the_difference_with_its_interval():
     assert ax.get_title().startswith("b is better (95% interval, p = ")
 
 
-@pytest.mark.parametrize(
-    "kind", ["overconfident", "one row", "few", "one class", "compressed", "perfect"]
-)
+@for_each("kind", ["overconfident", "one row", "few", "one class", "compressed", "perfect"])
 def test_every_kind_can_be_drawn(kind):
     a = assessment(kind)
     a.plot().canvas.draw()
     a.segments.plot().figure.canvas.draw()
 
 
-@pytest.mark.parametrize("panel", PANELS)
+@for_each("panel", PANELS)
 def test_the_users_axes_are_used_and_new_ones_made_otherwise(panel):
     figure, (left, right) = plt.subplots(1, 2)
     result = results()[panel]
@@ -388,7 +387,7 @@ def test_the_users_axes_are_used_and_new_ones_made_otherwise(panel):
     assert getattr(plots, panel)(result).figure is not figure
 
 
-@pytest.mark.parametrize("panel", PANELS)
+@for_each("panel", PANELS)
 def test_nothing_is_cut_off_at_400_pixels(panel):
     figure, ax = plt.subplots(figsize=(4, 3.2), dpi=100, layout="constrained")
     results()[panel].plot(ax)
@@ -407,7 +406,7 @@ def test_nothing_is_cut_off_at_400_pixels(panel):
         assert -2 <= box.y0 <= box.y1 <= 322, part
 
 
-@pytest.mark.parametrize("panel", PANELS)
+@for_each("panel", PANELS)
 def test_in_grey_marks_differ_by_more_than_colour(panel):
     """Whatever has a name in the legend has a marker, a line style or a filling of its own."""
     ax = results()[panel].plot()

@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from helpers import report_cases
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.errors import InputError
@@ -78,9 +79,7 @@ def test_nothing_in_the_page_points_outside_and_nothing_is_styled_or_scripted_in
         assert attributes.get("href", "#").startswith("#"), tag
 
 
-@pytest.mark.parametrize(
-    "text", ["</script>", "<!--", "&amp;", "a\u2028b\u2029c", "\ud800", 'x"y\\', "é", "]]>"]
-)
+@for_each("text", ["</script>", "<!--", "&amp;", "a\u2028b\u2029c", "\ud800", 'x"y\\', "é", "]]>"])
 def test_embedded_json_reads_back_and_holds_nothing_that_html_knows(text):
     written = embedded({"text": text})
     assert not set("<>&\u2028\u2029") & set(written)
@@ -185,8 +184,8 @@ def judged(monkeypatch, a, **changed):
     return to_html(a)
 
 
-@pytest.mark.parametrize(
-    ("grade", "first", "below"),
+@for_each(
+    "grade, first, below",
     [
         ("use", ["policy.json"], ["map.json"]),
         ("recalibrate", ["map.json", "policy.json"], []),
@@ -282,8 +281,8 @@ def test_a_chance_band_is_within_what_is_possible():
         )
 
 
-@pytest.mark.parametrize(
-    ("grade", "rule", "badge"),
+@for_each(
+    "grade, rule, badge",
     [
         ("use", Rule.AS_IS, "Use"),
         ("recalibrate", Rule.RECALIBRATED, "Recalibrate"),
@@ -346,7 +345,7 @@ def test_a_map_that_changes_nothing_is_not_offered():
     assert list(json.loads(written(page, "more"))[0]["files"]) == ["policy.json"]
 
 
-@pytest.mark.parametrize("case", [report_cases.single, report_cases.several])
+@for_each("case", [report_cases.single, report_cases.several])
 def test_the_function_and_the_method_give_the_same_page(tmp_path, case):
     page = to_html(case(), tmp_path / "a.html", title="t")
     assert (
@@ -421,8 +420,8 @@ def test_of_as_many_as_fit_all_are():
     assert "The chart shows" not in page
 
 
-@pytest.mark.parametrize(
-    ("show", "value", "shown"),
+@for_each(
+    "show, value, shown",
     [
         (number, None, "\u2013"),
         (number, 0.012345, "0.0123"),
@@ -460,7 +459,7 @@ def edge_cases():
     )
 
 
-@pytest.mark.parametrize("case", list(edge_cases()), ids=lambda case: case[0])
+@for_each("case", list(edge_cases()))
 def test_odd_forecasts_make_pages_without_a_complaint(browser, tmp_path, case):
     name, (y, p, options) = case
     to_html(assess(y, p, **options), tmp_path / "page.html", title=name)

@@ -4,12 +4,12 @@ import hashlib
 import re
 from pathlib import Path
 
-import pytest
+from helpers.cases import for_each
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("folder", ["src/rainproof/report/vendor", "tests/report/vendor"])
+@for_each("folder", ["src/rainproof/report/vendor", "tests/report/vendor"])
 def test_vendored_files_are_what_their_makers_published(folder):
     folder = ROOT / folder
     said = dict(

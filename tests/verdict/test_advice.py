@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from helpers import report_cases
+from helpers.cases import for_each
 from helpers.strategies import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -107,7 +108,7 @@ def test_weights_widen_the_intervals_and_equal_ones_do_not():
     assert high[0, 0] == 1.0
 
 
-@pytest.mark.parametrize("light", [1.0, 1e-9])
+@for_each("light", [1.0, 1e-9])
 def test_a_light_row_proves_nothing_beside_heavy_ones(light):
     """Its weight is lost in a sum of all: 1e18 + 1 is 1e18. One row proves no rate at this level."""
     w = [1e9, light]
@@ -118,7 +119,7 @@ def test_a_light_row_proves_nothing_beside_heavy_ones(light):
     assert high[1, 1] == 1.0
 
 
-@pytest.mark.parametrize("grid", [2**16, 64, 2])
+@for_each("grid", [2**16, 64, 2])
 def test_a_compressed_sample_proves_the_same_on_the_edges_that_it_knows(grid):
     rng = np.random.default_rng(1)
     p = rng.random(3000)
@@ -159,7 +160,7 @@ def false_advice(name, *, level, samples=30, n=400):
     return count
 
 
-@pytest.mark.parametrize("name", POPULATIONS)
+@for_each("name", POPULATIONS)
 def test_a_calibrated_forecast_gets_no_advice_at_any_threshold_but_by_the_stated_chance(name):
     # Bin(30, 0.05) is above that less than once in a thousand
     assert false_advice(name, level=0.95) <= 6
@@ -199,8 +200,8 @@ def test_what_is_not_proven_is_not_advised():
     )
 
 
-@pytest.mark.parametrize(
-    ("count", "ending"), [(3, ""), (4, " And 1 more such range."), (6, " And 3 more such ranges.")]
+@for_each(
+    "count, ending", [(3, ""), (4, " And 1 more such range."), (6, " And 3 more such ranges.")]
 )
 def test_a_sentence_names_three_ranges(count, ending):
     swap = PredictionSwap(low=0.1, high=0.2, says="wait", do="act", share=0.1, saves=0.01)
@@ -237,7 +238,7 @@ def test_thresholds_hold_ones_own_and_rare_events():
     assert {0.005, 0.35, 0.5, 0.995} <= set(at.tolist())
 
 
-@pytest.mark.parametrize("rate", [0.02, 1e-4, 1e-9, 0.98, 1 - 1e-9])
+@for_each("rate", [0.02, 1e-4, 1e-9, 0.98, 1 - 1e-9])
 def test_thresholds_are_denser_around_a_rare_outcome(rate):
     at = thresholds([], rate)
     assert set(thresholds()) <= set(at)
@@ -248,7 +249,7 @@ def test_thresholds_are_denser_around_a_rare_outcome(rate):
     assert ((odds[near] > 1 / 16) & (odds[near] < 16)).sum() >= 30
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.05, 0.5, 1.0])
+@for_each("rate", [0.0, 0.05, 0.5, 1.0])
 def test_no_other_thresholds_are_added(rate):
     assert np.array_equal(thresholds([0.3], rate), thresholds([0.3]))
 

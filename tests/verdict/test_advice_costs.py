@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.verdict.costs import Rule
@@ -54,7 +55,7 @@ def is_named(said, best_threshold=None):
     return named
 
 
-@pytest.mark.parametrize("part", range(2))
+@for_each("part", range(2))
 def test_with_costs_a_cheaper_column_is_named(part):
     dearer = 0
     for seed in range(60 * part, 60 * part + 60):
@@ -70,7 +71,7 @@ def test_with_costs_a_cheaper_column_is_named(part):
     assert dearer > 0  # it happens
 
 
-@pytest.mark.parametrize("part", range(2))
+@for_each("part", range(2))
 def test_in_a_range_a_cheaper_column_is_named_and_no_map_of_negative_skill_is_advised(part):
     dearer = 0
     for seed in range(60 * part, 60 * part + 60):
@@ -89,8 +90,8 @@ def test_in_a_range_a_cheaper_column_is_named_and_no_map_of_negative_skill_is_ad
     assert dearer > 0
 
 
-@pytest.mark.parametrize(
-    ("prob", "happens", "share", "threshold", "n"),
+@for_each(
+    "prob, happens, share, threshold, n",
     [
         # the original never acts, the maps often always do
         ([0.01, 0.02], [0.03, 0.5], [0.35, 0.65], 0.06, 120),
@@ -114,7 +115,7 @@ def test_where_the_best_monotone_recalibration_has_skill_few_samples_are_told_to
     assert avoided <= 9  # 5% and two standard errors
 
 
-@pytest.mark.parametrize(("threshold", "n"), [(0.06, 120), (0.6, 60)])
+@for_each("threshold, n", [(0.06, 120), (0.6, 60)])
 def test_a_calibrated_forecast_with_skill_is_not_one_to_avoid(threshold, n):
     share, prob = (0.35, [0.03, 0.5]) if threshold < 0.5 else (0.92, [0.12, 0.75])
     task = rainproof.DecisionTask.from_costs(false_positive=threshold, false_negative=1 - threshold)
@@ -205,8 +206,8 @@ def test_always_and_never_stand_in_the_table_of_a_range():
     )
 
 
-@pytest.mark.parametrize(
-    ("within", "rule", "step"),
+@for_each(
+    "within, rule, step",
     [
         ((0.05, 0.2), Rule.ALWAYS, "Until then always act."),
         ((0.5, 0.9), Rule.NEVER, "Until then never act."),

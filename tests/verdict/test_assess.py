@@ -9,6 +9,7 @@ from html import escape
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from numpy.testing import assert_array_equal
 
 import rainproof
@@ -69,8 +70,8 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("mu", [0.25, 0.6])
-@pytest.mark.parametrize("given", ROWS.values(), ids=ROWS)
+@for_each("mu", [0.25, 0.6])
+@for_each("given", ROWS.values())
 def test_the_recalibrated_curve_costs_what_the_cross_validated_estimate_says(
     given, mu, monkeypatch
 ):
@@ -83,7 +84,7 @@ def test_the_recalibrated_curve_costs_what_the_cross_validated_estimate_says(
     v = a.value
     assert v.recalibration == "cross-fitted"
     none = min(mu * (1 - v.event_rate), (1 - mu) * v.event_rate)
-    cost = none - v._at(np.array(mu), v.value_recalibrated)
+    cost = none - v.interpolated(np.array(mu), v.value_recalibrated)
     assert cost == pytest.approx(a.task.cost_recalibrated.value, abs=1e-12)
 
 
@@ -95,8 +96,8 @@ def test_where_no_map_can_be_fitted_the_curves_are_one():
     assert_array_equal(v.value_recalibrated, v.value)
 
 
-@pytest.mark.parametrize(
-    ("n", "bend", "grade"),
+@for_each(
+    "n, bend, grade",
     [
         (10_000, lambda p: p, "use"),
         (10_000, lambda p: p + 0.02 * (1 - p), "recalibrate"),  # slightly, but not by chance
@@ -283,9 +284,7 @@ def test_doubts_are_warned_of_once_and_kept():
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
-@pytest.mark.parametrize(
-    ("y", "p"), [([1], [0.3]), ([0], [0.0]), ([1] * 30, [0.2] * 30), ([0, 1], [1.0, 1e-12])]
-)
+@for_each("y, p", [([1], [0.3]), ([0], [0.0]), ([1] * 30, [0.2] * 30), ([0, 1], [1.0, 1e-12])])
 def test_hardly_any_rows(y, p):
     a = rainproof.assess(y, p, n_resamples=19, task=rainproof.DecisionTask.threshold(0.5))
     assert a.verdict.grade == "unknown"
@@ -381,8 +380,8 @@ def test_arrays_cannot_be_changed():
     assert_array_equal(a.null_band.thresholds, [found.threshold for found in a.advice])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         ({"confidence_level": 1.0}, r"confidence_level must lie in \(0, 1\); it is 1.0"),
         ({"confidence_level": "high"}, r"confidence_level must lie in \(0, 1\); it is 'high'"),
@@ -416,7 +415,7 @@ def test_measures_are_computed_when_asked_for_and_survive_pickling():
     assert again._sample is None
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@for_each("weighted", [False, True])
 def test_an_assessment_stays_what_it_was_when_the_arrays_are_used_again(weighted):
     """Measures, the core set and the SCDL of calibrated forecasts are computed when they are asked
     for.

@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.interval_oracle import slow_interval
 
 import rainproof
@@ -93,7 +94,7 @@ def test_rules_without_a_forecast_stand_beside_the_models():
     assert apart.references == {}  # which rows belong together is not known
 
 
-@pytest.mark.parametrize(("task", "rule"), [((1, 90), "always acting"), ((90, 1), "never acting")])
+@for_each("task, rule", [((1, 90), "always acting"), ((90, 1), "never acting")])
 def test_a_rule_that_costs_less_than_every_forecast_is_named(task, rule):
     y, _ = rows(400)
     worse = rainproof.DecisionTask.from_costs(false_positive=task[0], false_negative=task[1])
@@ -400,8 +401,8 @@ def test_doubts_of_all_are_warned_of_once():
     assert set(s["a"].warnings) | set(s["b"].warnings) <= set(texts)
 
 
-@pytest.mark.parametrize(
-    ("forecasts", "message"),
+@for_each(
+    "forecasts, message",
     [
         ({}, "forecasts must be a mapping from names to"),
         ([1], "forecasts must be a mapping from names to"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
@@ -29,8 +30,8 @@ def _uneven(p):
     return p + np.array([0.06, -0.2, 0.2, -0.06])[np.arange(len(p)) % 4]
 
 
-@pytest.mark.parametrize(
-    ("bend", "direction"),
+@for_each(
+    "bend, direction",
     [
         (lambda p: p**1.5, "too high"),
         (lambda p: p**0.6, "too low"),
@@ -95,7 +96,7 @@ def test_the_numbers_are_those_of_the_rows():
     assert found.intercept.value == pytest.approx(clinical.calibration_intercept.value, abs=2e-3)
 
 
-@pytest.mark.parametrize("direction", ["uneven", "too extreme", "too timid"])
+@for_each("direction", ["uneven", "too extreme", "too timid"])
 def test_the_most_biased_range_is_the_run_of_tenths_farthest_off(direction):
     """Every run of tenths tried one by one; for extreme predictions those at an end, off in the
     right way.

@@ -4,6 +4,7 @@ one number.
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof import DecisionTask, assess, assess_many
@@ -33,7 +34,7 @@ def numbers(value, path=""):
     return {path: value} if isinstance(value, float) else {}
 
 
-@pytest.mark.parametrize("columns", ["none", "weights and segments", "groups"])
+@for_each("columns", ["none", "weights and segments", "groups"])
 def test_equal_costs_give_the_numbers_of_one_number(columns):
     y, p, _ = population()
     n = len(y)

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof import DecisionTask, assess
@@ -208,7 +209,7 @@ def test_a_gain_that_does_not_matter(overconfident):
     assert unclear.verdict.rule == "as is"
 
 
-@pytest.mark.parametrize("label", ANIMALS)
+@for_each("label", ANIMALS)
 def test_a_gain_is_negligible_below_a_twentieth_of_the_tolerance_times_twice_the_rarer_rate(
     overconfident, label
 ):
@@ -225,7 +226,7 @@ def test_a_gain_is_negligible_below_a_twentieth_of_the_tolerance_times_twice_the
         assert found.negligible is negligible
 
 
-@pytest.mark.parametrize(("high", "grade"), [(0.0999, "avoid"), (0.1, "unknown")])
+@for_each("high, grade", [(0.0999, "avoid"), (0.1, "unknown")])
 def test_classes_are_told_apart_by_neither_the_original_nor_the_recalibrated_forecast(high, grade):
     """It is one to avoid if both upper ends of the skill are below a tenth."""
     y, p = rows(1500, 1.0)

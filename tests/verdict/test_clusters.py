@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from scipy.stats import t as student
 
 import rainproof
@@ -101,7 +102,7 @@ def test_half_of_many_groups_may_have_one_coin():
     assert found[0.7] >= 50
 
 
-@pytest.mark.parametrize(("events", "few"), [(19, True), (20, False), (80, False), (81, True)])
+@for_each("events, few", [(19, True), (20, False), (80, False), (81, True)])
 def test_from_twenty_groups_with_the_rarer_outcome_on_the_test_is_approximate(events, few):
     y, p, group = np.arange(100) < events, np.full(100, 0.3) + np.arange(100) / 1e4, np.arange(100)
     sample = Sample(np.repeat(y, 3), np.repeat(p, 3), groups=np.repeat(group, 3))
@@ -186,7 +187,7 @@ def test_the_variance_of_the_test_is_the_largest_of_three():
     assert largest == {0, 1, 2}
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each("seed", range(8))
 def test_the_interval_of_says_less_happens_has_0_where_the_test_does_not_reject(seed):
     """At every level: the variance of the test is that of the interval at 0."""
     y, p, group = drawn(seed, (0.2, 0.4), 300, 20, coin=0.5, factor=0.9)
@@ -266,9 +267,7 @@ def test_the_area_under_the_roc_curve_allows_for_a_group_that_was_not_seen():
     assert covered >= 60 * 0.93 - 2 * math.sqrt(60 * 0.93 * 0.07)
 
 
-@pytest.mark.parametrize(
-    ("count", "note"), [(9, "Only 9 groups"), (15, "Events in only 15 effective clusters: ")]
-)
+@for_each("count, note", [(9, "Only 9 groups"), (15, "Events in only 15 effective clusters: ")])
 def test_clinical_performance_tells_of_few_clusters(count, note):
     y, p = np.arange(100) < count, np.full(100, 0.2) + np.arange(100) / 1e3
     columns = {"groups": np.repeat(np.arange(100), 2), "thresholds": [0.2], "rng": 0}
@@ -308,7 +307,7 @@ def test_the_class_with_the_fewest_clusters_is_named_and_the_others_are_counted(
     assert texts[0].endswith("with either outcome (so for 2 more classes)")
 
 
-@pytest.mark.parametrize("events", [0, 60])
+@for_each("events", [0, 60])
 def test_the_interval_of_says_less_happens_has_room_where_all_outcomes_are_the_same(events):
     rows = Influence.of(
         Sample(np.arange(60) < events, np.full(60, 0.4), groups=np.arange(60) // 2), pool=False

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.strategies import samples
 from hypothesis import given
 from numpy.testing import assert_allclose
@@ -33,9 +34,7 @@ def test_the_histogram_of_a_coarse_compression_has_fewer_bars():
     assert len(Histogram.of(rainproof.Sample([0, 1], [0.2, 0.8]).compress(16)).share) == 16
 
 
-@pytest.mark.parametrize(
-    ("weight", "weighted"), [(None, False), ([1.0, 1.0, 1.0], True), ([1.0, 2.0, 1.0], True)]
-)
+@for_each("weight, weighted", [(None, False), ([1.0, 1.0, 1.0], True), ([1.0, 2.0, 1.0], True)])
 def test_rows_tell_weights(weight, weighted):
     sample = rainproof.Sample([0, 1, 1], [0.2, 0.8, 0.9], sample_weight=weight)
     rows = DataSummary.of(sample)

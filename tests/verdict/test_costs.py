@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.interval_oracle import slow_interval
 
 import rainproof
@@ -213,8 +214,8 @@ def test_there_are_no_costs_without_actions_or_rows():
     assert found.cost_recalibrated.value <= found.cost_fixed.value + 0.1
 
 
-@pytest.mark.parametrize("threshold", [0.2, 0.35, 0.7, 0.95])
-@pytest.mark.parametrize("grid", [1024, 2**16])
+@for_each("threshold", [0.2, 0.35, 0.7, 0.95])
+@for_each("grid", [1024, 2**16])
 def test_round_predictions_act_from_a_threshold_on_that_they_equal_also_of_cells(threshold, grid):
     rng = np.random.default_rng(9)
     p = rng.choice(np.arange(1, 20) / 20, 4000)

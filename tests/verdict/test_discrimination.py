@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.inference.estimates import auroc
@@ -17,7 +18,7 @@ def by_pairs(y, p, w):
     return (weight * above).sum() / weight.sum()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", range(10))
 def test_the_area_is_that_of_all_pairs(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 60))

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.sample import Sample
@@ -33,8 +34,8 @@ def value(y, acts, mu, w):
     return (simple - w @ cost) / simple
 
 
-@pytest.mark.parametrize("mu", [0.05, 0.3, 0.8, None])
-@pytest.mark.parametrize("weighted", [False, True])
+@for_each("mu", [0.05, 0.3, 0.8, None])
+@for_each("weighted", [False, True])
 def test_skill_is_the_value_over_that_of_foresight(mu, weighted):
     rng = np.random.default_rng(1)
     p = rng.random(300)
@@ -48,7 +49,7 @@ def test_skill_is_the_value_over_that_of_foresight(mu, weighted):
     assert found.low < found.value < found.high <= 1
 
 
-@pytest.mark.parametrize("mu", [None, 0.1, 0.5])
+@for_each("mu", [None, 0.1, 0.5])
 def test_the_interval_of_skill_covers(mu):
     """Acts that are right with a known probability: 200 samples of 200 rows, with about 20 events."""
     rng, hit, alarm, rate = np.random.default_rng(2), 0.7, 0.04, 0.1
@@ -145,7 +146,7 @@ def test_cells_have_the_same_evidence_as_their_rows():
     assert one.gain.share.value == pytest.approx(other.gain.share.value, abs=0.01)
 
 
-@pytest.mark.parametrize("base_rate", [None, 0.2])
+@for_each("base_rate", [None, 0.2])
 def test_cells_between_the_same_marks_have_the_same_evidence_as_one(base_rate):
     rng = np.random.default_rng(6)
     p = np.r_[rng.random(30_000), np.zeros(9), np.ones(9), np.full(40, 0.5)]
@@ -195,7 +196,7 @@ def test_recalibration_of_calibrated_forecasts_gains_nothing():
     assert misses <= 2
 
 
-@pytest.mark.parametrize("folds", [2, 5, 10])
+@for_each("folds", [2, 5, 10])
 def test_folds_that_share_rows_err_together(folds):
     """Nadeau and Bengio: the variance of a mean over J folds is 1/J + rows judged / rows fitted
     times a fold's.
@@ -214,8 +215,8 @@ def test_folds_that_share_rows_err_together(folds):
         assert off**2 == pytest.approx(corrected * (getattr(alone, name) - alone.value) ** 2)
 
 
-@pytest.mark.parametrize("mu", [None, 0.2])
-@pytest.mark.parametrize("weighted", [False, True])
+@for_each("mu", [None, 0.2])
+@for_each("weighted", [False, True])
 def test_the_best_single_threshold_is_the_one_whose_interval_reaches_highest(mu, weighted):
     rng = np.random.default_rng(4)
     p = rng.integers(0, 6, 80) / 5

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof import Sample, guarantee, switch_guarantee
@@ -358,8 +359,8 @@ def test_a_weight_that_no_row_comes_near():
     assert not any(one.swaps for one in found.advice)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
+@for_each(
+    "given, message",
     [
         (
             {"max_weight": 3, "groups": [0] * 4 + [1] * 36},

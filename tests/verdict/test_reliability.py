@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from numpy.testing import assert_array_equal
 
 import rainproof
@@ -64,8 +65,8 @@ def test_options_have_their_effect():
     )
 
 
-@pytest.mark.parametrize(
-    ("grid", "message"),
+@for_each(
+    "grid, message",
     [
         (3, "grid must be a power of two"),
         (64, "grid must not exceed 16, the grid of the compressed sample; it is 64"),

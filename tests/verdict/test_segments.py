@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.segments import Segments
@@ -263,8 +264,8 @@ def test_shares_in_segments_that_are_all_small():
     assert (found.rows[0].small, found.rows[0].q_value) == (True, None)
 
 
-@pytest.mark.parametrize(
-    ("by", "message"),
+@for_each(
+    "by, message",
     [
         (["a"] * 3, r"by must hold one label for each of the 150 rows; its shape is \(3,\)"),
         (
@@ -334,7 +335,7 @@ def test_the_segment_that_recalibration_leaves_off_is_named():
     assert "q after recalibration" in a.to_html()
 
 
-@pytest.mark.parametrize("values", [None, [0.1, 0.2, 0.35, 0.5, 0.8], [0.3, 0.6]])
+@for_each("values", [None, [0.1, 0.2, 0.35, 0.5, 0.8], [0.3, 0.6]])
 def test_a_bias_that_all_segments_share_is_gone_after_recalibration(values):
     """With few distinct predictions, too, where those of different folds differ a little."""
     flagged = 0

@@ -8,6 +8,7 @@ import json
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.interval_oracle import slow_interval
 
 import rainproof
@@ -39,7 +40,7 @@ def assess(y, p, task=TASK, **options):
     return rainproof.assess(y, p, task=task, n_resamples=99, measures=[], **options)
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+@for_each("rate", [0.1, 0.5, 0.9])
 def test_costs_and_skill_are_those_of_the_best_fixed_action(rate):
     p = np.clip(uniform(1500) + rate - 0.5, 0.01, 0.99)
     y = outcomes(p)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.result import Interval, PredictionRange
@@ -92,8 +93,8 @@ SAVES, UNCLEAR, COSTLY = (
 )
 
 
-@pytest.mark.parametrize(
-    ("changed", "grade"),
+@for_each(
+    "changed, grade",
     [
         ({}, "use"),
         # a wide guarantee does not speak against a forecast that no test rejects
@@ -181,8 +182,8 @@ COSTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("changed", "costs", "rule"),
+@for_each(
+    "changed, costs, rule",
     [
         ({}, None, Rule.AS_IS),
         ({}, COSTS, Rule.AS_IS),  # calibration is not rejected
@@ -281,8 +282,8 @@ def test_the_first_sentence_says_whether_it_is_off_and_how():
     assert found.commands == ("a.recalibrator.predict(p_new)",)
 
 
-@pytest.mark.parametrize(
-    ("direction", "where"),
+@for_each(
+    "direction, where",
     [
         ("too low", "too low: they say 62% on average, it happens 57%"),
         ("too extreme", "too extreme: where they say 90%, it happens 64%"),
@@ -491,7 +492,7 @@ def test_rare_events_are_said_to_leave_little_to_gain():
     assert "rare" not in judge(evidence()).reason
 
 
-@pytest.mark.parametrize("rate", [1e-5, 0.003, 0.2, 0.5, 0.7, 0.9995])
+@for_each("rate", [1e-5, 0.003, 0.2, 0.5, 0.7, 0.9995])
 def test_the_example_of_a_threshold_is_near_the_event_rate(rate):
     at = (
         float(
@@ -524,8 +525,8 @@ def test_a_rate_has_one_rounding_on_a_screen():
     assert "57.0%" in text  # what the map says, in the same digits
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
+@for_each(
+    "value, shown",
     [
         (0.0, "0%"),
         (1.0, "100%"),
@@ -555,8 +556,8 @@ def test_costs_have_the_digits_of_their_difference():
     assert words.money(0.0) == "0.0"
 
 
-@pytest.mark.parametrize("p", [0.0004, 0.001, 0.0432, 0.0538, 0.19, 0.2, 0.21, 0.61])
-@pytest.mark.parametrize("skill", [(0.2, 0.4), (-0.1, 0.7)])
+@for_each("p", [0.0004, 0.001, 0.0432, 0.0538, 0.19, 0.2, 0.21, 0.61])
+@for_each("skill", [(0.2, 0.4), (-0.1, 0.7)])
 def test_the_headline_has_the_p_value_itself(p, skill):
     """No range is printed: "p > 0.05" was said of 0.054, beside an interval of the slope that
     excludes 1.
@@ -739,8 +740,8 @@ def test_within_a_capacity_that_is_used_up_the_order_counts():
     assert pays.commands == PYTHON.decide[1]
 
 
-@pytest.mark.parametrize(
-    ("rule", "saved", "said"),
+@for_each(
+    "rule, saved, said",
     [
         ("recalibrated", SAVES, "Grade: recalibrate. "),
         ("as is", UNCLEAR, "Grade: recalibrate (for your costs: as"),
@@ -785,8 +786,8 @@ def test_rows_that_may_have_been_chosen_by_outcome_come_first_in_the_next_step()
     )
 
 
-@pytest.mark.parametrize(
-    ("events", "mean", "miss", "asked"),
+@for_each(
+    "events, mean, miss, asked",
     [
         (200, 0.5, None, True),  # exactly half
         (201, 0.5, None, False),  # games
@@ -850,7 +851,7 @@ def test_rows_that_are_all_treated_alike_do_not_prove_that_there_is_no_skill():
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.errors.FewRowsWarning")
-@pytest.mark.parametrize("costs", [None, (1, 1)])
+@for_each("costs", [None, (1, 1)])
 def test_a_forecast_that_finds_the_only_event_is_not_one_to_avoid(costs):
     """No map that was fitted without this event finds it: its skill is 0 on these rows, not in the
     population.

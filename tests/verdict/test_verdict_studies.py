@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from benchmarks.studies import advice, clusters, costs, grades, stability, tables
@@ -229,8 +230,8 @@ def test_a_short_study_of_clusters(tmp_path, monkeypatch):
         )
 
 
-@pytest.mark.parametrize("dependence", clusters.DEPENDENCE)
-@pytest.mark.parametrize("level", ["clusters", "rows"])
+@for_each("dependence", clusters.DEPENDENCE)
+@for_each("level", ["clusters", "rows"])
 def test_predictions_of_rows_in_clusters_are_calibrated(dependence, level):
     case = clusters.Case(20_000, "equal", 3, level, 0.2, dependence)
     y, p, group = case.draw(np.random.default_rng(0))
