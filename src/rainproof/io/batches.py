@@ -63,6 +63,8 @@ class BatchConsumer(ABC):
         names = replace(self._names, first=self.rows - self._source_start)
         self.rows += batch.num_rows
         if self._error is not None:
+            # The batch is read for the count alone: the message is about the rule that was broken
+            # first, and about all rows that break it.
             for error in self.violations(batch, names):
                 if error.rule == self._error.rule:
                     self._error = self._error.revised(count=self._error.count + error.count)
@@ -70,7 +72,7 @@ class BatchConsumer(ABC):
         try:
             self.take(batch, names)
         except InputError as error:
-            if not error.count:
+            if not error.count:  # such as a column of dates: no row can be better
                 raise
             self._error = error
 
@@ -106,6 +108,7 @@ class MissingOutcomes:
     def add(self, batch: pa.RecordBatch, by: Sequence[str]) -> None:
         """Count rows that are left out; `by` are the columns of segments."""
         segment = segment_numbers(self._segments, by, batch)
+        # Segments that are new in this batch are numbered after those that were known.
         counts = np.bincount(segment, minlength=len(self._segments))
         counts[: len(self._counts)] += self._counts
         self._counts = counts
@@ -139,6 +142,7 @@ def feed(
             consumer.begin(source_name)
         for batch in source.batches():
             rows = without_views(batch)
+            # Only text files write missing numbers in words; a typed file has nulls.
             if source.parse:
                 rows = without_missing_words(rows, spec.number_columns())
             kinds.check(rows, rows_read - source_start, source_name)
@@ -148,6 +152,7 @@ def feed(
                 consumer.add(selected)
             if progress is not None:
                 progress(rows_read, total_rows)
+    # Before errors, which are about the rows that are left.
     selection.warn_of_incomplete()
     if not consumer.rows:
         name = sources[0].name if len(sources) == 1 else f"each of the {len(sources):,} files"
@@ -180,6 +185,7 @@ class _Selection:
         complete = filter_batch(self._complete, batch)
         if complete.num_rows < batch.num_rows:
             self._incomplete_rows += batch.num_rows - complete.num_rows
+            # By segment, as monitoring judges a period only if it lacks no more outcomes than others.
             if self._spec.by:
                 without_outcome = filter_batch(self._spec.only_outcome_missing(), batch)
                 self._missing_outcomes.add(without_outcome, self._spec.by)

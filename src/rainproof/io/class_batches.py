@@ -58,6 +58,7 @@ class _ClassConsumer(BatchConsumer):
 
     def __init__(self, spec: ColumnSpec, labels: Sequence[Any] | None, *, parse: bool) -> None:
         super().__init__(spec.names)
+        # Which label is the event is asked for one event; classes are named.
         if spec.pos_label is not None:
             raise InputError("pos_label is for two classes; give the labels of several with labels")
         self._spec = spec
@@ -125,6 +126,7 @@ class _ClassConsumer(BatchConsumer):
         Without labels from the user, a class is called by its number or, in text, by the name of
         its column. In a text file numbers are text too.
         """
+        # A name wins over a number: classes may be called 1, 0.
         numbers = range(len(self._classes))
         if is_text(arrow_type):
             known = {str(label): number for number, label in enumerate(self._classes)}
@@ -183,6 +185,7 @@ class ClassCompressor(_ClassConsumer):
         if self._view == "top-label":
             self._sums.add(_of_top_label(rows, names), rows.segment)
             return
+        # Each class is a segment of its own, in which all rows are.
         classes = len(self._columns)
         for number in range(classes):
             of_class = validation.as_rows(
@@ -221,6 +224,7 @@ class ClassKeeper(_ClassConsumer):
         )
 
     def _add_rows(self, rows: ClassRows, names: ColumnNames) -> None:
+        # Predictions and classes are checked already; this looks at the weights.
         _of_top_label(rows, names).check()
         self._parts.append(rows)
 

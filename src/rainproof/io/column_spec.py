@@ -91,6 +91,7 @@ class ColumnSpec:
             also = " and by" if self.by else ""
             rule = f"prob, outcome and weight{also} must be different columns"
             raise InputError(f"{rule}; they are {', '.join(columns)}")
+        # The columns of a statement's result are told by their names.
         for column in self.by:
             if column.lower().startswith("rainproof_"):
                 rule = "by must not name columns that begin with rainproof_, as the sums do"

@@ -176,6 +176,7 @@ class BatchBuilder:
         array = _array_of_one_type(values)
         kind = _TEXT if array is None else kind_of_type(array.type)
         known = self._kinds.get(name)
+        # Earlier batches have been passed on, so their values cannot become text any more.
         if known is not None and known != _TEXT and kind not in (None, known):
             raise self._first_of_another_kind(name, values, known)
         if kind is not None:

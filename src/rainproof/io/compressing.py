@@ -65,7 +65,7 @@ class RowCompressor(BatchConsumer):
         super().__init__(spec.names)
         self._spec = spec
         self._m = m
-        is_one = not spec.by and not spec.others
+        is_one = not spec.by and not spec.others  # which needs no table of segments
         self._sums = SegmentSums(m, weighted=spec.weight is not None, one=is_one)
         self._segments: dict[Key, int] = {}  # the number of each
         forecasts = forecast_columns([str(spec.prob), *spec.others], spec, parse=parse)
@@ -83,6 +83,7 @@ class RowCompressor(BatchConsumer):
     def sums(self) -> tuple[list[Key], SegmentSums]:
         """Return the labels of the segments, and the sums of all rows by segment."""
         if self._others:
+            # The cell of the old forecast takes the place of the segment.
             cells_of_old: list[Key] = [(cell,) for cell in range(self._m + 1)]
             return cells_of_old, self._sums
         if self._spec.by:
@@ -117,6 +118,7 @@ class RowCompressor(BatchConsumer):
             self._add_rows(RowsRead(columns, others, costs), batch)
             return
         trials = read_column(self._trials, batch, names)
+        # Before rows are made of trials: a row that breaks a rule counts once.
         raise_first(broken_rule(np.zeros(len(prob)), prob, weight, names))
         raise_first(self._count_violations(label, trials, names))
         for row, outcome in single_trials(label, trials):
@@ -137,7 +139,7 @@ class RowCompressor(BatchConsumer):
         else:
             trials, errors = read_values(self._trials, batch, names)
             yield from errors
-            if len(trials) == len(label):
+            if len(trials) == len(label):  # no value was left out, so they belong together
                 yield from self._count_violations(label, trials, names)
         if self._weight is not None:
             yield from amount_violations(self._weight, batch, names)

@@ -49,7 +49,7 @@ def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
     check_columns(name, spec.all_columns(), [str(column) for column in frame.columns])
     sums = _computed_sums(frame[spec.all_columns()], spec, m)
     raise_violation(sums.violations, spec.names)
-    # Each partition may have another label.
+    # Each partition may have another label: none of them alone breaks the rule.
     event_occurs = bool((sums.table.slot & 1).any())
     check_other_label(sums.other_labels, spec.names, spec.pos_label, occurs=event_occurs)
     if not sums.rows:
@@ -70,6 +70,7 @@ def _computed_sums(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
     from dask.base import compute
     from dask.delayed import delayed
 
+    # Not pure: Dask would hash the arguments, which are rows, to name each task.
     compress = delayed(compress_partition, pure=False)
     merge = delayed(merge_partial_sums, pure=False)
     parts = [compress(partition, spec, m) for partition in frame.to_delayed()]

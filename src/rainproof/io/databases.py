@@ -166,6 +166,7 @@ def _opened(table: Table) -> Iterator[_Database]:
             raise InputError(
                 f"dialect must be given: a connection of {driver} does not say which SQL it takes"
             )
+        # A connection of the caller stays open.
         yield _Database(table.database, find_dialect(table.dialect or DRIVERS[driver]))
         return
     if re.search(_AMBIGUOUS_ADDRESS, table.database):
@@ -245,6 +246,7 @@ def _adapted_to_postgresql(spec: ColumnSpec, types: dict[str, Any]) -> ColumnSpe
     is_boolean = types[spec.outcome] == _BOOLEAN
     for column in spec.value_columns():
         is_compared = column == spec.outcome and (spec.pos_label is not None or is_boolean)
+        # Other drivers, of tables that were given by a connection, state types in other ways.
         if is_compared or not isinstance(types[column], int):
             continue
         if types[column] not in _NUMBERS:

@@ -34,6 +34,7 @@ def read_json_file(file: Location, columns: list[str], others: bool) -> Batches:
     with file.stream() as stream:
         records = (record for record, _ in json_objects(file, stream))
         while batch := list(islice(records, ROWS_PER_BATCH)):
+            # What the first batch has are the columns of the file.
             is_first = not names
             if is_first or others:
                 for record in batch:
@@ -77,6 +78,7 @@ def _lines(start: bytes, stream: Any) -> Iterator[bytes]:
 def _parsed(raw: bytes, place: str, encoding: str = "utf-8") -> Any:
     """Return the value of a JSON text."""
     try:
+        # A lone surrogate is read, as json reads an escaped one.
         text = raw.decode(encoding, "surrogatepass")
         value = json.loads(text)
         if not _may_repeat_keys(text, value):

@@ -78,6 +78,7 @@ def keep_rows(
     if fractional and not (spec.pos_label is None and spec.trials is None):
         raise InputError("fractional outcomes cannot be combined with pos_label or trials")
     sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
+    # What sums do not have.
     if groups or others or fractional or costs:
         at_most = None
     address = source[0] if isinstance(source, list) else source
@@ -93,6 +94,7 @@ def keep_rows(
     try:
         feed(sources, spec, keeper, progress)
     except _TooManyRowsError:
+        # The database reads its table again, and sums the rows without sending them.
         compressed = scan(source, first, outcome, by=spec.by or None, progress=progress, **reading)
         return with_base_rate(compressed, base_rate)
     return with_base_rate(keeper.result(), base_rate)
@@ -134,7 +136,7 @@ class _RowKeeper(RowCompressor):
         self._database_compresses = database_compresses
         self._is_compressed = False
         self._rows_kept = 0
-        # Of each batch; groups and segments are numbers, 4 bytes a row whatever their labels.
+        # Of each batch. Groups and segments are numbers: 4 bytes a row, whatever their labels.
         self._parts: list[Rows] = []
         self._segment_parts: list[Array] = []
         self._group_numbers: dict[Key, int] = {}
@@ -213,6 +215,7 @@ class _RowKeeper(RowCompressor):
         error = validation.explain_shares(rows.outcome, rows.names)
         if error is not None:
             raise error
+        # The kernel takes outcomes of 0 and 1; here it looks at predictions and weights.
         replace(rows, outcome=np.zeros(len(rows), np.uint8)).check()
 
     def _compress(self) -> None:

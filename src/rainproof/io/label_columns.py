@@ -20,7 +20,8 @@ from rainproof.io.column_types import is_text
 from rainproof.io.text_numbers import TRUE_AND_FALSE
 
 _PLAIN_NUMBER = r"^-?(0|[1-9]\d*)(\.\d+)?$"  # 01 is a label, not the number 1
-_MIN_SIMILARITY = 0.75  # of a label to the one that was asked for: one letter of four may differ
+# Of a label to the one that was asked for, as difflib measures it: one letter of four may differ.
+_MIN_SIMILARITY = 0.75
 
 
 class EventColumn:
@@ -57,11 +58,13 @@ class EventColumn:
         `values` has no nulls.
         """
         event_label = self._event_label(values.type)
+        # Distinct labels are few: each is compared once, and rows are looked up by its number.
         codes, written = encode_labels(values, self.name)
         labels = [self._meaning(label) for label in written]
         is_event = np.array([label == event_label for label in labels], np.bool_)[codes]
         self._event_occurs |= bool(is_event.any())
         if not self.others and not is_event.all():
+            # The first label that is not the event is the other one, for all batches.
             code = codes[np.argmin(is_event)]
             self.others.append(labels[code])
             self._first_other = written[code]

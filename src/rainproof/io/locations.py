@@ -94,6 +94,7 @@ class Location(NamedTuple):
         import pyarrow as pa
 
         try:
+            # The readers of each format have other words for an empty file.
             with self.open() if self.is_stored else Path(self.path).open("rb") as file:
                 if not file.read(1):
                     raise InputError(f"{self.name} is empty")

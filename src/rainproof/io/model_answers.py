@@ -164,6 +164,7 @@ def _answer(record: Mapping[str, Any], place: str) -> _Answer:
     largest = max(logs)
     if largest == -math.inf:
         raise refused("no choice of 'filtered_resps' has a probability above 0")
+    # Relative to the largest, so that no exponential underflows to a sum of 0.
     relative = [math.exp(log - largest) for log in logs]
     return _Answer(float(right), 1 / math.fsum(relative))
 

@@ -210,6 +210,7 @@ class _ColumnAppender(BatchConsumer):
             prob = np.column_stack(predictions).astype(np.float64)
         ids = self._ids_or_segments(inputs)
         costs = [read_amounts(column, inputs.batch, names)[is_present] for column in self._costs]
+        # Values are computed for the rows that have a probability; the others get null.
         row_of_value = pa.array(np.cumsum(is_present) - 1, mask=~is_present)
         for name, compute in self._new_columns.items():
             for column_name, column in _by_name(name, compute(prob, ids, *costs)):
@@ -271,6 +272,7 @@ class _ColumnAppender(BatchConsumer):
             for name, column in inputs.items():
                 if is_text(column.type):
                     inputs[name] = pc.if_else(pc.equal(column, ""), None, column)
+            # Not in ids and segments, where NA is a label such as that of Namibia.
             cleaned = without_missing_words(pa.record_batch(inputs), numbers)
             inputs = dict(zip(inputs, cleaned.columns, strict=True))
         is_present = np.ones(batch.num_rows, np.bool_)

@@ -25,7 +25,7 @@ def prefetch(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
     Its errors are raised here, and it ends with this generator.
     """
     queue: SimpleQueue[Item | _End] = SimpleQueue()
-    room = threading.Semaphore(ITEMS_AHEAD)
+    room = threading.Semaphore(ITEMS_AHEAD)  # so that memory does not grow with the file
     is_left = threading.Event()
 
     def produce() -> None:
@@ -53,6 +53,7 @@ def prefetch(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
             yield item
             room.release()
     finally:
+        # Also where the reader leaves early: the thread, which may wait for room, then ends.
         is_left.set()
         room.release()
         thread.join(SECONDS_TO_CLOSE)

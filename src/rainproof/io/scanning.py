@@ -238,6 +238,7 @@ def scan(
             progress=progress,
             **reading,
         )
+    # Two columns are two forecasts of one event, unless they are said to be classes.
     has_classes = view is not None or labels is not None
     is_pair = not isinstance(prob, str) and len(prob) == 2 and not has_classes
     spec = ColumnSpec.from_arguments(prob, outcome, by=by, pair=is_pair, **reading)

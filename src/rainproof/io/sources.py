@@ -72,6 +72,7 @@ def local_sources(
         check_columns(container.name, columns, list(container.columns(source)))
         rows = len(source) if container.has_length and native is None else 0
         return [Source(container.name, partial(container.read, source, columns, native), rows)]
+    # After the containers, most of which have a stream too: those take conditions of their library.
     if hasattr(source, "__arrow_c_stream__"):
         import pyarrow as pa
 

@@ -24,6 +24,7 @@ def read_spark(frame: Any, spec: ColumnSpec, m: int) -> dict[str, Any]:
     """Return the groups of a frame, made by one statement on a temporary view of it."""
     need_pyarrow()
     name = "the frame of pyspark"
+    # A name of its own, as the session may have views of any name.
     view = f"rainproof_{os.urandom(8).hex()}"
     session = frame.sparkSession
     check_columns(name, spec.all_columns(), frame.columns)

@@ -113,6 +113,7 @@ def statement(table: str | Sequence[str], spec: ColumnSpec, m: int, dialect: Dia
     """Write the statement for a grid of m cells."""
     by = [dialect.identifier(column) for column in spec.by]
     segments = "".join(f"{column}, " for column in by)
+    # With two forecasts the cell of the old one takes the place of the segment.
     groups = segments if spec.old is None else f"{OLD_CELL}, "
     where = ""
     if spec.where is not None:
@@ -190,6 +191,7 @@ def _text_violation(spec: ColumnSpec, dialect: Dialect, is_text: str) -> str:
 
 def _check(spec: ColumnSpec, dialect: Dialect) -> str:
     """Return the negative code of the first rule that a row breaks; 0 for a good row."""
+    # Nulls first, of all columns: a comparison with a null is neither true nor false.
     cases = []
     for role in spec.roles():
         code = violation_code(role.name, "null")

@@ -40,6 +40,7 @@ def read_text_file(
             "is it Parquet, compressed, a spreadsheet or UTF-16?"
         )
     separator = find_separator(start, usual_separators) if file.sep is None else file.sep
+    # Arrow reads a value with an open quote to the end of the file: fewer rows than lines show it.
     lines = LineCounter(file.stream())
     rows = 1  # the header
     try:
@@ -51,7 +52,9 @@ def read_text_file(
             conversions["include_columns"] = columns
             conversions["strings_can_be_null"] = True
             conversions["null_values"] = [""]
+        # As text: Arrow's own guess of a type is made on the first block and fails on later ones.
         conversions["column_types"] = dict.fromkeys(available if others else columns, pa.string())
+        # With several columns an empty line lacks its separators: it is no row.
         keeps_empty = file.keeps_empty and len(available) == 1
         with _open_csv(
             pa.PythonFile(lines, mode="r"),

@@ -69,6 +69,7 @@ def numbers_of_words(words: Any, *, percent: bool) -> dict[str, str]:
     once = "must have each word once, whatever its capitals and the spaces around it"
     _refuse_entries(once, repeated)
     _refuse_entries("must map words to probabilities, numbers in [0, 1]", not_probabilities)
+    # As decimals, so that 0.07 is "7.00" and not "7.000000000000001" in percent.
     exact = [Decimal(repr(float(number))) for number in words.values()]
     if percent:
         exact = [100 * number for number in exact]
@@ -111,6 +112,7 @@ def to_doubles(text: pa.Array) -> Array:
         return doubles
     written = text.take(as_arrow(at_ends)).dictionary_encode()
     exact = [Decimal(number.strip()) for number in written.dictionary.to_pylist()]
+    # By distinct text, of which there are few: 0, 1, 0.0 and the like.
     kept = np.array([_outside_where_it_is(number) for number in exact])
     if ((kept < 0) | (kept > 1)).any():
         doubles = doubles.copy()  # as Arrow's buffer is read-only
@@ -140,6 +142,7 @@ def with_decimal_points(text: pa.Array, *, percent: bool, unbounded: bool) -> pa
     """
     import pyarrow.compute as pc  # here, as it takes long to import
 
+    # A probability is at most 1, so its comma never marks thousands.
     decimal = pc.replace_substring_regex(text, _DECIMAL_COMMA, r"\1.\2")
     if unbounded:
         decimal = pc.if_else(pc.match_substring_regex(text, _THOUSANDS), text, decimal)

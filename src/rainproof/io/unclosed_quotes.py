@@ -176,7 +176,7 @@ class _Quotes:
             is_after_mark = self._block_start == 0 and block[: quotes[0]] == BOM_UTF8
             if is_after_mark:
                 before[0] = _LINE_END
-            if not self._alternate(codes, quotes, before):
+            if not self._follow_in_turn(codes, quotes, before):
                 self._follow_one_by_one(block, quotes, before)
         if self.opened is not None:
             start = self.opened - self._block_start
@@ -184,11 +184,11 @@ class _Quotes:
         self._block_start += len(block)
         self._previous_code = block[-1]
 
-    def _alternate(self, codes: Codes, quotes: Ints, before: Codes) -> bool:
-        """Whether all quotes open and close values in turn, as in nearly all files.
+    def _follow_in_turn(self, codes: Codes, quotes: Ints, before: Codes) -> bool:
+        """Follow quotes that open and close values in turn, and return whether they do.
 
-        This is quick to see, and the quotes are followed then. Of a doubled quote the first closes
-        the value and the second opens it again.
+        In nearly all files they do, which is quick to see. Of a doubled quote the first closes the
+        value and the second opens it again.
         """
         first_opening = 0 if self.opened is None else 1
         first_closing = 1 - first_opening

@@ -96,6 +96,7 @@ def forecast_violations(
     names = replace(names, prob=column.name)
     prob, errors = read_values(column, batch, names)
     yield from errors
+    # Apart, as a check names one rule only: NaN, or numbers outside of [0, 1].
     is_nan = np.isnan(prob)
     for part in (prob[is_nan], prob[~is_nan]):
         yield from broken_rule(np.zeros(len(part)), part, None, names)
@@ -121,6 +122,7 @@ def class_violations(
 
     With `is_present` the rules on a whole row are only for rows where it is true.
     """
+    # All columns are read first: what cannot be a number at all is raised before what is counted.
     read = [read_values(column, batch, names) for column in columns]
     for _, errors in read:
         yield from errors
@@ -142,5 +144,5 @@ def broken_rule(label: Array, prob: Array, weight: Array | None, names: ColumnNa
 
 
 def _weights_out_of_range(weight: Array, names: ColumnNames) -> Violations:
-    zeros = np.zeros(len(weight))
+    zeros = np.zeros(len(weight))  # outcomes and predictions that break no rule
     return broken_rule(zeros, zeros, weight, names)
