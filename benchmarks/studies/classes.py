@@ -27,7 +27,10 @@ from numpy.typing import NDArray
 import rainproof
 from benchmarks.studies.tables import write
 from rainproof.inference.classes import loss_bound
-from rainproof.recalibration.classes import CLASS_METHODS, ClassMap, _fit, _logs, mean_of_maps
+from rainproof.recalibration.class_scaling import ClassRows, fit_classes
+from rainproof.recalibration.maps import ClassMap
+from rainproof.recalibration.method_names import CLASS_METHODS
+from rainproof.recalibration.selection import mean_class_map
 
 Floats = NDArray[np.float64]
 SIZES = (200, 600, 2_000, 6_000)
@@ -153,13 +156,13 @@ def ours(p: Floats, y: Any) -> Callable[[Floats], Floats]:
 def chosen(p: Floats, y: Any) -> Callable[[Floats], Floats]:
     """The one map with the smallest log loss in cross-validation, fitted to all rows."""
     sample = rainproof.Sample(y, p)
-    _, candidates = mean_of_maps(sample, CLASS_METHODS, np.arange(len(y)) % 5)  # type: ignore[arg-type]
+    _, candidates = mean_class_map(sample, CLASS_METHODS, np.arange(len(y)) % 5)  # type: ignore[arg-type]
     return fitted(min(candidates, key=lambda c: c.log_loss).method, p, y)
 
 
 def fitted(method: str, p: Floats, y: Any) -> Callable[[Floats], Floats]:
     """The map of one method."""
-    part = _fit(method, p, _logs(p), np.asarray(y), np.ones(len(y)))
+    part = fit_classes(method, ClassRows.of(p, np.asarray(y), np.ones(len(y))))
     return ClassMap(classes=tuple(range(p.shape[1])), parts=(part,)).apply
 
 

@@ -33,8 +33,10 @@ from benchmarks.studies.populations import Floats
 from benchmarks.studies.recalibration_data import DataSet, Drawn, data_sets
 from rainproof.core.curve import SwitchCurve, envelope
 from rainproof.core.distinct import DistinctTable
+from rainproof.recalibration.division import FOLDS, Division, divide, is_certified
+from rainproof.recalibration.fitting import own_stream
 from rainproof.recalibration.methods import METHODS
-from rainproof.recalibration.selection import FOLDS, Candidate, Division, _scored, mean_weights
+from rainproof.recalibration.selection import Candidate, cross_validate, mean_weights
 
 REPEATS = {200: 8, 1_000: 6, 5_000: 4, 20_000: 3}
 FEWEST_HELD_OUT = 300  # rows of real data
@@ -111,7 +113,7 @@ def worst_task(value: Floats, weight: Floats) -> int:
 def chosen(training: Division, candidates: Sequence[Candidate]) -> dict[str, str]:
     """The candidate that ways of choosing one take, by the same cross-validation."""
     methods, folds, weight = [c.method for c in candidates], np.arange(FOLDS), training.weight
-    values = _scored(training.prob, weight, methods, folds, folds)[0]
+    values = cross_validate(training.prob, weight, methods, folds, folds).value
     rows = np.concatenate([weight[:, y].ravel() for y in (0, 1)])
     some, event = rows > 0, np.repeat([0, 1], len(rows) // 2)
     scdl = [
@@ -148,9 +150,10 @@ def one(
     drawn = data_set.draw(n, rng)
     while not 0 < drawn.y.sum() < n:  # nothing can be fitted to one outcome
         drawn = data_set.draw(n, rng)
-    ours = rainproof.Recalibrator(rng=repeat)
-    training = ours._fit(rainproof.Sample(drawn.y, drawn.p))
-    assert training is not None
+    sample = rainproof.Sample(drawn.y, drawn.p)
+    ours = rainproof.Recalibrator(rng=repeat).fit(sample)
+    stream = own_stream(repeat, sample)  # as the recalibrator divides its rows
+    training, _ = divide(sample, stream, hold_out=is_certified(sample))
     values = {name: METHODS[name](training.table()).apply(drawn.prob) for name in METHODS}
     score = np.array([c.brier_score for c in ours.candidates_]) * training.weight.sum()
     weights = mean_weights(2 * score)

@@ -28,8 +28,10 @@ import rainproof
 from benchmarks.studies.populations import Floats, Population
 from benchmarks.studies.tables import write
 from rainproof.core.distinct import DistinctTable
+from rainproof.recalibration.division import divide
+from rainproof.recalibration.fitting import own_stream
 from rainproof.recalibration.methods import METHODS
-from rainproof.recalibration.selection import mean_weights
+from rainproof.recalibration.selection import mean_map, mean_weights
 
 KINDS = ("calibrated", "linear", "waves", "steps", "useless")
 SIZES = (200, 1_000, 5_000)
@@ -92,11 +94,12 @@ def regrets(kind: str, n: int, number: int) -> dict[str, float]:
     while not 0 < y.sum() < n:
         y, p = whole.draw(n, rng)
     threshold = 1 / (1 + np.array(MISSES, float))[:, None]
-    everything = rainproof.Recalibrator()
-    everything._fit(rainproof.Sample(y, p), hold_out=False)
+    sample = rainproof.Sample(y, p)
+    rows, _ = divide(sample, own_stream(0, sample), hold_out=False)
+    everything, candidates = mean_map(rows, list(METHODS))
     table = DistinctTable.from_rows(y.astype(np.uint8), p, None)
-    by_brier = mean_weights(2 * n * np.array([c.brier_score for c in everything.candidates_]))
-    best = min(everything.candidates_, key=lambda c: c.log_loss).method
+    by_brier = mean_weights(2 * n * np.array([c.brier_score for c in candidates]))
+    best = min(candidates, key=lambda c: c.log_loss).method
     value = {
         "as is": whole.prob,
         "Platt, all rows": METHODS["logistic"](table).apply(whole.prob),
@@ -109,7 +112,7 @@ def regrets(kind: str, n: int, number: int) -> dict[str, float]:
             for name, share in zip(METHODS, by_brier, strict=True)
             if share
         ),
-        MEAN: everything.map_(whole.prob),
+        MEAN: everything(whole.prob),
         OURS: rainproof.Recalibrator().fit(p, y).map_(whole.prob),
     }
     acts = {rule: one > threshold for rule, one in value.items()}

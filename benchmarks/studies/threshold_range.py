@@ -27,8 +27,9 @@ from scipy.special import expit, logit
 import rainproof
 from benchmarks.studies.populations import Floats, Population, populations
 from benchmarks.studies.tables import write
+from rainproof.recalibration.division import FOLDS, divide
 from rainproof.recalibration.methods import METHODS, fitted_values
-from rainproof.recalibration.selection import FOLDS, divide, mean_weights
+from rainproof.recalibration.selection import mean_weights
 
 RANGES: tuple[Any, ...] = (None, (0.05, 0.2), 0.1)
 LEVELS = (0.95, 0.5)

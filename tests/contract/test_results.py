@@ -21,7 +21,7 @@ from helpers.refusals import refuses
 
 import rainproof
 from rainproof.inference.bands import soft_bins
-from rainproof.recalibration.certificate import certify
+from rainproof.recalibration.certificate import HeldOut, certify
 from rainproof.recalibration.methods import IDENTITY
 
 FAST = {"n_resamples": 19, "rng": 0}
@@ -157,7 +157,7 @@ def results(case):
     fitted = rainproof.Recalibrator(rng=0).fit(p, y)
     found += [
         fitted,
-        certify([(sample, IDENTITY)], None, 0.95),
+        certify([HeldOut(sample, IDENTITY)], None, 0.95),
         rainproof.results.Candidate(method="none", weight=0.1, log_loss=0.3, brier_score=0.2),
         rainproof.results.SegmentMap(
             segment=(1,), corrected=False, gain_at_least=0.0, harm_bound=1.0, n=3

@@ -207,9 +207,9 @@ def test_recalibrators(place, value):
         with suppress(ValueError):  # NaN and infinity
             changed["digest"] = digest_of({key: changed[key] for key in changed if key != "digest"})
         found = answer(rainproof.Recalibrator.from_dict, changed)
-        if found is not None and found._by is not None:
+        if found is not None and found.by_ is not None:
             predicted = found.predict(
-                [0.1, 0.9], by={name: [1, 0] for name in found._by}, unseen="pooled"
+                [0.1, 0.9], by={name: [1, 0] for name in found.by_}, unseen="pooled"
             )
             assert ((predicted >= 0) & (predicted <= 1)).all()
 

@@ -51,7 +51,7 @@ def test_segments_and_groups():
     p = np.random.default_rng(1).random(12_000)
     side = np.arange(12_000) % 2
     r = fit(np.where(side, p, p), by=np.array(["a", "b"])[side], groups=np.arange(12_000) // 2)
-    r._maps = {"a": r.map_, "b": r.map_}
+    r.segment_maps_ = {"a": r.map_, "b": r.map_}
     labels = [text.get_text() for text in r.plot().get_legend().get_texts()]
     assert labels == ["unchanged", "maps of segments", "map (bins_8)", "event rate, rows held out"]
 

@@ -67,7 +67,7 @@ def fitted(labels):
     p = np.linspace(0, 1, len(column))
     r = rainproof.Recalibrator("none", rng=0).fit(p, p > 0.5, by={"s": column})
     assert len(r.segments_) == len(labels)
-    r._maps = {
+    r.segment_maps_ = {
         (spelled(label),): PiecewiseMap.steps(np.zeros(0), np.array([VALUES[label_text(label)]]))
         for label in labels
     }

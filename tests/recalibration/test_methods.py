@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.recalibration.method_names import EVENT_METHODS
-from rainproof.recalibration.methods import METHODS, correction, expit
+from rainproof.recalibration.methods import METHODS, correction
 
 
 def table(p, y):

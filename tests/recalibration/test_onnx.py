@@ -11,7 +11,7 @@ import pytest
 
 import rainproof
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.recalibration.export import as_onnx
+from rainproof.recalibration.export_onnx import as_onnx
 from rainproof.recalibration.methods import METHODS
 
 

@@ -7,8 +7,9 @@ import pytest
 
 import rainproof
 from rainproof.errors import FewRowsWarning
-from rainproof.recalibration.certificate import SegmentMap, held_out_rates
-from rainproof.recalibration.recalibrator import segment_table
+from rainproof.recalibration.certificate import held_out_rates
+from rainproof.recalibration.segment_maps import SegmentMap
+from rainproof.recalibration.summary import segment_table
 
 
 def draw(n, seed=0):

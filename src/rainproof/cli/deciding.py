@@ -139,11 +139,11 @@ def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:
     if arguments.map is None:
         return None
     recalibrator: Recalibrator = load_kind(arguments.map, "recalibrator")
-    if recalibrator._by is not None:
+    if recalibrator.by_ is not None:
         raise InputError(
             "--map must be a map without segments: with segments, use 'rainproof apply' before 'rainproof policy'"
         )
-    recalibrator._one_event("--map")
+    recalibrator.check_one_event("--map")
     found: PiecewiseMap = recalibrator.map_
     return found
 

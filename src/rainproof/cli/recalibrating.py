@@ -34,9 +34,9 @@ from rainproof.core.text import wrapped
 from rainproof.core.validation import check_range
 from rainproof.errors import FEW_ROWS, InputError
 from rainproof.inference.estimates import auroc
-from rainproof.recalibration import recalibrator as recalibrators
-from rainproof.recalibration.classes import ClassMap
-from rainproof.recalibration.export import columns_of
+from rainproof.recalibration import summary
+from rainproof.recalibration.export_sql import columns_of
+from rainproof.recalibration.maps import ClassMap
 from rainproof.recalibration.recalibrator import Recalibrator
 from rainproof.recalibration.stream import Stream
 from rainproof.verdict import words
@@ -101,13 +101,13 @@ def _say(recalibrator: Recalibrator, sample: Sample | ClassSample, by: list[str]
         alone = f"Every probability is {one}, so the map has one value, {other}"
         say_paragraphs([f"{alone}. That tells no case from another: use another forecast."])
         return
-    say_paragraphs([recalibrators.choice(r.method_, candidates)])
+    say_paragraphs([summary.choice_text(r.method_, candidates)])
     tables = [
-        recalibrators.candidate_table(candidates),
-        recalibrators.segment_table(by, r.segments_, check_range(r.threshold_range)),
+        summary.candidate_table(candidates),
+        summary.segment_table(by, r.segments_, check_range(r.threshold_range)),
     ]
     say(sys.stdout, f"\n{tables[0]}\n" if tables[0] else "")
-    say_paragraphs(recalibrators.proven(r.certificate_, r.n_, r.groups_).splitlines())
+    say_paragraphs(summary.certificate_text(r.certificate_, r.n_, r.groups_).splitlines())
     say(sys.stdout, f"\n{tables[1]}\n" if tables[1] else "")
 
 
@@ -124,7 +124,7 @@ def _check_weights(found: Sample | Segments) -> None:
 def run_apply(arguments: argparse.Namespace) -> int:
     """Apply the map to the file."""
     recalibrator: Recalibrator = load_kind(arguments.map, "recalibrator")
-    names = recalibrator._by or ()
+    names = recalibrator.by_ or ()
     by = columns_of(names if arguments.by is None else arguments.by, names)
     column: str | tuple[str, ...] = f"{arguments.prob}{RECALIBRATED}"
     classes = _class_columns(arguments.classes, recalibrator.map_)
@@ -136,23 +136,19 @@ def run_apply(arguments: argparse.Namespace) -> int:
     sums: dict[str, float] = defaultdict(float)
 
     def compute(prob: NDArray[Any], places: Mapping[Any, Ints] | None) -> Floats:
-        new = recalibrator._unseen(places or {})
-        if new and arguments.unseen != "pooled":
-            raise InputError(
-                f"{recalibrators.unseen_text(new)}: --unseen pooled uses the map of all rows for them"
-            )
-        value = recalibrator._predict(prob, places or {})
-        sums["outside"] += 0 if classes else recalibrator._outside(prob, places or {})
+        applied = recalibrator.apply(prob, places or {})
+        if applied.unseen and arguments.unseen != "pooled":
+            new = summary.unseen_text(applied.unseen)
+            raise InputError(f"{new}: --unseen pooled uses the map of all rows for them")
+        sums["outside"] += applied.outside
         sums["rows"] += len(prob)
         sums["before"] += float(prob.sum(dtype="float64"))
-        sums["after"] += float(value.sum())
-        sums["unknown"] += sum(new.values())
-        return value
+        sums["after"] += float(applied.value.sum())
+        sums["unknown"] += sum(applied.unseen.values())
+        return applied.value
 
     rows = copy_with({column: compute}, arguments, by=by)
-    outside = (
-        None if classes else recalibrator.map_.note_outside(int(sums["outside"]), int(sums["rows"]))
-    )
+    outside = recalibrator.map_.note_outside(int(sums["outside"]), int(sums["rows"]))
     if outside is not None:
         note(arguments, outside)
     if not arguments.quiet:

@@ -168,7 +168,11 @@ class PiecewiseMap(Result):
 
     def __call__(self, p: ArrayLike) -> Floats:
         """Return the value at each prediction."""
-        return self.apply(checked_probabilities(p))
+        return self.apply(self.check(p))
+
+    def check(self, p: ArrayLike) -> NDArray[Any]:
+        """Return predictions as an array, if all are probabilities."""
+        return checked_probabilities(p)
 
     def outside(self, prob: NDArray[Any]) -> int:
         """Return how many predictions lie outside of those that the map was fitted to."""

@@ -730,7 +730,8 @@ def refuse_misspelt_event(name: str, pos_label: Any, other: Any) -> None:
         )
 
 
-_TOLERANCE = 1e-4  # for the sum of a row: enough for float32, not for float16
+SUM_TOLERANCE = 1e-4
+"""By how much the sum of a row of probabilities may miss 1: enough for float32, not for float16."""
 
 
 def check_labels(labels: Sequence[Any], classes: int) -> list[Any]:
@@ -832,8 +833,8 @@ def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:
     rules: dict[str, Callable[[NDArray[Any]], Any]] = {
         "must not contain NaN": lambda p: np.isnan(p).any(axis=1),
         "must lie in [0, 1]": lambda p: ((p < 0) | (p > 1)).any(axis=1),
-        f"must sum to 1 in each row (within {_TOLERANCE})": lambda p: (
-            np.abs(p.sum(axis=1) - 1) > _TOLERANCE
+        f"must sum to 1 in each row (within {SUM_TOLERANCE})": lambda p: (
+            np.abs(p.sum(axis=1) - 1) > SUM_TOLERANCE
         ),
     }
     found: dict[str, tuple[int, int]] = {}  # how many rows break a rule, and the first
@@ -843,7 +844,7 @@ def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:
             if (
                 block.min() >= 0
                 and block.max() <= 1
-                and np.abs(block.sum(axis=1) - 1).max() <= _TOLERANCE
+                and np.abs(block.sum(axis=1) - 1).max() <= SUM_TOLERANCE
             ):
                 continue  # which is quicker than the rules one by one
             fine = np.ones(len(block), np.bool_)

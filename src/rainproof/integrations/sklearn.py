@@ -21,7 +21,7 @@ from rainproof.decisions.tasks import FiniteTask
 from rainproof.errors import InputError, MissingExtraError
 from rainproof.inference.performance import net_benefit
 from rainproof.measures.catalogue import list_measures
-from rainproof.recalibration.classes import softmax
+from rainproof.recalibration.maps import softmax
 from rainproof.recalibration.recalibrator import Recalibrator
 from rainproof.verdict.summaries import reliability_curve
 

@@ -176,12 +176,12 @@ def recalibration(recalibrator: Recalibrator, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax, rates = style.as_axes(ax), recalibrator._rates
+    ax, rates = style.as_axes(ax), recalibrator.held_out_rates_
     rarer = 0.5 if rates is None else min(rates.overall, 1 - rates.overall)
     rare = 0 < rarer < style.RARE
     diagonal = np.concatenate([[0.0], _BETWEEN, [1.0]])
     ax.plot(diagonal, diagonal, color=style.GREY, linewidth=1, linestyle="--", label="unchanged")
-    for number, own in enumerate(list(recalibrator._maps.values())[:_SHOWN]):
+    for number, own in enumerate(list(recalibrator.segment_maps_.values())[:_SHOWN]):
         ax.plot(
             *_curve(own), color=style.PALE, linewidth=1, label="" if number else "maps of segments"
         )

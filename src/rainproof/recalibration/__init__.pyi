@@ -1,4 +1,4 @@
 from rainproof.core.piecewise import PiecewiseMap as PiecewiseMap
-from rainproof.recalibration.classes import ClassMap as ClassMap
+from rainproof.recalibration.maps import ClassMap as ClassMap
 
 __all__: list[str]

@@ -1,27 +1,39 @@
-"""What rows that no map was fitted to show and prove of a recalibration, and of maps for segments."""
+"""What rows that no map was fitted to show and prove of a recalibration.
+
+The certificates are here, of one event and of several classes, and the event rates that a picture
+of the map shows. Which segments get a map of their own is decided in `segment_maps`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from rainproof.core.arrays import Floats
+from rainproof.core.classes import ClassSample
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
-from rainproof.core.text import KEEPS_RANKING, at_least, at_most, if_drawn, percent, rows
+from rainproof.core.text import KEEPS_RANKING, at_least, at_most, if_drawn, percent
+from rainproof.core.text import rows as rows_text
 from rainproof.core.validation import BaseRate, ThresholdRange
+from rainproof.decisions.class_tasks import ClassTask
 from rainproof.fits.bins import equal_weight_bins
+from rainproof.inference.classes import harm_bound as class_harm_bound
+from rainproof.inference.classes import loss_bound, mean_at_least, switch_curves
 from rainproof.inference.guarantees import guarantee
 from rainproof.inference.proofs import gain_of_choice
 from rainproof.inference.resampling import by_outcome
 from rainproof.inference.switches import harm_bound
-from rainproof.recalibration.methods import IDENTITY, correction
-from rainproof.recalibration.selection import Division
+from rainproof.recalibration.maps import ClassMap
+
+_CELLS = 1 << 16  # of recalibrated predictions of a compressed sample
+_CHOOSING_ROWS = 1 << 13  # enough to choose a class and a decision
+_BINS = 10  # of the event rates in a picture
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -87,89 +99,240 @@ class Certificate(Result):
 
     def __str__(self) -> str:
         which = "" if self.threshold_range is None else f" {self.threshold_range}"
-        gains = (
-            f"Some decision{which} gains at least {at_least(self.gain_at_least)}."
-            if self.gain_at_least > 0
-            else f"These rows do not prove a gain in any decision{which}, which is not to say that there is none: "
-            "`assess` estimates it from all rows."
-        )
-        if self.harm_bound == 0:
-            switched = "The probabilities stay as they are: no decision loses or gains."
-        else:
-            switched = (
-                f"No decision{which} loses more than {at_most(self.harm_bound)} by acting on the recalibrated "
-                f"probabilities instead of the original ones. {gains}"
+        rounded = ""
+        if self.grid:
+            rounded = (
+                f", for probabilities rounded down to multiples of 1/{self.grid} before the map"
             )
-        rounded = (
-            f", for probabilities rounded down to multiples of 1/{self.grid} before the map"
-            if self.grid
-            else ""
-        )
         drawn = if_drawn(
             self.groups, "the map", self.base_rate, self.max_weight, weighted=self.weighted
         )
         return (
-            f"From {rows(self.n)} that the map was not fitted to, in expectation, in shares of what is at stake:\n"
-            f"{switched}\n"
+            f"{_basis(self.n)}\n"
+            f"{self._switch(which)}\n"
             "Acting on the recalibrated probabilities as they are loses at most "
             f"{at_most(self.loss_bound)} in any decision{which}, {KEEPS_RANKING}.\n"
             f"Each statement holds with {percent(self.confidence_level)} confidence{rounded}, if {drawn}."
         )
 
+    def _switch(self, which: str) -> str:
+        """Say what acting on the map in place of the original probabilities does."""
+        if self.harm_bound == 0:
+            return "The probabilities stay as they are: no decision loses or gains."
+        if self.gain_at_least > 0:
+            gains = f"Some decision{which} gains at least {at_least(self.gain_at_least)}."
+        else:
+            gains = (
+                f"These rows do not prove a gain in any decision{which}, which is not to say that there is none: "
+                "`assess` estimates it from all rows."
+            )
+        return (
+            f"No decision{which} loses more than {at_most(self.harm_bound)} by acting on the recalibrated "
+            f"probabilities instead of the original ones. {gains}"
+        )
+
+
+def _basis(n: int) -> str:
+    return f"From {rows_text(n)} that the map was not fitted to, in expectation, in shares of what is at stake:"
+
+
+class HeldOut(NamedTuple):
+    """Rows held out, and the map that is used for them."""
+
+    rows: Sample
+    map: PiecewiseMap
+
 
 def certify(
-    held: Sequence[tuple[Sample, PiecewiseMap]],
+    held_out: Sequence[HeldOut],
     chooser: Sample | None,
     confidence_level: float,
     within: ThresholdRange | None = None,
     max_weight: float | None = None,
 ) -> Certificate:
-    """Prove what maps do to the rows held out, each to some of them; without a chooser they change
-    nothing anywhere.
+    """Prove what maps do to the rows held out; without a chooser they change nothing anywhere.
 
-    The task that gains is named by the rows that the map was fitted to, so all rows held out bound
-    its gain.
+    The task that gains is named by the rows that the map was fitted to, the chooser's, so that all
+    rows held out bound its gain.
     """
-    held = [one for one in held if one[0].n] or held[:1]
-    doubt, value = 1 - confidence_level, [pieces(part.prob) for part, pieces in held]
-    moved = [part._moved(new, _GRID) for (part, _), new in zip(held, value, strict=True)]
-    joined = Sample._join(moved)
-    level: dict[str, Any] = {"confidence_level": confidence_level, "threshold_range": within}
-    promise = guarantee(joined, response="as_is", max_weight=max_weight, **level)
-    pair = Sample._join(
-        [part._pair(part.prob, new) for (part, _), new in zip(held, value, strict=True)]
+    occupied = [part for part in held_out if part.rows.n]
+    held_out = occupied or held_out[:1]
+    values = [part.map(part.rows.prob) for part in held_out]
+    moved = []
+    pairs = []
+    for (rows, _), value in zip(held_out, values, strict=True):
+        moved.append(rows.with_predictions(value, _CELLS))
+        pairs.append(rows.with_forecasts(old=rows.prob, new=value))
+    promise = guarantee(
+        Sample.concat(moved),
+        response="as_is",
+        confidence_level=confidence_level,
+        threshold_range=within,
+        max_weight=max_weight,
     )
-    ends = pair._ends()  # of a range of base rates
-    curves, proven, harm = (
-        [end.curve("old", "new").restricted(within) for end in ends],
-        (0.0, 0.0),
-        0.0,
-    )
+    pair = Sample.concat(pairs)
+    delta = 1 - confidence_level
+    harm_bounds = [0.0]
+    harms = []
+    gains = []
+    for end in pair.scenarios():  # of a range of base rates
+        curve = end.curve("old", "new").restricted(within)
+        harms.append(curve.chord().loss)
+        gains.append(curve.chord(back=True).loss)
+        if chooser is not None:
+            harm_bounds.append(harm_bound(curve, end, delta, max_weight=max_weight))
+    gain_estimate = gain_at_least = 0.0
     if chooser is not None:
-        harm = max(
-            harm_bound(*both, doubt, max_weight=max_weight)
-            for both in zip(curves, ends, strict=True)
+        gain_estimate, gain_at_least = gain_of_choice(
+            chooser, pair, delta, within=within, max_weight=max_weight
         )
-        proven = gain_of_choice(chooser, pair, doubt, within=within, max_weight=max_weight)
     return Certificate(
-        harm_bound=harm,
-        gain_at_least=proven[1],
-        gain_estimate=proven[0],
-        harm=max(curve.chord().loss for curve in curves),
-        gain=max(curve.chord(back=True).loss for curve in curves),
+        harm_bound=max(harm_bounds),
+        gain_at_least=gain_at_least,
+        gain_estimate=gain_estimate,
+        harm=max(harms),
+        gain=max(gains),
         loss_bound=promise.bound,
-        **level,
+        confidence_level=confidence_level,
+        threshold_range=within,
         n=pair.n,
         groups=pair.groups,
-        grid=held[0][0].grid,
+        grid=held_out[0].rows.grid,
         base_rate=pair.base_rate,
         max_weight=promise.max_weight,
-        weighted=pair._weighted,
+        weighted=pair.units.has_weights,
     )
 
 
-_GRID = 1 << 16  # of recalibrated predictions of cells
-_BINS = 10
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class ClassCertificate(Result):
+    """What is proven of acting on recalibrated probabilities of several classes, from rows that no
+    map was fitted to.
+
+    Losses and gains are shares of what is at stake. Each bound holds with the confidence by itself.
+
+    Attributes
+    ----------
+    harm_bound : float
+        In the population no decision about any one class ("is it a dog or not") loses more than
+        this by acting on the recalibrated probability in place of the original one, in expectation:
+        for all classes and decisions at once.
+    gain_at_least : float
+        In the population there is a decision about `gain_class` that gains at least this, in
+        expectation; 0 if the rows prove no gain.
+    gain_class : label
+        The class that gains most on the rows that the map was fitted to.
+    harm : float
+        On these rows, exactly: the most that any such decision loses.
+    loss_bound : float
+        In the population no decision about any one class that acts on its recalibrated probability
+        loses more than this, in expectation, compared with any monotone recalibration of it: for
+        all classes and decisions at once.
+    saving : float or None
+        With a task: what acting on the recalibrated probabilities saves per case on these rows, in
+        its units: an estimate without bias. Below 0 it costs more.
+    saving_at_least : float or None
+        What it saves per case at least, in the population; 0 if the rows prove no saving.
+    confidence_level : float
+        Of each of the bounds by itself.
+    n : int
+        The number of rows behind the certificate.
+    groups : int or None
+        The number of groups, if rows depend on each other.
+    weighted : bool
+        Whether rows have weights, equal ones too: other cases may have others.
+    """
+
+    harm_bound: float
+    gain_at_least: float
+    gain_class: Any
+    harm: float
+    loss_bound: float
+    saving: float | None
+    saving_at_least: float | None
+    confidence_level: float
+    n: int
+    groups: int | None
+    weighted: bool = False
+
+    def __str__(self) -> str:
+        if self.gain_at_least > 0:
+            gain = at_least(self.gain_at_least)
+            gains = (
+                f"There is a decision about {str(self.gain_class)!r} that gains at least {gain}."
+            )
+        else:
+            gains = "These rows do not prove a gain in any decision."
+        lines = [
+            _basis(self.n),
+            f"No decision about any one class loses more than {at_most(self.harm_bound)} by acting on the recalibrated "
+            f"probability instead of the original one. {gains}",
+            f"Acting on the recalibrated probability of a class as it is loses at most {at_most(self.loss_bound)} in "
+            f"any decision about it, {KEEPS_RANKING}.",
+        ]
+        if self.saving is not None and self.saving_at_least is not None:
+            proven = "not proven"
+            if self.saving_at_least > 0:
+                proven = f"at least {self.saving_at_least:.4g}"
+            lines.append(
+                f"In the task it saves {self.saving:.4g} per case (an estimate; {proven})."
+            )
+        drawn = if_drawn(self.groups, "the map", weighted=self.weighted)
+        lines.append(
+            f"Each statement holds with {percent(self.confidence_level)} confidence, for all classes and decisions "
+            f"at once, if {drawn}."
+        )
+        return "\n".join(lines)
+
+
+def certify_classes(
+    held: ClassSample,
+    chooser: ClassSample,
+    map_: ClassMap,
+    confidence_level: float,
+    task: ClassTask | None,
+) -> ClassCertificate:
+    """Prove what a map does to the rows held out.
+
+    The class and the decision that gain are named by the chooser's rows, which the map was fitted
+    to, in random order.
+    """
+    delta = 1 - confidence_level
+    value = map_.apply(held.prob)
+    bound, harm = class_harm_bound(held, value, delta)
+    chooser = chooser._at(np.arange(min(len(chooser.which), _CHOOSING_ROWS)))
+    choosing_value = map_.apply(chooser.prob)
+    curves = switch_curves(chooser, choosing_value)
+    best = int(np.argmax([curve.chord(back=True).loss for curve in curves]))
+    chooser_pair = _pair_of_class(chooser, choosing_value, best)
+    held_pair = _pair_of_class(held, value, best)
+    saving = saving_at_least = None
+    if task is not None:
+        original = task.matrix[task.best_checked(held.prob), held.which]
+        gain = task.matrix[task.best_checked(value), held.which] - original
+        saving = float(held.mass @ gain / held.mass.sum())
+        saving_at_least = task.scale * mean_at_least(gain / task.scale, held, delta)
+    moved = ClassSample.__new__(ClassSample)
+    vars(moved).update(vars(held) | {"prob": value})
+    return ClassCertificate(
+        harm_bound=bound,
+        gain_at_least=gain_of_choice(chooser_pair, held_pair, delta)[1],
+        gain_class=map_.classes[best],
+        harm=harm,
+        loss_bound=loss_bound(moved, delta)[0],
+        saving=saving,
+        saving_at_least=saving_at_least,
+        confidence_level=confidence_level,
+        n=held.n,
+        groups=held.groups,
+        weighted=held._weighted,
+    )
+
+
+def _pair_of_class(sample: ClassSample, value: Floats, number: int) -> Sample:
+    """Return one class against the rest, with its original and its recalibrated predictions."""
+    event = sample._of(number)
+    return event.with_forecasts(old=event.prob, new=np.ascontiguousarray(value[:, number]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -202,12 +365,9 @@ class HeldOutRates(Result):
 
 def held_out_rates(held: Sample, confidence_level: float) -> HeldOutRates | None:
     """Pool rows with neighbouring predictions; None without rows."""
-    if held._rates is not None:  # rates move to the base rate by one factor of the odds
-        found, units = held_out_rates(held._as_drawn(), confidence_level), by_outcome(held)
-        rates: dict[str, Any] = {
-            name: units.there(getattr(found, name)) for name in ("event_rate", "low", "high")
-        }
-        return found and replace(found, overall=held.event_rate, **rates)
+    if held.design.strata is not None:
+        drawn = held_out_rates(held.as_drawn(), confidence_level)
+        return None if drawn is None else _at_base_rate(drawn, held)
     weight = held.mass
     if not weight.sum() > 0:
         return None
@@ -231,8 +391,20 @@ def held_out_rates(held: Sample, confidence_level: float) -> HeldOutRates | None
         event_rate=rate,
         low=low,
         high=high,
-        grouped=held._group is not None,
+        grouped=held.units.unit is not None,
         overall=float(weight @ event / weight.sum()),
+    )
+
+
+def _at_base_rate(drawn: HeldOutRates, held: Sample) -> HeldOutRates:
+    """Move rates to the base rate, by one factor of the odds."""
+    units = by_outcome(held)
+    return replace(
+        drawn,
+        overall=held.event_rate,
+        event_rate=units.there(drawn.event_rate),
+        low=units.there(drawn.low),
+        high=units.there(drawn.high),
     )
 
 
@@ -242,94 +414,3 @@ def _wilson(rate: Floats, n: Floats, confidence_level: float) -> tuple[Floats, F
     centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2)
     return np.clip(centre - half, 0, rate), np.clip(centre + half, rate, 1)
-
-
-_FEWEST_IN_SEGMENT = 50  # rows to fit a correction to
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class SegmentMap(Result):
-    """What is used in one segment, and what is proven of it.
-
-    Attributes
-    ----------
-    segment : label, or tuple of labels
-        The segment.
-    corrected : bool
-        Whether it has a map of its own: rows held out proved that a decision gains by it, beside
-        the map of all rows.
-    gain_at_least : float
-        In the population of the segment there is a decision that gains at least this by the
-        correction; 0 if none is proven.
-    harm_bound : float
-        In the population of the segment no decision loses more than this by the map that is used,
-        in place of the original probabilities. For all segments at once, with the confidence of the
-        certificate.
-    n : int
-        The number of rows held out that `harm_bound` is from; with none, nothing is proven.
-    """
-
-    segment: Any
-    corrected: bool
-    gain_at_least: float
-    harm_bound: float
-    n: int
-
-
-def correct(
-    whole: PiecewiseMap,
-    segments: Mapping[Any, Division],
-    confidence_level: float,
-    within: ThresholdRange | None = None,
-    max_weight: float | None = None,
-) -> tuple[dict[Any, PiecewiseMap], tuple[SegmentMap, ...]]:
-    """Fit a correction for each segment; keep those whose gain is proven on the rows held out for
-    that choice.
-    """
-    level = 1 - (1 - confidence_level) / max(len(segments), 1)  # all segments at once
-    maps, found = {}, []
-    for key, part in segments.items():
-        if not part.held_out:
-            harm = 0.0 if whole is IDENTITY else 1.0
-            found.append(
-                SegmentMap(segment=key, corrected=False, gain_at_least=0.0, harm_bound=harm, n=0)
-            )
-            continue
-        certified, decided = part.held_out
-        used, gain = whole, 0.0
-        negative, positive = part.weight.sum(axis=(0, 2))
-        if (
-            negative + positive >= _FEWEST_IN_SEGMENT
-            and negative > 0
-            and positive > 0
-            and decided.n
-        ):
-            own = correction(whole, part.table())
-            pair = decided._pair(whole(decided.prob), own(decided.prob))
-            _, gain = gain_of_choice(
-                part.pairs(whole, own), pair, 1 - level, within=within, max_weight=max_weight
-            )
-            if gain > 0:
-                maps[key] = used = own
-        harm = 0.0 if used is IDENTITY else _harm(certified, used, 1 - level, within, max_weight)
-        found.append(
-            SegmentMap(
-                segment=key, corrected=gain > 0, gain_at_least=gain, harm_bound=harm, n=certified.n
-            )
-        )
-    return maps, tuple(found)
-
-
-def _harm(
-    held: Sample,
-    used: PiecewiseMap,
-    delta: float,
-    within: ThresholdRange | None,
-    max_weight: float | None,
-) -> float:
-    pair = held._pair(held.prob, used(held.prob))
-    return (
-        harm_bound(pair.curve("old", "new").restricted(within), pair, delta, max_weight=max_weight)
-        if held.n
-        else 1.0
-    )

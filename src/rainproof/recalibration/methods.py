@@ -1,26 +1,40 @@
-"""The methods of recalibration: each fits one map to predictions and outcomes."""
+"""The methods of recalibration of one event: each fits one map to predictions and outcomes.
+
+A new method is a function here and an entry in `METHODS`. How methods are weighed against each
+other is in `selection`, what several classes need beside them in `class_scaling`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from rainproof.core._isotonic import pool_violators
 from rainproof.core.arrays import Floats
+from rainproof.core.curve import isotonic_blocks
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.errors import InputError
 from rainproof.fits.bins import equal_weight_bins
 from rainproof.fits.logistic import NormalPrior, fit_logistic_with_prior
 
-# predictions nearer to 0 or 1 count like this one: their logits would outweigh all others
 NEAREST = 1e-9
-_LARGEST_LOGIT = 36.0  # that of 1 - 2**-52, the largest value below 1 that a map has
-# of the coefficients around those of the identity: weak, but no data can send them to infinity
-_PRIOR = 1 / 4**2
-_SEGMENT_PRIOR = 1 / 0.5**2
+"""Predictions nearer to 0 or 1 count like this one: their log odds would outweigh all others."""
+
+PRIOR_PRECISION = 1 / 4**2
+"""Of coefficients around those of the identity, with a standard deviation of 4: it is weak, but
+no data can send them to infinity."""
+
+POOLS_PER_LOG_ODDS = 64
+"""Predictions in one pool differ by at most 1.6% of their odds."""
+
+# A standard deviation of 1/2 around "no correction": the few rows of a segment change little.
+_SEGMENT_PRIOR = NormalPrior(mean=np.array([1.0, 0.0]), precision=1 / 0.5**2)
+_LARGEST_LOG_ODDS = 36.0  # of 1 - 2**-52, the largest value below 1 that a map has
+_PRIOR_ROWS = 1.0  # rows of the overall event rate that are added to each bin
+_HALF_ROW = 0.5  # added to either outcome, so that no rate is 0 or 1
 
 IDENTITY = PiecewiseMap(np.array([0.0, 1.0]), np.zeros(1), np.ones(1))
 
@@ -29,153 +43,192 @@ Method = Callable[[DistinctTable], PiecewiseMap]
 """
 
 
-def _rate(table: DistinctTable) -> float:
-    """The event rate, with half a row of either outcome added: neither 0 nor 1."""
-    positive, total = table.positive.sum(), table.negative.sum() + table.positive.sum()
-    return float((positive + 0.5) / (total + 1))
+# Logistic regressions. Columns are ``log p``, ``-log(1 - p)`` and 1, and a method is the rows of
+# combinations of them that its coefficients multiply: of one slope for both logarithms, the first
+# two columns add up to the log odds.
+_LOG_ODDS = [1.0, 1.0, 0.0]
+_INTERCEPT = [0.0, 0.0, 1.0]
+LOGISTIC = {
+    "logistic": np.array([_LOG_ODDS, _INTERCEPT]),
+    "beta": np.eye(3),
+    "temperature": np.array([_LOG_ODDS]),
+}
+"""The combinations of columns of the methods that are logistic regressions."""
 
 
 def _columns(p: Floats, least: float, most: float) -> Floats:
-    """``log p``, ``-log(1 - p)`` and 1, of which curves are combinations; `p` is clipped to [least,
-    most].
-    """
+    """Return ``log p``, ``-log(1 - p)`` and 1; `p` is clipped to [least, most]."""
     p = np.clip(p, least, most)
     return np.stack([np.log(p), -np.log1p(-p), np.ones_like(p)])
 
 
 def _finite_ends(prob: Floats) -> tuple[float, float]:
-    """The predictions that 0 and 1 count like, as their logits are infinite, given predictions in
-    increasing order.
+    """Return what predictions of 0 and of 1 count like, as their log odds are infinite.
 
-    Where rows have the prediction 0, it counts like half of the next one: nearer to 0, few rows
-    would decide where the curve goes. Where none has, the curve goes on as far as logits are of
-    use.
+    Predictions are in increasing order. Where rows have the prediction 0, it counts like half of
+    the next one: nearer to 0, few rows would decide where the curve goes. Where none has, the curve
+    goes on as far as log odds are of use.
     """
     inside = prob[(prob > 0) & (prob < 1)]
-    low, high = (inside[0], inside[-1]) if len(inside) else (0.5, 0.5)
-    least = low / 2 if prob[0] == 0 else 0.0
-    most = (1 + high) / 2 if prob[-1] == 1 else 1.0
+    lowest = inside[0] if len(inside) else 0.5
+    highest = inside[-1] if len(inside) else 0.5
+    least = lowest / 2 if prob[0] == 0 else 0.0
+    most = (1 + highest) / 2 if prob[-1] == 1 else 1.0
     return max(float(least), NEAREST), min(float(most), 1 - NEAREST)
 
 
-def _coefficients(prob: Floats, weight: Floats, slopes: Floats) -> Floats:
-    """Fit a logistic function of combinations of `_columns` to each of several tables of the same
-    predictions.
+def _fit_columns(prob: Floats, weight: Floats, combinations: Floats) -> Floats:
+    """Fit the coefficients of `_columns` to each of several tables of the same predictions.
 
-    Coefficients are combinations of the rows of `slopes`, with a normal prior around the identity,
-    with a standard deviation of 4. `weight` has the number of rows by table, outcome and
-    prediction.
+    Coefficients are those of `combinations`, with a prior around the identity. `weight` has the
+    number of rows by table, outcome and prediction.
     """
-    some = weight.any(axis=(0, 1))
-    prob, weight = prob[some], weight[:, :, some]
-    x, pooled = _pooled(_columns(prob, *_finite_ends(prob)), weight)
-    x, centre = slopes @ x, np.sign(slopes[:, 0] + slopes[:, 1])
-    prior = NormalPrior(centre, _PRIOR)
-    found: Floats = fit_logistic_with_prior(x, pooled[:, 0], pooled[:, 1], prior) @ slopes
-    if (slopes[:, 0] != slopes[:, 1]).any():  # slopes of their own for log p and -log(1 - p)
-        _drop_negative(found, prob, weight, slopes)
-    return found
+    occupied = weight.any(axis=(0, 1))
+    prob = prob[occupied]
+    weight = weight[:, :, occupied]
+    columns, pooled = _pool_neighbours(_columns(prob, *_finite_ends(prob)), weight)
+    identity = np.sign(combinations[:, 0] + combinations[:, 1])  # 1 for slopes, 0 for intercepts
+    fitted = fit_logistic_with_prior(
+        combinations @ columns,
+        pooled[:, 0],
+        pooled[:, 1],
+        NormalPrior(identity, PRIOR_PRECISION),
+    )
+    coefficients: Floats = fitted @ combinations
+    has_two_slopes = (combinations[:, 0] != combinations[:, 1]).any()
+    if has_two_slopes:
+        _drop_negative_slopes(coefficients, prob, weight, combinations)
+    return coefficients
 
 
-def _drop_negative(found: Floats, prob: Floats, weight: Floats, slopes: Floats) -> None:
-    """Fit tables with a negative slope again, without it: the most likely curve that rises (Kull et
-    al. 2017).
+def _drop_negative_slopes(
+    coefficients: Floats, prob: Floats, weight: Floats, combinations: Floats
+) -> None:
+    """Fit tables with a negative slope again, without it: the most likely curve that rises.
 
-    The cost is convex, so that a slope that is negative where it is free is 0 where it must not be
-    negative.
+    The loss is convex, so that a slope that is negative where it is free is 0 where it must not be
+    negative (Kull, Silva Filho and Flach 2017, doi:10.1214/17-EJS1338SI).
     """
-    is_negative = found[:, :2] < 0
+    is_negative = coefficients[:, :2] < 0
     for pattern in np.unique(is_negative[is_negative.any(axis=1)], axis=0):
         tables = (is_negative == pattern).all(axis=1)
-        kept = slopes[~slopes[:, :2][:, pattern].any(axis=1)]
-        found[tables] = _coefficients(prob, weight[tables], kept)
+        left = combinations[~combinations[:, :2][:, pattern].any(axis=1)]
+        coefficients[tables] = _fit_columns(prob, weight[tables], left)
 
 
-_ONE_SLOPE = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-LOGISTIC = {"logistic": _ONE_SLOPE, "beta": np.eye(3), "temperature": _ONE_SLOPE[:1]}
-"""The slopes of the methods that are logistic regressions."""
+def _pool_neighbours(columns: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Average columns over neighbours with nearly the same log odds; sum their rows."""
+    log_odds = columns[0] + columns[1]
+    first = np.flatnonzero(np.diff(np.floor(POOLS_PER_LOG_ODDS * log_odds), prepend=-np.inf))
+    total = weight.sum(axis=(0, 1))
+    means = np.add.reduceat(columns * total, first, axis=1) / np.add.reduceat(total, first)
+    return means, np.add.reduceat(weight, first, axis=2)
 
 
 def _logistic(table: DistinctTable, name: str) -> PiecewiseMap:
     least, most = _finite_ends(table.prob)
-    (found,) = _coefficients(
-        table.prob, np.stack([table.negative, table.positive])[None], LOGISTIC[name]
+    weight = np.stack([table.negative, table.positive])
+    (coefficients,) = _fit_columns(table.prob, weight[np.newaxis], LOGISTIC[name])
+    return PiecewiseMap.tabulate(
+        lambda p: inner_expit(coefficients @ _columns(p, least, most)), (), least, most
     )
-    return PiecewiseMap.tabulate(lambda p: expit(found @ _columns(p, least, most)), (), least, most)
 
 
-def _pooled(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Average columns over neighbours whose logits differ by less than 1/64; sum the rows of each
-    table and outcome.
-    """
-    first = np.flatnonzero(np.diff(np.floor(64 * (x[0] + x[1])), prepend=-np.inf))
-    total = weight.sum(axis=(0, 1))
-    return np.add.reduceat(x * total, first, axis=1) / np.add.reduceat(
-        total, first
-    ), np.add.reduceat(weight, first, 2)
-
-
-def expit(x: Floats) -> Floats:
-    """The logistic function, a little off 0 and 1: no map makes them of other predictions."""
-    return 1 / (1 + np.exp(-np.clip(x, -_LARGEST_LOGIT, _LARGEST_LOGIT)))
+def inner_expit(score: Floats) -> Floats:
+    """Return probabilities a little off 0 and 1: no map makes these of other predictions."""
+    return 1 / (1 + np.exp(-np.clip(score, -_LARGEST_LOG_ODDS, _LARGEST_LOG_ODDS)))
 
 
 def log_odds(p: Floats) -> Floats:
-    """The log odds of predictions, of which those nearer to 0 or 1 than 1e-9 count like these."""
+    """Return the log odds of predictions; those beyond `NEAREST` count like it."""
     inside = np.clip(p, NEAREST, 1 - NEAREST)
-    found: Floats = np.log(inside) - np.log1p(-inside)
-    return found
+    return np.asarray(np.log(inside) - np.log1p(-inside))
 
 
-Shape = tuple[Floats, Floats]
-"""Places in increasing order, and values: straight lines between as many values, level beyond them;
-or steps, if there is one value more: the first below the first place, the next from there on, and
-so on."""
+def correction(whole: PiecewiseMap, table: DistinctTable) -> PiecewiseMap:
+    """Correct a map for the rows of one segment: a logistic regression on the log odds it gives."""
 
+    def columns(p: Floats) -> Floats:
+        return np.stack([log_odds(whole.apply(p)), np.ones_like(p)])
 
-def _values(shape: Shape, prob: Floats) -> Floats:
-    """Return the values at predictions in increasing order."""
-    at, value = shape
-    if len(value) == len(at):
-        return np.interp(prob, at, value)
-    ends = np.concatenate([[0], prob.searchsorted(at), [len(prob)]])
-    return np.repeat(value, ends[1:] - ends[:-1])
-
-
-def _pieces(shape: Shape) -> PiecewiseMap:
-    """Draw it as a map."""
-    at, value = shape
-    if len(value) > len(at):
-        return PiecewiseMap.steps(at, value)
-    start, end = np.append(value[:1], value), np.append(value, value[-1:])
-    return PiecewiseMap.from_ends(np.concatenate([[0.0], at, [1.0]]), start, end)
-
-
-def _isotonic(table: DistinctTable) -> Shape:
-    """Isotonic regression, with straight lines between the mean predictions of its blocks: no ties
-    where it rises.
-    """
-    size, negative, positive = pool_violators(table.negative, table.positive)
-    first = np.concatenate([[0], np.cumsum(size)[:-1]])
-    total = negative + positive
-    centre = np.add.reduceat(table.prob * (table.negative + table.positive), first) / total
-    value = positive / total
-    # Blocks without events, or of events alone, exist only at the ends; half a row keeps their
-    # values off 0 and 1.
-    low, high = 0.5 / (total[0] + 1), 1 - 0.5 / (total[-1] + 1)
-    inner = value[(value > 0) & (value < 1)]
-    return centre, np.clip(
-        value, min(low, inner.min(initial=low)), max(high, inner.max(initial=high))
+    (coefficients,) = fit_logistic_with_prior(
+        columns(table.prob),
+        table.negative[np.newaxis],
+        table.positive[np.newaxis],
+        _SEGMENT_PRIOR,
+    )
+    return PiecewiseMap.tabulate(
+        lambda p: inner_expit(coefficients @ columns(p)), whole.edges, NEAREST, 1 - NEAREST
     )
 
 
+# Shapes: maps that are drawn through points, or made of steps.
+
+
+class Shape(NamedTuple):
+    """Straight lines between points, level beyond them; or steps, with one value more than places.
+
+    The first of these values is below the first place, the next from there on, and so on.
+    """
+
+    places: Floats  # predictions in increasing order
+    values: Floats
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether it is made of steps."""
+        return len(self.values) > len(self.places)
+
+    def at(self, prob: Floats) -> Floats:
+        """Return the values at predictions in increasing order."""
+        if not self.has_steps:
+            return np.interp(prob, self.places, self.values)
+        ends = np.concatenate([[0], prob.searchsorted(self.places), [len(prob)]])
+        return np.repeat(self.values, np.diff(ends))
+
+    def as_map(self) -> PiecewiseMap:
+        """Draw it as a map."""
+        if self.has_steps:
+            return PiecewiseMap.steps(self.places, self.values)
+        edges = np.concatenate([[0.0], self.places, [1.0]])
+        start = np.append(self.values[:1], self.values)
+        end = np.append(self.values, self.values[-1:])
+        return PiecewiseMap.from_ends(edges, start, end)
+
+
+def _isotonic(table: DistinctTable) -> Shape:
+    """Isotonic regression, with lines between the mean predictions of its blocks: without ties."""
+    blocks = isotonic_blocks(table)
+    total = blocks.negative + blocks.positive
+    rate = blocks.positive / total
+    # Blocks without events, or of events alone, exist only at the ends; half a row keeps their
+    # values off 0 and 1, but not beyond those of their neighbours.
+    inner = rate[(rate > 0) & (rate < 1)]
+    low = min(_HALF_ROW / (total[0] + 1), inner.min(initial=1.0))
+    high = max(1 - _HALF_ROW / (total[-1] + 1), inner.max(initial=0.0))
+    return Shape(blocks.prob, np.clip(rate, low, high))
+
+
 def _bins(table: DistinctTable, n_bins: int) -> Shape:
-    """The event rate in bins of equal weight, with one row of the overall rate added to each."""
+    """The event rate in bins of equal weight, with a row of the overall rate added to each."""
     total = table.negative + table.positive
     first = equal_weight_bins(total, n_bins)
-    positive, weight = np.add.reduceat(table.positive, first), np.add.reduceat(total, first)
-    cuts = (table.prob[first[1:] - 1] + table.prob[first[1:]]) / 2
-    return cuts, (positive + _rate(table)) / (weight + 1)
+    positive = np.add.reduceat(table.positive, first)
+    weight = np.add.reduceat(total, first)
+    between = (table.prob[first[1:] - 1] + table.prob[first[1:]]) / 2
+    rate = (positive + _PRIOR_ROWS * _event_rate(table)) / (weight + _PRIOR_ROWS)
+    return Shape(between, rate)
+
+
+def _constant(table: DistinctTable) -> Shape:
+    return Shape(np.zeros(0), np.array([_event_rate(table)]))
+
+
+def _event_rate(table: DistinctTable) -> float:
+    """Return the event rate, with half a row of either outcome added: neither 0 nor 1."""
+    positive = table.positive.sum()
+    total = table.negative.sum() + positive
+    return float((positive + _HALF_ROW) / (total + 2 * _HALF_ROW))
 
 
 _SHAPES: dict[str, Callable[[DistinctTable], Shape]] = {
@@ -183,78 +236,62 @@ _SHAPES: dict[str, Callable[[DistinctTable], Shape]] = {
     "bins_8": partial(_bins, n_bins=8),
     "bins_32": partial(_bins, n_bins=32),
     "bins_128": partial(_bins, n_bins=128),
-    "constant": lambda table: (np.zeros(0), np.array([_rate(table)])),
+    "constant": _constant,
 }
 
 
 def _drawn(table: DistinctTable, name: str) -> PiecewiseMap:
-    return _pieces(_SHAPES[name](table))
+    return _SHAPES[name](table).as_map()
 
+
+def _none(_: DistinctTable) -> PiecewiseMap:
+    return IDENTITY
+
+
+METHODS: dict[str, Method] = {
+    **{name: partial(_logistic, name=name) for name in LOGISTIC},
+    "none": _none,
+    **{name: partial(_drawn, name=name) for name in _SHAPES},
+}
+"""Every method by name."""
 
 FORMULAS = (*LOGISTIC, "none")
 """The methods whose maps mean something where there were no rows: a formula continues as a formula.
 """
 
-METHODS: dict[str, Method] = {
-    **{name: partial(_logistic, name=name) for name in LOGISTIC},
-    "none": lambda _: IDENTITY,
-    **{name: partial(_drawn, name=name) for name in _SHAPES},
-}
-"""Every method by name."""
 
+def fitted_values(methods: Sequence[str], prob: Floats, weight: Floats) -> Floats:
+    """Fit methods to several tables of the same predictions: the values there.
 
-_SHAPES_OF: dict[str, tuple[str, Callable[[PiecewiseMap], bool]]] = {
-    **dict.fromkeys(LOGISTIC, ("rise or fall", lambda pieces: pieces.rises or pieces.falls)),
-    "isotonic": ("rise", lambda pieces: pieces.rises),
-    "none": (
-        "be p itself",
-        lambda pieces: pieces.rises and bool((pieces.apply(pieces.edges) == pieces.edges).all()),
-    ),
-    "constant": ("be level", lambda pieces: pieces.rises and pieces.falls),
-}
+    They are by method, table and prediction; those of logistic regressions are not yet drawn with
+    straight pieces. `weight` has the number of rows by table, outcome and prediction.
+    """
+    values = np.empty((len(methods), len(weight), len(prob)))
+    tables = [DistinctTable(prob, *outcomes).occupied() for outcomes in weight]
+    columns = _columns(prob, *_finite_ends(prob[weight.any(axis=(0, 1))]))
+    for value, name in zip(values, methods, strict=True):
+        if name in LOGISTIC:
+            value[:] = inner_expit(_fit_columns(prob, weight, LOGISTIC[name]) @ columns)
+        elif name == "none":
+            value[:] = prob
+        else:
+            value[:] = [_SHAPES[name](table).at(prob) for table in tables]
+    return values
 
 
 def check_shape(pieces: PiecewiseMap, method: str) -> None:
     """Refuse a map that cannot be of this method."""
-    shape, has_it = _SHAPES_OF.get(method, ("", lambda _: True))
-    if not has_it(pieces):
+    if method in LOGISTIC:
+        _check(pieces.rises or pieces.falls, "rise or fall", method)
+    elif method == "isotonic":
+        _check(pieces.rises, "rise", method)
+    elif method == "none":
+        is_identity = (pieces.apply(pieces.edges) == pieces.edges).all()
+        _check(pieces.rises and bool(is_identity), "be p itself", method)
+    elif method == "constant":
+        _check(pieces.rises and pieces.falls, "be level", method)
+
+
+def _check(is_right: bool, shape: str, method: str) -> None:
+    if not is_right:
         raise InputError(f"'map' must {shape} everywhere, as the method is {method!r}")
-
-
-def fitted_values(methods: Sequence[str], prob: Floats, weight: Floats) -> Floats:
-    """Fit methods to several tables of the same predictions: the values there, by method, table and
-    prediction.
-
-    Those of logistic regressions are not yet drawn with straight pieces. `weight` has the number of
-    rows by table, outcome and prediction.
-    """
-    found = np.empty((len(methods), len(weight), len(prob)))
-    tables = [DistinctTable(prob, *outcomes).occupied() for outcomes in weight]
-    x = _columns(prob, *_finite_ends(prob[weight.any(axis=(0, 1))]))
-    for value, name in zip(found, methods, strict=True):
-        if name in LOGISTIC:
-            value[:] = expit(_coefficients(prob, weight, LOGISTIC[name]) @ x)
-        elif name == "none":
-            value[:] = prob
-        else:
-            value[:] = [_values(_SHAPES[name](table), prob) for table in tables]
-    return found
-
-
-def correction(whole: PiecewiseMap, table: DistinctTable) -> PiecewiseMap:
-    """Correct a map for the rows of one segment: a logistic regression on the logits of its values.
-
-    The coefficients have a normal prior around "no correction", with a standard deviation of 1/2:
-    few rows change little.
-    """
-
-    def logits(p: Floats) -> Floats:
-        return np.stack([log_odds(whole.apply(p)), np.ones_like(p)])
-
-    prior = NormalPrior(np.array([1.0, 0.0]), _SEGMENT_PRIOR)
-    (coefficients,) = fit_logistic_with_prior(
-        logits(table.prob), table.negative[np.newaxis], table.positive[np.newaxis], prior
-    )
-    return PiecewiseMap.tabulate(
-        lambda p: expit(coefficients @ logits(p)), whole.edges, NEAREST, 1 - NEAREST
-    )

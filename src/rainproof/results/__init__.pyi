@@ -37,10 +37,10 @@ from rainproof.measures.class_measures import ClassMeasurements as ClassMeasurem
 from rainproof.measures.scdl import SoftBinnedProfile as SoftBinnedProfile
 from rainproof.measures.scores import ScoreDecomposition as ScoreDecomposition
 from rainproof.recalibration.certificate import Certificate as Certificate
+from rainproof.recalibration.certificate import ClassCertificate as ClassCertificate
 from rainproof.recalibration.certificate import HeldOutRates as HeldOutRates
-from rainproof.recalibration.certificate import SegmentMap as SegmentMap
-from rainproof.recalibration.classes import ClassCertificate as ClassCertificate
-from rainproof.recalibration.classes import ClassPart as ClassPart
+from rainproof.recalibration.maps import ClassPart as ClassPart
+from rainproof.recalibration.segment_maps import SegmentMap as SegmentMap
 from rainproof.recalibration.selection import Candidate as Candidate
 from rainproof.verdict.advice import PredictionSwap as PredictionSwap
 from rainproof.verdict.advice import ThresholdAdvice as ThresholdAdvice

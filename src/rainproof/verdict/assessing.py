@@ -29,8 +29,8 @@ from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.options import Progress, Seed, as_seed, counter, spawned
 from rainproof.measures.catalogue import CATALOGUE, Measure
 from rainproof.measures.scdl import soft_binned_profile
+from rainproof.recalibration.division import cannot_fit
 from rainproof.recalibration.recalibrator import Recalibrator
-from rainproof.recalibration.selection import cannot_fit
 from rainproof.verdict.advice import thresholds
 from rainproof.verdict.calibration import few_clusters, grouped_test, how_calibrated
 from rainproof.verdict.classes import STEPS, compute_classes
@@ -149,7 +149,7 @@ def compute(
     if sample._divisible:  # rows of unequal weight that are compressed are not
         # With a seed: the same as by itself.
         recalibrator = Recalibrator(confidence_level=level, threshold_range=within, rng=rng)
-        recalibrator._fit(base_rates, max_weight=max_weight)  # not by segments
+        recalibrator.fit_rows(base_rates, max_weight)  # not by segments
     crossed = None
     if recalibrator is not None and cannot_fit(sample) is None:
         marks = np.unique(

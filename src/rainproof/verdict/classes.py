@@ -37,10 +37,10 @@ from rainproof.inference.calibration_tests import quick_test
 from rainproof.inference.classes import ClassGuarantee, class_guarantee
 from rainproof.inference.estimates import Influence
 from rainproof.inference.options import check_resamples
-from rainproof.recalibration.certificate import HeldOutRates, held_out_rates
-from rainproof.recalibration.classes import ClassCertificate, cross_fitted_values, folds_of
+from rainproof.recalibration.certificate import ClassCertificate, HeldOutRates, held_out_rates
+from rainproof.recalibration.division import cannot_fit, class_folds
 from rainproof.recalibration.recalibrator import Recalibrator
-from rainproof.recalibration.selection import cannot_fit
+from rainproof.recalibration.selection import cross_fitted_values
 from rainproof.verdict import words
 from rainproof.verdict.advice import thresholds
 from rainproof.verdict.calibration import Calibration, few_clusters, grouped_test, how_calibrated
@@ -355,10 +355,10 @@ def compute_classes(
     guarantee = class_guarantee(sample, confidence_level=level)
     step()
     recalibrator = Recalibrator(confidence_level=level, rng=rng)
-    recalibrator._fit_classes(sample, task)
+    recalibrator.fit_classes(sample, task)
     new, fold = None, None
     if cannot_fit(sample) is None:
-        fold = sample._parts(folds_of(sample), (), rng)
+        fold = sample._parts(class_folds(sample), (), rng)
         new = cross_fitted_values(sample, fold)
     step()
     # Enough resamples for p-values that Holm's method can reject.

@@ -7,26 +7,21 @@ from __future__ import annotations
 import json
 import pickle
 import sqlite3
+from dataclasses import replace
 
 import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
+from scipy.special import log_softmax
 
 import rainproof
 from rainproof import DecisionTask, Recalibrator
 from rainproof.inference.classes import mean_at_least
-from rainproof.recalibration.classes import (
-    CLASS_METHODS,
-    ClassMap,
-    ClassPart,
-    _fit,
-    _fit_scaling,
-    _logs,
-    _Scaling,
-    _weighted,
-)
+from rainproof.recalibration.class_scaling import MOST_CLASSES, ClassRows, fit_classes
+from rainproof.recalibration.maps import ClassMap, ClassPart
+from rainproof.recalibration.method_names import CLASS_METHODS
 
 ANIMALS = ["cat", "dog", "eel"]
 COSTS = [[0, 9, 9], [2, 0, 4], [2, 4, 0]]
@@ -41,54 +36,70 @@ def rows(n, k, seed, power=0.6, shift=0.3):
     return (rng.random((n, 1)) > true.cumsum(axis=1)).sum(axis=1).clip(max=k - 1), said, true
 
 
-def objective(theta, method, x, y, w, scale):
-    """The penalised negative log likelihood, row by row from the definition."""
-    family = _Scaling(method, x.shape[1], scale)
-    slope, intercept = family.expand(theta)
-    total = float(family.precision @ (theta - family.centre) ** 2) / 2
-    for row, which, weight in zip(x, y, w, strict=True):
-        score = (slope @ row if np.ndim(slope) == 2 else slope * row) + intercept
-        top = score.max()
-        total -= weight * (score[which] - top - np.log(np.exp(score - top).sum()))
-    return total
+def fit(method, p, y, w=None, *, times=1.0):
+    """Fit one map to rows, whose logarithms may be multiplied."""
+    weight = np.ones(len(y)) if w is None else w
+    rows = ClassRows.of(p, y, weight)
+    return fit_classes(method, rows._replace(logs=times * rows.logs))
+
+
+def parameters(part):
+    """Slopes and intercepts as one array, as `penalized_loss` takes them."""
+    if part.method == "temperature":
+        return part.slope
+    return np.append(np.ravel(part.slope), part.intercept)
+
+
+def penalized_loss(theta, method, logs, y, w, scale):
+    """Minus the logarithm of likelihood and prior, row by row from the definition."""
+    k = logs.shape[1]
+    slopes = {"temperature": 1, "vector": k, "matrix": k * k}[method]
+    slope = theta[:slopes]
+    intercept = np.append(theta[slopes:], np.zeros(k - len(theta[slopes:])))
+    is_own = np.eye(k).ravel() if method == "matrix" else np.ones(slopes)
+    precision = np.where(is_own, 1 / 16, max(1 / 16, 4 * (k - 1))) / scale**2
+    loss = precision @ (slope - scale * is_own) ** 2 / 2 + (intercept**2).sum() / 16 / 2
+    for row, which, weight in zip(logs, y, w, strict=True):
+        score = slope.reshape(k, k) @ row if method == "matrix" else slope * row
+        loss -= weight * log_softmax(score + intercept)[which]
+    return loss
 
 
 @pytest.mark.parametrize("method", ["temperature", "vector", "matrix"])
-def test_a_scaling_is_the_most_likely_one(method, monkeypatch):
+def test_a_scaling_is_the_most_likely_one(method):
     y, p, _ = rows(150, 3, 1)
     w = np.random.default_rng(2).random(150) + 0.5
-    x = _logs(p)
-    part = _fit(method, p, x, y, w)
-    scale = 1.0 if method == "temperature" else _fit("temperature", p, x, y, w).slope.item()
-    centre = _Scaling(method, 3, scale).centre
-    best = minimize(
-        objective, centre, (method, x, y, w, scale), method="BFGS", options={"gtol": 1e-7}
-    )
-    found = {
-        "temperature": lambda: part.slope,
-        "vector": lambda: [*part.slope, *part.intercept],
-    }.get(method, lambda: np.column_stack([part.slope, part.intercept]).ravel())()
-    assert objective(np.array(found), method, x, y, w, scale) <= best.fun + 1e-6
+    scale = 1.0 if method == "temperature" else fit("temperature", p, y, w).slope.item()
+    found = parameters(fit(method, p, y, w))
+    data = (method, np.log(p), y, w, scale)
+    best = minimize(penalized_loss, found, data, method="BFGS", options={"gtol": 1e-7})
+    assert penalized_loss(found, *data) <= best.fun + 1e-6
     np.testing.assert_allclose(found, best.x, atol=2e-3)
-    # a curvature from some of the rows
-    monkeypatch.setattr("rainproof.recalibration.classes._CURVATURE", 60)
-    monkeypatch.setattr("rainproof.recalibration.classes._BLOCK", 100)
-    again = _fit(method, p, x, y, w)
-    np.testing.assert_allclose(again.apply(p), part.apply(p), atol=2e-4)
+
+
+@pytest.mark.parametrize("method", ["temperature", "vector", "matrix"])
+def test_many_rows_are_fitted_in_blocks_with_a_curvature_from_some(method, monkeypatch):
+    y, p, _ = rows(150, 3, 1)
+    part = fit(method, p, y)
+    monkeypatch.setattr("rainproof.recalibration.class_scaling.CURVATURE_ROWS", 60)
+    monkeypatch.setattr("rainproof.recalibration.maps.BLOCK", 100)
+    np.testing.assert_allclose(fit(method, p, y).apply(p), part.apply(p), atol=2e-4)
 
 
 @pytest.mark.parametrize("method", ["vector", "matrix"])
 def test_a_forecast_that_is_more_confident_is_pulled_as_much(method):
     y, p, _ = rows(60, 4, 5)
-    x, w = _logs(p), np.ones(60)
-    part, sharper = _fit(method, p, x, y, w), _fit(method, p, 5 * x, y, w)
+    part = fit(method, p, y)
+    sharper = fit(method, p, y, times=5)
     np.testing.assert_allclose(5 * sharper.slope, part.slope, atol=0.01)
     np.testing.assert_allclose(sharper.intercept, part.intercept, atol=0.01)
-    # a prior that does not follow: slopes between classes are too free
-    fixed = _fit_scaling(method, 5 * x, y, w)
-    assert method == "vector" or abs(5 * fixed.slope - part.slope).max() > 0.1
-    # a temperature near 0, or below
-    useless = _fit(method, p, x, np.random.default_rng(6).permutation(y), w)
+
+
+@pytest.mark.parametrize("method", ["vector", "matrix"])
+def test_a_forecast_that_says_nothing_can_be_scaled(method):
+    """Its temperature is near 0, or below."""
+    y, p, _ = rows(60, 4, 5)
+    useless = fit(method, p, np.random.default_rng(6).permutation(y))
     assert np.isfinite(useless.slope).all()
 
 
@@ -262,7 +273,7 @@ def test_sql(certified):
                 Recalibrator(method).fit(p[:500], y[:500]).map_.parts[0] for method in CLASS_METHODS
             ]
             found.map_ = ClassMap(
-                classes=tuple(ANIMALS), parts=tuple(_weighted(part, 1 / 6) for part in parts)
+                classes=tuple(ANIMALS), parts=tuple(replace(part, weight=1 / 6) for part in parts)
             )
         for db, dialects in ((duck, ["ansi", "duckdb", "postgresql"]), (lite, ["sqlite"])):
             for dialect in dialects:
@@ -294,7 +305,7 @@ def test_sql(certified):
 def test_many_classes_leave_out_what_has_too_many_parameters(monkeypatch):
     y, p, _ = rows(1200, 25, 9)
     assert "matrix" not in {c.method for c in Recalibrator().fit(p, y).candidates_}
-    monkeypatch.setattr("rainproof.recalibration.classes._MOST", {"vector": 10, "matrix": 10})
+    monkeypatch.setitem(MOST_CLASSES, "vector", 10)
     found = Recalibrator().fit(p, y)
     assert [c.method for c in found.candidates_] == ["temperature", "none", "isotonic", "constant"]
 
