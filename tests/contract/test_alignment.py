@@ -81,7 +81,6 @@ MORE = {
     "assess_many": {"y_prob": {"a": column(P), "b": column(P**2)}},
     "measure_classes": SEVERAL,
     "class_guarantee": SEVERAL,
-    "ClassSample": SEVERAL,
     "grade_table": {"by": column(np.arange(N) % 3)},
 }
 METHODS = {
@@ -96,7 +95,6 @@ METHODS = {
     "RoundingPolicy.round": lambda: rainproof.RoundingPolicy(TASK, 8).round,
     "Sample": lambda: rainproof.Sample,
     "SequentialTest.update": lambda: rainproof.SequentialTest().update,
-    "ClassSample": lambda: PUBLIC["ClassSample"],
 }
 
 

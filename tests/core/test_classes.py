@@ -4,6 +4,7 @@ are named.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import pickle
 
@@ -13,6 +14,7 @@ import pytest
 from helpers.public import PUBLIC
 
 import rainproof
+from rainproof.core.sample import Sample
 
 rng = np.random.default_rng(62)
 N, K = 300, 4
@@ -46,12 +48,12 @@ def test_one_against_the_rest_by_the_definition():
     w, group = rng.random(N), np.arange(N) // 3
     w[4] = 0
     classes = rainproof.Sample(NAMES[Y], P, labels=NAMES.tolist(), sample_weight=w, groups=group)
-    assert isinstance(classes, rainproof.io.ClassSample)
     assert list(classes) == list(classes.classes) == NAMES.tolist()
     for k, name in enumerate(NAMES.tolist()):
         expected = rainproof.Sample(k == Y, P[:, k], sample_weight=w, groups=group)
-        for column in ("y_true", "y_prob", "sample_weight", "_group"):
+        for column in ("y_true", "y_prob", "sample_weight"):
             np.testing.assert_array_equal(getattr(classes[name], column), getattr(expected, column))
+        np.testing.assert_array_equal(classes[name].units.unit, expected.units.unit)
         for number in ("n", "n_draws", "groups", "total_weight", "effective_n"):
             assert (
                 getattr(classes[name], number)
@@ -62,8 +64,8 @@ def test_one_against_the_rest_by_the_definition():
     assert list(rainproof.Sample(Y, P)) == [0, 1, 2, 3]
     with pytest.raises(KeyError, match="'eel' is not among the classes 'ant', 'bee', 'cow', 'dog'"):
         classes["eel"]
-    with pytest.raises(AttributeError, match="a ClassSample has no attribute 'y_prob'"):
-        _ = classes.y_prob
+    np.testing.assert_array_equal(classes.y_prob, P)
+    np.testing.assert_array_equal(classes.y_true, Y)
 
 
 def test_the_order_of_rows_does_not_matter():
@@ -81,7 +83,7 @@ def test_the_order_of_rows_does_not_matter():
     np.testing.assert_array_equal(one.top_label.units.unit, other.top_label.units.unit)
     again = pickle.loads(pickle.dumps(one))
     np.testing.assert_array_equal(again.prob, one.prob)
-    assert repr(again) == "ClassSample(n=300, classes=(0, 1, 2, 3), groups=100)"
+    assert repr(again) == "Sample(n=300, classes=(0, 1, 2, 3), groups=100)"
 
 
 def test_two_columns_are_the_event_to_the_bit():
@@ -151,13 +153,25 @@ def test_what_is_about_one_event_refuses_several_classes():
             rainproof.InputError, match="has 4 classes, but this is about one event: choose a class"
         ):
             call()
-    with pytest.raises(
-        AttributeError,
-        match=r"no attribute 'compress': choose a class, sample\[label\], or sample.top",
+    for call in (
+        lambda: sample.compress(16),
+        sample.distinct,
+        lambda: sample.on_grid(8),
+        lambda: sample.event_rate,
+        lambda: sample.events,
+        lambda: sample.event,
+        lambda: sample.mean_prediction,
+        lambda: sample.map(np.sqrt),
+        lambda: sample.with_base_rate(0.1),
+        lambda: sample.save("never.parquet"),
+        lambda: sample + sample,
+        lambda: rainproof.compare(sample, sample, paired=False),
+        lambda: rainproof.switch_guarantee(sample),
     ):
-        sample.compress(16)
-    with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
-        _ = sample.nothing
+        with pytest.raises(
+            rainproof.InputError, match="the sample has 4 classes, but this is about one event"
+        ):
+            call()
     task = rainproof.DecisionTask.from_cost_matrix(1 - np.eye(4))
     with pytest.raises(rainproof.InputError, match=r"of several classes use task.best_response"):
         rainproof.decisions.decide(P, task)
@@ -219,7 +233,7 @@ WRONG = {
 def test_what_breaks_a_rule_is_named(case):
     y, p, options, message = WRONG[case]
     with pytest.raises(rainproof.InputError, match=f"^{message}$"):
-        rainproof.io.ClassSample(y, p, **options)
+        Sample.from_classes(y, p, **options)
 
 
 def test_many_classes_are_not_all_shown():
@@ -235,3 +249,42 @@ def test_rows_are_counted_over_all_blocks(monkeypatch):
         rainproof.InputError, match=r"; 3 values do not, the first is y_prob\[70\] = "
     ):
         rainproof.Sample(Y, p)
+
+
+def test_columns_of_classes_go_through_every_operation():
+    """The predictions of each row, and its class, stay together; nothing is stale."""
+    weight = np.random.default_rng(1).choice([0.5, 2.0], N)
+    group = np.arange(N) // 3
+    place = {tuple(row): k for k, row in enumerate(P.tolist())}
+    before = rainproof.Sample(NAMES[Y], P, labels=NAMES, sample_weight=weight, groups=group)
+    for make in (
+        lambda s: s.take(group % 2 == 0),
+        lambda s: s.split(folds=2, rng=np.random.default_rng(0))[1],
+        lambda s: s.in_order(),
+        lambda s: Sample.concat(s.split(folds=2, rng=np.random.default_rng(0))),
+        copy.deepcopy,
+        lambda s: pickle.loads(pickle.dumps(s)),
+    ):
+        after = make(before)
+        at = [place[tuple(row)] for row in after.prob.tolist()]
+        assert after.classes == before.classes
+        np.testing.assert_array_equal(after.which, Y[at])
+        np.testing.assert_array_equal(after.sample_weight, weight[at])
+        assert after.n == len(set(at)) == len(at)
+        assert after.groups == len(set(group[at]))
+        assert after.total_weight == pytest.approx(weight[at].sum())
+        for number, label in enumerate(NAMES.tolist()):
+            one = after[label]
+            np.testing.assert_array_equal(one.y_true, Y[at] == number)
+            np.testing.assert_array_equal(one.y_prob, P[at, number])
+            assert one.event_rate == pytest.approx(after.rates[number])
+        np.testing.assert_array_equal(after.top_label.y_prob, P[at].max(axis=1))
+        fresh = rainproof.Sample(
+            NAMES[Y[at]], P[at], labels=NAMES, sample_weight=weight[at], groups=group[at]
+        )
+        assert after.digest == fresh.digest
+        assert after.effective_n == pytest.approx(fresh.effective_n)
+    moved = before.with_predictions(P[:, ::-1])
+    np.testing.assert_array_equal(moved["ant"].y_prob, P[:, 3])
+    np.testing.assert_array_equal(moved.top_label.y_prob, P.max(axis=1))
+    assert (moved.total_weight, moved.effective_n) == (before.total_weight, before.effective_n)

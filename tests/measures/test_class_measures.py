@@ -69,5 +69,5 @@ def test_what_is_refused():
         rainproof.InputError, match="y_prob must have a column for each of more than two classes"
     ):
         measure_classes(Y > 1, P[:, 0])
-    with pytest.raises(rainproof.InputError, match="labels must not be given with a ClassSample"):
+    with pytest.raises(rainproof.InputError, match="labels must not be given with a Sample"):
         measure_classes(rainproof.Sample(Y, P), labels=["a", "b", "c"])

@@ -351,7 +351,7 @@ def test_what_is_refused(certified):
             rows(99, 2, 1)[1], rows(99, 2, 1)[0], pos_label=1
         ),
         "y must be from 0 to 2": lambda: Recalibrator().fit(p, y + 1),
-        "y_prob must not be given with a ClassSample": lambda: Recalibrator().fit(
+        "y_prob must not be given with a Sample": lambda: Recalibrator().fit(
             rainproof.Sample(y, p), y
         ),
     }

@@ -125,21 +125,28 @@ def facts(sample: Any) -> dict[str, Any]:
         "mean_prediction",
         "base_rate",
         "forecasts",
-        "classes",
-        "rates",
         "digest",
     )
+    if has_classes(sample):
+        names = ("n", "n_draws", "groups", "total_weight", "effective_n", "classes", "rates")
+        names = (*names, "digest")
     found = {name: getattr(sample, name) for name in names if hasattr(sample, name)}
-    found["repr"] = repr(sample)
-    found["shown"] = str(sample)
+    # samples of several classes had a class of their own
+    found["repr"] = repr(sample).replace("ClassSample", "Sample")
+    found["shown"] = str(sample).replace("ClassSample", "Sample")
     if getattr(sample, "forecasts", ()) and sample.grid is None:
         return found | {name: columns_of(sample[name]) for name in sample.forecasts}
     return found | columns_of(sample)
 
 
+def has_classes(sample: Any) -> bool:
+    """Whether a sample is of several classes; one of one event names none."""
+    return bool(getattr(sample, "classes", ()))
+
+
 def columns_of(sample: Any) -> dict[str, Any]:
     """The columns of a sample of one forecast."""
-    names = ("which", "prob", "mass") if hasattr(sample, "classes") else ()
+    names = ("which", "prob", "mass") if has_classes(sample) else ()
     names = names or ("y_true", "y_prob", "sample_weight", "counts")
     if getattr(sample, "forecasts", ()) and sample.grid is not None:
         names = ("sample_weight", "counts")  # cells of pairs have no predictions
@@ -156,7 +163,7 @@ def segments_facts(segments: Any) -> dict[str, Any]:
 def used(sample: Any) -> Any:
     """The sample after everything that it may keep was computed."""
     facts(sample)
-    if not hasattr(sample, "classes") and len(sample.forecasts) < 2:
+    if not has_classes(sample) and len(sample.forecasts) < 2:
         rainproof.measure_all(sample)
         rainproof.guarantee(sample)
     return sample

@@ -10,7 +10,7 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -22,7 +22,6 @@ from rainproof.core.text import rows, wrapped
 from rainproof.errors import RainproofWarning
 
 if TYPE_CHECKING:
-    from rainproof.core.classes import ClassSample
     from rainproof.core.sample import Sample
 
 _RESET = "\x1b[0m"
@@ -121,15 +120,15 @@ def _escaped(character: str) -> str:
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
-def rows_read(file: str, sample: Sample | ClassSample, weight: str | None) -> str:
+def rows_read(file: str, sample: Sample, weight: str | None) -> str:
     """Describe what was read in a line."""
     read = rows(sample.n)
     if weight is not None:
         what = "rows" if sample.groups is None else "groups"
         read += f" weighted by {one_line(weight)} ({sample.effective_n:,.0f} effective {what})"
     what = (
-        f"{len(sample)} classes"
-        if isinstance(sample, Mapping)
+        f"{len(sample.classes)} classes"
+        if sample.classes
         else f"event rate {100 * sample.event_rate:.3g}%"
     )
     return f"{one_line(file)}: {read}, {what}"

@@ -25,7 +25,6 @@ from rainproof.cli.reading import (
     read_rows,
 )
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.classes import ClassSample
 from rainproof.core.files import as_text, load_kind
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
@@ -71,14 +70,14 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _warn(sample: Sample | ClassSample | None, notes: Iterable[str]) -> None:
+def _warn(sample: Sample | None, notes: Iterable[str]) -> None:
     """Say on stderr if the labels seem reversed, which a map would learn, if the rows are few, or
     if nothing is fitted.
 
     `sample` is what the map is fitted to, if it is.
     """
     said = [f"the map changes nothing: {note}" for note in notes if sample is None]
-    if isinstance(sample, Sample) and is_reversed(sample, area := auroc(sample)):
+    if sample is not None and not sample.classes and is_reversed(sample, area := auroc(sample)):
         said.append(words.check_event(area, words.SHELL))
     if sample is not None and sample.n < FEW_ROWS:
         said.append(
@@ -88,15 +87,10 @@ def _warn(sample: Sample | ClassSample | None, notes: Iterable[str]) -> None:
         say(sys.stderr, f"{wrapped(f'rainproof: warning: {text_}')}\n")
 
 
-def _say(recalibrator: Recalibrator, sample: Sample | ClassSample, by: list[str]) -> None:
+def _say(recalibrator: Recalibrator, sample: Sample, by: list[str]) -> None:
     """Print what the map is, the certificate and the segments."""
     r, candidates = recalibrator, recalibrator.candidates_
-    if (
-        isinstance(sample, Sample)
-        and candidates
-        and not by
-        and len(said := sample.distinct().prob) == 1
-    ):
+    if not sample.classes and candidates and not by and len(said := sample.distinct().prob) == 1:
         one, other = words.two_shares(float(said[0]), float(r.predict(said)[0]))
         alone = f"Every probability is {one}, so the map has one value, {other}"
         say_paragraphs([f"{alone}. That tells no case from another: use another forecast."])

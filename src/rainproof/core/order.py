@@ -80,6 +80,23 @@ def canonical_order(rows: Rows, units: Units) -> Order:
     return Order(places, unit[places])
 
 
+def class_order(rows: Rows, units: Units) -> Order:
+    """Return the order of rows of several classes.
+
+    They are sorted by a number that is made of class, weight and predictions, rounded as those of
+    one event, then by one to the last bit.
+    """
+    columns = list(rows.prob.T)
+    rounded = digests.of_rows(rows.outcome, columns, units.relative_weight())
+    to_the_bit = digests.of_rows(rows.outcome, columns, units.mass, to_the_bit=True)
+    if rows.unit is None:
+        return Order(np.lexsort([to_the_bit, rounded]), None)
+    kinds = [np.unique(number, return_inverse=True)[1] for number in (rounded, to_the_bit)]
+    unit = places_of_groups(rows.unit, *kinds)[rows.unit]
+    places = np.lexsort([*kinds[::-1], unit])
+    return Order(places, unit[places])
+
+
 def _ranks(order: Ints, keys: Sequence[NDArray[Any]]) -> Ints:
     """Return the ranks of rows that these keys sort in this order, the same for rows with the same
     keys.

@@ -58,8 +58,8 @@ class Rows:
     the second right after the first; or it stands for several cases that are alike.
     """
 
-    outcome: Array  # 0 or 1, of any type that the kernels read in place
-    prob: Array  # the prediction; with several forecasts that of the first
+    outcome: Array  # 0 or 1, of any type that the kernels read in place; or the number of a class
+    prob: Array  # the prediction; of several forecasts the first; of k classes shape (n, k)
     weight: Array | None = None  # as it counts
     cases: Ints | None = None  # how many the entry stands for; 0 is the second part of a case
     unit: Ints | None = None  # the number of the independent unit; None: each case is one
@@ -67,6 +67,7 @@ class Rows:
     costs: Floats | None = None  # of a false positive and of a false negative, shape (n, 2)
     others: Mapping[str, Array] | None = None  # the predictions of further forecasts
     beside: Mapping[str, Array] | None = None  # columns of a file that were read with these
+    classes: tuple[Any, ...] | None = None  # the labels of several classes, by their numbers
 
     def __len__(self) -> int:
         return len(self.prob)
@@ -85,6 +86,17 @@ class Rows:
         columns = zip(*[part._columns() for part in parts], strict=True)
         return cls(*[_joined(column) for column in columns])
 
+    def of_class(self, number: int) -> Rows:
+        """Return the same cases with the event that the class of this number occurs."""
+        event = (self.outcome == number).view(np.uint8)
+        prob = np.ascontiguousarray(self.prob[:, number])
+        return self.replace(outcome=event, prob=prob, classes=None)
+
+    def of_top_label(self) -> Rows:
+        """Return the same cases with the event that the most likely class occurs."""
+        event, prob = top_label(self.outcome, self.prob)
+        return self.replace(outcome=event, prob=prob, classes=None)
+
     def extra(self) -> list[Any]:
         """Return the columns besides outcome, prediction and weight."""
         return self._columns()[3:]
@@ -97,6 +109,8 @@ def _taken(column: Any, index: Any) -> Any:
     """Return the entries of a column, of any kind that rows have."""
     if column is None:
         return None
+    if isinstance(column, tuple):  # the labels of classes
+        return column
     if isinstance(column, SegmentColumn):
         return column.take(index)
     if isinstance(column, Mapping):
@@ -107,10 +121,18 @@ def _taken(column: Any, index: Any) -> Any:
 def _joined(parts: Sequence[Any]) -> Any:
     """Return one column of the same column of several parts."""
     first = parts[0]
-    if first is None:
-        return None
+    if first is None or isinstance(first, tuple):
+        return first
     if isinstance(first, SegmentColumn):
         return SegmentColumn.concat(parts)
     if isinstance(first, Mapping):
         return {name: np.concatenate([part[name] for part in parts]) for name in first}
     return np.concatenate(parts)
+
+
+def top_label(occurred: Ints, prob: Array) -> tuple[NDArray[np.uint8], Array]:
+    """Return whether the most likely class (the first of equals) occurred, and its predicted
+    probability.
+    """
+    top = prob.argmax(axis=1)
+    return (top == occurred).view(np.uint8), prob[np.arange(len(prob)), top]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -27,7 +27,7 @@ from rainproof.core.design import Design, OutcomeStrata, Store, count_events, we
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.files import save_table
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.rows import Array, Rows, SegmentColumn
+from rainproof.core.rows import Array, Rows, SegmentColumn, top_label
 from rainproof.core.tables import Tables, first_grid
 from rainproof.core.units import Deal, Units
 from rainproof.errors import InputError
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _MATCHED = 1 << 17  # cases of an outcome in cells that are matched with those of the other
 _AS_DRAWN = Design()
+_SHOWN = 10  # classes that are named
 
 
 class Sample:
@@ -52,7 +53,8 @@ class Sample:
     y_prob : array_like of shape (n,) or (n, k), or mapping of names to such
         The predicted probability of the event, in [0, 1]. A mapping has several forecasts for the
         same rows. A table has a column for each class: of two, the second is the event
-        (`pos_label`, if the columns have names); of more, the result is a `ClassSample`.
+        (`pos_label`, if the columns have names); of more, ``sample[label]`` is the sample of one
+        class against all others, and `top_label` that of the most likely class.
     sample_weight : array_like of shape (n,), optional
         The weights of the rows: finite, not negative, not all zero.
     groups : array_like of shape (n,), optional
@@ -139,14 +141,6 @@ class Sample:
     forecasts: tuple[str, ...]
     is_ordered = False  # whether the rows are in the order of `in_order`
 
-    def __new__(cls, y_true: Any = None, y_prob: Any = None, **columns: Any) -> Self:
-        """Make a `ClassSample` of more than two classes."""
-        if validation.class_columns(y_prob) > 2:
-            from rainproof.core.classes import ClassSample
-
-            return ClassSample._from_columns(y_true, y_prob, **columns)  # type: ignore[return-value]
-        return object.__new__(cls)
-
     def __init__(
         self,
         y_true: ArrayLike,
@@ -160,10 +154,25 @@ class Sample:
         base_rate: validation.BaseRate | None = None,
         labels: Sequence[Any] | None = None,
     ) -> None:
-        if labels is not None and validation.class_columns(y_prob) < 2:
+        classes = validation.class_columns(y_prob)
+        if labels is not None and classes < 2:
             raise InputError(
                 "labels name the classes of predictions with a column for each; y_prob has one column"
             )
+        if classes > 2:
+            for_one_event = {
+                "by": by,
+                "fractional": fractional or None,
+                "pos_label": pos_label,
+                "base_rate": base_rate,
+            }
+            refuse_for_classes(for_one_event, classes)
+            made = Sample.from_classes(
+                y_true, y_prob, sample_weight=sample_weight, groups=groups, labels=labels
+            )
+            self._become(made)
+            self.top_label = made.top_label
+            return
         forecasts = y_prob if isinstance(y_prob, Mapping) else {"y_prob": y_prob}
         if fractional and pos_label is not None:
             raise InputError(
@@ -184,8 +193,19 @@ class Sample:
             made = attach(made, groups, by, *given)
         if base_rate is not None:
             made = made.with_base_rate(base_rate)
-        names = made.forecasts if forecasts is y_prob else ()
-        self._begin(made.store, made.design, made.n, made.total_weight, made.tables, names)
+        self._become(made)
+        if forecasts is not y_prob:
+            self.forecasts = ()
+
+    def _become(self, sample: Sample) -> None:
+        self._begin(
+            sample.store,
+            sample.design,
+            sample.n,
+            sample.total_weight,
+            sample.tables,
+            sample.forecasts,
+        )
 
     def _begin(
         self,
@@ -222,12 +242,15 @@ class Sample:
 
     def __getstate__(self) -> tuple[Any, ...]:
         # Not the tables, which can be computed again.
-        facts = (self.units.events, self.event_rate, self.effective_n) if self.n else None
+        facts = None
+        if self.n:
+            facts = (self.units.events, self.units.event_rate, self.units.effective_n)
         return self.store, self.design, self.n, self.total_weight, self.forecasts, facts
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         store, design, n, total_weight, forecasts, facts = state
-        self._begin(store, design, n, total_weight, Tables(store, n, total_weight), forecasts)
+        tables = Tables(store, n, total_weight)
+        self._begin(store, design, n, total_weight, tables, forecasts)
         if facts is not None:
             self.units.events, self.units.event_rate, self.units.effective_n = facts
 
@@ -296,6 +319,31 @@ class Sample:
             n = int(first.count.sum())
             total_weight = first.total_weight(columns.names.weight)
         self._begin(rows, _AS_DRAWN, n, total_weight, Tables(rows, n, total_weight, first), ())
+
+    @classmethod
+    def from_classes(
+        cls,
+        y_true: ArrayLike,
+        y_prob: Any,
+        *,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        labels: Sequence[Any] | None = None,
+        names: validation.ColumnNames = validation.ColumnNames(),  # noqa: B008 - frozen
+    ) -> Self:
+        """Read predictions with a column for each class; two classes stay two, and are no event."""
+        given = (names.label, y_true), (names.prob, y_prob)
+        validation.check_aligned(*given, (names.weight, sample_weight))
+        occurred, prob, classes = validation.read_classes(y_true, y_prob, labels, names)
+        event, largest = top_label(occurred, prob)
+        columns = validation.as_rows(event, largest, sample_weight, names=names)
+        top: Sample = cls.from_columns(columns)
+        if groups is not None:
+            top = attach(top, groups, None, *given)
+        rows = top.rows.replace(outcome=occurred, prob=prob, classes=tuple(classes))
+        sample = cls._made(rows, top.design, top.n, top.total_weight)
+        sample.top_label = top
+        return sample
 
     @classmethod
     def from_rows(
@@ -391,6 +439,7 @@ class Sample:
     @property
     def cells(self) -> CellTable:
         """The sums of a compressed sample, or of the first pass over the rows."""
+        self.require_one_event()
         return self.tables.cells
 
     @property
@@ -408,18 +457,41 @@ class Sample:
     @cached_property
     def units(self) -> Units:
         """What inference takes: the independent units, whatever the design."""
-        return Units(self.store, self.design, self.tables, self.n, self.total_weight)
+        # of several classes, the first pass over the rows is that of the most likely class
+        tables = self.top_label.tables if self.classes else self.tables
+        return Units(self.store, self.design, tables, self.n, self.total_weight)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The labels of several classes; none in a sample of one event."""
+        return (self.store.classes or ()) if isinstance(self.store, Rows) else ()
+
+    @cached_property
+    def top_label(self) -> Sample:
+        """The largest probability of each row, and whether that class occurred."""
+        return self._made(self.rows.of_top_label(), self.design, self.n, self.total_weight)
+
+    @property
+    def which(self) -> Ints:
+        """The number of the class that occurred in each row."""
+        return read_only(self.rows.outcome)
+
+    @cached_property
+    def rates(self) -> Floats:
+        """The weighted share of rows of each class."""
+        rates = np.bincount(self.rows.outcome, self.sample_weight, len(self.classes))
+        return rates / self.total_weight
 
     @cached_property
     def y_true(self) -> NDArray[Any]:
-        """The outcomes, 0 or 1."""
+        """The outcomes, 0 or 1; of several classes the number of the class."""
         outcome = self.entries.outcome
         # signed: 2 y - 1 must not be 255
         return read_only(outcome.view(np.int8) if outcome.dtype == np.uint8 else outcome)
 
     @cached_property
     def y_prob(self) -> NDArray[Any]:
-        """The predicted probabilities of the event."""
+        """The predicted probabilities of the event; of several classes a column for each."""
         self.require_one_forecast()
         return read_only(self.entries.prob)
 
@@ -437,12 +509,13 @@ class Sample:
     @property
     def event(self) -> NDArray[np.bool_]:
         """Whether each row has the event."""
+        self.require_one_event()
         return self.units.event
 
     @property
     def prob(self) -> Floats:
-        """The predictions as doubles."""
-        return np.asarray(self.y_prob, np.float64)
+        """The predictions as doubles; those of several classes as they were given."""
+        return self.y_prob if self.classes else np.asarray(self.y_prob, np.float64)
 
     @property
     def mass(self) -> Floats:
@@ -452,11 +525,13 @@ class Sample:
     @property
     def events(self) -> int:
         """The number of rows with the event."""
+        self.require_one_event()
         return self.units.events
 
     @property
     def event_rate(self) -> float:
         """The weighted share of rows with the event."""
+        self.require_one_event()
         return self.units.event_rate
 
     @property
@@ -495,7 +570,9 @@ class Sample:
         rows belong together; not of names, segments, costs, a base rate, nor of how columns are
         stored. Of a compressed sample it is of the sums.
         """
-        if not self.forecasts:
+        if self.classes:
+            predictions = list(self.rows.prob.T)
+        elif not self.forecasts:
             predictions = [self.prob]
         elif isinstance(self.store, Rows):
             predictions = [self.predictions(name) for name in self.forecasts]
@@ -516,8 +593,21 @@ class Sample:
         first, slot = np.divmod(self.cells.slot, slot_count(self.cells.m))
         return first.astype(np.int32), (slot >> 1).astype(np.int32)
 
-    def __getitem__(self, name: str) -> Sample:
-        """Return the sample of one of several forecasts, for the same rows."""
+    def __iter__(self) -> Iterator[Any]:
+        """Go through the labels of the classes, or the names of the forecasts."""
+        return iter(self.classes or self.forecasts)
+
+    def one_class(self, number: int) -> Sample:
+        """Return the same rows with the event that the class of this number occurs."""
+        return self._made(self.rows.of_class(number), self.design, self.n, self.total_weight)
+
+    def __getitem__(self, name: Any) -> Sample:
+        """Return the sample of one of several forecasts or classes, for the same rows."""
+        if self.classes:
+            if name not in self.classes:
+                known = ", ".join(map(repr, self.classes))
+                raise KeyError(f"{name!r} is not among the classes {known}")
+            return self.one_class(self.classes.index(name))
         if name not in self.forecasts:
             known = ", ".join(self.forecasts) or "one forecast without a name"
             raise KeyError(f"{name!r} is not among the forecasts of the sample: {known}")
@@ -536,6 +626,11 @@ class Sample:
             raise InputError(
                 f"the sample has several forecasts, {names}: choose one, as sample[{self.forecasts[0]!r}]"
             )
+
+    def require_one_event(self) -> None:
+        """Refuse several classes, for what is about one event."""
+        if self.classes:
+            raise validation.one_event(len(self.classes), "the sample")
 
     def require_rows(self, what: str) -> None:
         """Refuse a compressed sample, for what needs its rows one by one."""
@@ -632,6 +727,7 @@ class Sample:
         Of a compressed sample it is applied to the mean prediction of each cell and outcome, as
         rows are pooled there; the result is compressed to its grid, or to `grid`.
         """
+        self.require_one_event()
         return self.with_predictions(pieces(self.y_prob), grid)
 
     def without_outcomes(self) -> Sample:
@@ -676,6 +772,7 @@ class Sample:
         """Return the same rows for a population with this base rate; of a range, with the weights of
         its middle in log odds.
         """
+        self.require_one_event()
         strata = OutcomeStrata(*validation.check_base_rate(base_rate))
         segments = isinstance(self.store, Rows) and self.store.segment is not None
         for taken, what in (
@@ -745,19 +842,24 @@ class Sample:
         if self.design.strata is not None:
             return self._settled(rows, self.design)
         first = None
+        counted = rows.of_top_label() if rows.classes else rows
         if rows.weight is None:
             n, total_weight = len(rows), float(len(rows))
         elif not rows.weight.any():
             n, total_weight = 0, 0.0
         else:
-            first = sum_cells(rows, first_grid(rows))
+            first = sum_cells(counted, first_grid(counted))
             total_weight = first.total_weight("sample_weight")
             if rows.cases is None:
                 n = int(first.count.sum())
             else:
                 n = int(rows.cases[rows.weight > 0].sum())
-        tables = Tables(rows, n, total_weight, first)
-        return self._made(rows, self.design, n, total_weight, tables, self.forecasts)
+        tables = Tables(counted, n, total_weight, first)
+        if not rows.classes:
+            return self._made(rows, self.design, n, total_weight, tables, self.forecasts)
+        sample = self._made(rows, self.design, n, total_weight)
+        sample.top_label = self._made(counted, self.design, n, total_weight, tables)
+        return sample
 
     @classmethod
     def concat(cls, parts: Sequence[Sample]) -> Sample:
@@ -807,13 +909,18 @@ class Sample:
             return self
         rows = self.store
         # without the weights of a base rate: they are alike for rows that are alike
-        if all(column is None for column in (*rows.extra(), self.units.relative_weight())):
+        if self.classes:
+            places, unit = order.class_order(rows, self.units)
+            ordered = rows.take(places).replace(unit=unit)
+        elif all(column is None for column in (*rows.extra(), self.units.relative_weight())):
             ordered = order.sort_plain(rows, self.event)
         else:
             places, unit = order.canonical_order(rows, self.units)
             ordered = rows.take(places).replace(unit=unit)
         sample = self._counted(ordered)
-        if rows.weight is None:  # sums without weights are the same in any order
+        if (
+            rows.weight is None and not self.classes
+        ):  # sums without weights are the same in any order
             sample.tables = self.tables.of_same_cases(ordered)
         sample.is_ordered = True
         return sample
@@ -955,6 +1062,7 @@ class Sample:
         """Return the sample rounded to multiples of ``1/grid``, with its losses; it is kept unless
         it is large.
         """
+        self.require_one_event()
         return self.tables.on_grid(grid, rounding)
 
     def distinct(self) -> DistinctTable:
@@ -962,6 +1070,7 @@ class Sample:
 
         After compression all predictions of a cell are replaced by their mean.
         """
+        self.require_one_event()
         return self.tables.distinct()
 
     def compress(self, grid: int = 2**16) -> Sample:
@@ -993,6 +1102,7 @@ class Sample:
 
     def pooled(self, grid: int) -> Sample:
         """The same as `compress`, for what does not depend on which rows belong together."""
+        self.require_one_event()
         self.require_one_forecast()
         if isinstance(self.store, CellTable):
             cells = self.store.coarsen(grid)
@@ -1029,6 +1139,7 @@ class Sample:
         >>> rainproof.load(path)
         Sample(n=3, events=2, grid=65536)
         """
+        self.require_one_event()
         if self.design.strata is not None:
             raise InputError(
                 "a sample with a base_rate cannot be saved: save the rows, and state the rate when you use it"
@@ -1039,6 +1150,7 @@ class Sample:
         if not isinstance(other, Sample):
             return NotImplemented
         if self.grid is None or other.grid is None:
+            self.require_one_event()
             raise InputError(
                 "only compressed samples can be added: call compress(grid) on both first"
             )
@@ -1055,6 +1167,10 @@ class Sample:
         return self if type(other) is int and other == 0 else NotImplemented
 
     def __repr__(self) -> str:
+        if self.classes:
+            shown = repr(self.classes) if len(self.classes) <= _SHOWN else f"{len(self.classes):,}"
+            groups = "" if self.groups is None else f", groups={self.groups}"
+            return f"Sample(n={self.n}, classes={shown}{groups})"
         cells = self.cells
         if self.design.shares:
             about = [f"n={self.n}", f"event_rate={self.event_rate:.6g}"]
@@ -1122,6 +1238,9 @@ class Sample:
 
     def _refuse_draws(self, what: str) -> None:
         self.design.require(what, independent=True)
+
+    def _of(self, number: int) -> Sample:
+        return self.one_class(number)
 
     def _own(self) -> Self:
         return self if self.grid is not None else copy.deepcopy(self)
@@ -1262,6 +1381,7 @@ def as_sample(
             raise InputError(
                 "a Sample holds predictions, weights and labels already: pass it alone"
             )
+        y_true.require_one_event()
         y_true.require_one_forecast()
         if groups is not None and y_true.design.clustered:
             raise InputError("the Sample has groups already: pass it alone")
@@ -1269,20 +1389,13 @@ def as_sample(
         given = []
     else:
         if y_prob is None:
-            raise _without_predictions(y_true)
+            raise InputError("y_prob is missing: pass y_true and y_prob, or one Sample")
         columns = validation.as_rows(y_true, y_prob, sample_weight, pos_label, names=names)
         sample = Sample.from_columns(columns)
         given = [(columns.names.label, y_true), (columns.names.prob, y_prob)]
     if attached:
         sample = attach(sample, groups, by, *given)
     return with_rate(sample, base_rate, rates=rates)
-
-
-def _without_predictions(y_true: Any) -> InputError:
-    classes = getattr(y_true, "classes", None)
-    if isinstance(classes, tuple):  # of a `ClassSample`
-        return validation.one_event(len(classes), "the sample")
-    return InputError("y_prob is missing: pass y_true and y_prob, or one Sample")
 
 
 def with_rate(sample: Sample, base_rate: Any, *, rates: bool = False) -> Sample:
@@ -1308,6 +1421,7 @@ def as_paired(
     arguments of `Sample`.
     """
     if isinstance(y_true, Sample):
+        y_true.require_one_event()
         given = [name for name, value in {**forecasts, **columns}.items() if value is not None]
         if given:
             raise InputError(f"{given[0]} must not be given with a Sample, which holds it already")
@@ -1322,3 +1436,44 @@ def as_paired(
             f"{missing[0]} is missing: pass outcomes and two forecasts, or one Sample of two forecasts"
         )
     return with_rate(Sample(y_true, forecasts, **columns), base_rate, rates=rates)
+
+
+def as_classes(
+    y_true: Any,
+    y_prob: Any = None,
+    *,
+    names: validation.ColumnNames = validation.ColumnNames(),  # noqa: B008 - frozen
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    labels: Sequence[Any] | None = None,
+    **for_one_event: Any,
+) -> Sample | None:
+    """Return a sample of several classes as it is, or make one of the rows; None if they are about
+    one event.
+
+    What is for one event alone, such as `pos_label`, is refused with several classes.
+    """
+    if isinstance(y_true, Sample):
+        if not y_true.classes:
+            return None
+        columns = {"sample_weight": sample_weight, "groups": groups, "labels": labels}
+        for name, value in {"y_prob": y_prob, **columns, **for_one_event}.items():
+            if value is not None:
+                raise InputError(f"{name} must not be given with a Sample, which holds it already")
+        return y_true
+    classes = validation.class_columns(y_prob)
+    if classes < 3:
+        return None
+    refuse_for_classes(for_one_event, classes)
+    return Sample.from_classes(
+        y_true, y_prob, sample_weight=sample_weight, groups=groups, labels=labels, names=names
+    )
+
+
+def refuse_for_classes(for_one_event: Mapping[str, Any], classes: int) -> None:
+    """Refuse arguments that several classes cannot have."""
+    for name, value in for_one_event.items():
+        if value is not None:
+            raise InputError(
+                f"{name} is for predictions of one event; y_prob has {classes:,} classes"
+            )

@@ -232,7 +232,7 @@ class Units:
         `rainproof.core.digests`).
         """
         entries = self.entries
-        codes = digests.of_rows(self.event, predictions, self.relative_weight())
+        codes = digests.of_rows(entries.outcome, predictions, self.relative_weight())
         # cases of weight zero are no draws
         counted = slice(None) if entries.weight is None else np.flatnonzero(entries.weight)
         if entries.unit is None:

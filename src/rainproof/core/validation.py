@@ -880,11 +880,3 @@ def unknown_label(
         repr(plain(value)),
         hint=hint,
     )
-
-
-def top_label(which: Ints, prob: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
-    """Return whether the most likely class (the first of equals) occurred, and its predicted
-    probability.
-    """
-    top = prob.argmax(axis=1)
-    return (top == which).view(np.uint8), prob[np.arange(len(prob)), top]

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core import validation
 from rainproof.core.arrays import Floats, Ints, read_only
-from rainproof.core.classes import ClassSample
 from rainproof.core.result import Result
+from rainproof.core.sample import Sample
 from rainproof.decisions.action_swaps import ActionSwap, best_swaps
 from rainproof.decisions.payoffs import (
     action_index,
@@ -124,14 +124,14 @@ class ClassTask(Result):
         names = check_names(data.get("actions", ()), len(matrix))
         return cls(actions=names, payoffs=as_rows(matrix))
 
-    def check_classes(self, sample: ClassSample) -> None:
+    def check_classes(self, sample: Sample) -> None:
         """Refuse a sample with another number of classes."""
         if len(sample.classes) != self._classes:
             raise InputError(
-                f"task must have a payoff for each of {len(sample)} classes; it has {self._classes}"
+                f"task must have a payoff for each of {len(sample.classes)} classes; it has {self._classes}"
             )
 
-    def find_swaps(self, sample: ClassSample) -> tuple[float, tuple[ActionSwap, ...]]:
+    def find_swaps(self, sample: Sample) -> tuple[float, tuple[ActionSwap, ...]]:
         """Find the best replacement of each action taken: those that save anything, the best first."""
         self.check_classes(sample)
         mass = np.zeros((len(self.actions), 1, self._classes))  # all rows are one group

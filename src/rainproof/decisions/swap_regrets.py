@@ -7,9 +7,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from rainproof.core.classes import as_classes
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample, as_classes, as_sample
 from rainproof.core.text import rows
 from rainproof.decisions.action_swaps import ActionSwap, Per
 from rainproof.decisions.class_tasks import ClassTask
@@ -115,7 +114,7 @@ def swap_regret(
         ``swap_regret(sample, task=task)``.
     task : DecisionTask
         The decision. With a `ClassTask`, `y_prob` has a column for each class (or `y_true` is a
-        `ClassSample`).
+        `Sample`).
     per : {"action", "prediction"}
         "action": a swap replaces an action wherever it was taken. "prediction": it can do so for
         each distinct prediction on its own, which saves at least as much; where all predictions are

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
-from rainproof.core.classes import ClassSample, as_classes
 from rainproof.core.curve import SwitchCurve
 from rainproof.core.result import Result
+from rainproof.core.sample import Sample, as_classes
 from rainproof.core.text import KEEPS_RANKING, at_most, if_drawn, percent
 from rainproof.errors import InputError
 from rainproof.inference import bounds
@@ -71,7 +71,7 @@ class ClassGuarantee(Result):
 
 
 def class_guarantee(
-    y_true: ArrayLike | ClassSample,
+    y_true: ArrayLike | Sample,
     y_prob: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
@@ -86,7 +86,7 @@ def class_guarantee(
 
     Parameters
     ----------
-    y_true : array_like of shape (n,), or ClassSample
+    y_true : array_like of shape (n,), or Sample
         The class of each row: one of `labels`, or the number of its column.
     y_prob : array_like of shape (n, k)
         The predicted probability of each of k > 2 classes; every row sums to 1.
@@ -136,14 +136,14 @@ def class_guarantee(
     )
 
 
-def loss_bound(sample: ClassSample, delta: float) -> tuple[float, float, int]:
+def loss_bound(sample: Sample, delta: float) -> tuple[float, float, int]:
     """The bound for acting on the probability of any class as it is; the largest loss on the rows;
     and its class.
     """
     found = []
 
     def charges() -> Iterator[Callable[[float], float]]:
-        for number in range(len(sample)):
+        for number in range(len(sample.classes)):
             inputs = bounds.BoundInputs.as_is(sample._of(number))
             found.append(inputs.plug_in)
             yield inputs.charged_loss
@@ -152,16 +152,16 @@ def loss_bound(sample: ClassSample, delta: float) -> tuple[float, float, int]:
     return bound, max(found), found.index(max(found))
 
 
-def switch_curves(sample: ClassSample, new: Floats) -> Iterator[SwitchCurve]:
+def switch_curves(sample: Sample, new: Floats) -> Iterator[SwitchCurve]:
     """What acting on other predictions, `new`, loses at each threshold: for one class after the
     other.
     """
-    for number in range(len(sample)):
+    for number in range(len(sample.classes)):
         alone = sample._of(number)
         yield alone._pair(alone.prob, np.ascontiguousarray(new[:, number])).curve("old", "new")
 
 
-def harm_bound(sample: ClassSample, new: Floats, delta: float) -> tuple[float, float]:
+def harm_bound(sample: Sample, new: Floats, delta: float) -> tuple[float, float]:
     """The bound on the loss of any decision about any class that acts on `new` predictions; and
     that on the rows.
     """
@@ -176,9 +176,7 @@ def harm_bound(sample: ClassSample, new: Floats, delta: float) -> tuple[float, f
     return _of_all(charges(), sample, delta), max(losses)
 
 
-def _of_all(
-    charges: Iterator[Callable[[float], float]], sample: ClassSample, delta: float
-) -> float:
+def _of_all(charges: Iterator[Callable[[float], float]], sample: Sample, delta: float) -> float:
     """The bound at the largest charged loss of several, which are made one after the other to save
     memory.
     """
@@ -190,7 +188,7 @@ def _of_all(
     )
 
 
-def mean_at_least(gain: Floats, sample: ClassSample, delta: float) -> float:
+def mean_at_least(gain: Floats, sample: Sample, delta: float) -> float:
     """Bound the mean of a column with values in [-1, 1] from below, by bets; 0 where nothing above
     0 is proven.
     """

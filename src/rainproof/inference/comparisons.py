@@ -253,6 +253,8 @@ def _two_samples(
             "groups, sample_weight and pos_label go with arrays: a Sample brings its own, as in "
             "Sample(y_true, y_prob, groups=...)"
         )
+    a.require_one_event()
+    b.require_one_event()
     return with_rate(a, REFUSED), with_rate(b, REFUSED)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
-from rainproof.core.classes import ClassSample
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample, as_sample, with_rate
 from rainproof.core.text import aligned, percent, rows, short
@@ -232,7 +231,7 @@ def net_benefit(
         "pos_label": pos_label,
         "groups": groups,
     }
-    if isinstance(y_true, Sample | ClassSample) and not getattr(y_true, "forecasts", ()):
+    if isinstance(y_true, Sample) and not y_true.forecasts:
         sample = as_sample(y_true, named["forecast"], **columns, base_rate=base_rate)
         models = {"forecast": Influence.of(sample, pool=False)}
     else:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats
-from rainproof.core.classes import ClassSample
 from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions.class_tasks import ClassTask
 from rainproof.decisions.regret_curves import regret_curve
@@ -87,9 +86,9 @@ def net_benefit_scorer(
 
 def _net_benefit(y: ArrayLike, p: ArrayLike, *, threshold: float, **columns: Any) -> float:
     sample = _scored(y, p, **columns)
-    if isinstance(sample, ClassSample):
+    if sample.classes:
         raise InputError(
-            f"pos_label must name the class that you act on: there are {len(sample)} classes"
+            f"pos_label must name the class that you act on: there are {len(sample.classes)} classes"
         )
     return float(net_benefit(sample, thresholds=[threshold]).value[0, 0])
 
@@ -100,7 +99,7 @@ def _scored(
     sample_weight: Any = None,
     pos_label: Any = None,
     labels: Sequence[Any] | None = None,
-) -> Sample | ClassSample:
+) -> Sample:
     """The rows to score: of one event, or of more than two classes if none of them is named."""
     if np.ndim(p) < 2:
         return as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label)
@@ -109,7 +108,7 @@ def _scored(
         raise InputError(
             f"labels must name the {np.shape(p)[1]} classes of the classifier: {len(known)} are named, or occur here"
         )
-    sample = ClassSample(y, p, sample_weight=sample_weight, labels=known)
+    sample = Sample.from_classes(y, p, sample_weight=sample_weight, labels=known)
     return sample if pos_label is None else sample[pos_label]
 
 
@@ -154,15 +153,15 @@ def expected_cost_scorer(
 
 def _payoff(y: ArrayLike, p: ArrayLike, *, task: FiniteTask | ClassTask, **columns: Any) -> float:
     sample = _scored(y, p, **columns)
-    if isinstance(task, ClassTask) and isinstance(sample, ClassSample):
+    if isinstance(task, ClassTask) and sample.classes:
         task.check_classes(sample)
         return float(
             sample.mass
             @ task.matrix[task.best_checked(sample.prob), sample.which]
             / sample.total_weight
         )
-    if isinstance(task, ClassTask) or isinstance(sample, ClassSample):
-        classes = len(sample) if isinstance(sample, ClassSample) else 2
+    if isinstance(task, ClassTask) or sample.classes:
+        classes = len(sample.classes) or 2
         raise InputError(f"task must have a payoff for each of {classes} classes; it is {task!r}")
     table = sample.distinct()
     payoff = task.matrix[task.best_index(table.prob)]
@@ -209,8 +208,8 @@ def worst_task_scorer(*, pos_label: Any = None, labels: Sequence[Any] | None = N
 
 def _worst_task(y: ArrayLike, p: ArrayLike, **columns: Any) -> float:
     sample = _scored(y, p, **columns)
-    if isinstance(sample, ClassSample):
-        return min(map(_worst_loss, sample.values()))
+    if sample.classes:
+        return min(_worst_loss(sample[label]) for label in sample.classes)
     return _worst_loss(sample)
 
 
@@ -292,8 +291,8 @@ def _measured(
     **options: Any,
 ) -> float:
     sample = _scored(y, p, sample_weight, pos_label, labels)
-    if isinstance(sample, ClassSample):
-        return max(function(one, **options) for one in sample.values())
+    if sample.classes:
+        return max(function(sample[label], **options) for label in sample.classes)
     return function(sample, **options)
 
 

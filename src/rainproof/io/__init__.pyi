@@ -1,4 +1,3 @@
-from rainproof.core.classes import ClassSample as ClassSample
 from rainproof.core.segments import Segments as Segments
 from rainproof.io.databases import Table as Table
 from rainproof.io.model_answers import read_answers as read_answers

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from rainproof.core import validation
 from rainproof.core.arrays import Ints
-from rainproof.core.classes import ClassSample
+from rainproof.core.rows import top_label
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments, SegmentSums, from_sums
 from rainproof.core.validation import ColumnNames, Columns, Key
@@ -209,13 +209,13 @@ class ClassKeeper(_ClassConsumer):
         self._group_columns = spec.by
         self._parts: list[ClassRows] = []
 
-    def result(self) -> ClassSample:
+    def result(self) -> Sample:
         """Return all rows."""
         parts = self._parts
         occurred = np.concatenate([part.occurred for part in parts])
         weights = [part.weight for part in parts if part.weight is not None]
         groups = [part.segment for part in parts] if self._spec.by else []
-        return ClassSample(
+        return Sample.from_classes(
             np.array(self._classes, object)[occurred],
             np.concatenate([part.prob for part in parts]),
             sample_weight=np.concatenate(weights) if weights else None,
@@ -231,7 +231,7 @@ class ClassKeeper(_ClassConsumer):
 
 def _of_top_label(rows: ClassRows, names: ColumnNames) -> Columns:
     """Return the same rows with the event that the most likely class occurred."""
-    was_right, largest = validation.top_label(rows.occurred, rows.prob)
+    was_right, largest = top_label(rows.occurred, rows.prob)
     return validation.as_rows(was_right, largest, rows.weight, names=names)
 
 

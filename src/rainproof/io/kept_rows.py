@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from rainproof.core import validation
-from rainproof.core.classes import ClassSample
 from rainproof.core.rows import Rows
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
@@ -240,7 +239,7 @@ def keep_classes(
     sep: str | None = None,
     progress: Progress | None = None,
     **reading: Any,
-) -> ClassSample | Sample:
+) -> Sample:
     """Read rows with a column of predictions for each class, and keep them: 8 bytes for each
     prediction.
 
@@ -254,4 +253,4 @@ def keep_classes(
     keeper = ClassKeeper(spec, labels, parse=sources[0].parse)
     feed(sources, spec, keeper, progress)
     sample = keeper.result()
-    return sample if len(sample) > 2 else sample[sample.classes[1]]
+    return sample if len(sample.classes) > 2 else sample.one_class(1)

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from rainproof.core.cells import check_grid
-from rainproof.core.classes import ClassSample
 from rainproof.core.sample import Sample, with_rate
 from rainproof.core.segments import Segments, from_grouped
 from rainproof.core.validation import BaseRate
@@ -83,7 +82,7 @@ def scan(
     *,
     classes: Sequence[str],
     **options: Unpack[_Options],
-) -> ClassSample: ...
+) -> Sample: ...
 def scan(
     source: Any,
     prob: str | Sequence[str] = "p",
@@ -104,7 +103,7 @@ def scan(
     base_rate: BaseRate | None = None,
     sep: str | None = None,
     progress: Progress | None = None,
-) -> Sample | Segments | ClassSample:
+) -> Sample | Segments:
     """Read predictions and outcomes from a data frame, files or a database, and compress them in
     one pass.
 
@@ -148,7 +147,7 @@ def scan(
         each row and whether that class occurred, "one-vs-rest" gives a segment for each class.
     classes : sequence of str, optional
         The columns of predictions, one for each class, in place of `prob`: the rows are kept, not
-        compressed, 8 bytes for each prediction, in a `ClassSample`. For rows in this process.
+        compressed, 8 bytes for each prediction, in one `Sample`. For rows in this process.
     labels : sequence, optional
         The labels of the classes in the outcome column, in the order of `prob` or `classes`.
         Default: the names of those columns, or 0, 1, ... where the outcome column holds integers.
@@ -177,7 +176,7 @@ def scan(
     -------
     Sample or Segments
         Compressed to `grid`. With `by`, or with ``view="one-vs-rest"``, a mapping from segment to
-        `Sample`. With `classes` a `ClassSample` of the rows; of two classes, the `Sample` of the
+        `Sample`. With `classes` a `Sample` of several classes; of two classes, the `Sample` of the
         second.
 
     Raises

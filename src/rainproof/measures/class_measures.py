@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from rainproof.core.classes import ClassSample, as_classes
 from rainproof.core.result import Result
+from rainproof.core.sample import Sample, as_classes
 from rainproof.core.text import aligned, html_rows, rows
 from rainproof.errors import InputError
 from rainproof.measures.catalogue import CATALOGUE
@@ -98,7 +98,7 @@ class ClassMeasurements(Result):
 
 
 def measure_classes(
-    y_true: ArrayLike | ClassSample,
+    y_true: ArrayLike | Sample,
     y_prob: ArrayLike | None = None,
     *,
     measures: Iterable[str] | None = None,
@@ -112,7 +112,7 @@ def measure_classes(
 
     Parameters
     ----------
-    y_true : array_like of shape (n,), or ClassSample
+    y_true : array_like of shape (n,), or Sample
         The class of each row: one of `labels`, or the number of its column.
     y_prob : array_like of shape (n, k)
         The predicted probability of each of k > 2 classes; every row sums to 1.

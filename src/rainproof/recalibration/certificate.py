@@ -14,7 +14,6 @@ import numpy as np
 from scipy.special import ndtri
 
 from rainproof.core.arrays import Floats
-from rainproof.core.classes import ClassSample
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
@@ -286,8 +285,8 @@ class ClassCertificate(Result):
 
 
 def certify_classes(
-    held: ClassSample,
-    chooser: ClassSample,
+    held: Sample,
+    chooser: Sample,
     map_: ClassMap,
     confidence_level: float,
     task: ClassTask | None,
@@ -312,8 +311,7 @@ def certify_classes(
         gain = task.matrix[task.best_checked(value), held.which] - original
         saving = float(held.mass @ gain / held.mass.sum())
         saving_at_least = task.scale * mean_at_least(gain / task.scale, held, delta)
-    moved = ClassSample.__new__(ClassSample)
-    vars(moved).update(vars(held) | {"prob": value})
+    moved = held.with_predictions(value)
     return ClassCertificate(
         harm_bound=bound,
         gain_at_least=gain_of_choice(chooser_pair, held_pair, delta)[1],
@@ -329,7 +327,7 @@ def certify_classes(
     )
 
 
-def _pair_of_class(sample: ClassSample, value: Floats, number: int) -> Sample:
+def _pair_of_class(sample: Sample, value: Floats, number: int) -> Sample:
     """Return one class against the rest, with its original and its recalibrated predictions."""
     event = sample._of(number)
     return event.with_forecasts(old=event.prob, new=np.ascontiguousarray(value[:, number]))

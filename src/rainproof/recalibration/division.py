@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.classes import ClassSample
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import UNIT, PiecewiseMap
 from rainproof.core.rows import Rows
@@ -139,7 +138,7 @@ def _check_compressed(columns: Mapping[str, Any]) -> None:
         raise InputError("groups and by need rows: a compressed sample does not keep them")
 
 
-def cannot_fit(rows: Sample | Segments | ClassSample) -> RainproofWarning | None:
+def cannot_fit(rows: Sample | Segments) -> RainproofWarning | None:
     """Return why nothing can be fitted to these rows, if so."""
     sample = rows.pooled if isinstance(rows, Segments) else rows
     few = "nothing is fitted to fewer than"
@@ -152,7 +151,7 @@ def cannot_fit(rows: Sample | Segments | ClassSample) -> RainproofWarning | None
         return FewRowsWarning(
             f"groups has {sample.n_draws} {groups}: {few} {FOLDS}, so p stays as it is"
         )
-    if isinstance(sample, ClassSample):
+    if sample.classes:
         one_outcome = sample.rates.max() == 1
     else:
         one_outcome = sample.event_rate in (0, 1)
@@ -164,11 +163,11 @@ def cannot_fit(rows: Sample | Segments | ClassSample) -> RainproofWarning | None
     return None
 
 
-def is_certified(sample: Sample | ClassSample) -> bool:
+def is_certified(sample: Sample) -> bool:
     """Return whether rows are many enough to hold some out for a certificate."""
     if sample.n_draws < CERTIFIED_DRAWS:
         return False
-    if isinstance(sample, ClassSample) or sample.design.strata is None:
+    if sample.classes or sample.design.strata is None:
         return True
     rarer = min(sample.events, sample.n - sample.events)
     return rarer >= CERTIFIED_ROWS_OF_AN_OUTCOME
@@ -341,22 +340,22 @@ def pool_cells(sample: Sample, counts: Ints) -> Pooled:
 class ClassDivision(NamedTuple):
     """Rows of several classes, divided at random."""
 
-    fitted: ClassSample  # in random order
+    fitted: Sample  # in random order
     fold: Ints  # of each of these rows
-    held_out: ClassSample | None
+    held_out: Sample | None
 
 
-def class_folds(sample: ClassSample) -> int:
+def class_folds(sample: Sample) -> int:
     """Return how many folds weigh the methods for several classes."""
     return FOLDS if sample.n_draws < MANY_DRAWS_OF_CLASSES else 2
 
 
-def divide_classes(sample: ClassSample, rng: np.random.Generator) -> ClassDivision:
+def divide_classes(sample: Sample, rng: np.random.Generator) -> ClassDivision:
     """Divide rows of several classes, whole draws at a time; their order does not matter."""
     hold_out = is_certified(sample)
     sample = sample._at(np.flatnonzero(sample.mass > 0)).in_order()
     folds = class_folds(sample)
-    part = sample._parts(folds, [_HELD_OUT] if hold_out else [], rng)
+    part = sample._parts(folds=folds, held_out=[_HELD_OUT] if hold_out else [], rng=rng)
     fitted = rng.permutation(np.flatnonzero(part < folds))
     held_out = sample._at(np.flatnonzero(part == folds)) if hold_out else None
     return ClassDivision(sample._at(fitted), part[fitted], held_out)

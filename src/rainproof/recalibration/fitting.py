@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rainproof.core import validation
-from rainproof.core.classes import ClassSample
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
@@ -137,14 +136,14 @@ def fit_event(
     )
 
 
-def own_stream(rng: Seed, rows: Sample | Segments | ClassSample) -> np.random.Generator:
+def own_stream(rng: Seed, rows: Sample | Segments) -> np.random.Generator:
     """Return the stream that deals rows: not the generator itself, which may have drawn them."""
     (stream,) = as_seed(rng, rows)[0].spawn(1)
     return stream
 
 
 def fit_several_classes(
-    sample: ClassSample,
+    sample: Sample,
     methods: Sequence[str],
     *,
     confidence_level: float,

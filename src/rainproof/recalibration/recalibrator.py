@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core import validation
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.classes import ClassSample, as_classes
 from rainproof.core.files import Saved
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.sample import Sample
+from rainproof.core.sample import Sample, as_classes
 from rainproof.core.segments import Segments
 from rainproof.core.validation import BaseRate, ColumnNames
 from rainproof.decisions.class_tasks import ClassTask
@@ -192,7 +191,7 @@ class Recalibrator(Saved):
 
         Parameters
         ----------
-        p : array_like of shape (n,) or (n, k), Sample, ClassSample or Segments
+        p : array_like of shape (n,) or (n, k), Sample or Segments
             The predicted probability of the event, in [0, 1], or of each class; or rows as `scan`
             gives them, alone.
         y : array_like of shape (n,)
@@ -229,9 +228,10 @@ class Recalibrator(Saved):
             Itself.
         """
         columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
-        if y is not None or isinstance(p, ClassSample):
+        has_classes = isinstance(p, Sample) and bool(p.classes)
+        if y is not None or has_classes:
             several = as_classes(
-                *((p, y) if isinstance(p, ClassSample) else (y, p)),
+                *((p, y) if has_classes else (y, p)),
                 names=ColumnNames(label="y", prob="p"),
                 by=by,
                 base_rate=base_rate,
@@ -274,7 +274,7 @@ class Recalibrator(Saved):
             )
         )
 
-    def fit_classes(self, sample: ClassSample, task: ClassTask | None = None) -> Self:
+    def fit_classes(self, sample: Sample, task: ClassTask | None = None) -> Self:
         """Fit the map of several classes to rows that were checked already."""
         methods = _check_methods(self.methods, KNOWN_METHODS, CLASS_METHODS)
         if validation.check_range(self.threshold_range) is not None:

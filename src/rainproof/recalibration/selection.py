@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rainproof.core.arrays import Floats, Frozen, Ints
-from rainproof.core.classes import ClassSample
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
@@ -281,7 +280,7 @@ class _ClassValidated(NamedTuple):
 
 
 def mean_class_map(
-    sample: ClassSample, methods: Sequence[str], fold: Ints
+    sample: Sample, methods: Sequence[str], fold: Ints
 ) -> tuple[ClassMap, tuple[Candidate, ...]]:
     """Fit the weighted mean of the maps of all methods; rows must be in random order."""
     rows = _class_rows(sample)
@@ -297,7 +296,7 @@ def mean_class_map(
     return ClassMap(classes=sample.classes, parts=tuple(parts)), candidates
 
 
-def cross_fitted_values(sample: ClassSample, fold: Ints) -> Floats:
+def cross_fitted_values(sample: Sample, fold: Ints) -> Floats:
     """Return the predictions of each row by the mean of the maps fitted without its fold.
 
     Their weights are from the other folds.
@@ -314,7 +313,7 @@ def cross_fitted_values(sample: ClassSample, fold: Ints) -> Floats:
     return value
 
 
-def _class_rows(sample: ClassSample) -> ClassRows:
+def _class_rows(sample: Sample) -> ClassRows:
     """Return the rows, whose unequal weights count as their effective number of rows."""
     effective = sample.mass * (sample.total_weight / float((sample.mass**2).sum()))
     return ClassRows.of(sample.prob, sample.which, effective)

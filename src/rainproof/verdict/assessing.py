@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
-from rainproof.core.classes import as_classes
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample, as_classes, as_sample
 from rainproof.core.segments import Segments
 from rainproof.core.validation import BaseRate, ThresholdRange, check_capacity, check_range
 from rainproof.decisions.case_tasks import CaseTask
@@ -453,7 +452,7 @@ def assess(
     """
     several = None
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
-    if not isinstance(y_true, Sample | Segments):
+    if not isinstance(y_true, Segments):
         several = as_classes(y_true, y_prob, **columns, labels=labels, base_rate=base_rate)
     run: partial[Any]
     if several is not None:
@@ -470,7 +469,7 @@ def assess(
             raise InputError(f"measures are for one event: {has}")
         if not isinstance(cast("Any", task), ClassTask | None):
             raise InputError(
-                f"task must have a payoff for each of {len(several)} classes; it is {task!r}"
+                f"task must have a payoff for each of {len(several.classes)} classes; it is {task!r}"
             )
         options = check_options(None, confidence_level, tolerance, n_resamples, [])
         options = {

@@ -13,7 +13,6 @@ import numpy as np
 
 from rainproof.core import VERSION
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.classes import ClassSample
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
 from rainproof.core.text import (
@@ -338,7 +337,7 @@ class ClassAssessment(Reported):
 
 
 def compute_classes(
-    sample: ClassSample,
+    sample: Sample,
     rng: np.random.Generator,
     step: Callable[[], None],
     *,
@@ -358,12 +357,12 @@ def compute_classes(
     recalibrator.fit_classes(sample, task)
     new, fold = None, None
     if cannot_fit(sample) is None:
-        fold = sample._parts(class_folds(sample), (), rng)
+        fold = sample._parts(folds=class_folds(sample), rng=rng)
         new = cross_fitted_values(sample, fold)
     step()
     # Enough resamples for p-values that Holm's method can reject.
-    enough = (check_resamples(n_resamples) + 1) * (1 - level) >= len(sample) * (1 - 1e-9)
-    exact = sample.groups is None and len(sample) <= _EXACT and enough
+    enough = (check_resamples(n_resamples) + 1) * (1 - level) >= len(sample.classes) * (1 - 1e-9)
+    exact = sample.groups is None and len(sample.classes) <= _EXACT and enough
     classes, rejected = _calibrations(sample, new, fold, level, n_resamples, rng, exact=exact)
     rare = [number for number, found in enumerate(classes) if found.calibration.by_bets]
     few = [
@@ -429,7 +428,7 @@ def _mean(column: Floats, carrier: Any, level: float) -> Interval | None:
 
 
 def _calibrations(
-    sample: ClassSample,
+    sample: Sample,
     new: Floats | None,
     fold: Ints | None,
     level: float,
@@ -439,7 +438,7 @@ def _calibrations(
     exact: bool,
 ) -> tuple[tuple[ClassCalibration, ...], tuple[Any, ...]]:
     """Test each class; p-values allow for all of them, by Holm's method."""
-    alone = [sample._of(number) for number in range(len(sample))]
+    alone = [sample._of(number) for number in range(len(sample.classes))]
     with warnings.catch_warnings(action="ignore", category=RainproofWarning):
         raw = np.array(
             [
@@ -484,7 +483,7 @@ def _gain(sample: Sample, new: Floats, fold: Ints, level: float) -> Interval:
 
 
 def _task_result(
-    sample: ClassSample, task: ClassTask, new: Floats | None, level: float
+    sample: Sample, task: ClassTask, new: Floats | None, level: float
 ) -> ClassTaskResult:
     matrix, carrier = -task.matrix, sample.top_label
     fixed = int((matrix @ sample.rates).argmin())
@@ -514,9 +513,7 @@ def _task_result(
     )
 
 
-def _skill(
-    sample: ClassSample, prob: Floats, task: ClassTask | None, level: float
-) -> Interval | None:
+def _skill(sample: Sample, prob: Floats, task: ClassTask | None, level: float) -> Interval | None:
     r"""The value of acting on predictions over the best fixed action, as a share of what perfect
     foresight gains.
 
