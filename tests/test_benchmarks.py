@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers.cases import for_each
 
 from benchmarks import assess, clinical, curves, measures, recalibration, resampling, scan
 from benchmarks.contestants import CONTESTANTS
@@ -25,9 +26,7 @@ CALLS = [
 ROWS = 200_000  # so many that each of the 10,000 segments has some
 
 
-@pytest.mark.parametrize(
-    "contestant", [one for one in CALLS if one.peer is None], ids=lambda one: one.name
-)
+@for_each("contestant", [one for one in CALLS if one.peer is None])
 def test_a_call_that_is_timed(contestant):
     contestant.call(make_data(300))
 
@@ -39,13 +38,13 @@ def file(tmp_path_factory):
     return str(path)
 
 
-@pytest.mark.parametrize("task", scan.TASKS)
+@for_each("task", scan.TASKS)
 def test_a_scan_that_is_timed(task, file):
     scan.TASKS[task](file, ROWS)
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [name for name in assess.jobs(300, 400, 3000) if "look" not in name and "scikit" not in name],
 )
@@ -59,10 +58,8 @@ def test_the_segments_that_are_timed_are_tested():
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
-@pytest.mark.parametrize(
-    "given", [curves.Input.of(300), curves.Input.of(3000, most=1000)], ids=["rows", "compressed"]
-)
-@pytest.mark.parametrize("job", curves.JOBS)
+@for_each("given", [curves.Input.of(300), curves.Input.of(3000, most=1000)])
+@for_each("job", curves.JOBS)
 def test_a_job_whose_cost_curve_is_drawn(job, given):
     curves.JOBS[job](*given.fresh())
 

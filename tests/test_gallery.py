@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers.cases import for_each
 
 from tools.make_gallery import FOLDER, GALLERY, index, write_page, write_pages
 
@@ -56,8 +57,8 @@ def test_a_page_has_what_its_cells_print_and_draw(tmp_path):
     assert ".png" not in text
 
 
-@pytest.mark.parametrize(
-    ("code", "error"),
+@for_each(
+    "code, error",
     [
         ("1 / 0", pytest.raises(ZeroDivisionError, match="division by zero")),
         ("import warnings\nwarnings.warn('old')", pytest.raises(UserWarning, match="old")),

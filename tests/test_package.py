@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.cases import for_each
 from helpers.public import PACKAGES, PUBLIC
 
 import rainproof
@@ -214,7 +215,7 @@ print(*sorted(sys.modules))
     assert not modules & {"rainproof.cli", "rainproof.io"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [["--help"], ["--version"], ["assess", "--help"], ["assess", "a.csv", "--surprise"]],
 )
@@ -301,7 +302,7 @@ def imports_of(file):
             yield node.module
 
 
-@pytest.mark.parametrize(
+@for_each(
     "package",
     [
         "core",

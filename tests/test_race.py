@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 from benchmarks.race import bad_input, calls, coverage, pages, parts, power, recalibration, speed
 from benchmarks.race.contestants import BY_NAME, CONTESTANTS, OURS
@@ -80,7 +81,7 @@ def test_another_python_answers_what_this_one_would():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("case", bad_input.CASES)
+@for_each("case", bad_input.CASES)
 def test_rainproof_is_right_about_bad_input(case):
     assert bad_input.outcome(OURS, "soft_binned_cdl", case)[0] in (
         bad_input.RIGHT,

@@ -148,9 +148,9 @@ def _our_advice(y: Floats, p: Floats, q: Floats, miss: float) -> NDArray[np.bool
 
 def _our_number(name: str) -> Number:
     def number(y: Any, p: Any) -> float:
-        from rainproof import measures
+        import rainproof
 
-        return float(getattr(measures, name)(y, p))
+        return float(rainproof.list_measures()[name].function(y, p))
 
     return number
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -317,7 +318,7 @@ def test_groups_of_several_columns(rain, capsys):
     assert "home must not contain nulls" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("grades", ["avoid,recalibrate", "use", "unknown", "use, unknown"])
+@for_each("grades", ["avoid,recalibrate", "use", "unknown", "use, unknown"])
 def test_the_grade_can_fail_a_pipeline(rain, capsys, grades):
     y, p = rain
     grade = rainproof.assess(y, p, rng=0).verdict.grade
@@ -343,8 +344,8 @@ def test_quiet_and_warnings(tmp_path, capsys, monkeypatch):
     assert "Note: every outcome is 1: " in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("options", "error"),
+@for_each(
+    "options, error",
     [
         (
             ["--cost-fp", "3"],

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -117,8 +118,8 @@ def test_the_outcome_is_guessed(rain, capsys):
 TWO = "--prob must name two or more different columns; it is "
 
 
-@pytest.mark.parametrize(
-    ("options", "error"),
+@for_each(
+    "options, error",
     [
         (["--prob", "p"], f"{TWO}p: put the forecasts in one file, one column each\n"),
         (["more.csv", "--prob", "p"], f"{TWO}p: put the forecasts in one file, one column each\n"),

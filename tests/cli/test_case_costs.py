@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 from pyarrow import csv as arrow_csv
 
 from rainproof import DecisionTask, Sample, assess, assess_many
@@ -42,7 +43,7 @@ def costs_of(found):
     return {rule: cost["value"] for rule, cost in found["task"]["costs"].items()}
 
 
-@pytest.mark.parametrize("file", ["payments.csv", "payments.parquet"])
+@for_each("file", ["payments.csv", "payments.parquet"])
 def test_a_column_of_costs_is_the_same_as_an_array(payments, capsys, file):
     y, p, amount = payments
     assert main(["assess", file, *ROWS, *COSTS, "--capacity", "4%", "--json"]) == 0
@@ -144,8 +145,8 @@ def test_decide_compares_each_row_with_its_own_threshold(payments, capsys):
     assert f"'act' {expected.count('act')} times" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("costs", "most"),
+@for_each(
+    "costs, most",
     [(COSTS, "7"), (["--cost-fp", "5", "--cost-fn", "30"], "7"), (COSTS, f"{700 / N}%")],
 )
 def test_decide_within_a_capacity(payments, capsys, costs, most):
@@ -164,6 +165,7 @@ def test_decide_within_a_capacity(payments, capsys, costs, most):
                 "payment",
                 "-o",
                 "out.csv",
+                "--force",
             ]
         )
         == 0
@@ -273,8 +275,8 @@ def test_rows_without_a_cost_are_copied_if_they_may_be(payments, capsys):
     assert "1 row without a probability or a cost: copied" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@for_each(
+    "arguments, message",
     [
         (
             ["assess", *ROWS, "--cost-fp", "5", "--cost-fn", "amuont"],
@@ -347,7 +349,7 @@ def test_what_cannot_be_done_is_said(payments, capsys, arguments, message):
     assert message in capsys.readouterr().err.replace("\n", " ")
 
 
-@pytest.mark.parametrize("command", [["assess", *ROWS], ["decide", "--prob", "p", "-o", "out.csv"]])
+@for_each("command", [["assess", *ROWS], ["decide", "--prob", "p", "-o", "out.csv"]])
 def test_a_number_that_is_also_a_column_is_refused(payments, capsys, command):
     write("odd.csv", payments[1], payments[0], payments[2], "5.0")
     first, *options = command

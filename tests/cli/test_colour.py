@@ -6,6 +6,7 @@ import re
 import sys
 
 import pytest
+from helpers.cases import for_each
 
 from rainproof.cli import main
 from rainproof.cli.output import coloured, coloured_help, has_colours
@@ -32,7 +33,7 @@ def test_a_terminal_has_colours_and_a_file_has_none():
     assert coloured("no", "red", io.StringIO()) == "no"
 
 
-@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+@for_each("name, value", [("NO_COLOR", "1"), ("TERM", "dumb")])
 def test_whoever_wants_none_gets_none(monkeypatch, name, value):
     monkeypatch.setenv(name, value)
     assert not has_colours(Terminal())
@@ -53,7 +54,7 @@ def test_old_windows_consoles_show_codes_instead_of_colours(monkeypatch):
     assert has_colours(Terminal())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [["--help"], *([name, "--help"] for name in ("assess", "measure", "report", "demo"))],
 )

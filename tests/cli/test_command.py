@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import app, main, options
@@ -54,8 +55,8 @@ def test_the_result_goes_to_stdout_and_nothing_to_stderr(rain, capsys):
     assert f"SCDL {rainproof.soft_binned_cdl(y, p):.3g}   (0 is perfect, 0.5 is the worst)\n" in out
 
 
-@pytest.mark.parametrize(
-    ("options", "arguments"),
+@for_each(
+    "options, arguments",
     [
         ([], {}),
         (["--rounding", "hard"], {"rounding": "hard"}),
@@ -169,7 +170,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@for_each("case", WRONG)
 def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
     arguments, message = WRONG[case]
     before = Path("rain.csv").read_bytes()

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from helpers.cases import for_each
 
 from rainproof.cli import main
 
@@ -47,7 +48,7 @@ def test_files(script):
     assert "rain.csv" in completions(script, "rainproof", "report", "x.csv", "-o", "ra")
 
 
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
+@for_each("shell", ["zsh", "fish"])
 def test_other_shells(capsys, shell):
     assert main(["completion", shell]) == 0
     out, err = capsys.readouterr()

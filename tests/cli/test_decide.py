@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.processes import end_of, rainproof_process
 
 import rainproof
@@ -241,7 +242,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@for_each("case", WRONG)
 def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
     arguments, message = WRONG[case]
     rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 8).save("policy.json")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -157,7 +158,7 @@ def test_copies_are_made_in_one_pass(decoded):
         }
 
 
-@pytest.mark.parametrize("groups", [None, WHO])
+@for_each("groups", [None, WHO])
 def test_segments_of_kept_rows_are_those_of_python(decoded, capsys, groups):
     named = [] if groups is None else GROUPS
     assert main(["assess", "whole-1.csv", "whole-2.csv", *ONE, *BY, *named, "--json"]) == 0
@@ -172,7 +173,7 @@ def test_segments_of_kept_rows_are_those_of_python(decoded, capsys, groups):
     assert json.loads(Path("map.json").read_text()) == json.loads(json.dumps(fitted.to_dict()))
 
 
-@pytest.mark.parametrize("options", [[], BY, ["--weight", "q", *BY]])
+@for_each("options", [[], BY, ["--weight", "q", *BY]])
 def test_many_rows_without_holes_are_those_of_scan(decoded, capsys, monkeypatch, options):
     """Rows that were kept at first are in the sums, and those with missing values are not."""
     monkeypatch.setattr("rainproof.verdict.assessing.MANY_ROWS", 100)

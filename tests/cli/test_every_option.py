@@ -9,6 +9,7 @@ from io import BytesIO, TextIOWrapper
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import commands, main
@@ -156,12 +157,14 @@ def parsers():
     return every.choices
 
 
-OPTIONS = [
-    (name, action.option_strings[-1])
-    for name, parser in parsers().items()
-    for action in parser._actions
-    if action.option_strings and action.dest != "help"
-]
+def options_of(command):
+    """The options in the help of a command."""
+    actions = parsers()[command]._actions
+    return [
+        action.option_strings[-1]
+        for action in actions
+        if action.option_strings and action.dest != "help"
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -213,14 +216,19 @@ def written(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def here(written, tmp_path, monkeypatch):
-    """A folder with links to those files, where a command runs; a browser is never opened."""
+def enter(folder, written, monkeypatch):
+    """Fill a folder with links to those files, and run commands there; a browser is never opened."""
     for path in written.iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    monkeypatch.chdir(tmp_path)
+        (folder / path.name).symlink_to(path)
+    monkeypatch.chdir(folder)
     monkeypatch.setattr("webbrowser.open", lambda _: True)
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO()))
+
+
+@pytest.fixture
+def here(written, tmp_path, monkeypatch):
+    """A folder with links to those files, where a command runs."""
+    enter(tmp_path, written, monkeypatch)
     return tmp_path
 
 
@@ -239,21 +247,22 @@ def arguments(command, option):
     return [command, *words[""], *(word for one in given for word in one)]
 
 
-@pytest.mark.parametrize(("command", "option"), OPTIONS)
-def test_a_command_takes_every_option_of_its_help(here, capsys, command, option):
-    status = main(arguments(command, option))
-    assert (status, capsys.readouterr().err.partition("error:")[2]) in [(0, ""), (1, "")]
+@pytest.mark.parametrize("command", PLAIN)
+def test_a_command_takes_every_option_of_its_help(written, tmp_path, monkeypatch, capsys, command):
+    for option in options_of(command):
+        folder = tmp_path / option
+        folder.mkdir()
+        enter(folder, written, monkeypatch)
+        status = main(arguments(command, option))
+        error = capsys.readouterr().err.partition("error:")[2]
+        assert (status, error) in [(0, ""), (1, "")], option
 
 
 NAMES = [(name, action) for name, parser in parsers().items() for action in parser._actions]
 FILES = [(name, action) for name, action in NAMES if action.metavar in ("FILE", "FOLDER", "SOURCE")]
 
 
-@pytest.mark.parametrize(
-    ("command", "file"),
-    FILES,
-    ids=[f"{name} {''.join(action.option_strings[-1:])}" for name, action in FILES],
-)
+@for_each("command, file", FILES)
 def test_an_empty_name_of_a_file_is_a_wrong_argument(here, capsys, command, file):
     """It is that of a variable that is not set, and would be the current folder."""
     words = dict(PLAIN[command])
@@ -274,11 +283,11 @@ ADDRESSES = [
 ]
 
 
-@pytest.mark.parametrize("address", ADDRESSES)
+@for_each("address", ADDRESSES)
 @pytest.mark.parametrize("command", PLAIN)
 def test_no_message_shows_the_password_of_an_address(here, capsys, command, address):
     """Wherever it is typed: as a file, as the value of any option, or as an option."""
-    for option in ["", "--nope", *(option for name, option in OPTIONS if name == command)]:
+    for option in ["", "--nope", *options_of(command)]:
         words = {**PLAIN[command], option: [address]}
         given = [word for name, values in words.items() if name for word in (name, *values)]
         main([command, *words[""], *given])

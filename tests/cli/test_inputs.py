@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from helpers.cases import for_each
 from pyarrow import feather, parquet
 
 import rainproof
@@ -40,10 +41,9 @@ def as_bytes(write):
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data",
     [CSV, gzip.compress(CSV), as_bytes(parquet.write_table), as_bytes(feather.write_feather)],
-    ids=["csv", "csv.gz", "parquet", "feather"],
 )
 def test_standard_input(tmp_path, monkeypatch, capsys, data):
     monkeypatch.chdir(tmp_path)
@@ -59,10 +59,8 @@ def test_standard_input(tmp_path, monkeypatch, capsys, data):
     assert [path.name for path in tmp_path.iterdir()] == ["rain.csv"]  # the copy is gone
 
 
-@pytest.mark.parametrize("before", [b"\xef\xbb\xbf", b" \n\t", b"\xef\xbb\xbf\r\n "])
-@pytest.mark.parametrize(
-    "data", [b'{"p":0.5,"y":1}\n{"p":0.2,"y":0}\n', b'[{"p":0.5,"y":1},{"p":0.2,"y":0}]']
-)
+@for_each("before", [b"\xef\xbb\xbf", b" \n\t", b"\xef\xbb\xbf\r\n "])
+@for_each("data", [b'{"p":0.5,"y":1}\n{"p":0.2,"y":0}\n', b'[{"p":0.5,"y":1},{"p":0.2,"y":0}]'])
 def test_json_on_standard_input_after_blanks_and_a_byte_order_mark(
     monkeypatch, capsys, before, data
 ):
@@ -115,7 +113,7 @@ GUESSES = {
 }
 
 
-@pytest.mark.parametrize(("text", "columns"), GUESSES.items())
+@for_each("text, columns", GUESSES.items())
 def test_columns_are_guessed_and_said(monkeypatch, capsys, text, columns):
     piped(monkeypatch, text.encode())
     assert main(["measure", "-", "--json", "--drop-missing"]) == 0
@@ -166,7 +164,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("text", "error"), WRONG.items())
+@for_each("text, error", WRONG.items())
 def test_what_cannot_be_guessed(monkeypatch, capsys, text, error):
     piped(monkeypatch, text.encode())
     assert main(["measure", "-"]) == 2
@@ -179,8 +177,8 @@ def test_a_label_that_no_column_has(monkeypatch, capsys):
     assert capsys.readouterr().err.endswith("looks like it (two labels, one of them 'maybe')\n")
 
 
-@pytest.mark.parametrize(
-    ("labels", "pos_label", "meant"),
+@for_each(
+    "labels, pos_label, meant",
     [
         ("no no yes", "Yes", "; did you mean 'yes'?"),
         # the first label is taken for the other one
@@ -205,7 +203,7 @@ def test_a_label_that_is_almost_there(tmp_path, monkeypatch, capsys, labels, pos
     assert meant or "did you mean" not in said
 
 
-@pytest.mark.parametrize("option", ["--prob", "--outcome"])
+@for_each("option", ["--prob", "--outcome"])
 def test_nothing_is_taken_if_a_named_column_is_missing(monkeypatch, capsys, option):
     piped(monkeypatch, CSV)
     assert main(["measure", "-", option, "nope"]) == 2
@@ -457,7 +455,7 @@ READING = {
 }
 
 
-@pytest.mark.parametrize("option", list(map(dest, (*SELECTION, *VALUES))))
+@for_each("option", list(map(dest, (*SELECTION, *VALUES))))
 def test_what_reads_rows_takes_every_reading_option(option, tmp_path):
     rows = tmp_path / "rows.csv"
     large = 10 if option == "percent" else 0.8

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -103,7 +104,7 @@ def test_perfect_calibration():
     assert "Largest loss" not in text
 
 
-@pytest.mark.parametrize("p", [0.0, 1e-9, 0.5])
+@for_each("p", [0.0, 1e-9, 0.5])
 def test_a_value_finer_than_the_compression_is_a_bound(p):
     """What compression cannot see is not called calibrated: it is told how small it must be."""
     text, profile = words([0, 1] * 100 if p == 0.5 else [0] * 200, [p] * 200)

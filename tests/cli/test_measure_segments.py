@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 from helpers.processes import end_of, held_up, rainproof_process
 
 import rainproof
@@ -202,8 +203,8 @@ def other_columns():
     pq.write_table(pa.table({"P": P, "y": Y}), "data/400.parquet")
 
 
-@pytest.mark.parametrize(
-    ("spoil", "options", "message"),
+@for_each(
+    "spoil, options, message",
     [
         (truncated, [], "cannot read data/400.parquet: "),
         (

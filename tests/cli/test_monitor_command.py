@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -81,10 +82,8 @@ def test_store_makes_the_folder(capsys):
 MONITOR = ["monitor", "rows.csv", "--by", "day", "--json"]
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [[f"2026-03-{day:02}" for day in range(1, 17)], [str(day) for day in range(1, 17)]],
-    ids=["dates", "numbers"],
+@for_each(
+    "labels", [[f"2026-03-{day:02}" for day in range(1, 17)], [str(day) for day in range(1, 17)]]
 )
 def test_monitor_rows_by_period(capsys, labels):
     rng = np.random.default_rng(2)
@@ -114,8 +113,8 @@ def test_monitor_periods_of_other_types(capsys):
     assert [window["label"] for window in windows] == days.astype(str).tolist()
 
 
-@pytest.mark.parametrize(
-    ("rows", "error"),
+@for_each(
+    "rows, error",
     [
         (
             ["2026-03-01,0.1,0", ",0.5,1"],
@@ -217,7 +216,6 @@ def write_rows(shifted=range(8, 16), day=lambda k: f"2026-03-{k + 1:02}"):
 @pytest.mark.parametrize(
     ("day", "where"),
     [(lambda k: f"2026-03-{k + 1:02}", "day >= '2026-03-09'"), (lambda k: str(k + 1), "day >= 9")],
-    ids=["dates", "numbers"],
 )
 def test_the_next_step_reads_the_rows_since_the_change(capsys, day, where):
     write_rows(day=day)
@@ -318,7 +316,7 @@ CODES = [
 ]
 
 
-@pytest.mark.parametrize(("state", "options", "code"), CODES)
+@for_each("state, options, code", CODES)
 def test_exit_codes(capsys, state, options, code):
     write_rows(shifted=STATES[state])
     try:
@@ -395,14 +393,14 @@ def test_monitor_options_have_their_effect(capsys):
     assert told == json.loads(json.dumps(expected.to_dict()))
 
 
-@pytest.mark.parametrize("name", ["line.png", "line.svg", "line.pdf"])
+@for_each("name", ["line.png", "line.svg", "line.pdf"])
 def test_monitor_draws(capsys, name):
     assert main(["monitor", "days", "--plot", name, "--quiet"]) == 0
     assert Path(name).stat().st_size > 5000
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
+@for_each(
+    "arguments, error",
     [
         (["gone"], "cannot read gone: No such file or directory"),
         (

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from cli.test_signals import LINES
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -34,9 +35,7 @@ def read(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(
-    "command", [name for name, paths in WRITTEN.items() if paths and name != "demo"]
-)
+@for_each("command", [name for name, paths in WRITTEN.items() if paths and name != "demo"])
 def test_what_is_there_stays_unless_it_is_of_the_same_kind(
     command, read, tmp_path, monkeypatch, capsys
 ):

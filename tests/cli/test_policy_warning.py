@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
+from helpers.cases import for_each
 
 from rainproof.cli import main
 
@@ -43,8 +43,8 @@ def calibrated(rng, n):
     return p, rng.random(n) < p
 
 
-@pytest.mark.parametrize(
-    ("forecast", "warning"),
+@for_each(
+    "forecast, warning",
     [
         (
             overconfident,

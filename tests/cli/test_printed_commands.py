@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -242,7 +243,7 @@ def test_the_commands_of_a_verdict(here, capsys, options):
             )
 
 
-@pytest.mark.parametrize("options", [[], ["--groups", "patient"], ["--drop-missing"]])
+@for_each("options", [[], ["--groups", "patient"], ["--drop-missing"]])
 def test_the_commands_of_several_forecasts(here, capsys, options):
     forecasts = ["p", "w_p"] if "--drop-missing" not in options else ["p", "q"]
     if forecasts[1] == "w_p":
@@ -336,7 +337,7 @@ def test_the_command_of_an_alarm_of_stored_days(here, capsys):
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "word", [ODD, "", "a b", "tab\t", "\x1b[31m", "\x9b", "‮x", "\U000e0001", "it's\n\\n", "$(ls)"]
 )
 def test_a_word_is_what_a_shell_reads(word):

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 from helpers.processes import end_of, rainproof_process
 
 import rainproof
@@ -112,7 +113,7 @@ def test_options_have_their_effect(rain, capsys):
     assert capsys.readouterr().err == "rainproof: note: 'p_recalibrated' is recalibrated already\n"
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "feather"])
+@for_each("suffix", ["csv", "parquet", "feather"])
 def test_segments(rain, capsys, suffix, monkeypatch):
     _, p, side = rain
     monkeypatch.setattr("rainproof.io.text_files.BLOCK_BYTES", 4096)
@@ -172,7 +173,7 @@ def test_several_columns(rain, capsys):
     np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), expected, strict=True)
 
 
-@pytest.mark.parametrize("by", [["side"], ["w", "side"], ["id"]])
+@for_each("by", [["side"], ["w", "side"], ["id"]])
 def test_segments_of_dependent_rows(rain, capsys, by, monkeypatch):
     y, p, side = rain
     # groups and segments go on in the next batch
@@ -293,8 +294,8 @@ def test_rows_that_nothing_can_be_fitted_to(rain, capsys):
     assert "\nMethod 'none': nothing could be fitted" in out
 
 
-@pytest.mark.parametrize(
-    ("options", "drawn"),
+@for_each(
+    "options, drawn",
     [
         ([], None),
         (["--by", "g"], None),
@@ -376,7 +377,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@for_each("case", WRONG)
 def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
     arguments, message = WRONG[case]
     rainproof.Recalibrator("logistic", rng=0).fit(rain[1], rain[0]).save("map.json")

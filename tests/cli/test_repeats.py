@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -46,7 +47,7 @@ def test_the_verdict_has_the_note(visits, capsys):
     assert json.loads(capsys.readouterr().out)["warnings"] == []
 
 
-@pytest.mark.parametrize("groups", ["", " --groups patient_id"])
+@for_each("groups", ["", " --groups patient_id"])
 def test_the_commands_of_the_verdict_have_the_groups_that_it_was_made_with(visits, capsys, groups):
     """And no others: a map of groups that the verdict knows nothing of is another map."""
     y, p, q = visits
@@ -58,7 +59,7 @@ def test_the_commands_of_the_verdict_have_the_groups_that_it_was_made_with(visit
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "command",
     [
         ["assess-many", "visits.csv", "--prob", "p", "q", "--outcome", "y"],
@@ -74,8 +75,8 @@ def test_other_commands_say_it_on_stderr(visits, capsys, command):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(
-    ("name", "ids", "noticed"),
+@for_each(
+    "name, ids, noticed",
     [
         ("gameId", np.arange(400) // 2, True),
         ("id", np.arange(400) // 2, True),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -101,8 +102,8 @@ def test_the_same_page_every_time(rain, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("options", "error"),
+@for_each(
+    "options, error",
     [
         (
             ["--cost-fp", "3"],

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from contract.test_results import results
+from helpers.cases import for_each
 from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry, Resource
 
@@ -195,7 +196,7 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "command"), RUNS, ids=[" ".join(command) for _, command in RUNS])
+@for_each("name, command", RUNS)
 def test_what_a_command_prints(folder, name, command):
     validate(name, printed(folder, *command))
 
@@ -242,7 +243,7 @@ def test_schemas_of_results_are_what_their_fields_say():
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
-@pytest.mark.parametrize("case", ["usual", "infinite log score", "one class"])
+@for_each("case", ["usual", "infinite log score", "one class"])
 def test_results_are_as_their_schemas_say(case):
     for result in results(case):
         name = type(result).__name__

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from helpers.cases import for_each
 from helpers.processes import end_of, held_up, rainproof_process
 
 from rainproof.cli import main
@@ -64,7 +65,7 @@ def files():
     return sorted(path.name for path in Path().iterdir())
 
 
-@pytest.mark.parametrize("first", ["", BEFORE, AFTER])
+@for_each("first", ["", BEFORE, AFTER])
 def test_ctrl_c_while_it_waits_for_rows(first):
     command = ["report", "pipe.csv", *COLUMNS, "-o", "report.html"]
     with rainproof_process(*command, first=first) as process, held_up(process, "pipe.csv"):
@@ -73,7 +74,7 @@ def test_ctrl_c_while_it_waits_for_rows(first):
     assert files() == ["pipe", "pipe.csv"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@for_each("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_busy_library_is_not_waited_for(number):
     Path("a.csv").write_text("p,y\n" + "0.5,0\n0.5,1\n" * 50)
     command = ["measure", "a.csv", *COLUMNS, "-o", "a.json"]

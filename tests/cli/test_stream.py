@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof import InputError
@@ -68,7 +69,7 @@ def state_of(path):
         return one._recalibrator.to_dict()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_stopping_anywhere_changes_nothing(tmp_path, monkeypatch, seed):
     """The process ends without a word before or after any write, and is started again; also while
     the journal turns.
@@ -222,7 +223,7 @@ def test_lines_from_windows_with_a_mark_and_with_bytes_that_are_no_text(
     assert out[4] == {"id": "a", "learnt": True}
 
 
-@pytest.mark.parametrize("closed", ["stdin", "stdout"])
+@for_each("closed", ["stdin", "stdout"])
 def test_a_closed_stream_is_an_error_in_a_line(tmp_path, monkeypatch, capsys, closed):
     monkeypatch.setattr(sys, closed, None)
     assert main(["stream", str(tmp_path / "s.json")]) == 2
@@ -357,8 +358,8 @@ def test_a_journal_of_another_state_is_not_taken_up(tmp_path, monkeypatch):
     assert [entry[0] for entry in killed(tmp_path / "s.json")["waiting"]] == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(
-    ("record", "message"),
+@for_each(
+    "record, message",
     [
         ([], "a record must be an object"),
         ({"id": "a"}, "a record must be an object"),
@@ -446,7 +447,7 @@ def test_damage_is_noticed(tmp_path):
 NAMES = [("s.json", "link.json"), ("link.json", "s.json"), ("link.json", "folder/again.json")]
 
 
-@pytest.mark.parametrize("names", NAMES)
+@for_each("names", NAMES)
 def test_a_symbolic_link_is_the_file_that_it_leads_to(tmp_path, names):
     """By another name the journal of a killed process was not found, and its records were lost."""
     (tmp_path / "folder").mkdir()

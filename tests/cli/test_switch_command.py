@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -40,9 +41,7 @@ def test_it_prints_the_sentences_of_the_result(capsys, frame):
     assert err == ""
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"), [("5%,20%", (0.05, 0.2)), ("0.125", 0.125), (" 12.5 % , 1", (0.125, 1))]
-)
+@for_each("typed, meant", [("5%,20%", (0.05, 0.2)), ("0.125", 0.125), (" 12.5 % , 1", (0.125, 1))])
 def test_decisions_in_a_range_of_thresholds(capsys, frame, typed, meant):
     assert main([*SWITCH, "--threshold-range", typed]) == 0
     said = capsys.readouterr().out
@@ -54,7 +53,7 @@ def test_decisions_in_a_range_of_thresholds(capsys, frame, typed, meant):
 NO_RANGES = ["20%,5%", "0", "1", "nan", "5,20", "a,b", "", "5%,", "0.1,0.2,0.3", "-0.1,0.5", "5%%"]
 
 
-@pytest.mark.parametrize("typed", NO_RANGES)
+@for_each("typed", NO_RANGES)
 def test_what_is_no_range_is_an_error_of_one_line(capsys, typed):
     assert main([*SWITCH, f"--threshold-range={typed}"]) == 2
     error = capsys.readouterr().err
@@ -79,7 +78,7 @@ def test_options_have_their_effect(capsys, frame):
     assert (told["n"], told["seed"], told["gain_at_least"]) == (int((frame.a > 0.2).sum()), 3, None)
 
 
-@pytest.mark.parametrize("name", ["a.png", "a.svg", "a.pdf"])
+@for_each("name", ["a.png", "a.svg", "a.pdf"])
 def test_it_draws(capsys, name):
     assert main([*SWITCH, "--plot", name]) == 0
     assert Path(name).stat().st_size > 5000
@@ -88,8 +87,8 @@ def test_it_draws(capsys, name):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
+@for_each(
+    "arguments, error",
     [
         (
             [*SWITCH[:4], "--new", "a", "--outcome", "y"],

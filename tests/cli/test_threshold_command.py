@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -27,7 +28,7 @@ def frame(tmp_path, monkeypatch):
     return frame
 
 
-@pytest.mark.parametrize("share", ["80%", "0.8", " 80 %", "8e-1"])
+@for_each("share", ["80%", "0.8", " 80 %", "8e-1"])
 def test_it_prints_what_is_proven(capsys, frame, share):
     assert main([*FIND, "--precision", share]) == 0
     said = capsys.readouterr().out
@@ -74,8 +75,8 @@ def test_the_exit_code_is_1_where_none_is_proven(capsys):
     assert err == ""
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         ([], "state a target: --precision, --recall, --false-positive-rate, or several of them"),
         (

@@ -10,6 +10,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.enumeration import all_samples
 from helpers.regret_oracle import by_menus, exact_loss, exact_pooled, solve
 from helpers.strategies import probabilities, samples
@@ -150,8 +151,8 @@ def atoms_of(prob, mass, rate):
     ]
 
 
-@pytest.mark.parametrize("weight", [[1, 1, 1, 1], [1, 1, 2, 4], [1, 1, 1, 20]])
-@pytest.mark.parametrize(("prob", "mass", "rate"), SMALL)
+@for_each("weight", [[1, 1, 1, 1], [1, 1, 2, 4], [1, 1, 1, 20]])
+@for_each("prob, mass, rate", SMALL)
 def test_the_mixture_has_mean_at_most_one(prob, mass, rate, weight):
     """Over all samples of four rows, with their chances: what the proof needs, and how often the
     bounds fail.
@@ -175,7 +176,7 @@ def test_the_mixture_has_mean_at_most_one(prob, mass, rate, weight):
 
 
 @few
-@pytest.mark.parametrize(
+@for_each(
     "options", [{"groups": [0, 1, 1, 2, 2, 2]}, {"groups": [0, 1, 1, 2, 2, 2], "max_weight": 3}]
 )
 def test_groups_by_enumeration(options):
@@ -270,7 +271,7 @@ def test_a_compressed_sample_with_weights():
     assert abs(cells.bound - guarantee(y, p, sample_weight=w, response="as_is").bound) < 4 / 64
 
 
-@pytest.mark.parametrize("method", ["adaptive", "hoeffding"])
+@for_each("method", ["adaptive", "hoeffding"])
 def test_rows_that_are_groups_of_their_own_and_copies_of_rows(method):
     y, p = forecasts(7, 3000)
     w = np.random.default_rng(7).exponential(size=3000) * (np.arange(3000) % 7 > 0)
@@ -378,8 +379,8 @@ def test_too_few_rows():
         assert guarantee([1], [0.5], response="as_is").bound == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         ({"response": "raw"}, "response must be 'rounded' or 'as_is'; it is 'raw'"),
         ({"grid": 8}, "grid must not be given with response='as_is': predictions are not rounded"),

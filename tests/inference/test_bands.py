@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 
@@ -29,9 +30,7 @@ def test_the_rates_have_the_spread_of_soft_bins():
     )
 
 
-@pytest.mark.parametrize(
-    "options", [{"grid": 16}, {"swaps": "monotone"}, {"grid": 8, "swaps": "constant"}]
-)
+@for_each("options", [{"grid": 16}, {"swaps": "monotone"}, {"grid": 8, "swaps": "constant"}])
 def test_calibrated_forecasters_stay_within(options):
     band = rainproof.inference.null_band(
         np.zeros(800), P, n_resamples=199, rng=1, thresholds=[0.25, 0.5, 0.75], **options
@@ -48,7 +47,7 @@ def test_calibrated_forecasters_stay_within(options):
     assert below / 100 > 0.87
 
 
-@pytest.mark.parametrize("prob", [P, np.full(300, 0.3), np.repeat([0.0, 0.02, 1.0], 100), P[:20]])
+@for_each("prob", [P, np.full(300, 0.3), np.repeat([0.0, 0.02, 1.0], 100), P[:20]])
 def test_the_gain_of_calibrated_forecasters_stays_within(prob):
     """Straight from the definition: cost of no forecast less cost of acting from the threshold on."""
     at = np.array([0.02, 0.3, 0.5, 0.9])
@@ -84,7 +83,7 @@ def test_the_result_says_it_all():
         band.value_high[0] = 1
 
 
-@pytest.mark.parametrize("thresholds", [[], [0.5, 1.5], [np.nan]])
+@for_each("thresholds", [[], [0.5, 1.5], [np.nan]])
 def test_thresholds_that_cannot_be(thresholds):
     with pytest.raises(
         rainproof.InputError, match=r"thresholds must be numbers in \[0, 1\], at least one"

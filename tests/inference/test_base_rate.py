@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from benchmarks.studies.base_rate import Shifted
@@ -47,8 +48,8 @@ def _moved(p: np.ndarray, here: float, there: float) -> np.ndarray:
         )
 
 
-@pytest.mark.parametrize(("others", "events"), [(60, 25), (200, 7), (9, 90)])
-@pytest.mark.parametrize("rate", [0.01, 0.4])
+@for_each("others, events", [(60, 25), (200, 7), (9, 90)])
+@for_each("rate", [0.01, 0.4])
 def test_the_bound_is_the_largest_loss_that_is_not_excluded(
     others: int, events: int, rate: float
 ) -> None:
@@ -101,7 +102,7 @@ def _charged(
     return best
 
 
-@pytest.mark.parametrize("response", ["as_is", "rounded"])
+@for_each("response", ["as_is", "rounded"])
 def test_at_the_rate_of_balanced_rows_it_is_the_bound_without_one(response: Any) -> None:
     y, p = _rows(400, 400)
     plain, stated = (
@@ -370,7 +371,7 @@ REFUSES: dict[str, Callable[[Sample], Any]] = {
 OTHERS = {"grade_table", "measure_classes", "class_guarantee"}
 
 
-@pytest.mark.parametrize("name", list(TAKES_ONE) + list(TAKES_A_RANGE))
+@for_each("name", list(TAKES_ONE) + list(TAKES_A_RANGE))
 def test_takes_a_base_rate(name: str) -> None:
     function = (TAKES_ONE | TAKES_A_RANGE)[name]
     stated, of_sample = function(Y, P, base_rate=0.02), function(Sample(Y, P, base_rate=0.02))
@@ -386,7 +387,7 @@ def test_takes_a_base_rate(name: str) -> None:
         function(Y, P, base_rate=0.02, sample_weight=np.ones(300))
 
 
-@pytest.mark.parametrize("name", list(REFUSES))
+@for_each("name", list(REFUSES))
 def test_refuses_a_base_rate_that_it_cannot_take(name: str) -> None:
     with pytest.raises(InputError, match="base_rate"):
         REFUSES[name](Sample(Y, P, base_rate=0.02))

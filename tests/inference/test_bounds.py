@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.enumeration import all_samples
 from helpers.regret_oracle import solve
 from helpers.strategies import powers, samples
@@ -120,8 +121,8 @@ def small_populations():
     ]
 
 
-@pytest.mark.parametrize("weight", [[1, 1, 1, 1], [1, 1, 2, 4], [1, 1, 1, 20]])
-@pytest.mark.parametrize(("prob", "mass", "rate"), small_populations())
+@for_each("weight", [[1, 1, 1, 1], [1, 1, 2, 4], [1, 1, 1, 20]])
+@for_each("prob, mass, rate", small_populations())
 def test_the_mixture_has_mean_at_most_one(prob, mass, rate, weight):
     """What the proof needs, computed: over all samples of four rows, with their chances."""
     m, delta = 4, 0.2
@@ -163,7 +164,7 @@ def test_it_is_between_its_extremes_and_below_hoeffding(rows, m, delta):
     assert found >= min(1.0, evidence.plug_in) - 1e-9
 
 
-@pytest.mark.parametrize("k", range(5))
+@for_each("k", range(5))
 def test_each_tilt_alone_is_not_far_above_hoeffding(k):
     """By (f + 1/f)/2 at most, as docs/theory/bounds.md has it; that factor is needed where every
     row counts fully.

@@ -8,6 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.digests import stream_for
@@ -19,7 +20,7 @@ from rainproof.measures.catalogue import CATALOGUE
 QUICK = [name for name in CATALOGUE if name != "lower_distance_to_calibration"]
 
 
-@pytest.mark.parametrize("name", ["combined", *QUICK])
+@for_each("name", ["combined", *QUICK])
 def test_the_null_is_that_of_all_outcomes(name):
     """Four rows have 16 outcomes: the exact upper tail of each statistic, against the share of
     draws in it.
@@ -45,7 +46,7 @@ def test_the_null_is_that_of_all_outcomes(name):
     )
 
 
-@pytest.mark.parametrize("n", [1, 2, 20, 300])
+@for_each("n", [1, 2, 20, 300])
 def test_the_size_is_at_most_alpha(n):
     """P(p-value <= alpha) <= alpha; here the share of 150 calibrated samples, within its Monte
     Carlo error.
@@ -94,11 +95,11 @@ def test_a_statistic_that_is_nan_is_no_evidence():
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     ["soft_binned_cdl", "cutoff_calibration_error", "smooth_calibration_error", "brier_score"],
 )
-@pytest.mark.parametrize("weighted", [False, True])
+@for_each("weighted", [False, True])
 def test_compressed_and_row_level_nulls_agree(name, weighted):
     rng = np.random.default_rng(5)
     n = 3000
@@ -177,8 +178,8 @@ def test_an_interrupt_comes_through():
         rainproof.calibration_test([0, 1], [0.1, 0.8], rng=0, progress=interrupt)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         ({"n_resamples": 5}, "n_resamples must be an integer from 19 to 10,000,000; it is 5"),
         ({"n_resamples": True}, "n_resamples must be an integer from 19 to 10,000,000; it is True"),
@@ -242,7 +243,7 @@ def alternatives(p):
     }
 
 
-@pytest.mark.parametrize("kind", ["overconfident", "underconfident", "too high", "alternating"])
+@for_each("kind", ["overconfident", "underconfident", "too high", "alternating"])
 def test_the_default_statistic_finds_errors_of_every_kind(kind):
     """400 rows, 60 samples: scores find none of the second and last, SCDL little of the first
     three.
@@ -256,7 +257,7 @@ def test_the_default_statistic_finds_errors_of_every_kind(kind):
     assert found > 0.7
 
 
-@pytest.mark.parametrize("kind", ["rows", "ties", "weights", "cells", "uneven cells", "certain"])
+@for_each("kind", ["rows", "ties", "weights", "cells", "uneven cells", "certain"])
 def test_residuals_along_the_functions_have_variance_1(kind):
     rng = np.random.default_rng(2)
     n = 600
@@ -343,7 +344,7 @@ def test_functions_of_one_name_are_told_apart():
         rainproof.calibration_test(sample, statistic=[bias, nothing])
 
 
-@pytest.mark.parametrize("kind", CELLS)
+@for_each("kind", CELLS)
 def test_cells_are_pooled_where_the_default_statistic_cannot_tell(kind):
     """Runs and the statistic stay, and the variance of each pool's events is that of its cells to
     1e-6.
@@ -379,7 +380,7 @@ def test_atoms_that_cannot_be_pooled_are_kept():
         assert with_fewer_cells(atoms) is atoms
 
 
-@pytest.mark.parametrize("source", [np.random.PCG64, np.random.Philox, np.random.MT19937])
+@for_each("source", [np.random.PCG64, np.random.Philox, np.random.MT19937])
 def test_what_is_drawn_when_asked_for_is_what_would_have_been_drawn(source):
     rng = np.random.default_rng(7)
     p = rng.random(500)

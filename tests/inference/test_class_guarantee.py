@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.inference import bounds, class_guarantee
@@ -19,7 +20,7 @@ def rows(n, k, rng, power=1.0):
     )
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@for_each("weighted", [False, True])
 def test_the_bound_is_that_of_the_largest_charged_loss(weighted):
     rng = np.random.default_rng(3)
     y, p = rows(500, 4, rng, 1.6)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.interval_oracle import slow_interval
 from scipy.special import ndtri
 
@@ -71,9 +72,7 @@ def test_the_auroc_is_the_share_of_pairs_in_order():
     )
 
 
-@pytest.mark.parametrize(
-    ("y", "low", "high"), [([0, 0, 1, 1], 0.025**0.5, 1.0), ([1, 1, 0, 0], 0.0, 1 - 0.025**0.5)]
-)
+@for_each("y, low, high", [([0, 0, 1, 1], 0.025**0.5, 1.0), ([1, 1, 0, 0], 0.0, 1 - 0.025**0.5)])
 def test_perfect_order_has_the_exact_interval_of_independent_pairs(y, low, high):
     found = rainproof.clinical.discrimination(y, [0.1, 0.2, 0.8, 0.9])
     assert (found.low, found.high) == pytest.approx((low, high))
@@ -160,8 +159,8 @@ def slow_net_benefit(y, p, w, mu, groups):
     return slow_interval(gain, -mu / (1 - mu), 1.0, weights=w, groups=groups, event=y)
 
 
-@pytest.mark.parametrize("grouped", [False, True])
-@pytest.mark.parametrize("kind", ["plain", "ties", "extreme", "one class", "heavy", "two rows"])
+@for_each("grouped", [False, True])
+@for_each("kind", ["plain", "ties", "extreme", "one class", "heavy", "two rows"])
 def test_net_benefit_is_that_of_the_definition(kind, grouped):
     rng = np.random.default_rng(8)
     n = 2 if kind == "two rows" else 70
@@ -189,8 +188,8 @@ def test_net_benefit_is_that_of_the_definition(kind, grouped):
         assert [found.treat_all_low[k], found.treat_all_high[k]] == pytest.approx(ends, **rounding)
 
 
-@pytest.mark.parametrize(
-    ("y", "p", "missing", "note"),
+@for_each(
+    "y, p, missing, note",
     [
         (
             [0, 0, 0],
@@ -236,8 +235,8 @@ def test_what_does_not_exist_is_none_and_a_note_says_why(y, p, missing, note):
     assert str(found).count("not defined") >= len(missing)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n", [6, 7, 9, 10, 31])
+@for_each("weighted", [False, True])
+@for_each("n", [6, 7, 9, 10, 31])
 def test_one_class_is_found_whatever_the_rounding_of_shares(n, weighted):
     """Shares of 1/n do not add up to 1: the event rate alone does not tell."""
     rng = np.random.default_rng(n)
@@ -253,7 +252,7 @@ def test_one_class_is_found_whatever_the_rounding_of_shares(n, weighted):
         assert missing == (None,) * 4
 
 
-@pytest.mark.parametrize("n", [3, 6, 9, 10, 33])
+@for_each("n", [3, 6, 9, 10, 33])
 def test_predictions_that_separate_weighted_outcomes(n):
     rng = np.random.default_rng(n)
     p = np.append([0.1, 0.9], rng.random(n - 2))
@@ -303,8 +302,8 @@ def test_a_compressed_sample_is_taken_but_not_with_groups():
         rainproof.clinical.discrimination(sample.compress(64), groups=np.arange(500))
 
 
-@pytest.mark.parametrize(
-    ("thresholds", "match"),
+@for_each(
+    "thresholds, match",
     [
         (
             [0.1, 0.0],
@@ -361,8 +360,8 @@ def test_intervals_cover_the_population():
     assert all(count >= 0.91 * 400 for count in hits.values()), hits
 
 
-@pytest.mark.parametrize("rarer", [0, 1])
-@pytest.mark.parametrize(("few", "noted"), [(9, True), (10, False)])
+@for_each("rarer", [0, 1])
+@for_each("few, noted", [(9, True), (10, False)])
 def test_fewer_than_ten_rows_of_an_outcome_are_noted(rarer, few, noted):
     y = np.full(200, 1 - rarer)
     y[:few] = rarer
@@ -376,8 +375,8 @@ def test_fewer_than_ten_rows_of_an_outcome_are_noted(rarer, few, noted):
 SOME_CLUSTERS = "Events in only {} effective clusters: intervals allow for one more cluster, as large as the largest."
 
 
-@pytest.mark.parametrize(
-    ("few", "expected"),
+@for_each(
+    "few, expected",
     [
         (9, ("Only 9 groups of the rarer outcome: do not rely on the intervals.",)),
         (10, (SOME_CLUSTERS.format(10),)),

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from scipy.special import gammaincc, logit
 
 import rainproof
@@ -89,9 +90,9 @@ def slowly(prob, variance, weight, positive, n):
     return math.log10(np.mean([1 / max(tail, 1e-300) for tail in tails]))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [1, 3, 20, 101, 1500])
-@pytest.mark.parametrize("grid", [None, 64])
+@for_each("kind", KINDS)
+@for_each("n", [1, 3, 20, 101, 1500])
+@for_each("grid", [None, 64])
 def test_the_statistic_by_its_definition(kind, n, grid):
     """Outcomes as predicted, too frequent, and all events: up to the limit of 1e-300."""
     rng = np.random.default_rng(n)
@@ -130,8 +131,8 @@ def by_draws(atoms, most, rng):
     return (reached + 1) / (most + 1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("grid", [None, 32])
+@for_each("kind", KINDS)
+@for_each("grid", [None, 32])
 def test_sequential_p_values_draw_by_draw(kind, grid):
     found = []
     for seed in range(12):
@@ -147,14 +148,14 @@ def test_sequential_p_values_draw_by_draw(kind, grid):
     assert min(found) < max(found)
 
 
-@pytest.mark.parametrize("weight", [None, [2.0, 1.0, 0.5, 3.0]])
+@for_each("weight", [None, [2.0, 1.0, 0.5, 3.0]])
 def test_an_impossible_outcome_has_the_smallest_p_value(weight):
     """And takes no draws."""
     atoms = as_resampler(rainproof.Sample([1, 0, 1, 1], [0.0, 0.3, 0.6, 0.7], sample_weight=weight))
     assert sequential_p_value(atoms, 10**7, np.random.default_rng(0)) == 1 / (10**7 + 1)
 
 
-@pytest.mark.parametrize("tiny", ["prediction", "weight"])
+@for_each("tiny", ["prediction", "weight"])
 def test_what_has_next_to_no_variance_is_not_certain(tiny):
     rng = np.random.default_rng(8)
     p, weight = rng.random(300), None
@@ -174,9 +175,7 @@ def test_what_has_next_to_no_variance_is_not_certain(tiny):
     assert sequential_p_value(as_resampler(sample), 199, np.random.default_rng(0)) > 0.05
 
 
-@pytest.mark.parametrize(
-    "kind", ["rows", *KINDS[2:6], "weights", "cells", "many rows a cell", "uneven cells"]
-)
+@for_each("kind", ["rows", *KINDS[2:6], "weights", "cells", "many rows a cell", "uneven cells"])
 def test_sequential_p_values_are_valid(kind):
     """Calibrated forecasters: the chance of a p-value up to x is at most x, for every x; 500
     samples.

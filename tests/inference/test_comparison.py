@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.digests import stream_for
@@ -34,7 +35,7 @@ def test_the_interval_is_that_of_both_intervals():
     assert found.method == "both intervals of confidence_interval at once (Bonferroni)"
 
 
-@pytest.mark.parametrize("mirrored", [False, True])
+@for_each("mirrored", [False, True])
 def test_biases_that_differ_decide_nothing(mirrored):
     """Calibrated p against the constant 1/2, and mirror images: equally good in the population, not
     by chance alone.
@@ -119,8 +120,8 @@ def test_weights_count():
     assert some.high - some.low == pytest.approx(half.high - half.low, rel=0.3)
 
 
-@pytest.mark.parametrize("measure", ["cutoff_calibration_error", "brier_score"])
-@pytest.mark.parametrize("grouped", [False, True])
+@for_each("measure", ["cutoff_calibration_error", "brier_score"])
+@for_each("grouped", [False, True])
 def test_rows_of_weight_zero_change_nothing(measure, grouped):
     y, p, rng = rows(240)
     w, groups = rng.random(240) * (np.arange(240) % 3 > 0), rng.integers(0, 120, 240)
@@ -144,9 +145,9 @@ def test_rows_of_weight_zero_change_nothing(measure, grouped):
     )
 
 
-@pytest.mark.parametrize("measure", ["brier_score", "log_score"])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("grouped", [False, True])
+@for_each("measure", ["brier_score", "log_score"])
+@for_each("weighted", [False, True])
+@for_each("grouped", [False, True])
 def test_scores_are_compared_by_the_rows_that_are_drawn(measure, weighted, grouped):
     """Against the scores of the rows themselves, clusters whole."""
     y, p, rng = rows(90)
@@ -252,8 +253,8 @@ def test_the_result_says_it_all():
 SAMPLE = rainproof.Sample([0, 1], [0.2, 0.7])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
+@for_each(
+    "arguments, options, message",
     [
         (
             (SAMPLE, SAMPLE),

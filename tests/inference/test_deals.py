@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof import Sample, find_threshold
@@ -32,7 +32,7 @@ def drawn(law, n, rng):
     return (rng.random(n) < np.array(rates)[kind]).astype(int), np.array(predictions)[kind]
 
 
-@pytest.mark.parametrize(("law", "n"), [(2, 110), (3, 140), (5, 1250)])
+@for_each("law, n", [(2, 110), (3, 140), (5, 1250)])
 def test_no_threshold_is_proven_falsely_more_often_than_promised(law, n):
     rng = np.random.default_rng([law, n])
     proven = sum(

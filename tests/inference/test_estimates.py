@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, ndtri, stdtrit
@@ -49,7 +50,7 @@ def every_interval(y, p, **columns):
     return ends | {f"net benefit {k}": (low[k], value[k], high[k]) for k in range(3)}
 
 
-@pytest.mark.parametrize("events", [1, 4, 10, 300])
+@for_each("events", [1, 4, 10, 300])
 def test_a_count_of_events_has_the_score_interval_of_poisson(events):
     low, high = skewed_ends(np.array(float(events)), np.array(float(events)), Z)
     for mean in (events + low, events + high):
@@ -123,8 +124,8 @@ def test_one_group_tells_nothing():
     assert found["auroc"][2] - found["auroc"][0] > 0.9
 
 
-@pytest.mark.parametrize("flip", [False, True])
-@pytest.mark.parametrize("weights", [(1e80, 1e-80), (1e-80, 1e80), (1e140, 1e-140)])
+@for_each("flip", [False, True])
+@for_each("weights", [(1e80, 1e-80), (1e-80, 1e80), (1e140, 1e-140)])
 def test_weights_may_differ_by_any_factor(weights, flip):
     p = np.repeat([0.25, 0.9], 60) + np.tile(np.arange(60) / 1000, 2)
     p[0] = 0.95
@@ -201,8 +202,8 @@ def test_the_ends_of_the_intercept_are_those_of_the_event_rate():
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "n"),
+@for_each(
+    "name, kind, n",
     [
         ("10 events", "rows", 200),
         ("saturated", "rows", 200),

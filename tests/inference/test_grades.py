@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from scipy import stats
 
 import rainproof
@@ -60,8 +61,8 @@ def test_an_empty_grade_is_left_out():
     ).names == ("y",)
 
 
-@pytest.mark.parametrize("n", [20, 300])
-@pytest.mark.parametrize("p", [0.002, 0.0088, 0.1, 0.5])
+@for_each("n", [20, 300])
+@for_each("p", [0.002, 0.0088, 0.1, 0.5])
 def test_lights_are_wrong_no_oftener_than_they_say(n, p):
     """Enumerated, not drawn: the light errs in 5% at most; one from Jeffreys' test would in 16% of
     20 at 0.88%.
@@ -97,8 +98,8 @@ def test_a_risk_that_is_predicted_too_high_is_green_unless_both_sides_are_tested
     assert "Jeffreys p" not in str(both)
 
 
-@pytest.mark.parametrize("n", [20, 300])
-@pytest.mark.parametrize("p", [0.002, 0.0088, 0.1, 0.5])
+@for_each("n", [20, 300])
+@for_each("p", [0.002, 0.0088, 0.1, 0.5])
 def test_two_sided_lights_are_wrong_no_oftener_than_they_say(n, p):
     """Enumerated: each p-value is twice the smaller tail, and at most 5% in at most 5% of samples."""
     events = np.arange(n + 1)
@@ -145,8 +146,8 @@ def test_it_prints_and_is_json():
     ]
 
 
-@pytest.mark.parametrize(
-    ("call", "match"),
+@for_each(
+    "call, match",
     [
         (
             lambda: rainproof.clinical.grade_table([3], [0.1], trials=[2]),

@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,8 +88,8 @@ PREDICTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", PREDICTIONS)
-@pytest.mark.parametrize("share", [0.0, 1.0])
+@for_each("name", PREDICTIONS)
+@for_each("share", [0.0, 1.0])
 def test_calibrated_forecasts_are_rejected_rarely_even_if_a_group_has_one_coin(name, share):
     rng = np.random.default_rng(3)
     rejected = 0
@@ -103,7 +104,7 @@ def test_calibrated_forecasts_are_rejected_rarely_even_if_a_group_has_one_coin(n
     assert rejected <= 10  # 5%; Markov's inequality has slack
 
 
-@pytest.mark.parametrize("slope", [3.0, 1 / 3])
+@for_each("slope", [3.0, 1 / 3])
 def test_forecasts_that_are_too_extreme_or_too_timid_are_rejected(slope):
     rng = np.random.default_rng(0)
     group = np.repeat(np.arange(200), 5)

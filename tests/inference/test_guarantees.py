@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,9 +50,7 @@ def test_it_is_the_smallest_of_the_bounds_at_the_shared_delta(rows, method, conf
     assert 0 <= g.plug_in <= g.bound + 1e-9 <= 1 + 1e-9
 
 
-@pytest.mark.parametrize(
-    ("n", "last"), [(1, 8), (64, 8), (65, 16), (256, 16), (257, 32), (10_000, 128)]
-)
+@for_each("n, last", [(1, 8), (64, 8), (65, 16), (256, 16), (257, 32), (10_000, 128)])
 def test_the_grids_are_fixed_by_the_number_of_rows(n, last):
     with pytest.warns(rainproof.FewRowsWarning) if n == 1 else _nothing():
         g = guarantee(*forecasts(1, n))
@@ -99,7 +98,7 @@ def test_it_is_several_times_sharper_than_hoeffding():
     assert g.bound < 0.2 * g.hoeffding
 
 
-@pytest.mark.parametrize("method", ["adaptive", "hoeffding"])
+@for_each("method", ["adaptive", "hoeffding"])
 def test_a_compressed_sample_promises_the_same(method):
     y, p = forecasts(5, 3000, bend=1.5)
     rows, cells = (
@@ -125,7 +124,7 @@ def test_weights_cost_and_compression_of_them_a_little_more():
     assert guarantee(y, p, sample_weight=7 * w).bound == pytest.approx(weighted.bound, abs=1e-9)
 
 
-@pytest.mark.parametrize("method", ["adaptive", "hoeffding"])
+@for_each("method", ["adaptive", "hoeffding"])
 def test_rows_that_are_groups_of_their_own(method):
     y, p = forecasts(7, 3000)
     w = np.random.default_rng(7).exponential(size=3000) * (np.arange(3000) % 7 > 0)
@@ -186,7 +185,7 @@ def test_groups_of_informative_size_need_a_largest_weight():
     assert missed > 1  # so that the condition is needed
 
 
-@pytest.mark.parametrize("weight", [[1, 1, 1, 1, 1, 1], [1, 2, 3, 1, 1, 5]])
+@for_each("weight", [[1, 1, 1, 1, 1, 1], [1, 2, 3, 1, 1, 5]])
 def test_groups_by_enumeration(weight):
     """Three groups of 1, 2 and 3 rows that are copies of each other: all samples with their
     chances.
@@ -272,7 +271,7 @@ def test_it_goes_into_json():
     assert not any(array.flags.writeable for array in (g.grids, g.bounds, g.plug_ins))
 
 
-@pytest.mark.parametrize(("n", "words"), [(1, "1 row is"), (2, "2 rows are")])
+@for_each("n, words", [(1, "1 row is"), (2, "2 rows are")])
 def test_too_few_rows_guarantee_nothing(n, words):
     message = f"{words} too few for a guarantee at this confidence: the bound is 100%"
     with pytest.warns(rainproof.FewRowsWarning, match=message):
@@ -282,8 +281,8 @@ def test_too_few_rows_guarantee_nothing(n, words):
     assert str(g).endswith(message)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         (
             {"confidence_level": 1.0},
@@ -310,8 +309,8 @@ def test_bad_options_are_told_what_is_wrong(options, message):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
-    ("groups", "message"),
+@for_each(
+    "groups, message",
     [
         ([1, 2, 3], "groups must have one entry for each of the 2 rows; its shape is (3,)"),
         ([1, None], "groups must not contain missing values; 1 value does, the first is groups[1]"),

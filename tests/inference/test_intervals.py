@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from benchmarks.studies import coverage
@@ -30,7 +31,7 @@ def rows(n=600, seed=0, slope=1.0, decimals=None):
 
 
 @pytest.mark.filterwarnings("ignore:expected_calibration_error compares:rainproof.FewRowsWarning")
-@pytest.mark.parametrize("measure", MEASURES)
+@for_each("measure", MEASURES)
 def test_a_calibrated_forecaster_gets_an_interval_from_0(measure):
     found = rainproof.confidence_interval(*rows(seed=1), measure=measure, n_resamples=59, rng=0)
     assert found.method == "inversion"
@@ -40,7 +41,7 @@ def test_a_calibrated_forecaster_gets_an_interval_from_0(measure):
 
 
 @pytest.mark.filterwarnings("ignore:expected_calibration_error compares:rainproof.FewRowsWarning")
-@pytest.mark.parametrize("measure", MEASURES)
+@for_each("measure", MEASURES)
 def test_a_bad_forecaster_does_not(measure):
     y, p = rows(2000, slope=0.3)
     found = rainproof.confidence_interval(y, p, measure=measure, n_resamples=59, rng=0)
@@ -84,7 +85,7 @@ def test_percentile_and_basic_are_the_textbook_ones():
     assert one.high - one.low == pytest.approx(2 * 1.645 * spread, rel=0.3)
 
 
-@pytest.mark.parametrize("measure", ["soft_binned_cdl", "cutoff_calibration_error", "brier_score"])
+@for_each("measure", ["soft_binned_cdl", "cutoff_calibration_error", "brier_score"])
 def test_compressed_and_row_level_intervals_agree(measure):
     y, p = rows(3000, slope=0.6, decimals=3)
     sample = rainproof.Sample(y, p)
@@ -110,7 +111,7 @@ def test_weighted_intervals_agree_with_compressed_ones():
     assert a.high == pytest.approx(b.high, abs=0.25 * width)
 
 
-@pytest.mark.parametrize("measure", ["brier_score", "cutoff_calibration_error"])
+@for_each("measure", ["brier_score", "cutoff_calibration_error"])
 def test_clusters_widen_the_interval(measure):
     """Each row eight times tells no more than once."""
     y, p = rows(200, slope=0.5)
@@ -224,8 +225,8 @@ def test_beyond_the_estimate_the_path_moves_where_the_measure_grows():
     assert path.value(2.0) > path.value(1.5) > path.value(1.0) > path.value(0.5)
 
 
-@pytest.mark.parametrize(
-    ("population", "measure", "n"),
+@for_each(
+    "population, measure, n",
     [
         ("three predictions", "smooth_calibration_error", 400),
         ("one region", "smooth_calibration_error", 400),
@@ -325,8 +326,8 @@ def test_few_rows_are_warned_of():
     assert ties.warnings == ()
 
 
-@pytest.mark.parametrize(
-    ("n", "groups", "message"),
+@for_each(
+    "n, groups, message",
     [
         (1, None, "^1 row is too few to resample: the interval is the whole range of the measure$"),
         (
@@ -368,8 +369,8 @@ def test_levels_close_to_1_get_as_many_draws_as_their_tails_need():
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         (
             {"confidence_level": 95},
@@ -386,7 +387,7 @@ def test_options_that_cannot_be(options, message):
         rainproof.confidence_interval([0, 1], [0.1, 0.8], **options)
 
 
-@pytest.mark.parametrize("kind", ["rows", "ties", "weights", "cells"])
+@for_each("kind", ["rows", "ties", "weights", "cells"])
 def test_a_measure_may_calculate_with_outcomes_of_either_sign(kind):
     y, p = rows(seed=5, decimals=1 if kind == "ties" else None)
     sample = rainproof.Sample(

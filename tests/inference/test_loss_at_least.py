@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.inference import proofs as module
@@ -44,8 +45,8 @@ def wealth(chains, share, bets, rate):
     return np.mean(found)
 
 
-@pytest.mark.parametrize("alternatives", [1, 2])
-@pytest.mark.parametrize("seed", range(4))
+@for_each("alternatives", [1, 2])
+@for_each("seed", range(4))
 def test_the_core_is_its_definition(seed, alternatives):
     """The wealth is 1/delta at the bound, whatever the event rate, and falls from there."""
     rng = np.random.default_rng([seed, alternatives])
@@ -123,7 +124,7 @@ def test_pooled_stakes_prove_a_little_less():
         assert exact - 0.01 * net @ net < pooled < exact
 
 
-@pytest.mark.parametrize("n", [1, 2, 10, 300])
+@for_each("n", [1, 2, 10, 300])
 def test_calibrated_rows_prove_nothing(n):
     rng = np.random.default_rng(n)
     for _ in range(5):
@@ -141,7 +142,7 @@ POPULATIONS = {
 }
 
 
-@pytest.mark.parametrize("name", POPULATIONS)
+@for_each("name", POPULATIONS)
 def test_it_rarely_exceeds_the_largest_loss_of_the_population(name):
     """CDL of the population is the most that any decision loses, so it must not lie below the
     bound.
@@ -243,8 +244,8 @@ def test_outcomes_that_are_shares_and_weights_of_zero():
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         ({"confidence_level": 1.0}, "confidence_level must be a number between 0 and 1"),
         (

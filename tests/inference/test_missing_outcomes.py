@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers.cases import for_each
 from scipy import stats
 
 import rainproof
@@ -73,7 +74,7 @@ def test_without_the_missing_rows_it_is_in_alarm():
     assert rainproof.monitor(alone).in_alarm
 
 
-@pytest.mark.parametrize("share", [0.02, 0.3])
+@for_each("share", [0.02, 0.3])
 def test_outcomes_that_are_missing_at_one_rate_leave_all_periods_judged(share):
     for seed in range(20):
         found = rainproof.monitor(read(at_random(share, seed=seed)))
@@ -94,7 +95,7 @@ def test_a_change_before_the_late_days_is_found_and_is_new():
     assert found.changes[0].alarm == labels[29]
 
 
-@pytest.mark.parametrize("engine", ["arrow", "csv", "sqlite"])
+@for_each("engine", ["arrow", "csv", "sqlite"])
 def test_rows_without_an_outcome_are_counted_by_period_in_every_source(engine, tmp_path):
     rows = [
         ("a", 0.5, 1),

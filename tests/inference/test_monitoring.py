@@ -10,6 +10,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.inference.bets import COUNT, RangeSums, bet
@@ -36,7 +37,7 @@ def days(shifts, n=400, seed=0):
 CHANGED = [0.0] * 12 + [0.8] * 6 + [0.0] * 6
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 5, 12, 40])
+@for_each("length", [1, 2, 3, 5, 12, 40])
 def test_windows_are_the_merged_periods(length):
     samples = [sample.compress(1024) for sample in days([0] * 12, n=20).values()]
     for last, merged in enumerate(_sliding(samples, length)):
@@ -118,7 +119,7 @@ def slow_detector(samples, alpha, dependent):
     return found
 
 
-@pytest.mark.parametrize("dependent", [False, True])
+@for_each("dependent", [False, True])
 def test_alarms_begin_and_end_as_the_definition_says(dependent):
     shifts = [0] * 5 + [1.2] * 9 + [0] * 14 + [-0.9] * 12
     samples = days(shifts, n=60, seed=3)
@@ -359,9 +360,8 @@ def monitor_of(samples):
     return rainproof.monitor(samples, dependent=True)
 
 
-@pytest.mark.parametrize(
-    ("said", "happens", "n", "periods"),
-    [(0.3, 0.2, 1000, 90), (0.01, 0.025, 400, 40), (0.3, 0.4, 300, 60)],
+@for_each(
+    "said, happens, n, periods", [(0.3, 0.2, 1000, 90), (0.01, 0.025, 400, 40), (0.3, 0.4, 300, 60)]
 )
 def test_how_soon_a_change_is_found_is_computed(said, happens, n, periods):
     """Nothing is drawn for it: the alarm comes when the bets that gain by the change have won
@@ -402,7 +402,7 @@ def test_a_rare_event_that_is_predicted_too_high_is_found_late_and_the_output_sa
     assert strict.periods_doubled > found.periods_doubled
 
 
-@pytest.mark.parametrize(("said", "n"), [(0.002, 50), (0.005, 60)])
+@for_each("said, n", [(0.002, 50), (0.005, 60)])
 def test_a_period_without_an_event_is_not_taken_for_a_large_loss(said, n):
     """A tenth of an event a period: twice as many took 150 periods, and "more than a million" was
     told.

@@ -5,6 +5,7 @@ instead.
 from __future__ import annotations
 
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -21,8 +22,8 @@ def by_period(*labels):
 AS_TEXT = "day must be in order as text, such as "
 
 
-@pytest.mark.parametrize(
-    ("labels", "message"),
+@for_each(
+    "labels, message",
     [
         (("Mar 2026", "Apr 2026"), f"{AS_TEXT}2026-03; it has 'Apr 2026' before 'Mar 2026'"),
         (("March", "April"), f"{AS_TEXT}2026-03; it has 'April' before 'March'"),
@@ -57,7 +58,7 @@ def test_periods_in_another_order_as_text_are_refused(labels, message):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
+@for_each(
     "labels",
     [
         ("2025-12-31", "2026-01-01"),

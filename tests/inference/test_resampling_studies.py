@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from benchmarks.studies import comparison, coverage, coverage_table, power
@@ -20,7 +21,7 @@ def read(name):
 
 
 @pytest.mark.filterwarnings("ignore:expected_calibration_error compares:rainproof.FewRowsWarning")
-@pytest.mark.parametrize("measure", ["cutoff_calibration_error", "expected_calibration_error"])
+@for_each("measure", ["cutoff_calibration_error", "expected_calibration_error"])
 def test_the_shortcut_of_the_study_agrees_with_the_intervals(measure):
     """Where the true value is well inside or outside the interval, the study says so too."""
     population = coverage.cases()["overconfident"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -157,8 +158,8 @@ def test_rows_without_weight_and_their_groups_are_left_out():
     assert atoms.units == 2
 
 
-@pytest.mark.parametrize(
-    ("groups", "message"),
+@for_each(
+    "groups, message",
     [
         ([1, 2], r"groups must have one entry for each of the 4 rows; its shape is \(2,\)"),
         ([1, 1, 1, 1], "groups must have at least two different values; all rows have the same"),
@@ -230,8 +231,8 @@ def test_any_sample_can_be_redrawn(sample, m):
     assert (draws[0].positive[atoms.distinct == 0] == 0).all()
 
 
-@pytest.mark.parametrize("n", [1, 7, 19, 40, 1500, 10**6])
-@pytest.mark.parametrize("p", [1e-12, 1e-4, 0.02, 0.3, 0.5, 0.7, 0.99, 1 - 1e-9])
+@for_each("n", [1, 7, 19, 40, 1500, 10**6])
+@for_each("p", [1e-12, 1e-4, 0.02, 0.3, 0.5, 0.7, 0.99, 1 - 1e-9])
 def test_binomial_numbers_follow_their_law(n, p):
     size = 20_000
     source = np.random.default_rng(n).bit_generator
@@ -247,7 +248,7 @@ def check_binomial(drawn, n, p):
     assert np.abs(below - binom.cdf(at, n, p)).max() < np.sqrt(np.log(2 / 1e-6) / (2 * len(drawn)))
 
 
-@pytest.mark.parametrize("n", [1, 19, 1500])
+@for_each("n", [1, 19, 1500])
 def test_binomial_numbers_of_several_chances_differ_by_the_tosses_between(n):
     """Each row has its own law; the heads that are won or lost from one row to the next have one
     too.
@@ -279,7 +280,7 @@ def test_multinomial_numbers_add_up_and_have_their_mean_and_variance():
     assert (np.abs(drawn.var(axis=0) - spread) <= 0.15 * spread).all()
 
 
-@pytest.mark.parametrize("n", [1, 2, 1023, 1024, 1700, 4096, 99_999])
+@for_each("n", [1, 2, 1023, 1024, 1700, 4096, 99_999])
 def test_rows_drawn_with_replacement_follow_their_law(n):
     """Counts add up; one is binomial, at the first, the middle and the last places alike; two are
     multinomial.
@@ -317,7 +318,7 @@ def test_rows_are_drawn_by_the_second_random_number_too():
         assert abs((drawn == k).sum() - due) < 5 * np.sqrt(due)
 
 
-@pytest.mark.parametrize("kind", [np.uint8, np.int64])
+@for_each("kind", [np.uint8, np.int64])
 def test_outcomes_in_several_populations_are_compared_with_the_same_bits(kind):
     """Against a loop over repetitions: a row that fills a batch by itself, rows never drawn,
     probabilities 0 and 1.
@@ -350,7 +351,7 @@ def test_outcomes_in_several_populations_are_compared_with_the_same_bits(kind):
     assert nothing[0].sum() == len(nothing[1]) == 0
 
 
-@pytest.mark.parametrize("kind", [np.uint8, np.int64])
+@for_each("kind", [np.uint8, np.int64])
 def test_rows_of_a_cluster_share_random_numbers(kind):
     """All of them: against a loop over repetitions, in which each cluster has one number for each
     of its own.
@@ -385,8 +386,8 @@ def test_rows_of_a_cluster_share_random_numbers(kind):
     assert (none != found).any()
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("decimals", [None, 1])
+@for_each("correlation", [0.0, 0.3, 1.0])
+@for_each("decimals", [None, 1])
 def test_outcomes_of_a_cluster_have_the_correlation_that_is_asked_for(correlation, decimals):
     y, p, _ = random_rows(400, decimals=decimals)
     groups = np.repeat(np.arange(200), 2)

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +41,7 @@ def test_it_is_where_the_bounds_cross_the_target(target, confidence_level, loss)
     assert found.minimum <= found.n
 
 
-@pytest.mark.parametrize(("target", "confidence_level"), [(0.1, 0.95), (0.05, 0.9), (0.3, 0.99)])
+@for_each("target, confidence_level", [(0.1, 0.95), (0.05, 0.9), (0.3, 0.99)])
 def test_what_it_says_of_rows_is_what_guarantee_says(target, confidence_level):
     """At `n` rows the hardest forecast just makes it; below `minimum` even a perfect one does not."""
     found = sample_size(target, confidence_level=confidence_level)
@@ -147,8 +148,8 @@ def test_how_it_prints():
     assert words in str(sample_size(0.05, like=pilot))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         (
             {"confidence_level": 0},

@@ -10,6 +10,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
@@ -250,8 +251,8 @@ def test_words_and_json(monkeypatch):
         assert not array.flags.writeable
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         ({"fdr": 1}, r"^fdr must be a number between 0 and 1, both excluded; it is 1$"),
         ({"method": "holm"}, r"^method must be 'bh' or 'by'; it is 'holm'$"),

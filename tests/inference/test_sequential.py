@@ -8,6 +8,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
@@ -81,7 +82,7 @@ def slow_logs(y, p):
     return np.cumsum(np.where(inside, factor, 0), axis=0)
 
 
-@pytest.mark.parametrize("kind", ["usual", "rare", "nearly sure", "far beyond doubles"])
+@for_each("kind", ["usual", "rare", "nearly sure", "far beyond doubles"])
 def test_the_kernel_is_the_definition_also_where_wealth_leaves_all_doubles(kind):
     rng = np.random.default_rng(5)
     u = rng.random(2000)
@@ -100,7 +101,7 @@ def test_the_kernel_is_the_definition_also_where_wealth_leaves_all_doubles(kind)
     assert_allclose(test._log_worth, each[-1], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("grid", [None, 8, 1024])
+@for_each("grid", [None, 8, 1024])
 def test_no_bet_on_a_batch_gains_in_expectation_and_none_can_lose_all(grid):
     """All outcomes of six rows, each by its probability: independent, and all by one coin."""
     p = np.array([0.02, 0.25, 0.5, 0.55, 0.9, 0.99])
@@ -129,9 +130,7 @@ def number(slope, shift, low=0, high=1):
     return next(k for k in range(bets.COUNT) if bets.bet(k) == wanted)
 
 
-@pytest.mark.parametrize(
-    ("shift", "share"), [(0.2, 1 / 8), (0.4, 1 / 4), (0.8, 1 / 2), (1.6, 15 / 16)]
-)
+@for_each("shift, share", [(0.2, 1 / 8), (0.4, 1 / 4), (0.8, 1 / 2), (1.6, 15 / 16)])
 def test_a_batch_by_hand(shift, share):
     """All predictions 1/4, too low by a shift everywhere: the larger the shift, the more of what
     can be lost is bet.
@@ -144,7 +143,7 @@ def test_a_batch_by_hand(shift, share):
     assert factors[number(2.5, -0.8)] == pytest.approx(1 + loss / 2)
 
 
-@pytest.mark.parametrize("shift", [0.2, 0.4, 0.8, 1.6])
+@for_each("shift", [0.2, 0.4, 0.8, 1.6])
 def test_a_shift_by_hand(shift):
     """The odds of an event at 1/2 are 1; the bet says that they are exp(shift)."""
     factors = np.array([row_factors(0.5, 1), row_factors(0.5, 0)])

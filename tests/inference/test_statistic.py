@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.strategies import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,9 +44,9 @@ def test_a_redrawn_sample_has_the_value_of_its_rows(name, sample, seed):
         assert evaluate(draw) == pytest.approx(expected, **slack)
 
 
-@pytest.mark.parametrize("name", ["soft_binned_cdl", "soft_binned_cdl[hard]"])
-@pytest.mark.parametrize("n", [50, 3000])
-@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-8])
+@for_each("name", ["soft_binned_cdl", "soft_binned_cdl[hard]"])
+@for_each("n", [50, 3000])
+@for_each("scale", [1.0, 1e-3, 1e-8])
 def test_the_short_way_to_scdl_balances_on_every_grid(name, n, scale):
     """Tiny predictions balance on grids of many cells, past those that are held densely."""
     rng = np.random.default_rng(n)
@@ -60,8 +61,8 @@ def test_the_short_way_to_scdl_balances_on_every_grid(name, n, scale):
         )
 
 
-@pytest.mark.parametrize("name", ["soft_binned_cdl", "soft_binned_cdl[hard]"])
-@pytest.mark.parametrize(("n", "power"), [(300, 1.0), (300, 3.0), (3000, 1.0), (3000, 3.0)])
+@for_each("name", ["soft_binned_cdl", "soft_binned_cdl[hard]"])
+@for_each("n, power", [(300, 1.0), (300, 3.0), (3000, 1.0), (3000, 3.0)])
 def test_rows_drawn_by_outcome_have_the_value_of_the_rows(name, n, power):
     rng = np.random.default_rng(n)
     p = rng.random(n)
@@ -78,7 +79,7 @@ def test_rows_drawn_by_outcome_have_the_value_of_the_rows(name, n, power):
         )
 
 
-@pytest.mark.parametrize("name", ["soft_binned_cdl", "soft_binned_cdl[hard]"])
+@for_each("name", ["soft_binned_cdl", "soft_binned_cdl[hard]"])
 def test_resamples_without_the_only_event_need_a_finer_grid(name, monkeypatch):
     n, rng = 2000, np.random.default_rng(0)
     p, y = np.sort(rng.random(n)) * 1e-4, np.arange(n) == 700
@@ -97,10 +98,10 @@ def test_resamples_without_the_only_event_need_a_finer_grid(name, monkeypatch):
     assert 0 < len(finer) < 10
 
 
-@pytest.mark.parametrize("soft", [True, False])
-@pytest.mark.parametrize("m", [1, 3, 8, 1024])
-@pytest.mark.parametrize("n", [1, 2, 7, 300, 3000])
-@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
+@for_each("soft", [True, False])
+@for_each("m", [1, 3, 8, 1024])
+@for_each("n", [1, 2, 7, 300, 3000])
+@for_each("dtype", [np.uint8, np.int64, np.float64])
 def test_amounts_are_shared_out_by_outcome_as_rows_are_rounded(dtype, n, m, soft):
     rng = np.random.default_rng(n + m)
     p = np.sort(np.where(rng.random(n) < 0.2, rng.integers(0, 3, n) / 2, rng.random(n)))
@@ -118,7 +119,7 @@ def test_amounts_are_shared_out_by_outcome_as_rows_are_rounded(dtype, n, m, soft
     np.testing.assert_allclose(found[0], np.sum(expected, axis=0), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("y", [[0, 1], [0, 0], [1, 1], [0]])
+@for_each("y", [[0, 1], [0, 0], [1, 1], [0]])
 def test_few_rows_and_one_class_are_resampled(y):
     sample = rainproof.Sample(np.array(y * 40), np.linspace(0, 1, 40 * len(y)))
     one = bootstrapped(
@@ -150,7 +151,7 @@ def test_an_unknown_measure_is_refused():
         as_statistic("ece")
 
 
-@pytest.mark.parametrize("threads", [2, 3])
+@for_each("threads", [2, 3])
 def test_redrawn_values_do_not_depend_on_the_number_of_threads(threads):
     rng = np.random.default_rng(0)
     p = rng.random(2000)
@@ -188,7 +189,7 @@ def test_an_error_in_a_thread_is_raised_and_ends_the_work():
     assert len(calls) <= 2
 
 
-@pytest.mark.parametrize("name", ["soft_binned_cdl", "soft_binned_cdl[hard]", "brier_score"])
+@for_each("name", ["soft_binned_cdl", "soft_binned_cdl[hard]", "brier_score"])
 def test_samples_that_share_rows_have_the_values_of_each(name):
     """Five populations at once, from calibrated to far from it: as one sample after the other."""
     rng = np.random.default_rng(8)
@@ -205,7 +206,7 @@ def test_samples_that_share_rows_have_the_values_of_each(name):
     assert len(set(one_by_one)) >= 4  # SCDL is often 1/m
 
 
-@pytest.mark.parametrize("name", ["combined", "soft_binned_cdl", "smooth_calibration_error"])
+@for_each("name", ["combined", "soft_binned_cdl", "smooth_calibration_error"])
 def test_a_batch_of_draws_has_the_values_of_each(name):
     """To the last bit, from the same random numbers: the size of a batch must not decide a tie."""
     rng = np.random.default_rng(9)

@@ -11,6 +11,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from scipy.optimize import brentq, linprog
 
 import rainproof
@@ -79,10 +80,8 @@ def harm_by_definition(y, a, b, w, group, delta, grid=None):
     return 1.0 if excess(1 - 1e-12) < 0 else brentq(excess, 0, 1 - 1e-12, xtol=1e-13)
 
 
-@pytest.mark.parametrize(
-    "kind", ["equal", "weights", "groups", "equal groups", "weights and groups"]
-)
-@pytest.mark.parametrize("seed", range(6))
+@for_each("kind", ["equal", "weights", "groups", "equal groups", "weights and groups"])
+@for_each("seed", range(6))
 def test_harm_bound_is_its_definition(seed, kind):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 40))
@@ -99,8 +98,8 @@ def test_harm_bound_is_its_definition(seed, kind):
     assert found.harm_bound == pytest.approx(harm_by_definition(y, a, b, w, group, delta), abs=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["equal", "weights"])
-@pytest.mark.parametrize("seed", range(4))
+@for_each("kind", ["equal", "weights"])
+@for_each("seed", range(4))
 def test_harm_bound_of_a_compressed_sample_is_its_definition(seed, kind):
     rng = np.random.default_rng(seed)
     a, b = rng.random((2, 50))
@@ -155,7 +154,7 @@ def mean_wealth(chains, bets, share):
 
 
 # without ties, which rounding breaks
-@pytest.mark.parametrize("kind", ["equal", "weights", "weights and groups"])
+@for_each("kind", ["equal", "weights", "weights and groups"])
 def test_gain_at_least_is_its_definition(kind):
     """Rows in canonical order are dealt eight times to twelve parts; the mean wealth is 1/delta at
     the bound.
@@ -250,8 +249,8 @@ def test_rows_that_are_held_out_choose_as_well():
 ATOMS = [(1.0, 0.0), (0.6, 0.4), (0.4, 0.6), (0.2, 0.9), (0.9, 0.55), (0.05, 0.0), (0.5, 0.5)]
 
 
-@pytest.mark.parametrize("draws", ["equal", "weights", "groups"])
-@pytest.mark.parametrize("seed", range(4))
+@for_each("draws", ["equal", "weights", "groups"])
+@for_each("seed", range(4))
 def test_the_chance_of_a_harm_bound_to_fail_by_enumeration(seed, draws):
     """All samples of two kinds of rows and two outcomes, with their exact chances: an exact failure
     rate.

@@ -9,6 +9,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.cases import for_each
 from helpers.seeds import for_seeds
 from scipy.optimize import linprog
 
@@ -91,7 +92,7 @@ POPULATIONS = {
 }
 
 
-@pytest.mark.parametrize("name", POPULATIONS)
+@for_each("name", POPULATIONS)
 def test_the_bounds_fail_as_rarely_as_they_say(name):
     """At 80%, against the exact harm and gain of 200 predictions that are drawn with equal chance."""
     rate, old, new = POPULATIONS[name]
@@ -143,7 +144,7 @@ EDGES = {  # rows, then harm and gain by hand
 }
 
 
-@pytest.mark.parametrize("name", EDGES)
+@for_each("name", EDGES)
 def test_edge_cases(name):
     rows, expected = EDGES[name]
     found = rainproof.switch_guarantee(*rows, rng=0)
@@ -175,7 +176,7 @@ def test_weights_count_by_their_ratio():
     assert (heavy.harm, heavy.harm_bound) == (pytest.approx(1), 1)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@for_each("weighted", [False, True])
 def test_threads_give_the_same_bits(weighted, monkeypatch):
     rng = np.random.default_rng(9)
     y, a, b, w = draw(rng, 500)
@@ -212,8 +213,8 @@ def test_the_result_is_ready_for_json():
     assert "there is a decision that gains at least" in str(found)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@for_each(
+    "arguments, message",
     [
         (
             ([0, 1], [0.5, 1.2], [0.5, 0.5]),
@@ -238,8 +239,8 @@ def test_bad_rows_are_named(arguments, message):
         rainproof.switch_guarantee(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         ({"sample_weight": [0, 0]}, "sample_weight must not be zero for every row"),
         (

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.cases import for_each
 from scipy.stats import beta, binom
 
 from benchmarks.studies import targets as study
@@ -266,8 +267,8 @@ def test_counts_know_how_many_rows_are_above():
     assert (events.tolist(), others.tolist()) == ([3, 3, 1, 1, 0], [2, 1, 1, 0, 0])
 
 
-@pytest.mark.parametrize(
-    ("value", "up", "above", "expected"),
+@for_each(
+    "value, up, above, expected",
     [
         (0.123456, False, False, 0.1234),
         (0.123456, True, False, 0.1235),
@@ -316,8 +317,8 @@ def test_rows_needed_is_where_half_of_the_samples_succeed():
     assert find_threshold(*rows(400), precision=0.9999, recall=0.99).rows_needed is None
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
+@for_each(
+    "options, match",
     [
         ({}, "^state a target: precision, recall, false_positive_rate, or several of them$"),
         (

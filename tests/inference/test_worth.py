@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 from rainproof.core.sample import Sample
 from rainproof.inference import proofs
@@ -36,8 +37,8 @@ POPULATIONS = {
 }
 
 
-@pytest.mark.parametrize("name", POPULATIONS)
-@pytest.mark.parametrize("kind", ["rows", "weights", "groups", "counts"])
+@for_each("name", POPULATIONS)
+@for_each("kind", ["rows", "weights", "groups", "counts"])
 def test_the_bounds_fail_no_more_often_than_stated(name, kind):
     predict, rate = POPULATIONS[name]
     population = predict((np.arange(2000) + 0.5) / 2000)
@@ -131,7 +132,7 @@ def test_counts_are_so_many_rows():
     )
 
 
-@pytest.mark.parametrize("y", [[0, 0, 0], [1, 1, 1]])
+@for_each("y", [[0, 0, 0], [1, 1, 1]])
 def test_one_class_proves_nothing(y):
     rows = Sample(y, [0.1, 0.5, 0.9])
     assert not worth(rows, 0.95).proven
