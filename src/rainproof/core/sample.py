@@ -668,6 +668,9 @@ class Sample:
 
     def with_columns_beside(self, beside: Mapping[str, Array]) -> Self:
         """Return the same cases with columns of a file that were read with them."""
+        if self.units.is_second_part is not None:
+            case = self.units.case_of_entry
+            beside = {name: column[case] for name, column in beside.items()}
         return self.with_columns(self.rows.replace(beside=beside))
 
     def with_columns(
@@ -1295,7 +1298,11 @@ class Sample:
 
     @property
     def _amounts(self) -> Mapping[str, NDArray[Any]]:
-        return (isinstance(self.store, Rows) and self.store.beside) or {}
+        beside = (isinstance(self.store, Rows) and self.store.beside) or {}
+        second = self.units.is_second_part
+        if second is None:
+            return beside
+        return {name: column[~second] for name, column in beside.items()}
 
     @property
     def _segments(self) -> Any:
