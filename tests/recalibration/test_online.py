@@ -675,3 +675,34 @@ def test_models_must_stay_the_same():
     r.predict(0.5, id=1)
     with pytest.raises(InputError, match=same):
         r.predict({"a": 0.5})
+
+
+def test_a_prediction_can_be_asked_for_while_it_waits():
+    r = OnlineRecalibrator()
+    first, second = r.predict(0.7, id="a"), r.predict(0.2, id=np.int64(5))
+    assert (r.prediction("a"), r.prediction(5)) == (first, second)
+    r.update(1, id="a")
+    with pytest.raises(InputError, match="waits for its outcome; 'a' is not"):
+        r.prediction("a")
+    with pytest.raises(InputError, match="id must be text or an integer; it is None"):
+        r.prediction(None)
+
+
+def test_checking_a_prediction_changes_nothing():
+    r = OnlineRecalibrator()
+    r.check({"old": 0.3, "new": 0.4})
+    r.check(0.3)
+    state = r.to_dict()
+    for wrong in (1.5, "a", None, {}, {"old": 2.0}, {1: 0.5}):
+        with pytest.raises(InputError, match="must be a number"):
+            r.check(wrong)
+    assert r.to_dict() == state
+    r.predict({"old": 0.3, "new": 0.4})
+    with pytest.raises(InputError, match="same models by name"):
+        r.check(0.3)
+
+
+def test_a_grid_that_is_stated_does_not_grow():
+    assert OnlineRecalibrator().grows
+    assert not OnlineRecalibrator(64).grows
+    assert OnlineRecalibrator.from_dict(OnlineRecalibrator().to_dict()).grows

@@ -1,5 +1,9 @@
 """Forecasts that stay calibrated whatever happens: one prediction at a time, each outcome when it
 is known.
+
+Here are the arguments, the predictions that wait for their outcomes, and the state as it is stored.
+The arithmetic is in the kernel `_online`; the journal of a command that may be killed is in
+`stream`.
 """
 
 from __future__ import annotations
@@ -8,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid, sum_cells
@@ -18,7 +22,15 @@ from rainproof.errors import InputError
 from rainproof.inference.options import Seed, as_seed
 from rainproof.recalibration._online import Mixture, Walk
 
+MOST_WAITING = 1_000_000
+"""Predictions that may wait for their outcomes: of 200 bytes each, in 200 MB."""
+
+_FIRST_GRID = 256
+_WEIGHTS_OFF = 1e-9  # of 1, for the sum of the weights of a mixture
+
+_KIND = "online recalibrator"
 _VERSION = 2
+# What is stored of the kernel's objects, by the names that it has there.
 _WALK = ("coins", "n")
 _WALK_TABLES = ("bias", "margin", "spread")
 _MIXTURE = ("batches", "made", "scale", "oldest")
@@ -27,10 +39,10 @@ _SETTINGS = ("models", "grid", "grows", "seed")
 _KEYS = (*_SETTINGS, *_WALK, *_WALK_TABLES, *_MIXTURE, "fresh", *_MIXTURE_TABLES, "open", "waiting")
 
 Id = str | int
-# a prediction, its margin, its coin, and what the members of the mixture said
-Made = tuple[float, float, int, bytes]
-MOST_WAITING = 1_000_000
-_FIRST_GRID = 256
+Pending = tuple[float, float, int, bytes]
+"""A prediction that waits: its value, its margin, the number of its coin, and the predictions of the
+members of the mixture, as doubles. A plain tuple: the kernel makes it in every round.
+"""
 
 
 class OnlineRecalibrator(Saved):
@@ -118,23 +130,28 @@ class OnlineRecalibrator(Saved):
     0.34765625
     """
 
-    _kind = "online recalibrator"
     _walk: Walk
-    _models: tuple[str, ...] | None
-    _open: Made | None
-    _waiting: dict[Id, Made]
+    _models: tuple[str, ...] | None  # if they have names
+    _open: Pending | None  # the last prediction without an id
+    _waiting: dict[Id, Pending]
 
     def __init__(self, grid: int | None = None, rng: Seed = None) -> None:
         seed = int(as_seed(0 if rng is None else rng)[0].integers(2**64, dtype=np.uint64))
-        self._walk = Walk(
-            _FIRST_GRID if grid is None else check_grid(grid), grid is None, seed, Mixture(1)
-        )
-        self._models, self._open, self._waiting = None, None, {}
+        first_grid = _FIRST_GRID if grid is None else check_grid(grid)
+        self._walk = Walk(first_grid, grid is None, seed, Mixture(1))
+        self._models = None
+        self._open = None
+        self._waiting = {}
 
     @property
     def grid(self) -> int:
         """The grid m: the step between points is ``1/m`` at 1/2, and smaller towards 0 and 1."""
         return self._walk.grid
+
+    @property
+    def grows(self) -> bool:
+        """Whether the grid doubles as outcomes come; not if it was stated."""
+        return bool(self._walk.grows)
 
     @property
     def points(self) -> Floats:
@@ -168,23 +185,34 @@ class OnlineRecalibrator(Saved):
                 raise InputError(
                     "the last prediction has no outcome yet: call update(y) first, or predict with ids"
                 )
-            self._open = made = self._walk.predict(predictions)
-            return made[0]
-        name = _name(id)
+            self._open = pending = self._walk.predict(predictions)
+            return pending[0]
+        name = _checked_id(id)
         if name in self._waiting:
             raise InputError(f"id must be new; {id!r} waits for its outcome already")
         if len(self._waiting) >= MOST_WAITING:
             raise InputError(
                 f"{MOST_WAITING:,} predictions wait for their outcome: update or forget some"
             )
-        self._waiting[name] = made = self._walk.predict(predictions)
-        return made[0]
+        self._waiting[name] = pending = self._walk.predict(predictions)
+        return pending[0]
+
+    def prediction(self, id: Id) -> float:  # noqa: A002
+        """Return the prediction that was made with this id, while it waits for its outcome."""
+        pending = self._waiting.get(_checked_id(id))
+        if pending is None:
+            raise _no_such_id(id)
+        return pending[0]
+
+    def check(self, p: float | Mapping[str, float]) -> None:
+        """Refuse what `predict` would refuse, and change nothing."""
+        self._read(p)
 
     def mixture(self, p: float | Mapping[str, float]) -> float:
         """Return the mean of the mixture, from which the walk to the next prediction starts, if the
         model says p.
         """
-        predictions = self._begin(p)
+        predictions = self._begin(p)  # which may begin the walk of several models
         return self._walk.mean(predictions)
 
     def probabilities(self, p: float | Mapping[str, float]) -> Floats:
@@ -211,11 +239,17 @@ class OnlineRecalibrator(Saved):
         """
         check_aligned(("p", p), ("y", y), ("batch", batch))
         if isinstance(p, Mapping):
-            rows = {name: _rows(y, one, f"p[{name!r}]") for name, one in p.items()}
-            self._begin(dict.fromkeys(rows, 0.5))
-            return self._run([rows[name] for name in self._models or ()], batch)
-        self._begin(0.5)
-        return self._run([_rows(y, p, "p")], batch)
+            columns = {name: _read_columns(y, one, f"p[{name!r}]") for name, one in p.items()}
+            self._begin(dict.fromkeys(columns, 0.5))
+            models = [columns[name] for name in self._models or ()]
+        else:
+            self._begin(0.5)
+            models = [_read_columns(y, p, "p")]
+        happened = models[0].outcome == 1
+        ends = _batch_ends(batch, happened.shape)
+        longest = int(np.diff(ends, prepend=0).max(initial=1))
+        prob = np.column_stack([model.prob for model in models]).astype(np.float64, copy=False)
+        return self._walk.run(prob, happened.view(np.uint8), ends, longest)
 
     def update(self, y: int | bool, id: Id | None = None) -> None:  # noqa: A002
         """Learn an outcome: of the last prediction, or of the one that was made with this id.
@@ -228,7 +262,7 @@ class OnlineRecalibrator(Saved):
             The id of the prediction, if it was made with one. Outcomes may come late and in any
             order.
         """
-        happened = _outcome(y)
+        happened = _checked_outcome(y)
         self._walk.update(*self._take(id), happened)
 
     def forget(self, id: Id) -> None:  # noqa: A002
@@ -237,11 +271,12 @@ class OnlineRecalibrator(Saved):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state in built-in types, ready for JSON."""
-        walk, mixture = self._walk, self._walk.mixture
+        walk = self._walk
+        mixture = walk.mixture
         content = {
             "models": None if self._models is None else list(self._models),
             "grid": walk.grid,
-            "grows": bool(walk.grows),
+            "grows": self.grows,
             "seed": walk.seed,
             **{name: getattr(walk, name) for name in _WALK},
             **{name: getattr(walk, name).tolist() for name in _WALK_TABLES},
@@ -249,64 +284,29 @@ class OnlineRecalibrator(Saved):
             "fresh": bool(mixture.fresh),
             **{name: getattr(mixture, name).tolist() for name in _MIXTURE_TABLES},
             "open": None if self._open is None else _listed(self._open),
-            "waiting": [[name, *_listed(made)] for name, made in self._waiting.items()],
+            "waiting": [[name, *_listed(pending)] for name, pending in self._waiting.items()],
         }
-        return document(self._kind, _VERSION, content)
+        return document(_KIND, _VERSION, content)
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:
         """Read what `to_dict` wrote; anything that was changed is refused."""
-        data = check_document(data, cls._kind, version=_VERSION, keys=_KEYS)
-        models, grid = data["models"], data["grid"]
-        if models is not None and not (isinstance(models, list) and _different_texts(models)):
-            raise InputError("'models' must be null or a list of different names")
-        if not _whole(grid, 2, LARGEST_GRID) or grid & (grid - 1):
-            raise InputError("'grid' must be a power of two")
-        for name in ("grows", "fresh"):
-            if not isinstance(data[name], bool):
-                raise InputError(f"{name!r} must be true or false")
-        for name in ("seed", *_WALK, *_MIXTURE):
-            if not _whole(data[name], name == "scale", 2**64 - 1 if name == "seed" else 2**62):
-                raise InputError(f"{name!r} must be a non-negative integer; it is {data[name]!r}")
-        if not isinstance(data["waiting"], list):
-            raise InputError("'waiting' must be a list")
-        mixture = Mixture(1 if models is None else len(models))
-        tables = [_table(data, name, getattr(mixture, name).shape) for name in _MIXTURE_TABLES]
-        mixture.restore(*[*(data[name] for name in _MIXTURE), data["fresh"], *tables])
-        made = cls.__new__(cls)
-        made._models = None if models is None else tuple(models)
-        made._walk = Walk(grid, data["grows"], data["seed"], mixture)
-        tables = [_table(data, name, made._walk.bias.shape) for name in _WALK_TABLES]
-        made._walk.restore(*(data[name] for name in _WALK), *tables)
-        made._open = None if data["open"] is None else made._made(data["open"])
-        if not all(
-            isinstance(one, list) and len(one) == 5 and type(one[0]) in (str, int)
-            for one in data["waiting"]
-        ):
-            raise InputError("'waiting' must have an id and a prediction in each entry")
-        made._waiting = {one[0]: made._made(one[1:]) for one in data["waiting"]}
-        if len(made._waiting) < len(data["waiting"]):
+        data = check_document(data, _KIND, version=_VERSION, keys=_KEYS)
+        _check_settings(data)
+        models = data["models"]
+        recalibrator = cls()
+        recalibrator._models = None if models is None else tuple(models)
+        recalibrator._walk = walk = _read_walk(data)
+        if data["open"] is not None:
+            recalibrator._open = _read_pending(data["open"], walk)
+        for entry in data["waiting"]:
+            if not isinstance(entry, list) or len(entry) != 5 or type(entry[0]) not in (str, int):
+                raise InputError("'waiting' must have an id and a prediction in each entry")
+        waiting = {entry[0]: _read_pending(entry[1:], walk) for entry in data["waiting"]}
+        if len(waiting) < len(data["waiting"]):
             raise InputError("'waiting' must not have an id twice")
-        return made
-
-    def _made(self, values: Any) -> Made:
-        """Read a prediction that waits."""
-        wanted = self._walk.mixture.weight.size
-        if (
-            isinstance(values, list)
-            and len(values) == 4
-            and isinstance(values[3], list)
-            and len(values[3]) == wanted
-        ):
-            value, margin, coin, said = values
-            good = (
-                value in self.points and _is_share(margin) and _whole(coin, 0, self._walk.coins - 1)
-            )
-            if good and all(_is_share(one) for one in said):
-                return float(value), float(margin), coin, np.array(said, np.float64).tobytes()
-        raise InputError(
-            f"a prediction must be a point, a margin, a coin and what {wanted} members said; it is {values!r}"
-        )
+        recalibrator._waiting = waiting
+        return recalibrator
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_dict, (self.to_dict(),)
@@ -316,56 +316,44 @@ class OnlineRecalibrator(Saved):
 
     def _begin(self, p: float | Mapping[str, float]) -> tuple[float, ...]:
         """Read predictions; the first ones say which models there are."""
-        found = self._read(p)
+        predictions = self._read(p)
         if isinstance(p, Mapping) and self._models is None:
             self._models = tuple(p)
-            self._walk = Walk(
-                self._walk.grid, self._walk.grows, self._walk.seed, Mixture(len(found))
-            )
-        return found
+            mixture = Mixture(len(predictions))
+            self._walk = Walk(self._walk.grid, self._walk.grows, self._walk.seed, mixture)
+        return predictions
 
     def _read(self, p: float | Mapping[str, float]) -> tuple[float, ...]:
-        """The predictions of the models in their order."""
+        """Return the predictions of the models, in their order."""
         if not isinstance(p, Mapping) and self._models is None:
-            return (_probability(p),)
-        names = self._models or (
-            tuple(p) if isinstance(p, Mapping) and self._walk.mixture.batches == 0 else ()
-        )
-        if not isinstance(p, Mapping) or not _different_texts(list(p)) or set(names) != set(p):
+            return (_checked_probability(p),)
+        names = self._models or ()
+        if isinstance(p, Mapping) and self._models is None and self._walk.mixture.batches == 0:
+            names = tuple(p)  # nothing was predicted yet: these are the models
+        if not isinstance(p, Mapping) or not _are_names(list(p)) or set(names) != set(p):
             raise InputError(
                 f"p must be a number, or have the predictions of the same models by name each time; it is {p!r}"
             )
-        return tuple(_probability(p[name], f"p[{name!r}]") for name in names)
+        return tuple(_checked_probability(p[name], f"p[{name!r}]") for name in names)
 
-    def _take(self, id: Id | None) -> Made:  # noqa: A002
+    def _take(self, id: Id | None) -> Pending:  # noqa: A002
+        """Return a prediction that waits, which then waits no more."""
         if id is None:
-            made, self._open = self._open, None
-            if made is None:
+            pending = self._open
+            if pending is None:
                 raise InputError("no prediction without an id waits for its outcome: predict first")
-            return made
-        found = self._waiting.pop(_name(id), None)
-        if found is None:
-            raise InputError(
-                f"id must be that of a prediction that waits for its outcome; {id!r} is not"
-            )
-        return found
-
-    def _run(self, models: list[Columns], batch: ArrayLike | None) -> Floats:
-        y = models[0].outcome == 1
-        ends = np.arange(1, len(y) + 1)
-        if batch is not None:
-            of = np.asarray(batch)
-            if of.shape != y.shape:
-                raise InputError(
-                    f"batch must have a value for each of the {len(y):,} rows; its shape is {of.shape}"
-                )
-            ends = np.append(np.flatnonzero(of[1:] != of[:-1]) + 1, len(y))
-        prob = np.column_stack([rows.prob for rows in models]).astype(np.float64, copy=False)
-        longest = int(np.diff(ends, prepend=0).max(initial=1))
-        return self._walk.run(prob, y.view(np.uint8), ends.astype(np.int64, copy=False), longest)
+            self._open = None
+            return pending
+        pending = self._waiting.pop(_checked_id(id), None)
+        if pending is None:
+            raise _no_such_id(id)
+        return pending
 
 
-def _name(id: Any) -> Id:  # noqa: A002
+# Arguments.
+
+
+def _checked_id(id: Any) -> Id:  # noqa: A002
     if isinstance(id, np.integer):
         return int(id)
     if isinstance(id, bool) or not isinstance(id, str | int):
@@ -373,7 +361,11 @@ def _name(id: Any) -> Id:  # noqa: A002
     return id
 
 
-def _outcome(y: Any) -> bool:
+def _no_such_id(id: Any) -> InputError:  # noqa: A002
+    return InputError(f"id must be that of a prediction that waits for its outcome; {id!r} is not")
+
+
+def _checked_outcome(y: Any) -> bool:
     try:
         if y in (0, 1):
             return bool(y)
@@ -382,7 +374,7 @@ def _outcome(y: Any) -> bool:
     raise InputError(f"y must be 0 or 1; it is {y!r}")
 
 
-def _probability(p: Any, name: str = "p") -> float:
+def _checked_probability(p: Any, name: str = "p") -> float:
     try:
         if 0 <= p <= 1:
             return float(p)
@@ -391,25 +383,92 @@ def _probability(p: Any, name: str = "p") -> float:
     raise InputError(f"{name} must be a number in [0, 1]; it is {p!r}")
 
 
-def _rows(y: ArrayLike, p: ArrayLike, name: str) -> Columns:
-    rows = as_rows(y, p, None, names=ColumnNames(label="y", prob=name))
-    sum_cells(rows, 2)  # which refuses bad values
-    return rows
+def _are_names(values: list[Any]) -> bool:
+    """Return whether there are some texts, all different."""
+    is_text = all(isinstance(value, str) for value in values)
+    return len(values) > 0 and is_text and len(set(values)) == len(values)
 
 
-def _listed(made: Made) -> list[Any]:
-    return [*made[:3], np.frombuffer(made[3]).tolist()]
+def _read_columns(y: ArrayLike, p: ArrayLike, name: str) -> Columns:
+    columns = as_rows(y, p, None, names=ColumnNames(label="y", prob=name))
+    sum_cells(columns, 2)  # which refuses bad values
+    return columns
 
 
-def _different_texts(values: list[Any]) -> bool:
-    return (
-        len(values) > 0
-        and all(isinstance(value, str) for value in values)
-        and len(set(values)) == len(values)
+def _batch_ends(batch: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return where batches end, given the batch of each row; without it each row is one."""
+    (n,) = shape
+    if batch is None:
+        return np.arange(1, n + 1, dtype=np.int64)
+    of_row = np.asarray(batch)
+    if of_row.shape != shape:
+        raise InputError(
+            f"batch must have a value for each of the {n:,} rows; its shape is {of_row.shape}"
+        )
+    inner = np.flatnonzero(of_row[1:] != of_row[:-1]) + 1
+    return np.append(inner, n).astype(np.int64, copy=False)
+
+
+# The state, as it is stored.
+
+
+def _listed(pending: Pending) -> list[Any]:
+    value, margin, coin, members = pending
+    return [value, margin, coin, np.frombuffer(members).tolist()]
+
+
+def _check_settings(data: dict[str, Any]) -> None:
+    """Refuse what is no state, but for its tables and what waits."""
+    models = data["models"]
+    if models is not None and not (isinstance(models, list) and _are_names(models)):
+        raise InputError("'models' must be null or a list of different names")
+    grid = data["grid"]
+    if not _is_whole(grid, 2, LARGEST_GRID) or grid & (grid - 1):
+        raise InputError("'grid' must be a power of two")
+    for name in ("grows", "fresh"):
+        if not isinstance(data[name], bool):
+            raise InputError(f"{name!r} must be true or false")
+    for name in ("seed", *_WALK, *_MIXTURE):
+        least = 1 if name == "scale" else 0
+        most = 2**64 - 1 if name == "seed" else 2**62
+        if not _is_whole(data[name], least, most):
+            raise InputError(f"{name!r} must be a non-negative integer; it is {data[name]!r}")
+    if not isinstance(data["waiting"], list):
+        raise InputError("'waiting' must be a list")
+
+
+def _read_walk(data: dict[str, Any]) -> Walk:
+    mixture = Mixture(1 if data["models"] is None else len(data["models"]))
+    state = [data[name] for name in (*_MIXTURE, "fresh")]
+    state += [_read_table(data, name, getattr(mixture, name).shape) for name in _MIXTURE_TABLES]
+    mixture.restore(*state)
+    walk = Walk(data["grid"], data["grows"], data["seed"], mixture)
+    state = [data[name] for name in _WALK]
+    state += [_read_table(data, name, walk.bias.shape) for name in _WALK_TABLES]
+    walk.restore(*state)
+    return walk
+
+
+def _read_pending(values: Any, walk: Walk) -> Pending:
+    """Read a prediction that waits."""
+    members = walk.mixture.weight.size
+    if isinstance(values, list) and len(values) == 4:
+        value, margin, coin, predicted = values
+        has_members = isinstance(predicted, list) and len(predicted) == members
+        if (
+            has_members
+            and value in walk.points
+            and _is_share(margin)
+            and _is_whole(coin, 0, walk.coins - 1)
+            and all(_is_share(share) for share in predicted)
+        ):
+            return float(value), float(margin), coin, np.array(predicted, np.float64).tobytes()
+    raise InputError(
+        f"a prediction must be a point, a margin, a coin and what {members} members said; it is {values!r}"
     )
 
 
-def _whole(value: Any, low: int, high: int) -> bool:
+def _is_whole(value: Any, low: int, high: int) -> bool:
     return type(value) is int and low <= value <= high
 
 
@@ -417,7 +476,7 @@ def _is_share(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value <= 1
 
 
-def _table(data: dict[str, Any], name: str, shape: tuple[int, ...]) -> Floats:
+def _read_table(data: dict[str, Any], name: str, shape: tuple[int, ...]) -> Floats:
     """Read a table of finite numbers that outcomes can lead to."""
     try:
         table = np.array(data[name])
@@ -426,13 +485,19 @@ def _table(data: dict[str, Any], name: str, shape: tuple[int, ...]) -> Floats:
     if table.dtype.kind not in "iuf" or table.shape != shape:
         raise InputError(f"{name!r} must have {' x '.join(map(str, shape))} numbers")
     table = np.ascontiguousarray(table, np.float64)
-    good = np.isfinite(table).all() and (name in ("bias", "line") or bool((table >= 0).all()))
-    if name == "line":  # the matrix of a Newton step can be inverted
-        good = good and bool((table[..., 2] * table[..., 4] > table[..., 3] ** 2).all())
-    if name == "table":
-        good = good and bool(((table > 0) & (table < 1)).all())
-    if name == "weight":
-        good = good and bool((table > 0).all()) and abs(table.sum() - 1) < 1e-9
-    if not good:
+    if not np.isfinite(table).all() or not _is_possible(table, name):
         raise InputError(f"{name!r} must have numbers that outcomes can lead to")
     return table
+
+
+def _is_possible(table: Floats, name: str) -> bool:
+    """Return whether outcomes can lead to such finite numbers."""
+    if name == "bias":
+        return True
+    if name == "line":  # the matrix of a Newton step can be inverted
+        return bool((table[..., 2] * table[..., 4] > table[..., 3] ** 2).all())
+    if name == "table":
+        return bool(((table > 0) & (table < 1)).all())
+    if name == "weight":
+        return bool((table > 0).all()) and bool(abs(table.sum() - 1) < _WEIGHTS_OFF)
+    return bool((table >= 0).all())

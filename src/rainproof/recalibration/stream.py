@@ -24,10 +24,16 @@ from rainproof.errors import InputError
 from rainproof.inference.options import Seed
 from rainproof.recalibration.online import MOST_WAITING, OnlineRecalibrator
 
+_KIND = "stream"
 _VERSION = 2
 _KEYS = ("journal", "asked", "learnt", "recalibrator")
-MOST_LEARNT = 100_000  # ids whose outcome is remembered, so that it can be sent again
-JOURNAL = 10_000  # records after which the state file is written anew
+MOST_LEARNT = 100_000
+"""Ids whose outcome is remembered, so that it can be sent again."""
+
+JOURNAL = 10_000
+"""Records after which the state file is written anew."""
+
+Name = str | int
 
 
 class Stream:
@@ -41,35 +47,34 @@ class Stream:
         self, path: str | os.PathLike[str], grid: int | None = None, rng: Seed = None
     ) -> None:
         self._path = Path(path)
-        # lock and journal stand beside the file, whatever name it was called by
+        # Lock and journal stand beside the file, whatever name it was called by.
         if self._path.is_symlink():
             self._path = files.behind_links(self._path)
         if self._path.is_dir():  # as the empty name is
             raise InputError(f"path must name the file of the state; {str(path)!r} is a folder")
-        self._asked: dict[str | int, Any] = {}  # the p of each id that waits for its outcome
+        self._asked: dict[Name, Any] = {}  # the p of each id that waits for its outcome
         # p, what was predicted, and y
-        self._learnt: OrderedDict[str | int, tuple[Any, float, int]] = OrderedDict()
-        # of the journal: its number, records and bytes
-        self._number = self._records = self._size = 0
+        self._learnt: OrderedDict[Name, tuple[Any, float, int]] = OrderedDict()
+        # Of the journal:
+        self._number = 0
+        self._records = 0
+        self._size = 0  # bytes
         self._file: BinaryIO | None = None
-        # a secret seed
-        self._recalibrator = OnlineRecalibrator(
-            grid, np.random.default_rng() if rng is None else rng
-        )
+        secret = np.random.default_rng()
+        self._recalibrator = OnlineRecalibrator(grid, secret if rng is None else rng)
         self._lock = files.locked(self._path.with_name(f"{self._path.name}.lock"))
         try:
             self._open()
-            walk = self._recalibrator._walk
-            if grid is not None and (walk.grows or grid != walk.grid):
-                has = "which grows" if walk.grows else walk.grid
-                raise InputError(f"grid must be that of {self._path}, {has}; it is {grid}")
+            if grid is not None:
+                self._check_grid(grid)
         except BaseException:
             self._lock.close()
             raise
 
     def _open(self) -> None:
+        """Go on where the files are, or begin with none."""
         if self._path.exists():
-            files.read_json(self._path, "stream", self._restore, saved=True)
+            files.read_json(self._path, _KIND, self._restore, saved=True)
             self._replay()
             self._journal(self._number - 1).unlink(missing_ok=True)  # a kill may have left it
             return
@@ -79,6 +84,13 @@ class Stream:
                 f"{left[0]} has no state file {self._path}: without it, it cannot be done again"
             )
         self._snapshot(self._number)
+
+    def _check_grid(self, grid: int) -> None:
+        """Refuse a grid that is not that of the state."""
+        grows = self._recalibrator.grows
+        if grows or grid != self._recalibrator.grid:
+            has = "which grows" if grows else self._recalibrator.grid
+            raise InputError(f"grid must be that of {self._path}, {has}; it is {grid}")
 
     def _journal(self, number: int) -> Path:
         return self._path.with_name(f"{self._path.name}.journal-{number}")
@@ -91,7 +103,7 @@ class Stream:
             return known
         # Refuse first what would be refused: the journal has only what can be done again.
         if "p" in record:
-            self._recalibrator._read(record["p"])
+            self._recalibrator.check(record["p"])
             if self._recalibrator.waiting >= MOST_WAITING:
                 raise InputError(f"{MOST_WAITING:,} predictions wait for their outcome already")
         if "y" in record and record["id"] not in self._asked:
@@ -120,10 +132,12 @@ class Stream:
     def _known(self, record: dict[str, Any]) -> dict[str, Any] | None:
         """The answer to a record that was done before."""
         name = record["id"]
+        y: int | None = None
         if name in self._learnt:
             p, probability, y = self._learnt[name]
         elif name in self._asked:
-            p, probability, y = self._asked[name], self._recalibrator._waiting[name][0], None
+            p = self._asked[name]
+            probability = self._recalibrator.prediction(name)
         else:
             return None
         if "p" in record:
@@ -132,22 +146,22 @@ class Stream:
                     f"id must be new for each prediction; {name!r} was that of p = {p!r}"
                 )
             return {"id": name, "probability": probability}
-        if y not in (None, record["y"]):
+        if y is None:
+            return None
+        if y != record["y"]:
             raise InputError(
                 f"y must be what it was; the outcome {y} of {name!r} is learnt already"
             )
-        return None if y is None else {"id": name, "learnt": True}
+        return {"id": name, "learnt": True}
 
     def _do(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Predict or learn."""
         name = record["id"]
         if "p" in record:
             self._asked[name] = record["p"]
             return {"id": name, "probability": self._recalibrator.predict(record["p"], id=name)}
-        self._learnt[name] = (
-            self._asked.pop(name),
-            self._recalibrator._waiting[name][0],
-            record["y"],
-        )
+        probability = self._recalibrator.prediction(name)
+        self._learnt[name] = (self._asked.pop(name), probability, record["y"])
         self._recalibrator.update(record["y"], id=name)
         if len(self._learnt) > MOST_LEARNT:
             self._learnt.popitem(last=False)
@@ -178,7 +192,9 @@ class Stream:
         self._snapshot(self._number + 1)
         self._end_journal()
         self._journal(self._number).unlink(missing_ok=True)
-        self._number, self._records, self._size = self._number + 1, 0, 0
+        self._number += 1
+        self._records = 0
+        self._size = 0
 
     def _end_journal(self) -> None:
         if self._file is not None:
@@ -193,12 +209,11 @@ class Stream:
             "learnt": [[name, *rest] for name, rest in self._learnt.items()],
             "recalibrator": self._recalibrator.to_dict(),
         }
-        files.write_atomic(
-            self._path, files.as_text(files.document("stream", _VERSION, content)), now=True
-        )
+        text = files.as_text(files.document(_KIND, _VERSION, content))
+        files.write_atomic(self._path, text, now=True)
 
     def _restore(self, data: Any) -> None:
-        data = files.check_document(data, "stream", version=_VERSION, keys=_KEYS)
+        data = files.check_document(data, _KIND, version=_VERSION, keys=_KEYS)
         self._number = data["journal"]
         self._asked = dict(data["asked"])
         self._learnt = OrderedDict(
@@ -240,11 +255,12 @@ def _check(record: Any) -> None:
         raise InputError("a record must be an object with 'id' and 'p', or with 'id' and 'y'")
     if type(record["id"]) not in (str, int):
         raise InputError(f"id must be text or an integer; it is {record['id']!r}")
-    p, y = record.get("p", 0), record.get("y", 0)
-    for one in p.values() if isinstance(p, dict) else [p]:
-        if type(one) not in (int, float) or not 0 <= one <= 1:
+    p = record.get("p", 0)
+    for prediction in p.values() if isinstance(p, dict) else [p]:
+        if type(prediction) not in (int, float) or not 0 <= prediction <= 1:
             raise InputError(
                 f"p must be a number in [0, 1], or an object of such by model; it is {p!r}"
             )
+    y = record.get("y", 0)
     if type(y) is not int or y not in (0, 1):
         raise InputError(f"y must be 0 or 1; it is {y!r}")
