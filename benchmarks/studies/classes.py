@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import rainproof
 from benchmarks.studies.tables import write
-from rainproof.inference.classes import loss_bound
+from rainproof.inference.class_bounds import loss_bound
 from rainproof.recalibration.class_scaling import ClassRows, fit_classes
 from rainproof.recalibration.maps import ClassMap
 from rainproof.recalibration.method_names import CLASS_METHODS

@@ -24,7 +24,8 @@ import numpy as np
 import rainproof
 from benchmarks.studies.populations import Floats, logit_scaled
 from benchmarks.studies.tables import written
-from rainproof.inference.proofs import gain_of_choice, worth
+from rainproof.inference.proven_gains import worth
+from rainproof.inference.switch_gains import gain_of_choice
 
 GROUP = 9  # rows of the largest group
 UNIFORM = (np.arange(2048) + 0.5) / 2048

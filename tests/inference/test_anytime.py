@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import rainproof
 from rainproof import guarantee, switch_guarantee
 from rainproof.inference import bounds
+from rainproof.inference.bound_inputs import BoundInputs
 
 few = pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 EACH = 2.0 ** -np.arange(22)
@@ -38,7 +40,7 @@ def plain(charged, n, delta):
 
 def test_a_rounded_bound_is_its_definition():
     y, p = rows()
-    inputs = bounds.BoundInputs.rounded(rainproof.Sample(y, p), 8)
+    inputs = BoundInputs.rounded(rainproof.Sample(y, p), 8)
     found = guarantee(y, p, grid=8, anytime=True, confidence_level=0.9)
     assert found.bound == pytest.approx(plain(inputs.charged_loss, 400, 0.1), abs=2e-5)
     assert found.anytime
@@ -47,7 +49,7 @@ def test_a_rounded_bound_is_its_definition():
 
 def test_an_as_is_bound_is_its_definition():
     y, p = rows()
-    inputs = bounds.BoundInputs.as_is(rainproof.Sample(y, p))
+    inputs = BoundInputs.as_is(rainproof.Sample(y, p))
     found = guarantee(y, p, response="as_is", anytime=True)
     assert found.bound == pytest.approx(plain(inputs.charged_loss, 400, 0.05), abs=2e-5)
 
@@ -118,10 +120,10 @@ def test_equal_groups_count_as_draws():
     y, p = rows()
     group = np.repeat(np.arange(100), 4)
     found = guarantee(y, p, groups=group, anytime=True)
-    inputs = bounds.BoundInputs.rounded(rainproof.Sample(y, p), 32)
-    inputs = bounds.replace(inputs, n=100, effective_n=100)
+    inputs = BoundInputs.rounded(rainproof.Sample(y, p), 32)
+    inputs = replace(inputs, n=100, effective_n=100)
     assert found.bounds[1] == pytest.approx(
-        bounds.at_most(inputs.charged_loss, 100, 100, 0.05 / 4, anytime=True), abs=1e-9
+        bounds.upper_bound(inputs.charged_loss, 100, 100, 0.05 / 4, anytime=True), abs=1e-9
     )
 
 

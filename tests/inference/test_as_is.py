@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import rainproof
 from rainproof import guarantee
 from rainproof.inference import bounds
-from rainproof.inference.bounds import BoundInputs
+from rainproof.inference.bound_inputs import BoundInputs
 
 few = pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 tilts = st.floats(1e-3, 1e3)
@@ -167,7 +167,9 @@ def test_the_mixture_has_mean_at_most_one(prob, mass, rate, weight):
         paid = tilt * [inputs.charged_loss(a) for a in tilt]
         pull = bounds.pulls(tilt, 4, inputs.effective_n)
         mean += chance * float(bounds.PRIORS @ np.exp(-paid - 4 * np.log1p(-truth * pull / 4)))
-        wrong["adaptive"] += chance * (bounds._invert(paid, pull, 4, delta) < truth - 1e-9)
+        wrong["adaptive"] += chance * (
+            bounds._upper_bound_of_paid(paid, pull, 4, delta) < truth - 1e-9
+        )
         wrong["hoeffding"] += chance * (
             bounds.hoeffding(inputs.plug_in, inputs.effective_n, delta) < truth - 1e-9
         )

@@ -16,15 +16,16 @@ from benchmarks.studies.base_rate import Shifted
 from benchmarks.studies.populations import populations
 from benchmarks.studies.tables import read
 from rainproof import InputError, Sample
+from rainproof.inference.bound_inputs import BoundInputs, loss_at_most
 from rainproof.inference.bounds import (
     PRIORS,
-    BoundInputs,
-    _at_most_given,
+    GivenOutcomes,
+    _upper_bound_given_outcomes,
     log_cosh,
-    loss_at_most,
     tilts,
 )
 from rainproof.inference.estimates import Influence, calibration_slope
+from rainproof.inference.matched_draws import matched_draws
 from rainproof.inference.resampling import by_outcome
 from tests.helpers.public import PUBLIC
 
@@ -139,7 +140,7 @@ def test_a_switch_is_charged_by_outcome() -> None:
     y, p = _rows(120, 40)
     q, rate, delta = np.round(p**1.6, 3), 0.05, 0.05
     found = rainproof.switch_guarantee(y, p, q, base_rate=rate, confidence_level=1 - delta)
-    outcomes = np.array([120.0, 40.0]), rate
+    outcomes = GivenOutcomes(np.array([120.0, 40.0]), rate)
     tilt, v = (
         tilts(1 / ((1 - rate) ** 2 / 120 + rate**2 / 40), delta),
         np.where(y == 1, rate / 40, (1 - rate) / 120),
@@ -166,20 +167,20 @@ def test_a_switch_is_charged_by_outcome() -> None:
         ]
         paid.append(a * 2 * max(line))
     assert found.harm_bound == pytest.approx(
-        _at_most_given(outcomes, np.array(paid), tilt, delta), abs=1e-9
+        _upper_bound_given_outcomes(outcomes, np.array(paid), tilt, delta), abs=1e-9
     )
 
 
 def test_matched_draws_have_the_mean_of_the_population() -> None:
     y, p = _rows(103, 20)
     sample = Sample(y, p, base_rate=RATE)
-    for rows in (sample, sample.compress()._floor()):
-        matched = rows._matched(np.random.default_rng(0))
+    for rows in (sample, sample.compress().at_edges()):
+        matched = matched_draws(rows, np.random.default_rng(0))
         assert matched.n_draws == 20
-        assert matched._draw_weight == pytest.approx(np.ones(20))
+        assert matched.units.weight == pytest.approx(np.ones(20))
         assert matched.event_rate == pytest.approx(RATE)
         in_draws = np.stack(
-            [np.bincount(matched._group, matched.event == e) for e in (True, False)]
+            [np.bincount(matched.units.unit, matched.event == e) for e in (True, False)]
         )
         assert in_draws[0].tolist() == [1] * 20
         assert set(in_draws[1]) == {5, 6}

@@ -10,6 +10,7 @@ from helpers.cases import for_each
 
 import rainproof
 from rainproof.inference import bounds, class_guarantee
+from rainproof.inference.bound_inputs import BoundInputs
 
 
 def rows(n, k, rng, power=1.0):
@@ -27,9 +28,9 @@ def test_the_bound_is_that_of_the_largest_charged_loss(weighted):
     w = rng.random(500) + 0.2 if weighted else None
     found = class_guarantee(y, p, sample_weight=w, labels=list("abcd"), confidence_level=0.9)
     samples = [rainproof.Sample(y == k, p[:, k], sample_weight=w) for k in range(4)]
-    inputs = [bounds.BoundInputs.as_is(sample) for sample in samples]
+    inputs = [BoundInputs.as_is(sample) for sample in samples]
     n, effective = inputs[0].n, inputs[0].effective_n
-    largest = bounds.at_most(
+    largest = bounds.upper_bound(
         lambda tilt: max(one.charged_loss(tilt) for one in inputs), n, effective, 0.1
     )
     assert found.bound == pytest.approx(largest, abs=1e-12)

@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose
 import rainproof
 from rainproof import guarantee
 from rainproof.core.text import at_most
-from rainproof.inference.bounds import BoundInputs, loss_at_most
+from rainproof.inference.bound_inputs import BoundInputs, loss_at_most
 
 
 def forecasts(seed=0, n=2000, bend=1.0):

@@ -13,7 +13,8 @@ import pytest
 from helpers.cases import for_each
 
 import rainproof
-from rainproof.inference import proofs as module
+from rainproof.inference.lower_bounds import Wager, lower_bound
+from rainproof.inference.wagers import Gains, Wagers, pooled_wager
 
 
 def overconfident(n, seed=0):
@@ -22,11 +23,12 @@ def overconfident(n, seed=0):
     return rng.random(n) < 0.5 + (p - 0.5) / 4, p
 
 
-def wager(stake, gain, per=None, *, number=None, threshold=0.0):
+def wager(stake, gain, scale=None, *, count=None, threshold=0.0):
     gain = np.atleast_2d(gain)
     stake = np.broadcast_to(np.asarray(stake, float), gain.shape[1:])
-    per = np.ones_like(gain) if per is None else per
-    return stake, np.ones_like(stake) if number is None else number, gain, per, threshold
+    scale = np.ones_like(gain) if scale is None else scale
+    count = np.ones_like(stake) if count is None else count
+    return Wager(stake, count, gain, scale, threshold)
 
 
 def wealth(chains, share, bets, rate):
@@ -36,11 +38,12 @@ def wealth(chains, share, bets, rate):
     found = []
     for chain, bet in itertools.product(chains, bets):
         product = 1.0
-        for stake, number, gain, per, threshold in chain:
-            a = int(len(gain) > 1 and threshold <= rate)  # always acting is the better one
-            for k in range(len(stake)):
-                factor = 1 + bet * stake[k] * (gain[a, k] - share * per[a, k])
-                product *= factor ** number[k]
+        for block in chain:
+            # always acting is the better one
+            a = int(len(block.gain) > 1 and block.threshold <= rate)
+            for k in range(len(block.stake)):
+                net = block.gain[a, k] - share * block.scale[a, k]
+                product *= (1 + bet * block.stake[k] * net) ** block.count[k]
         found.append(product)
     return np.mean(found)
 
@@ -57,7 +60,7 @@ def test_the_core_is_its_definition(seed, alternatives):
                 rng.uniform(0.2, 1, size),
                 rng.uniform(-0.3, 1, (alternatives, size)),
                 rng.uniform(0.5, 1, (alternatives, size)),
-                number=rng.integers(0, 9, size).astype(float),
+                count=rng.integers(0, 9, size).astype(float),
                 threshold=rng.choice([0.2, 0.5, 0.7]),
             )
             for size in rng.integers(1, 9, 4)
@@ -65,7 +68,7 @@ def test_the_core_is_its_definition(seed, alternatives):
         for _ in range(3)
     ]
     delta = 0.3
-    bound = module.at_least(chains, delta, bets)
+    bound = lower_bound(chains, delta, bets)
     assert 0.01 < bound < 0.9
     rates = (0.0, 0.3, 0.6, 0.9)
     assert min(wealth(chains, bound, bets, rate) for rate in rates) == pytest.approx(
@@ -73,7 +76,7 @@ def test_the_core_is_its_definition(seed, alternatives):
     )
     assert min(wealth(chains, bound + 1e-4, bets, rate) for rate in rates) < 1 / delta
     # an order without bets keeps its stake
-    assert module.at_least([*chains, []], delta, bets) < bound
+    assert lower_bound([*chains, []], delta, bets) < bound
 
 
 def test_the_bound_fails_for_at_most_delta_of_all_samples():
@@ -98,7 +101,7 @@ def test_the_bound_fails_for_at_most_delta_of_all_samples():
             rule, later = int(np.argmax(gain[:, order[:2]].sum(axis=1))), order[2:]
             chains.append([wager(weight[later], gain[rule, later])])
         for delta in failed:
-            found = module.at_least(chains, delta, np.array([0.5, 0.25]))
+            found = lower_bound(chains, delta, np.array([0.5, 0.25]))
             failed[delta] += math.prod(chance[list(drawn)]) * (found > theta + 1e-9)
     assert all(share <= delta for delta, share in failed.items())
     assert failed[0.5] > 0
@@ -106,19 +109,17 @@ def test_the_bound_fails_for_at_most_delta_of_all_samples():
 
 def test_pooled_stakes_prove_a_little_less():
     rng = np.random.default_rng(0)
-    n = 3 * module._FEW
+    n = 3000  # more than are bet on one by one
     sample = rainproof.Sample(
         rng.random(n) < 0.5, rng.random(n), sample_weight=rng.pareto(2, n) + 1e-3
     )
-    rows, at = module._Rows.read(sample, np.random.default_rng(0)), np.arange(n)
+    rows, at = Wagers.of(sample, np.random.default_rng(0)), np.arange(n)
     gain = np.array([[-0.4, 0.1, 0.6]])
     kind = rng.integers(0, 3, n)
-    stake, number, gains, *_ = rows.wager(
-        at, np.ones(n), lambda at: (kind[at], gain, np.ones((1, 3)), 0.0)
-    )
-    assert len(stake) < n / 5
+    wager = rows.wager(at, np.ones(n), lambda at: Gains(kind[at], gain, np.ones((1, 3)), 0.0))
+    assert len(wager.stake) < n / 5
     for bet, share in itertools.product((0.5, 0.03), (0.0, 0.05)):
-        pooled = number @ np.log1p(bet * stake * (gains[0] - share))
+        pooled = wager.count @ np.log1p(bet * wager.stake * (wager.gain[0] - share))
         net = bet * rows.stake * (gain[0, kind] - share)
         exact = np.log1p(net).sum()
         assert exact - 0.01 * net @ net < pooled < exact
@@ -273,12 +274,12 @@ def test_unequal_weights_and_groups_need_rows():
 
 def test_equal_gains_have_a_closed_form():
     """100 draws that gain 1, half of the stake on each: 100 ln(1 + (1 - r) / 2) = ln(1 / delta)."""
-    chains = [[wager(np.ones(1), np.ones((1, 1)), number=np.array([100.0]))]]
+    chains = [[wager(np.ones(1), np.ones((1, 1)), count=np.array([100.0]))]]
     for delta in (0.3, 0.1, 0.01):
-        found = module.at_least(chains, delta, np.array([0.5]))
+        found = lower_bound(chains, delta, np.array([0.5]))
         exact = 3 - 2 * math.exp(-math.log(delta) / 100)
         assert exact - 1e-9 < found <= exact
-    assert module.at_least([], 0.05, np.array([0.5])) == 0
+    assert lower_bound([], 0.05, np.array([0.5])) == 0
 
 
 def test_draws_that_are_alike_are_one_bet():
@@ -286,17 +287,16 @@ def test_draws_that_are_alike_are_one_bet():
     draws = rng.choice([0.1, 0.3, 0.7], (5, 4000))
     draws[0] = rng.choice([0.5, 1.0], 4000)
     draws[1:] += rng.normal(0, 1e-16, (4, 4000))  # as sums in another order have it
-    pooled = module._pooled(draws, 0.4)
-    number = pooled[1]
-    assert number.sum() == 4000
-    assert len(number) == 2 * 3**4
+    pooled = pooled_wager(draws, 0.4)
+    assert pooled.count.sum() == 4000
+    assert len(pooled.count) == 2 * 3**4
     bets = np.array([0.5, 0.25])
-    plain = (draws[0], np.ones(4000), draws[1:3], draws[3:], 0.4)
-    assert module.at_least([[pooled]], 0.05, bets) == pytest.approx(
-        module.at_least([[plain]], 0.05, bets), abs=1e-11
+    plain = Wager(draws[0], np.ones(4000), draws[1:3], draws[3:], 0.4)
+    assert lower_bound([[pooled]], 0.05, bets) == pytest.approx(
+        lower_bound([[plain]], 0.05, bets), abs=1e-11
     )
 
 
 def test_draws_that_mix_to_the_same_number_are_not_one_bet():
     draws = np.array([[1.0, 1.0], [np.sqrt(5), 0.0], [0.0, np.sqrt(3)]]) / 4
-    assert np.array_equal(module._pooled(draws, 0.0)[2], draws[1:2])
+    assert np.array_equal(pooled_wager(draws, 0.0).gain, draws[1:2])

@@ -11,8 +11,8 @@ from helpers.seeds import for_seeds
 
 import rainproof
 from rainproof.core.validation import ThresholdRange
-from rainproof.inference import proofs
-from rainproof.inference.bounds import BoundInputs
+from rainproof.inference.bound_inputs import BoundInputs
+from rainproof.inference.proven_gains import worth
 
 PLACES = np.array([0.0, 1e-12, 0.0625, 0.1, 0.125, 0.25, 0.5, 0.75, 0.9, 1.0])
 ENDS = np.array([0.0, 0.05, 0.0625, 0.1, 0.125, 0.2, 0.5, 0.6, 0.9, 1.0])
@@ -137,12 +137,11 @@ def test_bounds_of_a_range_know_nothing_of_other_decisions():
     assert losses[1].bound > 0.05
     assert losses[2].bound == 0
     assert all(0.6 <= mu <= 0.9 for mu in losses[1].task.thresholds)
-    worth = [
-        proofs.worth(rainproof.Sample(y, p), 0.95, 0, some)
-        for some in (None, ThresholdRange(0.11, 0.12))
+    found = [
+        worth(rainproof.Sample(y, p), 0.95, 0, some) for some in (None, ThresholdRange(0.11, 0.12))
     ]
-    assert worth[0].relative_at_least > worth[1].relative_at_least > 0
-    assert 0.11 <= worth[1].relative_threshold <= 0.12
+    assert found[0].relative_at_least > found[1].relative_at_least > 0
+    assert 0.11 <= found[1].relative_threshold <= 0.12
 
 
 def test_the_whole_range_changes_no_bound():

@@ -17,8 +17,9 @@ from scipy.optimize import brentq, linprog
 import rainproof
 from rainproof.core.curve import envelope
 from rainproof.core.digests import stream_for
-from rainproof.inference.proofs import _Rows, _thresholds, gain_of_choice
+from rainproof.inference.switch_gains import gain_of_choice
 from rainproof.inference.switches import harm_bound
+from rainproof.inference.wagers import Wagers, decision_thresholds
 
 
 def sides(y, a, b, grid=None):
@@ -118,7 +119,7 @@ def gain_chains(y, a, b, w, draw, parts, delta, bets, price):
     """By definition: before each block the task with the largest discounted gain on all earlier
     rows.
     """
-    mu = _thresholds(None)[0]
+    mu = decision_thresholds(None)[0]
     gained = (y[:, None] - mu) * ((b[:, None] >= mu) * 1.0 - (a[:, None] >= mu))
     weights = np.bincount(draw, w)
     found = []
@@ -214,9 +215,10 @@ def test_gain_of_a_compressed_sample_is_that_of_counts_of_rows():
 def test_cells_that_no_threshold_tells_apart_are_dealt_as_one():
     rng = np.random.default_rng(2)
     p = np.r_[rng.random(9000), 0, 1, 0.5, 1e-12]
-    held = rainproof.Sample(rng.random(9004) < p**1.5, p).compress()._floor()
-    rows = _Rows.read(held._pair(held.prob, np.floor(held.prob**2 * 300) / 300), rng)
-    edges, _ = _thresholds(held.grid)
+    held = rainproof.Sample(rng.random(9004) < p**1.5, p).compress().at_edges()
+    pair = held.with_forecasts(old=held.prob, new=np.floor(held.prob**2 * 300) / 300)
+    rows = Wagers.of(pair, rng)
+    edges, _ = decision_thresholds(held.grid)
     expected = Counter()
     for y, old, count in zip(held.event, held.prob, held.counts, strict=True):
         reached = (bisect_right(edges, x) - 1 for x in (old, np.floor(old**2 * 300) / 300))
@@ -242,7 +244,7 @@ def test_rows_that_are_held_out_choose_as_well():
     )
     assert 0 < still <= 1.2 * bound < estimate
     assert other < estimate
-    none = judge._at(np.zeros(0, np.int64))
+    none = judge.take(np.zeros(0, np.int64))
     assert gain_of_choice(right, none, 0.1) == gain_of_choice(none, judge, 0.1) == (0, 0)
 
 

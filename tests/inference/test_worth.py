@@ -9,8 +9,9 @@ import pytest
 from helpers.cases import for_each
 
 from rainproof.core.sample import Sample
-from rainproof.inference import proofs
-from rainproof.inference.proofs import worth
+from rainproof.inference.lower_bounds import lower_bound
+from rainproof.inference.proven_gains import rule_at, worth
+from rainproof.inference.wagers import Wagers
 
 
 def true_values(p, rate):
@@ -58,7 +59,7 @@ def test_the_bounds_fail_no_more_often_than_stated(name, kind):
             # at the lower edges of cells, where a compressed sample has them
             p, y = np.floor(64 * p) / 64, y
         sample = Sample(y, p, **options)
-        found = worth(sample.compress(64)._floor() if kind == "counts" else sample, 0.5)
+        found = worth(sample.compress(64).at_edges() if kind == "counts" else sample, 0.5)
         # Thresholds are compared on a grid, so the truth may be a little more.
         failures += (found.relative_at_least > truth[0] + 0.02) + (
             found.gain_at_least > truth[1] + 0.01
@@ -76,13 +77,13 @@ def test_never_and_always_are_each_the_better_one_somewhere():
     rng = np.random.default_rng(4)
     p = rng.integers(0, 65, 120) / 64
     y = rng.random(120) < np.where(p > 0.5, 0.95, 0.05)
-    rows = proofs._Rows.read(Sample(y, p, sample_weight=rng.uniform(0.5, 1, 120)), rng)
+    rows = Wagers.of(Sample(y, p, sample_weight=rng.uniform(0.5, 1, 120)), rng)
     blocks = [np.arange(0, 40), np.arange(40, 80), np.arange(80, 120)]
     at = [int(np.searchsorted(rows.edges, mu)) for mu in (0.25, 0.5, 0.75)]
     for relative in (True, False):
-        rules = [lambda i, k=k, r=relative: proofs._worths(rows, k, i, relative=r) for k in at]
+        rules = [rule_at(rows, k, relative=relative) for k in at]
         chain = [rows.wager(i, np.ones(40), rule) for i, rule in zip(blocks, rules, strict=True)]
-        bound = proofs.at_least([chain], 0.4, np.array([0.5]))
+        bound = lower_bound([chain], 0.4, np.array([0.5]))
         prob = rows.edges[rows.cells[0]]
 
         def wealth(share, rate, relative=relative, prob=prob):
@@ -125,7 +126,7 @@ def test_counts_are_so_many_rows():
     counts = rng.integers(1, 20, 16) + (100 * np.where(event, prob, 1 - prob)).astype(int)
     each = np.repeat(np.arange(16), counts)
     rows = Sample(event[each], prob[each])
-    one, other = (proofs._Rows.read(sample, rng) for sample in (rows, rows.compress(8)._floor()))
+    one, other = (Wagers.of(sample, rng) for sample in (rows, rows.compress(8).at_edges()))
     assert one.count.sum() == other.count.sum() == counts.sum()
     assert worth(rows, 0.8).relative_at_least == pytest.approx(
         worth(rows.compress(8), 0.8).relative_at_least, rel=0.3
@@ -139,7 +140,7 @@ def test_one_class_proves_nothing(y):
 
 
 def test_no_rows_prove_nothing():
-    assert not worth(Sample([0, 1], [0.1, 0.9])._at(np.zeros(0, np.int64)), 0.95).proven
+    assert not worth(Sample([0, 1], [0.1, 0.9]).take(np.zeros(0, np.int64)), 0.95).proven
 
 
 def test_perfect_foresight_is_worth_nearly_everything():

@@ -18,7 +18,7 @@ from scipy.special import log_softmax
 
 import rainproof
 from rainproof import DecisionTask, Recalibrator
-from rainproof.inference.classes import mean_at_least
+from rainproof.inference.class_bounds import mean_at_least
 from rainproof.recalibration.class_scaling import MOST_CLASSES, ClassRows, fit_classes
 from rainproof.recalibration.maps import ClassMap, ClassPart
 from rainproof.recalibration.method_names import CLASS_METHODS
@@ -213,7 +213,7 @@ def test_the_harm_bound_is_that_of_the_worst_class():
     found = Recalibrator("temperature").fit(p, y)
     new = found.predict(p)
     alone = [rainproof.switch_guarantee(y == k, p[:, k], new[:, k]) for k in range(3)]
-    bound, harm = rainproof.inference.classes.harm_bound(rainproof.Sample(y, p), new, 0.05)
+    bound, harm = rainproof.inference.class_bounds.harm_bound(rainproof.Sample(y, p), new, 0.05)
     assert harm == pytest.approx(max(one.harm for one in alone), abs=1e-12)
     assert bound >= max(one.harm_bound for one in alone) - 1e-12
     assert bound <= max(one.harm_bound for one in alone) + 0.002

@@ -9,8 +9,8 @@ from helpers.cases import for_each
 
 import rainproof
 from rainproof import Sample, guarantee, switch_guarantee
-from rainproof.inference.bounds import rate_slack, slack_of_groups
-from rainproof.inference.proofs import worth
+from rainproof.inference.proven_gains import worth
+from rainproof.inference.rate_slack import rate_slack, slack_of_groups
 from rainproof.verdict import words
 from rainproof.verdict.advice import rate_intervals
 

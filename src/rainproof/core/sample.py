@@ -35,7 +35,6 @@ from rainproof.errors import InputError
 if TYPE_CHECKING:
     from rainproof.core.segments import Segments
 
-_MATCHED = 1 << 17  # cases of an outcome in cells that are matched with those of the other
 _AS_DRAWN = Design()
 _SHOWN = 10  # classes that are named
 
@@ -1019,48 +1018,6 @@ class Sample:
         deal = self.deal(folds=folds, held_out=held_out, rng=rng)
         return [self.part(deal, number) for number in range(folds + len(held_out))]
 
-    def matched(self, rng: np.random.Generator) -> Sample:
-        """Return draws of equal weight, each with the mean of the population: rows of either
-        outcome, matched at random.
-
-        There are as many as rows of the rarer outcome. Given the outcomes they are independent, and
-        each is one group of rows, of which those with the event weigh the base rate. Of cells, a
-        number of rows is drawn of each outcome, at the lower edges.
-        """
-        sample = self.in_order()
-        rows = sample.entries
-        entry = np.arange(len(rows))
-        if isinstance(sample.store, CellTable):
-            cells = sample.pair_cells() if sample.forecasts else (sample.store.slot >> 1,)
-            edges = [cell / sample.store.m for cell in cells]
-            others = dict(zip(sample.forecasts[1:], edges[1:], strict=True))
-            rows = rows.replace(prob=edges[0], others=others or None)
-        if sample.counts is not None:
-            by_outcome = [np.where(sample.event == y, sample.counts, 0) for y in (False, True)]
-            drawn = [
-                rng.multivariate_hypergeometric(
-                    count, min(int(count.sum()), _MATCHED), method="marginals"
-                )
-                for count in by_outcome
-            ]
-            entry = np.repeat(entry, sum(drawn))
-        rows = rows.replace(weight=None, cases=None).take(entry)
-        event = sample.event[entry]
-        numbers = int(np.count_nonzero(~event)), int(np.count_nonzero(event))
-        draws = min(numbers)
-        unit = np.empty(len(entry), np.int64)
-        for y in (False, True):
-            unit[event == y] = rng.permutation(numbers[y]) % draws
-        size = np.bincount(2 * unit + event, minlength=2 * draws)
-        weight = np.where(event, self.event_rate, 1 - self.event_rate) / size[2 * unit + event]
-        return Sample.from_rows(
-            rows.replace(outcome=event.view(np.uint8), weight=weight, unit=unit),
-            Design(clusters="cases"),
-            n=len(entry),
-            total_weight=float(draws),
-            forecasts=sample.forecasts,
-        )
-
     def on_grid(self, grid: int, rounding: Rounding = "soft") -> RoundedSample:
         """Return the sample rounded to multiples of ``1/grid``, with its losses; it is kept unless
         it is large.
@@ -1203,7 +1160,6 @@ class Sample:
     _ends = scenarios
     _middle = middle
     _as_drawn = as_drawn
-    _matched = matched
     _floor = at_edges
     _as_said = at_cell_means
     _thinned = thinned

@@ -1,317 +1,78 @@
-"""Upper bounds on the expected loss in the population: the formulas.
+"""Upper bounds on the expected loss in the population: the formulas, for plain numbers.
 
-The proofs are in docs/theory/bounds.md. Notation: row i has the share ``v_i`` of the weight, and
-``g_i`` in [-1, 1] is the gain on it of the worst swap of the worst task in the population;
-the loss in the population is the mean of g.
+What a bound takes of a sample is in `rainproof.inference.bound_inputs`, lower bounds are in
+`rainproof.inference.lower_bounds`. The proofs are in docs/theory/bounds.md. Notation: row i has
+the share ``v_i`` of the weight, and ``g_i`` in [-1, 1] is the gain on it of the worst swap of the
+worst task in the population; the loss in the population is the mean of g. Charged losses count
+gains a little more and losses a little less, which pays for chance.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.core._regret import limits
-from rainproof.core.arrays import Floats, Frozen
-from rainproof.core.cells import CellTable, split, sum_on_grid
-from rainproof.core.curve import (
-    RoundedSample,
-    SwapCurve,
-    SwitchCurve,
-    corners,
-    cut,
-    envelope,
-    isotonic,
-)
-from rainproof.core.distinct import DistinctTable
-from rainproof.core.sample import Sample
-from rainproof.core.validation import ThresholdRange
+from rainproof.core.arrays import Floats
+from rainproof.core.curve import SwitchCurve
 from rainproof.errors import InputError
-from rainproof.inference.options import bisected, check_max_weight
+from rainproof.inference.options import bisected
 
-
-def draw_table(sample: Sample, m: int) -> CellTable:
-    """Return sums on a grid at least as fine as ``1/m``, with the squared weights of draws.
-
-    In a bound a group is one draw, and each of its rows counts like a row with the weight of the
-    whole group: its squared weight is replaced by its weight times that of its group.
-    """
-    cells, group = sample._cell_table(m), sample._group
-    if group is None:
-        return cells
-    weight = sample.mass
-    cell, _ = split(sample.prob, cells.m)  # exact: m is a power of two
-    at = np.searchsorted(cells.slot, 2 * cell + sample.event)
-    some = weight > 0
-    products = np.bincount(
-        at[some], (weight * sample._draw_weight[group])[some], minlength=len(cells.slot)
-    )
-    return replace(cells, squares=products.astype(np.float64))
-
-
-# The tilts of the mixture, in units of Hoeffding's (best if |g| = 1 on every row), and their prior
-# weights.
 FACTORS = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+"""The tilts of the mixture, over that of Hoeffding's bound, which is the best one if ``|g| = 1`` on
+every row; the fewer rows have ``g != 0``, the larger the best tilt.
+"""
 PRIORS = np.array([4, 1, 1, 1, 1]) / 8
-# The same if the number of draws is not fixed: tilts per draw that do not depend on it. At all
-# times at once.
-_EACH = 2.0 ** -np.arange(22)
-_EACH_PRIORS = 1 / ((np.arange(22) + 1.0) * (np.arange(22) + 2.0))
-# of ranges of groups; more are of ranges that hold less than 4^-21 of the squared sizes
-_MOST_TILTS = 22
-_CUBIC = 0.265  # not below the largest value of (x - tanh x) / x^2
-_FINE, _HALVINGS = 1e-12, 40
-# of the search for the mean gain on events; evidence that is counted as so much
-_STEPS, _MUCH = 100, 30.0
+"""Their weights in the mixture: half is Hoeffding's, so no bound is above his at half the delta."""
+
+ANYTIME_TILTS = 2.0 ** -np.arange(22)
+"""Tilts per row where the number of rows is not fixed, so that none can depend on it; the smallest
+is the best one for 10^13 rows.
+"""
+_ORDER = np.arange(22)
+ANYTIME_PRIORS = 1 / ((_ORDER + 1.0) * (_ORDER + 2.0))
+"""Their weights in the mixture, which add up to less than 1: the sum over all orders is 1."""
+
+_TANH_GAP = 0.265  # not below the largest value of (x - tanh x) / x^2, which is 0.26498
+_EQUAL = 1e-12  # relative difference of numbers of rows that only rounding of weights made
+_FINE = 1e-12  # share of what is at stake: how far above its root a bound may end
+_HALVINGS = 40  # of the search for a bound: 2^-40 is below `_FINE`
+_NEWTON_STEPS = 100  # of the search for the mean gain on events; halving alone needs 41
+_MAX_EVIDENCE = 30.0  # nats; beyond, where it may be infinite, a root is not interpolated from it
 
 
-Outcomes = tuple[Floats, float]
+class GivenOutcomes(NamedTuple):
+    """The outcomes of rows that were chosen by them; given the outcomes the rows are independent.
 
-
-def given_outcomes(sample: Sample) -> Outcomes | None:
-    """How many rows have each outcome (no event, event), and the base rate; None without one.
-
-    Given the outcomes the rows are independent. With ``G_y`` the mean of g for outcome y in the
-    population, its loss is ``r G_1 + (1 - r) G_0``, and the mean of ``exp(-tilt C)``, C the charged
-    loss, is at most the product over outcomes of ``(1 - G_y tanh(tilt v_y))^(n_y)``, v_y the share
-    of a row.
-    """
-    if sample._rates is None:
-        return None
-    return np.array([sample.n - sample._events, sample._events], np.float64), sample.event_rate
-
-
-def _row_shares(outcomes: Outcomes) -> Floats:
-    """The share of a row of each outcome."""
-    n, rate = outcomes
-    return np.array([1 - rate, rate]) / n
-
-
-def outcome_charges(outcomes: Outcomes, tilt: float) -> Floats:
-    """The charge for chance per unit of share, by outcome."""
-    x = tilt * _row_shares(outcomes)
-    return log_cosh(x) / x
-
-
-def _at_most_given(outcomes: Outcomes, paid: Floats, tilt: Floats, delta: float) -> float:
-    """The largest loss of all means ``G_0``, ``G_1`` in [-1, 1] for which the mixture does not
-    exceed 1/delta.
-
-    The mixture is convex in both, and at most 1 where both are 0, so of each loss the smallest
-    mixture counts.
-    """
-    # by outcome and tilt
-    (n, rate), pull = outcomes, np.tanh(tilt * _row_shares(outcomes)[:, None])
-    odds, start = rate / (1 - rate), np.log(PRIORS) - paid
-
-    def excess(loss: float) -> float:
-        last = min(1.0, (loss + (1 - rate)) / rate)
-        first = min(max(-1.0, (loss - (1 - rate)) / rate), last)
-        low, high, events, untried = first, last, min(max(loss, first), last), {first, last}
-        # Newton's, an end that it points beyond, or half of the range that is left
-        for _ in range(_STEPS):
-            left = 1 - np.array([[min((loss - rate * events) / (1 - rate), 1.0)], [events]]) * pull
-            with np.errstate(divide="ignore"):
-                power = start - n @ np.log(left)
-                top = float(power.max())
-                if top == math.inf:
-                    if events not in (first, last) or high - low <= _FINE:
-                        return top
-                    events = (low + high) / 2
-                    continue
-                share, each = np.exp(power - top), (n[:, None] * pull / left) * [[-odds], [1.0]]
-                share /= share.sum()
-                slope = float(share @ each.sum(axis=0))
-                bend = (
-                    float(share @ (each.sum(axis=0) ** 2 + (each**2 / n[:, None]).sum(axis=0)))
-                    - slope**2
-                )
-            beyond = (events == first and slope > 0) or (events == last and slope < 0)
-            if beyond or slope**2 <= _FINE * bend or high - low <= _FINE:
-                break
-            low, high = (low, events) if slope > 0 else (events, high)
-            events -= slope / bend
-            if not low < events < high:
-                end = low if events <= low else high
-                events = end if end in untried else (low + high) / 2
-                untried.discard(end)
-        return top + math.log(float(np.exp(power - top).sum())) + math.log(delta)
-
-    if excess(1.0) <= 0:
-        return 1.0
-    from scipy.optimize import brentq  # which takes as long to import as a small assessment
-
-    return min(
-        float(brentq(lambda loss: min(excess(loss), _MUCH), 0.0, 1.0, xtol=_FINE)) + _FINE, 1.0
-    )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BoundInputs(Frozen):
-    """The inputs of a bound: one column for each point of a grid that rows are rounded to, or
-    distinct prediction.
-
-    `n` counts independent draws: rows, or groups of them. `shares` and `square` hold for each
-    outcome (rows: no event, event) the shares of the weight, and an upper bound on the sum of
-    squared shares (of the products with the share of the group). `plug_in` is the loss on the
-    sample itself. With `monotone`, actions follow the predictions as they are, and are compared
-    with monotone recalibrations; else predictions are rounded, and the comparison is with all
-    swaps. `within` has the thresholds of the tasks that the bound is about, if not all.
+    With ``G_y`` the mean of g for outcome y in the population, its loss is ``r G_1 + (1 - r) G_0``,
+    r the event rate, and the mean of ``exp(-tilt C)``, C the charged loss, is at most the product
+    over outcomes of ``(1 - G_y tanh(tilt v_y))^(n_y)``, v_y the share of a row.
     """
 
-    prob: Floats
-    n: float
-    effective_n: float
-    shares: Floats
-    square: Floats
-    plug_in: float
-    monotone: bool
-    within: ThresholdRange | None = None
-    outcomes: Outcomes | None = None
+    cases: Floats  # how many have each outcome: no event, event
+    event_rate: float  # in the population
 
-    @classmethod
-    def rounded(
-        cls,
-        sample: Sample,
-        m: int,
-        cells: CellTable | None = None,
-        within: ThresholdRange | None = None,
-    ) -> BoundInputs:
-        """Round the sample to ``1/m``; `cells` are its `draw_table` on a grid at least that fine,
-        if known.
-        """
-        rounded, total, n, outcomes = (
-            sample.on_grid(m),
-            sample.total_weight,
-            sample.n_draws,
-            given_outcomes(sample),
-        )
-        positive = np.minimum(rounded.positive, rounded.weight)
-        square = shares = np.stack([rounded.weight - positive, positive]) / total
-        effective_n = sample.effective_n
-        if outcomes is None:
-            cells = draw_table(sample, m) if cells is None else cells
-            square, effective_n = (
-                _soft_squares(cells, rounded) / total**2,
-                total**2 / float(cells.squares.sum()),
-            )
-        return cls(
-            prob=rounded.index / rounded.m,
-            n=n,
-            effective_n=min(effective_n, float(n)),
-            shares=shares,
-            square=square,
-            plug_in=rounded.curve().restricted(within).chord.loss,
-            monotone=False,
-            within=within,
-            outcomes=outcomes,
-        )
+    @property
+    def row_shares(self) -> Floats:
+        """The share of the weight that a row of each outcome has."""
+        rate = self.event_rate
+        return np.array([1 - rate, rate]) / self.cases
 
-    @classmethod
-    def as_is(
-        cls, sample: Sample, effective_n: float | None = None, within: ThresholdRange | None = None
-    ) -> BoundInputs:
-        """Pool equal predictions; those of a compressed sample are rounded down to its grid.
-
-        `effective_n` is that of the sample, unless a largest weight is stated.
-        """
-        if sample.grid is None:
-            curve = SwapCurve.from_table(sample.distinct(), "monotone")
-        else:
-            curve = sample.on_grid(sample.grid, "hard").curve("monotone")
-        table, total, n = curve.table, sample.total_weight, sample.n_draws
-        effective_n = min(sample.effective_n if effective_n is None else effective_n, float(n))
-        shares = np.stack([table.negative, table.positive]) / total
-        outcomes, square = given_outcomes(sample), shares
-        if outcomes is None and not even(n, effective_n):
-            square = _pooled_squares(sample, table) / total**2
-        plug_in = curve.restricted(within).chord.loss
-        return cls(
-            table.prob,
-            n,
-            effective_n,
-            shares,
-            square,
-            plug_in,
-            monotone=True,
-            within=within,
-            outcomes=outcomes,
-        )
-
-    def charge(self, tilt: float) -> Floats:
-        """The charge for chance per unit of gain or loss, by entry: at least ``sum_i ln cosh(tilt
-        v_i) / tilt``.
-        """
-        if self.outcomes is not None:
-            return outcome_charges(self.outcomes, tilt)[:, None] * self.shares
-        rate, by_square = charge_rate(self.n, self.effective_n, tilt)
-        return np.minimum(rate * self.square, self.shares) if by_square else rate * self.shares
-
-    def charged_loss(self, tilt: float) -> float:
-        """Return the largest ``sum_i v_i g_i + charge_i |g_i|`` over all tasks with payoffs in [0,
-        1] and all swaps.
-
-        It is the CDL of the sample with gains a little larger and losses a little smaller. At
-        threshold mu that is a regret curve again, with different weights for swaps up and for swaps
-        down. A monotone recalibration moves the cut-off: it swaps rows up or rows down, never both.
-        With the weights of swaps up, isotonic regression finds the best cut-off, and swaps down
-        count less than they should; with those of swaps down it is the other way round. So the
-        larger of the two curves is right.
-        """
-        extra = self.charge(tilt)
-        more, less = self.shares + extra, self.shares - extra
-        prob, up, down = self.prob, (less[0], more[1]), (more[0], less[1])
-        mu = corners(prob, self.within)
-        if self.monotone:
-            sides = np.maximum(_rising_curve(prob, *up, mu), _rising_curve(prob, *down, mu))
-        else:
-            sides = one_way_curve(prob, *up, mu, up=True) + one_way_curve(prob, *down, mu, up=False)
-        _, left, right = cut((mu, sides[0], sides[1]), self.within)
-        return 2 * envelope(mu, np.maximum(left, right)).value
+    def charges(self, tilt: float) -> Floats:
+        """Return the charge for chance per unit of share, by outcome."""
+        scaled = tilt * self.row_shares
+        return log_cosh(scaled) / scaled
 
 
-def _pooled_squares(sample: Sample, table: DistinctTable) -> Floats:
-    """The squared weight (the weight times that of the group) of the rows of each prediction and
-    outcome.
-    """
-    if sample.grid is not None:
-        cells = sample._cell_table(sample.grid)
-        outcome, prob, square = cells.slot & 1, (cells.slot >> 1) / cells.m, cells.squares
-    else:
-        weight = sample.mass
-        some = weight > 0
-        outcome, prob = sample.event[some].astype(np.int64), sample.prob[some]
-        together = weight if sample._group is None else sample._draw_weight[sample._group]
-        square = (weight * together)[some]
-    at = np.searchsorted(table.prob, prob) + len(table.prob) * outcome.astype(np.intp)
-    return (
-        np.bincount(at, square, 2 * len(table.prob)).reshape(2, -1).astype(np.float64, copy=False)
-    )
+class Charge(NamedTuple):
+    """What is charged for chance on a gain or loss of one row."""
 
-
-def _rising_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats) -> Floats:
-    """Both limits, at the thresholds, of the regret curve against all monotone recalibrations."""
-    # without rows whose weight is charged away in full
-    table = DistinctTable(prob, negative, positive).occupied()
-    return np.stack(limits(table.prob, table.negative, table.positive, isotonic(table), mu, 1.0))
-
-
-def _soft_squares(cells: CellTable, rounded: RoundedSample) -> Floats:
-    """An upper bound on the squared weight in each bin: the place of a row within its cell is not
-    known.
-    """
-    # at the lower end of the cell, where least is rounded up
-    cell, up = split((cells.slot >> 1) / cells.m, rounded.m)
-    low, high = cells.squares * (1 - up), cells.squares * (up + rounded.m / cells.m)
-    by_outcome = (cells.slot & 1 == y for y in (0, 1))
-    found = [
-        sum_on_grid(cell[some], low[some], high[some], rounded.m)[rounded.index]
-        for some in by_outcome
-    ]
-    return np.stack(found)
+    rate: float
+    by_square: bool  # per unit of squared share, and at most the share; else per unit of share
 
 
 def hoeffding(plug_in: float, effective_n: float, delta: float) -> float:
@@ -324,51 +85,59 @@ def tilts(effective_n: float, delta: float) -> Floats:
     return np.asarray(FACTORS * np.sqrt(2 * np.log(1 / (PRIORS * delta)) * effective_n))
 
 
-def charge_rate(n: float, effective_n: float, tilt: float) -> tuple[float, bool]:
-    """The charge per unit of share; or, if weights are unequal, per unit of squared share, and at
-    most the share.
-    """
+def pulls(tilt: Floats, n: float, effective_n: float) -> Floats:
+    """``sum_i tanh(tilt v_i)`` for equal weights, else a bound from below."""
     if even(n, effective_n):
-        x = tilt / n
-        return float(log_cosh(x)) / x, False
-    return tilt / 2, True  # ln cosh x <= min(x^2 / 2, x)
+        return np.asarray(n * np.tanh(tilt / n))
+    return np.asarray(np.maximum(tilt - _TANH_GAP * tilt**2 / effective_n, 0.0))
+
+
+def charge_rate(n: float, effective_n: float, tilt: float) -> Charge:
+    """Return the charge of each row, which is at least ``ln cosh(tilt v_i) / tilt``."""
+    if even(n, effective_n):
+        scaled = tilt / n
+        return Charge(float(log_cosh(scaled)) / scaled, by_square=False)
+    return Charge(tilt / 2, by_square=True)  # ln cosh x <= min(x^2 / 2, x)
 
 
 def charged_switch(curve: SwitchCurve, n: float, effective_n: float, tilt: float) -> float:
     """The largest loss by a switch, with the charge for chance."""
-    rate, by_square = charge_rate(n, effective_n, tilt)
-    return 2 * curve.chord(rate, by_square=by_square).value
+    charge = charge_rate(n, effective_n, tilt)
+    return 2 * curve.chord(charge.rate, by_square=charge.by_square).value
 
 
 def log_cosh(x: ArrayLike) -> Floats:
     """``ln cosh x`` for x >= 0, without overflow and precise near 0."""
     x = np.asarray(x, np.float64)
     near = np.log1p(2 * np.sinh(np.minimum(x, 1.0) / 2) ** 2)  # cosh x = 1 + 2 sinh(x / 2)^2
-    return np.asarray(np.where(x < 1, near, x + np.log1p(np.exp(-2 * x)) - math.log(2)))
+    far = x + np.log1p(np.exp(-2 * x)) - math.log(2)
+    return np.asarray(np.where(x < 1, near, far))
 
 
-def one_way_curve(
-    prob: Floats, negative: Floats, positive: Floats, mu: Floats, *, up: bool
-) -> Floats:
-    """Return both limits, at the thresholds, of the regret curve of swaps in one direction."""
-    weight = negative + positive
-    rate = np.divide(positive, weight, out=prob.copy(), where=weight > 0)
-    toward = np.maximum(rate, prob) if up else np.minimum(rate, prob)
-    return np.stack(
-        limits(
-            prob, np.ascontiguousarray(negative), np.ascontiguousarray(positive), toward, mu, 1.0
+def even(n: float, effective_n: float) -> bool:
+    """Whether all rows have the same weight, up to rounding."""
+    return effective_n > n * (1 - _EQUAL)
+
+
+def check_equal(n: float, effective_n: float) -> None:
+    """Refuse unequal weights without a stated largest one, for which no bound at any time is
+    proven.
+    """
+    if not even(n, effective_n):
+        raise InputError(
+            "anytime must be False where weights or sizes of groups differ (guarantee takes them with max_weight): "
+            f"{n:,} draws count as {effective_n:,.1f} of equal weight"
         )
-    )
 
 
-def at_most(
-    charged: Callable[[float], float],
+def upper_bound(
+    charged_loss: Callable[[float], float],
     n: float,
     effective_n: float,
     delta: float,
     *,
     anytime: bool = False,
-    outcomes: Outcomes | None = None,
+    outcomes: GivenOutcomes | None = None,
 ) -> float:
     """Return the smallest L such that a population with a larger loss gives such rows with
     probability at most delta.
@@ -383,142 +152,153 @@ def at_most(
     given.
     """
     if anytime:
-        tilt, pull, priors = n * _EACH, n * np.tanh(_EACH), _EACH_PRIORS
+        tilt = np.asarray(n * ANYTIME_TILTS, np.float64)
+        pull = n * np.tanh(ANYTIME_TILTS)
+        priors = ANYTIME_PRIORS
     else:
         tilt = tilts(effective_n, delta)
-        pull, priors = pulls(tilt, n, effective_n), PRIORS
-    losses = np.array([charged(float(a)) for a in tilt])
+        pull = pulls(tilt, n, effective_n)
+        priors = PRIORS
+    losses = np.array([charged_loss(float(each)) for each in tilt])
+    paid = tilt * losses
     if outcomes is not None:
-        return _at_most_given(outcomes, tilt * losses, np.asarray(tilt, np.float64), delta)
-    return _invert(tilt * losses, pull, n, delta, priors)
-
-
-def loss_at_most(evidence: BoundInputs, delta: float, equal_draws: float | None = None) -> float:
-    """The bound on the loss in the population.
-
-    `equal_draws` is given where the number of draws is not fixed, or where weights may depend on
-    the rows but have a largest possible value: a row then counts as the share ``w / max_weight`` of
-    a draw.
-    """
-    if equal_draws is None:
-        return at_most(
-            evidence.charged_loss,
-            evidence.n,
-            evidence.effective_n,
-            delta,
-            outcomes=evidence.outcomes,
-        )
-    even = replace(evidence, n=equal_draws, effective_n=equal_draws)
-    return at_most(even.charged_loss, equal_draws, equal_draws, delta, anytime=True)
-
-
-def largest_draws(sample: Sample, max_weight: float) -> float:
-    """Return how many draws of the largest possible weight, as stated, weigh as much as the rows."""
-    if sample._rates is not None:
-        raise InputError(
-            "base_rate cannot be combined with max_weight: the rows of an outcome weigh alike"
-        )
-    if sample.grid is not None:  # the largest that its sums prove
-        largest = float((sample._cells.squares / sample._cells.weight[0]).max())
-    elif sample._group is not None:
-        largest = float(sample._draw_weight.max())
-    else:
-        largest = 1.0 if sample.sample_weight is None else float(sample.sample_weight.max())
-    return sample.total_weight / check_max_weight(max_weight, largest)
-
-
-def rate_slack(draws: Floats, doubt: float) -> Floats:
-    """How far means of values in [0, 1] may be off, given how many draws of the largest possible
-    weight they are of.
-
-    Each mean is off by more, in either direction, with a probability of at most `doubt`, whatever
-    weights depend on.
-    """
-    chance = np.log(2 / (doubt * _EACH_PRIORS))[:, None]
-    return np.asarray((_EACH[:, None] / 8 + chance / (_EACH[:, None] * draws)).min(axis=0))
-
-
-def slack_of_groups(weight: Floats, products: Floats, sizes: Floats, doubt: float) -> Floats:
-    r"""How far weighted event rates in ranges of predictions may be off, for groups of fixed sizes.
-
-    `weight` has the weight W of all rows in each range, `products` the sum over its rows of their
-    weight times the size (the weight) of their group. Each rate is off by more, in either
-    direction, with a probability of at most `doubt`.
-
-    Notes
-    -----
-    Let q be the rate of the range in the population, T in [0, 1] the share of a group of size s that lies in the range,
-    and r the rate there. If sizes do not depend on predictions or outcomes, ``T (r - q)`` has mean 0 given s, and
-
-    .. math:: \exp(x T (r - q) - x^2 T / 8) \le 1 - T + T \exp(x (r - q) - x^2 / 8)
-
-    has mean at most 1 (Hoeffding's lemma). So for each fixed tilt x the rate is off by more than
-    ``x products / 8 W + log(2 / doubt) / (x W)`` with a probability of at most `doubt`. The best
-    tilt depends on `products`, which depend on the rows. So several are tried, at equal shares of
-    the error probability: the best one for a range that holds all rows, and its multiples by powers
-    of 2, up to the best one for a range of the smallest group alone.
-    """
-    relative = sizes[sizes > 0] / sizes.max()
-    squares = float((relative * relative).sum())
-    tilts_tried = min(_MOST_TILTS, math.ceil(math.log(squares / relative.min() ** 2, 4)) + 1)
-    chance = math.log(2 * tilts_tried / doubt)
-    tilt = 2.0 ** np.arange(tilts_tried)[:, None] * math.sqrt(8 * chance / squares) / sizes.max()
-    return np.asarray((tilt * products / 8 + chance / tilt).min(axis=0) / weight)
-
-
-def check_equal(n: float, effective_n: float) -> None:
-    """Refuse unequal weights without a stated largest one, for which no bound at any time is
-    proven.
-    """
-    if not even(n, effective_n):
-        raise InputError(
-            "anytime must be False where weights or sizes of groups differ (guarantee takes them with max_weight): "
-            f"{n:,} draws count as {effective_n:,.1f} of equal weight"
-        )
+        return _upper_bound_given_outcomes(outcomes, paid, tilt, delta)
+    return _upper_bound_of_paid(paid, pull, n, delta, priors)
 
 
 def extremes(n: int, plug_in: float, delta: float) -> tuple[float, float]:
-    """Return the smallest value of `at_most` for n equal rows, and the largest if CDL(S_m) is at
-    most `plug_in`.
+    """Return the smallest value of `upper_bound` for n equal rows, and the largest if CDL(S_m) is
+    at most `plug_in`.
 
     The smallest is that of perfect predictions of 0 and 1. The largest is not above Hoeffding's
     bound at half the delta: gain and loss of a row are at most 1, so the rows pay at most ``n ln
     cosh(tilt / n)``.
     """
-    chosen = tilts(n, delta)
-    pull = pulls(chosen, n, n)
-    most = chosen * plug_in + n * log_cosh(chosen / n)
-    return _invert(0 * chosen, pull, n, delta), _invert(most, pull, n, delta)
+    tilt = tilts(n, delta)
+    pull = pulls(tilt, n, n)
+    most_paid = tilt * plug_in + n * log_cosh(tilt / n)
+    smallest = _upper_bound_of_paid(0 * tilt, pull, n, delta)
+    return smallest, _upper_bound_of_paid(most_paid, pull, n, delta)
 
 
-def pulls(tilt: Floats, n: float, effective_n: float) -> Floats:
-    """``sum_i tanh(tilt v_i)`` for equal weights, else a bound from below."""
-    if even(n, effective_n):
-        return np.asarray(n * np.tanh(tilt / n))
-    return np.asarray(np.maximum(tilt - _CUBIC * tilt**2 / effective_n, 0.0))
-
-
-def even(n: float, effective_n: float) -> bool:
-    """Whether all rows have the same weight, up to rounding."""
-    return effective_n > n * (1 - 1e-12)
-
-
-def _invert(paid: Floats, pull: Floats, n: float, delta: float, priors: Floats = PRIORS) -> float:
+def _upper_bound_of_paid(
+    paid: Floats, pull: Floats, n: float, delta: float, priors: Floats = PRIORS
+) -> float:
     """The smallest L in [0, 1] with ``sum of priors * exp(-paid - n ln(1 - L pull / n)) >=
     1/delta``; 1 if none has.
     """
     # so few that arrays would be slower
-    each: list[list[float]] = np.stack([paid, pull, priors], axis=1).tolist()
+    terms: list[list[float]] = np.stack([paid, pull, priors], axis=1).tolist()
 
-    def excess(loss: float) -> float:
-        power = [-cost - n * math.log1p(-loss * share / n) for cost, share, _ in each]
+    def evidence(loss: float) -> float:
+        """The logarithm of the mixture times delta."""
+        power = [-cost - n * math.log1p(-loss * share / n) for cost, share, _ in terms]
         top = max(power)
         mean = sum(
-            prior * math.exp(one - top) for one, (_, _, prior) in zip(power, each, strict=True)
+            prior * math.exp(exponent - top)
+            for exponent, (_, _, prior) in zip(power, terms, strict=True)
         )
         return top + math.log(mean) + math.log(delta)
 
-    most = 1 - _FINE
-    return (
-        1.0 if excess(most) < 0 else bisected(lambda loss: excess(loss) >= 0, 0.0, most, _HALVINGS)
-    )
+    def is_excluded(loss: float) -> bool:
+        return evidence(loss) >= 0
+
+    largest = 1 - _FINE
+    if not is_excluded(largest):
+        return 1.0
+    return bisected(is_excluded, 0.0, largest, _HALVINGS)
+
+
+def _upper_bound_given_outcomes(
+    outcomes: GivenOutcomes, paid: Floats, tilt: Floats, delta: float
+) -> float:
+    """The largest loss of all means ``G_0``, ``G_1`` in [-1, 1] for which the mixture does not
+    exceed 1/delta.
+
+    The mixture is convex in both, and at most 1 where both are 0, so of each loss the smallest
+    mixture counts.
+    """
+    pull = np.tanh(tilt * outcomes.row_shares[:, None])
+    mixture = _OutcomeMixture(outcomes, pull, np.log(PRIORS) - paid)
+
+    def evidence(loss: float) -> float:
+        return min(mixture.smallest(loss) + math.log(delta), _MAX_EVIDENCE)
+
+    if evidence(1.0) <= 0:
+        return 1.0
+    from scipy.optimize import brentq  # which takes as long to import as a small assessment
+
+    # The root is within `_FINE` of what is found, on either side; the bound must be above it.
+    root = float(brentq(evidence, 0.0, 1.0, xtol=_FINE))
+    return min(root + _FINE, 1.0)
+
+
+class _MixturePoint(NamedTuple):
+    """The logarithm of a mixture, and its derivatives in the mean gain on events."""
+
+    log: float
+    slope: float
+    curvature: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OutcomeMixture:
+    """The mixture of `upper_bound` for given outcomes, as a function of the loss and ``G_1``."""
+
+    outcomes: GivenOutcomes
+    pull: Floats  # tanh(tilt v_y), by outcome and tilt
+    start: Floats  # logarithm of the prior, less what was paid, by tilt
+
+    def smallest(self, loss: float) -> float:
+        """Return the logarithm of the smallest mixture of all pairs of means with this loss.
+
+        Newton's method, or an end that it points beyond, or half of the range that is left.
+        """
+        rate = self.outcomes.event_rate
+        last = min(1.0, (loss + (1 - rate)) / rate)
+        first = min(max(-1.0, (loss - (1 - rate)) / rate), last)
+        low = first
+        high = last
+        mean = min(max(loss, first), last)
+        untried_ends = {first, last}
+        for _ in range(_NEWTON_STEPS):
+            point = self._at(loss, mean)
+            if point.log == math.inf:
+                if mean not in (first, last) or high - low <= _FINE:
+                    break
+                mean = (low + high) / 2
+                continue
+            falls_beyond = (mean == first and point.slope > 0) or (mean == last and point.slope < 0)
+            if falls_beyond or point.slope**2 <= _FINE * point.curvature or high - low <= _FINE:
+                break
+            if point.slope > 0:
+                high = mean
+            else:
+                low = mean
+            mean -= point.slope / point.curvature
+            if not low < mean < high:
+                end = low if mean <= low else high
+                mean = end if end in untried_ends else (low + high) / 2
+                untried_ends.discard(end)
+        return point.log
+
+    def _at(self, loss: float, mean_of_events: float) -> _MixturePoint:
+        """The mixture where events gain so much on average, and other rows what the loss leaves."""
+        cases, rate = self.outcomes
+        mean_of_others = min((loss - rate * mean_of_events) / (1 - rate), 1.0)
+        factor = 1 - np.array([[mean_of_others], [mean_of_events]]) * self.pull
+        with np.errstate(divide="ignore"):
+            power = self.start - cases @ np.log(factor)
+        top = float(power.max())
+        if top == math.inf:
+            return _MixturePoint(top, slope=math.nan, curvature=math.nan)
+        share = np.exp(power - top)
+        total = share.sum()
+        share /= total
+        # The mean of other rows falls by the odds of an event where that of events rises by 1.
+        by_outcome = (cases[:, None] * self.pull / factor) * [[-rate / (1 - rate)], [1.0]]
+        by_tilt = by_outcome.sum(axis=0)
+        slope = float(share @ by_tilt)
+        squares = by_tilt**2 + (by_outcome**2 / cases[:, None]).sum(axis=0)
+        curvature = float(share @ squares) - slope**2
+        return _MixturePoint(top + math.log(float(total)), slope, curvature)

@@ -1,5 +1,8 @@
 """A guarantee for the population: an upper bound on the expected loss of every decision, at a
 stated confidence.
+
+Here are the public function, its options and its words. The formulas are in
+`rainproof.inference.bounds`, what they take of a sample is in `rainproof.inference.bound_inputs`.
 """
 
 from __future__ import annotations
@@ -28,14 +31,14 @@ from rainproof.core.text import (
 )
 from rainproof.core.validation import BaseRate, ThresholdRange, check_range
 from rainproof.errors import FewRowsWarning, InputError
-from rainproof.inference.bounds import (
+from rainproof.inference.bound_inputs import (
     BoundInputs,
-    check_equal,
     draw_table,
-    hoeffding,
+    given_outcomes,
     largest_draws,
     loss_at_most,
 )
+from rainproof.inference.bounds import check_equal, hoeffding
 from rainproof.inference.options import check_share
 
 Method = Literal["adaptive", "hoeffding"]
@@ -136,47 +139,45 @@ class Guarantee(Result):
         return self.bound - self.plug_in
 
     def __str__(self) -> str:
-        return "\n".join([*self._said(), self._assumption(), *self.warnings])
+        return "\n".join([*self._promise(), self._assumption(), *self.warnings])
 
-    def _said(self) -> tuple[str, str]:
+    def _promise(self) -> tuple[str, str]:
         """What is promised, and what it means."""
         chance = f"{self.slack:.2%} is the allowance for chance."
         if self.response == "rounded":
-            used, against = f"predictions, rounded at random to multiples of 1/{self.grid},", ""
+            used = f"predictions, rounded at random to multiples of 1/{self.grid},"
+            against = ""
             meaning = (
                 "The loss is compared with the best fixed change of actions ('where I would do this, do that') that "
                 f"uses the rounded predictions. On the {self.n:,} rows it is {self.plug_in:.2%}; {chance}"
             )
         else:
-            used, them = "probabilities as they are", "them"
+            used = "probabilities as they are"
+            them = "them"
             if self.grid is not None:
-                used, them = (
-                    f"probabilities, rounded down to multiples of 1/{self.grid},",
-                    "the rounded probabilities",
-                )
+                used = f"probabilities, rounded down to multiples of 1/{self.grid},"
+                them = "the rounded probabilities"
             against = f", compared with any monotone recalibration of {them}"
             meaning = (
                 "A monotone recalibration is one fixed function of the probability that never falls. Corrections that "
                 f"reverse the order of some probabilities are not covered. On the {self.n:,} rows the loss is "
                 f"{self.plug_in:.2%}, compared with the best monotone recalibration in hindsight; {chance}"
             )
-        which, all_of = "", "all decisions"
+        which = ""
+        all_of = "all decisions"
         if self.threshold_range is not None:
-            which, all_of = f" {self.threshold_range}", f"all decisions {self.threshold_range}"
+            which = f" {self.threshold_range}"
+            all_of = f"all decisions {self.threshold_range}"
         promise = (
             f"With {percent(self.confidence_level)} confidence, every decision{which} that acts on these {used} loses "
             f"at most {at_most(self.bound)} of what is at stake (its best minus its worst payoff), in "
             f"expectation{against}."
         )
-        return (
-            promise,
-            f"This holds for {all_of} at once, whatever their actions and payoffs. {meaning}",
-        )
+        scope = f"This holds for {all_of} at once, whatever their actions and payoffs."
+        return promise, f"{scope} {meaning}"
 
     def _assumption(self) -> str:
-        one, what = (
-            ("row", "rows") if self.groups is None else ("group", f"{self.groups:,} groups of rows")
-        )
+        """What the promise rests on, and how often it fails."""
         fails = f"It fails for at most {percent(1 - self.confidence_level)} of such samples."
         if self.anytime:
             fails = (
@@ -185,57 +186,63 @@ class Guarantee(Result):
             )
         if self.base_rate is not None:
             needs = ["given their outcomes, the rows were drawn independently", SAME_GIVEN_OUTCOME]
-            return (
-                f"It is about {population(self.base_rate)}. It assumes {self._all(needs)}. {fails}"
-            )
+            assumed = self._assumed(needs)
+            return f"It is about {population(self.base_rate)}. It assumes {assumed}. {fails}"
+        drawn = "the rows were drawn independently"
+        if self.groups is not None:
+            drawn = f"the {self.groups:,} groups of rows were drawn independently"
         if self.max_weight is not None:
-            needs = [
-                f"the {what} were drawn independently",
-                no_heavier(self.groups, self.max_weight),
-            ]
+            unit = "row" if self.groups is None else "group"
+            assumed = self._assumed([drawn, no_heavier(self.groups, self.max_weight)])
             return (
-                f"It is about the population in which each {one} counts with its weight. It assumes "
-                f"{self._all(needs)}. Weights may depend on predictions and outcomes. {fails}"
+                f"It is about the population in which each {unit} counts with its weight. It assumes "
+                f"{assumed}. Weights may depend on predictions and outcomes. {fails}"
             )
-        drawn = f"the {what} were drawn independently from the population in which the predictions will be used"
+        drawn += " from the population in which the predictions will be used"
         if self.groups is None and not self.weighted:
-            return f"It assumes {self._all([drawn])}. {fails}"
+            return f"It assumes {self._assumed([drawn])}. {fails}"
         given = "weights, such as survey or cost weights"
         void = "weights that depend on predictions (as importance weights do) or outcomes"
         if self.groups is not None:
             given = "sizes and weights of the groups"
             void = "groups whose size or weight depends on predictions or outcomes"
-        return (
-            f"It assumes {self._all([f'given fixed {given}, {drawn}'], comma=True)}. It does not hold for {void}, "
-            f"unless max_weight is stated. {fails}"
-        )
+        assumed = self._assumed([f"given fixed {given}, {drawn}"], comma=True)
+        return f"It assumes {assumed}. It does not hold for {void}, unless max_weight is stated. {fails}"
 
-    def _all(self, needs: list[str], *, comma: bool = False) -> str:
-        """List what is assumed, with the grids if any were tried."""
+    def _assumed(self, needs: list[str], *, comma: bool = False) -> str:
+        """List what is assumed, with the grids if any were tried; `comma` is for a first need that
+        begins with a condition.
+        """
         if self.grids.size:
             grids = "the grid" if len(self.grids) == 1 else f"the {len(self.grids)} grids tried"
             listed = ", ".join(f"1/{m}" for m in self.grids.tolist())
             needs = [*needs, f"{grids} ({listed}) did not depend on them"]
-        that = [
-            f"that, {need}" if comma and not k else f"that {need}" for k, need in enumerate(needs)
-        ]
-        return that[0] if len(that) == 1 else f"{', '.join(that[:-1])}, and {that[-1]}"
+        first, *further = needs
+        that = f"that, {first}" if comma else f"that {first}"
+        if not further:
+            return that
+        clauses = [that, *(f"that {need}" for need in further)]
+        return f"{', '.join(clauses[:-1])}, and {clauses[-1]}"
 
     def _repr_html_(self) -> str:
-        rows = zip(self.grids.tolist(), self.plug_ins.tolist(), self.bounds.tolist(), strict=True)
-        body = [
-            [f"{m}{' *' * (m == self.grid)}", f"{loss:.4f}", f"{bound:.4f}"]
-            for m, loss, bound in rows
-        ]
-        table = (
-            f"<table>{html_rows(['grid', 'loss on the rows', 'bound'], body)}</table>"
-            if body
-            else ""
-        )
-        return html_text(str(self)) + table
+        rows = []
+        for m, loss, bound in zip(self.grids, self.plug_ins, self.bounds, strict=True):
+            chosen = f"{m} *" if m == self.grid else str(m)
+            rows.append([chosen, f"{loss:.4f}", f"{bound:.4f}"])
+        text = html_text(str(self))
+        if not rows:
+            return text
+        header = ["grid", "loss on the rows", "bound"]
+        return f"{text}<table>{html_rows(header, rows)}</table>"
 
 
+# A set of grids that grows with n would need ever more of the error probability.
 _ANYTIME_GRIDS = (8, 32, 128, 512)
+_COARSEST_GRID = 4
+_LEAST_FINE_GRID = 8  # the finest of the default grids is at least this
+_LEAST_EFFECTIVE_N = (
+    1e-300  # of rows far below the stated largest weight, whose square may underflow
+)
 
 
 def guarantee(
@@ -396,55 +403,51 @@ def guarantee(
     sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate, rates=True)
     check_share(confidence_level, "confidence_level")
     _check_options(response, method, grid, anytime)
-    n, effective_n, within = sample.n_draws, sample.effective_n, check_range(threshold_range)
-    chosen: list[int] = []
-    equal_draws = float(n) if anytime else None
-    if sample._rates is not None and anytime:
+    within = check_range(threshold_range)
+    if anytime and given_outcomes(sample) is not None:
         raise InputError(
             "base_rate cannot be combined with anytime: the bound is for given outcomes"
         )
+    n = sample.n_draws
+    effective_n = sample.effective_n
+    equal_draws = float(n) if anytime else None
     if max_weight is not None:
         equal_draws = largest_draws(sample, max_weight)
-        # a square may underflow
-        max_weight, effective_n = float(max_weight), max(equal_draws**2 / n, 1e-300)
+        max_weight = float(max_weight)
+        effective_n = max(equal_draws**2 / n, _LEAST_EFFECTIVE_N)
     elif anytime:
         check_equal(n, effective_n)
+    grids = list[int]()
     if response == "rounded":
         # With a stated largest weight the grids must depend on the number of draws alone.
-        chosen = _grids(
-            sample, grid, effective_n if max_weight is None else float(n), anytime=anytime
-        )
-    delta = (1 - confidence_level) / max(len(chosen), 1)
-    found = []
-    for end in sample._ends():  # of a range of base rates
-        effective_n = end.effective_n if end._rates is not None else effective_n
-        if response == "as_is":
-            evidence = [BoundInputs.as_is(end, effective_n, within)]
-        else:
-            cells = draw_table(end, chosen[-1]) if end._rates is None else None
-            evidence = [BoundInputs.rounded(end, m, cells, within) for m in chosen]
-        simple = [hoeffding(e.plug_in, effective_n, delta) for e in evidence]
-        bounded = (
-            simple
-            if method == "hoeffding"
-            else [loss_at_most(e, delta, equal_draws) for e in evidence]
-        )
-        found.append([[e.plug_in for e in evidence], simple, bounded])
-    plug_ins, simple_bounds, bounds = np.max(found, axis=0)
-    best = int(bounds.argmin())
+        size = effective_n if max_weight is None else float(n)
+        grids = _grids(sample, grid, size, anytime=anytime)
+    delta = (1 - confidence_level) / max(len(grids), 1)
+    by_scenario = []
+    for scenario in sample.scenarios():  # of a range of base rates, the larger bound at its ends
+        if given_outcomes(scenario) is not None:
+            effective_n = scenario.effective_n
+        inputs = _bound_inputs(scenario, grids, effective_n, within)
+        plug_ins = [each.plug_in for each in inputs]
+        simple = [hoeffding(plug_in, effective_n, delta) for plug_in in plug_ins]
+        bounds = simple
+        if method == "adaptive":
+            bounds = [loss_at_most(each, delta, equal_draws) for each in inputs]
+        by_scenario.append([plug_ins, simple, bounds])
+    largest_plug_ins, largest_simple, largest_bounds = np.max(by_scenario, axis=0)
+    best = int(largest_bounds.argmin())
     notes = list[str]()
-    if bounds[best] >= 1:
-        what = "row" if sample.groups is None else "group"
-        many = f"1 {what} is" if n == 1 else f"{n:,} {what}s are"
-        at = "" if max_weight is None else f" with max_weight {max_weight:,.12g}"
-        notes.append(f"{many} too few for a guarantee at this confidence{at}: the bound is 100%")
+    if largest_bounds[best] >= 1:
+        notes.append(_too_few(sample, max_weight))
         warnings.warn(FewRowsWarning(notes[0]), stacklevel=2)
+    if given_outcomes(sample) is not None:
+        effective_n = min(scenario.effective_n for scenario in sample.scenarios())
     return Guarantee(
         response=response,
-        grid=chosen[best] if chosen else sample.grid,
-        bound=float(bounds[best]),
-        plug_in=float(plug_ins[best]),
-        hoeffding=float(simple_bounds.min()),
+        grid=grids[best] if grids else sample.grid,
+        bound=float(largest_bounds[best]),
+        plug_in=float(largest_plug_ins[best]),
+        hoeffding=float(largest_simple.min()),
         method=method,
         anytime=anytime,
         confidence_level=float(confidence_level),
@@ -452,16 +455,25 @@ def guarantee(
         groups=sample.groups,
         max_weight=max_weight,
         threshold_range=within,
-        effective_n=min(end.effective_n for end in sample._ends())
-        if sample._rates is not None
-        else effective_n,
+        effective_n=effective_n,
         base_rate=sample.base_rate,
-        grids=np.array(chosen, np.int64),
-        bounds=bounds[: len(chosen)],
-        plug_ins=plug_ins[: len(chosen)],
+        grids=np.array(grids, np.int64),
+        bounds=largest_bounds[: len(grids)],
+        plug_ins=largest_plug_ins[: len(grids)],
         warnings=tuple(notes),
-        weighted=sample._weighted,
+        weighted=sample.units.has_weights,
     )
+
+
+def default_grids(n: float, finest: int = LARGEST_GRID) -> list[int]:
+    """Return the grids tried on n rows: a function of n (and of the compression) alone."""
+    last = max(_LEAST_FINE_GRID, 1 << math.ceil(math.log2(math.sqrt(n))))
+    grids = []
+    m = _COARSEST_GRID
+    while m <= min(last, finest):
+        grids.append(m)
+        m *= 2
+    return grids or [finest]
 
 
 def _check_options(response: str, method: str, grid: object, anytime: object) -> None:
@@ -481,24 +493,37 @@ def _check_options(response: str, method: str, grid: object, anytime: object) ->
         )
 
 
-def default_grids(n: float, finest: int = LARGEST_GRID) -> list[int]:
-    """Return the grids tried on n rows: a function of n (and of the compression) alone."""
-    last = max(8, 1 << math.ceil(math.log2(math.sqrt(n))))
-    return [m for m in (2**k for k in range(2, last.bit_length())) if m <= finest] or [finest]
-
-
 def _grids(
     sample: Sample, grid: int | Iterable[int] | None, effective_n: float, *, anytime: bool
 ) -> list[int]:
     """The grids asked for, increasing and distinct; or the default."""
-    # a set that grows with n would need ever more of the error probability
+    finest = sample.grid or LARGEST_GRID
     if grid is None and anytime:
-        return [m for m in _ANYTIME_GRIDS if m <= (sample.grid or LARGEST_GRID)] or [
-            sample.grid or LARGEST_GRID
-        ]
+        return [m for m in _ANYTIME_GRIDS if m <= finest] or [finest]
     if grid is None:
-        return default_grids(effective_n, sample.grid or LARGEST_GRID)
+        return default_grids(effective_n, finest)
     asked = [grid] if isinstance(grid, int | np.integer) else list(grid)
     if not asked:
         raise InputError("grid must name at least one grid")
     return sorted({check_grid(m, compressed=sample.grid) for m in asked})
+
+
+def _bound_inputs(
+    sample: Sample, grids: list[int], effective_n: float, within: ThresholdRange | None
+) -> list[BoundInputs]:
+    """What the bound on each grid takes of a sample; without grids, that of predictions as they
+    are.
+    """
+    if not grids:
+        return [BoundInputs.as_is(sample, effective_n, within)]
+    # One pass over the rows for all grids; given the outcomes, squared weights are not needed.
+    cells = draw_table(sample, grids[-1]) if given_outcomes(sample) is None else None
+    return [BoundInputs.rounded(sample, m, cells, within) for m in grids]
+
+
+def _too_few(sample: Sample, max_weight: float | None) -> str:
+    """Say that nothing is promised of so few rows, or groups of them."""
+    unit = "row" if sample.groups is None else "group"
+    many = f"1 {unit} is" if sample.n_draws == 1 else f"{sample.n_draws:,} {unit}s are"
+    stated = "" if max_weight is None else f" with max_weight {max_weight:,.12g}"
+    return f"{many} too few for a guarantee at this confidence{stated}: the bound is 100%"

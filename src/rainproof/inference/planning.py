@@ -12,7 +12,8 @@ from rainproof.core.sample import REFUSED, Sample, with_rate
 from rainproof.core.text import percent
 from rainproof.errors import InputError
 from rainproof.inference import options
-from rainproof.inference.bounds import BoundInputs, extremes, hoeffding, loss_at_most
+from rainproof.inference.bound_inputs import BoundInputs, loss_at_most
+from rainproof.inference.bounds import extremes, hoeffding
 from rainproof.inference.guarantees import default_grids
 
 _MOST_ROWS = 4**20  # that are planned for: 1.1e12

@@ -1,5 +1,8 @@
 """Should a new forecast replace an old one? The most that any decision loses, and gains, by the
 switch.
+
+Here are the public function, its words and the upper bound on the loss; the proof of a gain is in
+`rainproof.inference.switch_gains`.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
-from rainproof.core.curve import SwitchCurve
+from rainproof.core.curve import Chord, SwitchCurve
 from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample, as_paired
 from rainproof.core.text import at_least, at_most, if_drawn, percent, rows
@@ -21,8 +24,9 @@ from rainproof.decisions.regret_curves import worst_task
 from rainproof.decisions.tasks import DecisionTask, decision_with
 from rainproof.errors import InputError
 from rainproof.inference import bounds
+from rainproof.inference.bound_inputs import given_outcomes, largest_draws
 from rainproof.inference.options import Seed, as_seed, check_share
-from rainproof.inference.proofs import gain_at_least
+from rainproof.inference.switch_gains import gain_at_least
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -106,55 +110,60 @@ class SwitchGuarantee(Result):
         of the normal approximation, at `confidence_level`. It proves nothing; the bounds do.
         """
         curve = self.curve
-        loss, error = curve.limits(), curve.standard_error(self.effective_n)
+        loss = curve.limits()
+        error = curve.standard_error(self.effective_n)
         reach = -NormalDist().inv_cdf((1 - self.confidence_level) / 2) * error
-        columns = {"loss": loss, "low": loss - reach, "high": loss + reach}
+        limits = {"loss": loss, "low": loss - reach, "high": loss + reach}
         if curve.closed:  # exact at the ends of the pieces; at 0 both forecasts lead to the action
-            every = {"threshold": curve.edges}
-            every |= {name: np.insert(part[1], 0, 0.0) for name, part in columns.items()}
+            points = {"threshold": curve.edges}
+            for name, sides in limits.items():
+                points[name] = np.insert(sides[1], 0, 0.0)
         else:
-            every = {"threshold": np.repeat(curve.edges, 2)[1:-1]}
-            every |= {name: part.T.ravel() for name, part in columns.items()}
-        return every if curve.within is None else _inside(every, curve.within, closed=curve.closed)
+            points = {"threshold": np.repeat(curve.edges, 2)[1:-1]}
+            for name, sides in limits.items():
+                points[name] = sides.T.ravel()
+        if curve.within is None:
+            return points
+        return _inside(points, curve.within, closed=curve.closed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON: the curve by the points of `band`."""
-        told = Result.to_dict(self)
-        del told["curve"]
-        return {**told, **plain(self.band())}
+        entries = Result.to_dict(self)
+        del entries["curve"]
+        return {**entries, **plain(self.band())}
 
     def __str__(self) -> str:
         level = percent(self.confidence_level)
-        who = "" if self.threshold_range is None else f" {self.threshold_range}"
+        which = "" if self.threshold_range is None else f" {self.threshold_range}"
         if self.grid is not None:
-            who += f"{' and' * bool(who)} whose thresholds are multiples of 1/{self.grid}"
+            joined = " and" if which else ""
+            which += f"{joined} whose thresholds are multiples of 1/{self.grid}"
         drawn = if_drawn(
             self.groups, "the new forecast", self.base_rate, self.max_weight, weighted=self.weighted
         )
+        these = "this" if self.n == 1 else "these"
         lines = [
-            f"With {level} confidence, no decision{who} loses more than {at_most(self.harm_bound)} of what is at stake "
+            f"With {level} confidence, no decision{which} loses more than {at_most(self.harm_bound)} of what is at stake "
             "(its best minus its worst payoff) by switching to the new forecast, in expectation.",
-            self._proven_gain(level, who),
-            f"On {'this' if self.n == 1 else 'these'} {rows(self.n)} the largest loss is {at_most(self.harm)}"
-            f"{_by(self.worst_task)}; the largest gain is {at_least(self.gain)}{_by(self.best_task)}.",
+            self._proven_gain(level, which),
+            f"On {these} {rows(self.n)} the largest loss is {at_most(self.harm)}"
+            f"{_example(self.worst_task)}; the largest gain is {at_least(self.gain)}{_example(self.best_task)}.",
             f"Bounds hold if {drawn}.",
         ]
         return "\n".join(lines)
 
-    def _proven_gain(self, level: str, who: str) -> str:
+    def _proven_gain(self, level: str, which: str) -> str:
         if self.gain_at_least is None:
-            why = (
-                "A bound at any time does not"
-                if self.anytime
-                else "Compressed rows of unequal weights cannot"
-            )
+            reason = "Compressed rows of unequal weights cannot"
+            if self.anytime:
+                reason = "A bound at any time does not"
             if isinstance(self.base_rate, tuple):
-                why = "A range of base rates does not"
-            return f"{why} prove a gain in any decision."
+                reason = "A range of base rates does not"
+            return f"{reason} prove a gain in any decision."
         if self.gain_at_least == 0:
-            return f"These rows do not prove a gain in any decision{who}."
+            return f"These rows do not prove a gain in any decision{which}."
         least = at_least(self.gain_at_least)
-        return f"With {level} confidence, there is a decision{who} that gains at least {least}, in expectation."
+        return f"With {level} confidence, there is a decision{which} that gains at least {least}, in expectation."
 
 
 def _inside(
@@ -165,14 +174,17 @@ def _inside(
     """
     mu = columns["threshold"]
     low = within.low if closed else np.nextafter(within.low, 0.0)
-    first, last = np.searchsorted(mu, low), np.searchsorted(mu, within.high, "right")
+    first = int(np.searchsorted(mu, low))
+    last = int(np.searchsorted(mu, within.high, "right"))
     if not closed:  # without the piece before the range, and the one after it
-        first, last = first + (low > 0), last - (within.high < 1)
+        first += low > 0
+        last -= within.high < 1
     part = {name: column[first:last] for name, column in columns.items()}
-    return part | {"threshold": np.maximum(part["threshold"], within.low)}
+    part["threshold"] = np.maximum(part["threshold"], within.low)
+    return part
 
 
-def _by(task: DecisionTask | None) -> str:
+def _example(task: DecisionTask | None) -> str:
     return "" if task is None else f", of {decision_with(task.thresholds)}"
 
 
@@ -278,30 +290,30 @@ def switch_guarantee(
         y_true, {"p_old": p_old, "p_new": p_new}, **columns, base_rate=base_rate, rates=True
     )
     seed = as_seed(rng, sample)[1]
-    curve = sample.curve(*sample.forecasts).restricted(within := check_range(threshold_range))
-    ends = sample._ends()  # of a range of base rates
-    curves = (
-        [curve]
-        if len(ends) == 1
-        else [end.curve(*sample.forecasts).restricted(within) for end in ends]
-    )
-    doubt = 1 - confidence_level
-    worst, best = (
-        max((one.chord(back=back) for one in curves), key=lambda c: c.loss)
-        for back in (False, True)
-    )
+    within = check_range(threshold_range)
+    curve = sample.curve(*sample.forecasts).restricted(within)
+    delta = 1 - confidence_level
+    scenarios = sample.scenarios()  # of a range of base rates: its ends
+    curves = [curve]
+    if len(scenarios) > 1:
+        curves = [each.curve(*each.forecasts).restricted(within) for each in scenarios]
+    largest_loss = _largest_chord(curves, back=False)
+    largest_gain = _largest_chord(curves, back=True)
+    harm_bounds = [
+        harm_bound(*scenario, delta, anytime=anytime, max_weight=max_weight)
+        for scenario in zip(curves, scenarios, strict=True)
+    ]
+    proven_gain = None
+    # No bound on the gain is proven at any time, nor from the ends of a range of base rates.
+    if not anytime and len(scenarios) == 1:
+        proven_gain = gain_at_least(sample, delta, rng, within, max_weight)
     return SwitchGuarantee(
-        harm=worst.loss,
-        gain=best.loss,
-        harm_bound=max(
-            harm_bound(*pair, doubt, anytime=anytime, max_weight=max_weight)
-            for pair in zip(curves, ends, strict=True)
-        ),
-        gain_at_least=None
-        if anytime or len(ends) > 1
-        else gain_at_least(sample, doubt, rng, within, max_weight),
-        worst_task=worst_task(worst),
-        best_task=worst_task(best),
+        harm=largest_loss.loss,
+        gain=largest_gain.loss,
+        harm_bound=max(harm_bounds),
+        gain_at_least=proven_gain,
+        worst_task=worst_task(largest_loss),
+        best_task=worst_task(largest_gain),
         curve=curve,
         confidence_level=confidence_level,
         n=sample.n,
@@ -313,8 +325,15 @@ def switch_guarantee(
         anytime=anytime,
         base_rate=sample.base_rate,
         max_weight=None if max_weight is None else float(max_weight),
-        weighted=sample._weighted,
+        weighted=sample.units.has_weights,
     )
+
+
+def _largest_chord(curves: list[SwitchCurve], *, back: bool) -> Chord:
+    """The decision that loses most by the switch, or by switching back."""
+    chords = [curve.chord(back=back) for curve in curves]
+    losses = [chord.loss for chord in chords]
+    return chords[losses.index(max(losses))]
 
 
 def harm_bound(
@@ -330,23 +349,24 @@ def harm_bound(
     """
     if not isinstance(anytime, bool):
         raise InputError(f"anytime must be True or False; it is {anytime!r}")
-    draws, effective_n = float(sample.n_draws), min(sample.effective_n, float(sample.n_draws))
-    outcomes = bounds.given_outcomes(sample)
+    draws = float(sample.n_draws)
+    effective_n = min(sample.effective_n, draws)
+    outcomes = given_outcomes(sample)
     if anytime and outcomes is not None:
         raise InputError(
             "base_rate cannot be combined with anytime: the bound is for given outcomes"
         )
     if max_weight is not None:
-        draws = effective_n = bounds.largest_draws(sample, max_weight)
+        draws = effective_n = largest_draws(sample, max_weight)
         anytime = True
     if anytime:
         bounds.check_equal(draws, effective_n)
 
     def charged_loss(tilt: float) -> float:
         if outcomes is not None:
-            return 2 * curve.chord(bounds.outcome_charges(outcomes, tilt)).value
+            return 2 * curve.chord(outcomes.charges(tilt)).value
         return bounds.charged_switch(curve, draws, effective_n, tilt)
 
-    return bounds.at_most(
+    return bounds.upper_bound(
         charged_loss, draws, effective_n, delta, anytime=anytime, outcomes=outcomes
     )

@@ -21,9 +21,9 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import if_drawn, percent, rows, these_rows
 from rainproof.core.validation import BaseRate
 from rainproof.errors import InputError
-from rainproof.inference.bounds import largest_draws
+from rainproof.inference.bound_inputs import largest_draws
+from rainproof.inference.corrections import fit_logistic_correction
 from rainproof.inference.options import Seed, as_seed, check_share
-from rainproof.inference.proofs import _logistic
 
 _CHOOSING = 0.1  # of the draws, which choose where the others prove
 _FEWEST = 20  # draws that choose, if there are as many again
@@ -567,7 +567,10 @@ def _expected(sample: Sample) -> tuple[Floats, Floats, Floats]:
     ) / sample.total_weight
     rows = DistinctTable(table.prob, table.negative * each, table.positive * each)
     total = rows.negative + rows.positive
-    flagged, hits = np.cumsum(total[::-1]), np.cumsum((total * _logistic(rows)(rows.prob))[::-1])
+    flagged, hits = (
+        np.cumsum(total[::-1]),
+        np.cumsum((total * fit_logistic_correction(rows)(rows.prob))[::-1]),
+    )
     some = np.unique(np.geomspace(1, len(total), _STEPS).astype(np.int64)) - 1
     return rows.prob[::-1][some], flagged[some], hits[some]
 

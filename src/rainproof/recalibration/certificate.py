@@ -22,11 +22,11 @@ from rainproof.core.text import rows as rows_text
 from rainproof.core.validation import BaseRate, ThresholdRange
 from rainproof.decisions.class_tasks import ClassTask
 from rainproof.fits.bins import equal_weight_bins
-from rainproof.inference.classes import harm_bound as class_harm_bound
-from rainproof.inference.classes import loss_bound, mean_at_least, switch_curves
+from rainproof.inference.class_bounds import harm_bound as class_harm_bound
+from rainproof.inference.class_bounds import loss_bound, mean_at_least, switch_curves
 from rainproof.inference.guarantees import guarantee
-from rainproof.inference.proofs import gain_of_choice
 from rainproof.inference.resampling import by_outcome
+from rainproof.inference.switch_gains import gain_of_choice
 from rainproof.inference.switches import harm_bound
 from rainproof.recalibration.maps import ClassMap
 

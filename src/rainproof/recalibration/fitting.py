@@ -18,7 +18,7 @@ from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.validation import ThresholdRange
 from rainproof.decisions.class_tasks import ClassTask
-from rainproof.inference.bounds import largest_draws
+from rainproof.inference.bound_inputs import largest_draws
 from rainproof.inference.options import Seed, as_seed
 from rainproof.recalibration.certificate import (
     Certificate,

@@ -11,7 +11,7 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.core.validation import ThresholdRange, spelled_key
 from rainproof.errors import InputError
-from rainproof.inference.proofs import gain_of_choice
+from rainproof.inference.switch_gains import gain_of_choice
 from rainproof.inference.switches import harm_bound
 from rainproof.recalibration.division import Division
 from rainproof.recalibration.methods import IDENTITY, correction

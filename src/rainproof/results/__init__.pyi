@@ -13,7 +13,7 @@ from rainproof.decisions.values import RiskCoverage as RiskCoverage
 from rainproof.inference.bands import NullBand as NullBand
 from rainproof.inference.bands import SoftBins as SoftBins
 from rainproof.inference.calibration_tests import CalibrationTest as CalibrationTest
-from rainproof.inference.classes import ClassGuarantee as ClassGuarantee
+from rainproof.inference.class_bounds import ClassGuarantee as ClassGuarantee
 from rainproof.inference.comparisons import Comparison as Comparison
 from rainproof.inference.guarantees import Guarantee as Guarantee
 from rainproof.inference.intervals import ConfidenceInterval as ConfidenceInterval
@@ -23,9 +23,9 @@ from rainproof.inference.monitoring_results import MonitoringResult as Monitorin
 from rainproof.inference.monitoring_results import MonitoringWindow as MonitoringWindow
 from rainproof.inference.performance import NetBenefit as NetBenefit
 from rainproof.inference.planning import SampleSize as SampleSize
-from rainproof.inference.proofs import ActionChange as ActionChange
-from rainproof.inference.proofs import LossAtLeast as LossAtLeast
-from rainproof.inference.proofs import ProvenGain as ProvenGain
+from rainproof.inference.proven_gains import ProvenGain as ProvenGain
+from rainproof.inference.proven_losses import ActionChange as ActionChange
+from rainproof.inference.proven_losses import LossAtLeast as LossAtLeast
 from rainproof.inference.rating_grades import GradeTable as GradeTable
 from rainproof.inference.rating_grades import GradeTotal as GradeTotal
 from rainproof.inference.segments import SegmentTests as SegmentTests

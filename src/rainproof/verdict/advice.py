@@ -15,7 +15,8 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.core.validation import ThresholdRange
 from rainproof.inference.bands import clopper_pearson
-from rainproof.inference.bounds import draw_table, rate_slack, slack_of_groups
+from rainproof.inference.bound_inputs import draw_table
+from rainproof.inference.rate_slack import rate_slack, slack_of_groups
 from rainproof.verdict import words
 from rainproof.verdict.evidence import RARE
 

@@ -33,7 +33,7 @@ from rainproof.decisions.class_tasks import ClassTask
 from rainproof.decisions.swap_regrets import SwapRegret, swap_regret
 from rainproof.errors import FewRowsWarning, RainproofWarning
 from rainproof.inference.calibration_tests import quick_test
-from rainproof.inference.classes import ClassGuarantee, class_guarantee
+from rainproof.inference.class_bounds import ClassGuarantee, class_guarantee
 from rainproof.inference.estimates import Influence
 from rainproof.inference.options import check_resamples
 from rainproof.recalibration.certificate import ClassCertificate, HeldOutRates, held_out_rates

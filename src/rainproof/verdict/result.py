@@ -25,7 +25,7 @@ from rainproof.errors import RainproofWarning
 from rainproof.inference.bands import NullBand, band_of_chance, soft_bins
 from rainproof.inference.calibration_tests import CalibrationTest
 from rainproof.inference.guarantees import Guarantee
-from rainproof.inference.proofs import ProvenGain, worth
+from rainproof.inference.proven_gains import ProvenGain, worth
 from rainproof.measures.catalogue import Measure
 from rainproof.measures.scdl import SoftBinnedProfile
 from rainproof.recalibration.recalibrator import Recalibrator

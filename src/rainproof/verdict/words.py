@@ -32,7 +32,7 @@ from rainproof.decisions.case_tasks import CaseTask
 from rainproof.verdict.evidence import MANY_ROWS, Rule, saving
 
 if TYPE_CHECKING:
-    from rainproof.inference.proofs import ProvenGain
+    from rainproof.inference.proven_gains import ProvenGain
     from rainproof.inference.switches import SwitchGuarantee
     from rainproof.measures.scdl import SoftBinnedProfile
     from rainproof.verdict.advice import PredictionSwap, ThresholdAdvice

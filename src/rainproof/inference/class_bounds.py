@@ -1,5 +1,8 @@
 """Bounds for several classes at once: the worst class, like the worst task, is one fixed function
 of a row.
+
+Here is what joins the classes in one bound; the formulas are in `rainproof.inference.bounds` and
+`rainproof.inference.lower_bounds`.
 """
 
 from __future__ import annotations
@@ -7,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +22,9 @@ from rainproof.core.sample import Sample, as_classes
 from rainproof.core.text import KEEPS_RANKING, at_most, if_drawn, percent
 from rainproof.errors import InputError
 from rainproof.inference import bounds
+from rainproof.inference.bound_inputs import BoundInputs
+from rainproof.inference.lower_bounds import Wager, bets_on, lower_bound
 from rainproof.inference.options import check_share
-from rainproof.inference.proofs import at_least, bets_on
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -124,32 +128,39 @@ def class_guarantee(
         raise InputError(
             "y_prob must have a column for each of more than two classes: two are one event"
         )
-    bound, plug_in, worst = loss_bound(sample, 1 - level)
+    found = loss_bound(sample, 1 - level)
     return ClassGuarantee(
-        bound=bound,
-        plug_in=plug_in,
-        worst_class=sample.classes[worst],
+        bound=found.bound,
+        plug_in=found.plug_in,
+        worst_class=sample.classes[found.worst],
         confidence_level=level,
         n=sample.n,
         groups=sample.groups,
-        weighted=sample._weighted,
+        weighted=sample.top_label.units.has_weights,
     )
 
 
-def loss_bound(sample: Sample, delta: float) -> tuple[float, float, int]:
-    """The bound for acting on the probability of any class as it is; the largest loss on the rows;
-    and its class.
-    """
-    found = []
+class LossBound(NamedTuple):
+    """A bound on the loss of decisions about any class, and the loss on the rows."""
 
-    def charges() -> Iterator[Callable[[float], float]]:
+    bound: float
+    plug_in: float  # the largest over the classes
+    worst: int  # the number of the class that has it
+
+
+def loss_bound(sample: Sample, delta: float) -> LossBound:
+    """Bound the loss of decisions that act on the probability of any class as it is."""
+    losses = []
+
+    def charged_losses() -> Iterator[Callable[[float], float]]:
         for number in range(len(sample.classes)):
-            inputs = bounds.BoundInputs.as_is(sample._of(number))
-            found.append(inputs.plug_in)
+            inputs = BoundInputs.as_is(sample.one_class(number))
+            losses.append(inputs.plug_in)
             yield inputs.charged_loss
 
-    bound = _of_all(charges(), sample, delta)
-    return bound, max(found), found.index(max(found))
+    bound = _bound_of_largest(charged_losses(), sample, delta)
+    largest = max(losses)
+    return LossBound(bound, largest, losses.index(largest))
 
 
 def switch_curves(sample: Sample, new: Floats) -> Iterator[SwitchCurve]:
@@ -157,47 +168,60 @@ def switch_curves(sample: Sample, new: Floats) -> Iterator[SwitchCurve]:
     other.
     """
     for number in range(len(sample.classes)):
-        alone = sample._of(number)
-        yield alone._pair(alone.prob, np.ascontiguousarray(new[:, number])).curve("old", "new")
+        binary = sample.one_class(number)
+        pair = binary.with_forecasts(old=binary.prob, new=np.ascontiguousarray(new[:, number]))
+        yield pair.curve("old", "new")
 
 
 def harm_bound(sample: Sample, new: Floats, delta: float) -> tuple[float, float]:
     """The bound on the loss of any decision about any class that acts on `new` predictions; and
     that on the rows.
     """
-    draws, effective_n = sample.n_draws, min(sample.effective_n, float(sample.n_draws))
+    draws = sample.n_draws
+    effective_n = min(sample.effective_n, float(draws))
     losses = []
 
-    def charges() -> Iterator[Callable[[float], float]]:
+    def charged_losses() -> Iterator[Callable[[float], float]]:
         for curve in switch_curves(sample, new):
             losses.append(curve.chord().loss)
             yield partial(bounds.charged_switch, curve, draws, effective_n)
 
-    return _of_all(charges(), sample, delta), max(losses)
+    bound = _bound_of_largest(charged_losses(), sample, delta)
+    return bound, max(losses)
 
 
-def _of_all(charges: Iterator[Callable[[float], float]], sample: Sample, delta: float) -> float:
+def _bound_of_largest(
+    charged_losses: Iterator[Callable[[float], float]], sample: Sample, delta: float
+) -> float:
     """The bound at the largest charged loss of several, which are made one after the other to save
     memory.
     """
-    draws, effective_n = sample.n_draws, min(sample.effective_n, float(sample.n_draws))
+    draws = sample.n_draws
+    effective_n = min(sample.effective_n, float(draws))
     tilts = bounds.tilts(effective_n, delta).tolist()
-    largest = np.max([[charged(tilt) for tilt in tilts] for charged in charges], axis=0)
-    return bounds.at_most(
-        dict(zip(tilts, largest.tolist(), strict=True)).__getitem__, draws, effective_n, delta
-    )
+    largest = np.full(len(tilts), -np.inf)
+    for charged_loss in charged_losses:
+        largest = np.maximum(largest, [charged_loss(tilt) for tilt in tilts])
+    largest_at = dict(zip(tilts, largest.tolist(), strict=True))
+    return bounds.upper_bound(largest_at.__getitem__, draws, effective_n, delta)
 
 
 def mean_at_least(gain: Floats, sample: Sample, delta: float) -> float:
     """Bound the mean of a column with values in [-1, 1] from below, by bets; 0 where nothing above
     0 is proven.
     """
-    mass, group = sample.mass, sample.top_label._group
-    if group is not None:
-        total: Floats = np.bincount(group, mass).astype(np.float64, copy=False)
-        gain = np.bincount(group, mass * gain) / np.maximum(total, np.finfo(float).tiny)
-        mass = total
-    some = mass > 0
-    gain, stake = gain[some], mass[some] / mass.max()
-    wager = stake, np.ones(len(gain)), gain[None], np.ones((1, len(gain))), 0.0
-    return at_least([[wager]], delta, bets_on(len(gain), delta))
+    units = sample.top_label.units
+    mass = sample.mass
+    if units.unit is not None:
+        mass = units.sums(sample.mass)
+        gain = units.sums(sample.mass * gain) / np.maximum(mass, np.finfo(float).tiny)
+    counted = mass > 0
+    gain = gain[counted]
+    wager = Wager(
+        stake=mass[counted] / mass.max(),
+        count=np.ones(len(gain)),
+        gain=gain[None],
+        scale=np.ones((1, len(gain))),
+        threshold=0.0,
+    )
+    return lower_bound([[wager]], delta, bets_on(len(gain), delta))
