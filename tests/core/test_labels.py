@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import rainproof
 from rainproof.core.validation import code_labels, number_rows, number_segments, rows_by_segment
 from rainproof.errors import InputError
 
@@ -65,6 +66,45 @@ def test_labels_that_cannot_be_hashed_or_ordered_are_refused():
         InputError, match="must be plain values; '<' not supported between instances of 'complex'"
     ):
         code_labels([1j, 2j])
+
+
+MISSING_BESIDE_TEXT = {
+    "NaN": ["a", np.nan, "b", "b"],
+    "None": ["a", None, "b", "b"],
+    "NaN in a tuple": ("a", np.nan, "b", "b"),
+    "pandas": ["a", pd.NA, "b", "b"],
+}
+
+
+@pytest.mark.parametrize("labels", MISSING_BESIDE_TEXT.values(), ids=MISSING_BESIDE_TEXT)
+def test_a_missing_label_in_a_list_of_text_is_no_label(labels):
+    """NumPy writes it as the text "nan", which would be a group, or the opposite of the event."""
+    y, p = [0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]
+    with pytest.raises(InputError, match=r"groups must not contain missing values; 1 value does"):
+        rainproof.Sample(y, p, groups=labels)
+    assert [*rainproof.Sample(y, p, by=labels).by_segment()] == ["a", "b", None]
+    with pytest.raises(InputError, match=r"y_true must not contain missing labels; 1 value does"):
+        rainproof.Sample(list(labels[1:]), p[1:], pos_label="b")
+
+
+def test_masked_labels_in_a_list_are_refused():
+    labels = list(np.ma.masked_array(["a", "b", "b"], [True, False, False]))
+    y, p = [0, 1, 0], [0.1, 0.2, 0.3]
+    for options in ({"groups": labels}, {"by": labels}):
+        with pytest.raises(InputError, match="must not contain masked values; 1 value does"):
+            rainproof.Sample(y, p, **options)
+    with pytest.raises(InputError, match="y_true must not contain masked values; 1 value does"):
+        rainproof.Sample(labels, p, pos_label="b")
+
+
+def test_text_and_numbers_in_a_list_are_different_labels():
+    sample = rainproof.Sample([0, 1, 0], [0.1, 0.2, 0.3], groups=[1, "1", "a"])
+    assert sample.groups == 3
+    assert rainproof.Sample([1, "1", 1], [0.1, 0.2, 0.3], pos_label="1").y_true.tolist() == [
+        0,
+        1,
+        0,
+    ]
 
 
 def test_rows_by_segment():

@@ -173,18 +173,12 @@ def number_rows(known: dict[Key, int], columns: Sequence[Codes], rows: int) -> I
 
 
 def as_labels(column: ArrayLike, name: str, n: int) -> NDArray[Any]:
-    """Return one label for each row as an array; a list keeps labels of several types as they are."""
-    table = _array(column, name)
-    labels = one_column(table)
+    """Return one label for each row as an array."""
+    labels = one_column(_array(column, name))
     if labels.shape != (n,):
         raise InputError(
             f"{name} must hold one label for each of the {n:,} rows; its shape is {labels.shape}"
         )
-    # NumPy would write numbers as text
-    if labels.dtype.kind in "US" and isinstance(column, list | tuple):
-        objects = np.empty(n, object)
-        objects[:] = [row[0] for row in column] if table.ndim == 2 else column
-        return objects
     return labels
 
 
@@ -531,6 +525,17 @@ def refuse_masked(values: ArrayLike, name: str) -> None:
             )
 
 
+def _refuse_masked_entries(array: NDArray[Any], name: str) -> None:
+    """Refuse masked values among other objects, as a list of masked labels has them."""
+    masked = type(np.ma.masked)
+    if masked in set(map(type, array.flat)):
+        places = np.fromiter((type(value) is masked for value in array.flat), np.bool_, array.size)
+        first = f"{name}[{int(places.argmax())}]"
+        raise InputError.from_offenders(
+            f"{name} must not contain masked values", int(places.sum()), first
+        )
+
+
 def as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return numbers of any shape as doubles; their values are not checked."""
     return _number(_array(values, name), name, {np.dtype(np.float64)})
@@ -614,9 +619,15 @@ def check_probabilities(
 def _array(values: ArrayLike, name: str) -> NDArray[Any]:
     refuse_masked(values, name)
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except Exception as error:  # __array__ of another library may raise anything
         raise InputError(f"{name} must be readable as an array: {error}") from error
+    if array.dtype.kind not in "US" or not isinstance(values, list | tuple):
+        return array
+    # NumPy has written as text what stands beside text: a missing label would be the label "nan"
+    objects = np.asarray(values, object)
+    _refuse_masked_entries(objects, name)
+    return objects
 
 
 def one_column(array: NDArray[Any]) -> NDArray[Any]:
@@ -641,8 +652,11 @@ def _number(array: NDArray[Any], name: str, readable: set[np.dtype[Any]]) -> NDA
     if array.dtype.kind not in "biufO":
         held = _KINDS.get(array.dtype.kind, f"values of type {array.dtype}")
         raise InputError(f"{name} must hold numbers; it holds {held}")
-    if array.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in array.flat):
-        raise InputError(f"{name} must hold numbers; it holds strings")
+    if array.dtype.kind == "O":
+        text = next((value for value in array.flat if isinstance(value, str | bytes)), None)
+        if text is not None:
+            held = _KINDS["S" if isinstance(text, bytes) else "U"]
+            raise InputError(f"{name} must hold numbers; it holds {held}")
     try:
         doubles = array.astype(np.float64)
         if array.dtype.kind == "O" or array.dtype.itemsize > doubles.itemsize:
@@ -676,9 +690,9 @@ def _label(array: NDArray[Any], names: ColumnNames) -> NDArray[Any]:
     if kind == "b":
         return array.view(np.uint8)
     if kind not in "iuf":
-        texts = [v for v in array[:1] if isinstance(v, str | bytes)]
-        if kind in "US" or texts:
-            example = f" such as {plain(texts[0])!r}" if texts else ""
+        text = next((value for value in array if isinstance(value, str | bytes)), None)
+        if kind in "US" or text is not None:
+            example = "" if text is None else f" such as {plain(text)!r}"
             raise no_outcome(names.label, f"strings{example}")
     return _number(array, names.label, _LABELS)
 
@@ -747,11 +761,8 @@ def check_labels(labels: Sequence[Any], classes: int) -> list[Any]:
 def class_columns(values: Any) -> int:
     """Count the columns of predictions for several classes; 0 if they are not a table."""
     if isinstance(values, list | tuple):
-        return (
-            len(values[0])
-            if len(values) and isinstance(values[0], list | tuple | np.ndarray)
-            else 0
-        )
+        first = values[0] if len(values) else None
+        return len(first) if isinstance(first, list | tuple | np.ndarray) and np.ndim(first) else 0
     shape = getattr(values, "shape", ())
     return shape[1] if isinstance(shape, tuple) and len(shape) == 2 else 0
 
