@@ -146,6 +146,11 @@ def test_it_prints_and_is_json():
     ]
 
 
+def masked(values):
+    """The values, of which the first is masked."""
+    return np.ma.masked_array(values, [True, False])
+
+
 @for_each(
     "call, match",
     [
@@ -184,9 +189,21 @@ def test_it_prints_and_is_json():
         ),
         (
             lambda: rainproof.clinical.grade_table([0, 1], [0.1, 0.2], by=["a"]),
-            "by must have one entry",
+            "by must hold one label for each of the 2 rows",
         ),
         (lambda: rainproof.clinical.grade_table([0, 2], [0.1, 0.2]), "y_true must be 0 or 1"),
+        (
+            lambda: rainproof.clinical.grade_table([0, 1], [0.1, 0.2], by=masked(["a", "b"])),
+            r"by must not contain masked values; 1 value does, the first is by\[0\]",
+        ),
+        (
+            lambda: rainproof.clinical.grade_table(masked([1, 1]), [0.1, 0.2], trials=[2, 2]),
+            "y_true must not contain masked values",
+        ),
+        (
+            lambda: rainproof.clinical.grade_table([1, 1], [0.1, 0.2], trials=masked([2, 2])),
+            "trials must not contain masked values",
+        ),
     ],
 )
 def test_bad_input_is_refused(call, match):

@@ -653,6 +653,8 @@ def test_bad_calls(monkeypatch):
         OnlineRecalibrator(rng=0).run([0.5, 0.5], [0, 3])
     with pytest.raises(InputError, match="batch must have a value for each of the 2 rows"):
         r.run([0.5, 0.2], [0, 1], [1])
+    with pytest.raises(InputError, match="batch must not contain masked values"):
+        r.run([0.5, 0.2], [0, 1], np.ma.masked_array([1, 1], [True, False]))
     with pytest.raises(InputError, match="grid"):
         OnlineRecalibrator(5)
 

@@ -16,7 +16,13 @@ from rainproof.core.arrays import Floats, Ints
 from rainproof.core.result import Result
 from rainproof.core.sample import as_sample
 from rainproof.core.text import aligned, percent, rows, short, wrapped
-from rainproof.core.validation import check_aligned, check_probabilities, code_labels
+from rainproof.core.validation import (
+    as_labels,
+    check_aligned,
+    check_probabilities,
+    code_labels,
+    refuse_masked,
+)
 from rainproof.errors import InputError
 from rainproof.inference.options import check_share
 
@@ -297,11 +303,7 @@ def _grades(prob: Floats, by: ArrayLike | None) -> tuple[list[str], Ints]:
     if by is None:
         values, grade = np.unique(prob, return_inverse=True)
         return [f"{value:.4g}" for value in values.tolist()], grade
-    grade, labels = code_labels(np.asarray(by))
-    if grade.shape != prob.shape:
-        raise InputError(
-            f"by must have one entry for each of the {len(prob):,} entries; its shape is {grade.shape}"
-        )
+    grade, labels = code_labels(as_labels(by, "by", len(prob)))
     return [str(label) for label in labels], grade
 
 
@@ -345,6 +347,7 @@ def _refuse_more_events(events: Ints, n: Ints) -> None:
 
 def _counts(values: ArrayLike, name: str, n: int) -> Ints:
     """Return counts, one for each of n entries, that were checked."""
+    refuse_masked(values, name)
     array = np.asarray(values)
     if array.shape != (n,):
         raise InputError(

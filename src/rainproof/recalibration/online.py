@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid, sum_cells
 from rainproof.core.files import Saved, check_document, document
-from rainproof.core.validation import ColumnNames, Columns, as_rows, check_aligned
+from rainproof.core.validation import ColumnNames, Columns, as_rows, check_aligned, refuse_masked
 from rainproof.errors import InputError
 from rainproof.inference.options import Seed, as_seed
 from rainproof.recalibration._online import Mixture, Walk
@@ -400,6 +400,7 @@ def _batch_ends(batch: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.i
     (n,) = shape
     if batch is None:
         return np.arange(1, n + 1, dtype=np.int64)
+    refuse_masked(batch, "batch")
     of_row = np.asarray(batch)
     if of_row.shape != shape:
         raise InputError(
