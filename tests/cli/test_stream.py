@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import resource
 import signal
 import subprocess
@@ -204,6 +205,21 @@ def test_as_it_is_typed(tmp_path, monkeypatch, capsys):
     (tmp_path / "s.json").write_text("{}")
     assert main(["stream", "s.json"]) == 2
     assert capsys.readouterr().err.startswith("rainproof: error: s.json holds no stream")
+
+
+def test_a_key_twice_in_a_record_is_refused(tmp_path, monkeypatch, capsys):
+    """Which of two predictions was meant cannot be known."""
+    lines = [
+        b'{"id": "a", "p": 0.2, "p": 0.4}',
+        b'{"id": "a", "id": "b", "p": 0.4}',
+        b'{"id": "c", "p": {"m": 0.2, "m": 0.4}}',
+        b'{"id": "d", "p": 0.4}',
+    ]
+    type_in(monkeypatch, b"\n".join(lines))
+    assert main(["stream", str(tmp_path / "s.json"), "--seed", "1"]) == 1
+    out = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert out[:3] == [{"error": "a line must be JSON: a key occurs twice"}] * 3
+    assert out[3]["id"] == "d"
 
 
 def test_lines_from_windows_with_a_mark_and_with_bytes_that_are_no_text(
@@ -466,6 +482,31 @@ def test_a_symbolic_link_is_the_file_that_it_leads_to(tmp_path, names):
     left = {"s.json", "s.json.lock", "link.json", "other.json", "other.json.lock", "folder"}
     assert {path.name for path in tmp_path.iterdir()} == left
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["again.json"]
+
+
+def test_a_link_to_the_folder_that_is_changed_meanwhile_changes_no_other_state(tmp_path):
+    """A folder "current" leads to the newest version."""
+    for version in ("v1", "v2"):
+        (tmp_path / version).mkdir()
+    current = tmp_path / "current"
+    current.symlink_to("v1")
+    other = done(tmp_path / "v2" / "s.json", records(10, seed=1))
+    lines = records(30)
+    one = Stream(current / "s.json", 8, 5)
+    answers = [one.answer(line) for line in lines]
+    current.unlink()
+    current.symlink_to("v2")
+    state = one._recalibrator.to_dict()
+    one.close()
+    assert (answers, state) == done(tmp_path / "v1" / "s.json", lines)
+    assert done(tmp_path / "v2" / "s.json", [])[1] == other[1]
+
+
+def test_what_is_no_regular_file_is_no_state(tmp_path):
+    os.mkfifo(tmp_path / "s.json")
+    with pytest.raises(InputError, match=r"path must name the file of the state; .* regular file"):
+        Stream(tmp_path / "s.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
 
 
 def test_a_loop_of_links_is_refused(tmp_path):

@@ -25,7 +25,7 @@ from rainproof.cli.reading import (
     read_rows,
 )
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.files import as_text, load_kind
+from rainproof.core.files import as_text, each_key_once, load_kind
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import rows as rows_text
@@ -198,7 +198,7 @@ def run_stream(arguments: argparse.Namespace) -> int:
 
 def _answer(stream: Stream, line: bytes) -> dict[str, Any]:
     try:
-        return stream.answer(json.loads(line))
+        return stream.answer(json.loads(line, object_pairs_hook=each_key_once))
     except InputError as error:
         return {"error": str(error)}
     except (ValueError, RecursionError) as error:

@@ -459,7 +459,7 @@ def read_json(
     with file_errors(path, "read"):
         raw = Path(path).read_bytes()
     try:
-        data = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_constant)
+        data = json.loads(raw, object_pairs_hook=each_key_once, parse_constant=_no_constant)
     except RecursionError:
         raise InputError(f"{path} is not JSON: it is nested too deeply") from None
     except ValueError as error:  # also what is not UTF-8, and numbers of thousands of digits
@@ -521,8 +521,10 @@ def digest_of(content: Mapping[str, Any]) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object with a repeated key, which two readers may understand differently."""
+def each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, or refuse a repeated key, which two readers may understand
+    differently; for `json.loads`.
+    """
     data = dict(pairs)
     if len(data) < len(pairs):
         raise ValueError("a key occurs twice")

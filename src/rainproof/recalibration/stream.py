@@ -47,11 +47,17 @@ class Stream:
         self, path: str | os.PathLike[str], grid: int | None = None, rng: Seed = None
     ) -> None:
         self._path = Path(path)
-        # Lock and journal stand beside the file, whatever name it was called by.
-        if self._path.is_symlink():
-            self._path = files.behind_links(self._path)
+        # Lock and journal stand beside the file, whatever name it was called by: also if a link to
+        # its folder leads to another one before all is written.
+        behind = files.behind_links(self._path)
+        if behind != self._path.absolute():
+            self._path = behind
         if self._path.is_dir():  # as the empty name is
             raise InputError(f"path must name the file of the state; {str(path)!r} is a folder")
+        if self._path.exists() and not self._path.is_file():
+            raise InputError(
+                f"path must name the file of the state; {str(path)!r} is no regular file"
+            )
         self._asked: dict[Name, Any] = {}  # the p of each id that waits for its outcome
         # p, what was predicted, and y
         self._learnt: OrderedDict[Name, tuple[Any, float, int]] = OrderedDict()
