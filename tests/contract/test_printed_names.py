@@ -84,6 +84,12 @@ RESULTS = {
     "monitoring segments": lambda: rainproof.monitor(periods(by=True)),
     "a task": task,
     "a policy": lambda: rainproof.RoundingPolicy(task(), 16),
+    "a segment": lambda: RESULTS["an assessment"]().segments.rows[0],
+    "a ranked forecast": lambda: RESULTS["several"]().standings[0],
+    "an assessment of several": lambda: RESULTS["several"]().assessments[0],
+    "a class": lambda: RESULTS["an assessment of classes"]().classes[0],
+    "a map of a segment": lambda: a_map().segments_[0],
+    "a period": lambda: rainproof.monitor(periods()).windows[0],
     "grades": lambda: rainproof.clinical.grade_table(Y, P, by=SEGMENT),
 }
 ERRORS = {
@@ -106,9 +112,10 @@ def check(text):
 @pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
 def test_names_are_escaped_where_they_are_printed(make):
     found = make()
-    for text in (str(found), repr(found)):
+    page = found._repr_html_() if hasattr(found, "_repr_html_") else ""
+    for text in (str(found), repr(found), page):
         check(text)
-    assert "\\x1b" in str(found) + repr(found)  # the names are shown
+    assert "\\x1b" in str(found) + repr(found) + page  # the names are shown
     for method in ("table", "body"):
         if callable(getattr(found, method, None)):
             check(getattr(found, method)())

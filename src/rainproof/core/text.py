@@ -173,7 +173,7 @@ def html_rows(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
     """
     rows = [*([("th", head)] if head else []), *(("td", row) for row in body)]
     return "".join(
-        html_element("tr", "".join(html_element(tag, escape(cell)) for cell in row))
+        html_element("tr", "".join(html_element(tag, escape(one_line(cell))) for cell in row))
         for tag, row in rows
     )
 
@@ -274,7 +274,7 @@ def cell(value: Any) -> str:
     if isinstance(value, int | float):
         return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {cell(part)}" for name, part in value.items())
+        return ", ".join(f"{one_line(str(name))} {cell(part)}" for name, part in value.items())
     if isinstance(value, list):
         return ", ".join(map(cell, value))
-    return short(str(value), 120)
+    return short(one_line(str(value)), 120)

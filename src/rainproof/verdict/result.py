@@ -19,6 +19,7 @@ from rainproof.core.curve import flagged
 from rainproof.core.files import check_replaced, check_suffix, write_atomic
 from rainproof.core.result import Result, once, plain
 from rainproof.core.sample import Sample
+from rainproof.core.text import one_line
 from rainproof.decisions.regret_curves import RegretCurve
 from rainproof.decisions.values import ForecastValue, forecast_value, value_beside
 from rainproof.errors import RainproofWarning
@@ -385,5 +386,5 @@ class Assessment(Reported):
         return str(self.verdict)
 
     def _repr_html_(self) -> str:
-        name = "" if self.name is None else f"<h4>{escape(self.name)}</h4>"
+        name = "" if self.name is None else f"<h4>{escape(one_line(self.name))}</h4>"
         return f"<div>{name}{self.verdict._repr_html_()}</div>"
