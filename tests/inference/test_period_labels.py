@@ -39,6 +39,10 @@ AS_TEXT = "day must be in order as text, such as "
         (("2026-3-2", "2026-10-1"), f"{AS_TEXT}'2026-03-02'; it has '2026-10-1' before '2026-3-2'"),
         (("2026.9", "2026.10"), f"{AS_TEXT}'2026.09'; it has '2026.10' before '2026.9'"),
         (("Q4 2025", "Q1 2026"), f"{AS_TEXT}'2025 Q4'; it has 'Q1 2026' before 'Q4 2025'"),
+        (("4Q25", "1Q26"), f"{AS_TEXT}'2025 4Q'; it has '1Q26' before '4Q25'"),
+        (("H2 25", "H1 26"), f"{AS_TEXT}'2025 H2'; it has 'H1 26' before 'H2 25'"),
+        (("9th", "10th"), f"{AS_TEXT}'09th'; it has '10th' before '9th'"),
+        (("1st", "2nd", "10th"), f"{AS_TEXT}'01st'; it has '10th' before '1st'"),
         (("2026-03-02 1:05 pm",), f"{AS_TEXT}2026-03-02 14:05; it has '2026-03-02 1:05 pm'"),
         (
             ("2026-03-02 01:00+09:00", "2026-03-02 02:00+00:00"),
@@ -74,6 +78,9 @@ def test_periods_in_another_order_as_text_are_refused(labels, message):
         ("after", "before"),
         ("week 09", "week 10"),
         ("FY2025", "FY2026"),
+        ("1Q25", "2Q25"),
+        ("25Q4", "26Q1"),
+        ("1st half", "2nd half"),
     ],
 )
 def test_periods_in_the_order_of_their_text_are_read(labels):

@@ -15,6 +15,10 @@ _DAY_FIRST = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}.*", re.DOTALL)  # 3/2/2
 _HALF_DAY = re.compile(r".*\d:\d\d.*\b[ap]\.?m\b.*", re.DOTALL | re.IGNORECASE)  # 2:05 pm
 _ZONE = re.compile(r"\d:\d\d[\d:.,]*\s*(Z|UTC|[+-]\d\d(?::?\d\d)?)$")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+# Q1 26, 1H26: of two digits, only the last are a year
+_PART_AND_SHORT_YEAR = re.compile(r"\s*(?:[hqst]\d\W+|\d[hqst]\W*)(\d\d)\s*", re.IGNORECASE)
+_CENTURY = 2000
+_ORDINAL_ENDINGS = ("st", "nd", "rd", "th")
 _WORD_AND_YEAR = re.compile(r"\s*([^\W\d_]{3,})\W*(?:19|20)\d\d\s*")  # a month in any language
 _YEAR_AND_MONTH = re.compile(r"(?:19|20)\d\d\.\d\d?")
 _NUMBER_OR_WORD = re.compile(r"\d+|[^\W\d_]+")
@@ -107,19 +111,40 @@ def _zone(label: str) -> str:
     return "+0000" if zone in ("Z", "UTC", "+00", "-0000") else zone
 
 
+class _Year(NamedTuple):
+    """A year, and where it stands in a label."""
+
+    number: int
+    start: int
+    end: int
+
+
+def _year_of(label: str) -> _Year | None:
+    """Return the year that a label states; of two digits only after a quarter or a half."""
+    found = _YEAR.search(label)
+    if found is not None:
+        return _Year(int(found[0]), *found.span())
+    found = _PART_AND_SHORT_YEAR.fullmatch(label)
+    if found is not None:
+        return _Year(_CENTURY + int(found[1]), *found.span(1))
+    return None
+
+
 def _read(label: str) -> tuple[str, _Time]:
     """Return the form of a label, in which numbers and names of months and weekdays are left out,
     and its time.
     """
-    found = _YEAR.search(label)
+    year = _year_of(label)
     months: list[int] = []
     weekdays: list[int] = []
     numbers: list[int] = []
 
     def without(part: re.Match[str]) -> str:
         word = part[0].lower()
-        if found is not None and part.span() == found.span():
+        if year is not None and part.span() == (year.start, year.end):
             return "Y"
+        if word in _ORDINAL_ENDINGS and label[: part.start()][-1:].isdecimal():
+            return _ORDINAL_ENDINGS[0]
         for known, named in ((_MONTH_NUMBERS, months), (_WEEKDAY_NUMBERS, weekdays)):
             if word in known and not named:
                 named.append(known[word])
@@ -130,9 +155,11 @@ def _read(label: str) -> tuple[str, _Time]:
         return "0"
 
     form = _NUMBER_OR_WORD.sub(without, label)
-    year = 0 if found is None else int(found[0])
     return form, _Time(
-        year, months[0] if months else 0, tuple(numbers), weekdays[0] if weekdays else 0
+        0 if year is None else year.number,
+        months[0] if months else 0,
+        tuple(numbers),
+        weekdays[0] if weekdays else 0,
     )
 
 
@@ -141,10 +168,10 @@ def _example(label: str, labels: Sequence[str]) -> str:
     _, time = _read(label)
     if time.month or time.weekday:
         return "2026-03-02" if time.weekday or time.numbers else "2026-03"
-    year = _YEAR.search(label)
-    if year is not None and year.start() > 0:
-        rest = " ".join(f"{label[: year.start()]} {label[year.end() :]}".split())
-        return repr(f"{year[0]} {rest}")
+    year = _year_of(label)
+    if year is not None and year.start > 0:
+        rest = " ".join(f"{label[: year.start]} {label[year.end :]}".split())
+        return repr(f"{year.number} {rest}")
     width = max(
         len(number) for other in labels for number in re.findall(r"\d+", _YEAR.sub("", other))
     )
