@@ -195,6 +195,14 @@ def test_tables_that_no_statement_gave(message):
         rainproof.Sample.from_table(WRONG[message])
 
 
+def test_labels_besides_the_event_of_several_types():
+    """A column of SQLite may hold any."""
+    rows = [{**row, "rainproof_least": 0, "rainproof_most": "no"} for row in DICTS]
+    message = "^y_true must hold the event and one other label; it holds 0 and 'no' too$"
+    with pytest.raises(InputError, match=message):
+        rainproof.Sample.from_table(rows)
+
+
 def test_labels_besides_the_event():
     rows = [{**row, "rainproof_least": "no", "rainproof_most": "no"} for row in DICTS]
     rows[0]["rainproof_least"] = rows[0]["rainproof_most"] = None

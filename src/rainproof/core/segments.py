@@ -582,7 +582,9 @@ def check_other_label(
     """Refuse more than one label besides the event's, and one that is the event's, misspelt, if
     that never occurs.
     """
-    found = sorted({label for label in labels if not validation.is_missing(label)})
+    found = sorted(
+        {label for label in labels if not validation.is_missing(label)}, key=validation.label_order
+    )
     if len(found) > 1:
         event = "the event" if pos_label is None else repr(pos_label)
         raise InputError(
