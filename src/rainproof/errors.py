@@ -202,9 +202,15 @@ class ResolutionWarning(RainproofWarning):
     """The value is finer than the grid of the compressed sample."""
 
 
+HIDDEN_PARAMETER = (
+    r"(?:[?&](?:\w*(?:passw|pwd|secret|token|key)\w*|sig|sas)|\b\w*passw(?:or)?d\s*)="
+)
+"""What stands before a secret in the query of an address, such as ``?account_key=``, or among the
+words that PostgreSQL takes in place of an address: ``host=h password=``. A pattern without capitals.
+"""
+
 _SECRET = re.compile(
-    r"""(:/{0,2}[^:@/\s'"]*:)[^\s'"]*@|([?&]\w*(?:passw|secret|token)\w*=)[^&#\s'"]*""",
-    re.IGNORECASE,
+    rf"""(:/{{0,2}}[^:@/\s'"]*:)[^\s'"]*@|({HIDDEN_PARAMETER}\s*)[^&#;\s'"]*""", re.IGNORECASE
 )
 
 

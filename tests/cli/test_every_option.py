@@ -280,6 +280,8 @@ ADDRESSES = [
     "postgresql://me:hunter2@127.0.0.1:1/rain#drops",
     "postgresql://127.0.0.1:1/rain?user=me&password=hunter2#drops",
     "http://me:hunter2@127.0.0.1/rain.csv",
+    "abfs://rain@127.0.0.1/drops.csv?account_key=hunter2",
+    "abfs://rain@127.0.0.1/drops.csv?sv=2024&sig=hunter2",
 ]
 
 

@@ -213,6 +213,7 @@ def test_missing_drivers_name_their_extra(monkeypatch, tmp_path):
         "postgresql://localhost:1/db?password=hunter2",
         "postgresql://me:hunter2@",
         "mysql://me:hunter2@localhost/db",
+        "host=localhost dbname=db user=me password=hunter2",
     ],
 )
 def test_no_message_shows_a_password(address):

@@ -11,13 +11,13 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import unquote
 
-from rainproof.errors import InputError, MissingExtraError
+from rainproof.errors import HIDDEN_PARAMETER, InputError, MissingExtraError
 
 _SHOWN_COLUMNS = 10
 
 _IN_AUTHORITY = re.compile(r"(://[^:@]*:).*@", re.DOTALL)
-_IN_QUERY = re.compile(r"(?i)([?&]\w*(?:passw|secret|token)\w*=)[^&#]*")
-_SECRETS = re.compile(r"(?is)://[^:@/]*:(.*)@|[?&]\w*(?:passw|secret|token)\w*=([^&#]*)")
+_IN_QUERY = re.compile(rf"({HIDDEN_PARAMETER})[^&#]*", re.IGNORECASE)
+_SECRETS = re.compile(rf"://[^:@/]*:(.*)@|{HIDDEN_PARAMETER}([^&#]*)", re.DOTALL | re.IGNORECASE)
 
 
 def need(module: str, doing: str, package: str, install: str) -> Any:
