@@ -269,6 +269,22 @@ def changes():
         "level": ({"confidence_level": 95}, "confidence_level must be a number between 0 and 1"),
         "n": ({"n": 3.0}, "'n' must be a whole number; it is 3.0"),
         "groups": ({"groups": "3"}, "'groups' must be a whole number; it is '3'"),
+        "many rows": ({"n": 10**400}, "'n' must be 9,007,199,254,740,992 or less"),
+        "more groups than rows": ({"groups": 201}, "'groups' must be 200 or less"),
+        "no methods": ({"methods": []}, "'methods' must name at least one method"),
+        "more rows held out than rows": (
+            {
+                "by": ["g"],
+                "segments": [
+                    segment | {"corrected": False, "segment": [label], "n": 101} for label in "ab"
+                ],
+            },
+            "'n' must be the number of all rows; it is 200, and 202 are held out",
+        ),
+        "Brier score": (
+            {"candidates": [candidate | {"brier_score": 1.5}]},
+            "'brier_score' of a Candidate must be from 0 to 1; it is 1.5",
+        ),
         "one segment twice": (
             {
                 "by": ["g"],

@@ -39,6 +39,8 @@ _KEYS = (
 )
 _WEIGHTS_OFF = 1e-6  # of 1, for the sum of weights that were rounded
 
+_MOST_ROWS = 1 << 53  # numbers of rows are exact as doubles up to here
+
 _TYPES: dict[str, tuple[type, ...]] = {
     "float": (float,),
     "int": (int,),
@@ -135,6 +137,8 @@ def read(data: Any) -> Stored:
         _check_known("method", [data["method"]], known)
     if methods != "auto":
         _check_known("methods", methods, known)
+    if not methods:
+        raise InputError("'methods' must name at least one method; it is empty")
     columns = 0 if by is None else len(by)
     segments = []
     segment_maps: dict[SpelledKey, PiecewiseMap] = {}
@@ -157,13 +161,14 @@ def read(data: Any) -> Stored:
         if data["certificate"] is not None:
             certificate = _read_record(Certificate, data["certificate"])
         check_shape(map_, data["method"])
-    n = _read_number(data["n"], "n", 1)
-    groups = None if data["groups"] is None else _read_number(data["groups"], "groups", 1)
+    n = _read_number(data["n"], "n", _MOST_ROWS)
+    groups = None if data["groups"] is None else _read_number(data["groups"], "groups", n)
     candidates = tuple(
         _read_record(Candidate, candidate)
         for candidate in _list_of(data["candidates"], "candidates", dict)
     )
-    _check_candidates(candidates, known)
+    _check_candidates(candidates, known, has_classes=has_classes)
+    _check_held_out(n, certificate, segments)
     fitted = Fitted(
         map=map_,
         method=data["method"],
@@ -185,12 +190,14 @@ def _list_of(values: Any, name: str, kind: type) -> list[Any]:
     return values
 
 
-def _read_number(value: Any, name: str, least: int) -> int:
-    """Return a whole number, if it is one, of this size or more."""
+def _read_number(value: Any, name: str, most: int) -> int:
+    """Return a whole number, if it is one, from 1 to `most`."""
     if type(value) is not int:
         raise InputError(f"{name!r} must be a whole number; it is {value!r}")
-    if value < least:
-        raise InputError(f"{name!r} must be {least} or more; it is {value}")
+    if value < 1:
+        raise InputError(f"{name!r} must be 1 or more; it is {value}")
+    if value > most:
+        raise InputError(f"{name!r} must be {most:,} or less; it is larger")
     return value
 
 
@@ -253,9 +260,28 @@ def _read_record(cls: type[Record], data: Any) -> Record:
     return cls(**values)
 
 
-def _check_candidates(candidates: Sequence[Candidate], known: Sequence[str]) -> None:
-    """Refuse candidates that no fit has."""
+def _check_held_out(
+    n: int, certificate: Certificate | ClassCertificate | None, segments: Sequence[SegmentMap]
+) -> None:
+    """Refuse more rows held out than there are."""
+    for_certificate = 0 if certificate is None else certificate.n
+    for_segments = sum(segment.n for segment in segments)
+    held_out = max(for_certificate, for_segments)
+    if held_out > n:
+        raise InputError(
+            f"'n' must be the number of all rows; it is {n:,}, and {held_out:,} are held out"
+        )
+
+
+def _check_candidates(
+    candidates: Sequence[Candidate], known: Sequence[str], *, has_classes: bool
+) -> None:
+    """Refuse candidates that no fit has; only of several classes can a Brier score be above 1."""
     for candidate in candidates:
+        if candidate.brier_score > 1 and not has_classes:
+            raise InputError(
+                f"'brier_score' of a Candidate must be from 0 to 1; it is {candidate.brier_score!r}"
+            )
         if candidate.method not in known:
             raise InputError(
                 f"'method' of a Candidate must be among {', '.join(known)}; {candidate.method!r} is not"
