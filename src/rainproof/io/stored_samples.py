@@ -207,15 +207,8 @@ def _metadata_of(path: Path, table: pa.Table) -> dict[str, Any]:
             f"{path} is not a stored sample: it is a Parquet file of other columns, which "
             "rainproof.scan reads; 'rainproof store' and Sample.save write samples"
         )
-    try:
-        metadata: dict[str, Any] = json.loads(text)
-        is_readable = {"format", "grid", "digest"} <= metadata.keys()
-        if "by" in metadata:
-            columns = len(metadata["by"])
-            is_readable &= all(len(key) == columns > 0 for key in metadata["segments"])
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        is_readable = False
-    if not is_readable:
+    metadata = _readable_metadata(text)
+    if metadata is None:
         raise _damaged(path, "its metadata cannot be read")
     file_format = metadata["format"]
     if file_format != _FORMAT:
@@ -223,6 +216,22 @@ def _metadata_of(path: Path, table: pa.Table) -> dict[str, Any]:
             f"{path} was stored in format {file_format!r:.20}; this rainproof reads format {_FORMAT}"
         )
     check_grid(metadata["grid"], f"the grid of {path}")
+    return metadata
+
+
+def _readable_metadata(text: bytes) -> dict[str, Any] | None:
+    """Return what a file states of itself; None if that cannot be read."""
+    try:
+        metadata: dict[str, Any] = json.loads(text)
+        if not {"format", "grid", "digest"} <= metadata.keys():
+            return None
+        if "by" in metadata:
+            columns = len(metadata["by"])
+            for key in metadata["segments"]:
+                if columns == 0 or len(key) != columns:
+                    return None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
     return metadata
 
 
