@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.special import logit
 
 from rainproof.core.sample import Sample
-from rainproof.inference.calibration_tests import _log_wealth, grouped_p_value
+from rainproof.inference.grouped_test import grouped_p_value, log_wealth
 
 
 def p_value(y, p, group, weight=None):
@@ -75,7 +75,7 @@ def test_bets_on_a_calibrated_forecast_are_worth_1_in_expectation():
     for coins in product([0, 1], repeat=3):
         chance = float(np.prod(np.where(coins, rate, 1 - rate)))
         sample = Sample(np.array(coins)[group], p, groups=group)
-        wealth = [np.exp(_log_wealth(sample, sign * np.ones(6))).mean() for sign in (1, -1)]
+        wealth = [np.exp(log_wealth(sample, sign * np.ones(6))).mean() for sign in (1, -1)]
         expected += chance * float(np.mean(wealth))
     assert expected == pytest.approx(1.0)
 

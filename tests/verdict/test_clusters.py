@@ -13,7 +13,6 @@ from scipy.stats import t as student
 
 import rainproof
 from rainproof.core.sample import Sample
-from rainproof.inference.calibration_tests import grouped_p_value
 from rainproof.inference.estimates import (
     Influence,
     auroc_interval,
@@ -21,6 +20,7 @@ from rainproof.inference.estimates import (
     distance_from_calibration,
     prediction_less_outcome,
 )
+from rainproof.inference.grouped_test import grouped_p_value
 from rainproof.verdict.calibration import few_clusters, grouped_test, how_calibrated
 
 SAMPLES = 100

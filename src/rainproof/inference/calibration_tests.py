@@ -1,8 +1,11 @@
-"""Tests of calibration: exact ones for independent rows, bets for groups."""
+"""The exact test of calibration: outcomes are redrawn as a calibrated forecaster would have them.
+
+It needs independent rows; a p-value for groups is in `rainproof.inference.grouped_test`. What is
+drawn is in `rainproof.inference.resampling`, what is computed of draws in `statistics`.
+"""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +13,6 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logit
 
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Result, once
@@ -28,7 +30,14 @@ from rainproof.inference.options import (
     interval_resamples,
     spawned,
 )
-from rainproof.inference.resampling import Draw, as_resampler, by_outcome, draw_batches, quantile
+from rainproof.inference.resampling import (
+    Draw,
+    ResamplerByOutcome,
+    as_resampler,
+    by_outcome,
+    draw_batches,
+    quantile,
+)
 from rainproof.inference.statistics import (
     STATISTICS,
     Evaluate,
@@ -39,11 +48,13 @@ from rainproof.inference.statistics import (
     with_fewer_cells,
 )
 
+# cells of a compressed sample for each bin of SCDL (about 1/SCDL bins): with fewer, the error of a
+# cell's common prediction is no longer small beside SCDL itself
 _CELLS_A_BIN = 8
 # predictions that are redrawn at a time: as many as stay in the cache, and occupy a thread
-_DRAWS_AT_ONCE = 1 << 17
+_PREDICTIONS_AT_ONCE = 1 << 17
 # draws of a compressed sample at a time: what depends on the cell alone is computed once for them
-_CELLS_AT_ONCE = 8
+_CELL_DRAWS_AT_ONCE = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -135,16 +146,17 @@ class CalibrationTest(Result):
 
     def __str__(self) -> str:
         low, high = self.null_band
-        verdict = (
-            "calibration is rejected at the 5% level"
-            if self.rejects()
-            else "calibration is not rejected"
-        )
-        return (
-            f"{verdict.capitalize()} ({p_value_text(self.p_value)}, statistic: {self.statistic}, {rows(self.n)}).\n"
+        verdict = "Calibration is not rejected"
+        if self.rejects():
+            verdict = "Calibration is rejected at the 5% level"
+        test = f"{p_value_text(self.p_value)}, statistic: {self.statistic}, {rows(self.n)}"
+        lines = [
+            f"{verdict} ({test}).",
             f"{self.measure} = {self.value:.4g}. For calibrated forecasters with these predictions it is "
-            f"{self.null_mean:.4g} on average, and between {low:.4g} and {high:.4g} for 95% of them."
-        ) + "".join(f"\nNote: {note}." for note in self.warnings)
+            f"{self.null_mean:.4g} on average, and between {low:.4g} and {high:.4g} for 95% of them.",
+        ]
+        lines += [f"Note: {note}." for note in self.warnings]
+        return "\n".join(lines)
 
 
 @overload
@@ -302,34 +314,44 @@ def calibration_test(
     """
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
     sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate)
-    sample._refuse_draws("calibration_test")
-    alone = not isinstance(statistic, list | tuple)
-    tested = [
-        as_test_statistic(one)
-        for one in (statistic if isinstance(statistic, list | tuple) else [statistic])
-    ]
-    other = as_statistic(measure)
-    shown = [other if alone or _is_built_in(one) else one for one in tested]
-    if len({one.name for one in tested}) < len({_identity(one) for one in tested}):
+    sample.design.require("calibration_test", independent=True)
+    several = isinstance(statistic, list | tuple)
+    given = statistic if isinstance(statistic, list | tuple) else [statistic]
+    tested = [as_test_statistic(name_or_function) for name_or_function in given]
+    reported = _reported(tested, as_statistic(measure), several=several)
+    distinct = {_identity(test) for test in tested}
+    if len({test.name for test in tested}) < len(distinct):
         raise InputError(
             "statistic must have a different name for each; two functions share one: give them a __name__"
         )
     size = check_resamples(n_resamples)
     generator, seed = as_seed(rng, sample)
-    statistics = {_identity(one): one for one in (*tested, *shown)}
-    observed, draws = redrawn(sample, list(statistics.values()), size, generator, progress)
-    column = {identity: k for k, identity in enumerate(statistics)}
-    found = {}
-    for one, beside in zip(tested, shown, strict=True):
-        at = column[_identity(one)]
-        p_value = _p_value(observed[at], draws[:, at])
-        about = {"p_value": p_value, "n_resamples": size, "seed": seed}
-        found[one.name] = _result(
-            sample, one, beside, **about, _draw=draws[:, column[_identity(beside)]].copy
+    evaluated = {_identity(each): each for each in (*tested, *reported)}
+    observed, draws = redrawn(sample, list(evaluated.values()), size, generator, progress)
+    column_of = {identity: column for column, identity in enumerate(evaluated)}
+    results = {}
+    for test, shown in zip(tested, reported, strict=True):
+        column = column_of[_identity(test)]
+        result = _result(
+            sample,
+            test,
+            shown,
+            p_value=_p_value(observed[column], draws[:, column]),
+            n_resamples=size,
+            seed=seed,
+            draw=draws[:, column_of[_identity(shown)]].copy,
         )
-        for note in found[one.name].warnings:
+        results[test.name] = result
+        for note in result.warnings:
             warnings.warn(ResolutionWarning(note), stacklevel=2)
-    return found[tested[0].name] if alone else found
+    return results if several else results[tested[0].name]
+
+
+def _reported(tested: list[Statistic], measure: Statistic, *, several: bool) -> list[Statistic]:
+    """The measure to report beside each test: of several, a tested measure is its own."""
+    if not several:
+        return [measure]
+    return [measure if _is_built_in(test) else test for test in tested]
 
 
 def quick_test(
@@ -341,34 +363,50 @@ def quick_test(
     Of that only the mean and the band are told, for which the first draws are enough: as many as an
     interval takes.
     """
-    size, tested, beside = (
-        check_resamples(n_resamples),
-        as_test_statistic("combined"),
-        as_statistic("soft_binned_cdl"),
+    size = check_resamples(n_resamples)
+    test = as_test_statistic("combined")
+    measure = as_statistic("soft_binned_cdl")
+    streams = spawned(rng, size)
+    n_shown = min(size, interval_resamples(None, (1 - confidence_level) / 2))
+    sources: list[Any] = [stream.bit_generator for stream in streams]
+
+    def draw_measure() -> Floats:
+        # the same calibrated forecasters as those of the test: the streams from their beginning
+        streams = [np.random.Generator(type(source)(source.seed_seq)) for source in sources]
+        return redrawn(sample, [measure], n_shown, streams)[1][:, 0]
+
+    observed, draws = redrawn(sample, [test], size, streams)
+    return _result(
+        sample,
+        test,
+        measure,
+        p_value=_p_value(observed[0], draws[:, 0]),
+        n_resamples=size,
+        seed=None,
+        draw=draw_measure,
     )
-    streams, few = (
-        spawned(rng, size),
-        min(size, interval_resamples(None, (1 - confidence_level) / 2)),
-    )
-    sources: list[Any] = [one.bit_generator for one in streams]
-
-    def null() -> Floats:
-        again = [np.random.Generator(type(source)(source.seed_seq)) for source in sources]
-        return redrawn(sample, [beside], few, again)[1][:, 0]
-
-    observed, draws = redrawn(sample, [tested], size, streams)
-    p_value = _p_value(observed[0], draws[:, 0])
-    return _result(sample, tested, beside, p_value=p_value, n_resamples=size, seed=None, _draw=null)
 
 
-def _result(sample: Sample, tested: Statistic, beside: Statistic, **about: Any) -> CalibrationTest:
+def _result(
+    sample: Sample,
+    test: Statistic,
+    measure: Statistic,
+    *,
+    p_value: float,
+    n_resamples: int,
+    seed: int | None,
+    draw: Callable[[], Floats],
+) -> CalibrationTest:
     return CalibrationTest(
-        statistic=tested.name,
-        measure=beside.name,
-        value=float(beside.function(sample)),
+        p_value=p_value,
+        statistic=test.name,
+        measure=measure.name,
+        value=float(measure.function(sample)),
+        n_resamples=n_resamples,
         n=sample.n,
-        _cells=sample.grid if beside.soft_binned else None,
-        **about,
+        seed=seed,
+        _cells=sample.grid if measure.soft_binned else None,
+        _draw=draw,
     )
 
 
@@ -392,42 +430,67 @@ def redrawn(
     """The statistics of the sample, and of calibrated forecasters with its predictions: one a row,
     the same for all.
     """
-    rated = None if sample._rates is None else by_outcome(sample)
-    atoms = as_resampler(sample if rated is None else sample._as_drawn())
-    # outcomes are those of a forecaster that is calibrated for the population
-    if rated is not None:
-        atoms = replace(atoms, prob=rated.here(atoms.prob))
-    if all(map(_is_built_in, statistics)):
+    population = None
+    if sample.design.strata is not None:
+        population = by_outcome(sample)
+        sample = sample.as_drawn()
+    atoms = as_resampler(sample)
+    if population is not None:
+        # outcomes are those of a forecaster that is calibrated for the population
+        atoms = replace(atoms, prob=population.here(atoms.prob))
+    if all(_is_built_in(statistic) for statistic in statistics):
         atoms = with_fewer_cells(atoms)
+    evaluators: list[Evaluate] = []
+    for statistic in statistics:
+        if population is None or _is_built_in(statistic):
+            evaluators.append(statistic.on(atoms))
+        else:
+            evaluators.append(_OfPopulation(statistic, population))
     coin = atoms.coin(atoms.prob)
-    evaluate = [one.on(atoms if _is_built_in(one) else rated or atoms) for one in statistics]
-    pooled = [each for each in evaluate if type(each) is Evaluate]
 
-    def values(draw: Draw) -> Floats:
-        shared = pooled[0].samples(draw) if pooled and rated is None else []
-        columns = []
-        for one, each in zip(statistics, evaluate, strict=True):
-            # of the population, by numbers of events
-            if rated is not None and not _is_built_in(one):
-                columns.append(np.array([each(rated.weighed(events)) for events in draw.positive]))
-            else:
-                columns.append(each.of(shared) if type(each) is Evaluate else each.many(draw))
-        return np.stack(columns, axis=1)
+    def draw_values(stream: Rng, times: int) -> Floats:
+        return _values(evaluators, atoms.redraws(stream, coin, times))
 
+    threads = 1
+    if size * len(atoms.prob) >= _PREDICTIONS_AT_ONCE:
+        threads = min(statistic.threads for statistic in statistics)
+    fewest_at_once = 1 if atoms.tossed else _CELL_DRAWS_AT_ONCE
     draws = draw_batches(
-        lambda stream, times: values(atoms.redraws(stream, coin, times)),
+        draw_values,
         size,
         rng,
         progress,
         width=len(statistics),
-        threads=min(statistic.threads for statistic in statistics)
-        if size * len(atoms.prob) >= _DRAWS_AT_ONCE
-        else 1,
-        at_once=max(1 if atoms.tossed else _CELLS_AT_ONCE, _DRAWS_AT_ONCE // len(atoms.prob)),
+        threads=threads,
+        at_once=max(fewest_at_once, _PREDICTIONS_AT_ONCE // len(atoms.prob)),
     )
-    # as draws are
-    seen = atoms.observed().positive if atoms.single is None else atoms._pooled(atoms.single)
-    return values(Draw(None, seen[None]))[0], draws
+    return _values(evaluators, atoms.observed_as_drawn())[0], draws
+
+
+class _OfPopulation(Evaluate):
+    """A measure of a population with another event rate than the rows, which weigh by outcome."""
+
+    def __init__(self, statistic: Statistic, population: ResamplerByOutcome) -> None:
+        self._population = population
+        self._evaluate = statistic.on(population)
+
+    def many(self, draw: Draw) -> Floats:
+        weighed = self._population.weighed
+        return np.array([self._evaluate(weighed(events)) for events in draw.positive])
+
+
+def _values(evaluators: Sequence[Evaluate], draw: Draw) -> Floats:
+    """The statistics of each resample: one a row, a column for each statistic."""
+    samples = None  # made once for all statistics that take samples
+    columns = []
+    for evaluator in evaluators:
+        if type(evaluator) is not Evaluate:
+            columns.append(evaluator.many(draw))
+            continue
+        if samples is None:
+            samples = evaluator.samples(draw)
+        columns.append(evaluator.of(samples))
+    return np.stack(columns, axis=1)
 
 
 def _is_built_in(statistic: Statistic) -> bool:
@@ -447,61 +510,3 @@ def _identity(statistic: Statistic) -> str | int:
 def _p_value(observed: float, draws: Floats) -> float:
     as_large = int((~(draws < observed)).sum())  # NaN is no evidence
     return (1 + as_large) / (len(draws) + 1)
-
-
-# to 0 and 1 that log odds are told apart: beyond, a few rows would have all the weight
-_NEAREST = 1e-3
-_LARGEST_BET = 0.98  # of the wealth that a group can lose at most, so that no factor is 0
-_LEVEL = 0.05  # of a test that the smallest bet is made for
-# of what can be won: what can be lost counts as this much at least, for predictions next to 0
-_FARTHEST = 2.0**-40
-
-
-def grouped_p_value(rows: Sample) -> float:
-    r"""Return a p-value of perfect calibration that holds whatever the dependence within groups, at
-    every size.
-
-    Small values speak against calibration: the predictions are too high or too low on average, or
-    too extreme or not extreme enough.
-
-    Notes
-    -----
-    With :math:`f = 1`, with the log odds f of the prediction (clipped, less their mean), and with these times -1, let
-    :math:`Z_g` be the sum of :math:`w f(p) (y - p)` over a group, and M the most that :math:`-Z_g` can be in any group.
-    If each row has its event with probability p, the :math:`Z_g` have mean 0 given all predictions and are independent,
-    so a wealth of 1 that is multiplied by :math:`1 + b Z_g / M` for every group is 1 in expectation. E is the mean of
-    the wealth over the four functions and, for each, over bets b that halve from 0.98 to what suits so many groups. By
-    Markov's inequality :math:`\min(1, 1/E)` is a p-value.
-    """
-    p, weight = rows.prob, rows.mass
-    if not float(np.square(weight / weight.max()) @ (p * (1 - p))) > 0:  # all are certain
-        impossible = (weight > 0) & (p == 1.0 - rows.event)
-        return 0.0 if impossible.any() else 1.0
-    odds = logit(np.clip(p, _NEAREST, 1 - _NEAREST))
-    # of two parts of one row, with its event and without, it is that of the row
-    share = weight * p * (1 - p)
-    away = odds - float(share @ odds) / float(share.sum())
-    each = [_log_wealth(rows, f) for f in (np.ones(len(p)), -np.ones(len(p)), away, -away)]
-    most = max(float(logs.max()) for logs in each)
-    log_mean = most + math.log(sum(float(np.exp(logs - most).mean()) for logs in each) / len(each))
-    return min(1.0, math.exp(-log_mean))
-
-
-def _log_wealth(rows: Sample, f: Floats) -> Floats:
-    """The logarithm of what each bet makes of 1, one factor a group; the bets depend on predictions
-    and weights alone.
-
-    The smallest is the one at which so many groups, each of which adds half of the larger of what a
-    group can lose and win at most, would be worth 1/level: where they add less, no bet is.
-    """
-    assert rows._group is not None
-    p, stake, group = rows.prob, rows.mass * f, rows._group
-    lost = float(np.bincount(group, np.maximum(stake * p, -stake * (1 - p))).max())
-    won = float(np.bincount(group, np.maximum(stake * (1 - p), -stake * p)).max())
-    if won == 0:
-        return np.zeros(1)
-    lost = max(lost, _FARTHEST * won)
-    smallest = min(1.0, math.sqrt(-2 * math.log(_LEVEL) / rows.n_draws)) * min(1.0, lost / won)
-    bets = _LARGEST_BET * 2.0 ** -np.arange(1 + math.ceil(-math.log2(smallest)))
-    gain = np.bincount(group, stake * (rows.event - p)) / lost
-    return np.asarray(np.log1p(bets[:, np.newaxis] * gain).sum(axis=1))

@@ -204,6 +204,12 @@ class Resampler:
         """The sample as it is."""
         return Draw(None, self._pooled(self.events))
 
+    def observed_as_drawn(self) -> Draw:
+        """The sample as one of the rows that `redraws` returns, summed by the same code."""
+        if self.single is None:
+            return Draw(None, self.observed().positive[np.newaxis])
+        return Draw(None, self._pooled(self.single)[np.newaxis])
+
     def expected(self, chance: Floats) -> Draw:
         """The population with these predictions and event probabilities."""
         return Draw(None, self._pooled(self.count * chance))

@@ -14,7 +14,6 @@ from scipy.special import stdtr
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Interval, PredictionRange, Result
 from rainproof.core.sample import Sample
-from rainproof.inference.calibration_tests import grouped_p_value
 from rainproof.inference.estimates import (
     FEW_CLUSTERS,
     Influence,
@@ -25,6 +24,7 @@ from rainproof.inference.estimates import (
     log_score_gains,
     prediction_less_outcome,
 )
+from rainproof.inference.grouped_test import grouped_p_value
 
 Direction = Literal["too high", "too low", "too extreme", "too timid", "uneven", "none"]
 
