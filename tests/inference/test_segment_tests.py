@@ -236,7 +236,7 @@ def test_words_and_json(monkeypatch):
     assert found["segments"][0]["segment"] == ["a", "2026-05-17"]
     assert found["segments"][2]["p_value"] is None
     assert (found["n"], found["seed"]) == (int(result.n.sum()), 1)
-    monkeypatch.setattr(module, "_SHOWN", 1)
+    monkeypatch.setattr(module, "_SEGMENTS_SHOWN", 1)
     assert str(result).splitlines()[-1] == "and 2 more"
     assert found["segments"][0]["low"] is found["interval_level"] is None
     for array in (

@@ -1,13 +1,18 @@
-"""Test many segments for calibration and control the false discovery rate."""
+"""Test many segments for calibration and control the false discovery rate.
+
+What a segment is, and how rows are counted in it, is in `rainproof.core.segments`; the test of one
+segment in `rainproof.inference.calibration_tests`.
+"""
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +45,12 @@ from rainproof.inference.statistics import (
 )
 
 _METHODS = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
-_SHOWN = 20
-_FEWEST, _MOST = 999, 99_999  # draws by default
-_MEAN_DRAWS = 199  # for the mean of calibrated forecasters
+_SEGMENTS_SHOWN = 20
+# draws for a segment by default: as many as `calibration_test` takes, to 100 times as many
+_FEWEST_DRAWS = 999
+_MOST_DRAWS = 99_999
+_SPARE = 2.0  # times the draws that find one segment alone: one draw as large does not hide it
+_MEAN_DRAWS = 199  # for the mean of calibrated forecasters: as many as an interval takes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -121,7 +129,9 @@ class SegmentTests(Result):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Reasons to read the result with care."""
-        return self._notes + (_coarse(self.null_mean, self._cells) if self._cells.any() else ())
+        if not self._cells.any():
+            return self._notes
+        return self._notes + _coarse(self.null_mean, self._cells)
 
     @property
     def found(self) -> list[Any]:
@@ -138,39 +148,53 @@ class SegmentTests(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON, with a record for each segment."""
         names = ("n", "value", "null_mean", "p_value", "q_value", "low", "high")
-        rows = zip(*(plain(getattr(self, name)) for name in names), strict=True)
-        keys = map(json_key, self.segments)
-        records = [
-            {"segment": key} | dict(zip(names, row, strict=True))
-            for key, row in zip(keys, rows, strict=True)
-        ]
-        columns = Result.to_dict(self)
-        return {name: columns[name] for name in columns if name not in names} | {
-            "method": f"exact sequential Monte Carlo tests, {_METHODS[self.method]} over segments",
-            "interval_method": "false coverage rate (Benjamini-Yekutieli)",
-            "n": int(self.n.sum()),
-            "segments": records,
-        }
+        columns = [plain(getattr(self, name)) for name in names]
+        records = []
+        for segment, *values in zip(self.segments, *columns, strict=True):
+            record = {"segment": json_key(segment)}
+            record.update(zip(names, values, strict=True))
+            records.append(record)
+        found = {name: value for name, value in Result.to_dict(self).items() if name not in names}
+        found["method"] = (
+            f"exact sequential Monte Carlo tests, {_METHODS[self.method]} over segments"
+        )
+        found["interval_method"] = "false coverage rate (Benjamini-Yekutieli)"
+        found["n"] = int(self.n.sum())
+        found["segments"] = records
+        return found
 
     def __str__(self) -> str:
-        judged = len(self.segments) - len(self.small)
+        n_small = len(self.small)
+        n_tested = len(self.segments) - n_small
         summary = (
-            f"{len(self.found):,} of {judged:,} segments tested are not calibrated (false discovery rate "
-            f"{100 * self.fdr:g}%); {len(self.small):,} have too few rows to be tested."
+            f"{len(self.found):,} of {n_tested:,} segments tested are not calibrated (false discovery rate "
+            f"{100 * self.fdr:g}%); {n_small:,} have too few rows to be tested."
         )
-        order = np.lexsort((-self.value, np.where(np.isnan(self.q_value), np.inf, self.q_value)))[
-            :_SHOWN
-        ]
+        # NaN, of segments that are too small, after all others
+        q_value = np.where(np.isnan(self.q_value), np.inf, self.q_value)
+        order = np.lexsort((-self.value, q_value))
         table = [[", ".join(self.by), "rows", self.measure, "p", "q", ""]]
-        for i in order.tolist():
-            judged = not np.isnan(self.p_value[i])
-            shown = [p_cell(v) if judged else "-" for v in (self.p_value[i], self.q_value[i])]
-            key = self.segments[i]
-            name = short(", ".join(map(str, key)) if isinstance(key, tuple) else str(key))
-            note = "not calibrated" if self.q_value[i] <= self.fdr else "" if judged else "few rows"
-            table.append([name, f"{self.n[i]:,}", f"{self.value[i]:.4g}", *shown, note])
-        more = [f"and {len(self.segments) - _SHOWN:,} more"] if len(self.segments) > _SHOWN else []
-        return "\n".join([summary, *aligned(table, left=(0, 5)), *more])
+        table += [self._line(number) for number in order[:_SEGMENTS_SHOWN].tolist()]
+        lines = [summary, *aligned(table, left=(0, 5))]
+        n_left = len(self.segments) - _SEGMENTS_SHOWN
+        if n_left > 0:
+            lines.append(f"and {n_left:,} more")
+        return "\n".join(lines)
+
+    def _line(self, number: int) -> list[str]:
+        """The cells of a segment in the table."""
+        key = self.segments[number]
+        name = ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+        p_value = "-"
+        q_value = "-"
+        note = "few rows"
+        if not np.isnan(self.p_value[number]):
+            p_value = p_cell(self.p_value[number])
+            q_value = p_cell(self.q_value[number])
+            note = "not calibrated" if self.q_value[number] <= self.fdr else ""
+        rows = f"{self.n[number]:,}"
+        value = f"{self.value[number]:.4g}"
+        return [short(name), rows, value, p_value, q_value, note]
 
 
 def segment_tests(
@@ -274,145 +298,157 @@ def segment_tests(
     if method not in _METHODS:
         raise InputError(f"method must be 'bh' or 'by'; it is {method!r}")
     statistic = as_statistic(measure)
-    keys, counts = tuple(segments), segments.counts if isinstance(segments, Segments) else None
-    rows = np.array([segments[key].n if counts is None else counts[key] for key in keys], np.int64)
-    tested = int((rows >= min_rows).sum())
-    needed = tested * _price(tested, method) / fdr - 1  # draws to find one segment alone
-    size = (
-        max(_FEWEST, min(_MOST, math.ceil(2 * needed)))
-        if n_resamples is None
-        else check_resamples(n_resamples)
-    )
-    generator, seed = as_seed(
-        rng, *([segments] if isinstance(segments, Segments) else segments.values())
-    )
-    shown = min(intervals, tested)
-    level = 1 - fdr * shown / max(1, tested)
-    # about single segments
+    keys = tuple(segments)
+    rows = _count_rows(segments)
+    is_tested = rows >= min_rows
+    n_tested = int(is_tested.sum())
+    needed = n_tested * _price(n_tested, method) / fdr - 1  # draws to find one segment alone
+    if n_resamples is None:
+        size = max(_FEWEST_DRAWS, min(_MOST_DRAWS, math.ceil(_SPARE * needed)))
+    else:
+        size = check_resamples(n_resamples)
+    digested = [segments] if isinstance(segments, Segments) else segments.values()
+    generator, seed = as_seed(rng, *digested)
+    n_intervals = min(intervals, n_tested)
+    # the false coverage rate of the intervals that are selected (Benjamini, Yekutieli 2005)
+    level = 1 - fdr * n_intervals / max(1, n_tested)
+    low = np.full(len(keys), np.nan)
+    high = np.full(len(keys), np.nan)
+    # warnings would be about single segments
     with warnings.catch_warnings(action="ignore", category=RainproofWarning):
-        (value, p_value), cells, own = _tests(
-            segments, statistic, rows >= min_rows, size, generator, progress
-        )
-        low, high = np.full((2, len(keys)), np.nan)
-        chosen = np.argsort(p_value, kind="stable")[:shown].tolist()
-        for at, stream in zip(chosen, generator.spawn(shown), strict=True):
-            found = confidence_interval(
-                segments[keys[at]], measure=measure, confidence_level=level, rng=stream
+        tests = _test_each(segments, statistic, is_tested, size, generator, progress)
+        smallest = np.argsort(tests.p_value, kind="stable")[:n_intervals].tolist()
+        for number, stream in zip(smallest, generator.spawn(n_intervals), strict=True):
+            interval = confidence_interval(
+                segments[keys[number]], measure=measure, confidence_level=level, rng=stream
             )
-            low[at], high[at] = found.low, found.high
-    notes, draws, held = (
-        [],
-        min(size, _MEAN_DRAWS),
-        segments if isinstance(segments, Segments) else dict(segments),
-    )
+            low[number] = interval.low
+            high[number] = interval.high
+    notes = []
     if size < needed:
         notes.append(
-            f"with n_resamples={size} one segment alone among {tested:,} could not be found: that takes "
+            f"with n_resamples={size} one segment alone among {n_tested:,} could not be found: that takes "
             f"n_resamples={math.ceil(needed):,} or more"
         )
         warnings.warn(RainproofWarning(notes[0]), stacklevel=2)
+    # the mapping may change before the means are asked for; segments do not
+    segments = segments if isinstance(segments, Segments) else dict(segments)
+    (mean_stream,) = generator.spawn(1)
+    n_draws = min(size, _MEAN_DRAWS)
     return SegmentTests(
         by=segments.by if isinstance(segments, Segments) else ("segment",),
         segments=keys,
         n=rows,
-        value=value,
-        p_value=p_value,
-        q_value=adjusted(p_value, method),
+        value=tests.value,
+        p_value=tests.p_value,
+        q_value=adjusted(tests.p_value, method),
         low=low,
         high=high,
         fdr=float(fdr),
-        interval_level=level if shown else None,
+        interval_level=level if n_intervals else None,
         method=method,
         min_rows=min_rows,
         measure=statistic.name,
         n_resamples=size,
         seed=seed,
-        _cells=cells,
+        _cells=tests.cells,
         _notes=tuple(notes),
-        _draw=partial(
-            _null_means, held, own, statistic, cells, p_value, draws, generator.spawn(1)[0]
-        ),
+        _draw=partial(_null_means, segments, tests, statistic, n_draws, mean_stream),
     )
 
 
-def _tests(
+def _count_rows(segments: Mapping[Any, Sample]) -> NDArray[np.int64]:
+    """The number of rows of each segment."""
+    if isinstance(segments, Segments):
+        counts = segments.counts
+        return np.array([counts[key] for key in segments], np.int64)
+    return np.array([sample.n for sample in segments.values()], np.int64)
+
+
+class _Tests(NamedTuple):
+    """The test of each segment, in their order."""
+
+    value: Floats  # of the measure
+    p_value: Floats  # NaN where a segment is not tested
+    cells: Ints  # the grid of a compressed sample where SCDL can be too small for it; else 0
+    kept: dict[Any, Sample]  # tested samples of rows, which the caller may change later
+
+
+def _test_each(
     segments: Mapping[Any, Sample],
     statistic: Statistic,
-    tested: NDArray[np.bool_],
+    is_tested: NDArray[np.bool_],
     size: int,
     rng: Rng,
     progress: Progress | None,
-) -> tuple[Floats, Ints, dict[Any, Sample]]:
-    """Value and p-value of each segment; grids where SCDL can be too small for them; and samples
-    with their own rows.
+) -> _Tests:
+    """Evaluate the measure on each segment, and test those with enough rows.
 
     Segments share a stream of random numbers in blocks, as a new stream costs as much as twenty
     draws.
     """
-    streams, own = spawned(rng, len(segments)), dict[Any, Sample]()
-    columns, cells = np.full((2, len(segments)), np.nan), np.zeros(len(segments), np.int64)
-    for at, (key, sample) in enumerate(segments.items()):
+    streams = spawned(rng, len(segments))
+    value = np.full(len(segments), np.nan)
+    p_value = np.full(len(segments), np.nan)
+    cells = np.zeros(len(segments), np.int64)
+    kept = dict[Any, Sample]()
+    for number, (key, sample) in enumerate(segments.items()):
         # one segment can have groups where the others have none
-        sample._refuse_draws("segment_tests")
-        columns[0, at] = statistic.function(sample)
-        if tested[at]:
+        sample.design.require("segment_tests", independent=True)
+        value[number] = statistic.function(sample)
+        if is_tested[number]:
             atoms = with_fewer_cells(as_resampler(sample))
-            columns[1, at] = sequential_p_value(atoms, size, streams[at // BLOCK])
-            cells[at] = (sample.grid or 0) if statistic.soft_binned else 0
+            p_value[number] = sequential_p_value(atoms, size, streams[number // BLOCK])
             if sample.grid is None:
-                own[key] = sample._own()
+                kept[key] = copy.deepcopy(sample)
+            elif statistic.soft_binned:
+                cells[number] = sample.grid
         if progress is not None:
-            progress(at + 1, len(segments))
-    return columns, cells, own
+            progress(number + 1, len(segments))
+    return _Tests(value, p_value, cells, kept)
 
 
 def _null_means(
-    segments: Mapping[Any, Sample],
-    own: Mapping[Any, Sample],
-    statistic: Statistic,
-    cells: Ints,
-    p_value: Floats,
-    size: int,
-    rng: Rng,
+    segments: Mapping[Any, Sample], tests: _Tests, statistic: Statistic, size: int, rng: Rng
 ) -> Floats:
     """The mean of the measure for calibrated forecasters, of each segment that was tested."""
-    found = np.full(len(cells), np.nan)
+    means = np.full(len(segments), np.nan)
     with warnings.catch_warnings(action="ignore", category=RainproofWarning):
-        for at, key in enumerate(segments):
-            if not np.isnan(p_value[at]):
-                sample = own[key] if key in own else segments[key]
-                found[at] = redrawn(sample, [statistic], size, rng)[1].mean()
-    for note in _coarse(found, cells):
+        for number, key in enumerate(segments):
+            if np.isnan(tests.p_value[number]):
+                continue
+            sample = tests.kept[key] if key in tests.kept else segments[key]
+            means[number] = redrawn(sample, [statistic], size, rng)[1].mean()
+    for note in _coarse(means, tests.cells):
         warnings.warn(ResolutionWarning(note), stacklevel=2)
-    return found
+    return means
 
 
 def _coarse(null_mean: Floats, cells: Ints) -> tuple[str, ...]:
     """What to say if SCDL is too small for the grids of some segments."""
-    notes = [
-        note
-        for i in np.flatnonzero(cells).tolist()
-        for note in too_coarse(float(null_mean[i]), int(cells[i]))
-    ]
-    return (
-        (f"{len(notes):,} of null_mean come with a warning, the first: {notes[0]}",)
-        if notes
-        else ()
-    )
+    notes = list[str]()
+    for number in np.flatnonzero(cells).tolist():
+        notes += too_coarse(float(null_mean[number]), int(cells[number]))
+    if not notes:
+        return ()
+    return (f"{len(notes):,} of null_mean come with a warning, the first: {notes[0]}",)
 
 
 def adjusted(p_value: Floats, method: str) -> Floats:
     """Return the q-values of p-values; NaN is left out and stays NaN."""
-    judged = np.flatnonzero(~np.isnan(p_value))
-    order = judged[np.argsort(p_value[judged], kind="stable")]
-    many = len(order)
-    rank = np.arange(1, many + 1)
-    scaled = p_value[order] * many * _price(many, method) / rank
+    tested = np.flatnonzero(~np.isnan(p_value))
+    order = tested[np.argsort(p_value[tested], kind="stable")]
+    n_tested = len(order)
+    rank = np.arange(1, n_tested + 1)
+    scaled = p_value[order] * n_tested * _price(n_tested, method) / rank
+    smallest_from_here = np.minimum.accumulate(scaled[::-1])[::-1]
     q_value = np.full(len(p_value), np.nan)
-    q_value[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
+    q_value[order] = np.minimum(1.0, smallest_from_here)
     return q_value
 
 
-def _price(many: int, method: str) -> float:
+def _price(n_tested: int, method: str) -> float:
     """The factor c of the adjustment: 1 for "bh"."""
-    return 1.0 if method == "bh" else float((1 / np.arange(1, many + 1)).sum())
+    if method == "bh":
+        return 1.0
+    return float((1 / np.arange(1, n_tested + 1)).sum())
