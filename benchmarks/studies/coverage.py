@@ -27,7 +27,7 @@ import numpy as np
 
 import rainproof
 from benchmarks.studies.populations import Population, populations
-from rainproof.inference.intervals import PopulationPath
+from rainproof.inference.populations import PopulationPath
 from rainproof.inference.resampling import as_resampler, quantile
 from rainproof.inference.statistics import as_statistic
 

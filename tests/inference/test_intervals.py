@@ -12,12 +12,13 @@ import rainproof
 from benchmarks.studies import coverage
 from rainproof.inference.intervals import (
     METHODS,
-    PopulationPath,
+    Estimated,
     basic_ends,
     inversion_ends,
     percentile_ends,
     where_observed,
 )
+from rainproof.inference.populations import PopulationPath
 from rainproof.inference.resampling import as_resampler
 from rainproof.inference.statistics import as_statistic
 
@@ -144,7 +145,7 @@ def test_samples_of_clusters_have_the_correlation_of_the_sample():
         sample = rainproof.Sample(y, p, groups=groups)
         atoms = as_resampler(sample)
         path = PopulationPath(sample, atoms, as_statistic("brier_score"))
-        found.append(path._alike)
+        found.append(path.correlation)
     assert found[0] > 0.9
     assert found[1] < 0.15
 
@@ -247,10 +248,17 @@ def test_intervals_hold_where_one_bias_is_large(population, measure, n):
 
 
 def test_a_method_is_one_entry_of_the_table(monkeypatch):
-    def wide(sample, atoms, statistic, rng, draw):
-        assert (sample.n, atoms.n, statistic.name) == (100, 100, "soft_binned_cdl")
-        assert draw(lambda stream: [stream.random()]).shape == (199, 1)
-        return 0.25, lambda confidence_level: (-1.0, confidence_level)
+    def draw(stream):
+        return [stream.random()]
+
+    def ends(confidence_level):
+        return -1.0, confidence_level
+
+    def wide(resampling):
+        assert resampling.sample.n == resampling.atoms.n == 100
+        assert resampling.statistic.name == "soft_binned_cdl"
+        assert resampling.draw(draw).shape == (199, 1)
+        return Estimated(0.25, ends)
 
     monkeypatch.setitem(METHODS, "wide", wide)
     found = rainproof.confidence_interval(*rows(100), method="wide", confidence_level=0.4)

@@ -22,6 +22,7 @@ from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import weighted_sums
 from rainproof.inference.estimates import Influence
 from rainproof.inference.intervals import ConfidenceInterval, Ends
+from rainproof.inference.populations import ENOUGH_ROWS, repeats_often
 from rainproof.inference.resampling import (
     as_resampler,
     draw_batches,
@@ -262,9 +263,9 @@ def _refuse_lasting_bias(statistic: Statistic, *samples: Sample) -> None:
     """Refuse a measure whose value on a sample need not come close to that of the population."""
     if not statistic.pools:
         return
-    if not all(intervals.repeats_often(sample, as_resampler(sample)) for sample in samples):
+    if not all(repeats_often(sample, as_resampler(sample)) for sample in samples):
         raise InputError(
-            f"measure must not be {statistic.name!r} with fewer than {intervals.ENOUGH_ROWS} rows per distinct "
+            f"measure must not be {statistic.name!r} with fewer than {ENOUGH_ROWS} rows per distinct "
             "prediction: its bias does not vanish there; use 'brier_score', 'soft_binned_cdl' or "
             "'binned_calibration_error'"
         )

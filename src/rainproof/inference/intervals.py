@@ -1,4 +1,8 @@
-"""Confidence intervals for measures, by resampling."""
+"""Confidence intervals for measures, by resampling.
+
+Populations that intervals by inversion draw from are in `rainproof.inference.populations`;
+intervals of means, without resampling, in `rainproof.inference.estimates`.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rainproof.core.arrays import Floats, Ints
-from rainproof.core.cells import split
+from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import FewRowsWarning, InputError
@@ -26,8 +29,8 @@ from rainproof.inference.options import (
     check_share,
     interval_resamples,
 )
+from rainproof.inference.populations import ENOUGH_ROWS, PopulationPath, repeats_often
 from rainproof.inference.resampling import (
-    Draw,
     Drawing,
     Resampler,
     as_resampler,
@@ -38,11 +41,18 @@ from rainproof.inference.resampling import (
 )
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic, bootstrapped
 
-# populations from calibrated to far beyond the estimate; the more for few predictions
-_STEPS, _FINE_STEPS = 9, 33
+# populations from calibrated to far beyond the estimate. Of few distinct predictions the measure
+# has plateaus, where quantiles are far from straight between populations: there are more
+_POPULATIONS = 9
+_POPULATIONS_IF_REPEATED = 33
+_SPACING = 1.5  # power of a population's place in the path: they are closer near calibration
 # samples of the farthest population that must all have more than was observed; it is then doubled
 _PILOTS = 12
-_FARTHEST = 2.0**12
+_FARTHEST = 2.0**12  # step of the path at which doubling ends
+# rows or groups: with fewer nothing is claimed, or a warning is given
+_FEWEST_UNITS = 10
+_FEW_UNITS = 30
+_FEW_EVENTS = 20  # or non-events, with which a warning is given
 
 
 Ends = Callable[[float], tuple[float, float]]
@@ -52,21 +62,46 @@ Draws = Callable[..., Floats]
 """A function that calls another for each draw: one row for each call."""
 
 
-def _bootstrap(
-    method: str, _: Sample, atoms: Resampler, statistic: Statistic, __: Rng, draw: Draws
-) -> tuple[float, Ends]:
-    """Draw rows (or clusters) with replacement: the quantiles, or those reflected at the estimate
-    ("basic").
-    """
-    evaluate = statistic.on(atoms)
-    one, estimate = bootstrapped(evaluate, atoms), evaluate(atoms.observed())
-    draws = np.sort(draw(lambda stream: [one(stream)])[:, 0])
-    ends = (
-        partial(basic_ends, estimate, draws, 1.0)
-        if method == "basic"
-        else partial(percentile_ends, draws)
-    )
-    return 2 * estimate - float(draws.mean()), ends
+class Resampling(NamedTuple):
+    """What a method makes an interval from."""
+
+    sample: Sample
+    atoms: Resampler
+    statistic: Statistic
+    rng: Rng
+    draw: Draws
+
+
+class Estimated(NamedTuple):
+    """What a method makes of it."""
+
+    corrected: float  # the estimate without the part that chance adds
+    ends: Ends
+
+
+def _percentile(resampling: Resampling) -> Estimated:
+    """Draw rows (or clusters) with replacement: the quantiles."""
+    estimate, draws = _bootstrap(resampling)
+    return Estimated(2 * estimate - float(draws.mean()), partial(percentile_ends, draws))
+
+
+def _basic(resampling: Resampling) -> Estimated:
+    """Draw rows (or clusters) with replacement: the quantiles, reflected at the estimate."""
+    estimate, draws = _bootstrap(resampling)
+    return Estimated(2 * estimate - float(draws.mean()), partial(basic_ends, estimate, draws, 1.0))
+
+
+def _bootstrap(resampling: Resampling) -> tuple[float, Floats]:
+    """The measure of the sample, and of samples of its rows (or clusters), increasing."""
+    atoms = resampling.atoms
+    evaluate = resampling.statistic.on(atoms)
+    draw_one = bootstrapped(evaluate, atoms)
+    estimate = evaluate(atoms.observed())
+
+    def draw(stream: Rng) -> list[float]:
+        return [draw_one(stream)]
+
+    return estimate, np.sort(resampling.draw(draw)[:, 0])
 
 
 def percentile_ends(draws: Floats, confidence_level: float) -> tuple[float, float]:
@@ -85,31 +120,28 @@ def basic_ends(
     return estimate - scale * (high - estimate), estimate - scale * (low - estimate)
 
 
-def _inversion(
-    sample: Sample, atoms: Resampler, statistic: Statistic, rng: Rng, draw: Draws
-) -> tuple[float, Ends]:
+def _inversion(resampling: Resampling) -> Estimated:
     """Draw samples of populations from the calibrated one to one whose samples all have more than
     was observed.
     """
-    path = PopulationPath(sample, atoms, statistic)
+    path = PopulationPath(resampling.sample, resampling.atoms, resampling.statistic)
+    (pilot,) = resampling.rng.spawn(1)
     farthest = 1.0
-    (pilot,) = rng.spawn(1)
     while farthest < _FARTHEST:
-        sampler = path.sampler(farthest)
-        if all(sampler(pilot)[0] > path.observed for _ in range(_PILOTS)):
+        draw = path.sampler(farthest)
+        if all(draw(pilot)[0] > path.observed for _ in range(_PILOTS)):
             break
         farthest *= 2
-    # Of few distinct predictions the measure has plateaus, where quantiles are far from straight
-    # between populations.
-    many = _FINE_STEPS if repeats_often(sample, atoms) else _STEPS
-    steps = (2 * farthest * np.linspace(0.0, 1.0, many) ** 1.5).tolist()
-    draws = np.sort(draw(path.sampler(*steps), width=many).T, axis=1)
+    populations = _POPULATIONS
+    if repeats_often(resampling.sample, resampling.atoms):
+        populations = _POPULATIONS_IF_REPEATED
+    place = np.linspace(0.0, 1.0, populations)
+    steps = (2 * farthest * place**_SPACING).tolist()
+    draws = np.sort(resampling.draw(path.sampler(*steps), width=populations).T, axis=1)
     values = np.maximum.accumulate([path.value(step) for step in steps])
-    # corrected: the value of the population whose samples have more than was observed half of the
-    # time
-    return where_observed(path.observed, values, draws, 0.5), partial(
-        inversion_ends, path.observed, values, draws
-    )
+    # of the population whose samples have more than was observed half of the time
+    corrected = where_observed(path.observed, values, draws, 0.5)
+    return Estimated(corrected, partial(inversion_ends, path.observed, values, draws))
 
 
 def inversion_ends(
@@ -134,16 +166,20 @@ def where_observed(
     """Return the value of the first (or last) population of whose samples the observed value is
     this quantile.
     """
-    seen = np.array([quantile(row, share) for row in draws])
+    quantiles = np.array([quantile(row, share) for row in draws])
     # samples of worse populations have more, but for the noise of few draws
-    seen = np.maximum.accumulate(seen)
-    at = int(np.searchsorted(seen, observed, "right" if last else "left"))
-    if at in (0, len(seen)):
-        return float(values[at and -1])
-    inside = (observed - seen[at - 1]) / (seen[at] - seen[at - 1])
-    if inside in (0.0, 1.0):
-        inside = 1.0 - inside
-    return float(values[at - 1] + inside * (values[at] - values[at - 1]))
+    quantiles = np.maximum.accumulate(quantiles)
+    above = int(np.searchsorted(quantiles, observed, "right" if last else "left"))
+    if above == 0:
+        return float(values[0])
+    if above == len(quantiles):
+        return float(values[-1])
+    below = above - 1
+    fraction = (observed - quantiles[below]) / (quantiles[above] - quantiles[below])
+    # it lies at one of the two: the end could be anywhere between them, so it is the outer one
+    if fraction in (0.0, 1.0):
+        fraction = 1.0 - fraction
+    return float(values[below] + fraction * (values[above] - values[below]))
 
 
 def no_ends(_: float) -> tuple[float, float]:
@@ -151,211 +187,12 @@ def no_ends(_: float) -> tuple[float, float]:
     return -math.inf, math.inf
 
 
-METHODS: dict[str, Callable[..., tuple[float, Ends]]] = {
+METHODS: dict[str, Callable[[Resampling], Estimated]] = {
     "inversion": _inversion,
-    **{method: partial(_bootstrap, method) for method in ("percentile", "basic")},
+    "percentile": _percentile,
+    "basic": _basic,
 }
-"""How each method makes of draws the estimate without the part that chance adds, and the ends of an
-interval.
-"""
-
-
-ENOUGH_ROWS = 20  # rows per distinct prediction from which on each has a bias of its own
-_PRIOR_ROWS = 2.0  # rows without bias that every estimate of a bias is diluted with
-_MOST_NODES = 65  # at which a population is moved on its own
-_MOST_PLACES = 2048  # predictions among which a direction is looked for
-_UPHILL = 3  # steps along the gradient
-_TINY = 1e-300
-
-
-def repeats_often(sample: Sample, atoms: Resampler) -> bool:
-    """Return whether distinct predictions have so many rows that the event rate of each can be
-    seen.
-    """
-    return len(atoms.distinct) * ENOUGH_ROWS <= sample.ungrouped().effective_n
-
-
-class PopulationPath:
-    """Populations by step: calibrated at 0, as estimated at 1, and beyond 1 where the measure grows
-    fastest.
-
-    The bias of the predictions is estimated at nodes: the distinct predictions if they repeat
-    often, else the points of a grid of about ``n^(1/3)`` cells, linear in between. Beyond step 1
-    the path does not scale the estimated bias: that would scale noise and biases that the measure
-    ignores, and samples of such populations would look worse than those of populations where one
-    bias alone is large. It moves in the direction in which the measure is largest two standard
-    errors away (the least favourable family of DiCiccio and Romano).
-
-    With `keep` samples have the predictions of this one, and only outcomes are drawn. With
-    clusters, whole clusters are drawn with their predictions, and two rows of a cluster share one
-    random number with the probability that gives their outcomes the correlation seen in the sample.
-    """
-
-    def __init__(self, sample: Sample, atoms: Resampler, statistic: Statistic) -> None:
-        self._atoms, self._statistic, self._keep = atoms, statistic, statistic.pools
-        self._evaluate = statistic.on(atoms)
-        self.observed = self._evaluate(atoms.observed())
-        node, share, bias = estimated_bias(sample, atoms)
-        self._bias = self._by_atom((share * bias[node]).sum(axis=0))
-        # no bias to be seen: go where forecasters mostly err, towards 0 and 1
-        if not self._bias.any():
-            self._bias = (0.5 - atoms.prob) * math.sqrt(1 / sample.ungrouped().effective_n)
-        self._rise = self._steepest(node, share)
-        self._alike = 0.0 if atoms.group is None else self._correlation(atoms.group)
-
-    def rate(self, step: float) -> Floats:
-        """The event probability at each atom."""
-        beyond = max(step - 1.0, 0.0)
-        return np.clip(
-            self._atoms.prob + min(step, 1.0) * self._bias + beyond * self._rise, 0.0, 1.0
-        )
-
-    def value(self, step: float) -> float:
-        """The measure of that population."""
-        # of a calibrated one: no grid would balance it
-        if step == 0 and self._statistic.soft_binned:
-            return 0.0
-        return self._evaluate(self._atoms.expected(self.rate(step)))
-
-    def sampler(self, *steps: float) -> Callable[[Rng], Floats]:
-        """Return a function that draws the measure of a sample of each population.
-
-        All come from the same random numbers: differences are not noise.
-        """
-        atoms = self._atoms
-        outcomes = atoms.outcomes([self.rate(step) for step in steps], self._alike)
-
-        def draw(stream: Rng) -> Floats:
-            draws = outcomes(stream, atoms.count if self._keep else atoms.repeat(stream))
-            return np.concatenate([self._evaluate.many(some) for some in draws])
-
-        return draw
-
-    def _correlation(self, group: Ints) -> float:
-        """The correlation of the outcomes in a cluster: a moment estimate plus a standard error.
-
-        The plain moment is too small: the estimated bias takes up part of what the rows of a
-        cluster share.
-        """
-        unit = 1.0 if self._atoms.unit is None else self._atoms.unit
-        rate = self.rate(1.0)
-        off, spread = unit * (self._atoms.events - rate), unit * np.sqrt(rate * (1 - rate))
-        seen, most = (np.bincount(group, x) ** 2 - np.bincount(group, x**2) for x in (off, spread))
-        total = max(float(most.sum()), _TINY)
-        alike = float(seen.sum()) / total
-        error = math.sqrt(float(((seen - alike * most) ** 2).sum())) / total
-        return min(max(alike + error, 0.0), 1.0)
-
-    def _steepest(self, node: Ints, share: Floats) -> Floats:
-        """The change of the event probabilities, two standard errors in all, that raises the
-        measure most.
-
-        The best change at a single node, then steps along the gradient from there, as long as they
-        help. Predictions are pooled to at most 2,048 meanwhile: it is a direction that is looked
-        for, not a value.
-        """
-        nodes = int(node.max()) + 1
-        if nodes > _MOST_NODES:  # neighbours move together
-            node, nodes = node * _MOST_NODES // nodes, _MOST_NODES
-        moved = np.flatnonzero(error := 2 * self._standard_errors(node, share, nodes))
-        if not len(moved):
-            return self._bias
-        values, single = self._trials(node, share, error)
-        single = single[moved]
-        trials = np.stack([single, -single], axis=1).reshape(-1, single.shape[1])
-        tried = values(trials)
-        best = len(tried) - 1 - int(np.argmax(tried[::-1]))
-        if not tried[best] > values(np.zeros((1, single.shape[1])))[0] * (1 + 1e-9):
-            return self._bias
-        at, found = np.zeros(nodes), tried[best]
-        at[moved[best // 2]] = error[moved[best // 2]] * (-1) ** best
-        change = trials[best]
-        for _ in range(_UPHILL):
-            slope = values(change + single / 2) - values(change - single / 2)
-            slope /= max(math.sqrt(float((slope**2).sum())), _TINY)
-            further = (slope[:, None] * single).sum(axis=0)
-            if not (value := values(further[None])[0]) > found * (1 + 1e-9):
-                break
-            found, change = value, further
-            at[moved] = error[moved] * slope
-        return self._by_atom((share * at[node]).sum(axis=0))
-
-    def _trials(
-        self, node: Ints, share: Floats, error: Floats
-    ) -> tuple[Callable[[Floats], Floats], Floats]:
-        """The measure as a function of changes of the event probabilities, one a row; the change by
-        each node alone.
-        """
-        atoms, pool = self._atoms.pooled(_MOST_PLACES)
-        evaluate = self._evaluate if atoms is self._atoms else self._statistic.on(atoms)
-        weight, places, nodes = self._atoms.weight, len(atoms.distinct), len(error)
-        held = np.bincount(pool, weight)
-        rate = (
-            np.bincount(pool, weight * (self._atoms.distinct + self._by_prediction(self._bias)))
-            / held
-        )
-        single = np.bincount(
-            (node * places + pool).ravel(), (share * weight).ravel(), nodes * places
-        )
-
-        def values(changes: Floats) -> Floats:
-            return evaluate.many(Draw(None, held * np.clip(rate + changes, 0.0, 1.0)))
-
-        return values, single.reshape(nodes, places) / held * error[:, None]
-
-    def _standard_errors(self, node: Ints, share: Floats, nodes: int) -> Floats:
-        atoms = self._atoms
-        bias, prob = self._by_prediction(self._bias), atoms.distinct
-        rate = np.clip(prob + bias, prob / 2, (1 + prob) / 2)  # no rate is known without error
-        weight, noise = (
-            np.bincount(node.ravel(), x.ravel(), nodes)
-            for x in (share * atoms.weight, share * atoms.squares * rate * (1 - rate))
-        )
-        return np.asarray(np.sqrt(noise) / np.maximum(weight, _TINY))
-
-    def _by_prediction(self, by_atom: Floats) -> Floats:
-        return by_atom if self._atoms.start is None else by_atom[self._atoms.start]
-
-    def _by_atom(self, by_prediction: Floats) -> Floats:
-        start = self._atoms.start
-        if start is None:
-            return by_prediction
-        return np.repeat(by_prediction, np.diff(np.append(start, len(self._atoms.prob))))
-
-
-def estimated_bias(sample: Sample, atoms: Resampler) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """The two nodes next to each distinct prediction, its share of each, and the bias (event rate
-    less prediction).
-
-    A bias r whose noise has the variance v is shrunk to ``r (1 - v/r^2)+`` (James and Stein, a node
-    at a time).
-    """
-    weight, positive, prob = (
-        atoms.weight,
-        atoms.observed().positive.astype(np.float64),
-        atoms.distinct,
-    )
-    if repeats_often(sample, atoms):
-        m, cell, up = len(prob) - 1, np.arange(len(prob)), np.zeros(len(prob))
-    else:
-        m = 1 << min(6, max(2, round(math.log2(sample.ungrouped().effective_n) / 3)))
-        cell, up = split(prob, m)
-    node, share = np.stack([cell, np.minimum(cell + 1, m)]), np.stack([1 - up, up])
-    residual, noise, total = (
-        np.bincount(node.ravel(), x.ravel(), m + 1)
-        for x in (
-            share * (positive - weight * prob),
-            share**2 * atoms.squares * prob * (1 - prob),
-            share * weight,
-        )
-    )
-    kept = np.maximum(1 - noise / np.maximum(residual**2, _TINY), 0.0)
-    each = sample.total_weight / sample.ungrouped().effective_n  # the weight of a row
-    return node, share, kept * residual / (total + _PRIOR_ROWS * each)
-
-
-_LEAST, _FEW = 10, 30  # rows or groups: with fewer nothing is claimed, or a warning is given
-_FEW_EVENTS = 20
+"""What each method makes of draws."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -415,17 +252,17 @@ class ConfidenceInterval(Interval):
         return replace(self, confidence_level=confidence_level, low=low, high=high)
 
     def __str__(self) -> str:
+        sample = (
+            f"The sample has {self.estimate:.4g}, of which chance explains about {self.bias:.2g}"
+        )
+        if self.estimate > self.high:
+            sample += ": it lies above the interval, as chance adds to it"
         lines = [
             f"{self.measure} is between {self.low:.4g} and {self.high:.4g} in the population, with "
             f"{100 * self.confidence_level:.4g}% confidence ({self.method}).",
-            f"The sample has {self.estimate:.4g}, of which chance explains about {self.bias:.2g}"
-            + (
-                ": it lies above the interval, as chance adds to it."
-                if self.estimate > self.high
-                else "."
-            ),
-            *(f"Note: {note}." for note in self.warnings),
+            f"{sample}.",
         ]
+        lines += [f"Note: {note}." for note in self.warnings]
         return "\n".join(lines)
 
 
@@ -542,12 +379,15 @@ def confidence_interval(
     if method not in ("auto", *METHODS):
         raise InputError(f"method must be one of auto, {', '.join(METHODS)}; it is {method!r}")
     generator, seed = as_seed(rng, sample)
-    atoms = as_resampler(sample) if sample._rates is None else by_outcome(sample)
-    notes = _doubts(sample, atoms, statistic)
+    is_stratified = sample.design.strata is not None
+    atoms = by_outcome(sample) if is_stratified else as_resampler(sample)
+    rows = Influence.of(sample, pool=False)
+    notes = _doubts(sample, rows, atoms, statistic)
     for note in notes:
         warnings.warn(note, stacklevel=2)
-    chosen = method if method != "auto" else "inversion" if statistic.bounded else "percentile"
-    if chosen == "inversion" and sample._rates is not None:
+    if method == "auto":
+        method = "inversion" if statistic.bounded else "percentile"
+    if method == "inversion" and is_stratified:
         raise InputError(
             "base_rate cannot be combined with method 'inversion', the default for measures of calibration: its "
             "populations do not fit rows that were chosen by outcome; pass method='basic', which is wrong near "
@@ -555,30 +395,28 @@ def confidence_interval(
         )
     value = float(statistic.function(sample))
 
-    def draw(one: Drawing, width: int = 1) -> Floats:
+    def draw(draw_one: Drawing, width: int = 1) -> Floats:
         return draw_batches(
-            each_time(one), size, generator, progress, width=width, threads=statistic.threads
+            each_time(draw_one), size, generator, progress, width=width, threads=statistic.threads
         )
 
-    few = Influence.of(sample, pool=False).few_clusters
-    fit = METHODS[chosen] if atoms.units >= _LEAST and not few else None
-    corrected, ends = (
-        (value, no_ends) if fit is None else fit(sample, atoms, statistic, generator, draw)
-    )
-    ends = partial(_clipped, ends, statistic.limits)
+    estimated = Estimated(value, no_ends)
+    if atoms.units >= _FEWEST_UNITS and not rows.few_clusters:
+        estimated = METHODS[method](Resampling(sample, atoms, statistic, generator, draw))
+    ends = partial(_clipped, estimated.ends, statistic.limits)
     low, high = ends(confidence_level)
     return ConfidenceInterval(
         value=value,
         low=low,
         high=high,
         confidence_level=confidence_level,
-        method=chosen,
+        method=method,
         measure=statistic.name,
-        corrected=float(np.clip(corrected, *statistic.limits)),
+        corrected=float(np.clip(estimated.corrected, *statistic.limits)),
         n_resamples=size,
         n=sample.n,
         seed=seed,
-        warnings=tuple(map(str, notes)),
+        warnings=tuple(str(note) for note in notes),
         _ends=ends,
     )
 
@@ -591,23 +429,28 @@ def _clipped(
     return float(low), float(high)
 
 
-def _doubts(sample: Sample, atoms: Resampler, statistic: Statistic) -> list[FewRowsWarning]:
+def _doubts(
+    sample: Sample, rows: Influence, atoms: Resampler, statistic: Statistic
+) -> list[FewRowsWarning]:
     """Reasons why the interval can be far from its level."""
     notes = list[str]()
-    what = "row" if atoms.group is None else "group"
-    units = f"1 {what} is" if atoms.units == 1 else f"{atoms.units} {what}s are"
+    unit = "row" if atoms.group is None else "group"
+    units = f"1 {unit} is" if atoms.units == 1 else f"{atoms.units} {unit}s are"
     events = int(atoms.events.sum())
-    fewer, rarer = min((events, "events"), (atoms.n - events, "non-events"))
-    if atoms.units < _LEAST:
+    rarer = "events" if events <= atoms.n - events else "non-events"
+    n_rarer = min(events, atoms.n - events)
+    if atoms.units < _FEWEST_UNITS:
         notes.append(f"{units} too few to resample: the interval is the whole range of the measure")
-    elif (rows := Influence.of(sample, pool=False)).few_clusters:
+    elif rows.few_clusters:
         notes.append(
             f"{rows.rarer_in} are too few to resample: the interval is the whole range of the measure"
         )
-    elif atoms.units < _FEW:
+    elif atoms.units < _FEW_UNITS:
         notes.append(f"{units} few to resample: the interval can be far from its level")
-    elif statistic.bounded and fewer < _FEW_EVENTS:
-        notes.append(f"{fewer} {rarer} are few to resample: the interval can be far from its level")
+    elif statistic.bounded and n_rarer < _FEW_EVENTS:
+        notes.append(
+            f"{n_rarer} {rarer} are few to resample: the interval can be far from its level"
+        )
     if statistic.pools and not repeats_often(sample, atoms):
         notes.append(
             f"{statistic.name} compares each distinct prediction with its own rows, here fewer than {ENOUGH_ROWS}: "
