@@ -14,7 +14,8 @@ from scipy.stats import beta, binom
 
 from benchmarks.studies import targets as study
 from rainproof import InputError, Sample, find_threshold
-from rainproof.inference.targets import _evidence, _flagged, _Proof, _short
+from rainproof.inference.target_proofs import CountTable, DrawBets, FlaggedCounts, TargetProof
+from rainproof.inference.threshold_search import short_threshold
 
 DATA = Path(__file__).parents[2] / "docs" / "data"
 
@@ -209,7 +210,7 @@ def test_what_bets_make_of_draws_is_what_the_definition_says():
         np.array([0, 0, 1, 1, 1]),
     )
     weight = np.array([1.0, 2.0, 1.0, 1.0, 3.0])
-    evidence = _evidence(Sample(y, p, groups=group, sample_weight=weight))
+    bets = DrawBets.on(Sample(y, p, groups=group, sample_weight=weight))
     for name, share in (("precision", 0.6), ("recall", 0.3), ("false_positive_rate", 0.4)):
         value = (
             {
@@ -222,7 +223,8 @@ def test_what_bets_make_of_draws_is_what_the_definition_says():
         )
         part = 0.3 if name == "recall" else 0.6
         wealth = np.prod([1 + 0.98 / part * value[group == k].sum() for k in range(2)])
-        assert evidence(_Proof({name: share}, 0.05, None), 0.5) == pytest.approx(math.log(wealth))
+        proof = TargetProof({name: share}, 0.05, None)
+        assert bets.evidence(proof, 0.5) == pytest.approx(math.log(wealth))
 
 
 def test_at_a_base_rate_two_exact_limits_prove_the_precision():
@@ -238,12 +240,13 @@ def test_at_a_base_rate_two_exact_limits_prove_the_precision():
         == find_threshold(y, p, recall=0.8).threshold
     )
     assert find_threshold(y, p, precision=0.5, base_rate=(0.2, 0.4)) == found
-    counts = (hits, alarms, y.sum(), (~y).sum())
-    least = beta.ppf(0.025, hits, counts[2] - hits + 1)
-    most = beta.ppf(0.975, alarms + 1, counts[3] - alarms)
+    counts = FlaggedCounts(hits, alarms, y.sum(), (~y).sum())
+    least = beta.ppf(0.025, hits, counts.events - hits + 1)
+    most = beta.ppf(0.975, alarms + 1, counts.others - alarms)
     for rate in (0.1, 0.15, 0.2, 0.25):
         expected = least >= 0.5 / 0.5 * (1 - rate) / rate * most
-        assert _Proof({"precision": 0.5}, 0.05, rate).by_counts("precision", counts) == expected
+        proof = TargetProof({"precision": 0.5}, 0.05, rate)
+        assert proof.holds_by_counts("precision", counts) == expected
     assert "at the base rate 20%" in str(found)
     cells = find_threshold(Sample(y, p, base_rate=0.2).compress(256), precision=0.5)
     assert cells.threshold == pytest.approx(found.threshold, abs=0.1)
@@ -262,9 +265,9 @@ def test_a_compressed_sample_has_thresholds_at_the_edges_of_its_cells():
 
 
 def test_counts_know_how_many_rows_are_above():
-    prob, events, others = _flagged(Sample([0, 1, 1, 0, 1], [0.2, 0.5, 0.5, 0.7, 0.9]))
-    assert prob.tolist() == [0.2, 0.5, 0.7, 0.9]
-    assert (events.tolist(), others.tolist()) == ([3, 3, 1, 1, 0], [2, 1, 1, 0, 0])
+    table = CountTable.of(Sample([0, 1, 1, 0, 1], [0.2, 0.5, 0.5, 0.7, 0.9]))
+    assert table.prob.tolist() == [0.2, 0.5, 0.7, 0.9]
+    assert (table.events.tolist(), table.others.tolist()) == ([3, 3, 1, 1, 0], [2, 1, 1, 0, 0])
 
 
 @for_each(
@@ -282,8 +285,8 @@ def test_counts_know_how_many_rows_are_above():
     ],
 )
 def test_thresholds_have_few_digits(value, up, above, expected):
-    assert _short(value, up=up, grid=None, above=above) == expected
-    assert _short(value, up=up, grid=64, above=False) == value
+    assert short_threshold(value, up=up, grid=None, above=above) == expected
+    assert short_threshold(value, up=up, grid=64, above=False) == value
 
 
 def test_ties_and_extreme_predictions():

@@ -1,17 +1,18 @@
-"""A threshold that is proven to keep a target: precision, recall, false positive rate."""
+"""A threshold that is proven to keep a target: precision, recall, false positive rate.
+
+Here are the public function, its words and what is measured. The proof is in
+`rainproof.inference.target_proofs`, the search in `rainproof.inference.threshold_search`.
+"""
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtrik, betainc, betaincinv, ndtri
 
 from rainproof.core.arrays import Floats
 from rainproof.core.curve import flagged
@@ -21,17 +22,12 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import if_drawn, percent, rows, these_rows
 from rainproof.core.validation import BaseRate
 from rainproof.errors import InputError
-from rainproof.inference.bound_inputs import largest_draws
-from rainproof.inference.corrections import fit_logistic_correction
 from rainproof.inference.options import Seed, as_seed, check_share
+from rainproof.inference.target_proofs import TargetProof
+from rainproof.inference.threshold_search import find_proven_threshold, rows_needed
 
-_CHOOSING = 0.1  # of the draws, which choose where the others prove
-_FEWEST = 20  # draws that choose, if there are as many again
-_SURE = 10  # rows that choose: from so many flagged ones on they tell how many others will be
-_STEPS = 512  # thresholds of a sequence, closer together where few cases are flagged
+_TARGETS = ("precision", "recall", "false_positive_rate")
 _POINTS = 512  # of the curves of a result
-_MOST = 10**9  # rows
-_MEASURED = ("precision", "recall", "false_positive_rate", "flagged")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -101,35 +97,45 @@ class ProvenThreshold(Result):
     max_weight: float | None = None
 
     def __str__(self) -> str:
-        asked = " and ".join(_said(name, share) for name, share in self.targets.items())
+        asked = " and ".join(_in_words(name, share) for name, share in self.targets.items())
         level = percent(self.confidence_level)
         if self.threshold is None:
-            said = [f"No threshold is proven to have {asked} with {level} confidence."]
-            met = np.ones(len(self.thresholds), np.bool_)
-            for name, share in self.targets.items():
-                value = getattr(self, f"{name}s")
-                met &= value <= share if name == "false_positive_rate" else value >= share
-            if not met.any():
-                what = "all of that at once" if len(self.targets) > 1 else "it"
-                said.append(f"On {these_rows(self.n)} no threshold has {what}.")
-            if self.rows_needed is not None:
-                many = rows(self.rows_needed)
-                said.append(
-                    f"About half of the samples with {many} like these would prove one (an estimate)."
-                )
-            return " ".join(said)
-        measured = ", ".join(
-            f"{name.replace('_', ' ')} {100 * value:.3g}%"
-            for name in _MEASURED[:3]
-            if (value := getattr(self, name)) is not None
-        )
-        at = "" if self.base_rate is None else f" at the base rate {percent(self.base_rate)}"
-        flags = f"it flags {100 * (self.flagged or 0):.3g}% of the cases{at}"
+            return self._not_proven(asked, level)
+        rate = ""
+        if self.base_rate is not None:
+            rate = f" at the base rate {percent(self.base_rate)}"
+        measured = []
+        for name in _TARGETS:
+            value = getattr(self, name)
+            if value is not None:
+                measured.append(f"{name.replace('_', ' ')} {100 * value:.3g}%")
+        flags = f"it flags {100 * (self.flagged or 0):.3g}% of the cases{rate}"
+        drawn = if_drawn(self.groups, "the threshold", self.base_rate, self.max_weight)
         return (
-            f"Flag cases from {self.threshold:.10g} on: proven with {level} confidence to have {asked}{at}.\n"
-            f"On {these_rows(self.n)} {flags}; measured there: {measured}.\n"
-            f"The proof holds if {if_drawn(self.groups, 'the threshold', self.base_rate, self.max_weight)}."
+            f"Flag cases from {self.threshold:.10g} on: proven with {level} confidence to have {asked}{rate}.\n"
+            f"On {these_rows(self.n)} {flags}; measured there: {', '.join(measured)}.\n"
+            f"The proof holds if {drawn}."
         )
+
+    def _not_proven(self, asked: str, level: str) -> str:
+        sentences = [f"No threshold is proven to have {asked} with {level} confidence."]
+        if not self._is_met_anywhere():
+            what = "all of that at once" if len(self.targets) > 1 else "it"
+            sentences.append(f"On {these_rows(self.n)} no threshold has {what}.")
+        if self.rows_needed is not None:
+            many = rows(self.rows_needed)
+            sentences.append(
+                f"About half of the samples with {many} like these would prove one (an estimate)."
+            )
+        return " ".join(sentences)
+
+    def _is_met_anywhere(self) -> bool:
+        """Whether these rows have all targets at some threshold."""
+        met = np.ones(len(self.thresholds), np.bool_)
+        for name, share in self.targets.items():
+            measured = getattr(self, f"{name}s")
+            met &= measured <= share if name == "false_positive_rate" else measured >= share
+        return bool(met.any())
 
 
 def find_threshold(
@@ -264,10 +270,9 @@ def find_threshold(
     }
     sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate, rates=True)
     if max_weight is not None:
-        sample._refuse_cells("max_weight needs")
-        largest_draws(sample, max_weight)  # which checks it
-        max_weight = float(max_weight)
-    elif sample._weighted:
+        sample.require_rows("max_weight needs")
+        sample = sample.with_max_weight(max_weight)
+    elif sample.units.has_weights:
         raise InputError(
             "weights must have a largest possible value that is stated: a sample can lack the heavy rows, and have "
             "weights that are all equal, so that the proof would be false",
@@ -285,52 +290,40 @@ def find_threshold(
         raise InputError(
             f"y_true must have both outcomes; all rows with weight have {int(sample.event_rate)}"
         )
-    sample = sample._ends()[0]._floor().in_order()
-    both = "recall" in targets and len(targets) > 1  # each is then proven by itself
-    rate = None if sample._rates is None else sample._rates[0]
-    proof = _Proof(targets, delta / 2 if both else delta, rate, max_weight)
-    rows = sample if sample._rates is None else sample._as_drawn()._floor().in_order()
-    found = _find(rows, proof, generator)
+    if "recall" in targets and len(targets) > 1:
+        delta /= 2  # recall is then proven by itself
+    sample = sample.scenarios()[0].at_edges().in_order()  # of a range of base rates the lower end
+    # Recall and false positive rate, which precision at a base rate follows from, are those of the
+    # rows as they were drawn.
+    stated_rate = None
+    drawn = sample
+    if sample.design.strata is not None:
+        stated_rate = sample.design.strata.low
+        drawn = sample.as_drawn().at_edges().in_order()
+    proof = TargetProof(targets, delta, stated_rate)
+    threshold = find_proven_threshold(drawn, proof, generator)
+    needed = rows_needed(drawn, proof) if threshold is None else None
     table = sample.distinct()
-    some = np.unique(np.linspace(0, len(table.prob) - 1, _POINTS).astype(np.int64))[::-1]
-    curves = _measures(table, table.prob[some])
-    at = np.full(4, np.nan) if found is None else _measures(table, np.array([found]))[:, 0]
-    here = {
-        name: None if math.isnan(value) else float(value)
-        for name, value in zip(_MEASURED, at, strict=True)
-    }
+    # from the largest prediction down
+    shown = np.unique(np.linspace(0, len(table.prob) - 1, _POINTS).astype(np.int64))[::-1]
+    thresholds = table.prob[shown]
+    precisions, recalls, false_positive_rates, _ = _measured(table, thresholds)
     return ProvenThreshold(
-        threshold=found,
+        threshold=threshold,
         targets=targets,
-        rows_needed=_rows_needed(rows, proof) if found is None else None,
-        thresholds=table.prob[some],
-        precisions=curves[0],
-        recalls=curves[1],
-        false_positive_rates=curves[2],
+        rows_needed=needed,
+        thresholds=thresholds,
+        precisions=precisions,
+        recalls=recalls,
+        false_positive_rates=false_positive_rates,
         confidence_level=float(confidence_level),
         n=sample.n,
         groups=sample.groups,
-        base_rate=proof.base_rate,
+        base_rate=stated_rate,
         seed=seed,
-        max_weight=max_weight,
-        **here,
+        max_weight=sample.design.max_weight,
+        **_measured_at(table, threshold),
     )
-
-
-def _find(sample: Sample, proof: _Proof, rng: np.random.Generator) -> float | None:
-    """The threshold that flags most; for recall alone, the one that flags fewest."""
-    recall = {name: share for name, share in proof.targets.items() if name == "recall"}
-    others = {name: share for name, share in proof.targets.items() if name != "recall"}
-    highest = _last_proven(sample, replace(proof, targets=recall)) if recall else 1.0
-    if highest is None or not others:
-        return highest
-    proof = replace(proof, targets=others)
-    found = (
-        _proven_by_choice(sample, proof, rng)
-        if "precision" in others
-        else _last_proven(sample, proof)
-    )
-    return found if found is not None and found <= highest else None
 
 
 def _check_targets(asked: Mapping[str, float | None]) -> dict[str, float]:
@@ -341,273 +334,30 @@ def _check_targets(asked: Mapping[str, float | None]) -> dict[str, float]:
     return targets
 
 
-def _said(name: str, share: float) -> str:
-    """A target in words."""
+def _in_words(name: str, share: float) -> str:
     sense = "at most" if name == "false_positive_rate" else "at least"
     return f"a {name.replace('_', ' ')} of {sense} {percent(share)}"
 
 
-def _measures(table: DistinctTable, thresholds: Floats) -> Floats:
+def _measured(table: DistinctTable, thresholds: Floats) -> Floats:
     """Precision, recall, false positive rate and the share of the rows, of what is flagged from
     thresholds on.
     """
     hits, alarms, misses, rest = flagged(table, thresholds)
     with np.errstate(invalid="ignore"):
-        return np.stack(
-            [
-                hits / (hits + alarms),
-                hits / (hits + misses),
-                alarms / (alarms + rest),
-                hits + alarms,
-            ]
-        )
+        precision = hits / (hits + alarms)
+        recall = hits / (hits + misses)
+        false_positive_rate = alarms / (alarms + rest)
+    return np.stack([precision, recall, false_positive_rate, hits + alarms])
 
 
-_Numbers = tuple[Any, Any, Any, Any]  # flagged events, flagged others, all events, all others
-
-
-@dataclass(frozen=True, slots=True)
-class _Proof:
-    """What is to be proven, with which error, at which base rate (None: that of the rows), for
-    which weights.
-
-    The largest possible weight of a draw is None if it was not stated: then rows weigh alike, and
-    groups are of sizes that do not depend on the rows.
-    """
-
-    targets: Mapping[str, float]
-    delta: float
-    base_rate: float | None
-    max_weight: float | None = None
-
-    def by_number(self, sample: Sample) -> bool:
-        """Whether rows of equal weight are drawn one by one, so that their numbers are proof."""
-        return sample._group is None and self.max_weight is None
-
-    def trials(self, name: str, numbers: _Numbers) -> tuple[Any, Any, float]:
-        """Successes, trials, and the share of successes to be proven."""
-        hits, alarms, events, others = numbers
-        share = self.targets[name]
-        if name == "precision":
-            return hits, hits + alarms, share
-        return (hits, events, share) if name == "recall" else (others - alarms, others, 1 - share)
-
-    def ratio(self, name: str) -> float | None:
-        """For the precision at a base rate, how many times the false positive rate recall must be;
-        else None.
-        """
-        if self.base_rate is None or name != "precision":
-            return None
-        odds = self.targets[name] / (1 - self.targets[name])
-        return odds * (1 - self.base_rate) / self.base_rate
-
-    def by_counts(self, name: str, numbers: _Numbers) -> bool:
-        """Whether numbers of independent rows prove a target."""
-        if (ratio := self.ratio(name)) is not None:
-            hits, alarms, events, others = numbers
-            least = betaincinv(hits, events - hits + 1, self.delta / 2) if hits > 0 else 0.0
-            most = (
-                betaincinv(alarms + 1, others - alarms, 1 - self.delta / 2)
-                if alarms < others
-                else 1.0
-            )
-            return bool(least >= ratio * most)
-        good, trials, share = self.trials(name, numbers)
-        return bool(good > 0 and betainc(good, trials - good + 1, share) <= self.delta)
-
-    def margin(self, numbers: _Numbers, scale: float) -> tuple[Floats, Floats]:
-        """By how much estimated numbers, so many times over, would be proof on average: the least
-        over the targets.
-
-        Also returned is the standard deviation of what one row in place of many would add to that.
-        """
-        found = []
-        for name in self.targets:
-            if (ratio := self.ratio(name)) is not None:
-                hits, alarms, events, others = numbers
-                recall, rate = (hits + 0.5) / (events + 1), (alarms + 0.5) / (others + 1)
-                spread = (1 - recall) / (recall * (events + 1)) + (1 - rate) / (rate * (others + 1))
-                gap = np.log(recall / (ratio * rate)) + ndtri(self.delta / 2) * np.sqrt(
-                    spread / scale
-                )
-                found.append((gap, np.sqrt(spread)))
-            else:
-                good, trials, share = self.trials(name, numbers)
-                enough = np.maximum(np.floor(trials * scale), 1.0)
-                # half of the way to proof
-                least = np.ceil(bdtrik(1 - self.delta, enough, share) - 1e-9) + 0.5
-                part = (good + share) / (trials + 1)
-                found.append(
-                    (part - least / enough, np.sqrt(part * (1 - part) / np.maximum(trials, 1e-9)))
-                )
-        gaps, spreads = (np.stack(np.broadcast_arrays(*part)) for part in zip(*found, strict=True))
-        first = np.argmin(gaps / np.maximum(spreads, 1e-12), axis=0)[None]
-        return np.take_along_axis(gaps, first, 0)[0], np.take_along_axis(spreads, first, 0)[0]
-
-
-def _flagged(sample: Sample) -> tuple[Floats, Floats, Floats]:
-    """The distinct predictions, and how many events and other rows are flagged from each on; beyond
-    the last, none.
-    """
-    table, each = sample.distinct(), sample.total_weight / sample.n
-    events, others = (
-        np.append(np.cumsum(np.rint(mass / each)[::-1])[::-1], 0.0)
-        for mass in (table.positive, table.negative)
-    )
-    return table.prob, events, others
-
-
-def _evidence(sample: Sample, max_weight: float | None = None) -> Callable[[_Proof, float], float]:
-    """What bets on whole draws at a threshold make of 1, as a logarithm: the least over the
-    targets.
-
-    A draw bets with its weight over the largest possible one: over that of these draws, a bet would
-    depend on which of the heavy ones they are.
-    """
-    event, group = (
-        sample.event,
-        np.arange(len(sample.prob)) if sample._group is None else sample._group,
-    )
-    weight = np.bincount(group, sample.mass)
-    largest = weight.max() if max_weight is None else max_weight
-    stake, count = sample.mass / largest, int(np.count_nonzero(weight))
-
-    def evidence(proof: _Proof, threshold: float) -> float:
-        flagged, least = sample.prob >= threshold, math.sqrt(-2 * math.log(proof.delta) / count)
-        bets = 2.0 ** -np.arange(max(1.0, 1 - math.log2(min(least, 1.0))))
-        found = []
-        for name in proof.targets:
-            hits, alarms = flagged & event, flagged & ~event
-            good, trial, share = proof.trials(
-                name, (hits * 1.0, alarms * 1.0, event * 1.0, ~event * 1.0)
-            )
-            gain = np.bincount(group, stake * (good - share * trial))
-            logs = np.log1p(bets[:, None] * (0.98 / share) * gain).sum(axis=1)
-            found.append(float(np.logaddexp.reduce(logs)) - math.log(len(bets)))
-        return min(found)
-
-    return evidence
-
-
-def _tester(sample: Sample, proof: _Proof) -> Callable[[_Proof, float], bool]:
-    """Return whether these rows prove all targets at a threshold: by numbers, or by bets on draws."""
-    if not proof.by_number(sample):
-        evidence = _evidence(sample, proof.max_weight)
-        return lambda proof, threshold: evidence(proof, threshold) >= -math.log(proof.delta)
-    prob, events, others = _flagged(sample)
-
-    def test(proof: _Proof, threshold: float) -> bool:
-        at = int(np.searchsorted(prob, threshold))
-        numbers = events[at], others[at], events[0], others[0]
-        return all(proof.by_counts(name, numbers) for name in proof.targets)
-
-    return test
-
-
-def _last_proven(sample: Sample, proof: _Proof) -> float | None:
-    """The last threshold that is proven, where each that is easier to prove is proven too."""
-    test, prob = _tester(sample, proof), sample.distinct().prob
-    up = "recall" in proof.targets  # which falls as the threshold rises
-    order = prob if up else prob[::-1]
-    proven = bisect_left(order, True, key=lambda threshold: not test(proof, float(threshold)))
-    return _short(float(order[proven - 1]), up=not up, grid=sample.grid) if proven else None
-
-
-def _proven_by_choice(sample: Sample, proof: _Proof, rng: np.random.Generator) -> float | None:
-    """The last threshold of a sequence, or the one threshold, that some draws choose and all others
-    prove.
-    """
-    share = max(_CHOOSING, min(0.5, _FEWEST / max(sample.n_draws, 1)))
-    judge, chooser = sample.split(folds=1, held_out=(share,), rng=rng.spawn(1)[0])
-    if not chooser.total_weight > 0 or not judge.total_weight > 0:
-        return None
-    test, scale = _tester(judge, proof), judge.n / chooser.n
-    thresholds, flagged, hits = _expected(chooser)
-    gap, spread = proof.margin((hits, flagged - hits, hits[-1], flagged[-1] - hits[-1]), scale)
-    first = int(np.argmax(gap / (spread * math.sqrt(1 + 1 / scale))))
-    alone = (
-        list(proof.targets) == ["precision"] and proof.base_rate is None and proof.by_number(judge)
-    )
-    if alone and flagged[first] < _SURE and flagged[first] == first + 1:
-        number = np.arange(1.0, max(2.0, _SURE * scale))
-        share_of_flagged = (
-            np.interp(number / scale, np.append(0.0, flagged), np.append(0.0, hits))
-            * scale
-            / number
-        )
-        expected = number / scale * share_of_flagged
-        gap, spread = proof.margin(
-            (expected, number / scale - expected, hits[-1], flagged[-1] - hits[-1]), scale
-        )
-        prob, events, others = _flagged(judge)
-        rows = int(
-            np.searchsorted((events + others)[::-1], number[np.argmax(gap / spread)], "right")
-        )
-        if rows > len(prob):  # there are not as many
-            return None
-        threshold = _short(float(prob[-rows]), up=True, grid=sample.grid, above=True)
-        return threshold if test(proof, threshold) else None
-    found = None
-    for threshold in thresholds[first:].tolist():
-        asked = _short(threshold, up=False, grid=sample.grid)
-        if not test(proof, asked):
-            break
-        found = asked
-    return found
-
-
-def _expected(sample: Sample) -> tuple[Floats, Floats, Floats]:
-    """Predictions from the largest down, and how many rows and (by a logistic regression) events
-    are flagged there.
-    """
-    table = sample.distinct()
-    # Rows of unequal weight choose where to begin as if they were as many as they tell of.
-    each = (
-        float(sample.n) if sample._group is not None else sample.effective_n
-    ) / sample.total_weight
-    rows = DistinctTable(table.prob, table.negative * each, table.positive * each)
-    total = rows.negative + rows.positive
-    flagged, hits = (
-        np.cumsum(total[::-1]),
-        np.cumsum((total * fit_logistic_correction(rows)(rows.prob))[::-1]),
-    )
-    some = np.unique(np.geomspace(1, len(total), _STEPS).astype(np.int64)) - 1
-    return rows.prob[::-1][some], flagged[some], hits[some]
-
-
-def _short(threshold: float, *, up: bool, grid: int | None, above: bool = False) -> float:
-    """A threshold with few digits, a little larger or smaller; `above` asks for a larger one."""
-    if grid is not None:
-        return min(threshold + above / grid, 1.0)
-    near = min(threshold, 1 - threshold)
-    places = 4 if near <= 0 else min(max(4, 3 - math.floor(math.log10(near))), 16)
-    unit = Decimal(1).scaleb(-places)
-    found = Decimal(threshold).quantize(unit, ROUND_CEILING if up else ROUND_FLOOR)
-    # the double nearest to a short number can be below it
-    if not up and float(found + unit) == threshold:
-        found += unit
-    if above and float(found) <= threshold:
-        found += unit
-    return float(found)
-
-
-def _rows_needed(sample: Sample, proof: _Proof) -> int | None:
-    """With how many rows about half of the samples would prove a threshold, if these rows tell it."""
-    thresholds, flagged, hits = _expected(sample)
-    if not proof.by_number(sample):
-        evidence = _evidence(sample, proof.max_weight)
-        most = max(evidence(proof, threshold) for threshold in thresholds[::8].tolist())
-        needed = -math.log(proof.delta) / most if most > 0 else math.inf
-        return math.ceil(sample.n * needed / (1 - _CHOOSING)) if needed < _MOST else None
-    numbers = hits, flagged - hits, hits[-1], flagged[-1] - hits[-1]
-
-    def enough(n: float) -> bool:
-        return bool((proof.margin(numbers, n * (1 - _CHOOSING) / sample.n)[0] >= 0).any())
-
-    low, high = float(sample.n), float(_MOST)
-    if not enough(high):
-        return None
-    while high > 1.01 * low:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return math.ceil(high)
+def _measured_at(table: DistinctTable, threshold: float | None) -> dict[str, float | None]:
+    """The same at one threshold, by name; None where it is not defined."""
+    names = (*_TARGETS, "flagged")
+    if threshold is None:
+        return dict.fromkeys(names)
+    values = _measured(table, np.array([threshold]))[:, 0].tolist()
+    return {
+        name: None if math.isnan(value) else value
+        for name, value in zip(names, values, strict=True)
+    }
