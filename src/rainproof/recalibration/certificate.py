@@ -154,6 +154,7 @@ def certify(
     The task that gains is named by the rows that the map was fitted to, the chooser's, so that all
     rows held out bound its gain.
     """
+    # Segments without rows held out prove nothing; of none with rows, one says so.
     occupied = [part for part in held_out if part.rows.n]
     held_out = occupied or held_out[:1]
     values = [part.map(part.rows.prob) for part in held_out]
@@ -299,7 +300,8 @@ def certify_classes(
     delta = 1 - confidence_level
     value = map_.apply(held.prob)
     bound, harm = class_harm_bound(held, value, delta)
-    chooser = chooser._at(np.arange(min(len(chooser.which), _CHOOSING_ROWS)))
+    # The rows that choose must not be those that prove: the bound would have to hold for any choice.
+    chooser = chooser.take(np.arange(min(len(chooser.which), _CHOOSING_ROWS)))
     choosing_value = map_.apply(chooser.prob)
     curves = switch_curves(chooser, choosing_value)
     best = int(np.argmax([curve.chord(back=True).loss for curve in curves]))
@@ -311,25 +313,24 @@ def certify_classes(
         gain = task.matrix[task.best_checked(value), held.which] - original
         saving = float(held.mass @ gain / held.mass.sum())
         saving_at_least = task.scale * mean_at_least(gain / task.scale, held, delta)
-    moved = held.with_predictions(value)
     return ClassCertificate(
         harm_bound=bound,
         gain_at_least=gain_of_choice(chooser_pair, held_pair, delta)[1],
         gain_class=map_.classes[best],
         harm=harm,
-        loss_bound=loss_bound(moved, delta)[0],
+        loss_bound=loss_bound(held.with_predictions(value), delta)[0],
         saving=saving,
         saving_at_least=saving_at_least,
         confidence_level=confidence_level,
         n=held.n,
         groups=held.groups,
-        weighted=held._weighted,
+        weighted=held.units.has_weights,
     )
 
 
 def _pair_of_class(sample: Sample, value: Floats, number: int) -> Sample:
     """Return one class against the rest, with its original and its recalibrated predictions."""
-    event = sample._of(number)
+    event = sample.one_class(number)
     return event.with_forecasts(old=event.prob, new=np.ascontiguousarray(value[:, number]))
 
 

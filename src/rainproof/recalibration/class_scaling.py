@@ -86,34 +86,15 @@ def fit_classes(method: str, rows: ClassRows) -> ClassPart:
     return _fit_scaling(_Vector(k, scale) if method == "vector" else _Matrix(k, scale), rows)
 
 
-class _Scaling:
-    """A family of slopes and intercepts: parameters, in one array, with a normal prior.
-
-    The prior of slopes is around a scale and as wide as it: that of the best temperature, so that
-    it says as much of a forecast that is too confident as of one that is not.
-    """
-
-    method: str
-    mean: Floats  # of the prior of each parameter
-    precision: Floats
-
-    def expand(self, parameters: Floats) -> tuple[Floats, Floats]:
-        """Return the slope and the intercept."""
-        raise NotImplementedError
-
-    def slope(self, excess: Floats, logs: Floats) -> Floats:
-        """Return the derivatives of the loss of rows, given predictions minus outcomes."""
-        raise NotImplementedError
-
-    def curvature(self, prob: Floats, logs: Floats, weight: Floats) -> Floats:
-        """Return the second derivatives of the loss of rows.
-
-        They are the variance, by the predictions, of what parameters multiply in the scores.
-        """
-        raise NotImplementedError
+# Families of slopes and intercepts: parameters in one array, with the mean and the precision of a
+# normal prior of each. The prior of slopes is around a scale and as wide as it: that of the best
+# temperature, so that it says as much of a forecast that is too confident as of one that is not.
+# `expand` makes parameters the slope and the intercept. `slope` is the derivative of the loss of
+# rows, given predictions minus outcomes. `curvature` is the second derivative: the variance, by the
+# predictions, of what parameters multiply in the scores.
 
 
-class _Temperature(_Scaling):
+class _Temperature:
     """One slope for all classes."""
 
     method = "temperature"
@@ -135,7 +116,7 @@ class _Temperature(_Scaling):
         return np.array([[weight @ (mean_square - mean**2)]])
 
 
-class _Vector(_Scaling):
+class _Vector:
     """A slope and an intercept for each class: first all slopes."""
 
     method = "vector"
@@ -163,7 +144,7 @@ class _Vector(_Scaling):
         return curvature
 
 
-class _Matrix(_Scaling):
+class _Matrix:
     """Every logarithm in every score: by class the slopes of all classes, then the intercept.
 
     The prior shrinks what other classes add to one, the more of them there are.
@@ -198,6 +179,9 @@ class _Matrix(_Scaling):
         return curvature
 
 
+_Scaling = _Temperature | _Vector | _Matrix
+
+
 def _fit_scaling(family: _Scaling, rows: ClassRows) -> ClassPart:
     """Fit the most likely slope and intercept, by Newton's method with halved steps.
 
@@ -206,6 +190,7 @@ def _fit_scaling(family: _Scaling, rows: ClassRows) -> ClassPart:
     few = slice(0, CURVATURE_ROWS)
     logs = rows.logs[few]
     weight = rows.weight[few]
+    # The curvature of few rows is that of all but for a factor; a wrong one costs steps, not exactness.
     all_by_few = rows.weight.sum() / max(weight.sum(), np.finfo(float).tiny)
     parameters = family.mean
     loss, slope = _loss_and_slope(family, parameters, rows)
@@ -213,6 +198,7 @@ def _fit_scaling(family: _Scaling, rows: ClassRows) -> ClassPart:
         prob = softmax(scores(*family.expand(parameters), logs))
         curvature = all_by_few * family.curvature(prob, logs, weight) + np.diag(family.precision)
         step = np.linalg.solve(curvature, slope)
+        # Half of the product is what the step would gain if the loss were quadratic.
         if float(slope @ step) / 2 < _GAIN:
             break
         share = 1.0

@@ -25,8 +25,10 @@ from rainproof.core.validation import BaseRate, ColumnNames
 from rainproof.errors import FewRowsWarning, InputError, OneClassWarning, RainproofWarning
 from rainproof.recalibration.methods import POOLS_PER_LOG_ODDS, log_odds
 
+# More folds fit maps to more of the rows, and take as much longer; with five, a fifth is missing.
 FOLDS = 5
 
+# docs/guide/recalibration.md: with 1,000 rows the harm bound was 7% on average.
 CERTIFIED_DRAWS = 2000
 """With fewer draws a certificate says next to nothing, and costs rows that the map needs."""
 
@@ -194,13 +196,15 @@ def divide(
     Their order does not matter. Rows are held out for a certificate, and for maps of segments; or
     none.
     """
+    proofs = 0
+    if hold_out:  # for the maps of segments, and for the certificate
+        proofs = 2 if isinstance(rows, Segments) else 1
     places: Mapping[Any, Ints] = {}
     if not isinstance(rows, Segments):
         sample = rows.in_order()
         if sample.grid is not None:
-            return _divide_cells(sample, rng, proofs=1 if hold_out else 0), {}
-    elif rows.whole is None:
-        proofs = 2 if hold_out else 0
+            return _divide_cells(sample, rng, proofs), {}
+    elif rows.whole is None:  # of cells, each segment is a sample
         parts = {key: _divide_cells(sample, rng, proofs) for key, sample in rows.items()}
         return _merge(list(parts.values())), parts
     else:
@@ -208,9 +212,6 @@ def divide(
         assert in_order.whole is not None
         sample = in_order.whole
         places = in_order.places
-    proofs = 0
-    if hold_out:
-        proofs = 2 if places else 1
     sample = sample.without_segments()
     fold = sample.deal(folds=FOLDS, held_out=[_HELD_OUT] * proofs, rng=rng).part
     assert fold is not None
@@ -225,16 +226,16 @@ def _divide_rows(sample: Sample, fold: Ints, at: Ints, proofs: int) -> Division:
     fold = fold[at]
     held_out = [sample.take(at[fold == FOLDS + number]) for number in range(proofs)]
     is_used = fold < FOLDS
-    pooled = pool_rows(sample.take(at[is_used]), fold[is_used])
-    return Division(prob=pooled.prob, weight=pooled.weight, held_out=tuple(held_out))
+    prob, weight, _ = pool_rows(sample.take(at[is_used]), fold[is_used])
+    return Division(prob=prob, weight=weight, held_out=tuple(held_out))
 
 
 def _divide_cells(sample: Sample, rng: np.random.Generator, proofs: int) -> Division:
     counts = sample.deal(folds=FOLDS, held_out=[_HELD_OUT] * proofs, rng=rng).counts
     assert counts is not None
-    pooled = pool_cells(sample, counts[:FOLDS])
+    prob, weight, _ = pool_cells(sample, counts[:FOLDS])
     held_out = [sample.thinned(count) for count in counts[FOLDS:]]
-    return Division(prob=pooled.prob, weight=pooled.weight, held_out=tuple(held_out))
+    return Division(prob=prob, weight=weight, held_out=tuple(held_out))
 
 
 def _merge(parts: Sequence[Division]) -> Division:
@@ -256,9 +257,10 @@ def _merge(parts: Sequence[Division]) -> Division:
 
 def pool_rows(sample: Sample, fold: Ints) -> Pooled:
     """Pool the rows of a sample, given the fold of each."""
+    # Maps of fewer entries are fitted faster, and hardly another: a pool is narrower than bins are.
     prob = np.rint(sample.prob / _FINEST) * _FINEST
     order = np.argsort(prob, kind="stable")  # quick for rows in order
-    if sample.sample_weight is not None:
+    if sample.sample_weight is not None:  # a row of weight 0 is none: it may not begin a pool
         order = order[sample.mass[order] > 0]
     ordered = prob[order]
     weight = _rows_worth(sample, order)
@@ -284,6 +286,7 @@ def _rows_worth(sample: Sample, order: Ints) -> Floats:
     if sample.design.strata is not None:
         return np.take(_population_rows(sample), sample.event[order])
     weight = sample.mass[order]
+    # Maps weigh methods and priors against rows: rows of unequal weight tell as much as fewer.
     if sample.sample_weight is not None:
         weight = weight * (weight.sum() / (weight**2).sum())
     return weight
@@ -353,9 +356,12 @@ def class_folds(sample: Sample) -> int:
 def divide_classes(sample: Sample, rng: np.random.Generator) -> ClassDivision:
     """Divide rows of several classes, whole draws at a time; their order does not matter."""
     hold_out = is_certified(sample)
-    sample = sample._at(np.flatnonzero(sample.mass > 0)).in_order()
+    sample = sample.take(np.flatnonzero(sample.mass > 0)).in_order()
     folds = class_folds(sample)
-    part = sample._parts(folds=folds, held_out=[_HELD_OUT] if hold_out else [], rng=rng)
+    deal = sample.deal(folds=folds, held_out=[_HELD_OUT] if hold_out else [], rng=rng)
+    part = deal.part
+    assert part is not None
+    # In random order, as the first rows stand for all where a curvature is computed.
     fitted = rng.permutation(np.flatnonzero(part < folds))
-    held_out = sample._at(np.flatnonzero(part == folds)) if hold_out else None
-    return ClassDivision(sample._at(fitted), part[fitted], held_out)
+    held_out = sample.part(deal, folds) if hold_out else None
+    return ClassDivision(sample.take(fitted), part[fitted], held_out)

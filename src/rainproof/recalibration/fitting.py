@@ -76,14 +76,18 @@ def fit_event(
     rng: Seed,
 ) -> Fitted:
     """Fit the map of one event, and those of segments."""
-    sample = rows.pooled if isinstance(rows, Segments) else rows
-    by = rows.by if isinstance(rows, Segments) else None
+    if isinstance(rows, Segments):
+        by = rows.by
+        sample = rows.pooled
+    else:
+        by = None
+        sample = rows
     stream = own_stream(rng, rows)
     if max_weight is not None:
         largest_draws(sample, max_weight)  # which checks it, also where nothing is certified
     if (reason := cannot_fit(rows)) is not None:
         warnings.warn(reason, stacklevel=4)
-        # All rows can certify what the original probabilities do.
+        # No map was fitted to any row, so all of them can certify the original probabilities.
         held_out = [HeldOut(sample.at_edges() if sample.units.divisible else sample, IDENTITY)]
         return Fitted(
             map=IDENTITY,
@@ -104,6 +108,7 @@ def fit_event(
         held_out = [
             HeldOut(part.held_out[0], maps.get(key, mean)) for key, part in segments.items()
         ]
+        # Where nothing changes, no decision loses or gains: there is nothing to choose.
         is_unchanged = mean is IDENTITY and not maps
         certificate = certify(
             held_out or [HeldOut(whole.held_out[0], mean)],
@@ -124,7 +129,7 @@ def fit_event(
         groups -= sum(part.groups or 0 for part in whole.held_out)
     return Fitted(
         map=mean,
-        method=methods[0] if len(methods) == 1 else MEAN,
+        method=_method_of(candidates),
         candidates=candidates,
         certificate=certificate,
         n=sample.n - sum(part.n for part in whole.held_out),
@@ -134,6 +139,13 @@ def fit_event(
         segment_maps=segment_maps,
         rates=rates,
     )
+
+
+def _method_of(candidates: Sequence[Candidate]) -> str:
+    """Return the name of a map: that of the only method, or that it is a mean."""
+    if len(candidates) == 1:
+        return candidates[0].method
+    return MEAN
 
 
 def own_stream(rng: Seed, rows: Sample | Segments) -> np.random.Generator:
@@ -171,7 +183,7 @@ def fit_several_classes(
         certificate = certify_classes(held_out, fitted, mean, confidence_level, task)
     return Fitted(
         map=mean,
-        method=candidates[0].method if len(candidates) == 1 else MEAN,
+        method=_method_of(candidates),
         candidates=candidates,
         certificate=certificate,
         n=fitted.n,

@@ -7,7 +7,7 @@ and `selection`; a map of one event is a `core.piecewise.PiecewiseMap`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,25 +22,6 @@ from rainproof.recalibration.methods import NEAREST, check_shape
 
 BLOCK = 1 << 20
 """Numbers that are worked on together, 8 MB: temporary arrays of all rows would not fit."""
-
-
-class Map(Protocol):
-    """What a map of one event (a `PiecewiseMap`) and one of several classes have in common."""
-
-    def check(self, p: ArrayLike) -> NDArray[Any]:
-        """Return predictions as an array, if the map is for such."""
-
-    def apply(self, prob: NDArray[Any]) -> Floats:
-        """Return the recalibrated values of predictions that were checked already."""
-
-    def outside(self, prob: NDArray[Any]) -> int:
-        """Return how many predictions lie outside of those that the map was fitted to."""
-
-    def note_outside(self, count: int, total: int) -> str | None:
-        """Say so, if they are many."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it in built-in types, as its `from_dict` reads it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -132,6 +113,7 @@ class ClassMap(Result):
             new[:] = 0
             for part in self.parts:
                 new += part.weight * part.apply(old)
+            # Rows that were checked sum to 1 up to a tolerance; the values do exactly.
             new /= new.sum(axis=1, keepdims=True)
         return value
 
@@ -163,6 +145,18 @@ class ClassMap(Result):
                 f"the 'weight' of all parts of a map must sum to 1; they sum to {total:.6g}"
             )
         return cls(classes=classes, parts=parts)
+
+
+Map = PiecewiseMap | ClassMap
+"""A map of one event or of several classes: both check predictions, apply, say what lies outside of
+those that they were fitted to, and are stored and read as dictionaries.
+"""
+
+
+def read_map(data: Any) -> Map:
+    """Read a map of either kind."""
+    has_classes = isinstance(data, dict) and "classes" in data
+    return ClassMap.from_dict(data) if has_classes else PiecewiseMap.from_dict(data)
 
 
 def _check_keys(part: Any) -> None:

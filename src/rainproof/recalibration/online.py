@@ -151,7 +151,7 @@ class OnlineRecalibrator(Saved):
     @property
     def grows(self) -> bool:
         """Whether the grid doubles as outcomes come; not if it was stated."""
-        return bool(self._walk.grows)
+        return self._walk.grows
 
     @property
     def points(self) -> Floats:
@@ -272,17 +272,13 @@ class OnlineRecalibrator(Saved):
     def to_dict(self) -> dict[str, Any]:
         """Return the state in built-in types, ready for JSON."""
         walk = self._walk
-        mixture = walk.mixture
         content = {
             "models": None if self._models is None else list(self._models),
             "grid": walk.grid,
-            "grows": self.grows,
+            "grows": walk.grows,
             "seed": walk.seed,
-            **{name: getattr(walk, name) for name in _WALK},
-            **{name: getattr(walk, name).tolist() for name in _WALK_TABLES},
-            **{name: getattr(mixture, name) for name in _MIXTURE},
-            "fresh": bool(mixture.fresh),
-            **{name: getattr(mixture, name).tolist() for name in _MIXTURE_TABLES},
+            **_state_of(walk, _WALK, _WALK_TABLES),
+            **_state_of(walk.mixture, (*_MIXTURE, "fresh"), _MIXTURE_TABLES),
             "open": None if self._open is None else _listed(self._open),
             "waiting": [[name, *_listed(pending)] for name, pending in self._waiting.items()],
         }
@@ -413,6 +409,18 @@ def _batch_ends(batch: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.i
 # The state, as it is stored.
 
 
+def _state_of(
+    source: Walk | Mixture, numbers: tuple[str, ...], tables: tuple[str, ...]
+) -> dict[str, Any]:
+    """Return what is stored of an object of the kernel, in the order of the names."""
+    state = {}
+    for name in numbers:
+        state[name] = getattr(source, name)
+    for name in tables:
+        state[name] = getattr(source, name).tolist()
+    return state
+
+
 def _listed(pending: Pending) -> list[Any]:
     value, margin, coin, members = pending
     return [value, margin, coin, np.frombuffer(members).tolist()]
@@ -440,14 +448,22 @@ def _check_settings(data: dict[str, Any]) -> None:
 
 def _read_walk(data: dict[str, Any]) -> Walk:
     mixture = Mixture(1 if data["models"] is None else len(data["models"]))
-    state = [data[name] for name in (*_MIXTURE, "fresh")]
-    state += [_read_table(data, name, getattr(mixture, name).shape) for name in _MIXTURE_TABLES]
-    mixture.restore(*state)
+    _restore(mixture, data, (*_MIXTURE, "fresh"), _MIXTURE_TABLES)
     walk = Walk(data["grid"], data["grows"], data["seed"], mixture)
-    state = [data[name] for name in _WALK]
-    state += [_read_table(data, name, walk.bias.shape) for name in _WALK_TABLES]
-    walk.restore(*state)
+    _restore(walk, data, _WALK, _WALK_TABLES)
     return walk
+
+
+def _restore(
+    target: Walk | Mixture, data: dict[str, Any], numbers: tuple[str, ...], tables: tuple[str, ...]
+) -> None:
+    """Continue from what `_state_of` had; tables have the shapes that they have in a new object."""
+    state = []
+    for name in numbers:
+        state.append(data[name])
+    for name in tables:
+        state.append(_read_table(data, name, getattr(target, name).shape))
+    target.restore(*state)
 
 
 def _read_pending(values: Any, walk: Walk) -> Pending:

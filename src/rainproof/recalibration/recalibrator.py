@@ -231,7 +231,8 @@ class Recalibrator(Saved):
         has_classes = isinstance(p, Sample) and bool(p.classes)
         if y is not None or has_classes:
             several = as_classes(
-                *((p, y) if has_classes else (y, p)),
+                p if has_classes else y,
+                y if has_classes else p,
                 names=ColumnNames(label="y", prob="p"),
                 by=by,
                 base_rate=base_rate,
@@ -328,6 +329,7 @@ class Recalibrator(Saved):
         if by is None and self.by_ is not None:
             raise InputError("by is missing: the map was fitted with segments")
         if validation.class_columns(p) == 2 and isinstance(self.map_, PiecewiseMap):
+            # Two columns are one event, the second one: a sample checks that they are.
             column = Sample([0] * len(p), p).y_prob  # type: ignore[arg-type]
             event = self.predict(column, by=by, unseen=unseen)
             return np.stack([1 - event, event], axis=1)
@@ -345,7 +347,7 @@ class Recalibrator(Saved):
         """Recalibrate predictions that were checked already, given the rows of each segment."""
         value: Floats = self.map_.apply(prob)
         outside: int = self.map_.outside(prob)
-        seen = {validation.spelled_key(segment.segment) for segment in self.segments_}
+        seen = {segment.key for segment in self.segments_}
         unseen = {}
         for label, rows in places.items():
             key = validation.spelled_key(label)
@@ -436,7 +438,7 @@ class Recalibrator(Saved):
             raise InputError(f"p must name one column, of the event; it is {p!r}")
         for segment in self.segments_:
             stored.plain_labels(segment.segment, "in SQL")
-        seen = [validation.spelled_key(segment.segment) for segment in self.segments_]
+        seen = [segment.key for segment in self.segments_]
         others = None
         if seen and unseen == "error":
             others = [key for key in seen if key not in self.segment_maps_]

@@ -50,6 +50,11 @@ class SegmentMap(Result):
     harm_bound: float
     n: int
 
+    @property
+    def key(self) -> SpelledKey:
+        """What its labels say; its map is found by it."""
+        return spelled_key(self.segment)
+
 
 def check_spelling(keys: Iterable[Any]) -> None:
     """Refuse labels that say the same, such as 1 and "1": no other program could tell their

@@ -98,6 +98,7 @@ def cross_validate(
     """
     folds = np.arange(len(weight))
     is_fitted = (folds != first[:, np.newaxis]) & (folds != second[:, np.newaxis])
+    # All fits are of the same predictions, so that they are fitted together: tables of weights.
     fitted = is_fitted.astype(np.float64) @ weight.reshape(len(weight), -1)
     value = fitted_values(methods, prob, fitted.reshape(-1, *weight.shape[1:]))
     nearest = _HALF_ROW / (weight.sum() + 1)
@@ -122,15 +123,21 @@ def mean_map(rows: Division, methods: Sequence[str]) -> tuple[PiecewiseMap, tupl
     total = float(rows.weight.sum())
     candidates = _candidates(methods, log_loss[:, folds, folds].sum(axis=1), squares, total)
     table = rows.table()
-    used = [candidate for candidate in candidates if candidate.weight > 0]
-    maps = [METHODS[candidate.method](table) for candidate in used]
-    weights = [candidate.weight for candidate in used]
+    maps = []
+    weights = []
+    formulas = []
+    formula_weights = []
+    for candidate in candidates:
+        if candidate.weight > 0:
+            maps.append(METHODS[candidate.method](table))
+            weights.append(candidate.weight)
+            if candidate.method in FORMULAS:
+                formulas.append(maps[-1])
+                formula_weights.append(candidate.weight)
     mean = PiecewiseMap.mean(maps, weights)
-    is_formula = [candidate.method in FORMULAS for candidate in used]
-    if all(is_formula) or not any(is_formula):
+    if not formulas or len(formulas) == len(maps):
         return mean, candidates
-    shares = np.array(weights)[is_formula]
-    formulas = [pieces for pieces, is_one in zip(maps, is_formula, strict=True) if is_one]
+    shares = np.array(formula_weights)
     formula = PiecewiseMap.mean(formulas, (shares / shares.sum()).tolist())
     lowest = float(table.prob[0])
     highest = float(table.prob[-1])
@@ -249,6 +256,7 @@ def cross_fit(
     value, log_loss = cross_validate(prob, weight, methods, first, second)
     mean = np.empty((FOLDS, FOLDS, len(prob)))
     for f, g in np.ndindex(FOLDS, FOLDS):
+        # The weights of the mean must not be from the rows that it predicts.
         others = [h for h in range(FOLDS) if h not in (f, g)]
         share = mean_weights(log_loss[:, f, others].sum(axis=1))
         (fit,) = np.flatnonzero((first == min(f, g)) & (second == max(f, g)))
@@ -291,8 +299,11 @@ def mean_class_map(
         done.squares.sum(axis=1),
         float(rows.weight.sum()),
     )
-    used = [candidate for candidate in candidates if candidate.weight > 0]
-    parts = [replace(fit_classes(one.method, rows), weight=one.weight) for one in used]
+    parts = []
+    for candidate in candidates:
+        if candidate.weight > 0:
+            part = fit_classes(candidate.method, rows)
+            parts.append(replace(part, weight=candidate.weight))
     return ClassMap(classes=sample.classes, parts=tuple(parts)), candidates
 
 
@@ -305,11 +316,13 @@ def cross_fitted_values(sample: Sample, fold: Ints) -> Floats:
     value = np.empty(sample.prob.shape)
     for f, parts in enumerate(done.parts):
         others = [g for g in range(len(done.parts)) if g != f]
-        share = mean_weights(done.log_loss[:, others].sum(axis=1)).tolist()
-        weighted = [replace(part, weight=one) for part, one in zip(parts, share, strict=True)]
-        used = tuple(part for part in weighted if part.weight > 0)
+        weights = mean_weights(done.log_loss[:, others].sum(axis=1)).tolist()
+        used = []
+        for part, weight in zip(parts, weights, strict=True):
+            if weight > 0:
+                used.append(replace(part, weight=weight))
         own = fold == f
-        value[own] = ClassMap(classes=sample.classes, parts=used).apply(sample.prob[own])
+        value[own] = ClassMap(classes=sample.classes, parts=tuple(used)).apply(sample.prob[own])
     return value
 
 

@@ -23,7 +23,7 @@ from rainproof.errors import InputError
 from rainproof.inference.options import check_share
 from rainproof.recalibration.certificate import Certificate, ClassCertificate
 from rainproof.recalibration.fitting import MEAN, Fitted
-from rainproof.recalibration.maps import ClassMap, Map
+from rainproof.recalibration.maps import ClassMap, read_map
 from rainproof.recalibration.method_names import EVENT_METHODS, KNOWN_METHODS
 from rainproof.recalibration.methods import check_shape
 from rainproof.recalibration.segment_maps import SegmentMap, SpelledKey, check_spelling
@@ -88,7 +88,7 @@ def write(stored: Stored) -> dict[str, Any]:
             validation.check_label(label, "to be stored")
     segments = []
     for segment in fitted.segments:
-        own = fitted.segment_maps.get(validation.spelled_key(segment.segment))
+        own = fitted.segment_maps.get(segment.key)
         content = segment.to_dict()
         content["segment"] = plain_labels(segment.segment, "to be stored")
         content["map"] = None if own is None else own.to_dict()
@@ -146,20 +146,17 @@ def read(data: Any) -> Stored:
         segment, own = _read_segment(part, columns)
         segments.append(segment)
         if own is not None:
-            segment_maps[validation.spelled_key(segment.segment)] = own
+            segment_maps[segment.key] = own
     check_spelling(segment.segment for segment in segments)
     level = check_share(data["confidence_level"], "confidence_level")
     threshold_range = _read_range(data["threshold_range"])
-    map_: Map
+    map_ = read_map(data["map"])
     certificate: Certificate | ClassCertificate | None = None
-    if has_classes:
-        map_ = ClassMap.from_dict(data["map"])
-        if data["certificate"] is not None:
-            certificate = _read_record(ClassCertificate, data["certificate"])
-    else:
-        map_ = PiecewiseMap.from_dict(data["map"])
-        if data["certificate"] is not None:
-            certificate = _read_record(Certificate, data["certificate"])
+    if data["certificate"] is not None:
+        kind: type[Certificate | ClassCertificate]
+        kind = ClassCertificate if has_classes else Certificate
+        certificate = _read_record(kind, data["certificate"])
+    if isinstance(map_, PiecewiseMap):
         check_shape(map_, data["method"])
     n = _read_number(data["n"], "n", _MOST_ROWS)
     groups = None if data["groups"] is None else _read_number(data["groups"], "groups", n)
