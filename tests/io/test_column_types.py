@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime
 import json
 import sqlite3
+from decimal import Decimal
 from pathlib import Path
 
 import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers.cases import for_each
@@ -93,6 +95,79 @@ def test_another_type_in_another_file_is_refused(read):
         READ[read](names)
 
 
+DAY = datetime.date(2026, 3, 2)
+MIDNIGHT = datetime.datetime(2026, 3, 2)
+ZONED = MIDNIGHT.replace(tzinfo=datetime.UTC)
+HALVES = ("numbers of single precision", "numbers of double precision")
+ALIKE = {
+    "a day and its midnight": ([DAY], [MIDNIGHT], ("dates", "dates and times")),
+    "a time and the same with a zone": (
+        [MIDNIGHT],
+        [ZONED],
+        ("dates and times", "dates and times with a time zone"),
+    ),
+    "two precisions": (pa.array([0.1], pa.float32()), [0.1], HALVES),
+    "integers between them": (pa.array([0.1], pa.float32()), [1], [0.1], HALVES),
+    "decimals": ([Decimal("0.1")], [0.1], ("decimal numbers", HALVES[1])),
+    "dates and times of day": ([DAY], [datetime.time(1)], ("dates", "times of day")),
+    "times and durations": (
+        [MIDNIGHT],
+        [datetime.timedelta(1)],
+        ("dates and times", "durations"),
+    ),
+}
+
+
+def typed_files(*labels):
+    """Write a file for each column of labels."""
+    names = [f"{number}.parquet" for number in range(len(labels))]
+    for name, column in zip(names, labels, strict=True):
+        pq.write_table(pa.table({"p": [0.5], "y": [1], "g": column}), name)
+    return names
+
+
+@for_each("case", ALIKE)
+def test_labels_that_look_alike_and_are_not_equal_are_refused(case):
+    """They would be two segments, or two groups, of one day or one number."""
+    *labels, kinds = ALIKE[case]
+    names = typed_files(*labels)
+    message = f"g must hold values of one type; it holds {kinds[0]}, and {kinds[1]} from "
+    for read in ("scan", "keep_rows"):
+        with pytest.raises(rainproof.InputError) as caught:
+            READ[read](names)
+        assert str(caught.value) == f"{message}g[0] of {names[-1]} on"
+    assert READ["where"](names).n == len(names)  # a condition converts them
+
+
+@for_each(
+    "labels",
+    [
+        ([1], [1.0]),
+        ([MIDNIGHT], pa.array([MIDNIGHT], pa.timestamp("ns"))),
+        ([ZONED], pa.array([ZONED], pa.timestamp("us", "Europe/Berlin"))),
+        (["a"], pa.array(["a"], pa.large_string()), pa.array(["a"]).dictionary_encode()),
+    ],
+)
+def test_equal_labels_of_two_types_are_one_label(labels):
+    assert [*READ["scan"](typed_files(*labels)).counts.values()] == [len(labels)]
+
+
+def test_nan_beside_text_is_missing():
+    assert rainproof.scan(write("g.jsonl", ["a", float("nan"), None, "NaN"]), by="g").counts == {
+        "NaN": 1,
+        "a": 1,
+        None: 2,
+    }
+
+
+def test_the_outcome_of_classes_has_one_type():
+    rows = {"a": [0.5] * 2, "b": [0.3] * 2, "c": [0.2] * 2}
+    pq.write_table(pa.table({**rows, "y": ["a", "b"]}), "text.parquet")
+    pq.write_table(pa.table({**rows, "y": [0, 1]}), "numbers.parquet")
+    with pytest.raises(rainproof.InputError, match="y must hold values of one type; it holds text"):
+        rainproof.scan(["text.parquet", "numbers.parquet"], classes=["a", "b", "c"])
+
+
 def test_text_and_objects_are_two_types_as_well(tmp_path):
     (tmp_path / "a.csv").write_text("p,y,g\n0.5,1,5\n0.2,0,6\n")
     with pytest.raises(
@@ -141,6 +216,10 @@ def test_a_column_of_sqlite_that_changes_its_type_is_refused(tmp_path):
         rainproof.InputError, match=r"g must hold values of one type; it holds numbers, and text"
     ):
         keep_rows(f"sqlite:///{tmp_path}/a.db#t", "p", "y", groups="g")
+    with pytest.raises(
+        rainproof.InputError, match="g must hold values of one type; it holds numbers and text"
+    ):
+        rainproof.scan(f"sqlite:///{tmp_path}/a.db#t", by="g")
 
 
 def test_a_batch_without_any_value_meets_no_comparison():

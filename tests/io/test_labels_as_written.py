@@ -45,6 +45,20 @@ def test_na_is_a_segment_and_a_group_and_nothing_is_missing():
         }
 
 
+def test_na_is_the_event_or_a_class_where_it_is_called_so():
+    path = countries("NA", "DE", "NA", "")
+    some = {"outcome": "c", "where": "c is not null"}
+    assert rainproof.scan(path, pos_label="NA", **some).event_rate == pytest.approx(2 / 3)
+    for event, missing in (("NA", "1 value does"), ("DE", "3 values do")):
+        with pytest.raises(rainproof.InputError, match=f"c must not contain nulls .*; {missing}"):
+            rainproof.scan(path, outcome="c", pos_label=event)
+    Path("classes.csv").write_text("NA,DE,FR,y\n0.5,0.3,0.2,NA\n0.2,0.6,0.2,DE\n")
+    assert rainproof.scan("classes.csv", classes=["NA", "DE", "FR"]).outcome.tolist() == [0, 1]
+    Path("named.csv").write_text("a,b,c,y\n0.5,0.3,0.2,NA\n0.2,0.6,0.2,DE\n")
+    sample = rainproof.scan("named.csv", classes=["a", "b", "c"], labels=["NA", "DE", "FR"])
+    assert sample.outcome.tolist() == [0, 1]
+
+
 def test_na_in_a_condition_is_a_label_and_no_number():
     path = countries("NA", "DE", "", "NA")
     assert [

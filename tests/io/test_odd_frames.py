@@ -9,11 +9,14 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from helpers.cases import for_each
 from helpers.odd_frames import KINDS, P, Y, frame
 
 import rainproof
+from rainproof.cli import main
 from rainproof.io.kept_rows import keep_rows
 
 W = np.ones(len(P))
@@ -117,6 +120,62 @@ def test_names_that_are_no_text_name_no_column(names):
     )
     with pytest.raises(rainproof.InputError, match=r"the data frame has no column '[py]'"):
         rainproof.scan(table)
+
+
+def test_names_that_are_asked_for_must_be_text():
+    table = pd.DataFrame(np.column_stack([P, Y]))
+    for options in ({"prob": 0}, {"prob": "p", "outcome": 1}, {"prob": ["p", 0]}, {"prob": None}):
+        with pytest.raises(rainproof.InputError, match="must be the name of a column, as text"):
+            rainproof.scan(table, **options)
+
+
+def broken_lazy_frame():
+    return pl.LazyFrame({"p": P, "y": Y}).with_columns(other=pl.col("gone"))
+
+
+@for_each(
+    "source, message",
+    [
+        (lambda: pd.Series(P), "must be a table with columns; it is of type pandas.*Series, which"),
+        (lambda: pl.Series(P), "must be a table with columns; it is of type polars.*Series, which"),
+        (broken_lazy_frame, "cannot read the frame of Polars: .*gone"),
+    ],
+)
+def test_what_is_no_table_or_cannot_be_computed_is_refused(source, message):
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.scan(source())
+
+
+def no_utf8():
+    """Text of Arrow that is not UTF-8, as a typed file may have it."""
+    offsets = pa.py_buffer(np.arange(len(P) + 1, dtype=np.int32))
+    return pa.Array.from_buffers(
+        pa.string(), len(P), [None, offsets, pa.py_buffer(b"\xff" * len(P))]
+    )
+
+
+@for_each("place", PLACES)
+def test_text_that_is_not_utf8_is_refused_or_not_looked_at(place):
+    others, options = PLACES[place]
+    name = place.split()[0]
+    message = refusal(rainproof.scan, pa.table({**others, name: no_utf8()}), **options)
+    known = ("must hold text in UTF-8", "must hold numbers", "no rows", "cannot compare")
+    assert not message or any(words in message for words in known)
+
+
+def test_no_command_fails_over_text_that_is_not_utf8(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"p": P, "note": no_utf8()}), "rows.parquet")
+    rainproof.Recalibrator("none").fit(np.tile(P, 10), np.tile(Y, 10)).save("map.json")
+    for target in ("out.jsonl", "out.csv"):
+        command = ["apply", "rows.parquet", "--map", "map.json", "--prob", "p", "-o", target]
+        assert main(command) == 2
+        assert "UTF-8" in capsys.readouterr().err
+        assert not (tmp_path / target).exists()
+
+
+def test_a_list_of_arrays_without_a_dimension_holds_numbers():
+    assert rainproof.Sample(Y, [np.array(value) for value in P]).n == len(P)
 
 
 def test_columns_beside_names_that_are_no_text_are_read():

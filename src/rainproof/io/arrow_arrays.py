@@ -6,12 +6,15 @@ it is installed, which takes longer than to read a small file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from rainproof.errors import InputError
 
 Array = NDArray[Any]
 
@@ -35,6 +38,24 @@ def as_arrow(array: Array) -> pa.Array:
     """Return contiguous numbers as an Arrow array on the buffer of NumPy."""
     arrow_type = pa.from_numpy_dtype(array.dtype)
     return pa.Array.from_buffers(arrow_type, len(array), [None, pa.py_buffer(array)])
+
+
+@contextmanager
+def text_errors(batch: pa.RecordBatch) -> Iterator[None]:
+    """Raise what fails inside over text that is not UTF-8 as the error that names its column.
+
+    Arrow does not check the text of typed files and of frames when it reads them, which would take
+    longer than to read them.
+    """
+    try:
+        yield
+    except (UnicodeDecodeError, pa.ArrowInvalid):
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                column.validate(full=True)
+            except pa.ArrowInvalid:
+                raise InputError(f"{name} must hold text in UTF-8") from None
+        raise
 
 
 def as_mask(values: pa.Array) -> NDArray[np.bool_]:

@@ -21,7 +21,7 @@ from rainproof.core.segments import Segments
 from rainproof.core.text import rows as rows_text
 from rainproof.core.validation import ColumnNames, Key
 from rainproof.errors import InputError, RainproofWarning
-from rainproof.io.arrow_arrays import without_views
+from rainproof.io.arrow_arrays import text_errors, without_views
 from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.column_types import KindCheck
 from rainproof.io.label_columns import as_segment, segment_numbers
@@ -132,7 +132,7 @@ def feed(
     selection = _Selection(spec, consumer)
     is_total_known = all(source.rows for source in sources)
     total_rows = sum(source.rows for source in sources) if is_total_known else 0
-    kinds = KindCheck(spec.label_columns())
+    kinds = KindCheck(spec.label_columns(), labels=spec.by)
     rows_read = 0
     for source in sources:
         source_start = rows_read
@@ -141,15 +141,16 @@ def feed(
             source_name = source.name
             consumer.begin(source_name)
         for batch in source.batches():
-            rows = without_views(batch)
-            # Only text files write missing numbers in words; a typed file has nulls.
-            if source.parse:
-                rows = without_missing_words(rows, spec.number_columns())
-            kinds.check(rows, rows_read - source_start, source_name)
-            rows_read += rows.num_rows
-            selected = selection.select(rows)
-            if selected.num_rows:
-                consumer.add(selected)
+            with text_errors(batch):
+                rows = without_views(batch)
+                # Only text files write missing numbers in words; a typed file has nulls.
+                if source.parse:
+                    rows = without_missing_words(rows, spec.number_columns())
+                kinds.check(rows, rows_read - source_start, source_name)
+                rows_read += rows.num_rows
+                selected = selection.select(rows)
+                if selected.num_rows:
+                    consumer.add(selected)
             if progress is not None:
                 progress(rows_read, total_rows)
     # Before errors, which are about the rows that are left.

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from rainproof.core.segments import OLD_CELL
 from rainproof.core.validation import ColumnNames, plain
 from rainproof.errors import InputError
+from rainproof.io.column_types import MISSING_WORDS
 from rainproof.io.conditions import Condition, columns_of, parse
 
 Names = str | Sequence[str]
@@ -51,6 +52,8 @@ class ColumnSpec:
         The condition on rows, where it was given as an expression of the source's own library.
     pos_label : object
         The label of the event, or None for labels 0 and 1.
+    labels : tuple
+        The labels of several classes; empty for the names of their columns.
     percent : bool
         Whether predictions are in percent.
     confidence_words : mapping of str to float, or None
@@ -71,6 +74,7 @@ class ColumnSpec:
     where: Condition | None = None
     native: Any = None
     pos_label: Any = None
+    labels: tuple[Any, ...] = ()
     percent: bool = False
     confidence_words: Mapping[str, float] | None = None
     trials: str | None = None
@@ -210,15 +214,21 @@ class ColumnSpec:
         return (OLD_CELL,) if self.others else self.by
 
     def number_columns(self) -> list[str]:
-        """List the columns that are no labels: there text such as NA is a missing value."""
-        return _distinct([*self.value_columns(), *self.costs])
+        """List the columns in which text such as NA is a missing value.
+
+        An outcome may be missing in the same words, unless one of its labels is such a word.
+        """
+        columns = _distinct([*self.value_columns(), *self.costs])
+        if MISSING_WORDS.intersection(map(str, self._labels_of_outcome())):
+            columns.remove(self.outcome)
+        return columns
 
     def label_columns(self) -> list[str]:
         """List the columns whose values are labels or are compared with others, which must be of
         one kind.
         """
         labels = list(self.by)
-        if self.pos_label is not None:
+        if self._labels_of_outcome():
             labels.append(self.outcome)
         compared = [name for name in self._tested_columns() if name not in self.value_columns()]
         return _distinct([*labels, *compared])
@@ -226,6 +236,12 @@ class ColumnSpec:
     def all_columns(self) -> list[str]:
         """List every column to read, each once."""
         return _distinct([*self._columns_of_rows(), *self._tested_columns()])
+
+    def _labels_of_outcome(self) -> tuple[Any, ...]:
+        """List the labels that are known: that of the event, or those of several classes."""
+        if not isinstance(self.prob, str):
+            return self.labels or self.prob
+        return () if self.pos_label is None else (self.pos_label,)
 
     def _columns_of_rows(self) -> list[str]:
         """List the columns that a complete row has."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -13,12 +14,26 @@ from rainproof.errors import InputError, Place
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MISSING_WORDS = frozenset(
+    (
+        *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+        *("N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
+    )
+)
+"""What PyArrow takes for a missing value in text, beside nothing at all."""
+
 # The kinds, as messages name them.
 _TEXT = "text"
 _NUMBERS = "numbers"
 _BOOLS = "true and false"
 _TIMES = "dates and times"
 _OTHERS = "lists, objects or bytes"
+
+_PRECISIONS = {  # by the names of Arrow
+    "double": "numbers of double precision",
+    "float": "numbers of single precision",
+    "halffloat": "numbers of half precision",
+}
 
 _EXACT_INTEGERS = 1 << 53  # a double has all integers below this
 
@@ -48,6 +63,34 @@ def kind_of_type(arrow_type: pa.DataType) -> str | None:
     return _OTHERS
 
 
+def kind_of_labels(arrow_type: pa.DataType) -> str | None:
+    """Return the kind of labels of an Arrow type; None if they equal the labels of every type.
+
+    It is finer than the kind of values where labels of two types look alike and are not equal, so
+    that one segment would be two: a day is not its midnight, and 0.1 of single precision is another
+    number than 0.1 of double precision. Integers equal numbers of any type.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    if pa.types.is_integer(arrow_type):
+        return None
+    if pa.types.is_floating(arrow_type):
+        return _PRECISIONS[str(arrow_type)]
+    if pa.types.is_decimal(arrow_type):
+        return "decimal numbers"
+    if pa.types.is_timestamp(arrow_type):
+        return _TIMES if arrow_type.tz is None else f"{_TIMES} with a time zone"
+    if pa.types.is_date(arrow_type):
+        return "dates"
+    if pa.types.is_time(arrow_type):
+        return "times of day"
+    if pa.types.is_duration(arrow_type):
+        return "durations"
+    return kind_of_type(arrow_type)
+
+
 def kind_of_value(value: Any) -> str | None:
     """Return the kind of a value of Python; None if it is missing."""
     if value is None:
@@ -66,10 +109,12 @@ def kind_of_value(value: Any) -> str | None:
 def as_text(value: Any) -> str | None:
     """Return a value as text, where others of its column are text.
 
-    A number is written as it is shown, a day as 2026-03-02.
+    A number is written as it is shown, a day as 2026-03-02; NaN is missing.
     """
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, float) and math.isnan(value):
+        return None
     if isinstance(value, datetime):
         is_day = value.time() == time() and value.tzinfo is None
         return str(value.date()) if is_day else str(value)
@@ -99,11 +144,15 @@ class KindCheck:
     ----------
     columns : sequence of str
         The columns whose values are labels, or are compared with others.
+    labels : sequence of str
+        Those of them that have the labels of segments or groups.
     """
 
-    def __init__(self, columns: Sequence[str]) -> None:
+    def __init__(self, columns: Sequence[str], labels: Sequence[str] = ()) -> None:
         self._columns = columns
+        self._labels = labels
         self._kinds: dict[str, str] = {}
+        self._kinds_of_labels: dict[str, str] = {}
 
     def check(self, batch: pa.RecordBatch, first_row: int, source: str) -> None:
         """Check the next batch.
@@ -119,11 +168,18 @@ class KindCheck:
         """
         for name in self._columns:
             kind = kind_of_type(batch.schema.field(name).type)
-            if kind is None:
-                continue
-            known = self._kinds.setdefault(name, kind)
-            if known != kind:
-                raise _another_kind(known, kind, Place(name, first_row, source))
+            self._check_kind(self._kinds, kind, Place(name, first_row, source))
+        for name in self._labels:
+            kind = kind_of_labels(batch.schema.field(name).type)
+            self._check_kind(self._kinds_of_labels, kind, Place(name, first_row, source))
+
+    def _check_kind(self, kinds: dict[str, str], kind: str | None, place: Place) -> None:
+        """Refuse another kind than that of earlier batches."""
+        if kind is None:
+            return
+        known = kinds.setdefault(place.column, kind)
+        if known != kind:
+            raise _another_kind(known, kind, place)
 
 
 def check_kinds_of_labels(columns: Sequence[str], keys: Sequence[Sequence[Any]]) -> None:

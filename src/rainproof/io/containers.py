@@ -54,8 +54,18 @@ _NAMES_IN_FRAME = attrgetter("columns")
 
 
 def _names_in_lazy_frame(source: Any) -> list[str]:
-    names: list[str] = source.collect_schema().names()
+    """Return the columns of a lazy frame, which finds out only now whether it can be computed."""
+    import polars
+
+    try:
+        names: list[str] = source.collect_schema().names()
+    except polars.exceptions.PolarsError as error:
+        raise _unreadable_frame(error) from error
     return names
+
+
+def _unreadable_frame(error: Exception) -> InputError:
+    return InputError(f"cannot read the frame of Polars: {first_line(error)}")
 
 
 def _table_batches(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBatch]:
@@ -134,7 +144,7 @@ def _polars_batches(source: Any, columns: list[str], native: Any) -> Iterator[pa
         for part in parts:
             yield from part.to_arrow(compat_level=polars.CompatLevel.oldest()).to_batches()
     except polars.exceptions.PolarsError as error:
-        raise InputError(f"cannot read the frame of Polars: {first_line(error)}") from error
+        raise _unreadable_frame(error) from error
 
 
 def _duckdb_batches(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBatch]:

@@ -248,7 +248,9 @@ def keep_classes(
     """
     if base_rate is not None:
         raise InputError("base_rate is for one event, not for several classes")
-    spec = ColumnSpec.from_arguments(list(classes), outcome, by=list(groups) or None, **reading)
+    spec = ColumnSpec.from_arguments(
+        list(classes), outcome, by=list(groups) or None, labels=tuple(labels or ()), **reading
+    )
     sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
     keeper = ClassKeeper(spec, labels, parse=sources[0].parse)
     feed(sources, spec, keeper, progress)

@@ -15,7 +15,7 @@ from rainproof.core import validation
 from rainproof.core.files import atomic_output
 from rainproof.core.validation import ColumnNames
 from rainproof.errors import InputError
-from rainproof.io.arrow_arrays import Array, as_mask, as_numpy, decoded
+from rainproof.io.arrow_arrays import Array, as_mask, as_numpy, decoded, text_errors
 from rainproof.io.batches import BatchConsumer
 from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.column_types import is_text
@@ -115,7 +115,8 @@ def append_columns(
         )
         batches = file_batches(file, appender.columns, others=True)
         for batch in _together(batches) if whole else batches:
-            appender.add(batch)
+            with text_errors(batch):
+                appender.add(batch)
             if progress is not None:
                 progress(appender.rows)
         if not appender.rows:

@@ -16,6 +16,7 @@ from rainproof.core.segments import Segments, from_grouped
 from rainproof.core.validation import BaseRate
 from rainproof.errors import InputError
 from rainproof.io.column_spec import ColumnSpec, Names
+from rainproof.io.column_types import check_kinds_of_labels
 from rainproof.io.databases import Table, is_database, read_database
 from rainproof.io.source_errors import need_pyarrow
 from rainproof.io.sources import Progress, local_sources
@@ -239,8 +240,11 @@ def scan(
         )
     # Two columns are two forecasts of one event, unless they are said to be classes.
     has_classes = view is not None or labels is not None
-    is_pair = not isinstance(prob, str) and len(prob) == 2 and not has_classes
-    spec = ColumnSpec.from_arguments(prob, outcome, by=by, pair=is_pair, **reading)
+    is_several = isinstance(prob, Sequence) and not isinstance(prob, str)
+    is_pair = is_several and len(prob) == 2 and not has_classes
+    spec = ColumnSpec.from_arguments(
+        prob, outcome, by=by, labels=tuple(labels or ()), pair=is_pair, **reading
+    )
     if grid is None:
         grid = DEFAULT_PAIR_GRID if is_pair else DEFAULT_GRID
     m = check_grid(grid)
@@ -337,6 +341,10 @@ def aggregate(
             pos_label=spec.pos_label,
             forecasts=spec.forecasts,
         )
+        # A column of SQLite may hold values of several types.
+        if isinstance(compressed, Segments):
+            keys = [label if len(spec.by) > 1 else (label,) for label in compressed]
+            check_kinds_of_labels(spec.by, keys)
     if progress is not None:
         counts = [compressed.n] if isinstance(compressed, Sample) else compressed.counts.values()
         rows = sum(counts)

@@ -16,7 +16,12 @@ from rainproof.io.containers import as_table, container_of, filtered
 from rainproof.io.databases import is_database, table_rows
 from rainproof.io.formats import file_batches, format_of
 from rainproof.io.locations import Location, expand
-from rainproof.io.source_errors import check_columns, hide_password, need_pyarrow
+from rainproof.io.source_errors import (
+    check_columns,
+    first_line,
+    hide_password,
+    need_pyarrow,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,16 +79,31 @@ def local_sources(
         return [Source(container.name, partial(container.read, source, columns, native), rows)]
     # After the containers, most of which have a stream too: those take conditions of their library.
     if hasattr(source, "__arrow_c_stream__"):
-        import pyarrow as pa
-
-        return local_sources(pa.RecordBatchReader.from_stream(source), columns, native)
+        return local_sources(_reader_of(source), columns, native)
     if isinstance(source, Mapping):
         return local_sources(as_table(source, columns), columns, native)
-    held = f"{type(source).__module__}.{type(source).__qualname__}"
+    held = _type_name(source)
     raise InputError(
         "source must be a data frame, an Arrow table, a mapping of arrays, a file name or a list "
         f"of them; it is of type {held}"
     )
+
+
+def _reader_of(source: Any) -> pa.RecordBatchReader:
+    """Return the rows of another library, which may have no columns, as a Series, or may fail."""
+    import pyarrow as pa
+
+    try:
+        return pa.RecordBatchReader.from_stream(source)
+    except Exception as error:  # streams of other libraries raise anything
+        raise InputError(
+            f"source must be a table with columns; it is of type {_type_name(source)}, which "
+            f"cannot be read as one: {first_line(error)}"
+        ) from error
+
+
+def _type_name(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def first_rows(names: Sequence[str], sep: str | None = None) -> tuple[str, pa.RecordBatch | None]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array, array_of_texts, as_arrow, as_numpy
-from rainproof.io.column_types import is_text
+from rainproof.io.column_types import MISSING_WORDS, is_text
 
 NUMBER = r"(?i)^[+-]?(inf(inity)?|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$"
 """What Arrow reads as a number."""
@@ -29,11 +29,6 @@ _PERCENT = r"^([+-]?(?:\d+\.?\d*|\.\d+))\s*%$"
 _DECIMAL_COMMA = r"^([+-]?\d*),(\d+\s*%?)$"
 _THOUSANDS = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # or three decimals after a comma
 
-# What PyArrow takes for a missing value in text, beside nothing at all.
-_MISSING_WORDS = [
-    *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
-]
 _LOWER_CASE = np.uint8(32)  # the bit by which small letters differ from capitals in ASCII
 _REAL_NUMBERS = (int, float, np.integer, np.floating)
 
@@ -169,7 +164,7 @@ def nulls_for_missing_words(text: pa.Array) -> pa.Array:
         return text
     import pyarrow.compute as pc
 
-    is_missing = pc.is_in(text, array_of_texts(_MISSING_WORDS, text.type))
+    is_missing = pc.is_in(text, array_of_texts(MISSING_WORDS, text.type))
     return pc.if_else(is_missing, pa.nulls(1, text.type)[0], text)
 
 
