@@ -90,3 +90,11 @@ def test_spreadsheets_that_are_wrong(tmp_path, monkeypatch):
         match=r"^reading a spreadsheet needs python-calamine: pip install python-calamine$",
     ):
         rainproof.scan(path)
+
+
+def test_names_of_columns_that_are_numbers_and_dates_are_as_they_are_shown(tmp_path):
+    names = [2026, 0.5, datetime.date(2026, 3, 2)]
+    spreadsheet(tmp_path / "a.xlsx", [names, [0.5, 1, 1], [0.2, 0, 0]])
+    assert rainproof.scan(tmp_path / "a.xlsx", prob="2026", outcome="2026-03-02").n == 2
+    with pytest.raises(rainproof.InputError, match=r"it has '2026', '0\.5', '2026-03-02'"):
+        rainproof.scan(tmp_path / "a.xlsx")

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from rainproof.errors import InputError, RainproofWarning
-from rainproof.io.column_types import BatchBuilder, as_integers
+from rainproof.io.column_types import BatchBuilder, as_integers, as_text
 from rainproof.io.locations import Batches, Location
 from rainproof.io.source_errors import check_columns, need
 
@@ -19,7 +19,7 @@ def read_spreadsheet(file: Location, columns: list[str], others: bool) -> Batche
     With `others` it has all columns.
     """
     rows = _filled_rows(file)
-    available = [str(name) for name in rows[0]]
+    available = [as_text(name) or "" for name in rows[0]]
     check_columns(file.name, columns, available)
     names = available if others else columns
     places = range(len(available)) if others else [available.index(name) for name in columns]
