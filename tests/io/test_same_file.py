@@ -61,3 +61,16 @@ def test_a_missing_file_is_said_to_be_missing(folder):
 def test_commands_refuse_it(folder, capsys):
     assert main(["measure", "t.csv", "soft.csv", "--prob", "p", "--outcome", "y"]) == 2
     assert "t.csv and soft.csv are the same file" in capsys.readouterr().err
+
+
+def test_a_stored_sample_with_two_names_in_a_folder_is_refused(tmp_path, capsys):
+    """A link "latest" to a day would be another day."""
+    for name in ("2026-03-01", "2026-03-02"):
+        rainproof.Sample([0, 1], [0.2, 0.7]).save(tmp_path / f"{name}.parquet")
+    assert len(rainproof.load(tmp_path)) == 2
+    (tmp_path / "latest.parquet").symlink_to("2026-03-02.parquet")
+    message = r"2026-03-02.parquet and .*latest.parquet are the same file"
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.load(tmp_path)
+    assert main(["monitor", str(tmp_path)]) == 2
+    assert "are the same file" in capsys.readouterr().err

@@ -18,7 +18,7 @@ from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.validation import check_label
 from rainproof.errors import InputError
-from rainproof.io.locations import Location
+from rainproof.io.locations import Location, expand
 from rainproof.io.source_errors import first_line, need_pyarrow
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def load_folder(folder: Path) -> dict[str, Sample]:
         raise InputError(
             f"{folder} holds no .parquet files: write some with 'rainproof store' or Sample.save"
         )
+    expand([str(path) for path in paths])  # a link to another of them would count twice
     samples: dict[str, Sample] = {}
     segments: list[Path] = []
     for path in paths:
