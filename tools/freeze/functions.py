@@ -657,11 +657,23 @@ def _(case: Case) -> Any:
     return rainproof.guarantee(*given, max_weight=90.0, **columns)
 
 
-@function("guarantee, groups of a used sample")
-def _(case: Case) -> Any:
-    columns = {name: part for name, part in case.columns.items() if name != "groups"}
-    sample = used(rainproof.Sample(case.outcome, case.prob, **columns))
-    return rainproof.guarantee(sample, groups=np.arange(case.n) // 2)
+def _of_a_used_sample(name: str, call: Callable[..., Any], **options: Any) -> None:
+    """Add a function of a sample that is used, and then gets groups."""
+
+    def with_groups(case: Case) -> Any:
+        columns = {name: part for name, part in case.columns.items() if name != "groups"}
+        sample = used(rainproof.Sample(case.outcome, case.prob, **columns))
+        return call(sample, groups=np.arange(case.n) // 2, **options)
+
+    function(f"{name}, groups of a used sample")(with_groups)
+
+
+_of_a_used_sample("guarantee", rainproof.guarantee)
+_of_a_used_sample("calibration_test", rainproof.calibration_test, **SMALL)
+_of_a_used_sample("confidence_interval", rainproof.confidence_interval, **SMALL)
+_of_a_used_sample("find_threshold", rainproof.find_threshold, precision=0.25, rng=1)
+_of_a_used_sample("loss_at_least", rainproof.inference.loss_at_least, rng=0)
+_of_a_used_sample("clinical_performance", rainproof.clinical_performance, rng=0)
 
 
 @on_samples("class_guarantee", cells=False)
