@@ -143,7 +143,10 @@ def _relative(old: Any, new: Any) -> float:
         )
     except (TypeError, ValueError):
         return math.inf
-    size = abs(first - second) / max(abs(first), abs(second))
+    larger = max(abs(first), abs(second))
+    if larger == 0:  # zeros of different signs
+        return 0.0
+    size = abs(first - second) / larger
     return math.inf if math.isnan(size) else size
 
 
