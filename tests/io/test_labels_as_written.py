@@ -53,10 +53,10 @@ def test_na_is_the_event_or_a_class_where_it_is_called_so():
         with pytest.raises(rainproof.InputError, match=f"c must not contain nulls .*; {missing}"):
             rainproof.scan(path, outcome="c", pos_label=event)
     Path("classes.csv").write_text("NA,DE,FR,y\n0.5,0.3,0.2,NA\n0.2,0.6,0.2,DE\n")
-    assert rainproof.scan("classes.csv", classes=["NA", "DE", "FR"]).outcome.tolist() == [0, 1]
+    assert rainproof.scan("classes.csv", classes=["NA", "DE", "FR"]).which.tolist() == [0, 1]
     Path("named.csv").write_text("a,b,c,y\n0.5,0.3,0.2,NA\n0.2,0.6,0.2,DE\n")
     sample = rainproof.scan("named.csv", classes=["a", "b", "c"], labels=["NA", "DE", "FR"])
-    assert sample.outcome.tolist() == [0, 1]
+    assert sample.which.tolist() == [0, 1]
 
 
 def test_na_in_a_condition_is_a_label_and_no_number():
