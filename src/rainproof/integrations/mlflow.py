@@ -1,15 +1,20 @@
 """rainproof for MLflow: an assessment as metrics, tags, and the report among the artifacts of a
 run.
+
+Nothing is computed here; numbers have the names that the results have.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rainproof.core.text import finite
+from rainproof.core.result import Interval
 from rainproof.errors import MissingExtraError
+from rainproof.recalibration.certificate import Certificate
+from rainproof.recalibration.classes import ClassCertificate
 from rainproof.verdict.classes import ClassAssessment
 from rainproof.verdict.costs import Rule
 from rainproof.verdict.result import Assessment
@@ -20,6 +25,7 @@ except ImportError as error:
     raise MissingExtraError("rainproof.integrations.mlflow", "MLflow", "mlflow") from error
 
 
+# of a task, by the way to decide
 _COSTS = (
     "cost",
     "cost_recalibrated",
@@ -53,12 +59,8 @@ def log(assessment: Assessment | ClassAssessment, *, prefix: str = "rainproof") 
     ...     rainproof.integrations.mlflow.log(rainproof.assess(y, p))
     """
     mlflow.log_metrics({f"{prefix}/{name}": value for name, value in metrics(assessment).items()})
-    mlflow.set_tags(
-        {
-            f"{prefix}.grade": assessment.verdict.grade,
-            f"{prefix}.headline": assessment.verdict.headline,
-        }
-    )
+    verdict = assessment.verdict
+    mlflow.set_tags({f"{prefix}.grade": verdict.grade, f"{prefix}.headline": verdict.headline})
     with TemporaryDirectory() as folder:
         assessment.to_html(Path(folder, "report.html"))
         assessment.to_json(Path(folder, "assessment.json"))
@@ -67,56 +69,65 @@ def log(assessment: Assessment | ClassAssessment, *, prefix: str = "rainproof") 
 
 def metrics(assessment: Assessment | ClassAssessment) -> dict[str, float]:
     """Return the numbers of an assessment by name; those that are not finite are left out."""
-    found = (
-        _of_classes(assessment)
-        if isinstance(assessment, ClassAssessment)
-        else _of_event(assessment)
-    )
-    return {
-        name: value
-        for name, value in found.items()
-        if finite(value) is not None and value is not None
-    }
+    if isinstance(assessment, ClassAssessment):
+        numbers = _of_classes(assessment)
+    else:
+        numbers = _of_event(assessment)
+    return {name: value for name, value in numbers.items() if math.isfinite(value)}
 
 
-def _of_event(assessment: Assessment) -> dict[str, float | None]:
-    skill, c = assessment.evidence.skill, assessment.calibration
-    certificate = None if assessment.recalibrator is None else assessment.recalibrator.certificate_
-    numbers: dict[str, float | None] = {
+def _of_event(assessment: Assessment) -> dict[str, float]:
+    """Return the numbers of an assessment of one event, NaN for those that there are not."""
+    calibration = assessment.calibration
+    recalibrator = assessment.recalibrator
+    certificate = None if recalibrator is None else recalibrator.certificate_
+    numbers = {
         "rows": float(assessment.summary.n),
         "event_rate": assessment.summary.event_rate,
         "loss_bound_as_is": assessment.guarantee.bound,
         "loss_bound_rounded": assessment.rounded_guarantee.bound,
-        "mean_prediction": c.mean_prediction,
-        "calibration_p_value": c.p_value,
-        "skill": None if skill is None else skill.value,
-        "recalibration_harm_bound": None if certificate is None else certificate.harm_bound,
-        "recalibration_gain_at_least": None if certificate is None else certificate.gain_at_least,
+        "mean_prediction": calibration.mean_prediction,
+        "calibration_p_value": calibration.p_value,
+        "skill": _value(assessment.evidence.skill),
     }
-    for name in _COSTS if assessment.task else ():
-        cost = getattr(assessment.task, name)
-        numbers[name] = None if cost is None else cost.value
+    numbers |= _of_certificate(certificate)
+    if assessment.task is not None:
+        numbers |= {name: _value(getattr(assessment.task, name)) for name in _COSTS}
     for estimate in assessment.measures:
-        name = estimate.name.replace("[", ".").replace("]", "")  # which MLflow does not take
+        name = estimate.name.replace("[", ".").replace("]", "")  # brackets are refused by MLflow
         numbers[name] = estimate.value
     return numbers
 
 
-def _of_classes(a: ClassAssessment) -> dict[str, float | None]:
-    certificate = a.recalibrator.certificate_
-    numbers: dict[str, float | None] = {"rows": float(a.n), "loss_bound_as_is": a.guarantee.bound}
+def _of_classes(assessment: ClassAssessment) -> dict[str, float]:
+    """Return the numbers of an assessment of several classes, NaN for those that there are not."""
+    numbers = {"rows": float(assessment.n), "loss_bound_as_is": assessment.guarantee.bound}
     for name in ("accuracy", "log_loss", "log_loss_gain", "skill"):
-        estimate = getattr(a, name)
-        numbers[name] = None if estimate is None else estimate.value
-    for name in ("harm_bound", "gain_at_least"):
-        numbers[f"recalibration_{name}"] = (
-            None if certificate is None else getattr(certificate, name)
-        )
-    for rule, cost in ({} if a.task is None else a.task.costs).items():
-        numbers["cost" if rule is Rule.AS_IS else f"cost_{rule.value}"] = cost.value
-    for one in a.classes:
-        label = re.sub(r"[^-\w. :/]", "_", str(one.label), flags=re.ASCII)  # what MLflow takes
-        for name in ("mean_prediction", "event_rate", "p_value"):
-            key = "calibration_p_value" if name == "p_value" else name
-            numbers[f"{label}/{key}"] = getattr(one.calibration, name)
+        numbers[name] = _value(getattr(assessment, name))
+    numbers |= _of_certificate(assessment.recalibrator.certificate_)
+    if assessment.task is not None:
+        for rule, cost in assessment.task.costs.items():
+            numbers["cost" if rule is Rule.AS_IS else f"cost_{rule.value}"] = cost.value
+    for of_class in assessment.classes:
+        # other characters are refused by MLflow
+        label = re.sub(r"[^-\w. :/]", "_", str(of_class.label), flags=re.ASCII)
+        calibration = of_class.calibration
+        numbers[f"{label}/mean_prediction"] = calibration.mean_prediction
+        numbers[f"{label}/event_rate"] = calibration.event_rate
+        numbers[f"{label}/calibration_p_value"] = calibration.p_value
     return numbers
+
+
+def _of_certificate(certificate: Certificate | ClassCertificate | None) -> dict[str, float]:
+    """Return what is proven of the recalibration, if anything is."""
+    if certificate is None:
+        return {}
+    return {
+        "recalibration_harm_bound": certificate.harm_bound,
+        "recalibration_gain_at_least": certificate.gain_at_least,
+    }
+
+
+def _value(estimate: Interval | None) -> float:
+    """Return an estimate without its interval, NaN if there is none."""
+    return math.nan if estimate is None else estimate.value

@@ -1,6 +1,8 @@
 """rainproof for scikit-learn: scorers, a recalibrated classifier, and displays.
 
-Importing it needs scikit-learn (``pip install scikit-learn``); ``import rainproof`` does not.
+What is computed is computed by the functions of rainproof; here are the forms that scikit-learn
+asks for. Importing it needs scikit-learn (``pip install scikit-learn``); ``import rainproof`` does
+not.
 """
 
 from __future__ import annotations
@@ -85,6 +87,7 @@ def net_benefit_scorer(
 
 
 def _net_benefit(y: ArrayLike, p: ArrayLike, *, threshold: float, **columns: Any) -> float:
+    """Return the net benefit of acting on predictions from the threshold on."""
     sample = _scored(y, p, **columns)
     if sample.classes:
         raise InputError(
@@ -100,16 +103,21 @@ def _scored(
     pos_label: Any = None,
     labels: Sequence[Any] | None = None,
 ) -> Sample:
-    """The rows to score: of one event, or of more than two classes if none of them is named."""
+    """Return the rows to score: of one event, or of more than two classes if none of them is
+    named.
+    """
     if np.ndim(p) < 2:
         return as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label)
-    known = np.unique(y).tolist() if labels is None else list(labels)
-    if len(known) != np.shape(p)[1]:
+    classes = np.unique(y).tolist() if labels is None else list(labels)
+    columns = np.shape(p)[1]
+    if len(classes) != columns:
         raise InputError(
-            f"labels must name the {np.shape(p)[1]} classes of the classifier: {len(known)} are named, or occur here"
+            f"labels must name the {columns} classes of the classifier: {len(classes)} are named, or occur here"
         )
-    sample = Sample.from_classes(y, p, sample_weight=sample_weight, labels=known)
-    return sample if pos_label is None else sample[pos_label]
+    sample = Sample.from_classes(y, p, sample_weight=sample_weight, labels=classes)
+    if pos_label is None:
+        return sample
+    return sample[pos_label]
 
 
 def expected_cost_scorer(
@@ -152,21 +160,25 @@ def expected_cost_scorer(
 
 
 def _payoff(y: ArrayLike, p: ArrayLike, *, task: FiniteTask | ClassTask, **columns: Any) -> float:
+    """Return the mean payoff per row of acting on the predictions."""
     sample = _scored(y, p, **columns)
-    if isinstance(task, ClassTask) and sample.classes:
+    if sample.classes:
+        if not isinstance(task, ClassTask):
+            raise _payoffs_missing(task, len(sample.classes))
         task.check_classes(sample)
-        return float(
-            sample.mass
-            @ task.matrix[task.best_checked(sample.prob), sample.which]
-            / sample.total_weight
-        )
-    if isinstance(task, ClassTask) or sample.classes:
-        classes = len(sample.classes) or 2
-        raise InputError(f"task must have a payoff for each of {classes} classes; it is {task!r}")
+        payoff = task.matrix[task.best_checked(sample.prob), sample.which]
+        return float(sample.mass @ payoff / sample.total_weight)
+    if isinstance(task, ClassTask):
+        raise _payoffs_missing(task, 2)
     table = sample.distinct()
-    payoff = task.matrix[task.best_index(table.prob)]
-    gained = float((table.negative * payoff[:, 0] + table.positive * payoff[:, 1]).sum())
+    without_event, with_event = task.matrix[task.best_index(table.prob)].T
+    gained = float((table.negative * without_event + table.positive * with_event).sum())
     return gained / float(table.negative.sum() + table.positive.sum())
+
+
+def _payoffs_missing(task: FiniteTask | ClassTask, classes: int) -> InputError:
+    """Return the error of a task that is about another number of classes."""
+    return InputError(f"task must have a payoff for each of {classes} classes; it is {task!r}")
 
 
 def worst_task_scorer(*, pos_label: Any = None, labels: Sequence[Any] | None = None) -> Any:
@@ -207,15 +219,23 @@ def worst_task_scorer(*, pos_label: Any = None, labels: Sequence[Any] | None = N
 
 
 def _worst_task(y: ArrayLike, p: ArrayLike, **columns: Any) -> float:
+    """Return minus the largest loss of a decision, about any class."""
     sample = _scored(y, p, **columns)
-    if sample.classes:
-        return min(_worst_loss(sample[label]) for label in sample.classes)
-    return _worst_loss(sample)
+    return -max(_worst_loss(one_event) for one_event in _events(sample))
+
+
+def _events(sample: Sample) -> list[Sample]:
+    """Return a sample for each class against the rest, or the one of a single event."""
+    if not sample.classes:
+        return [sample]
+    return [sample[label] for label in sample.classes]
 
 
 def _worst_loss(sample: Sample) -> float:
+    """Return the largest loss by acting on the predictions instead of the outcomes."""
     outcome = np.asarray(sample.y_true, np.float64)
-    return -sample._pair(outcome, sample.prob).curve("old", "new").chord().loss
+    pair = sample.with_forecasts(foresight=outcome, forecast=sample.prob)
+    return pair.curve("foresight", "forecast").chord().loss
 
 
 def calibration_scorer(
@@ -265,17 +285,16 @@ def calibration_scorer(
     measures = list_measures()
     if measure not in measures:
         raise InputError(f"measure must be one of {', '.join(measures)}; it is {measure!r}")
-    on_grid = measure == "calibration_decision_loss" and "grid" in options
-    how = {
-        "function": _loss_on_grid if on_grid else measures[measure].function,
-        "pos_label": pos_label,
-    }
+    function = measures[measure].function
+    if measure == "calibration_decision_loss" and "grid" in options:
+        function = _loss_on_grid
     return make_scorer(
         _measured,
         response_method="predict_proba",
         greater_is_better=False,
+        function=function,
+        pos_label=pos_label,
         labels=labels,
-        **how,
         **options,
     )
 
@@ -290,13 +309,13 @@ def _measured(
     labels: Sequence[Any] | None = None,
     **options: Any,
 ) -> float:
+    """Return the measure of the rows; of several classes, that of the worst one."""
     sample = _scored(y, p, sample_weight, pos_label, labels)
-    if sample.classes:
-        return max(function(sample[label], **options) for label in sample.classes)
-    return function(sample, **options)
+    return max(function(one_event, **options) for one_event in _events(sample))
 
 
 def _loss_on_grid(sample: Sample, **options: Any) -> float:
+    """Return the calibration decision loss of acting on rounded predictions."""
     return regret_curve(sample, **options).loss
 
 
@@ -372,7 +391,9 @@ class _Display:
         two classes. Of more than two, `pos_label` names the one that is drawn, against the rest.
         """
         classes = np.asarray(estimator.classes_).tolist()
-        event = classes[1] if pos_label is None and len(classes) == 2 else pos_label
+        event = pos_label
+        if pos_label is None and len(classes) == 2:
+            event = classes[1]
         if event not in classes:
             raise InputError(
                 f"pos_label must be a class of the estimator, one of {classes}; it is {pos_label!r}"
@@ -380,9 +401,8 @@ class _Display:
         prob = estimator.predict_proba(X)[:, classes.index(event)]
         name = name or type(estimator).__name__
         if len(classes) > 2:
-            return cls.from_predictions(
-                np.asarray(y) == event, prob, name=f"{name}, {event}", **options
-            )
+            happened = np.asarray(y) == event
+            return cls.from_predictions(happened, prob, name=f"{name}, {event}", **options)
         return cls.from_predictions(y, prob, pos_label=event, name=name, **options)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -419,8 +439,11 @@ class RegretDisplay(_Display):
 
 
 _REASON = "a weight of 2 is one row in one fold of the recalibrator, two rows may be in two"
-_CHECKS = ("sample_weight_equivalence_on_dense_data", "sample_weight_equivalence_on_sparse_data")
-NOT_EQUIVALENT = {f"check_{name}": _REASON for name in (*_CHECKS, "sample_weights_invariance")}
+NOT_EQUIVALENT = {
+    "check_sample_weight_equivalence_on_dense_data": _REASON,
+    "check_sample_weight_equivalence_on_sparse_data": _REASON,
+    "check_sample_weights_invariance": _REASON,
+}
 """The checks of scikit-learn that it does not pass, and why: for
 ``check_estimator(expected_failed_checks=...)``.
 """
@@ -522,61 +545,72 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             X, column_or_1d(y, warn=True), sample_weight, groups
         )
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
             raise InputError("y must have at least two classes; it has 1 class")
         estimator = self._classifier()
-        weighted = (
-            sample_weight is not None and "sample_weight" in signature(estimator.fit).parameters
-        )
-        params: dict[str, Any] = {"sample_weight": sample_weight} if weighted else {}
-        how = {"params": params, "groups": groups}
-        if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", sample_weight=sample_weight, groups=groups)
-            params, how = (
-                routed.estimator.fit,
-                {"params": {**routed.estimator.fit, **routed.splitter.split}},
-            )
+        fit_params, split_params = self._params(estimator, sample_weight, groups)
         splits = check_cv(self.cv, y, classifier=True) if groups is None else self._splits()
         response = _response_method(estimator)
-        held_out = cross_val_predict(clone(estimator), X, y, cv=splits, method=response, **how)
-        standard = _Standard.of(held_out) if response == _SCORES else None
-        prob = _shares(held_out) if standard is None else standard.probabilities(held_out)
+        held_out = cross_val_predict(
+            clone(estimator), X, y, cv=splits, method=response, **split_params
+        )
+        standard = None if response == _PROBABILITIES else _Standard.of(held_out)
         recalibrator = Recalibrator(self.methods, rng=self.random_state or 0)
-        recalibrator.fit(prob, codes, sample_weight=sample_weight, groups=groups)
-        self.estimator_ = clone(estimator).fit(X, y, **params)
+        recalibrator.fit(
+            _probabilities(held_out, standard), codes, sample_weight=sample_weight, groups=groups
+        )
+        self.classes_ = classes
+        self.estimator_ = clone(estimator).fit(X, y, **fit_params)
         self.recalibrator_ = recalibrator
         self.response_method_ = response
         self._standard = standard
-        for name in ("n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_"):  # as far as the classifier has them
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
 
     def _classifier(self) -> Any:
+        """Return the classifier that is fitted: the user's, or a logistic regression."""
         return LogisticRegression() if self.estimator is None else self.estimator
 
+    def _params(
+        self, estimator: Any, sample_weight: Any, groups: Any
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what the classifier's `fit` takes, and what the cross-validation takes beside it.
+
+        With metadata routing it is what they request; without, weights if `fit` has that parameter.
+        """
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", sample_weight=sample_weight, groups=groups)
+            of_fit = routed.estimator.fit
+            return of_fit, {"params": {**of_fit, **routed.splitter.split}}
+        params = {}
+        if sample_weight is not None and "sample_weight" in signature(estimator.fit).parameters:
+            params["sample_weight"] = sample_weight
+        return params, {"params": params, "groups": groups}
+
     def _splits(self) -> Any:
-        """How rows in groups are divided."""
-        number = self.cv is None or isinstance(self.cv, int)
-        return StratifiedGroupKFold(self.cv or 5) if number else check_cv(self.cv, classifier=True)
+        """Return how rows in groups are divided."""
+        if self.cv is None or isinstance(self.cv, int):
+            return StratifiedGroupKFold(self.cv or 5)
+        return check_cv(self.cv, classifier=True)
 
     def get_metadata_routing(self) -> Any:
         """Return what is passed on to the classifier and to the division of rows, as scikit-learn's
         routing asks.
         """
-        fit, split = (
-            MethodMapping().add(caller="fit", callee=callee) for callee in ("fit", "split")
-        )
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        to_split = MethodMapping().add(caller="fit", callee="split")
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
-        router.add(estimator=self._classifier(), method_mapping=fit)
-        return router.add(splitter=self._splits(), method_mapping=split)
+        router.add(estimator=self._classifier(), method_mapping=to_fit)
+        return router.add(splitter=self._splits(), method_mapping=to_split)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the recalibrated probabilities of all classes."""
         check_is_fitted(self)
-        found = getattr(self.estimator_, self.response_method_)(X)
-        prob = _shares(found) if self._standard is None else self._standard.probabilities(found)
+        response = getattr(self.estimator_, self.response_method_)(X)
+        prob = _probabilities(response, self._standard)
         # The map and not `predict`, which warns of extrapolation: the classifier's own rows would
         # be enough for that.
         recalibrate = self.recalibrator_.map_
@@ -589,26 +623,28 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class with the largest recalibrated probability, the first of equals."""
         check_is_fitted(self)
-        found: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return found
+        predicted: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return predicted
 
     def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn asks about the classifier: it takes what its estimator takes."""
         from sklearn.utils import get_tags  # from 1.6 on
 
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = get_tags(self._classifier()).input_tags.sparse
         return tags
 
-    def _more_tags(self) -> dict[str, Any]:  # of scikit-learn before 1.6
+    def _more_tags(self) -> dict[str, Any]:
+        """Return the same for scikit-learn before 1.6."""
         return {"_xfail_checks": NOT_EQUIVALENT}
 
 
-_SCORES = "decision_function"
+_PROBABILITIES = "predict_proba"
 
 
 def _response_method(estimator: Any) -> str:
     """Return how the classifier is asked for what the map corrects."""
-    for name in ("predict_proba", _SCORES):
+    for name in (_PROBABILITIES, "decision_function"):
         if hasattr(estimator, name):
             return name
     raise InputError(
@@ -639,18 +675,23 @@ class _Standard(NamedTuple):
     def probabilities(self, score: Any) -> Floats:
         """Return a probability for each class: of two by the logistic function, of more by softmax."""
         standard = (np.asarray(score, np.float64) - self.center) / self.scale
-        both = (
-            standard
-            if standard.ndim == 2
-            else np.stack([np.zeros_like(standard), standard], axis=1)
-        )
-        return softmax(both)
+        if standard.ndim == 1:  # the logistic function is the softmax beside a score of 0
+            standard = np.stack([np.zeros_like(standard), standard], axis=1)
+        return softmax(standard)
+
+
+def _probabilities(response: Any, standard: _Standard | None) -> Floats:
+    """Return a probability for each class from what the classifier says: probabilities, or scores
+    to be standardized.
+    """
+    return _shares(response) if standard is None else standard.probabilities(response)
 
 
 def _shares(prob: Any) -> Floats:
-    """Probabilities that sum to 1, which rounding may have left just outside [0, 1]."""
-    found = np.clip(np.asarray(prob, np.float64), 0.0, 1.0)
-    if found.shape[1] == 2:
-        return np.stack([1 - found[:, 1], found[:, 1]], axis=1)
-    found /= found.sum(axis=1, keepdims=True)
-    return found
+    """Return probabilities that sum to 1, which rounding may have left just outside [0, 1]."""
+    shares = np.clip(np.asarray(prob, np.float64), 0.0, 1.0)
+    if shares.shape[1] == 2:
+        event = shares[:, 1]
+        return np.stack([1 - event, event], axis=1)
+    shares /= shares.sum(axis=1, keepdims=True)
+    return shares

@@ -1,4 +1,7 @@
-"""rainproof for torchmetrics: a metric with a small state that adds up over batches and processes."""
+"""rainproof for torchmetrics: a metric with a small state that adds up over batches and processes.
+
+The state is a sample compressed to a grid; measures are computed from it by rainproof's functions.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,10 @@ except ImportError as error:
 
 
 Form = Literal["class_max", "class_mean", "by_class", "top_label"]
+
+_Columns = tuple[torch.Tensor, torch.Tensor]  # probabilities, and outcomes of the same rows
+
+_TOLERANCE = 1e-4  # a thousand probabilities in single precision sum to 1 within 6e-5
 
 
 class CalibrationMetric(Metric):  # type: ignore[misc]
@@ -74,13 +81,13 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
             raise InputError(
                 f"num_classes must be 3 or more: two classes are one event; it is {num_classes!r}"
             )
-        if form not in get_args(Form):
-            raise InputError(
-                f"form must be one of {', '.join(map(repr, get_args(Form)))}; it is {form!r}"
-            )
+        forms = get_args(Form)
+        if form not in forms:
+            raise InputError(f"form must be one of {', '.join(map(repr, forms))}; it is {form!r}")
         self.grid = check_grid(grid, "grid")
         self.measure = as_statistic(measure).function
-        self.num_classes, self.form = num_classes, form
+        self.num_classes = num_classes
+        self.form = form
         self._states = 1 if num_classes is None or form == "top_label" else num_classes
         size = 2 * (grid + 1) * self._states
         self.add_state("count", torch.zeros(size, dtype=torch.int64), dist_reduce_fx="sum")
@@ -92,41 +99,18 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
         Of several classes: probabilities of shape (n, num_classes), and the number of the class of
         each row.
         """
-        k = self.num_classes
-        if (
-            (preds.shape != target.shape)
-            if k is None
-            else (preds.shape != (*target.shape, k) or target.dim() != 1)
-        ):
-            rule = "have one shape" if k is None else f"have the shapes (n, {k}) and (n,)"
-            raise InputError(
-                f"preds and target must {rule}; they have {preds.shape} and {target.shape}"
-            )
-        shape = (-1,) if k is None else (-1, k)
-        prob, event = preds.detach().reshape(shape).double(), target.detach().reshape(-1)
-        _check("preds", prob, (prob >= 0) & (prob <= 1), "must lie in [0, 1]")
-        if k is None:
-            _check("target", event, (event == 0) | (event == 1), "must be 0 or 1")
+        classes = self.num_classes
+        if classes is None:
+            prob, event = _event_rows(preds, target)
         else:
-            classes = torch.arange(k, device=event.device)
-            _check(
-                "target",
-                event,
-                (event[:, None] == classes).any(dim=1),
-                f"must be from 0 to {k - 1}",
-            )
-            total = prob.sum(dim=1)
-            _check(
-                "preds",
-                total,
-                (total - 1).abs() <= _TOLERANCE,
-                f"must sum to 1 in each row (within {_TOLERANCE})",
-            )
-            top, both = prob.argmax(dim=1, keepdim=True), (prob, event[:, None] == classes)
-            prob, event = (x.gather(1, top) for x in both) if self.form == "top_label" else both
+            prob, event = _class_rows(preds, target, classes)
+            if self.form == "top_label":
+                top = prob.argmax(dim=1, keepdim=True)
+                prob = prob.gather(1, top)
+                event = event.gather(1, top)
+        # of each class in turn, as rows are flattened
         scaled = prob.reshape(-1) * self.grid  # exact: a power of two
         cell = scaled.floor()
-        # of each class in turn
         state = torch.arange(len(scaled), device=cell.device) % self._states
         slot = 2 * ((self.grid + 1) * state + cell.long()) + event.reshape(-1).long()
         self.count += torch.bincount(slot, minlength=len(self.count))
@@ -138,19 +122,22 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
 
         Of several classes it is the class with this number, against the rest; or the top label.
         """
-        some = slice(2 * (self.grid + 1) * number, 2 * (self.grid + 1) * (number + 1))
-        count, rise = self.count[some].cpu().numpy(), self.rise[some].cpu().numpy()
-        slot = np.flatnonzero(count)
+        size = 2 * (self.grid + 1)
+        own = slice(size * number, size * (number + 1))
+        every_count = self.count[own].cpu().numpy()
+        slot = np.flatnonzero(every_count)
         if not slot.size:
             raise InputError("no rows were given yet: call update first")
-        n = count[slot]
+        count = every_count[slot]
         columns = {
             "grid": np.full(len(slot), self.grid),
             "cell": slot // 2,
             "outcome": slot % 2,
-            "count": n,
+            "count": count,
+            "weight": count.astype(float),
+            "rise": self.rise[own].cpu().numpy()[slot],
+            "squares": count.astype(float),
         }
-        columns |= {"weight": n.astype(float), "rise": rise[slot], "squares": n.astype(float)}
         return Sample.from_table({f"rainproof_{name}": column for name, column in columns.items()})
 
     def compute(self) -> torch.Tensor:
@@ -158,17 +145,49 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
         values = [float(self.measure(self.sample(number))) for number in range(self._states)]
         if self.form == "by_class" and self.num_classes is not None:
             return torch.tensor(values, device=self.count.device)
-        value = max(values) if self.form == "class_max" else math.fsum(values) / len(values)
+        if self.form == "class_max":
+            value = max(values)
+        else:
+            value = math.fsum(values) / len(values)
         return torch.tensor(value, device=self.count.device)
 
 
-_TOLERANCE = 1e-4
+def _event_rows(preds: torch.Tensor, target: torch.Tensor) -> _Columns:
+    """Return checked probabilities and outcomes of one event."""
+    if preds.shape != target.shape:
+        raise _wrong_shapes(preds, target, "have one shape")
+    prob = preds.detach().reshape(-1).double()
+    event = target.detach().reshape(-1)
+    _check("preds", prob, (prob >= 0) & (prob <= 1), "must lie in [0, 1]")
+    _check("target", event, (event == 0) | (event == 1), "must be 0 or 1")
+    return prob, event
+
+
+def _class_rows(preds: torch.Tensor, target: torch.Tensor, classes: int) -> _Columns:
+    """Return checked probabilities of each class, and whether it occurred."""
+    if preds.shape != (*target.shape, classes) or target.dim() != 1:
+        raise _wrong_shapes(preds, target, f"have the shapes (n, {classes}) and (n,)")
+    prob = preds.detach().reshape(-1, classes).double()
+    target = target.detach()
+    occurs = target[:, None] == torch.arange(classes, device=target.device)
+    _check("preds", prob, (prob >= 0) & (prob <= 1), "must lie in [0, 1]")
+    _check("target", target, occurs.any(dim=1), f"must be from 0 to {classes - 1}")
+    total = prob.sum(dim=1)
+    rule = f"must sum to 1 in each row (within {_TOLERANCE})"
+    _check("preds", total, (total - 1).abs() <= _TOLERANCE, rule)
+    return prob, occurs
+
+
+def _wrong_shapes(preds: torch.Tensor, target: torch.Tensor, rule: str) -> InputError:
+    """Return the error of predictions and outcomes that do not belong together."""
+    return InputError(f"preds and target must {rule}; they have {preds.shape} and {target.shape}")
 
 
 def _check(name: str, values: torch.Tensor, good: torch.Tensor, rule: str) -> None:
     """Refuse values that break a rule, counted in the order of rows."""
-    if not bool(good.all()):
-        place = f"{name}{(~good).nonzero()[0].tolist()}"
+    bad = ~good
+    if bool(bad.any()):
+        place = f"{name}{bad.nonzero()[0].tolist()}"
         raise InputError.from_offenders(
-            f"{name} {rule}", int((~good).sum()), place, values[~good][0].item()
+            f"{name} {rule}", int(bad.sum()), place, values[bad][0].item()
         )

@@ -17,16 +17,18 @@ __getattr__, __dir__ = lazy(__name__)
 @cache
 def _panels() -> dict[str, Callable[..., Any]]:
     """The functions of the package, by the type of what each draws: that of its first parameter."""
-    return {
-        next(iter(draw.__annotations__.values())): draw
-        for draw in map(__getattr__, __getattr__("__all__"))
-    }
+    panels = {}
+    for name in __getattr__("__all__"):
+        draw = __getattr__(name)
+        drawn_type = next(iter(draw.__annotations__.values()))
+        panels[drawn_type] = draw
+    return panels
 
 
 def panel(kind: type) -> Callable[..., Any]:
-    """Return the function that draws a type of result."""
-    names = [base.__name__ for base in kind.__mro__]
-    found = next((name for name in names if name in _panels()), None)
-    if found is None:
-        raise TypeError(f"there is no picture of a {names[0]}")
-    return _panels()[found]
+    """Return the function that draws a type of result, or the type that it is derived from."""
+    panels = _panels()
+    for base in kind.__mro__:
+        if base.__name__ in panels:
+            return panels[base.__name__]
+    raise TypeError(f"there is no picture of a {kind.__name__}")

@@ -1,28 +1,44 @@
-"""Curves over decision thresholds and over grids."""
+"""Curves over decision thresholds and over grids.
+
+Diagrams of event rates are in `diagrams`, values with intervals in `intervals`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rainproof.core.arrays import Floats
 from rainproof.decisions.regret_curves import RegretCurve
-from rainproof.decisions.tasks import show_threshold
+from rainproof.decisions.tasks import DecisionTask, show_threshold
 from rainproof.decisions.values import ForecastValue, RiskCoverage
 from rainproof.inference.bands import NullBand
 from rainproof.inference.switches import SwitchGuarantee
 from rainproof.inference.targets import ProvenThreshold
 from rainproof.measures.scdl import SoftBinnedProfile
 from rainproof.plots import style
+from rainproof.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    HEADROOM,
+    LEAST,
+    ORANGE,
+    PALE,
+    RARE,
+    VERMILION,
+    Mark,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_POINTS = 1 << 12  # of a curve that is drawn: more than there are pixels
+_MAX_POINTS = 1 << 12  # of a curve that is drawn: more than there are pixels
 
 
 def regret(
@@ -53,28 +69,34 @@ def regret(
     """
     ax = style.as_axes(ax)
     if band is not None:
-        label = f"calibrated ({100 * band.confidence_level:.4g}%)"
         ax.fill_between(
-            band.thresholds, 0, band.regret_high, color=style.PALE, linewidth=0, label=label
+            band.thresholds,
+            0,
+            band.regret_high,
+            color=PALE,
+            linewidth=0,
+            label=f"calibrated ({style.level_text(band.confidence_level)})",
         )
-    ax.plot(curve.threshold, curve.regret, color=style.BLUE, linewidth=1.5, label="forecast")
-    if curve.worst.regret > 0:
-        mark: dict[str, Any] = {"marker": "D", "color": style.VERMILION, "linestyle": "none"}
-        label = f"largest, at {curve.worst.threshold:.3g}"
-        ax.plot([curve.worst.threshold], [curve.worst.regret], label=label, **mark)
-    for k, threshold in enumerate(thresholds):
-        ax.axvline(
-            threshold,
-            color=style.GREEN,
-            linestyle=":",
-            linewidth=2,
-            label="_" * (k > 0) + "your decision",
+    ax.plot(curve.threshold, curve.regret, color=BLUE, linewidth=1.5, label="forecast")
+    worst = curve.worst
+    if worst.regret > 0:
+        style.draw_marks(
+            ax,
+            [worst.threshold],
+            [worst.regret],
+            Mark(VERMILION, "D"),
+            label=f"largest, at {worst.threshold:.3g}",
         )
+    label: str | None = "your decision"
+    for threshold in thresholds:
+        ax.axvline(threshold, color=GREEN, linestyle=":", linewidth=2, label=label)
+        label = None  # once in the legend
     ax.set(xlim=style.span(curve.threshold_range), xlabel="threshold", ylabel="regret per row")
-    ax.set_ylim(0, style.HEADROOM * max(ax.dataLim.ymax, style.LEAST))
-    ax.set_title(
-        "Regret curve" if curve.grid is None else f"Regret curve, rounded to 1/{curve.grid}"
-    )
+    ax.set_ylim(0, HEADROOM * max(ax.dataLim.ymax, LEAST))
+    title = "Regret curve"
+    if curve.grid is not None:
+        title += f", rounded to 1/{curve.grid}"
+    ax.set_title(title)
     style.legend(ax, "upper left", ncols=2)
     return ax
 
@@ -97,39 +119,57 @@ def switch(result: SwitchGuarantee, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
-    band, curve = result.band(), result.curve
-    shown = slice(None, None, 1 + len(band["threshold"]) // _POINTS)
-    mu, loss, low, high = (part[shown] for part in band.values())
-    label = f"{100 * result.confidence_level:.4g}% for each threshold (estimate)"
-    ax.fill_between(mu, low, high, color=style.PALE, linewidth=0, label=label)
-    ax.axhline(0, color=style.GREY, linestyle="-.", linewidth=1)
-    ax.plot(mu, loss, color=style.BLUE, linewidth=1.5, label="loss by the switch")
-    tasks = (
-        ("largest loss", result.worst_task, "D", style.VERMILION),
-        ("largest gain", result.best_task, "^", style.GREEN),
-    )
-    for name, task, marker, color in tasks:
-        if task is not None:
-            at = list(task.thresholds)
-            label = f"{name}, at {' and '.join(map(show_threshold, at))}"
-            ax.plot(
-                at,
-                curve(at),
-                marker=marker,
-                color=color,
-                linestyle="none",
-                clip_on=False,
-                label=label,
-            )
-    # beyond it both forecasts say the same
-    last = float(curve.edges[1:][curve.only.any(axis=0)].max(initial=0.0))
-    ends = (0, min(1.0, 1.05 * last) or 1.0) if curve.within is None else style.span(curve.within)
-    ax.set(xlim=ends, xlabel="threshold", ylabel="loss per row")
-    bottom, top = ax.dataLim.ymin, max(ax.dataLim.ymax, ax.dataLim.ymin + style.LEAST)
-    ax.set_ylim(bottom - 0.05 * (top - bottom), top + (style.HEADROOM - 0.9) * (top - bottom))
+    band = result.band()
+    step = 1 + len(band["threshold"]) // _MAX_POINTS
+    threshold, loss, low, high = (part[::step] for part in band.values())
+    label = f"{style.level_text(result.confidence_level)} for each threshold (estimate)"
+    ax.fill_between(threshold, low, high, color=PALE, linewidth=0, label=label)
+    ax.axhline(0, color=GREY, linestyle="-.", linewidth=1)
+    ax.plot(threshold, loss, color=BLUE, linewidth=1.5, label="loss by the switch")
+    _mark_task(ax, result, result.worst_task, "largest loss", Mark(VERMILION, "D"))
+    _mark_task(ax, result, result.best_task, "largest gain", Mark(GREEN, "^"))
+    ax.set(xlim=_thresholds_of_switch(result), xlabel="threshold", ylabel="loss per row")
+    bottom = ax.dataLim.ymin
+    height = max(ax.dataLim.ymax - bottom, LEAST)
+    top = bottom + height
+    ax.set_ylim(bottom - 0.05 * height, top + (HEADROOM - 0.9) * height)
     ax.set_title("Switching to the new forecast")
     style.legend(ax, "upper left")
     return ax
+
+
+def _mark_task(
+    ax: Axes, result: SwitchGuarantee, task: DecisionTask | None, what: str, mark: Mark
+) -> None:
+    """Mark the thresholds of a decision on the curve of losses by the switch."""
+    if task is None:
+        return
+    thresholds = list(task.thresholds)
+    label = f"{what}, at {' and '.join(map(show_threshold, thresholds))}"
+    losses = result.curve(thresholds)
+    style.draw_marks(ax, thresholds, losses, mark, clip_on=False, label=label)
+
+
+def _thresholds_of_switch(result: SwitchGuarantee) -> tuple[float, float]:
+    """Return the range of thresholds to draw: beyond the last one at which a single forecast acts
+    both say the same.
+    """
+    curve = result.curve
+    if curve.within is not None:
+        return style.span(curve.within)
+    differs = curve.only.any(axis=0)
+    last = float(curve.edges[1:][differs].max(initial=0.0))
+    return (0, min(1.0, 1.05 * last) or 1.0)
+
+
+class _Line(NamedTuple):
+    """How a line of `forecast_value` is drawn."""
+
+    values: Floats
+    colour: str
+    dashes: str
+    width: float
+    label: str
 
 
 def forecast_value(value: ForecastValue, ax: Axes | None = None) -> Axes:
@@ -148,53 +188,64 @@ def forecast_value(value: ForecastValue, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax, curve = style.as_axes(ax), value
+    ax = style.as_axes(ax)
     recalibrated = "recalibrated"
     if value.recalibration == "isotonic":
         recalibrated += " on these rows (isotonic), an upper estimate"
     elif value.recalibration == "cross-fitted":
         recalibrated += " (cross-validated)"
-    rarer = min(curve.event_rate, 1 - curve.event_rate)
-    rare = 0 < rarer < style.RARE and curve.threshold_range is None
-    # On a logit axis the pieces are not straight: points in between.
-    between = style.logit_points(40, 2001) if rare else np.zeros(0)
-    points = len(curve.threshold)
-    shown = np.append(np.arange(0, points - 1, 1 + points // _POINTS), points - 1)
-    threshold = np.concatenate([curve.threshold[shown], between])
-    order = np.argsort(threshold, kind="stable")
-
-    def draw(values: Floats, color: str, how: str, width: float, label: str) -> None:
-        every = np.concatenate([values[shown], np.interp(between, curve.threshold, values)])
-        drawn: dict[str, Any] = {
-            "color": color,
-            "linestyle": how,
-            "linewidth": width,
-            "label": label,
-        }
-        ax.plot(threshold[order], every[order], marker="o" if points == 1 else None, **drawn)
-
-    draw(curve.value_perfect, style.GREY, "--", 1, "perfect foresight")
-    draw(curve.value_recalibrated, style.GREEN, ":", 1.5, recalibrated)
-    draw(curve.value, style.BLUE, "-", 1.5, "forecast as it is")
-    ax.axhline(0, color=style.GREY, linestyle="-.", linewidth=1, label="no forecast")
-    if rare:
+    rarer = min(value.event_rate, 1 - value.event_rate)
+    is_rare = 0 < rarer < RARE and value.threshold_range is None
+    lines = (
+        _Line(value.value_perfect, GREY, "--", 1, "perfect foresight"),
+        _Line(value.value_recalibrated, GREEN, ":", 1.5, recalibrated),
+        _Line(value.value, BLUE, "-", 1.5, "forecast as it is"),
+    )
+    _draw_values(ax, value.threshold, lines, on_logits=is_rare)
+    ax.axhline(0, color=GREY, linestyle="-.", linewidth=1, label="no forecast")
+    if is_rare:
         ax.set_xscale("logit")
-        ax.set_xlim((rarer / 100, 0.5) if curve.event_rate < 0.5 else (0.5, 1 - rarer / 100))
+        ax.set_xlim((rarer / 100, 0.5) if value.event_rate < 0.5 else (0.5, 1 - rarer / 100))
     else:
-        ax.set_xlim(style.span(curve.threshold_range))
-    top = float(curve.value_perfect.max()) or style.LEAST
-    ax.set(
-        ylim=(-0.5 * top, 1.65 * top),
-        xlabel="threshold",
-        ylabel="value per row, beside no forecast",
-    )
-    ax.set_title(
-        "Value of the forecast"
-        if value.grid is None
-        else f"Value of the forecast, compressed to 1/{value.grid}"
-    )
+        ax.set_xlim(style.span(value.threshold_range))
+    top = float(value.value_perfect.max()) or LEAST
+    ax.set(ylim=(-0.5 * top, 1.65 * top))  # far below 0 is of no interest; the legend is above
+    ax.set(xlabel="threshold", ylabel="value per row, beside no forecast")
+    title = "Value of the forecast"
+    if value.grid is not None:
+        title += f", compressed to 1/{value.grid}"
+    ax.set_title(title)
     style.legend(ax, "upper right")
     return ax
+
+
+def _draw_values(ax: Axes, threshold: Floats, lines: Sequence[_Line], *, on_logits: bool) -> None:
+    """Draw lines of straight pieces through their values at thresholds, of which many are thinned
+    out.
+    """
+    shown = _thinned(len(threshold))
+    # on a logit axis the pieces are not straight: points in between
+    between = style.logit_points(40, 2001) if on_logits else np.zeros(0)
+    drawn_at = np.concatenate([threshold[shown], between])
+    order = np.argsort(drawn_at, kind="stable")
+    marker = "o" if len(threshold) == 1 else None  # a line needs two points
+    for line in lines:
+        values = np.concatenate([line.values[shown], np.interp(between, threshold, line.values)])
+        ax.plot(
+            drawn_at[order],
+            values[order],
+            color=line.colour,
+            linestyle=line.dashes,
+            linewidth=line.width,
+            marker=marker,
+            label=line.label,
+        )
+
+
+def _thinned(points: int) -> NDArray[np.int64]:
+    """Return the places of points that are drawn; the last one is among them."""
+    step = 1 + points // _MAX_POINTS
+    return np.append(np.arange(0, points - 1, step), points - 1)
 
 
 def profile(found: SoftBinnedProfile, ax: Axes | None = None) -> Axes:
@@ -210,46 +261,38 @@ def profile(found: SoftBinnedProfile, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax, m = style.as_axes(ax), found.grids
+    ax = style.as_axes(ax)
+    m = found.grids
     ax.plot(
         m,
         1 / m,
-        color=style.ORANGE,
+        color=ORANGE,
         linestyle="--",
         marker="s",
         markersize=4,
         label="1/m, from rounding",
     )
-    some = found.losses > 0
+    positive = found.losses > 0  # as the axis is logarithmic
     ax.plot(
-        m[some],
-        found.losses[some],
-        color=style.BLUE,
+        m[positive],
+        found.losses[positive],
+        color=BLUE,
         marker="o",
         markersize=4,
         label="SCDL on the grid 1/m",
     )
-    if not math.isinf(found.m_star):
-        bound = "" if found.resolved else "at most "
-        label = f"SCDL {bound}{found.value:.3g}, m* = {found.m_star}"
-        ax.axvline(found.m_star, color=style.VERMILION, linestyle=":", linewidth=1)
-        ax.plot(
-            [found.m_star],
-            [found.value],
-            marker="D",
-            color=style.VERMILION,
-            linestyle="none",
-            label=label,
-        )
+    title = "SCDL by grid"
+    if math.isinf(found.m_star):
+        title += ": perfectly calibrated rows"
+    else:
+        at_most = "" if found.resolved else "at most "
+        label = f"SCDL {at_most}{found.value:.3g}, m* = {found.m_star}"
+        ax.axvline(found.m_star, color=VERMILION, linestyle=":", linewidth=1)
+        style.draw_marks(ax, [found.m_star], [found.value], Mark(VERMILION, "D"), label=label)
     style.grid_axis(ax, int(m[-1]))
     ax.set_yscale("log")
     style.log_axis(ax.yaxis)
-    ax.set(xlabel="m (grid 1/m)", ylabel="share of what is at stake")
-    ax.set_title(
-        "SCDL by grid"
-        if not math.isinf(found.m_star)
-        else "SCDL by grid: perfectly calibrated rows"
-    )
+    ax.set(xlabel="m (grid 1/m)", ylabel="share of what is at stake", title=title)
     style.legend(ax)
     return ax
 
@@ -268,25 +311,23 @@ def risk_coverage(curve: RiskCoverage, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
-    always = float(curve.risk[-1])
-    coverage, risk = np.insert(curve.coverage, 0, 0.0), np.insert(curve.risk, 0, curve.risk[0])
     ax.plot(
-        coverage,
-        risk,
-        color=style.BLUE,
+        np.insert(curve.coverage, 0, 0.0),
+        np.insert(curve.risk, 0, curve.risk[0]),
+        color=BLUE,
         drawstyle="steps-pre",
         label="answer the most confident first",
     )
     ax.axhline(
-        always, color=style.GREY, linestyle="--", linewidth=1, label="answer at random, or always"
+        float(curve.risk[-1]),
+        color=GREY,
+        linestyle="--",
+        linewidth=1,
+        label="answer at random, or always",
     )
-    top = max(float(curve.risk.max()), style.LEAST)
-    ax.set(
-        xlim=(0, 1),
-        ylim=(0, 1.35 * top),
-        xlabel="coverage: share answered",
-        ylabel="risk: share of answers wrong",
-    )
+    top = max(float(curve.risk.max()), LEAST)
+    ax.set(xlim=(0, 1), ylim=(0, HEADROOM * top))
+    ax.set(xlabel="coverage: share answered", ylabel="risk: share of answers wrong")
     ax.set_title(f"Risk and coverage (area {curve.area:.3g})")
     style.legend(ax, "upper left")
     return ax
@@ -307,37 +348,36 @@ def threshold(found: ProvenThreshold, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
-    lines = {
-        "precision": (found.precisions, style.BLUE, "-"),
-        "recall": (found.recalls, style.GREEN, "--"),
-        "false_positive_rate": (found.false_positive_rates, style.ORANGE, "-."),
-    }
-    for name, (values, colour, line) in lines.items():
-        words = name.replace("_", " ")
-        ax.plot(
-            found.thresholds,
-            values,
-            color=colour,
-            linestyle=line,
-            drawstyle="steps-post",
-            label=words,
-        )
-        if name in found.targets:
-            label = "_" * (name != next(iter(found.targets))) + "asked for"
-            ax.axhline(found.targets[name], color=colour, linestyle=":", label=label)
+    _draw_rate(ax, found, "precision", found.precisions, BLUE, "-")
+    _draw_rate(ax, found, "recall", found.recalls, GREEN, "--")
+    _draw_rate(ax, found, "false_positive_rate", found.false_positive_rates, ORANGE, "-.")
+    title = "No threshold is proven"
     if found.threshold is not None:
+        title = "A proven threshold"
         label = f"flagged, from {found.threshold:.4g} on"
-        ax.axvspan(found.threshold, 1, color=style.PALE, alpha=0.5, linewidth=0, label=label)
-        ax.axvline(found.threshold, color=style.VERMILION, linewidth=2)
+        ax.axvspan(found.threshold, 1, color=PALE, alpha=0.5, linewidth=0, label=label)
+        ax.axvline(found.threshold, color=VERMILION, linewidth=2)
     # of rare events all predictions can be small
-    right = min(1.0, 1.1 * float(found.thresholds[0]))
-    ax.set(
-        xlim=(0, right or 1),
-        ylim=(0, style.HEADROOM),
-        xlabel="threshold",
-        ylabel="measured on these rows",
-    )
-    ax.set_yticks(np.linspace(0, 1, 6))
-    ax.set_title("A proven threshold" if found.threshold is not None else "No threshold is proven")
+    right = min(1.0, 1.1 * float(found.thresholds[0])) or 1.0
+    ax.set(xlim=(0, right), ylim=(0, HEADROOM), yticks=np.linspace(0, 1, 6))
+    ax.set(xlabel="threshold", ylabel="measured on these rows", title=title)
     style.legend(ax, "upper left", ncols=2)
     return ax
+
+
+def _draw_rate(
+    ax: Axes, found: ProvenThreshold, name: str, rates: Floats, colour: str, dashes: str
+) -> None:
+    """Draw a rate at each threshold, and its target where there is one."""
+    ax.plot(
+        found.thresholds,
+        rates,
+        color=colour,
+        linestyle=dashes,
+        drawstyle="steps-post",
+        label=name.replace("_", " "),
+    )
+    if name in found.targets:
+        is_first = name == next(iter(found.targets))
+        label = "asked for" if is_first else None  # once in the legend
+        ax.axhline(found.targets[name], color=colour, linestyle=":", label=label)

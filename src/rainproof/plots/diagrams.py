@@ -1,10 +1,15 @@
-"""Diagrams of one forecast: reliability, the map that recalibrates it, its risks, and an overview."""
+"""Diagrams of one forecast: reliability, the map that recalibrates it, its risks, and an overview.
+
+Curves over thresholds are in `curves`, values with intervals in `intervals`.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rainproof.core.arrays import Floats
 from rainproof.core.piecewise import PiecewiseMap
@@ -13,8 +18,21 @@ from rainproof.inference.performance import NetBenefit
 from rainproof.plots import style
 from rainproof.plots.curves import forecast_value, regret
 from rainproof.plots.intervals import costs, measures
+from rainproof.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    HEADROOM,
+    LEAST,
+    ORANGE,
+    PALE,
+    RARE,
+    VERMILION,
+    Mark,
+)
+from rainproof.recalibration.certificate import HeldOutRates
 from rainproof.recalibration.recalibrator import Recalibrator
-from rainproof.verdict.classes import ClassAssessment
+from rainproof.verdict.classes import ClassAssessment, ClassCalibration
 from rainproof.verdict.clinical import ClinicalPerformance
 from rainproof.verdict.result import Assessment
 from rainproof.verdict.summaries import BARS, Histogram, Reliability
@@ -25,7 +43,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_UNDER, _TOP = -0.2, 1.03  # event rates from 0 to 1, and a strip for the histogram
+# event rates go from 0 to 1; the histogram is in the strip below
+_BOTTOM = -0.2
+_TOP = 1.03
 
 
 def reliability(
@@ -51,99 +71,112 @@ def reliability(
     -------
     matplotlib Axes
     """
-    ax, bins = style.as_axes(ax), found.bins
-    ax.plot(
-        [0, 1], [0, 1], color=style.GREY, linewidth=1, linestyle="--", label="perfect calibration"
+    ax = style.as_axes(ax)
+    bins = found.bins
+    style.draw_diagonal(ax, [0, 1], "perfect calibration")
+    _draw_band(ax, found)
+    ax.errorbar(
+        bins.mean_prediction,
+        bins.event_rate,
+        yerr=_below_and_above(bins.event_rate, bins.low, bins.high).clip(0),
+        color=BLUE,
+        linewidth=1.2,
+        capsize=0,
+        linestyle="none",
+        zorder=3,
     )
-    _band(ax, found)
-    errors = np.stack([bins.event_rate - bins.low, bins.high - bins.event_rate]).clip(0)
-    how: dict[str, Any] = {
-        "color": style.BLUE,
-        "linewidth": 1.2,
-        "capsize": 0,
-        "linestyle": "none",
-        "zorder": 3,
-    }
-    ax.errorbar(bins.mean_prediction, bins.event_rate, yerr=errors, **how)
-    for off, label in ((False, "event rate"), (True, "event rate, beyond chance")):
-        at = found.off == off
-        if at.any():
-            mark: dict[str, Any] = (
-                {"marker": "D", "color": style.VERMILION}
-                if off
-                else {"marker": "o", "color": style.BLUE}
-            )
-            mark |= {"linestyle": "none", "markersize": 5, "label": label, "zorder": 4}
-            ax.plot(
-                bins.mean_prediction[at],
-                bins.event_rate[at],
-                markerfacecolor=style.VERMILION if off else "white",
-                **mark,
-            )
+    _draw_rates(ax, found, ~found.off, Mark(BLUE, "o"), "white", "event rate")
+    beyond = Mark(VERMILION, "D")
+    _draw_rates(ax, found, found.off, beyond, VERMILION, "event rate, beyond chance")
     if recalibration is not None:
-        _map(ax, recalibration)
-    _axes(ax, found)
+        _draw_map(ax, recalibration)
+    _set_axes(ax, found)
     ax.set_title(f"Reliability diagram, grid 1/{bins.grid}")
     style.legend(ax, "upper left")
     return ax
 
 
-def _axes(ax: Axes, found: Reliability) -> None:
-    """Plain axes with the histogram, or logit axes."""
+def _below_and_above(rate: Floats, low: Floats, high: Floats) -> Floats:
+    """Return the lengths of error bars below and above rates."""
+    return np.stack([rate - low, high - rate])
+
+
+def _draw_rates(
+    ax: Axes, found: Reliability, chosen: NDArray[np.bool_], mark: Mark, inside: str, label: str
+) -> None:
+    """Draw the event rates of some bins, if there are any."""
+    if chosen.any():
+        style.draw_marks(
+            ax,
+            found.bins.mean_prediction[chosen],
+            found.bins.event_rate[chosen],
+            mark,
+            markersize=5,
+            markerfacecolor=inside,
+            label=label,
+            zorder=4,
+        )
+
+
+def _set_axes(ax: Axes, found: Reliability) -> None:
+    """Make the axes plain ones with the histogram, or logit axes where events are rare."""
     bins = found.bins
     rate = float(bins.share @ bins.event_rate)
     rarer = min(rate, 1 - rate)
-    if 0 < rarer < style.RARE:
-        ends = (rarer / 30, 0.5) if rate < 0.5 else (0.5, 1 - rarer / 30)
-        inner = bins.mean_prediction[(bins.mean_prediction > 0) & (bins.mean_prediction < 1)]
-        low, high = min(ends[0], inner.min(initial=0.5)) / 1.2, max(ends[1], inner.max(initial=0.5))
+    if 0 < rarer < RARE:
+        # event rates down to a thirtieth of that of all rows, and every mean prediction
+        low, high = (rarer / 30, 0.5) if rate < 0.5 else (0.5, 1 - rarer / 30)
+        inside = style.interior(bins.mean_prediction)
+        low = min(low, inside.min(initial=0.5)) / 1.2
+        high = (1 + max(high, inside.max(initial=0.5))) / 2
         ax.set_xscale("logit", nonpositive="clip")
         ax.set_yscale("logit", nonpositive="clip")
-        ax.set(xlim=(low, (1 + high) / 2), ylim=(low, (1 + high) / 2))
+        ax.set(xlim=(low, high), ylim=(low, high))
     else:
-        _histogram(ax, found)
-        ax.set(xlim=(-0.02, 1.02), ylim=(_UNDER, _TOP))
-        ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+        _draw_histogram(ax, found)
+        ax.set(xlim=(-0.02, 1.02), ylim=(_BOTTOM, _TOP), yticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
     ax.set(xlabel="mean prediction", ylabel="event rate")
 
 
-def _map(ax: Axes, recalibration: PiecewiseMap) -> None:
-    """Each piece from its lower edge to its upper one."""
-    edges, start, slope = recalibration.edges, recalibration.start, recalibration.slope
-    x = np.repeat(edges, 2)[1:-1]
-    y = np.stack([start, start + slope * np.diff(edges)], axis=1).ravel()
+def _draw_map(ax: Axes, recalibration: PiecewiseMap) -> None:
+    """Draw each piece from its lower edge to its upper one."""
+    edges = recalibration.edges
+    start = recalibration.start
+    end = start + recalibration.slope * np.diff(edges)
     ax.plot(
-        x, y, color=style.GREEN, linestyle=":", linewidth=2, label="recalibration map", zorder=5
+        np.repeat(edges, 2)[1:-1],
+        np.stack([start, end], axis=1).ravel(),
+        color=GREEN,
+        linestyle=":",
+        linewidth=2,
+        label="recalibration map",
+        zorder=5,
     )
 
 
-def _band(ax: Axes, found: Reliability) -> None:
+def _draw_band(ax: Axes, found: Reliability) -> None:
+    """Draw where the event rates of calibrated forecasts lie."""
     bins = found.bins
     if len(bins.prediction) == 1:  # a band has no width over a single point
         x = bins.mean_prediction[0]
-        ax.plot(
-            [x, x],
-            [found.null_low[0], found.null_high[0]],
-            color=style.PALE,
-            linewidth=8,
-            solid_capstyle="butt",
-        )
+        ends = [found.null_low[0], found.null_high[0]]
+        ax.plot([x, x], ends, color=PALE, linewidth=8, solid_capstyle="butt")
         return
-    label = f"calibrated ({100 * bins.confidence_level:.4g}%)"
     ax.fill_between(
         bins.mean_prediction,
         found.null_low,
         found.null_high,
-        color=style.PALE,
+        color=PALE,
         linewidth=0,
-        label=label,
+        label=f"calibrated ({style.level_text(bins.confidence_level)})",
         zorder=1,
     )
 
 
-def _histogram(ax: Axes, found: Reliability) -> None:
-    """Bars in the strip that the panel keeps free below 0."""
-    under = ax.inset_axes((0, 0, 1, -_UNDER / (_TOP - _UNDER) * 0.85), sharex=ax, zorder=0)
+def _draw_histogram(ax: Axes, found: Reliability) -> None:
+    """Draw bars in the strip that the panel keeps free below 0."""
+    height = -_BOTTOM / (_TOP - _BOTTOM) * 0.85  # of the panel, with a gap below the points at 0
+    under = ax.inset_axes((0, 0, 1, height), sharex=ax, zorder=0)
     under.bar(
         found.bins.mean_prediction,
         found.bins.share,
@@ -155,8 +188,9 @@ def _histogram(ax: Axes, found: Reliability) -> None:
     under.set_label("share of rows")
 
 
-_BETWEEN = style.logit_points(25, 1001)  # on logit axes, pieces are not straight
-_SHOWN = 50  # maps of segments
+# On logit axes straight pieces are not straight: probabilities from 1e-11 on in between.
+_BETWEEN = style.logit_points(25, 1001)
+_MAX_MAPS = 50  # of segments
 
 
 def recalibration(recalibrator: Recalibrator, ax: Axes | None = None) -> Axes:
@@ -176,63 +210,67 @@ def recalibration(recalibrator: Recalibrator, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax, rates = style.as_axes(ax), recalibrator.held_out_rates_
-    rarer = 0.5 if rates is None else min(rates.overall, 1 - rates.overall)
-    rare = 0 < rarer < style.RARE
-    diagonal = np.concatenate([[0.0], _BETWEEN, [1.0]])
-    ax.plot(diagonal, diagonal, color=style.GREY, linewidth=1, linestyle="--", label="unchanged")
-    for number, own in enumerate(list(recalibrator.segment_maps_.values())[:_SHOWN]):
-        ax.plot(
-            *_curve(own), color=style.PALE, linewidth=1, label="" if number else "maps of segments"
-        )
-    ax.plot(
-        *_curve(recalibrator.map_),
-        color=style.BLUE,
-        linewidth=1.5,
-        label=f"map ({recalibrator.method_})",
-    )
-    low, high = 0.0, 1.0
+    ax = style.as_axes(ax)
+    style.draw_diagonal(ax, np.concatenate([[0.0], _BETWEEN, [1.0]]), "unchanged")
+    label: str | None = "maps of segments"
+    for own in list(recalibrator.segment_maps_.values())[:_MAX_MAPS]:
+        ax.plot(*_points_of(own), color=PALE, linewidth=1, label=label)
+        label = None  # once in the legend
+    label = f"map ({recalibrator.method_})"
+    ax.plot(*_points_of(recalibrator.map_), color=BLUE, linewidth=1.5, label=label)
+    ends = (0.0, 1.0)
+    rates = recalibrator.held_out_rates_
     if rates is not None:
-        level = percent(recalibrator.confidence_level)
-        label = "event rate, rows held out" + (
-            "" if rates.grouped else f" ({level}, each by itself)"
-        )
-        errors = (
-            None
-            if rates.grouped
-            else np.stack([rates.event_rate - rates.low, rates.high - rates.event_rate])
-        )
-        how: dict[str, Any] = {"color": style.VERMILION, "fmt": "o", "markersize": 4, "zorder": 3}
-        ax.errorbar(rates.prediction, rates.event_rate, yerr=errors, label=label, **how)
-        if rare:
-            low, high = _limits(
-                np.concatenate([rates.prediction, rates.event_rate, rates.low, rates.high])
-            )
+        _draw_held_out_rates(ax, rates, recalibrator.confidence_level)
+        if 0 < min(rates.overall, 1 - rates.overall) < RARE:
+            ends = _logit_limits(rates)
             ax.set(xscale="logit", yscale="logit")
-    ax.set(
-        xlim=(low, high), ylim=(low, high), xlabel="prediction", ylabel="recalibrated prediction"
-    )
+    ax.set(xlim=ends, ylim=ends, xlabel="prediction", ylabel="recalibrated prediction")
     ax.set_title("Recalibration")
     style.legend(ax, "upper left")
     return ax
 
 
-def _curve(pieces: PiecewiseMap) -> tuple[Floats, Floats]:
-    """Points on the map, at either side of each edge too."""
+def _draw_held_out_rates(ax: Axes, rates: HeldOutRates, confidence_level: float) -> None:
+    """Draw event rates of rows held out, with intervals if the rows are independent."""
+    label = "event rate, rows held out"
+    errors = None
+    if not rates.grouped:
+        label += f" ({percent(confidence_level)}, each by itself)"
+        errors = _below_and_above(rates.event_rate, rates.low, rates.high)
+    ax.errorbar(
+        rates.prediction,
+        rates.event_rate,
+        yerr=errors,
+        color=VERMILION,
+        fmt="o",
+        markersize=4,
+        label=label,
+        zorder=3,
+    )
+
+
+def _points_of(pieces: PiecewiseMap) -> tuple[Floats, Floats]:
+    """Return points on the map, at either side of each edge too."""
     edges = pieces.edges
     x = np.unique(np.concatenate([edges, np.nextafter(edges[1:], 0), _BETWEEN]))
     return x, pieces.apply(x)
 
 
-def _limits(values: Floats) -> tuple[float, float]:
-    inside = values[(values > 0) & (values < 1)]
+def _logit_limits(rates: HeldOutRates) -> tuple[float, float]:
+    """Return the ends of logit axes that show all of the rates, at half and twice the odds."""
+    inside = style.interior(
+        np.concatenate([rates.prediction, rates.event_rate, rates.low, rates.high])
+    )
     odds = inside / (1 - inside)
-    low, high = odds.min() / 2, odds.max() * 2
+    low = odds.min() / 2
+    high = odds.max() * 2
     return float(low / (1 + low)), float(high / (1 + high))
 
 
-_COLOURS = (style.BLUE, style.GREEN, style.VERMILION, "#CC79A7", "#56B4E9", "#F0E442")
-_LINES: tuple[Any, ...] = (
+# by model; colour and dashes go together, so that one of them is enough to tell models apart
+_COLOURS = (BLUE, GREEN, VERMILION, "#CC79A7", "#56B4E9", "#F0E442")
+_DASHES: tuple[Any, ...] = (
     "-",
     ":",
     (0, (8, 2)),
@@ -259,29 +297,31 @@ def net_benefit(found: NetBenefit, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
+    threshold = found.threshold
     ax.plot(
-        found.threshold,
+        threshold,
         found.treat_all,
-        color=style.ORANGE,
+        color=ORANGE,
         linestyle="--",
         linewidth=1.5,
         label="treat all",
     )
-    ax.axhline(0, color=style.GREY, linestyle="-.", linewidth=1, label="treat none")
+    ax.axhline(0, color=GREY, linestyle="-.", linewidth=1, label="treat none")
     for k, name in enumerate(found.names):
-        colour, line = _COLOURS[k % len(_COLOURS)], _LINES[k % len(_LINES)]
+        colour = _COLOURS[k % len(_COLOURS)]
+        dashes = _DASHES[k % len(_DASHES)]
         ax.fill_between(
-            found.threshold, found.low[k], found.high[k], color=colour, alpha=0.15, linewidth=0
+            threshold, found.low[k], found.high[k], color=colour, alpha=0.15, linewidth=0
         )
         ax.plot(
-            found.threshold,
+            threshold,
             found.value[k],
             color=colour,
-            linestyle=line,
+            linestyle=dashes,
             linewidth=1.5,
             label=style.plain(name),
         )
-    top = max(float(found.value.max()), float(found.treat_all.max()), style.LEAST)
+    top = max(float(found.value.max()), float(found.treat_all.max()), LEAST)
     ax.set(xlim=(0, 1), ylim=(-0.15 * top, 1.1 * top))  # far below 0 no curve is of interest
     ax.set(xlabel="threshold", ylabel="net benefit per row", title="Decision curve")
     style.legend(ax, "upper right")
@@ -306,28 +346,29 @@ def risk_distribution(found: Histogram, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
-    sides = (
-        ("with the event", found.share_events, style.BLUE, 1),
-        ("without", found.share - found.share_events, style.ORANGE, -1),
-    )
-    for label, share, colour, sign in sides:
-        height = sign * share / max(float(share.max()), np.finfo(float).tiny)
-        ax.bar(
-            found.edges[:-1],
-            height,
-            np.diff(found.edges),
-            align="edge",
-            color=colour,
-            linewidth=0,
-            label=label,
-        )
-    ax.axhline(0, color=style.GREY, linewidth=1)
-    some = np.flatnonzero(found.share)  # narrow bars: all risks are low, or all high
-    ends = (found.edges[some[0]], found.edges[some[-1] + 1]) if len(found.share) > BARS else (0, 1)
-    ax.set(xlim=ends, ylim=(-1.1, 1.35), yticks=[], xlabel="prediction", ylabel="share of rows")
-    ax.set_title("Risk distribution by outcome")
+    without = found.share - found.share_events
+    _draw_bars(ax, found.edges, _scaled(found.share_events), BLUE, "with the event")
+    _draw_bars(ax, found.edges, -_scaled(without), ORANGE, "without")
+    ax.axhline(0, color=GREY, linewidth=1)
+    ends: tuple[float, float] = (0.0, 1.0)
+    if len(found.share) > BARS:  # narrow bars: all risks are low, or all high
+        occupied = np.flatnonzero(found.share)
+        ends = (found.edges[occupied[0]], found.edges[occupied[-1] + 1])
+    ax.set(xlim=ends, ylim=(-1.1, HEADROOM), yticks=[])
+    ax.set(xlabel="prediction", ylabel="share of rows", title="Risk distribution by outcome")
     style.legend(ax, "upper right", ncols=2)
     return ax
+
+
+def _scaled(share: Floats) -> Floats:
+    """Scale shares so that the largest is 1; all of them may be 0."""
+    scaled: Floats = share / max(float(share.max()), np.finfo(float).tiny)
+    return scaled
+
+
+def _draw_bars(ax: Axes, edges: Floats, height: Floats, colour: str, label: str) -> None:
+    """Draw a histogram from its edges."""
+    ax.bar(edges[:-1], height, np.diff(edges), align="edge", color=colour, linewidth=0, label=label)
 
 
 def clinical(found: ClinicalPerformance) -> Figure:
@@ -341,7 +382,7 @@ def clinical(found: ClinicalPerformance) -> Figure:
     -------
     matplotlib Figure
     """
-    figure = style.new_figure(figsize=(13, 4.3))
+    figure = style.new_figure(figsize=(13, 4.3))  # inches: three panels side by side
     axes = figure.subplots(1, 3)
     reliability(found.reliability, axes[0])
     net_benefit(found.net_benefit, axes[1])
@@ -379,30 +420,26 @@ def overview(
     """
     figure = style.new_figure(figsize=figsize, dpi=dpi)
     panels = figure.subplots(2, 2)
-    changed = a.recalibrator is not None and a.recalibrator.method_ != "none"
-    reliability(
-        a.reliability,
-        panels[0, 0],
-        recalibration=a.recalibrator.map_ if a.recalibrator and changed else None,
-    )
+    map_ = None
+    if a.recalibrator is not None and a.recalibrator.method_ != "none":
+        map_ = a.recalibrator.map_
+    reliability(a.reliability, panels[0, 0], recalibration=map_)
     forecast_value(a.value, panels[0, 1])
-    regret(
-        a.regret,
-        panels[1, 0],
-        band=a.null_band,
-        thresholds=a.task.task.thresholds if a.task else (),
-    )
+    thresholds = a.task.task.thresholds if a.task is not None else ()
+    regret(a.regret, panels[1, 0], band=a.null_band, thresholds=thresholds)
     if a.task is not None and a.task.cost is not None:
         costs(a.task, panels[1, 1])
     else:
         measures(a.measures, panels[1, 1])
-    figure.suptitle(
-        a.verdict.headline if a.name is None else style.plain(f"{a.name}: {a.verdict.headline}")
-    )
+    title = a.verdict.headline
+    if a.name is not None:  # a name of the user, which may hold dollar signs
+        title = style.plain(f"{a.name}: {title}")
+    figure.suptitle(title)
     return figure
 
 
-_MOST_CLASSES = 12
+_MAX_CLASSES = 12  # as many as fit on a page
+_MAX_ACROSS = 4  # panels in a row
 
 
 def classes(a: ClassAssessment, *, dpi: float | None = None) -> Figure:
@@ -422,33 +459,46 @@ def classes(a: ClassAssessment, *, dpi: float | None = None) -> Figure:
     -------
     matplotlib Figure
     """
-    shown = sorted(a.classes, key=lambda one: one.calibration.p_value)[:_MOST_CLASSES]
-    across = min(len(shown), 4)
-    down = -(-len(shown) // across)
-    figure = style.new_figure(figsize=(2.6 * across + 0.6, 2.7 * down + 0.9), dpi=dpi)
-    panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
-    for ax, one in zip(panels.ravel(), shown, strict=False):
-        c, rates = one.calibration, one.reliability
-        colour = style.VERMILION if c.rejected else style.BLUE
-        ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=1, linestyle="--")
-        if rates is not None:
-            errors = np.stack([rates.event_rate - rates.low, rates.high - rates.event_rate]).clip(0)
-            how: dict[str, Any] = {
-                "color": colour,
-                "marker": "o",
-                "markersize": 4,
-                "linestyle": "none",
-            }
-            ax.errorbar(
-                rates.prediction, rates.event_rate, yerr=None if rates.grouped else errors, **how
-            )
-        said, happened = says_and_happens(c)
-        ax.set_title(
-            style.plain(f"{one.label}: says {said}, happens {happened}"), fontsize="medium"
-        )
-    for ax in panels.ravel()[len(shown) :]:
+    shown = sorted(a.classes, key=_p_value)[:_MAX_CLASSES]
+    across = min(len(shown), _MAX_ACROSS)
+    down = math.ceil(len(shown) / across)
+    # inches: a panel and its title, and the labels that all panels share
+    size = (2.6 * across + 0.6, 2.7 * down + 0.9)
+    figure = style.new_figure(figsize=size, dpi=dpi)
+    panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
+    for ax, of_class in zip(panels, shown, strict=False):  # some panels can be left over
+        _draw_class(ax, of_class)
+    for ax in panels[len(shown) :]:
         ax.set_visible(False)
     figure.supxlabel("predicted probability of the class")
     figure.supylabel("how often it occurred")
     figure.suptitle(a.verdict.headline, wrap=True)
     return figure
+
+
+def _p_value(of_class: ClassCalibration) -> float:
+    """Return how likely it is that a calibrated class looks as much off."""
+    return of_class.calibration.p_value
+
+
+def _draw_class(ax: Axes, of_class: ClassCalibration) -> None:
+    """Draw the reliability diagram of a class."""
+    calibration = of_class.calibration
+    rates = of_class.reliability
+    style.draw_diagonal(ax, [0, 1])
+    if rates is not None:
+        errors = None
+        if not rates.grouped:
+            errors = _below_and_above(rates.event_rate, rates.low, rates.high).clip(0)
+        ax.errorbar(
+            rates.prediction,
+            rates.event_rate,
+            yerr=errors,
+            color=VERMILION if calibration.rejected else BLUE,
+            marker="o",
+            markersize=4,
+            linestyle="none",
+        )
+    says, happens = says_and_happens(calibration)
+    title = style.plain(f"{of_class.label}: says {says}, happens {happens}")
+    ax.set_title(title, fontsize="medium")

@@ -1,10 +1,13 @@
-"""Values with intervals: measures, costs, segments, grades, comparisons and periods."""
+"""Values with intervals: measures, costs, segments, grades, comparisons and periods.
+
+What is drawn over thresholds is in `curves`, diagrams of event rates in `diagrams`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +15,10 @@ from rainproof.core.text import p_value, short
 from rainproof.errors import InputError
 from rainproof.inference.calibration_tests import CalibrationTest
 from rainproof.inference.comparisons import Comparison
-from rainproof.inference.monitoring_results import MonitoringResult
+from rainproof.inference.monitoring_results import DetectedChange, MonitoringResult
 from rainproof.inference.rating_grades import GradeTable
 from rainproof.plots import style
+from rainproof.plots.style import BLUE, GREEN, GREY, HEADROOM, ORANGE, PALE, VERMILION, Mark, Row
 from rainproof.verdict.costs import Rule, TaskResult
 from rainproof.verdict.segments import SegmentTable
 from rainproof.verdict.summaries import Estimate
@@ -23,8 +27,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_MOST = 40  # segments that can be read in one picture
-_LONGEST = 22  # letters of a name that leave space for the picture
+_MAX_SEGMENTS = 40  # that can be read in one picture
+_LONGEST_NAME = 22  # letters of a segment's name that leave space for the picture
+_MAX_PERIOD_NAMES = 8  # that fit under the axis
 
 
 def measures(estimates: Sequence[Estimate], ax: Axes | None = None) -> Axes:
@@ -45,14 +50,15 @@ def measures(estimates: Sequence[Estimate], ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
-    every, some = "bounds the regret of every decision", "of some decisions only"
-    shown = [e for e in estimates if not e.score]
-    rows = [
-        (e.symbol, e.value, None, None, every if e.measure.bounds == "all" else some) for e in shown
-    ]
-    style.draw_rows(
-        ax, rows, {every: (style.BLUE, "o"), some: (style.GREY, "s")}, "value (0 is perfect)"
-    )
+    every = "bounds the regret of every decision"
+    some = "of some decisions only"
+    marks = {every: Mark(BLUE, "o"), some: Mark(GREY, "s")}
+    rows = []
+    for estimate in estimates:
+        if not estimate.score:
+            kind = every if estimate.measure.bounds == "all" else some
+            rows.append(Row(estimate.symbol, estimate.value, None, None, kind))
+    style.draw_rows(ax, rows, marks, "value (0 is perfect)")
     ax.set_title("Measures")
     return ax
 
@@ -72,20 +78,14 @@ def costs(found: TaskResult, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
-    forecast, other = "acting on each forecast", "other rules"
-    rows = [
-        (
-            found.name(rule),
-            c.value,
-            c.low,
-            c.high,
-            forecast if rule in (Rule.AS_IS, Rule.RECALIBRATED) else other,
-        )
-        for rule, c in found.costs.items()
-    ]
-    style.draw_rows(
-        ax, rows, {forecast: (style.BLUE, "o"), other: (style.GREY, "s")}, "cost per case"
-    )
+    forecast = "acting on each forecast"
+    other = "other rules"
+    marks = {forecast: Mark(BLUE, "o"), other: Mark(GREY, "s")}
+    rows = []
+    for rule, cost in found.costs.items():
+        kind = forecast if rule in (Rule.AS_IS, Rule.RECALIBRATED) else other
+        rows.append(Row(found.name(rule), cost.value, cost.low, cost.high, kind))
+    style.draw_rows(ax, rows, marks, "cost per case")
     ax.set_title("Cost of your decision")
     return ax
 
@@ -111,21 +111,21 @@ def segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
-    shown = table.first(_MOST)
-    plain, off = "on these rows; line: to the bound", "miscalibrated beyond chance"
-    names = [f"{short(s.label, _LONGEST)} ({s.n:,})" for s in shown]
-    rows = [
-        (x, s.loss, s.loss, s.loss_bound, off if s.flagged else plain)
-        for x, s in zip(names, shown, strict=True)
-    ]
-    style.draw_rows(
-        ax,
-        rows,
-        {plain: (style.BLUE, "o"), off: (style.VERMILION, "D")},
-        "loss, of what is at stake",
-    )
-    more = len(table.rows) - len(shown)
-    ax.set_title("Segments" + (f" ({more} more not shown)" if more else ""))
+    usual = "on these rows; line: to the bound"
+    flagged = "miscalibrated beyond chance"
+    marks = {usual: Mark(BLUE, "o"), flagged: Mark(VERMILION, "D")}
+    shown = table.first(_MAX_SEGMENTS)
+    rows = []
+    for segment in shown:
+        name = f"{short(segment.label, _LONGEST_NAME)} ({segment.n:,})"
+        kind = flagged if segment.flagged else usual
+        rows.append(Row(name, segment.loss, segment.loss, segment.loss_bound, kind))
+    style.draw_rows(ax, rows, marks, "loss, of what is at stake")
+    title = "Segments"
+    left_out = len(table.rows) - len(shown)
+    if left_out:
+        title += f" ({left_out} more not shown)"
+    ax.set_title(title)
     return ax
 
 
@@ -143,25 +143,21 @@ def comparison(found: Comparison, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
-    ax.axvline(0, color=style.GREY, linestyle="--", linewidth=1)
-    style.draw_value(ax, 2, found.value_a, None, None, style.BLUE, "o")
-    style.draw_value(ax, 1, found.value_b, None, None, style.BLUE, "s")
-    style.draw_value(
-        ax,
-        0,
-        found.difference,
-        found.low,
-        found.high,
-        style.GREY if found.better is None else style.VERMILION,
-        "D",
-    )
+    if found.better is None:
+        result = "no difference beyond chance"
+        colour = GREY
+    else:
+        result = f"{found.better} is better"
+        colour = VERMILION
+    ax.axvline(0, color=GREY, linestyle="--", linewidth=1)
+    style.draw_value(ax, 2, found.value_a, None, None, Mark(BLUE, "o"))
+    style.draw_value(ax, 1, found.value_b, None, None, Mark(BLUE, "s"))
+    style.draw_value(ax, 0, found.difference, found.low, found.high, Mark(colour, "D"))
     ax.set_yticks([2, 1, 0], ["a", "b", "a minus b"])
     ax.set(xlabel=style.plain(found.measure), ylim=(-0.7, 2.7))
     ax.grid(axis="x", alpha=0.3)
-    result = "no difference beyond chance" if found.better is None else f"{found.better} is better"
-    ax.set_title(
-        f"{result} ({100 * found.confidence_level:.4g}% interval, {p_value(found.p_value)})"
-    )
+    level = style.level_text(found.confidence_level)
+    ax.set_title(f"{result} ({level} interval, {p_value(found.p_value)})")
     return ax
 
 
@@ -179,34 +175,33 @@ def calibration_test(test: CalibrationTest, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
-    label = f"{test.n_resamples:,} calibrated forecasts"
     heights, *_ = ax.hist(
-        test.null, bins="auto", color=style.PALE, edgecolor="0.6", linewidth=0.5, label=label
+        test.null,
+        bins="auto",
+        color=PALE,
+        edgecolor="0.6",
+        linewidth=0.5,
+        label=f"{test.n_resamples:,} calibrated forecasts",
     )
     ax.axvline(
         test.null_mean,
-        color=style.BLUE,
+        color=BLUE,
         linestyle="--",
         linewidth=1.5,
         label=f"their mean: {test.null_mean:.3g}",
     )
-    ax.axvline(
-        test.value, color=style.VERMILION, linewidth=2, label=f"these rows: {test.value:.3g}"
-    )
-    ax.set(
-        xlabel=style.plain(test.measure),
-        ylabel="forecasts",
-        ylim=(0, style.HEADROOM * max(heights)),
-    )
+    ax.axvline(test.value, color=VERMILION, linewidth=2, label=f"these rows: {test.value:.3g}")
+    ax.set(xlabel=style.plain(test.measure), ylabel="forecasts")
+    ax.set(ylim=(0, HEADROOM * max(heights)))
     ax.set_title(f"Test of calibration ({p_value(test.p_value)})")
     style.legend(ax)
     return ax
 
 
 _LIGHTS = {
-    "green": (style.GREEN, "o"),
-    "yellow": (style.ORANGE, "s"),
-    "red": (style.VERMILION, "D"),
+    "green": Mark(GREEN, "o"),
+    "yellow": Mark(ORANGE, "s"),
+    "red": Mark(VERMILION, "D"),
 }
 
 
@@ -226,46 +221,26 @@ def grades(found: GradeTable, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
-    values = np.concatenate([found.prob, found.event_rate, found.low, found.high])
-    inner = values[(values > 0) & (values < 1)]
-    low, high = (inner.min() / 2, (1 + inner.max()) / 2) if inner.size else (0.01, 0.99)
-    ax.plot(
-        [low, high],
-        [low, high],
-        color=style.GREY,
-        linewidth=1,
-        linestyle="--",
-        label="as predicted",
-    )
-    x, y, bottom, top = (
-        np.clip(v, low, high) for v in (found.prob, found.event_rate, found.low, found.high)
-    )
-    ax.vlines(x, bottom, top, color=style.BLUE, linewidth=1.2)
+    rates = [found.prob, found.event_rate, found.low, found.high]
+    inside = style.interior(np.concatenate(rates))
+    low = 0.01
+    high = 0.99
+    if inside.size:  # half way to 0 and to 1
+        low = inside.min() / 2
+        high = (1 + inside.max()) / 2
+    style.draw_diagonal(ax, [low, high], "as predicted")
+    predicted, observed, bottom, top = np.clip(rates, low, high)
+    ax.vlines(predicted, bottom, top, color=BLUE, linewidth=1.2)
     lights = np.array(found.lights)
-    for light, (colour, marker) in _LIGHTS.items():
-        at = lights == light
-        if at.any():
-            mark: dict[str, Any] = {
-                "marker": marker,
-                "color": colour,
-                "linestyle": "none",
-                "label": light,
-            }
-            ax.plot(x[at], y[at], **mark)
-    ax.set_xscale("logit")
-    ax.set_yscale("logit")
-    ax.set(
-        xlim=(low, high),
-        ylim=(low, high),
-        xlabel="predicted default rate",
-        ylabel="observed default rate",
-    )
+    for light, mark in _LIGHTS.items():
+        has_light = lights == light
+        if has_light.any():
+            style.draw_marks(ax, predicted[has_light], observed[has_light], mark, label=light)
+    ax.set(xscale="logit", yscale="logit", xlim=(low, high), ylim=(low, high))
+    ax.set(xlabel="predicted default rate", ylabel="observed default rate")
     ax.set_title("Default rates by grade")
     style.legend(ax, "upper left")
     return ax
-
-
-_LABELS = 8  # period names that fit under the axis
 
 
 def timeline(line: MonitoringResult, ax: Axes | None = None) -> Axes:
@@ -284,66 +259,79 @@ def timeline(line: MonitoringResult, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
-    spec, figure = ax.get_subplotspec(), ax.get_figure()
-    if spec is None or figure is None:
+    below = _axes_below(ax)
+    _draw_windows(line, ax, below)
+    for number, change in enumerate(line.changes):
+        _draw_change(line, change, ax, named=number == 0)
+        _draw_change(line, change, below, named=False)
+    ax.tick_params(labelbottom=False)
+    step = math.ceil(len(line.windows) / _MAX_PERIOD_NAMES)
+    labels = [style.plain(window.label) for window in line.windows[::step]]
+    below.set_xticks(range(0, len(line.windows), step), labels, rotation=30, ha="right")
+    for panel, what in ((ax, "share of rows"), (below, "loss, share\nof the stakes")):
+        panel.set_ylim(0, HEADROOM * panel.dataLim.ymax)
+        panel.set_ylabel(what)
+    style.legend(ax, "upper left", ncols=2)
+    style.legend(below, "upper left")
+    windows = "Each period" if line.length == 1 else f"Last {line.length} periods"
+    state = "no alarm now" if line.since is None else f"in alarm since {short(line.since, 20)}"
+    ax.set_title(style.plain(f"{windows}: {state}"))
+    return ax
+
+
+def _axes_below(ax: Axes) -> Axes:
+    """Divide the place of the axes: return new ones in its lower part, with the same x axis."""
+    place = ax.get_subplotspec()
+    figure = ax.get_figure()
+    if place is None or figure is None:
         raise InputError(
             "ax must be of a grid of axes, as subplots() makes them: the loss is drawn below"
         )
-    parts = spec.subgridspec(2, 1, height_ratios=(5, 3))
+    parts = place.subgridspec(2, 1, height_ratios=(5, 3))
     ax.set_subplotspec(parts[0])
-    below = figure.add_subplot(parts[1], sharex=ax)
-    at = range(len(line.windows))
-    dots: dict[str, Any] = {"marker": "o", "markersize": 3}
-    ax.plot(at, [w.event_rate for w in line.windows], color="black", label="happens", **dots)
-    ax.plot(at, [w.mean_prediction for w in line.windows], color=style.BLUE, lw=2, label="says")
+    below: Axes = figure.add_subplot(parts[1], sharex=ax)
+    return below
+
+
+def _draw_windows(line: MonitoringResult, ax: Axes, below: Axes) -> None:
+    """Draw predictions and event rates of each window, and the loss in the axes below."""
+    windows = line.windows
+    number = range(len(windows))
+    predicted = [window.mean_prediction for window in windows]
+    observed = [window.event_rate for window in windows]
+    losses = [window.value for window in windows]
+    ax.plot(number, observed, color="black", marker="o", markersize=3, label="happens")
+    ax.plot(number, predicted, color=BLUE, linewidth=2, label="says")
     if not line.dependent:
-        bounds = [math.nan if w.bound is None else w.bound for w in line.windows]
-        label = f"at most ({100 * line.confidence_level:.4g}%)"
-        below.plot(at, bounds, color=style.ORANGE, linestyle="--", label=label)
-    below.plot(
-        at, [w.value for w in line.windows], color="black", label="loss on these rows", **dots
+        bounds = [math.nan if window.bound is None else window.bound for window in windows]
+        label = f"at most ({style.level_text(line.confidence_level)})"
+        below.plot(number, bounds, color=ORANGE, linestyle="--", label=label)
+    below.plot(number, losses, color="black", marker="o", markersize=3, label="loss on these rows")
+
+
+def _draw_change(line: MonitoringResult, change: DetectedChange, ax: Axes, *, named: bool) -> None:
+    """Shade the windows of a change, and mark when the alarm was raised and when it ended.
+
+    The legend has the names of the first change alone.
+    """
+    labels: tuple[str | None, ...] = (None, None, None)
+    if named:
+        labels = ("not calibrated (estimate)", "alarm", "recovered")
+    last = len(line.windows) - 1 if change.ended_index is None else change.ended_index
+    ax.axvspan(
+        change.index - 0.5,
+        last + 0.5,
+        color=VERMILION,
+        alpha=0.12,
+        linewidth=0,
+        label=labels[0],
     )
-    for number, change in enumerate(line.changes):
-        labels = (
-            ("not calibrated (estimate)", "alarm", "recovered")
-            if number == 0
-            else (None, None, None)
+    ax.axvline(change.alarm_index, color=VERMILION, linewidth=1.5, linestyle=":", label=labels[1])
+    if change.recovered_index is not None:
+        ax.axvline(
+            change.recovered_index,
+            color=GREEN,
+            linewidth=1.5,
+            linestyle="-.",
+            label=labels[2],
         )
-        end = len(line.windows) - 1 if change.ended_index is None else change.ended_index
-        for one in (ax, below):
-            named = labels if one is ax else (None, None, None)
-            one.axvspan(
-                change.index - 0.5,
-                end + 0.5,
-                color=style.VERMILION,
-                alpha=0.12,
-                lw=0,
-                label=named[0],
-            )
-            one.axvline(
-                change.alarm_index, color=style.VERMILION, lw=1.5, linestyle=":", label=named[1]
-            )
-            if change.recovered_index is not None:
-                one.axvline(
-                    change.recovered_index,
-                    color=style.GREEN,
-                    lw=1.5,
-                    linestyle="-.",
-                    label=named[2],
-                )
-    step = -(-len(line.windows) // _LABELS)
-    ax.tick_params(labelbottom=False)
-    below.set_xticks(
-        list(at)[::step],
-        [style.plain(w.label) for w in line.windows][::step],
-        rotation=30,
-        ha="right",
-    )
-    for one, what in ((ax, "share of rows"), (below, "loss, share\nof the stakes")):
-        one.set_ylim(0, style.HEADROOM * one.dataLim.ymax)
-        one.set_ylabel(what)
-        style.legend(one, "upper left", 1 if one is below else 2)
-    windows = "Each period" if line.length == 1 else f"Last {line.length} periods"
-    state = f"in alarm since {short(line.since, 20)}" if line.since is not None else "no alarm now"
-    ax.set_title(style.plain(f"{windows}: {state}"))
-    return ax

@@ -1,13 +1,17 @@
-"""What the panels share: colours, new axes, and Matplotlib loaded only when something is drawn."""
+"""What the panels share: colours, axes, legends, and marks with the lines of their intervals.
+
+Matplotlib is imported when something is drawn. What only one panel needs stays beside it.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
 from rainproof.core.validation import ThresholdRange
@@ -21,14 +25,36 @@ if TYPE_CHECKING:
 
 Corner = Literal["best", "upper left", "upper right", "lower right"]
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart; line styles and markers differ
-# as well.
-BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
-GREY, PALE = "0.45", "0.85"
+# Okabe and Ito's colours, which colour-blind readers can tell apart. Line styles and markers
+# differ as well, for prints in grey.
+BLUE = "#0072B2"
+ORANGE = "#E69F00"
+GREEN = "#009E73"
+VERMILION = "#D55E00"
+GREY = "0.45"
+PALE = "0.85"
+
 HEADROOM = 1.35  # height of a panel over its highest point, for the legend
 LEAST = 1e-3  # a curve that is 0 everywhere still needs an axis
 RARE = 0.05  # with a lower event rate (or one as near to 1) probabilities are drawn on a logit axis
 _PLAIN_TICKS = 1 << 12  # finer grids are easier to read as powers of two
+
+
+class Mark(NamedTuple):
+    """How a point is drawn."""
+
+    colour: str
+    marker: str
+
+
+class Row(NamedTuple):
+    """A line of `draw_rows`: a value with its interval, where it has them, and its kind."""
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    kind: str
 
 
 def new_figure(*, figsize: tuple[float, float] | None = None, dpi: float | None = None) -> Figure:
@@ -97,36 +123,15 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-Row = tuple[str, float | None, float | None, float | None, str]
-"""Its name, a value, the ends of its interval, and the kind of its mark."""
+def level_text(level: float) -> str:
+    """Write a confidence level: 95%, 99.9%."""
+    return f"{100 * level:.4g}%"
 
 
-def draw_rows(
-    ax: Axes, rows: Sequence[Row], marks: Mapping[str, tuple[str, str]], xlabel: str
-) -> None:
-    """Draw values in rows from the top, with colour and marker of the kind of each, and explain the
-    kinds below.
-    """
-    for y, (_, value, low, high, kind) in zip(reversed(range(len(rows))), rows, strict=True):
-        if value is not None:
-            draw_value(ax, y, value, low, high, *marks[kind])
-    ax.set_yticks(np.arange(len(rows))[::-1], [plain(name) for name, *_ in rows])
-    ax.set(xlabel=xlabel, ylim=(-0.7 - 0.25 * len(rows), len(rows) - 0.3))
-    least = min([0.0, *(low for _, _, low, _, _ in rows if low is not None)])
-    ax.set_xlim(left=least - 0.01 * (ax.get_xlim()[1] - least))  # marks at 0 are whole
-    ax.grid(axis="x", alpha=0.3)
-    for label, (colour, marker) in marks.items():
-        ax.plot([], [], color=colour, marker=marker, linestyle="none", markersize=5, label=label)
-    legend(ax, "lower right")
-
-
-def draw_value(
-    ax: Axes, y: int, value: float, low: float | None, high: float | None, colour: str, marker: str
-) -> None:
-    """Draw a value in its row, with a line for its interval if it has one."""
-    if low is not None and high is not None:
-        ax.plot([low, high], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
-    ax.plot([value], [y], color=colour, marker=marker, linestyle="none", markersize=5)
+def interior(values: Floats) -> Floats:
+    """Return the probabilities that a logit axis can show: those between 0 and 1."""
+    inside: Floats = values[(values > 0) & (values < 1)]
+    return inside
 
 
 def logit_points(ends: float, points: int) -> Floats:
@@ -134,3 +139,41 @@ def logit_points(ends: float, points: int) -> Floats:
     through them.
     """
     return np.asarray(1 / (1 + np.exp(np.linspace(ends, -ends, points))))
+
+
+def draw_diagonal(ax: Axes, along: ArrayLike, label: str | None = None) -> None:
+    """Draw the line on which both coordinates are equal, through these points."""
+    ax.plot(along, along, color=GREY, linewidth=1, linestyle="--", label=label)
+
+
+def draw_marks(ax: Axes, x: ArrayLike, y: ArrayLike, mark: Mark, **options: Any) -> None:
+    """Draw points that no line connects."""
+    ax.plot(x, y, color=mark.colour, marker=mark.marker, linestyle="none", **options)
+
+
+def draw_rows(ax: Axes, rows: Sequence[Row], marks: Mapping[str, Mark], xlabel: str) -> None:
+    """Draw values in rows from the top, with the mark of the kind of each, and explain the kinds
+    below.
+    """
+    height = len(rows)
+    for place, row in enumerate(rows):
+        if row.value is not None:
+            draw_value(ax, height - 1 - place, row.value, row.low, row.high, marks[row.kind])
+    ax.set_yticks(np.arange(height)[::-1], [plain(row.name) for row in rows])
+    ax.set(xlabel=xlabel, ylim=(-0.7 - 0.25 * height, height - 0.3))  # the legend is below
+    leftmost = min([0.0, *(row.low for row in rows if row.low is not None)])
+    width = ax.get_xlim()[1] - leftmost
+    ax.set_xlim(left=leftmost - 0.01 * width)  # marks at 0 are whole
+    ax.grid(axis="x", alpha=0.3)
+    for kind, mark in marks.items():
+        draw_marks(ax, [], [], mark, markersize=5, label=kind)
+    legend(ax, "lower right")
+
+
+def draw_value(
+    ax: Axes, y: int, value: float, low: float | None, high: float | None, mark: Mark
+) -> None:
+    """Draw a value in its row, with a line for its interval if it has one."""
+    if low is not None and high is not None:
+        ax.plot([low, high], [y, y], color=mark.colour, linewidth=2, solid_capstyle="butt")
+    draw_marks(ax, [value], [y], mark, markersize=5)
