@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from helpers.cases import for_each
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -56,7 +56,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@for_each("case", CASES)
 def test_coefficients_are_the_most_likely_ones(case):
     x, negative, positive = CASES[case]
     scale = 1 / (negative.sum() + positive.sum())
@@ -134,7 +134,7 @@ def test_coefficients_that_are_too_far_from_0_are_none():
         assert fit_logistic(ones, negative, positive, offset=np.full(200, far)) is None
 
 
-@pytest.mark.parametrize("case", CASES)
+@for_each("case", CASES)
 def test_with_a_prior_coefficients_are_the_most_likely_ones(case):
     x, negative, positive = CASES[case]
     for prior in (WEAK, NormalPrior(np.array([0.5, 2.0]), precision=4.0)):

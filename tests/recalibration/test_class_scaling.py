@@ -13,6 +13,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.cases import for_each
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
@@ -65,7 +66,7 @@ def penalized_loss(theta, method, logs, y, w, scale):
     return loss
 
 
-@pytest.mark.parametrize("method", ["temperature", "vector", "matrix"])
+@for_each("method", ["temperature", "vector", "matrix"])
 def test_a_scaling_is_the_most_likely_one(method):
     y, p, _ = rows(150, 3, 1)
     w = np.random.default_rng(2).random(150) + 0.5
@@ -77,7 +78,7 @@ def test_a_scaling_is_the_most_likely_one(method):
     np.testing.assert_allclose(found, best.x, atol=2e-3)
 
 
-@pytest.mark.parametrize("method", ["temperature", "vector", "matrix"])
+@for_each("method", ["temperature", "vector", "matrix"])
 def test_many_rows_are_fitted_in_blocks_with_a_curvature_from_some(method, monkeypatch):
     y, p, _ = rows(150, 3, 1)
     part = fit(method, p, y)
@@ -86,7 +87,7 @@ def test_many_rows_are_fitted_in_blocks_with_a_curvature_from_some(method, monke
     np.testing.assert_allclose(fit(method, p, y).apply(p), part.apply(p), atol=2e-4)
 
 
-@pytest.mark.parametrize("method", ["vector", "matrix"])
+@for_each("method", ["vector", "matrix"])
 def test_a_forecast_that_is_more_confident_is_pulled_as_much(method):
     y, p, _ = rows(60, 4, 5)
     part = fit(method, p, y)
@@ -95,7 +96,7 @@ def test_a_forecast_that_is_more_confident_is_pulled_as_much(method):
     np.testing.assert_allclose(sharper.intercept, part.intercept, atol=0.01)
 
 
-@pytest.mark.parametrize("method", ["vector", "matrix"])
+@for_each("method", ["vector", "matrix"])
 def test_a_forecast_that_says_nothing_can_be_scaled(method):
     """Its temperature is near 0, or below."""
     y, p, _ = rows(60, 4, 5)
@@ -144,14 +145,27 @@ def test_the_order_of_rows_and_the_container_do_not_matter():
         Recalibrator().fit(p.tolist(), y.tolist()),
     ):
         np.testing.assert_array_equal(other.predict(p), one.predict(p))
+
+
+def test_the_columns_of_a_frame_are_found_by_name():
+    y, p, _ = rows(600, 3, 5)
     frame = pd.DataFrame(p, columns=ANIMALS)
     named = Recalibrator().fit(frame, np.array(ANIMALS)[y])
     assert named.map_.classes == tuple(ANIMALS)
-    np.testing.assert_array_equal(named.predict(frame[["eel", "cat", "dog"]]), one.predict(p))
+    without_names = Recalibrator().fit(p, y).predict(p)
+    np.testing.assert_array_equal(named.predict(frame[["eel", "cat", "dog"]]), without_names)
+
+
+def test_weights_of_equal_size_change_nothing():
+    y, p, _ = rows(600, 3, 5)
     doubled = Recalibrator("temperature").fit(p, y, sample_weight=np.full(600, 2.0))
     np.testing.assert_allclose(
         doubled.predict(p), Recalibrator("temperature").fit(p, y).predict(p), atol=1e-9
     )
+
+
+def test_rows_without_weight_are_none():
+    y, p, _ = rows(600, 3, 5)
     kept = np.random.default_rng(1).random(600) < 0.7
     ours, theirs = (
         Recalibrator().fit(p, y, sample_weight=kept * 1.0),
@@ -197,10 +211,14 @@ def test_what_is_certified(certified):
         "for all classes",
     ):
         assert words in str(found)
+
+
+def test_what_is_certified_of_groups(certified):
+    y, p, _, found = certified
     groups = np.arange(6000) // 2
     grouped = Recalibrator().fit(p, y, groups=groups).certificate_
     assert (grouped.groups, grouped.saving) == (750, None)
-    assert grouped.harm_bound > proof.harm_bound
+    assert grouped.harm_bound > found.certificate_.harm_bound
     assert "750 groups of rows were drawn independently" in str(grouped)
     assert str(grouped).endswith(
         "will be used, and their sizes do not depend on predictions or outcomes."
@@ -286,6 +304,11 @@ def test_sql(certified):
                 assert got[len(q) :] == [(None,) * 3] * 4
     duck.close()
     lite.close()
+
+
+def test_sql_that_cannot_be_written_is_refused(certified):
+    y, p, _, _ = certified
+    found = Recalibrator().fit(p[:500], y[:500])
     steep = ClassPart(method="vector", weight=1.0, slope=np.full(3, 60.0), intercept=np.zeros(3))
     found.map_ = ClassMap(classes=(0, 1, 2), parts=(steep,))
     for call, message in (
@@ -320,6 +343,10 @@ def test_sure_predictions_and_classes_that_never_occur():
     assert np.isfinite(q).all()
     assert (q[np.arange(300), y] > 0).all()
     np.testing.assert_allclose(q.sum(axis=1), 1, atol=1e-14)
+
+
+def test_nothing_is_fitted_to_few_rows_or_one_class():
+    y, p, _ = rows(300, 4, 10)
     with pytest.warns(rainproof.FewRowsWarning, match="nothing is fitted to fewer than 20"):
         few = Recalibrator().fit(p[:10], y[:10])
     np.testing.assert_allclose(few.predict(p), p, atol=1e-15)
@@ -380,7 +407,7 @@ def test_a_proven_mean():
     assert wrong <= 40
 
 
-@pytest.mark.parametrize("method", ["logistic", "beta", "bins_8"])
+@for_each("method", ["logistic", "beta", "bins_8"])
 def test_a_method_of_one_event_is_asked_for_by_name(tmp_path, method):
     y, p, _ = rows(1500, 3, 2)
     found = Recalibrator(method).fit(p, y)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 from benchmarks.studies import classes
 
@@ -30,7 +31,7 @@ def test_a_way_is_judged_on_rows_that_it_has_not_seen():
     assert [line["draws"] for line in found] == [1, 1]
 
 
-@pytest.mark.parametrize("name", ["classes", "classes-torch"])
+@for_each("name", ["classes", "classes-torch"])
 def test_what_is_committed_is_best_or_close_to_it(name):
     with (ROOT / "docs" / "data" / f"{name}.csv").open() as file:
         lines = list(csv.DictReader(file))

@@ -45,7 +45,7 @@ def test_groups_stay_together():
     )
     fold_of, called, group_of = {}, {}, dict(zip(p, groups, strict=True))
     for held in whole.held_out:
-        for q, g in zip(held.prob, held._group, strict=True):
+        for q, g in zip(held.prob, held.units.unit, strict=True):
             assert called.setdefault((id(held), g), group_of[q]) == group_of[q]
             fold_of.setdefault(group_of[q], id(held))
             assert fold_of[group_of[q]] == id(held)

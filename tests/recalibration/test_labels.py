@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
@@ -82,7 +83,7 @@ def label_text(label):
 VALUES = {str(said): (k + 1) / 64 for k, said in enumerate(SAME)}
 
 
-@pytest.mark.parametrize("labels", FITTED.values(), ids=FITTED)
+@for_each("labels", FITTED.values())
 def test_every_spelling_gets_the_map_of_its_segment(tmp_path, labels):
     """In Python, as fitted and as loaded."""
     r = fitted(labels)
@@ -140,7 +141,7 @@ def check_sql(select, r, dialect):
         assert pooled == [0.2 if value is None else value for value in expected]
 
 
-@pytest.mark.parametrize("labels", FITTED.values(), ids=FITTED)
+@for_each("labels", FITTED.values())
 def test_sql_on_columns_of_every_type(labels):
     r = fitted(labels)
     with duckdb.connect() as db, closing(sqlite3.connect(":memory:")) as lite:
@@ -201,9 +202,7 @@ def test_true_is_not_one():
     assert len({both.predict([0.2], by={"s": [label]})[0] for label in (True, 1)}) == 2
 
 
-@pytest.mark.parametrize(
-    "pair", [(1, "1"), ("1.0", "1"), ("true", "True"), (True, "TRUE")], ids=repr
-)
+@for_each("pair", [(1, "1"), ("1.0", "1"), ("true", "True"), (True, "TRUE")])
 def test_two_spellings_of_one_segment_are_refused(pair):
     p, y, column = rows(pair)
     with pytest.raises(
@@ -292,7 +291,7 @@ def recalibrated(request, tmp_path_factory):
     return folder / "map.json"
 
 
-@pytest.mark.parametrize("then", WRITTEN)
+@for_each("then", WRITTEN)
 def test_files_of_every_type(tmp_path, monkeypatch, capsys, recalibrated, then):
     """Recalibrate a file whose labels have one type, apply the map to one whose labels have
     another.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
@@ -52,7 +53,7 @@ def starts(centre):
     return [centre, *np.eye(len(centre))]
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@for_each("name", COLUMNS)
 def test_logistic_methods_maximise_the_posterior(name):
     p, y = draw(400)
     beta = most_likely(name, p, y)
@@ -79,8 +80,8 @@ TRUTHS = {
 }
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("kind", TRUTHS)
+@for_each("seed", range(3))
+@for_each("kind", TRUTHS)
 def test_beta_is_the_most_likely_curve_without_negative_slopes(kind, seed):
     p, truth, u = TRUTHS[kind](1900, seed)
     y = u < truth
@@ -91,7 +92,7 @@ def test_beta_is_the_most_likely_curve_without_negative_slopes(kind, seed):
     )
 
 
-@pytest.mark.parametrize("kind", ["a ceiling", "a floor"])
+@for_each("kind", ["a ceiling", "a floor"])
 def test_beta_follows_a_ceiling_where_platt_cannot(kind):
     distance = {"beta": [], "logistic": []}
     for seed in range(20):
@@ -106,7 +107,7 @@ def test_beta_follows_a_ceiling_where_platt_cannot(kind):
     assert np.mean(distance["beta"]) < np.mean(distance["logistic"]) / 2
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@for_each("name", COLUMNS)
 def test_a_formula_continues_where_no_rows_were(name):
     rng = np.random.default_rng(2)
     p = rng.uniform(0.1, 0.6, 2000)
@@ -122,7 +123,7 @@ def test_a_formula_continues_where_no_rows_were(name):
     assert value[-1] <= found([1.0])[0] < 1
 
 
-@pytest.mark.parametrize("name", ["isotonic", "bins_8"])
+@for_each("name", ["isotonic", "bins_8"])
 def test_straight_pieces_end_at_their_ends(name):
     p, y = draw(2000)
     found = METHODS[name](table(0.1 + 0.5 * p, y))
@@ -160,7 +161,7 @@ def test_isotonic_keeps_the_order_within_its_range():
     assert (np.diff(found(inside)) > 0).all()
 
 
-@pytest.mark.parametrize("n_bins", [8, 32, 128])
+@for_each("n_bins", [8, 32, 128])
 def test_bins_hold_equal_numbers_of_rows(n_bins):
     p, y = draw(1280)
     found = METHODS[f"bins_{n_bins}"](table(p, y))
@@ -193,8 +194,8 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
-@pytest.mark.parametrize("name", METHODS)
+@for_each("rows", ROWS.values())
+@for_each("name", METHODS)
 def test_no_rows_break_a_method(name, rows):
     found = METHODS[name](table(*rows))
     value = found(np.concatenate([np.linspace(0, 1, 101), [1e-300, 1e-12, 1 - 1e-16]]))

@@ -10,6 +10,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.online_oracle import Oracle, points
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -49,8 +50,8 @@ def assert_same_state(walk, oracle):
     )
 
 
-@pytest.mark.parametrize("grid", [2, 8, 64])
-@pytest.mark.parametrize("seed", range(2))
+@for_each("grid", [2, 8, 64])
+@for_each("seed", range(2))
 def test_it_predicts_what_the_definition_says(grid, seed):
     p, y = bases(300, seed)
     r = OnlineRecalibrator(grid, rng=seed)
@@ -65,7 +66,7 @@ def test_it_predicts_what_the_definition_says(grid, seed):
     assert_same_state(r._walk, oracle)
 
 
-@pytest.mark.parametrize("grid", [2, 8, 64])
+@for_each("grid", [2, 8, 64])
 def test_it_does_so_where_an_adversary_makes_it_toss(grid):
     f = OnlineRecalibrator(grid, rng=1)
     oracle = Oracle(f._walk.seed, grid)
@@ -237,8 +238,8 @@ def assert_proven(walk):
     assert np.all(np.abs(walk.bias[inner]) <= walk.spread[inner])
 
 
-@pytest.mark.parametrize("adversary", ADVERSARIES)
-@pytest.mark.parametrize("grid", [None, 8])
+@for_each("adversary", ADVERSARIES)
+@for_each("grid", [None, 8])
 def test_no_adversary_makes_a_point_more_biased_than_proven(adversary, grid):
     f = OnlineRecalibrator(grid, rng=3)
     past, predictions = [], []
@@ -271,14 +272,14 @@ def far(v):
     return max(found)
 
 
-@pytest.mark.parametrize("m", [64, 256, 512])
+@for_each("m", [64, 256, 512])
 def test_the_sum_over_points_that_the_loss_of_every_decision_has(m):
     v = np.array(points(m))
     assert 4 * len(v) + 1.6 * far(v) <= 3 * m * (1 + math.log(m))
 
 
-@pytest.mark.parametrize("steering", [(0.0, 1.0), (1e-9, 1 - 1e-9), (0.45, 0.55)])
-@pytest.mark.parametrize("against", ["mean", "model"])
+@for_each("steering", [(0.0, 1.0), (1e-9, 1 - 1e-9), (0.45, 0.55)])
+@for_each("against", ["mean", "model"])
 def test_any_start_will_do(steering, against):
     """The adversary also chooses what two models say, and with them where the walk starts."""
     rng = np.random.default_rng(4)
@@ -291,7 +292,7 @@ def test_any_start_will_do(steering, against):
     assert_proven(r._walk)
 
 
-@pytest.mark.parametrize("size", [7, 64])
+@for_each("size", [7, 64])
 def test_batches_are_as_biased_as_proven_at_most(size):
     """All outcomes of a batch are alike: there is one coin for each prediction, and none for the
     batch.
@@ -360,8 +361,8 @@ def test_the_mixture_is_not_much_worse_than_the_best_of_two(sequence):
     assert own <= min(models) + more + 1e-9
 
 
-@pytest.mark.parametrize("right", [0.51, 0.7, 0.99])
-@pytest.mark.parametrize("wrong", [0, 100, 1000])
+@for_each("right", [0.51, 0.7, 0.99])
+@for_each("wrong", [0, 100, 1000])
 def test_nor_against_outcomes_that_are_opposite_to_it(right, wrong):
     """The model is wrong for some rounds and right from then on; the outcome is what the mixture
     thinks less likely.
@@ -416,7 +417,7 @@ def streams(n=20_000):
     }
 
 
-@pytest.mark.parametrize("name", streams())
+@for_each("name", streams())
 def test_it_is_never_much_worse_than_the_model_and_better_where_that_is_wrong(name):
     p, y, factor = streams()[name]
     made = OnlineRecalibrator().run(p, y)
@@ -447,7 +448,7 @@ def test_two_models_of_which_one_fails():
     )
 
 
-@pytest.mark.parametrize("size", [10, 100])
+@for_each("size", [10, 100])
 def test_outcomes_that_come_in_batches_cost_little(size):
     for name, (p, y, _) in streams().items():
         made = OnlineRecalibrator().run(p, y, np.arange(len(p)) // size)
@@ -484,7 +485,7 @@ def test_a_prediction_that_is_given_up_teaches_nothing():
     assert (r.n, r.waiting) == (0, 0)
 
 
-@pytest.mark.parametrize("bad", [[1], (1, 2), 1.0, True, {}, b"a"])
+@for_each("bad", [[1], (1, 2), 1.0, True, {}, b"a"])
 def test_an_id_is_text_or_an_integer_everywhere(bad):
     r = OnlineRecalibrator(rng=0)
     r.predict(0.5, id=1)
@@ -511,9 +512,7 @@ def test_an_id_from_numpy_is_a_plain_integer(tmp_path):
     assert (r.n, r.waiting) == (1, 0)
 
 
-@pytest.mark.parametrize(
-    "copied", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))]
-)
+@for_each("copied", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
 def test_a_copy_continues_on_its_own(copied):
     r = OnlineRecalibrator(8, rng=3)
     r.run(*bases(200, 1))
@@ -581,8 +580,8 @@ def broken(**changes):
 POINT = [0.5, 0.0, 0, [0.5] * 6]
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
+@for_each(
+    "data, message",
     [
         ({**broken(), "n": 3}, "it is damaged"),
         (

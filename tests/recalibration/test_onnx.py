@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.piecewise import PiecewiseMap
@@ -43,7 +44,7 @@ def predictions(edges):
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.ExtrapolationWarning")
-@pytest.mark.parametrize("method", METHODS)
+@for_each("method", METHODS)
 def test_it_gives_the_same_bits(method):
     r = rainproof.Recalibrator(method, rng=0).fit(*draw(3000))
     model = r.to_onnx()
@@ -52,7 +53,7 @@ def test_it_gives_the_same_bits(method):
     np.testing.assert_array_equal(run(model, p), r.predict(p), strict=True)
 
 
-@pytest.mark.parametrize("pieces", [1, 2, 3, 4, 5, 8, 9, 1000])
+@for_each("pieces", [1, 2, 3, 4, 5, 8, 9, 1000])
 def test_any_number_of_pieces(pieces):
     rng = np.random.default_rng(pieces)
     edges = np.concatenate([[0.0], np.sort(rng.random(pieces - 1)), [1.0]])

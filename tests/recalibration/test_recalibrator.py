@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.digests import stream_for
@@ -59,7 +60,7 @@ def test_the_certificate_is_that_of_switch_guarantee_on_the_rows_held_out():
         held.prob,
         r.predict(held.prob),
         sample_weight=held.sample_weight,
-        groups=held._group,
+        groups=held.units.unit,
     )
     names = ("harm_bound", "harm", "gain", "n", "groups")
     assert [getattr(r.certificate_, name) for name in names] == [
@@ -69,7 +70,7 @@ def test_the_certificate_is_that_of_switch_guarantee_on_the_rows_held_out():
         held.event,
         r.predict(held.prob),
         sample_weight=held.sample_weight,
-        groups=held._group,
+        groups=held.units.unit,
         response="as_is",
     )
     assert r.certificate_.loss_bound == promise.bound
@@ -148,7 +149,7 @@ def test_the_same_rows_in_any_order_give_the_same_map(fitted):
     assert again.candidates_ == fitted.candidates_
 
 
-@pytest.mark.parametrize("n", [600, 2400])
+@for_each("n", [600, 2400])
 def test_order_does_not_matter_with_weights_groups_and_segments(n):
     p, y = draw(n)
     order = np.random.default_rng(1).permutation(n)
@@ -181,7 +182,7 @@ def test_few_rows_are_all_fitted_and_nothing_is_certified():
     assert (r.predict(p, by=np.arange(2000) % 2) == r.map_(p)).all()
 
 
-@pytest.mark.parametrize("n", [900, 90_000])
+@for_each("n", [900, 90_000])
 def test_a_fitted_recalibrator_is_small_and_holds_no_rows(n):
     p, y = draw(n)
     assert len(pickle.dumps(rainproof.Recalibrator().fit(p, y))) < 60_000
@@ -234,7 +235,7 @@ def test_a_mean_continues_as_its_formulas_do():
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.ExtrapolationWarning")
-@pytest.mark.parametrize("methods", ["auto", "temperature"])
+@for_each("methods", ["auto", "temperature"])
 def test_a_calibrated_forecast_stays_as_it_is_also_where_no_rows_were(methods):
     """Rows in [0.1, 0.6]: a straight piece to half-way between 0 and 0.1 took 0.001 to 0.02 and
     more in all samples.
@@ -318,6 +319,21 @@ def test_segments_are_corrected_only_where_a_gain_is_proven():
         assert (own[segment == key] == whole[segment == key]).all() == (
             not r.segments_[key].corrected
         )
+
+
+def test_segments_of_compressed_rows_are_corrected_too():
+    rng = np.random.default_rng(5)
+    p, segment = rng.random(40_000), rng.choice(3, 40_000, p=[0.45, 0.4, 0.15])
+    y = rng.random(40_000) < np.where(segment == 2, 0.5 + 0.2 * (p - 0.5), p)
+    samples = rainproof.scan({"p": p, "y": y, "region": segment}, by="region")
+    r = rainproof.Recalibrator(rng=0).fit(samples)
+    assert [(s.segment, s.corrected) for s in r.segments_][2] == (2, True)
+    assert [s.segment for s in r.segments_] == [0, 1, 2]
+
+
+def test_predictions_need_the_segments_that_were_fitted():
+    p, y = draw(400)
+    r = rainproof.Recalibrator(rng=0).fit(p, y, by={"region": np.arange(400) % 3})
     with pytest.raises(
         InputError,
         match=r"by has 1 row of segments that the map has not seen \(7\): unseen='pooled'",
@@ -326,14 +342,10 @@ def test_segments_are_corrected_only_where_a_gain_is_proven():
     assert (r.predict([0.5], by={"region": [7]}, unseen="pooled") == r.map_([0.5])).all()
     with pytest.raises(InputError, match="unseen must be 'error' or 'pooled'; it is 'ignore'"):
         r.predict([0.5], by={"region": [2]}, unseen="ignore")
-    samples = rainproof.scan({"p": p, "y": y, "region": segment}, by="region")
-    again = rainproof.Recalibrator(rng=0).fit(samples)
-    assert [s.segment for s in again.segments_] == [0, 1, 2]
-    assert again.segments_[2].corrected
     with pytest.raises(InputError, match="by is missing: the map was fitted with segments"):
         r.predict(p)
     with pytest.raises(InputError, match="by must name region; it names segment"):
-        r.predict(p, by=segment)
+        r.predict(p, by=np.arange(400) % 3)
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.errors.RainproofWarning")
@@ -348,7 +360,7 @@ def test_nothing_is_fitted_to_a_handful_of_rows():
     assert "The probabilities stay as they are" in str(r.certificate_)
 
 
-@pytest.mark.parametrize("outcome", [0, 1])
+@for_each("outcome", [0, 1])
 def test_nothing_is_fitted_to_one_class(outcome):
     p, _ = draw(100)
     with pytest.warns(OneClassWarning, match="y holds one outcome only"):
@@ -430,7 +442,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("call", "message"), BAD.values(), ids=BAD)
+@for_each("call, message", BAD.values())
 def test_bad_input_is_refused(call, message):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewRowsWarning)
@@ -447,7 +459,7 @@ def test_a_failed_fit_leaves_the_fitted_map_alone():
     assert (r.map_, r.certificate_) == before
 
 
-@pytest.mark.parametrize("groups", [1, 2, 4])
+@for_each("groups", [1, 2, 4])
 def test_nothing_is_fitted_to_a_handful_of_groups(groups):
     p, y = draw(400)
     with pytest.warns(
@@ -503,7 +515,7 @@ def test_heavy_weights_do_not_hide_an_outcome():
     assert rainproof.Recalibrator(rng=0).fit(p, y, sample_weight=weight).candidates_
 
 
-@pytest.mark.parametrize("methods", [None, 5])
+@for_each("methods", [None, 5])
 def test_methods_are_names(methods):
     with pytest.raises(InputError, match="methods must be 'auto', a name or a list of names"):
         rainproof.Recalibrator(methods).fit(*draw(30))

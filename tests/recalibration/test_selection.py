@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from scipy.optimize import minimize
 
 import rainproof
@@ -104,7 +105,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@for_each("case", CASES.values())
 def test_maps_without_folds_are_those_of_nested_cross_validation(case):
     p, y = draw(240, seed=5, levels=case["levels"])
     weight, groups = (case[name](240) if name in case else None for name in ("weight", "groups"))
@@ -125,7 +126,7 @@ def test_maps_without_folds_are_those_of_nested_cross_validation(case):
         out = fold != f
         assert found.rate[f] == pytest.approx(w[out] @ y[out] / w[out].sum())
     if groups is not None:
-        assert all(len(set(fold[sample._group == g])) == 1 for g in range(61))
+        assert all(len(set(fold[sample.units.unit == g])) == 1 for g in range(61))
 
 
 def test_cells_are_divided_without_losing_rows():
@@ -133,12 +134,12 @@ def test_cells_are_divided_without_losing_rows():
     cells = Sample(y, p).compress(16)
     found = cross_fit(cells, np.random.default_rng(3))
     count = found.fold
-    assert (count.sum(axis=0) == cells._cells.count).all()
+    assert (count.sum(axis=0) == cells.cells.count).all()
     assert found.weight.sum() == 900
     for f in range(FOLDS):
-        sums = np.bincount(2 * found.entry + (cells._cells.slot & 1), count[f], 2 * len(found.prob))
+        sums = np.bincount(2 * found.entry + (cells.cells.slot & 1), count[f], 2 * len(found.prob))
         assert (found.weight[f].T.ravel() == sums).all()
-    parts = (np.repeat(cells._cells.slot, one) for one in count)
+    parts = (np.repeat(cells.cells.slot, one) for one in count)
     slot, fold = map(
         np.concatenate,
         zip(*((part, np.full(len(part), f)) for f, part in enumerate(parts)), strict=True),

@@ -12,6 +12,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.files import as_text, digest_of, load_kind
@@ -41,9 +42,7 @@ def segmented():
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.ExtrapolationWarning")
-@pytest.mark.parametrize(
-    ("methods", "n"), [*((name, 3000) for name in METHODS), ("auto", 3000), ("auto", 300)]
-)
+@for_each("methods, n", [*((name, 3000) for name in METHODS), ("auto", 3000), ("auto", 300)])
 def test_what_is_saved_is_loaded(tmp_path, methods, n):
     r = rainproof.Recalibrator(methods, rng=1).fit(*draw(n))
     r.save(tmp_path / "map.json")
@@ -108,9 +107,7 @@ def test_where_nothing_was_fitted(tmp_path):
         rainproof.Recalibrator().save(tmp_path / "no.json")
 
 
-@pytest.mark.parametrize(
-    "label", [datetime.date(2026, 1, 1), datetime.datetime(2026, 1, 1, 8), Decimal("2.50")]
-)
+@for_each("label", [datetime.date(2026, 1, 1), datetime.datetime(2026, 1, 1, 8), Decimal("2.50")])
 def test_labels_are_stored_as_what_they_say(tmp_path, label):
     r = by_region([label], 200)
     r.save(tmp_path / "map.json")
@@ -120,7 +117,7 @@ def test_labels_are_stored_as_what_they_say(tmp_path, label):
         loaded.predict([0.3], by={"region": ["another"]})
 
 
-@pytest.mark.parametrize("label", [float("inf"), b"x"])
+@for_each("label", [float("inf"), b"x"])
 def test_labels_that_json_has_not(tmp_path, label):
     r = by_region([label], 200)
     with pytest.raises(
@@ -297,7 +294,7 @@ def changes():
     }
 
 
-@pytest.mark.parametrize(("change", "message"), changes().values(), ids=changes())
+@for_each("change, message", changes().values())
 def test_wrong_content_with_a_right_digest(change, message):
     data = rainproof.Recalibrator("none", rng=0).fit(*draw(200)).to_dict() | change
     data["digest"] = digest_of({key: value for key, value in data.items() if key != "digest"})
@@ -326,7 +323,7 @@ def certified():
     return rainproof.Recalibrator("logistic", rng=0).fit(*draw(2000)).to_dict()
 
 
-@pytest.mark.parametrize("field", CERTIFICATE)
+@for_each("field", CERTIFICATE)
 def test_impossible_numbers_of_a_certificate_name_file_and_field(tmp_path, certified, field):
     value, message = CERTIFICATE[field]
     data = {**certified, "certificate": certified["certificate"] | {field: value}}
@@ -360,7 +357,7 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize(("method", "change", "message"), PARTS.values(), ids=PARTS)
+@for_each("method, change, message", PARTS.values())
 def test_impossible_maps_of_classes_are_refused(method, change, message):
     rng = np.random.default_rng(0)
     data = (

@@ -90,7 +90,7 @@ def test_event_rates_of_bins():
 
 
 def test_few_rows_and_none():
-    assert held_out_rates(rainproof.Sample([0], [0.5])._at(np.zeros(0, int)), 0.95) is None
+    assert held_out_rates(rainproof.Sample([0], [0.5]).take(np.zeros(0, int)), 0.95) is None
     one = held_out_rates(rainproof.Sample([True], [0.5], groups=[0]), 0.95)
     assert (one.prediction, one.event_rate, one.high, one.grouped) == (0.5, 1.0, 1.0, True)
     constant = held_out_rates(rainproof.Sample(np.arange(9) < 3, np.full(9, 0.25)), 0.95)
