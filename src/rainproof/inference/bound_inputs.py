@@ -1,7 +1,7 @@
 """What an upper bound takes of a sample: shares of the weight by prediction and outcome.
 
-The formulas are in `rainproof.inference.bounds`. Capabilities of the design decide here which of
-them apply: given outcomes (a base rate), a stated largest weight, clusters.
+The formulas are in `rainproof.inference.bounds`, the proofs in docs/theory/bounds.md. The design
+decides here which of them apply: given outcomes (a base rate), a stated largest weight, clusters.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class BoundInputs(Frozen):
         rounded = sample.on_grid(m)
         total = sample.total_weight
         outcomes = given_outcomes(sample)
-        positive = np.minimum(rounded.positive, rounded.weight)
+        positive = np.minimum(rounded.positive, rounded.weight)  # which rounding can exceed
         shares = np.stack([rounded.weight - positive, positive]) / total
         if outcomes is not None:
             square = shares  # which no charge for given outcomes asks for
@@ -149,7 +149,7 @@ class BoundInputs(Frozen):
         effective_n = min(effective_n, float(n))
         shares = np.stack([table.negative, table.positive]) / sample.total_weight
         outcomes = given_outcomes(sample)
-        square = shares
+        square = shares  # which no charge asks for, if rows of an outcome weigh alike
         if outcomes is None and not even(n, effective_n):
             square = _pooled_squares(sample, table) / sample.total_weight**2
         return cls(

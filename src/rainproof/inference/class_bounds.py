@@ -2,7 +2,7 @@
 of a row.
 
 Here is what joins the classes in one bound; the formulas are in `rainproof.inference.bounds` and
-`rainproof.inference.lower_bounds`.
+`rainproof.inference.lower_bounds`. The proof is in docs/theory/bounds.md, "Several classes at once".
 """
 
 from __future__ import annotations
@@ -199,6 +199,7 @@ def _bound_of_largest(
     draws = sample.n_draws
     effective_n = min(sample.effective_n, float(draws))
     tilts = bounds.tilts(effective_n, delta).tolist()
+    # The class with the largest loss in the population is fixed, so no union is paid for.
     largest = np.full(len(tilts), -np.inf)
     for charged_loss in charged_losses:
         largest = np.maximum(largest, [charged_loss(tilt) for tilt in tilts])
@@ -212,7 +213,7 @@ def mean_at_least(gain: Floats, sample: Sample, delta: float) -> float:
     """
     units = sample.top_label.units
     mass = sample.mass
-    if units.unit is not None:
+    if units.unit is not None:  # a unit bets once, with its mean gain
         mass = units.sums(sample.mass)
         gain = units.sums(sample.mass * gain) / np.maximum(mass, np.finfo(float).tiny)
     counted = mass > 0
@@ -222,6 +223,6 @@ def mean_at_least(gain: Floats, sample: Sample, delta: float) -> float:
         count=np.ones(len(gain)),
         gain=gain[None],
         scale=np.ones((1, len(gain))),
-        threshold=0.0,
+        threshold=0.0,  # of the only alternative
     )
     return lower_bound([[wager]], delta, bets_on(len(gain), delta))

@@ -2,7 +2,7 @@
 
 What is bet on, and how it is chosen, is in `rainproof.inference.wagers` and in the modules of each
 claim: `proven_losses`, `proven_gains`, `switch_gains`. Upper bounds are in
-`rainproof.inference.bounds`. The proofs are in docs/theory/bounds.md.
+`rainproof.inference.bounds`. The proof is in docs/theory/bounds.md, "Lower bounds".
 """
 
 from __future__ import annotations
@@ -75,17 +75,21 @@ def lower_bound(chains: Sequence[Sequence[Wager]], delta: float, bets: Floats) -
         """The logarithm of the mean wealth times delta: against the better alternative, whichever
         that is.
         """
+        # Formula (6); it falls in `bound`, as neither choices nor bets depend on it.
         net = stake * (gain - bound * scale)
         growth = count * np.log1p(bets[:, None, None] * net)
         by_block = np.add.reduceat(growth, first_entry, axis=2)  # of each bet and alternative
         if len(gain) == 1:
             wealth = blocks_of_chain @ by_block[:, 0].T
-        else:  # for each event rate that makes a difference
+        else:
+            # The event rate decides which alternative is the better one at each threshold. It is
+            # not known, so the smallest wealth over all rates that make a difference counts.
             rates = np.append(-np.inf, np.unique(threshold))
             always_acts = threshold <= rates[:, None, None]
             against = np.where(always_acts, by_block[:, 1], by_block[:, 0])
             wealth = blocks_of_chain @ against.swapaxes(1, 2)
         wealth = wealth.reshape(-1, len(chains) * len(bets))
+        # No chain or bet can gain if there is no such decision, so their mean cannot either.
         smallest = np.logaddexp.reduce(wealth, axis=1).min()
         return float(smallest) + math.log(delta / wealth.shape[1])
 

@@ -1,4 +1,8 @@
-"""Draws with the mean of the population, of rows that were chosen by their outcome."""
+"""Draws with the mean of the population, of rows that were chosen by their outcome.
+
+Bets need draws of which each has the mean of the population: docs/theory/bounds.md, "Another base
+rate". Upper bounds take such rows as they are.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +35,7 @@ def matched_draws(sample: Sample, rng: np.random.Generator) -> Sample:
     events = int(np.count_nonzero(event))
     others = len(event) - events
     draws = min(others, events)
+    # Each of the rarer rows has a unit of its own; the others are dealt to these units evenly.
     unit = np.empty(len(event), np.int64)
     unit[~event] = rng.permutation(others) % draws
     unit[event] = rng.permutation(events) % draws

@@ -129,6 +129,7 @@ def best_thresholds(wagers: Wagers, before: Tally, price: float) -> BestThreshol
     square_over_always = missed * (1 - mu) ** 2 + spared * mu**2
     square = np.maximum(np.where(rate <= mu, square_over_never, square_over_always), _LEAST)
     # The logarithm of a bet is its mean less half of its square, to second order.
+    # So the best bet gains `likely`; the square is that of the gain over the better alternative.
     bet = np.minimum(np.sqrt(2 * price / square), 0.5)
     likely = value - bet / 2 * square - price / bet
     asked = (perfect > _LEAST) & (mu >= low) & (mu <= high)  # elsewhere nothing is at stake

@@ -1,7 +1,8 @@
 """Proven losses: there is a decision that loses at least this by acting on the predictions.
 
 Here are the public function, its words, and how a correction of the predictions and a decision are
-chosen; what the bets on them prove is in `rainproof.inference.lower_bounds`.
+chosen; what the bets on them prove is in `rainproof.inference.lower_bounds`, and why in
+docs/theory/bounds.md, "Lower bounds".
 """
 
 from __future__ import annotations
@@ -225,7 +226,7 @@ def loss_at_least(
     bound = lower_bound(list(chain.from_iterable(by_fit)), delta, betting.bets)
     task = None
     changes: tuple[ActionChange, ...] = ()
-    if bound > 0:
+    if bound > 0:  # the example is that of the fit which proves most, on all rows
         bound_of_fit = [lower_bound(chains, delta, betting.bets) for chains in by_fit]
         best_fit = FITS[bound_of_fit.index(max(bound_of_fit))]
         example = _corrected(wagers, best_fit, wagers.tally(), betting)
@@ -257,6 +258,7 @@ class _Corrected(NamedTuple):
 def _corrected(wagers: Wagers, fit: Fit, before: Tally, betting: Betting) -> _Corrected | None:
     """The task that gains most by a correction; None if none gains."""
     edges = wagers.edges
+    # The prediction of each cell, of which rows differ too little to matter for a choice.
     middle = np.append((edges[1:] + edges[:-1]) / 2, 1.0)
     table = DistinctTable(middle, before.sums[::2], before.sums[1::2]).occupied()
     corrected = np.clip(fit(table)(middle), 0.0, 1.0)
@@ -279,6 +281,7 @@ def _changes(wagers: Wagers, example: _Corrected, task: DecisionTask) -> tuple[A
     """Neighbouring cells with the same change, as one range."""
     edges = wagers.edges
     chord = example.chord
+    # A task with one threshold has an end of the chord without weight or without regret.
     thresholds = np.searchsorted(edges, [chord.mu_a, chord.mu_b])
     uses_first = chord.share > 0 and chord.regret_a > 0
     uses_second = chord.share < 1 and chord.regret_b > 0

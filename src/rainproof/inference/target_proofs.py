@@ -2,7 +2,8 @@
 
 Here a threshold is given; which one is tried is in `rainproof.inference.threshold_search`. A target
 is a share of successes among trials. Where every draw is one case, numbers of cases are proof
-(binomial tests); else bets on whole draws are.
+(binomial tests); else bets on whole draws are. The proofs are in docs/theory/bounds.md, "A
+threshold with a proven target".
 """
 
 from __future__ import annotations

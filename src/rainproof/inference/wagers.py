@@ -2,7 +2,8 @@
 
 Here is what every proven gain shares: which rows are one draw, how they are dealt, what a choice may
 see, and what is bet. What is chosen is in the modules of each claim: `proven_losses`,
-`proven_gains`, `switch_gains`; what the bets prove is in `lower_bounds`.
+`proven_gains`, `switch_gains`; what the bets prove is in `lower_bounds`. The proof is in
+docs/theory/bounds.md, "Lower bounds".
 """
 
 from __future__ import annotations
@@ -115,6 +116,7 @@ class Wagers:
         compressed. Rows with a base rate are matched at random, so that each draw has the mean of
         the population.
         """
+        # of the sample as it came: rows that are matched have no grid, but their thresholds do
         edges, within = decision_thresholds(sample.grid, threshold_range)
         if max_weight is not None:
             sample = sample.with_max_weight(max_weight)
@@ -240,7 +242,7 @@ class Wagers:
             return
         part = self.sample.deal(folds=parts, rng=rng).part
         assert part is not None  # only cells that are alike are dealt by counts
-        order = np.argsort(part.astype(np.int8), kind="stable")
+        order = np.argsort(part.astype(np.int8), kind="stable")  # of small numbers: by radix
         for places in np.split(order, np.cumsum(np.bincount(part))[:-1]):
             yield places, np.ones(len(places))
 
@@ -333,7 +335,7 @@ def _pooled_rows(
     old, new = cells
     code = (old.astype(np.int64) * size + new) * 2 + sample.event
     if counts is None:
-        code.sort()
+        code.sort()  # so that what is dealt does not depend on the order of the rows
     else:
         code, place = np.unique(code, return_inverse=True)
         counts = np.bincount(place, counts).astype(np.int64)
@@ -368,7 +370,10 @@ def _wager_on_nodes(stake: Floats, count: Floats, gains: Gains) -> Wager:
 
 
 def _wager_on_units(unit: Ints, stake: Floats, gains: Gains) -> Wager:
-    """Bet on units of several rows, each with its mean gain, by stake."""
+    """Bet on units of several rows, each with its mean gain and the weight of the whole unit.
+
+    The plain mean over units would be about another population, in which small ones count as much.
+    """
     total: Floats = np.bincount(unit, stake).astype(np.float64, copy=False)
     counted = total > 0
     columns: list[Floats] = [total[counted]]
