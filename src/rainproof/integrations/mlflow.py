@@ -13,8 +13,7 @@ from tempfile import TemporaryDirectory
 
 from rainproof.core.result import Interval
 from rainproof.errors import MissingExtraError
-from rainproof.recalibration.certificate import Certificate
-from rainproof.recalibration.classes import ClassCertificate
+from rainproof.recalibration.certificate import Certificate, ClassCertificate
 from rainproof.verdict.classes import ClassAssessment
 from rainproof.verdict.costs import Rule
 from rainproof.verdict.result import Assessment
