@@ -35,12 +35,20 @@ def run(*command, **options):
     )
 
 
-@pytest.mark.parametrize("name", ["rainproof", *MODULES, *PAPER])
-def test_examples_in_docstrings(name):
-    result = doctest.testmod(
-        importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE
-    )
-    assert result.failed == 0
+def packages_with_examples():
+    """The modules of each package of rainproof, and those of the paper."""
+    packages = {"paper": PAPER, "rainproof": ["rainproof"]}
+    for name in MODULES:
+        packages.setdefault(name.split(".")[1], []).append(name)
+    return packages
+
+
+@for_each("package", packages_with_examples())
+def test_examples_in_docstrings(package):
+    for name in packages_with_examples()[package]:
+        module = importlib.import_module(name)
+        result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+        assert result.failed == 0, name
 
 
 def test_there_are_examples_to_run():

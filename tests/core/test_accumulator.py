@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from numpy.testing import assert_array_equal
 
 import rainproof
@@ -18,8 +19,8 @@ Y = (RNG.random(5000) < P).astype(np.int8)
 W = RNG.random(5000)
 
 
-@pytest.mark.parametrize("size", [1, 7, 64, 700, 5000], ids="{} rows a batch".format)
-@pytest.mark.parametrize("m", [4, 64, 2**16])
+@for_each("size", [1, 7, 64, 700, 5000])
+@for_each("m", [4, 64, 2**16])
 def test_batches_of_any_size_give_the_sample_of_all_rows(size, m):
     stream = rainproof.Accumulator(m)
     for start in range(0, 5000, size):
@@ -30,9 +31,9 @@ def test_batches_of_any_size_give_the_sample_of_all_rows(size, m):
         assert_array_equal(getattr(stream.sample(), name), getattr(whole, name))
 
 
-@pytest.mark.parametrize("warm", [False, True], ids=["first batch", "later batch"])
-@pytest.mark.parametrize("size", [3, 5000], ids=["small", "large"])
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@for_each("warm", [False, True])
+@for_each("size", [3, 5000])
+@for_each("weighted", [False, True])
 def test_a_bad_batch_changes_nothing(warm, size, weighted):
     stream = rainproof.Accumulator(16)
     good = {"sample_weight": W[:10]} if weighted else {}

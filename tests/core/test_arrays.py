@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 
@@ -33,10 +34,8 @@ def arrays(thing):
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
-@pytest.mark.parametrize(
-    "travel", [lambda thing: pickle.loads(pickle.dumps(thing)), copy.copy, copy.deepcopy]
-)
-@pytest.mark.parametrize(
+@for_each("travel", [lambda thing: pickle.loads(pickle.dumps(thing)), copy.copy, copy.deepcopy])
+@for_each(
     "make",
     [
         lambda: rainproof.Sample(Y, P, sample_weight=[1, 2, 3, 4, 5]),

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.files import atomic_output, check_output, write_atomic
@@ -126,7 +127,7 @@ def test_a_loop_of_links_is_refused(tmp_path):
         pass
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o664, 0o444])
+@for_each("mode", [0o600, 0o664, 0o444])
 def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
     target = tmp_path / "a.json"
     target.write_text("old")

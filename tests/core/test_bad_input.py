@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 
@@ -221,7 +222,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@for_each("case", CASES)
 def test_message(case):
     arguments, options, message = CASES[case]
     with pytest.raises(rainproof.InputError, match=re.escape(message)):
@@ -277,14 +278,14 @@ def test_many_offenders_are_counted():
         rainproof.Sample(np.zeros(200_000), p)
 
 
-@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"])
+@for_each("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"])
 def test_a_label_of_two_is_refused_in_every_type(dtype):
     with pytest.raises(rainproof.InputError, match="y_true must be 0 or 1"):
         rainproof.Sample(np.array([0, 1, 2], dtype), [0.1, 0.2, 0.3])
 
 
-@pytest.mark.parametrize("value", [INF, -INF, NAN, 1e-310, 1 + 2**-52, 1 - 2**-53, -1.0, 1e300])
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@for_each("value", [INF, -INF, NAN, 1e-310, 1 + 2**-52, 1 - 2**-53, -1.0, 1e300])
+@for_each("dtype", ["f4", "f8"])
 def test_a_float_label_must_be_zero_or_one_to_the_last_bit(value, dtype):
     with np.errstate(over="ignore"):
         label = np.array([0, 1, value], dtype)
@@ -295,7 +296,7 @@ def test_a_float_label_must_be_zero_or_one_to_the_last_bit(value, dtype):
             rainproof.Sample(label, [0.1, 0.2, 0.3])
 
 
-@pytest.mark.parametrize("value", [NAN, -NAN, INF, -INF, 1 + 2**-52, -5e-324, -1.0])
+@for_each("value", [NAN, -NAN, INF, -INF, 1 + 2**-52, -5e-324, -1.0])
 def test_predictions_are_checked_to_the_last_bit(value):
     with pytest.raises(rainproof.InputError, match="y_prob must"):
         rainproof.Sample([0, 1], [0.5, value])
@@ -310,7 +311,7 @@ def test_a_sample_comes_alone():
             rainproof.soft_binned_cdl(sample, **extra)
 
 
-@pytest.mark.parametrize("m", [0, 1, 3, 2**21, -4, 2.0, True, "8", None])
+@for_each("m", [0, 1, 3, 2**21, -4, 2.0, True, "8", None])
 def test_a_grid_is_a_power_of_two(m):
     message = f"grid must be a power of two from 2 to 1,048,576; it is {m!r}"
     with pytest.raises(rainproof.InputError, match=re.escape(message)):
@@ -333,8 +334,8 @@ ABOVE = np.longdouble(1) + np.finfo(np.longdouble).eps
 TINY = Fraction(1, 10**400)
 
 
-@pytest.mark.parametrize(
-    ("p", "message"),
+@for_each(
+    "p, message",
     [
         (
             [0.5, 1 + TINY],
@@ -349,7 +350,6 @@ TINY = Fraction(1, 10**400)
             r"y_prob must lie in \[0, 1\]; 1 value does not, the first is y_prob\[1\] = 1\.0000",
         ),
     ],
-    ids=["Fraction above", "Fraction below", "longdouble"],
 )
 def test_what_a_double_would_round_into_the_range_is_refused(p, message):
     with pytest.raises(rainproof.InputError, match=message):
@@ -388,10 +388,7 @@ def test_series_in_another_order_are_refused():
         rainproof.Sample(y, pd.Series([0.2, 0.7, 0.9], index=["a", 1, None]))
 
 
-@pytest.mark.parametrize(
-    ("late", "hint"),
-    [(2, ""), (np.nan, ""), (0.5, "; if these are shares .*"), (-np.inf, "")],
-)
+@for_each("late, hint", [(2, ""), (np.nan, ""), (0.5, "; if these are shares .*"), (-np.inf, "")])
 def test_a_hint_is_of_all_rows_not_of_the_first(late, hint):
     y = np.arange(200_000) % 2.0
     y[-1] = late
@@ -432,8 +429,8 @@ def test_the_way_out_is_said_without_a_command_line():
     assert (recounted.place, recounted.missing) == (("y_prob", 0, ""), True)
 
 
-@pytest.mark.parametrize(
-    ("labels", "message"),
+@for_each(
+    "labels, message",
     [
         (
             ["yes", "no", "yes"],
@@ -454,7 +451,7 @@ def test_a_sample_of_one_label_need_not_have_the_event():
     assert rainproof.Sample([2, 2], [0.5, 0.6], pos_label=3).event_rate == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     "columns", [{"groups": [[1], [2, 3]]}, {"by": [[1], [2, 3]]}, {"by": {"a": [[1], [2, 3]]}}]
 )
 def test_ragged_groups_and_segments(columns):

@@ -7,6 +7,7 @@ from copy import copy, deepcopy
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof import InputError, Sample
@@ -24,7 +25,7 @@ def _weights(y: np.ndarray, rate: float) -> np.ndarray:
     return np.where(y == 1, rate / y.sum(), (1 - rate) / (1 - y).sum())
 
 
-@pytest.mark.parametrize("name", list(CATALOGUE))
+@for_each("name", list(CATALOGUE))
 def test_measures_are_those_of_rows_weighted_by_outcome(name: str) -> None:
     (y, p), measure = _rows(), CATALOGUE[name]
     assert measure(y, p, base_rate=0.03) == pytest.approx(
@@ -34,7 +35,7 @@ def test_measures_are_those_of_rows_weighted_by_outcome(name: str) -> None:
     assert measure(y, p, base_rate=y.mean()) == pytest.approx(measure(y, p), abs=1e-12)
 
 
-@pytest.mark.parametrize("rate", [1e-9, 0.004, 0.7, 1 - 1e-9])
+@for_each("rate", [1e-9, 0.004, 0.7, 1 - 1e-9])
 def test_rows_weigh_what_makes_the_rate(rate: float) -> None:
     y, p = _rows()
     s = Sample(y, p, base_rate=rate)
@@ -101,7 +102,7 @@ def test_of_a_range_the_weights_are_those_of_the_middle_in_log_odds() -> None:
         rainproof.soft_binned_cdl(s)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "rate", [0, 1, -0.1, 1.5, float("nan"), (0.1, float("nan")), (0.0, 0.5), np.array([0.2, 1.0])]
 )
 def test_refuses_rates_outside(rate: object) -> None:
@@ -109,15 +110,13 @@ def test_refuses_rates_outside(rate: object) -> None:
         Sample(*_rows(), base_rate=rate)
 
 
-@pytest.mark.parametrize("rate", [(0.2, 0.1), (0.1, 0.1)])
+@for_each("rate", [(0.2, 0.1), (0.1, 0.1)])
 def test_refuses_reversed_or_equal_ends(rate: tuple[float, float]) -> None:
     with pytest.raises(InputError, match="lower end first, and two different ends"):
         Sample(*_rows(), base_rate=rate)
 
 
-@pytest.mark.parametrize(
-    "rate", [True, "0.1", (0.1, 0.2, 0.3), None.__class__, [], [[0.1, 0.2]], {"a": 1}]
-)
+@for_each("rate", [True, "0.1", (0.1, 0.2, 0.3), None.__class__, [], [[0.1, 0.2]], {"a": 1}])
 def test_refuses_what_is_no_rate(rate: object) -> None:
     with pytest.raises(InputError, match="base_rate must be a number, or the two ends of a range"):
         Sample(*_rows(), base_rate=rate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,8 +42,8 @@ def test_sums_are_their_definition(sample, n, left_closed):
     check(y, p, w, n, left_closed)
 
 
-@pytest.mark.parametrize("left_closed", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 10, 15, 16, 49, 100, 1000, 12345, 1 << 20])
+@for_each("left_closed", [False, True])
+@for_each("n", [1, 2, 3, 7, 10, 15, 16, 49, 100, 1000, 12345, 1 << 20])
 def test_predictions_on_an_edge_and_beside_it(n, left_closed):
     """Every edge k/n and the doubles next to it; m p is rounded, but the bin is right."""
     k = (
@@ -60,7 +61,7 @@ def test_predictions_on_an_edge_and_beside_it(n, left_closed):
     check(y, p, np.where(y, 0.7, 1.9), n, left_closed)
 
 
-@pytest.mark.parametrize("n", [15, 10, 7])
+@for_each("n", [15, 10, 7])
 def test_floats_of_half_the_size(n):
     p = np.concatenate([np.arange(n + 1) / n, np.random.default_rng(0).random(500)]).astype(
         np.float32
@@ -78,7 +79,7 @@ def test_rows_are_read_where_they_are():
     check(y[::-1], table[::-1, 1], None, 15, True)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@for_each("weighted", [False, True])
 def test_many_rows_in_threads(weighted):
     rng = np.random.default_rng(1)
     n = 1 << 20

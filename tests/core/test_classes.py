@@ -11,6 +11,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.cases import for_each
 from helpers.public import PUBLIC
 
 import rainproof
@@ -128,7 +129,7 @@ OF_ONE_EVENT = {
 }
 
 
-@pytest.mark.parametrize("name", OF_ONE_EVENT)
+@for_each("name", OF_ONE_EVENT)
 def test_a_function_takes_several_classes_or_says_what_to_do(name):
     function, more = OF_ONE_EVENT[name], MORE.get(name, {})
     with pytest.raises(
@@ -229,7 +230,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", WRONG)
+@for_each("case", WRONG)
 def test_what_breaks_a_rule_is_named(case):
     y, p, options, message = WRONG[case]
     with pytest.raises(rainproof.InputError, match=f"^{message}$"):

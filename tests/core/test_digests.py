@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
+from helpers.cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,7 +34,7 @@ def made(kind="rows", at=slice(None), p=P, y=Y, **other):
     return Sample(np.asarray(y)[at], np.asarray(p)[at], **columns | other)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_order_and_storage_do_not_matter(kind):
     known = made(kind).digest
     shuffled = np.random.default_rng(1).permutation(N)
@@ -64,7 +64,7 @@ def test_the_scale_of_weights_does_not_matter(scale):
     assert Sample(Y, P, sample_weight=np.full(N, scale)).digest == Sample(Y, P).digest
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_what_a_row_is_matters(kind):
     row = int(np.flatnonzero(W)[0])
     other_y, other_p, other_w, other_g = Y.copy(), P.copy(), W.copy(), G.copy()
@@ -206,8 +206,8 @@ def test_the_key_of_a_row_is_the_row(rows):
     np.testing.assert_array_equal(outcome, event)
 
 
-@pytest.mark.parametrize("groups", [None, np.arange(900) // 3])
-@pytest.mark.parametrize("classes", [1, 3])
+@for_each("groups", [None, np.arange(900) // 3])
+@for_each("classes", [1, 3])
 def test_last_bits_do_not_move_rows_to_other_folds(groups, classes):
     """A map is fitted to folds: with rows divided by sums that are 1 but for rounding it stays the
     same.

@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.strategies import samples
 from hypothesis import given
 from numpy.testing import assert_array_equal
@@ -36,8 +37,8 @@ def test_any_rows(sample):
     assert_pooled(y, p)
 
 
-@pytest.mark.parametrize("n", [1, 2, 25, 1000, 40_000])
-@pytest.mark.parametrize(
+@for_each("n", [1, 2, 25, 1000, 40_000])
+@for_each(
     "kind",
     [
         "uniform",
@@ -52,7 +53,7 @@ def test_any_rows(sample):
         "hundredths",
     ],
 )
-@pytest.mark.parametrize("events", ["both", "none", "all"])
+@for_each("events", ["both", "none", "all"])
 def test_predictions_that_fill_buckets_unevenly(n, kind, events):
     rng = np.random.default_rng(n)
     p = {
@@ -71,8 +72,8 @@ def test_predictions_that_fill_buckets_unevenly(n, kind, events):
     assert_pooled(y, p)
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", ">f8", ">f4"])
-@pytest.mark.parametrize("label", ["i8", "u1", "?", "f8", ">i4"])
+@for_each("dtype", ["f8", "f4", "f2", ">f8", ">f4"])
+@for_each("label", ["i8", "u1", "?", "f8", ">i4"])
 def test_every_kind_of_array(dtype, label):
     rng = np.random.default_rng(1)
     p, y = rng.random((500, 2)).astype(dtype), rng.integers(0, 2, (500, 2)).astype(label)
@@ -91,8 +92,8 @@ def test_rows_are_left_as_they_are():
     assert not table.prob.flags.writeable
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1e-9, 1 + 1e-9, 1e300])
-@pytest.mark.parametrize("weight", [None, np.ones(100)])
+@for_each("value", [np.nan, np.inf, -np.inf, -1e-9, 1 + 1e-9, 1e300])
+@for_each("weight", [None, np.ones(100)])
 def test_predictions_that_were_changed_after_the_check(value, weight):
     p = np.linspace(0, 1, 100)
     sample = rainproof.Sample(np.arange(100) % 2, p, sample_weight=weight)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.segments import COLUMNS, VIOLATIONS, violation_code
@@ -64,7 +65,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each("form", FORMS)
 def test_a_sample_from_every_form(form):
     sample = rainproof.Sample.from_table(FORMS[form]())
     np.testing.assert_array_equal(sample.counts, SAMPLE.counts)
@@ -80,7 +81,7 @@ def test_polars():
     assert repr(rainproof.Sample.from_table(pl.DataFrame(DICTS))) == repr(SAMPLE)
 
 
-@pytest.mark.parametrize("named", [True, False])
+@for_each("named", [True, False])
 def test_segments(named):
     regions = ["n", "s", None, math.nan, "s"]
     rows = [(*row, region) for row, region in zip(ROWS, regions, strict=True)]
@@ -120,7 +121,7 @@ def test_cells_without_weight_are_left_out():
     assert repr(sample) == repr(SAMPLE)
 
 
-@pytest.mark.parametrize(("role", "kind"), VIOLATIONS)
+@for_each("role, kind", VIOLATIONS)
 def test_bad_rows_are_counted_over_segments(role, kind):
     bad = (8, violation_code(role, kind), 0, 3, 0.0, 0.0, 0.0)
     name = {"prob": "y_prob", "label": "y_true", "weight": "sample_weight", "old": "p_old"}[role]
@@ -189,7 +190,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("message", WRONG)
+@for_each("message", WRONG)
 def test_tables_that_no_statement_gave(message):
     with pytest.raises(InputError, match=re.escape(message)):
         rainproof.Sample.from_table(WRONG[message])

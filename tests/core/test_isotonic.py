@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.isotonic_oracle import best_partition, max_min
 from helpers.seeds import for_seeds
 from helpers.strategies import samples
@@ -85,9 +86,7 @@ def test_frequencies_that_rise_stay_and_ones_that_fall_become_their_mean():
     assert_array_equal(isotonic(table(count, size + 1 - count)), np.full(size, 0.5))
 
 
-@pytest.mark.parametrize(
-    ("negative", "positive"), [(1e-20, 1.0), (1.0, 1e-20), (1e-320, 1e120), (1e140, 1e-320)]
-)
+@for_each("negative, positive", [(1e-20, 1.0), (1.0, 1e-20), (1e-320, 1e120), (1e140, 1e-320)])
 def test_an_outcome_too_light_to_show_in_the_mean_is_not_forgotten(negative, positive):
     (fit,) = isotonic(table([negative], [positive]))
     assert 0 < fit < 1

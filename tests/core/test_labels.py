@@ -7,6 +7,7 @@ import datetime
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.validation import code_labels, number_rows, number_segments, rows_by_segment
@@ -32,7 +33,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("case", COLUMNS)
+@for_each("case", COLUMNS)
 def test_labels_are_built_in_types_in_order(case):
     column, expected, numbers = COLUMNS[case]
     codes, labels = code_labels(column)
@@ -52,7 +53,7 @@ def test_numbers_are_kept_from_batch_to_batch():
     assert number_segments(index, [("new", 0), ("a", 1)]).tolist() == [4, known.index(("a", 1))]
 
 
-@pytest.mark.parametrize("rows", [0, 3])
+@for_each("rows", [0, 3])
 def test_without_columns_all_rows_are_one_segment(rows):
     index = {}
     assert number_rows(index, [], rows).tolist() == [0] * rows
@@ -76,7 +77,7 @@ MISSING_BESIDE_TEXT = {
 }
 
 
-@pytest.mark.parametrize("labels", MISSING_BESIDE_TEXT.values(), ids=MISSING_BESIDE_TEXT)
+@for_each("labels", MISSING_BESIDE_TEXT.values())
 def test_a_missing_label_in_a_list_of_text_is_no_label(labels):
     """NumPy writes it as the text "nan", which would be a group, or the opposite of the event."""
     y, p = [0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.piecewise import PiecewiseMap
@@ -14,7 +15,7 @@ P[:3] = 0.0, 1.0, 0.5
 LINE = PiecewiseMap.from_ends(np.array([0.0, 1.0]), np.array([1.0]), np.array([0.25]))
 
 
-@pytest.mark.parametrize("weight", [None, W])
+@for_each("weight", [None, W])
 def test_rows_and_cells(weight):
     sample = rainproof.Sample(Y, P, sample_weight=weight)
     rows = sample.map(LINE)

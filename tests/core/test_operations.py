@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.rows import Rows
@@ -51,9 +52,7 @@ DESIGNS: dict[str, Callable[[], Sample]] = {
 
 def full(design: str) -> Sample:
     """A sample of this design with the costs of each case and a column of a file beside."""
-    sample = DESIGNS[design]().with_costs(COSTS)
-    case = sample.units.case_of_entry
-    return sample.with_columns_beside({"fee": FEES[case]})
+    return DESIGNS[design]().with_costs(COSTS).with_columns_beside({"fee": FEES})
 
 
 def half(sample: Sample) -> Sample:
@@ -202,8 +201,8 @@ def check_facts(sample: Sample) -> None:
             assert mine[name] == value, name
 
 
-@pytest.mark.parametrize("design", DESIGNS)
-@pytest.mark.parametrize("asked", [False, True], ids=["fresh", "asked"])
+@for_each("design", DESIGNS)
+@for_each("asked", [False, True])
 def test_no_column_is_lost_misaligned_or_stale(design: str, asked: bool) -> None:
     for name, operation in OPERATIONS.items():
         before = full(design)
@@ -217,7 +216,7 @@ def test_no_column_is_lost_misaligned_or_stale(design: str, asked: bool) -> None
             raise AssertionError(f"{name}: {error}") from error
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+@for_each("design", DESIGNS)
 def test_other_predictions_leave_all_else(design: str) -> None:
     """Facts are the same to the last bit, whatever was asked before."""
     kept = [name for name in facts(full(design)) if name not in ("digest", "forecasts")]
@@ -239,9 +238,7 @@ def test_other_predictions_leave_all_else(design: str) -> None:
             check_facts(after)
 
 
-@pytest.mark.parametrize(
-    "design", [name for name in DESIGNS if "segments" in name or "two" in name]
-)
+@for_each("design", [name for name in DESIGNS if "segments" in name or "two" in name])
 def test_segments_hold_their_rows(design: str) -> None:
     before = full(design)
     if before.rows.segment is None:
@@ -257,7 +254,7 @@ def test_segments_hold_their_rows(design: str) -> None:
                 part.by_segment()
 
 
-@pytest.mark.parametrize("design", ["rows", "weights", "clusters of one", "base rate"])
+@for_each("design", ["rows", "weights", "clusters of one", "base rate"])
 def test_compression_keeps_what_cells_can_hold(design: str) -> None:
     before = DESIGNS[design]()
     cells = before.compress(256)

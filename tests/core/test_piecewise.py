@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,7 +75,7 @@ def test_a_steep_piece_is_a_jump():
     assert found([0.5 + 2.0**-40])[0] == pytest.approx(0.9)
 
 
-@pytest.mark.parametrize("near", [1 - 2.0**-45, 1 - 2.0**-51, 0.5, 0.0])
+@for_each("near", [1 - 2.0**-45, 1 - 2.0**-51, 0.5, 0.0])
 def test_a_jump_at_1_is_one(near):
     """Naive Bayes says 1 in a fifth of its rows: their value is that of these rows, not of those
     just below.
@@ -98,7 +99,7 @@ def test_steps():
     assert not found.rises
 
 
-@pytest.mark.parametrize("power", [0.2, 1.0, 3.0])
+@for_each("power", [0.2, 1.0, 3.0])
 def test_a_table_is_as_near_as_it_promises(power):
     def function(p):
         return np.clip(p, 1e-9, 1 - 1e-9) ** power
@@ -168,7 +169,7 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize(("data", "message"), DAMAGED.values(), ids=DAMAGED)
+@for_each("data, message", DAMAGED.values())
 def test_damage_is_refused(data, message):
     with pytest.raises(InputError, match=message):
         PiecewiseMap.from_dict(data)

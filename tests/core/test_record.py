@@ -10,6 +10,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core import cells, distinct, validation
@@ -52,7 +53,7 @@ def counted(monkeypatch):
     return calls
 
 
-@pytest.mark.parametrize("options", [{}, {"groups": G}, {"sample_weight": W + 1}])
+@for_each("options", [{}, {"groups": G}, {"sample_weight": W + 1}])
 def test_an_assessment_reads_sums_and_pools_the_rows_once(monkeypatch, options):
     calls = counted(monkeypatch)
     str(rainproof.assess(Y, P, task=TASK, rng=0, **options))
@@ -63,9 +64,7 @@ def test_an_assessment_reads_sums_and_pools_the_rows_once(monkeypatch, options):
     assert max(whole.values()) == again, whole
 
 
-@pytest.mark.parametrize(
-    "make", ["plain", "grouped", "several", "by", "shares", "cells", "weighted"]
-)
+@for_each("make", ["plain", "grouped", "several", "by", "shares", "cells", "weighted"])
 def test_copies_and_pickles_keep_every_number(make):
     made = {
         "plain": lambda: Sample(Y, P),
@@ -198,7 +197,7 @@ SERIES = {
 }
 
 
-@pytest.mark.parametrize("moved", ["y", "p", "w", "g", "s", "q"])
+@for_each("moved", ["y", "p", "w", "g", "s", "q"])
 def test_a_misaligned_index_is_refused_wherever_rows_are_given(moved):
     """One check, where rows come in, for every function and every column."""
     c = {
@@ -390,10 +389,10 @@ def _columns(seed: int) -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.parametrize(
+@for_each(
     "names", [(), ("sample_weight",), ("groups",), ("by",), ("sample_weight", "groups", "by")]
 )
-@pytest.mark.parametrize("kind", ["rows", "shares", "several"])
+@for_each("kind", ["rows", "shares", "several"])
 def test_the_canonical_order_does_not_depend_on_how_rows_came(
     names: tuple[str, ...], kind: str
 ) -> None:

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from helpers import soft_binned_oracle
+from helpers.cases import for_each
 from helpers.regret_oracle import exact_curve, exact_loss, exact_pooled, threshold_regret
 from helpers.seeds import for_seeds
 from helpers.strategies import powers, probabilities, samples
@@ -59,7 +60,7 @@ def test_both_limits_are_the_definition_anywhere(sample, swaps, asked):
 
 
 @every_class
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_the_sweep_agrees_with_the_definition_on_larger_samples(swaps, seed):
     rng = np.random.default_rng(seed)
     curve = curve_of(*random_rows(rng, 3_000), swaps)
@@ -176,8 +177,8 @@ def test_asking_in_any_order_and_shape(swaps):
     assert curve([]).shape == (0,)
 
 
-@pytest.mark.parametrize(
-    ("mu", "message"),
+@for_each(
+    "mu, message",
     [
         (1.5, r"^threshold must lie in \[0, 1\]; 1 value does not, the first is threshold = 1\.5$"),
         (
@@ -283,8 +284,8 @@ def test_bridge_against_all_pairs(seed):
     assert got == pytest.approx(best, abs=1e-15)
 
 
-@pytest.mark.parametrize("shape", ["noise", "walk", "parabola", "peak", "steps", "zero"])
-@pytest.mark.parametrize("size", [126, 127, 1000, 5000])
+@for_each("shape", ["noise", "walk", "parabola", "peak", "steps", "zero"])
+@for_each("size", [126, 127, 1000, 5000])
 def test_bridge_of_many_points_is_the_edge_of_the_whole_hull(size, shape):
     """Most points are left out before the hull is built: it must have the same edge, whatever the
     curve.
@@ -317,7 +318,7 @@ def edge_over_half(mu, value):
     return next((a, a if mu[a] == 0.5 else b) for a, b in pairwise(hull) if mu[a] <= 0.5 < mu[b])
 
 
-@pytest.mark.parametrize("seed", [178, 654, 694, 1030, 1033, 1108, 1320, 1616])
+@for_each("seed", [178, 654, 694, 1030, 1033, 1108, 1320, 1616])
 def test_bridge_finds_an_end_far_below_the_first_edge(seed):
     """In these curves a block that the first edge leaves out reaches above the second."""
     rng = np.random.default_rng(seed)

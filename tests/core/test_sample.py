@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.cases import for_each
 from helpers.strategies import powers, samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,7 +35,7 @@ def same(a, b, grid=2**16):
         assert_array_equal(left, right)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "dtype",
     ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "f2", "O", ">i4", "g"],
 )
@@ -42,13 +43,13 @@ def test_label_types_give_the_same_sums(dtype):
     same(rainproof.Sample(Y.astype(dtype), P), rainproof.Sample(Y, P))
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", ">f8", "O", "g"])
+@for_each("dtype", ["f4", "f8", "f2", ">f8", "O", "g"])
 def test_prediction_types_are_read_for_what_they_are(dtype):
     p = P.astype(dtype)
     same(rainproof.Sample(Y, p), rainproof.Sample(Y, p.astype(np.float64)))
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4", "u1", "?"])
+@for_each("dtype", ["f4", "f8", "f2", "i4", "u1", "?"])
 def test_weight_types(dtype):
     w = (10 * W).astype(dtype)
     same(
@@ -57,7 +58,7 @@ def test_weight_types(dtype):
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "convert",
     [
         list,
@@ -67,7 +68,6 @@ def test_weight_types(dtype):
         lambda a: np.ma.masked_array(a),
         memoryview,
     ],
-    ids=["list", "tuple", "Series", "extension array", "unmasked", "buffer"],
 )
 def test_containers(convert):
     same(

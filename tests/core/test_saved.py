@@ -11,6 +11,7 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core import files
@@ -29,7 +30,7 @@ THINGS = {
 }
 
 
-@pytest.mark.parametrize("kind", THINGS)
+@for_each("kind", THINGS)
 def test_a_file_says_what_it_holds(tmp_path, kind):
     thing, name = THINGS[kind]
     for _ in range(2):  # one of the same kind is replaced
@@ -40,7 +41,7 @@ def test_a_file_says_what_it_holds(tmp_path, kind):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.parametrize("kind", THINGS)
+@for_each("kind", THINGS)
 def test_other_files_are_not_overwritten(tmp_path, kind):
     thing, _ = THINGS[kind]
     table = tmp_path / "rows.parquet"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from numpy.typing import NDArray
 
 from rainproof.core._scan import collect, scan, use_instructions
@@ -75,17 +76,17 @@ def spread(values: Array, step: int) -> Array:
     return wide
 
 
-@pytest.mark.parametrize("n", [1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 5 * BLOCK + 7])
-@pytest.mark.parametrize("m", [2, 4, 16, 64, 1 << 20])
+@for_each("n", [1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 5 * BLOCK + 7])
+@for_each("m", [2, 4, 16, 64, 1 << 20])
 def test_sums_are_exact(n: int, m: int) -> None:
     rng = np.random.default_rng(n + m)
     prob, label = awkward(rng, m, n), rng.integers(0, 2, n)
     assert scanned(prob, label, m) == exact(prob, label, m)
 
 
-@pytest.mark.parametrize("steps", [(1, 1), (2, 1), (1, 3), (-1, -2)])
-@pytest.mark.parametrize("labels", [*INTEGERS, "f4", "f8"])
-@pytest.mark.parametrize("probs", ["f4", "f8"])
+@for_each("steps", [(1, 1), (2, 1), (1, 3), (-1, -2)])
+@for_each("labels", [*INTEGERS, "f4", "f8"])
+@for_each("probs", ["f4", "f8"])
 def test_every_type_and_layout(probs: str, labels: str, steps: tuple[int, int]) -> None:
     m, n = 16, 6 * BLOCK + 5
     rng = np.random.default_rng(7)
@@ -93,8 +94,8 @@ def test_every_type_and_layout(probs: str, labels: str, steps: tuple[int, int]) 
     assert scanned(spread(prob, steps[0]), spread(label, steps[1]), m) == exact(prob, label, m)
 
 
-@pytest.mark.parametrize("at", [0, BLOCK - 1, BLOCK, 3 * BLOCK, 4 * BLOCK + 2])
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -5e-324, -1.0, 1 + 2**-52, 1e300])
+@for_each("at", [0, BLOCK - 1, BLOCK, 3 * BLOCK, 4 * BLOCK + 2])
+@for_each("value", [np.nan, np.inf, -np.inf, -5e-324, -1.0, 1 + 2**-52, 1e300])
 def test_a_bad_prediction_is_noticed(value: float, at: int) -> None:
     m, n = 4, 4 * BLOCK + 3
     label = np.zeros(n, np.int64)
@@ -107,8 +108,8 @@ def test_a_bad_prediction_is_noticed(value: float, at: int) -> None:
             assert scan(prob, labels, None, m, None, 0, n) is not bad
 
 
-@pytest.mark.parametrize("at", [0, BLOCK - 1, BLOCK, 3 * BLOCK, 4 * BLOCK + 2])
-@pytest.mark.parametrize("labels", [*INTEGERS, "f4", "f8"])
+@for_each("at", [0, BLOCK - 1, BLOCK, 3 * BLOCK, 4 * BLOCK + 2])
+@for_each("labels", [*INTEGERS, "f4", "f8"])
 def test_a_bad_label_is_noticed(labels: str, at: int) -> None:
     m, n = 4, 4 * BLOCK + 3
     prob = np.full(n, 0.3)
@@ -141,7 +142,7 @@ def test_a_slot_takes_more_rows_than_a_quick_one(prob: float) -> None:
     assert Fraction(rise[0, 0]) + Fraction(rise[1, 0]) == n * rounded(offset)
 
 
-@pytest.mark.parametrize("m", [3, 10, 15, 100])
+@for_each("m", [3, 10, 15, 100])
 def test_bins_by_their_cuts(m: int) -> None:
     """Rows beside the cuts go to the bins that a comparison with the cuts gives, and keep their
     predictions.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,9 +50,9 @@ def grouped(m, parts, *, weighted, by=("s",), keys=None):
     return from_sums(by, keys or [(k,) for k in range(top)], one)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("m", "segments"), [(2, 1), (64, 40), (2**16, 7), (2**20, 5), (128, 900)])
+@for_each("threads", [1, 3])
+@for_each("weighted", [False, True])
+@for_each("m, segments", [(2, 1), (64, 40), (2**16, 7), (2**20, 5), (128, 900)])
 def test_every_segment_is_the_sample_of_its_rows(monkeypatch, m, segments, weighted, threads):
     monkeypatch.setattr(hashed_cells, "available_threads", lambda: threads)
     monkeypatch.setattr(hashed_cells, "_START", 4)  # so that tables grow often

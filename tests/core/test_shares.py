@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,8 +91,8 @@ def test_rows_that_were_split_count_once_after_a_copy():
         assert DataSummary.of(other).n == 3
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@for_each(
+    "arguments, message",
     [
         (
             ([0.5, 1.5], [0.5, 0.5]),

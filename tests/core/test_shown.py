@@ -7,6 +7,7 @@ from dataclasses import FrozenInstanceError, dataclass, field
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 from rainproof.core.result import Result
 from rainproof.core.text import html_fields, html_text
@@ -90,7 +91,7 @@ def test_records_are_rows():
     assert "<caption>" not in html_fields({"rows": [{"n": 1}]})
 
 
-@pytest.mark.parametrize("sizes", list(itertools.permutations([5, 6, 7])))
+@for_each("sizes", list(itertools.permutations([5, 6, 7])))
 def test_lists_of_three_lengths_that_follow_each_other(sizes):
     """Edges belong to the list that is one shorter; what is left has its own table."""
     page = html_fields({f"f{size}": list(range(size)) for size in sizes})

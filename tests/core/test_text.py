@@ -6,7 +6,7 @@ import datetime
 import math
 
 import numpy as np
-import pytest
+from helpers.cases import for_each
 
 from rainproof.core.text import (
     at_least,
@@ -43,7 +43,7 @@ P_VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("value", "text"), P_VALUES)
+@for_each("value, text", P_VALUES)
 def test_p_values_have_two_digits_and_are_rounded_up(value, text):
     assert p_value(value) == text
     assert p_cell(value) == text.removeprefix("p ").removeprefix("= ")
@@ -58,8 +58,8 @@ def test_no_p_value_is_printed_smaller_than_it_is():
         assert value < number if "<" in shown else value <= number < 1.1 * value + 1e-12
 
 
-@pytest.mark.parametrize(
-    ("n", "text"),
+@for_each(
+    "n, text",
     [
         (1, "1 row"),
         (4000, "4,000 rows"),
@@ -72,8 +72,8 @@ def test_counts_of_rows(n, text):
     assert rows(n) == text
 
 
-@pytest.mark.parametrize(
-    ("value", "decimals", "text"),
+@for_each(
+    "value, decimals, text",
     [
         (32.5, 0, "33"),
         (-2.5, 0, "-3"),

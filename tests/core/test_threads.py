@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core import arrays as threads
@@ -56,12 +57,12 @@ def test_samples_and_policies_do_without_threads(monkeypatch):
     assert answers[0] == answers[1]
 
 
-@pytest.mark.parametrize("bad", range(3))
+@for_each("bad", range(3))
 def test_one_part_that_fails_is_enough(bad):
     assert not threads.run_in_threads(lambda part: part != bad, 3)
 
 
-@pytest.mark.parametrize("bad", range(3))
+@for_each("bad", range(3))
 def test_an_error_in_a_part_is_raised(bad):
     done = []
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.regret_oracle import pooled, solve, threshold_regret
 from helpers.seeds import for_seeds
 
@@ -172,7 +173,7 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("bad", BAD, ids=repr)
+@for_each("bad", BAD)
 def test_what_is_no_range_is_refused(bad):
     with pytest.raises(
         rainproof.InputError,

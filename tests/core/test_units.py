@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.sample import Sample
@@ -16,7 +17,7 @@ W = RNG.choice([0.0, 0.5, 2.0], N)
 G = np.arange(N) // 4
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sample",
     [
         Sample(Y, P),
@@ -26,7 +27,6 @@ G = np.arange(N) // 4
         Sample(Y, P, base_rate=0.2),
         Sample(Y, P).compress(16),
     ],
-    ids=["rows", "weights", "clusters", "shares", "base rate", "cells"],
 )
 def test_effective_numbers_from_the_definition(sample: Sample) -> None:
     units = sample.units

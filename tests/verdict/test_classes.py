@@ -210,20 +210,23 @@ def test_a_gain_that_does_not_matter(overconfident):
 
 
 @for_each("label", ANIMALS)
+@for_each("rate", [0.1, 0.8])
 def test_a_gain_is_negligible_below_a_twentieth_of_the_tolerance_times_twice_the_rarer_rate(
-    overconfident, label
+    overconfident, label, rate
 ):
     """Of each class that is off, by its own rate; of the decision about any one of them."""
     none = Interval(value=0.0, low=0.0, high=0.0, confidence_level=0.95)
     a = replace(overconfident[2], tolerance=0.08)
-    rate = a[label].calibration.event_rate
     most = 0.08 / 20 * 2 * min(rate, 1 - rate)
     for high, negligible in ((0.999 * most, True), (1.001 * most, False)):
-        gains = [replace(none, high=high if one.label == label else 0.0) for one in a.classes]
-        found = replace(
-            a, classes=tuple(replace(one, gain=x) for one, x in zip(a.classes, gains, strict=True))
-        )
-        assert found.negligible is negligible
+        classes = []
+        for one in a.classes:
+            gain, calibration = none, one.calibration
+            if one.label == label:
+                gain = replace(none, high=high)
+                calibration = replace(calibration, event_rate=rate)
+            classes.append(replace(one, gain=gain, calibration=calibration))
+        assert replace(a, classes=tuple(classes)).negligible is negligible
 
 
 @for_each("high, grade", [(0.0999, "avoid"), (0.1, "unknown")])

@@ -133,17 +133,14 @@ def test_groups_of_the_largest_weight_lose_little():
     rng = np.random.default_rng(1)
     p = rng.random(4000)
     y = rng.random(4000) < p**2
-    sample = Sample(y, p, groups=np.arange(4000) // 4)
-    old, new = (
-        switch_guarantee(sample._pair(p, p**2)),
-        switch_guarantee(sample._pair(p, p**2), max_weight=4),
-    )
+    groups = np.arange(4000) // 4
+    both = Sample(y, {"old": p, "new": p**2}, groups=groups)
+    old = switch_guarantee(both)
+    new = switch_guarantee(both, max_weight=4)
     assert new.harm_bound == pytest.approx(old.harm_bound, rel=0.1)
-    assert (
-        old.gain_at_least
-        == new.gain_at_least
-        > switch_guarantee(sample._pair(p, p**2), max_weight=8).gain_at_least
-    )
+    assert old.gain_at_least == new.gain_at_least
+    assert new.gain_at_least > switch_guarantee(both, max_weight=8).gain_at_least
+    sample = Sample(y, p, groups=groups)
     assert worth(sample, 0.95, max_weight=4) == worth(sample, 0.95)
     assert (new.max_weight, old.max_weight) == (4.0, None)
 

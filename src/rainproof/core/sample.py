@@ -666,7 +666,7 @@ class Sample:
         return self.with_columns(self.rows.replace(segment=named))
 
     def with_columns_beside(self, beside: Mapping[str, Array]) -> Self:
-        """Return the same cases with columns of a file that were read with them."""
+        """Return the same cases with columns of a file that were read with them, an entry a case."""
         if self.units.is_second_part is not None:
             case = self.units.case_of_entry
             beside = {name: column[case] for name, column in beside.items()}
