@@ -322,12 +322,13 @@ def test_a_grid_is_a_power_of_two(m):
 
 def test_rows_that_changed_while_they_were_read():
     """The kernel saw a bad row that is no longer there: nothing is wrong with what is."""
-    from rainproof.core.validation import as_rows
+    from rainproof.core.validation import as_columns
 
     assert (
-        str(as_rows([0, 1], [0.2, 0.7], None).explain()) == "the rows changed while they were read"
+        str(as_columns([0, 1], [0.2, 0.7], None).explain())
+        == "the rows changed while they were read"
     )
-    assert "changed" in str(as_rows([0, 1], [0.2, 0.7], [1, 1]).explain())
+    assert "changed" in str(as_columns([0, 1], [0.2, 0.7], [1, 1]).explain())
 
 
 ABOVE = np.longdouble(1) + np.finfo(np.longdouble).eps

@@ -16,7 +16,7 @@ from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.segments import COLUMNS, VIOLATIONS, violation_code
-from rainproof.core.validation import as_rows
+from rainproof.core.validation import as_columns
 from rainproof.errors import InputError
 
 Y, P, W = [0, 1, 1, 0, 1], [0.1, 0.8, 0.6, 0.3, 1.0], [1.0, 2.0, 0.5, 3.0, 1.5]
@@ -140,7 +140,7 @@ def test_refusals_are_those_of_the_arrays():
     ):
         with pytest.raises(InputError, match="1 value does") as caught:
             rainproof.Sample.from_table([(8, violation_code(role, kind), 0, 1, 0.0, 0.0, 0.0)])
-        assert caught.value.rule == as_rows(*values).explain().rule
+        assert caught.value.rule == as_columns(*values).explain().rule
 
 
 def test_the_first_offence_is_told():

@@ -10,7 +10,7 @@ import pytest
 from helpers.cases import for_each
 
 import rainproof
-from rainproof.core.validation import code_labels, number_rows, number_segments, rows_by_segment
+from rainproof.core.labels import code_labels, number_rows, number_segments, segment_column
 from rainproof.errors import InputError
 
 DAY, NEXT = datetime.date(2026, 3, 2), datetime.date(2026, 3, 3)
@@ -108,17 +108,19 @@ def test_text_and_numbers_in_a_list_are_different_labels():
     ]
 
 
-def test_rows_by_segment():
-    names, rows = rows_by_segment({"a": ["x", 1, "x"], "b": [0, 0, 0]}, 3)
-    assert names == ("a", "b")
-    assert {key: places.tolist() for key, places in rows.items()} == {("x", 0): [0, 2], (1, 0): [1]}
-    names, rows = rows_by_segment(np.array(["x", "y", "x"]), 3)
-    assert names == ("segment",)
-    assert {key: places.tolist() for key, places in rows.items()} == {"x": [0, 2], "y": [1]}
+def test_the_segment_of_each_row():
+    segment = segment_column({"a": ["x", 1, "x"], "b": [0, 0, 0]}, 3)
+    assert segment.by == ("a", "b")
+    found = {key: places.tolist() for key, places in segment.places().items()}
+    assert found == {("x", 0): [0, 2], (1, 0): [1]}
+    segment = segment_column(np.array(["x", "y", "x"]), 3)
+    assert segment.by == ("segment",)
+    found = {key: places.tolist() for key, places in segment.places().items()}
+    assert found == {"x": [0, 2], "y": [1]}
     with pytest.raises(InputError, match="by must name at least one column"):
-        rows_by_segment({}, 3)
+        segment_column({}, 3)
     with pytest.raises(
         InputError,
         match=r"by\['a'\] must hold one label for each of the 3 rows; its shape is \(2,\)",
     ):
-        rows_by_segment({"a": [1, 2]}, 3)
+        segment_column({"a": [1, 2]}, 3)

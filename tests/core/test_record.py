@@ -13,9 +13,10 @@ import pytest
 from helpers.cases import for_each
 
 import rainproof
-from rainproof.core import cells, distinct, validation
+from rainproof.core import cells, distinct
 from rainproof.core.arrays import places_of_groups
 from rainproof.core.sample import Sample
+from rainproof.core.validation import as_columns
 
 RNG = np.random.default_rng(5)
 N = 3000
@@ -44,7 +45,7 @@ def counted(monkeypatch):
 
         return call
 
-    monkeypatch.setattr("rainproof.core.validation.as_rows", counting("read", validation.as_rows))
+    monkeypatch.setattr("rainproof.core.sample.as_columns", counting("read", as_columns))
     for module in ("sample", "tables"):
         counter = counting("pass", cells.sum_cells)
         monkeypatch.setattr(f"rainproof.core.{module}.sum_cells", counter)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import rainproof
 from rainproof.core import segments as hashed_cells
 from rainproof.core.segments import Segments, SegmentSums, from_sums
-from rainproof.core.validation import as_rows
+from rainproof.core.validation import as_columns
 
 rng = np.random.default_rng(61)
 
@@ -45,7 +45,7 @@ def rows(n, segments, *, weighted):
 def grouped(m, parts, *, weighted, by=("s",), keys=None):
     one = SegmentSums(m, weighted=weighted)
     for y, p, w, s in parts:
-        one.add(as_rows(y, p, w), s)
+        one.add(as_columns(y, p, w), s)
     top = max(int(s.max()) for *_, s in parts) + 1
     return from_sums(by, keys or [(k,) for k in range(top)], one)
 
@@ -130,7 +130,7 @@ def test_sums_that_came_as_a_table_are_the_same():
 
 def test_a_bad_row_changes_nothing():
     one = SegmentSums(8, weighted=True)
-    good, s = as_rows([0, 1], [0.2, 0.7], [1.0, 2.0]), np.array([0, 1])
+    good, s = as_columns([0, 1], [0.2, 0.7], [1.0, 2.0]), np.array([0, 1])
     one.add(good, s)
     for y, p, w, message in (
         (
@@ -159,9 +159,9 @@ def test_a_bad_row_changes_nothing():
         ),
     ):
         with pytest.raises(rainproof.InputError, match=message):
-            one.add(as_rows(y, p, w), s)
+            one.add(as_columns(y, p, w), s)
     assert one.rows == 2
-    one.add(as_rows([], [], []), np.zeros(0, np.int64))
+    one.add(as_columns([], [], []), np.zeros(0, np.int64))
     found = from_sums(("s",), [(0,), (1,)], one)
     assert found.counts == {0: 1, 1: 1}
 
@@ -169,12 +169,12 @@ def test_a_bad_row_changes_nothing():
 def test_more_rows_than_can_be_counted(monkeypatch):
     monkeypatch.setattr(hashed_cells, "_FULL", 3)
     one = SegmentSums(8, weighted=False)
-    one.add(as_rows([0, 1], [0.2, 0.7], None), np.array([0, 1]))
+    one.add(as_columns([0, 1], [0.2, 0.7], None), np.array([0, 1]))
     with pytest.raises(
         rainproof.InputError,
         match=r"^segments take up to 3 rows in one pass: split the data, or do with",
     ):
-        one.add(as_rows([0, 1], [0.2, 0.7], None), np.array([0, 1]))
+        one.add(as_columns([0, 1], [0.2, 0.7], None), np.array([0, 1]))
 
 
 def test_segments_without_weight_are_none():

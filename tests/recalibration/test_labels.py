@@ -18,8 +18,8 @@ from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
+from rainproof.core.labels import spelled
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.validation import spelled
 
 SAME = {
     "1": [1, 1.0, "1", "1.0", np.int64(1), np.uint8(1), np.float32(1), Decimal(1), Decimal("1.00")],

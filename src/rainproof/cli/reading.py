@@ -175,7 +175,7 @@ def copy_with(new_columns: dict[Any, Any], arguments: argparse.Namespace, **opti
 
 def _words(arguments: argparse.Namespace) -> dict[str, float] | None:
     """Return the probability of each word, if there is a file of them."""
-    from rainproof.core.validation import is_number
+    from rainproof.core.conversion import is_number
 
     def words(data: Any) -> dict[str, float]:
         if (

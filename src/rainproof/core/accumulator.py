@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import validation
 from rainproof.core._scan import absorb, scan
 from rainproof.core.cells import CellTable, check_grid, scan_in_threads
+from rainproof.core.columns import Columns
 from rainproof.core.sample import Sample
+from rainproof.core.validation import as_columns
 from rainproof.errors import InputError
 
 _FULL = 1 << 35  # unweighted rows in a table of an accumulator, half of what its counters hold
@@ -72,10 +73,10 @@ class Accumulator:
         self, y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None
     ) -> Accumulator:
         """Add a batch of rows; a batch with a bad row is refused and changes nothing."""
-        self.add_columns(validation.as_rows(y_true, y_prob, sample_weight, self.pos_label))
+        self.add_columns(as_columns(y_true, y_prob, sample_weight, self.pos_label))
         return self
 
-    def add_columns(self, rows: validation.Columns) -> None:
+    def add_columns(self, rows: Columns) -> None:
         """Check the rows and add them, or raise and change nothing."""
         weighted, n = rows.weight is not None, len(rows)
         with self._lock:

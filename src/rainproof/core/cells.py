@@ -13,19 +13,20 @@ from numpy.typing import NDArray
 from rainproof.core._cells import pool
 from rainproof.core._scan import absorb, collect, scan
 from rainproof.core.arrays import Floats, Frozen, Ints, add_pairs, available_threads, run_in_threads
+from rainproof.core.columns import Columns
 from rainproof.core.rows import Rows
-from rainproof.core.validation import Columns, as_columns
 from rainproof.errors import InputError
 
 LARGEST_GRID = 1 << 20
 _LIGHTEST = 1e-150  # the squares of smaller total weights would underflow
-_EQUAL = 1e-9  # relative differences of weights that rounding explains
+_ROUNDING = 1e-9  # relative differences of sums of weights that rounding explains
+_ROWS_PER_THREAD = 1 << 18  # starting a thread for fewer costs more than it saves
 
 
 def check_power_of_two(value: int, name: str, largest: int) -> int:
     """Check a power of two, and return it as an int."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not 2 <= value <= largest or value & (value - 1):
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or not 2 <= value <= largest or value & (value - 1):
         raise InputError(f"{name} must be a power of two from 2 to {largest:,}; it is {value!r}")
     return int(value)
 
@@ -79,15 +80,10 @@ class CellTable(Frozen):
 
     @classmethod
     def empty(cls, m: int) -> CellTable:
+        """Make a table without rows."""
         none = np.zeros(0, np.int64)
-        return cls(
-            m=m,
-            slot=none,
-            count=none,
-            weight=np.zeros((2, 0)),
-            rise=np.zeros((2, 0)),
-            squares=np.zeros(0),
-        )
+        no_pairs = np.zeros((2, 0))
+        return cls(m, slot=none, count=none, weight=no_pairs, rise=no_pairs, squares=np.zeros(0))
 
     @classmethod
     def from_dense(cls, m: int, table: NDArray[Any]) -> CellTable:
@@ -101,16 +97,18 @@ class CellTable(Frozen):
     def has_equal_weights(self) -> bool:
         """Whether all rows have the same weight, up to rounding."""
         weight = self.weight[0]
-        each = weight / self.count
-        alike = np.allclose(self.squares * self.count, weight**2, rtol=_EQUAL, atol=0)
-        return bool(alike and np.ptp(each) <= _EQUAL * each.max())
+        mean_weight = weight / self.count
+        # equal within each slot, by Cauchy and Schwarz, and then between the slots
+        within = np.allclose(self.squares * self.count, weight**2, rtol=_ROUNDING, atol=0)
+        return bool(within and np.ptp(mean_weight) <= _ROUNDING * mean_weight.max())
 
     def total_weight(self, name: str) -> float:
         """Return the weight of all rows, or raise if it is not usable; `name` is what the caller
         calls the weights.
         """
         total = float(self.weight[0].sum())
-        total = math.inf if math.isnan(total) else total  # the result of an overflow
+        if math.isnan(total):  # the result of an overflow
+            total = math.inf
         if total == 0:
             raise InputError(f"{name} must not be zero for every row")
         if not _LIGHTEST < total < 1 / _LIGHTEST:
@@ -124,34 +122,36 @@ class CellTable(Frozen):
         """Return what is wrong with a table from outside, which no rows could have given; None if
         it is sound.
         """
-        weight, rise, slots = self.weight[0], self.rise[0], slot_count(self.m)
-        top = self.slot >> 1 == self.m
+        if not len(self.slot):
+            return "it has no rows"
+        if ((self.slot < 0) | (self.slot >= slot_count(self.m))).any():
+            return f"a cell lies outside 0 to {self.m:,}"
+        if (np.diff(self.slot) <= 0).any():
+            return "its cells are not in increasing order"
+        if (self.count <= 0).any():
+            return "a count is not positive"
+        return self._fault_of_sums()
+
+    def _fault_of_sums(self) -> str | None:
+        weight, rise, squares = self.weight[0], self.rise[0], self.squares
+        if not all(np.isfinite(sums).all() for sums in (self.weight, self.rise, squares)):
+            return "a sum is not finite"
         # the squares of tiny weights underflow to 0
-        seen = (weight / np.maximum(self.count, 1)) ** 2 > 0
-        tiny = self.count * np.finfo(float).tiny  # below it squares lose their digits
+        has_square = (weight / self.count) ** 2 > 0
+        if ((weight <= 0) | (squares < 0) | ((squares == 0) & has_square)).any():
+            return "a weight is not positive"
+        # By Cauchy and Schwarz, and as no weight is negative. A sum of rounded squares may overstep
+        # it a little; below `tiny` squares lose their digits.
+        tiny = self.count * np.finfo(float).tiny
+        is_too_large = squares > weight**2 * (1 + _ROUNDING)
+        is_too_small = squares * self.count < weight**2 * (1 - _ROUNDING) - tiny
+        if (is_too_large | is_too_small).any():
+            return "squares do not fit weight and count"
         # An offset lies in [0, 1), and is 0 for p = 1; a rounded sum may reach the upper end.
-        faults = {
-            "it has no rows": not len(self.slot),
-            f"a cell lies outside 0 to {self.m:,}": ((self.slot < 0) | (self.slot >= slots)).any(),
-            "its cells are not in increasing order": (np.diff(self.slot) <= 0).any(),
-            "a count is not positive": (self.count <= 0).any(),
-            "a sum is not finite": not all(
-                np.isfinite(a).all() for a in (self.weight, self.rise, self.squares)
-            ),
-            "a weight is not positive": (
-                (weight <= 0) | (self.squares < 0) | ((self.squares == 0) & seen)
-            ).any(),
-            # Cauchy and Schwarz, and that no weight is negative; a sum of rounded squares may
-            # overstep it a little.
-            "squares do not fit weight and count": (
-                (self.squares > weight**2 * (1 + 1e-9))
-                | (self.squares * self.count < weight**2 * (1 - 1e-9) - tiny)
-            ).any(),
-            "a rise lies outside its cell": (
-                (rise < 0) | (rise > weight) | (top & (rise != 0))
-            ).any(),
-        }
-        return next((fault for fault, found in faults.items() if found), None)
+        is_one = self.slot >> 1 == self.m
+        if ((rise < 0) | (rise > weight) | (is_one & (rise != 0))).any():
+            return "a rise lies outside its cell"
+        return None
 
     def merge(self, other: CellTable) -> CellTable:
         """Return the sums of the rows of both."""
@@ -169,9 +169,13 @@ class CellTable(Frozen):
         """Add up tables after renumbering their slots."""
         if not tables:
             return cls.empty(m)
-        columns = zip(*((t.count, t.weight, t.rise, t.squares) for t in tables), strict=True)
         return cls.pooled(
-            m, np.concatenate(slots), *(np.concatenate(column, axis=-1) for column in columns)
+            m,
+            np.concatenate(slots),
+            np.concatenate([table.count for table in tables]),
+            np.concatenate([table.weight for table in tables], axis=1),
+            np.concatenate([table.rise for table in tables], axis=1),
+            np.concatenate([table.squares for table in tables]),
         )
 
     def coarsen(self, m: int) -> CellTable:
@@ -180,7 +184,8 @@ class CellTable(Frozen):
             raise InputError(
                 f"a sample compressed to grid = {self.m:,} cannot be made finer; grid is {m:,}"
             )
-        cell, rise = self.slot >> 1, self.rise
+        cell = self.slot >> 1
+        rise = self.rise
         for _ in range(self.m.bit_length() - m.bit_length()):
             # The rows of an odd cell lie one cell width further above the lower edge of the pair.
             rise = np.where(cell & 1, add_pairs(rise, self.weight), rise) / 2
@@ -193,9 +198,8 @@ class CellTable(Frozen):
     def pooled(cls, m: int, slot: Ints, *columns: NDArray[Any]) -> CellTable:
         """Make it from entries in any order, some of them of the same slot."""
         order = np.argsort(slot, kind="stable")  # two sorted runs, merged in linear time
-        slot, count, weight, rise, squares = pool(
-            slot[order], *(np.take(c, order, axis=-1) for c in columns)
-        )
+        in_order = [np.take(column, order, axis=-1) for column in columns]
+        slot, count, weight, rise, squares = pool(slot[order], *in_order)
         return cls(m=m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
 
     @classmethod
@@ -223,9 +227,15 @@ class CellTable(Frozen):
         return Rows(*self.rows())
 
 
-_ROWS_PER_THREAD = 1 << 18  # starting a thread for fewer costs more than it saves
-
 Table = NDArray[Any]
+"""A dense table of slots that `rainproof.core._scan` fills."""
+
+
+def _empty_table(rows: Rows | Columns, m: int) -> Table:
+    """Return a table for these rows, which is wider where they have weights."""
+    if rows.weight is None:
+        return np.zeros((2 * m + 2, 2), np.uint64)
+    return np.zeros((2 * m + 2, 6), np.float64)
 
 
 def scan_in_threads(
@@ -237,27 +247,33 @@ def scan_in_threads(
     `rainproof.core._scan`).
     """
     n = len(rows.prob)
-    most = n // max(_ROWS_PER_THREAD, 4 * m)
-    threads = min(available_threads(), most) if most > 1 else 1
-    shape, dtype = (
-        ((2 * m + 2, 2), np.uint64) if rows.weight is None else ((2 * m + 2, 6), np.float64)
-    )
-    tables: list[Table] = [np.zeros(shape, dtype) for _ in range(threads)]
+    parts = n // max(_ROWS_PER_THREAD, 4 * m)
+    if parts < 2:  # what only threads need would take a small sample longer than its rows
+        table = _empty_table(rows, m)
+        if not scan(rows.prob, rows.outcome, rows.weight, m, table, 0, n, cut):
+            raise _as_read(rows).explain()
+        return [table]
+    threads = min(available_threads(), parts)
+    tables = [_empty_table(rows, m) for _ in range(threads)]
 
     def work(part: int) -> bool:
         start, stop = n * part // threads, n * (part + 1) // threads
         return scan(rows.prob, rows.outcome, rows.weight, m, tables[part], start, stop, cut)
 
-    # What only threads need would take a small sample longer than its rows.
-    if not (work(0) if threads == 1 else run_in_threads(work, threads)):
-        raise as_columns(rows).explain()
+    if not run_in_threads(work, threads):
+        raise _as_read(rows).explain()
     return tables
+
+
+def _as_read(rows: Rows | Columns) -> Columns:
+    """Return rows, which may be read again, as columns with names for messages."""
+    return rows if isinstance(rows, Columns) else Columns(rows.outcome, rows.prob, rows.weight)
 
 
 def scanned(rows: Rows | Columns, m: int, cut: NDArray[np.float64] | None = None) -> Table:
     """Add the rows to one new table, in one pass; there must be some."""
     if not len(rows.prob):
-        names = as_columns(rows).names
+        names = _as_read(rows).names
         raise InputError(f"{names.label} and {names.prob} must not be empty")
     first, *others = scan_in_threads(rows, m, cut)
     for table in others:
@@ -289,7 +305,8 @@ def split(prob: Floats, m: int, *, soft: bool = True) -> tuple[Ints, Floats]:
     """
     scaled = prob * m
     cell = np.floor(scaled)
-    scaled -= cell if soft else scaled  # in place: a new array costs more than the subtraction
+    # in place: a new array costs more than the subtraction
+    scaled -= cell if soft else scaled
     return cell.astype(np.int64), scaled
 
 
@@ -297,6 +314,7 @@ def sum_on_grid(cell: Ints, low: Floats, high: Floats, m: int) -> Floats:
     """Sum `low` at the grid point of each cell and `high` at the next: one sum for each of 0, 1,
     ..., m.
     """
-    places, amounts = np.concatenate([cell, cell + 1]), np.concatenate([low, high])
+    places = np.concatenate([cell, cell + 1])
+    amounts = np.concatenate([low, high])
     sums: Floats = np.bincount(places, amounts, m + 2)[: m + 1].astype(np.float64, copy=False)
     return sums  # nothing is lost beyond m: a prediction of 1 is not rounded up

@@ -30,8 +30,9 @@ from rainproof.core._isotonic import pool_violators
 from rainproof.core._regret import bridge, limits, swapped
 from rainproof.core._switch import heights, keys, merge, sum_cells
 from rainproof.core.arrays import Floats, Frozen, Ints, run_in_threads
+from rainproof.core.conversion import as_numbers
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.validation import ThresholdRange, as_numbers, check_probabilities
+from rainproof.core.validation import ThresholdRange, check_probabilities
 from rainproof.errors import InputError
 
 _ABOVE_0 = np.nextafter(0.0, 1.0)

@@ -12,8 +12,8 @@ from rainproof.core._distinct import pool, sorted_keys
 from rainproof.core._scan import collect
 from rainproof.core.arrays import Floats, Frozen
 from rainproof.core.cells import CellTable, Sums, mean_prediction, scanned
+from rainproof.core.columns import Columns
 from rainproof.core.rows import Rows
-from rainproof.core.validation import Columns
 from rainproof.errors import InputError
 
 FINEST_GRID = 1 << 50

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats
+from rainproof.core.columns import ColumnNames, explain_probabilities
+from rainproof.core.conversion import as_probabilities
 from rainproof.core.result import Result
 from rainproof.core.text import rows
-from rainproof.core.validation import ColumnNames, as_probabilities, explain_probabilities
 from rainproof.errors import ExtrapolationWarning, InputError
 
 UNIT = 2.0**52

@@ -19,17 +19,29 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import order, validation
+from rainproof.core import order
+from rainproof.core.alignment import check_aligned, check_same_length
 from rainproof.core.arrays import Floats, Ints, read_only
 from rainproof.core.cells import CellTable, Rounding, Sums, check_grid, slot_count, sum_cells
+from rainproof.core.classes import class_columns, one_event, read_classes, refuse_for_classes
+from rainproof.core.columns import USUAL_NAMES, ColumnNames, Columns
+from rainproof.core.conversion import as_probabilities
 from rainproof.core.curve import RoundedSample, SwitchCurve
 from rainproof.core.design import Design, OutcomeStrata, Store, count_events, weighed_by_outcome
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.files import save_table
+from rainproof.core.labels import label_order, named_columns, numbered_groups, segment_column
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.rows import Array, Rows, SegmentColumn, top_label
 from rainproof.core.tables import Tables, first_grid
 from rainproof.core.units import Deal, Units
+from rainproof.core.validation import (
+    BaseRate,
+    as_columns,
+    check_base_rate,
+    check_max_weight,
+    split_shares,
+)
 from rainproof.errors import InputError
 
 if TYPE_CHECKING:
@@ -150,10 +162,10 @@ class Sample:
         by: ArrayLike | Mapping[str, ArrayLike] | None = None,
         fractional: bool = False,
         pos_label: Any = None,
-        base_rate: validation.BaseRate | None = None,
+        base_rate: BaseRate | None = None,
         labels: Sequence[Any] | None = None,
     ) -> None:
-        classes = validation.class_columns(y_prob)
+        classes = class_columns(y_prob)
         if labels is not None and classes < 2:
             raise InputError(
                 "labels name the classes of predictions with a column for each; y_prob has one column"
@@ -182,7 +194,7 @@ class Sample:
         elif isinstance(y_prob, Mapping):
             made = Sample._read_forecasts(y_true, forecasts, sample_weight, pos_label)
         else:
-            columns = validation.as_rows(y_true, y_prob, sample_weight, pos_label, labels=labels)
+            columns = as_columns(y_true, y_prob, sample_weight, pos_label, labels=labels)
             if groups is None and by is None and base_rate is None:
                 self._read(columns)
                 return
@@ -264,9 +276,9 @@ class Sample:
         """Read several forecasts of the same cases."""
         named = _named_forecasts(y_true, forecasts)
         first, *further = named
-        names = validation.ColumnNames(prob=first)
+        names = ColumnNames(prob=first)
         made = cls.from_columns(
-            validation.as_rows(y_true, named[first], sample_weight, pos_label, names=names)
+            as_columns(y_true, named[first], sample_weight, pos_label, names=names)
         )
         rows = made.rows
         others = {name: _further_forecast(name, named[name], rows.outcome) for name in further}
@@ -282,8 +294,8 @@ class Sample:
         """Read one or several forecasts of cases whose outcomes are shares of the event."""
         named = _named_forecasts(y_true, forecasts)
         first, *further = named
-        names = validation.ColumnNames(prob=first)
-        columns, case = validation.split_shares(y_true, named[first], sample_weight, names)
+        names = ColumnNames(prob=first)
+        columns, case = split_shares(y_true, named[first], sample_weight, names)
         made = cls.from_columns(columns)
         is_first_part = np.append(True, case[1:] != case[:-1])
         rows = made.rows.replace(cases=is_first_part.astype(np.uint8), unit=case)
@@ -302,13 +314,13 @@ class Sample:
         )
 
     @classmethod
-    def from_columns(cls, columns: validation.Columns) -> Self:
+    def from_columns(cls, columns: Columns) -> Self:
         """Check columns that a caller gave, and make a sample of them: one pass over the rows."""
         sample = object.__new__(cls)
         sample._read(columns)
         return sample
 
-    def _read(self, columns: validation.Columns) -> None:
+    def _read(self, columns: Columns) -> None:
         first = sum_cells(columns, first_grid(columns))
         rows = Rows(columns.outcome, columns.prob, columns.weight)
         if rows.weight is None:
@@ -328,14 +340,14 @@ class Sample:
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         labels: Sequence[Any] | None = None,
-        names: validation.ColumnNames = validation.ColumnNames(),  # noqa: B008 - frozen
+        names: ColumnNames = USUAL_NAMES,
     ) -> Self:
         """Read predictions with a column for each class; two classes stay two, and are no event."""
         given = (names.label, y_true), (names.prob, y_prob)
-        validation.check_aligned(*given, (names.weight, sample_weight))
-        occurred, prob, classes = validation.read_classes(y_true, y_prob, labels, names)
+        check_aligned(*given, (names.weight, sample_weight))
+        occurred, prob, classes = read_classes(y_true, y_prob, labels, names)
         event, largest = top_label(occurred, prob)
-        columns = validation.as_rows(event, largest, sample_weight, names=names)
+        columns = as_columns(event, largest, sample_weight, names=names)
         top: Sample = cls.from_columns(columns)
         if groups is not None:
             top = attach(top, groups, None, *given)
@@ -534,7 +546,7 @@ class Sample:
         return self.units.event_rate
 
     @property
-    def base_rate(self) -> validation.BaseRate | None:
+    def base_rate(self) -> BaseRate | None:
         """The event rate of the population, or its range, if stated."""
         return None if self.design.strata is None else self.design.strata.base_rate
 
@@ -629,7 +641,7 @@ class Sample:
     def require_one_event(self) -> None:
         """Refuse several classes, for what is about one event."""
         if self.classes:
-            raise validation.one_event(len(self.classes), "the sample")
+            raise one_event(len(self.classes), "the sample")
 
     def require_rows(self, what: str) -> None:
         """Refuse a compressed sample, for what needs its rows one by one."""
@@ -645,7 +657,7 @@ class Sample:
             raise InputError(
                 "costs of each case go with the rows as they came: pass them with the sample of these rows"
             )
-        validation.check_aligned(*columns)
+        check_aligned(*columns)
         case = self.units.case_of_entry
         n = int(case[-1]) + 1
         if len(costs) != n:
@@ -659,7 +671,7 @@ class Sample:
         segment = self.rows.segment
         assert segment is not None
         found = [labels[number] for number in segment.labels]
-        in_order = sorted(range(len(found)), key=lambda k: validation.label_order(found[k]))
+        in_order = sorted(range(len(found)), key=lambda k: label_order(found[k]))
         rank = np.empty(len(found), np.int64)
         rank[in_order] = np.arange(len(found))
         named = SegmentColumn(tuple(by), tuple(found[k] for k in in_order), rank[segment.number])
@@ -667,7 +679,7 @@ class Sample:
 
     def with_columns_beside(self, beside: Mapping[str, Array]) -> Self:
         """Return the same cases with columns of a file that were read with them, an entry a case."""
-        if self.units.is_second_part is not None:
+        if self.design.shares:
             case = self.units.case_of_entry
             beside = {name: column[case] for name, column in beside.items()}
         return self.with_columns(self.rows.replace(beside=beside))
@@ -770,12 +782,12 @@ class Sample:
         design = replace(self.design, clusters="single cases")
         return self.with_columns(self.rows.replace(unit=None), design)
 
-    def with_base_rate(self, base_rate: validation.BaseRate) -> Self:
+    def with_base_rate(self, base_rate: BaseRate) -> Self:
         """Return the same rows for a population with this base rate; of a range, with the weights of
         its middle in log odds.
         """
         self.require_one_event()
-        strata = OutcomeStrata(*validation.check_base_rate(base_rate))
+        strata = OutcomeStrata(*check_base_rate(base_rate))
         segments = isinstance(self.store, Rows) and self.store.segment is not None
         for taken, what in (
             (self.units.has_weights, "sample_weight"),
@@ -795,7 +807,7 @@ class Sample:
             raise InputError(
                 "base_rate cannot be combined with max_weight: the rows of an outcome weigh alike"
             )
-        stated = validation.check_max_weight(max_weight, self.units.largest_weight)
+        stated = check_max_weight(max_weight, self.units.largest_weight)
         design = replace(self.design, max_weight=stated)
         return self.with_columns(self.store, design)
 
@@ -1286,14 +1298,14 @@ def attach(sample: Sample, groups: Any, by: Any, *columns: tuple[str, Any]) -> S
     design = sample.design
     case = sample.units.case_of_entry if design.shares else None
     n = len(rows) if case is None else int(case[-1]) + 1
-    given = () if by is None else validation.named_columns(by)
-    validation.check_aligned(*columns, ("groups", groups), *given)
+    given = () if by is None else named_columns(by)
+    check_aligned(*columns, ("groups", groups), *given)
     if groups is not None:
-        unit = validation.numbered_groups(groups, n)
+        unit = numbered_groups(groups, n)
         rows = rows.replace(unit=unit if case is None else unit[case])
         design = replace(design, clusters="cases")
     if by is not None:
-        segment = validation.segment_column(by, n)
+        segment = segment_column(by, n)
         rows = rows.replace(segment=segment if case is None else segment.take(case))
     return sample.with_columns(rows, design)
 
@@ -1306,15 +1318,15 @@ def _named_forecasts(y_true: Any, forecasts: Mapping[Any, Any]) -> dict[str, Any
         raise InputError(
             f"y_prob must name at least one forecast, and each once; the names are {names}"
         )
-    validation.check_aligned(("y_true", y_true), *named.items())
+    check_aligned(("y_true", y_true), *named.items())
     return named
 
 
 def _further_forecast(name: str, prob: ArrayLike, outcome: Array) -> Array:
     """Return the checked predictions of another forecast for cases with these outcomes."""
-    read = validation.as_probabilities(prob, name)
-    validation.check_same_length("y_true", outcome, name, read)
-    validation.Columns(outcome, read, None, validation.ColumnNames(prob=name)).check()
+    read = as_probabilities(prob, name)
+    check_same_length("y_true", outcome, name, read)
+    Columns(outcome, read, None, ColumnNames(prob=name)).check()
     return read
 
 
@@ -1330,7 +1342,7 @@ def as_sample(
     pos_label: Any = None,
     groups: ArrayLike | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    names: validation.ColumnNames | None = None,
+    names: ColumnNames = USUAL_NAMES,
     base_rate: Any = REFUSED,
     rates: bool = False,
 ) -> Sample:
@@ -1353,7 +1365,7 @@ def as_sample(
     else:
         if y_prob is None:
             raise InputError("y_prob is missing: pass y_true and y_prob, or one Sample")
-        columns = validation.as_rows(y_true, y_prob, sample_weight, pos_label, names=names)
+        columns = as_columns(y_true, y_prob, sample_weight, pos_label, names=names)
         sample = Sample.from_columns(columns)
         given = [(columns.names.label, y_true), (columns.names.prob, y_prob)]
     if attached:
@@ -1405,7 +1417,7 @@ def as_classes(
     y_true: Any,
     y_prob: Any = None,
     *,
-    names: validation.ColumnNames = validation.ColumnNames(),  # noqa: B008 - frozen
+    names: ColumnNames = USUAL_NAMES,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     labels: Sequence[Any] | None = None,
@@ -1424,19 +1436,10 @@ def as_classes(
             if value is not None:
                 raise InputError(f"{name} must not be given with a Sample, which holds it already")
         return y_true
-    classes = validation.class_columns(y_prob)
+    classes = class_columns(y_prob)
     if classes < 3:
         return None
     refuse_for_classes(for_one_event, classes)
     return Sample.from_classes(
         y_true, y_prob, sample_weight=sample_weight, groups=groups, labels=labels, names=names
     )
-
-
-def refuse_for_classes(for_one_event: Mapping[str, Any], classes: int) -> None:
-    """Refuse arguments that several classes cannot have."""
-    for name, value in for_one_event.items():
-        if value is not None:
-            raise InputError(
-                f"{name} is for predictions of one event; y_prob has {classes:,} classes"
-            )

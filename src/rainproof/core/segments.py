@@ -11,14 +11,17 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rainproof.core import _hashed_cells, validation
+from rainproof.core import _hashed_cells
 from rainproof.core._scan import collect, locate
 from rainproof.core.accumulator import Accumulator
 from rainproof.core.arrays import Floats, Ints, available_threads, run_in_threads
 from rainproof.core.cells import CellTable, check_grid, slot_count
+from rainproof.core.columns import OUTCOME_RULE, WEIGHT_RULE, ColumnNames, Columns
 from rainproof.core.files import save_table
+from rainproof.core.labels import Key, code_labels, is_missing, label_order, number_rows
 from rainproof.core.sample import Sample
 from rainproof.core.text import one_line
+from rainproof.core.validation import refuse_misspelt_event
 from rainproof.errors import FEW_ROWS, InputError
 
 _START = 1 << 12  # entries of a new table
@@ -57,7 +60,7 @@ class SegmentSums:
         self._tables, self._sorted = [], [(table.slot, table)]
         return self
 
-    def add(self, rows: validation.Columns, segment: Ints | None = None) -> None:
+    def add(self, rows: Columns, segment: Ints | None = None) -> None:
         """Check the rows and add each to the segment of that number, or raise and change nothing."""
         assert self._tables, "the sums are sorted already"
         if self._one is not None:
@@ -219,7 +222,7 @@ class Segments(Mapping[Any, Sample]):
         pooled: Callable[[], Sample],
     ) -> None:
         self.by = by
-        self.counts = {key: counts[key] for key in sorted(counts, key=validation.label_order)}
+        self.counts = {key: counts[key] for key in sorted(counts, key=label_order)}
         self._sample = sample
         self._make_pooled = pooled
         self._pooled: Sample | None = None
@@ -350,7 +353,7 @@ class Segments(Mapping[Any, Sample]):
 
 def from_sums(
     by: tuple[str, ...],
-    keys: Sequence[validation.Key],
+    keys: Sequence[Key],
     sums: SegmentSums,
     weight_name: str = "sample_weight",
     forecasts: tuple[str, ...] = (),
@@ -417,13 +420,13 @@ VIOLATIONS = {
         for column in ("prob", "label", "weight")
     },
     **{("prob", kind): _OF_NUMBERS[kind] for kind in ("nan", "range")},
-    ("label", "rule"): validation.LABEL_RULE,
-    ("weight", "rule"): validation.WEIGHT_RULE,
+    ("label", "rule"): OUTCOME_RULE,
+    ("weight", "rule"): WEIGHT_RULE,
     **{("old", kind): words for kind, words in _OF_NUMBERS.items()},
 }
 _ROUNDING = 1e-9  # by how much sums of doubles may exceed bounds that exact sums keep
 
-Columns = Mapping[str, Any]
+TableColumns = Mapping[str, Any]
 
 
 def violation_code(column: str, kind: str) -> int:
@@ -431,7 +434,7 @@ def violation_code(column: str, kind: str) -> int:
     return -1 - list(VIOLATIONS).index((column, kind))
 
 
-def raise_violation(counts: Mapping[str, int], names: validation.ColumnNames) -> None:
+def raise_violation(counts: Mapping[str, int], names: ColumnNames) -> None:
     """Raise the first rule that some rows break; `counts` is by rule, with the name of the column
     in front.
     """
@@ -459,13 +462,13 @@ def read_table(rows: Any, by: Sequence[str] | None = None) -> Sample | Segments:
             f"by must name the columns of the segments; they are {segments}, and by is {list(by)}"
         )
     keys = {name: columns[name] for name in (segments if by is None else by)}
-    return from_grouped({**known, **keys}, tuple(keys), validation.ColumnNames())
+    return from_grouped({**known, **keys}, tuple(keys), ColumnNames())
 
 
 def from_grouped(
-    columns: Columns,
+    columns: TableColumns,
     by: tuple[str, ...],
-    names: validation.ColumnNames,
+    names: ColumnNames,
     *,
     pos_label: Any = None,
     forecasts: tuple[str, ...] = (),
@@ -501,15 +504,13 @@ def from_grouped(
     raise_violation({rule: int(count[cell == -1 - k].sum()) for k, rule in enumerate(rules)}, names)
     others = [label for name in OTHER_LABELS if name in columns for label in columns[name]]
     # a row is neither the event nor another
-    if others and not outcome.any() and all(map(validation.is_missing, others)):
+    if others and not outcome.any() and all(map(is_missing, others)):
         raise InputError(f"{names.label} could not be compared with pos_label; it is {pos_label!r}")
     check_other_label(others, names, pos_label, occurs=bool(outcome.any()))
     keep = count > 0  # rows of weight zero do not count
     _check_sums(count[keep], *(column[keep] for column in sums.values()))
-    numbers: dict[validation.Key, int] = {}
-    segment = validation.number_rows(
-        numbers, [validation.code_labels(columns[name]) for name in by], len(keep)
-    )
+    numbers: dict[Key, int] = {}
+    segment = number_rows(numbers, [code_labels(columns[name]) for name in by], len(keep))
     slot = slot_count(grid) * segment[keep] + 2 * cell[keep] + outcome[keep]
     table = CellTable.from_doubles(
         grid, slot, count[keep], *(column[keep] for column in sums.values())
@@ -577,21 +578,19 @@ def _doubles(name: str, values: Any) -> Floats:
 
 
 def check_other_label(
-    labels: Iterable[Any], names: validation.ColumnNames, pos_label: Any, *, occurs: bool
+    labels: Iterable[Any], names: ColumnNames, pos_label: Any, *, occurs: bool
 ) -> None:
     """Refuse more than one label besides the event's, and one that is the event's, misspelt, if
     that never occurs.
     """
-    found = sorted(
-        {label for label in labels if not validation.is_missing(label)}, key=validation.label_order
-    )
+    found = sorted({label for label in labels if not is_missing(label)}, key=label_order)
     if len(found) > 1:
         event = "the event" if pos_label is None else repr(pos_label)
         raise InputError(
             f"{names.label} must hold {event} and one other label; it holds {found[0]!r} and {found[-1]!r} too"
         )
     if found and not occurs:
-        validation.refuse_misspelt_event(names.label, pos_label, found[0])
+        refuse_misspelt_event(names.label, pos_label, found[0])
 
 
 def _check_sums(count: Ints, weight: Floats, rise: Floats, squares: Floats) -> None:

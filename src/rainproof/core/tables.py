@@ -20,11 +20,11 @@ from rainproof.core.cells import (
     check_rounding,
     sum_cells,
 )
+from rainproof.core.columns import Columns
 from rainproof.core.curve import RoundedSample
 from rainproof.core.design import Store
 from rainproof.core.distinct import FINEST_GRID, DistinctTable, bin_rows, bin_table
 from rainproof.core.rows import Rows
-from rainproof.core.validation import Columns
 
 # The finest grids of a first pass: a finer one costs each row little up to here.
 _QUICK_GRID = 1 << 16  # cells of 32 bytes

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import validation
+from rainproof.core.alignment import check_same_length
 from rainproof.core.arrays import Floats
 from rainproof.core.piecewise import checked_probabilities
 from rainproof.core.result import Result
+from rainproof.core.validation import check_capacity
 from rainproof.decisions._rounding import key_of, uniforms
 from rainproof.decisions.ids import as_ids, check_seed, explain_ids, id_numbers
 from rainproof.decisions.tasks import DecisionTask, as_two_actions, check_task, expected_gain
@@ -118,7 +119,7 @@ def decide(
 
 def allowed_cases(capacity: float, n: int) -> int:
     """Return how many of n cases can be acted on; a capacity below 1 is a share of them."""
-    most = validation.check_capacity(capacity)
+    most = check_capacity(capacity)
     if most >= 1:
         return int(most)
     return int(most * n + _SHARE_ROUNDING * n)
@@ -127,7 +128,7 @@ def allowed_cases(capacity: float, n: int) -> int:
 def _draws(ids: ArrayLike, prob: Floats, seed: int) -> Floats:
     """Return the number that each case draws in the lottery, in [0, 1): the lowest are acted on."""
     array = as_ids(ids)
-    validation.check_same_length("p", prob, "ids", array)
+    check_same_length("p", prob, "ids", array)
     numbers = id_numbers(array)
     if numbers is None:
         error = explain_ids(array)

@@ -10,15 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rainproof.core.alignment import check_aligned, check_same_length
 from rainproof.core.arrays import Floats, freeze
+from rainproof.core.conversion import as_numbers, one_column
 from rainproof.core.sample import Sample
-from rainproof.core.validation import (
-    as_numbers,
-    check_aligned,
-    check_probabilities,
-    check_same_length,
-    one_column,
-)
+from rainproof.core.validation import check_probabilities
 from rainproof.decisions.action_swaps import ActionSwap, Per, best_swaps
 from rainproof.decisions.payoffs import action_index
 from rainproof.decisions.tasks import ListedTask, match_outcomes, response_probabilities

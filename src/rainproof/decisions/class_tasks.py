@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import validation
 from rainproof.core.arrays import Floats, Ints, read_only
+from rainproof.core.classes import violations
+from rainproof.core.columns import ColumnNames
+from rainproof.core.conversion import as_numbers
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.decisions.action_swaps import ActionSwap, best_swaps
@@ -83,14 +85,14 @@ class ClassTask(Result):
 
     def best_index(self, p: ArrayLike) -> Ints:
         """Return the index in `actions` of the best action for each row of probabilities."""
-        prob = np.atleast_2d(validation.as_numbers(p, "p"))
+        prob = np.atleast_2d(as_numbers(p, "p"))
         if prob.ndim != 2 or prob.shape[1] != self._classes:
             raise InputError(
                 f"p must have {self._classes} columns, one for each class; its shape is "
                 f"{prob.shape}"
             )
         # The first of what is wrong, if anything is.
-        for error in validation.violations(prob, validation.ColumnNames(prob="p")):
+        for error in violations(prob, ColumnNames(prob="p")):
             raise error
         return self.best_checked(prob).reshape(np.shape(p)[:-1])
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import validation
+from rainproof.core.conversion import one_column, refuse_masked
 from rainproof.decisions._rounding import name_bytes, name_objects, name_text
 from rainproof.errors import InputError
 
@@ -29,10 +29,10 @@ _HINTS = {
 
 def as_ids(ids: ArrayLike) -> NDArray[Any]:
     """Return ids as an array of integers, text or objects."""
-    validation.refuse_masked(ids, "ids")
+    refuse_masked(ids, "ids")
     # NumPy would turn a list of integers and text into text alone: as objects they stay apart.
     dtype = None if hasattr(ids, "__array__") else np.object_
-    array = validation.one_column(np.asarray(ids, dtype))
+    array = one_column(np.asarray(ids, dtype))
     if array.ndim != 1:
         raise InputError(f"ids must be one-dimensional; its shape is {array.shape}")
     if array.dtype.kind not in "iuUSTO":

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats
-from rainproof.core.validation import as_numbers, is_number, refuse_masked
+from rainproof.core.conversion import as_numbers, is_number, refuse_masked
 from rainproof.errors import InputError
 
 # Share of what is at stake by which another action may beat the one that thresholds choose: far

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import validation
+from rainproof.core.alignment import check_aligned, check_same_length
 from rainproof.core.arrays import Floats, Ints, available_threads, freeze, run_in_threads
 from rainproof.core.cells import Rounding, check_grid, check_rounding, split
+from rainproof.core.columns import ColumnNames, explain_probabilities
+from rainproof.core.conversion import as_probabilities
 from rainproof.core.files import Saved, check_document, document
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
-from rainproof.core.validation import ColumnNames
 from rainproof.decisions._rounding import choose, key_of
 from rainproof.decisions.capacity import decide
 from rainproof.decisions.grid_choice import choose_grid
@@ -323,9 +324,9 @@ class RoundingPolicy(Saved, Result):
 
     def _look_up(self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any]) -> NDArray[Any]:
         """Return the entry of the table, one for each grid point, that each p is rounded to."""
-        validation.check_aligned(("p", p), ("ids", ids))
+        check_aligned(("p", p), ("ids", ids))
         if self.recalibration is None:
-            prob = validation.as_probabilities(p, "p")
+            prob = as_probabilities(p, "p")
         else:
             prob = self.recalibration(p)
         # Without a map the kernel checks the predictions while it rounds them.
@@ -350,7 +351,7 @@ class RoundingPolicy(Saved, Result):
 
         # The kernel says that something is wrong; what it is takes another look.
         if not run_in_threads(round_part, threads):
-            error = validation.explain_probabilities(prob, _NAMES)
+            error = explain_probabilities(prob, _NAMES)
             if error is None and case_ids is not None:
                 error = explain_ids(case_ids)
             assert error is not None
@@ -368,7 +369,7 @@ class RoundingPolicy(Saved, Result):
                 )
             return None
         array = as_ids(ids)
-        validation.check_same_length("p", prob, "ids", array)
+        check_same_length("p", prob, "ids", array)
         return array if self.rounding == "soft" else None
 
 

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rainproof.core.alignment import check_aligned
 from rainproof.core.arrays import Floats, read_only
+from rainproof.core.conversion import as_numbers, is_number
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
-from rainproof.core.validation import as_numbers, check_aligned, check_probabilities, is_number
+from rainproof.core.validation import check_probabilities
 from rainproof.decisions.action_swaps import ActionSwap, Per, best_swaps
 from rainproof.decisions.payoffs import (
     action_index,

@@ -9,22 +9,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rainproof.core.alignment import check_aligned
 from rainproof.core.arrays import Floats, Ints, read_only
 from rainproof.core.cells import sum_cells
+from rainproof.core.columns import ColumnNames
 from rainproof.core.curve import flagged
 from rainproof.core.curve import recalibrated as isotonic_blocks
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import percent, these_rows
-from rainproof.core.validation import (
-    ColumnNames,
-    ThresholdRange,
-    as_rows,
-    check_aligned,
-    check_probabilities,
-    check_range,
-)
+from rainproof.core.validation import ThresholdRange, as_columns, check_probabilities, check_range
 from rainproof.decisions.tasks import show_threshold
 
 Recalibration = Literal["isotonic", "given", "cross-fitted"]
@@ -357,7 +352,7 @@ def _table(sample: Sample, recalibrated: ArrayLike) -> DistinctTable:
     """Return the distinct predictions of the rows after recalibration, with their outcomes."""
     sample.require_rows("recalibrated needs")
     names = ColumnNames(prob="recalibrated")
-    rows = as_rows(sample.y_true, recalibrated, sample.sample_weight, None, names=names)
+    rows = as_columns(sample.y_true, recalibrated, sample.sample_weight, None, names=names)
     sum_cells(rows, 2)  # which refuses bad values
     return DistinctTable.from_rows(rows.outcome, rows.prob, rows.weight)
 

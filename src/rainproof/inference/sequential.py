@@ -17,7 +17,7 @@ from rainproof.core.cells import sum_cells
 from rainproof.core.result import plain
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import html_text, p_value, percent, rows
-from rainproof.core.validation import as_rows
+from rainproof.core.validation import as_columns
 from rainproof.errors import InputError
 from rainproof.inference._bets import learn
 from rainproof.inference.bets import (
@@ -136,7 +136,7 @@ class SequentialTest:
             return self._update_batch(as_sample(y_true, y_prob, pos_label=pos_label))
         if y_prob is None:
             raise InputError("y_prob is required, unless the first argument is a Sample")
-        columns = as_rows(y_true, y_prob, None, pos_label)
+        columns = as_columns(y_true, y_prob, None, pos_label)
         sum_cells(columns, 2)  # which refuses bad values
         event = np.ascontiguousarray(columns.outcome == 1, np.float64)
         prob = np.ascontiguousarray(columns.prob, np.float64)

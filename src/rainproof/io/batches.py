@@ -16,10 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from rainproof.core.arrays import Ints
+from rainproof.core.columns import ColumnNames
+from rainproof.core.labels import Key
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import rows as rows_text
-from rainproof.core.validation import ColumnNames, Key
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.io.arrow_arrays import text_errors, without_views
 from rainproof.io.column_spec import ColumnSpec

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from rainproof.core import validation
 from rainproof.core.arrays import Ints
+from rainproof.core.classes import check_labels, unknown_label
+from rainproof.core.columns import ColumnNames, Columns
+from rainproof.core.labels import Key
 from rainproof.core.rows import top_label
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments, SegmentSums, from_sums
-from rainproof.core.validation import ColumnNames, Columns, Key
+from rainproof.core.validation import as_columns
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array
 from rainproof.io.batches import BatchConsumer
@@ -66,7 +68,7 @@ class _ClassConsumer(BatchConsumer):
         self._are_named = labels is not None
         self._classes: list[Any] = list(spec.prob)
         if labels is not None:
-            self._classes = validation.check_labels(labels, len(spec.prob))
+            self._classes = check_labels(labels, len(spec.prob))
         self._columns = forecast_columns(spec.prob, spec, parse=parse)
         self._weight = amount_column(spec.weight, parse=parse)
         self._segments: dict[Key, int] = {}  # the number of each segment, or group
@@ -109,7 +111,7 @@ class _ClassConsumer(BatchConsumer):
         is_unknown = occurred < 0
         if is_unknown.any():
             first = int(is_unknown.argmax())
-            error = validation.unknown_label(
+            error = unknown_label(
                 labels[codes[first]],
                 first,
                 int(is_unknown.sum()),
@@ -188,7 +190,7 @@ class ClassCompressor(_ClassConsumer):
         # Each class is a segment of its own, in which all rows are.
         classes = len(self._columns)
         for number in range(classes):
-            of_class = validation.as_rows(
+            of_class = as_columns(
                 rows.occurred == number, rows.prob[:, number], rows.weight, names=names
             )
             self._sums.add(of_class, rows.segment * classes + number)
@@ -232,7 +234,7 @@ class ClassKeeper(_ClassConsumer):
 def _of_top_label(rows: ClassRows, names: ColumnNames) -> Columns:
     """Return the same rows with the event that the most likely class occurred."""
     was_right, largest = top_label(rows.occurred, rows.prob)
-    return validation.as_rows(was_right, largest, rows.weight, names=names)
+    return as_columns(was_right, largest, rows.weight, names=names)
 
 
 def _check_classes(spec: ColumnSpec) -> None:

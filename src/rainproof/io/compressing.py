@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from rainproof.core import validation
 from rainproof.core.arrays import Ints
+from rainproof.core.columns import ColumnNames, Columns
+from rainproof.core.labels import Key
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments, SegmentSums, from_sums
-from rainproof.core.validation import ColumnNames, Columns, Key
+from rainproof.core.validation import as_columns
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array, as_arrow
 from rainproof.io.batches import BatchConsumer
@@ -114,7 +115,7 @@ class RowCompressor(BatchConsumer):
         others = {column.name: read_forecast(column, batch, names) for column in self._others}
         costs = {column.name: read_amounts(column, batch, names) for column in self._costs}
         if self._trials is None:
-            columns = validation.as_rows(label, prob, weight, names=names)
+            columns = as_columns(label, prob, weight, names=names)
             self._add_rows(RowsRead(columns, others, costs), batch)
             return
         trials = read_column(self._trials, batch, names)
@@ -123,7 +124,7 @@ class RowCompressor(BatchConsumer):
         raise_first(self._count_violations(label, trials, names))
         for row, outcome in single_trials(label, trials):
             weight_of_trials = None if weight is None else weight[row]
-            columns = validation.as_rows(outcome, prob[row], weight_of_trials, names=names)
+            columns = as_columns(outcome, prob[row], weight_of_trials, names=names)
             others_of_trials = {name: values[row] for name, values in others.items()}
             costs_of_trials = {name: values[row] for name, values in costs.items()}
             read = RowsRead(columns, others_of_trials, costs_of_trials)

@@ -225,7 +225,7 @@ def _converted(values: Any, name: str) -> pa.Array:
     import numpy as np
     import pyarrow as pa
 
-    from rainproof.core import validation
+    from rainproof.core.conversion import as_numbers
     from rainproof.io.arrow_arrays import as_arrow
 
     is_masked = isinstance(values, np.ma.MaskedArray)
@@ -234,7 +234,7 @@ def _converted(values: Any, name: str) -> pa.Array:
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         return pa.array(array, mask=mask) if is_masked else pa.array(values)
     if array.dtype.itemsize > np.dtype(np.float64).itemsize:
-        array = validation.as_numbers(array, name)
+        array = as_numbers(array, name)
     array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
     return pa.array(array, mask=mask) if is_masked else as_arrow(array)
 

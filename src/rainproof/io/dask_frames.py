@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rainproof.core.cells import CellTable, slot_count
+from rainproof.core.labels import Key, number_segments
 from rainproof.core.sample import Sample
 from rainproof.core.segments import (
     Segments,
@@ -21,7 +22,6 @@ from rainproof.core.segments import (
     from_sums,
     raise_violation,
 )
-from rainproof.core.validation import Key, number_segments
 from rainproof.errors import InputError
 from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.column_types import check_kinds_of_labels, is_text

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rainproof.core import validation
+from rainproof.core.columns import ColumnNames, Columns, explain_shares
+from rainproof.core.labels import Key
 from rainproof.core.rows import Rows
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
-from rainproof.core.validation import BaseRate, ColumnNames, Columns, Key
+from rainproof.core.validation import BaseRate
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array
 from rainproof.io.batches import feed
@@ -150,7 +151,7 @@ class _RowKeeper(RowCompressor):
         yield from super().violations(batch, names)
         if self._fractional:
             shares, _ = read_values(self._outcome, batch, names)
-            error = validation.explain_shares(shares, names)
+            error = explain_shares(shares, names)
             if error is not None:
                 yield error
         yield from null_violations(self._groups, batch, names)
@@ -211,7 +212,7 @@ class _RowKeeper(RowCompressor):
         if not self._fractional:
             rows.check()
             return
-        error = validation.explain_shares(rows.outcome, rows.names)
+        error = explain_shares(rows.outcome, rows.names)
         if error is not None:
             raise error
         # The kernel takes outcomes of 0 and 1; here it looks at predictions and weights.

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rainproof.core import validation
 from rainproof.core.arrays import Ints
-from rainproof.core.validation import Codes, ColumnNames, Key, refuse_misspelt_event
+from rainproof.core.columns import ColumnNames
+from rainproof.core.labels import Codes, Key, as_label, number_rows
+from rainproof.core.validation import refuse_misspelt_event
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array, array_of_one, as_numpy, decoded
 from rainproof.io.column_types import is_text
@@ -148,7 +149,7 @@ def segment_labels(column: pa.Array, name: str) -> Codes:
     elif pa.types.is_nested(arrow_type) or "binary" in str(arrow_type):
         raise _no_labels(name, arrow_type)
     codes, labels = encode_labels(column, name)
-    return codes, [validation.as_label(label) for label in labels]
+    return codes, [as_label(label) for label in labels]
 
 
 def segment_numbers(known: dict[Key, int], columns: Sequence[str], batch: pa.RecordBatch) -> Ints:
@@ -158,7 +159,7 @@ def segment_numbers(known: dict[Key, int], columns: Sequence[str], batch: pa.Rec
     New segments get the next numbers in `known`.
     """
     codes = [segment_labels(batch.column(name), name) for name in columns]
-    return validation.number_rows(known, codes, batch.num_rows)
+    return number_rows(known, codes, batch.num_rows)
 
 
 def as_segment(key: Key) -> Any:

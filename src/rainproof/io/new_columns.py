@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rainproof.core import validation
+from rainproof.core.columns import ColumnNames
 from rainproof.core.files import atomic_output
-from rainproof.core.validation import ColumnNames
+from rainproof.core.labels import numbered_segments
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array, as_mask, as_numpy, decoded, text_errors
 from rainproof.io.batches import BatchConsumer
@@ -253,7 +253,7 @@ class _ColumnAppender(BatchConsumer):
             mask = pa.array(inputs.is_present)
             columns = {name: inputs.batch.column(name).filter(mask) for name in self._by}
             labels = [segment_labels(column, name) for name, column in columns.items()]
-            return validation.places_of_segments(labels, int(inputs.is_present.sum()))
+            return numbered_segments((), labels, int(inputs.is_present.sum())).places()
         if self._ids is None:
             return None
         return _read_ids(self._ids, inputs.batch.column(self._ids))[inputs.is_present]

@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from rainproof.core.validation import ColumnNames, no_outcome
+from rainproof.core.columns import ColumnNames
+from rainproof.core.validation import no_outcome
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array, as_mask, as_numpy
 from rainproof.io.column_spec import ColumnSpec

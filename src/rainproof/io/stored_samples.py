@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from rainproof.core.cells import CellTable, check_grid
 from rainproof.core.files import atomic_output, check_replaced, file_errors
+from rainproof.core.labels import check_label
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
-from rainproof.core.validation import check_label
 from rainproof.errors import InputError
 from rainproof.io.locations import Location, expand
 from rainproof.io.source_errors import first_line, need_pyarrow

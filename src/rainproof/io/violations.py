@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rainproof.core import validation
-from rainproof.core.validation import ColumnNames
+from rainproof.core.classes import violations
+from rainproof.core.columns import ColumnNames, explain_probabilities
+from rainproof.core.validation import as_columns
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array, as_mask, decoded
 from rainproof.io.label_columns import EventColumn
@@ -75,7 +76,7 @@ def read_forecast(column: NumberColumn, batch: pa.RecordBatch, names: ColumnName
     """Return the predictions of another forecast, or raise the first thing that is wrong."""
     names = replace(names, prob=column.name)
     prob = read_column(column, batch, names)
-    error = validation.explain_probabilities(prob, names)
+    error = explain_probabilities(prob, names)
     if error is not None:
         raise error
     return prob
@@ -132,13 +133,13 @@ def class_violations(
     prob = np.column_stack(predictions).astype(np.float64)
     if is_present is not None:
         prob[~is_present] = 1 / len(columns)  # which breaks no rule
-    yield from validation.violations(prob, names)
+    yield from violations(prob, names)
 
 
 def broken_rule(label: Array, prob: Array, weight: Array | None, names: ColumnNames) -> Violations:
     """Yield the rule of `Sample` that these rows break, if any."""
     try:
-        validation.as_rows(label, prob, weight, names=names).check()
+        as_columns(label, prob, weight, names=names).check()
     except InputError as error:
         yield error
 

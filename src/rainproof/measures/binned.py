@@ -11,7 +11,7 @@ from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID
 from rainproof.core.distinct import DistinctTable, bin_rows, bin_table
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.validation import as_rows
+from rainproof.core.validation import as_columns
 from rainproof.errors import InputError
 from rainproof.fits.bins import equal_weight_edges, equal_width_edges
 from rainproof.measures._interval import running_sums
@@ -298,7 +298,7 @@ def binned_calibration_error(
         and y_prob is not None
         and not isinstance(y_true, Sample)
     ):
-        rows = as_rows(y_true, y_prob, None, pos_label)
+        rows = as_columns(y_true, y_prob, None, pos_label)
         sums = bin_rows(rows, bins, inner_edges)  # which checks the rows too: no sample is needed
         total_weight = float(len(rows))
     else:

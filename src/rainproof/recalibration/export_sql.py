@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from rainproof.core.classes import SUM_TOLERANCE
 from rainproof.core.piecewise import SLOPE_UNIT, UNIT, PiecewiseMap
-from rainproof.core.validation import SUM_TOLERANCE
 from rainproof.errors import InputError
 from rainproof.io.dialects import Dialect, find_dialect
 from rainproof.recalibration.maps import ClassMap, ClassPart

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rainproof.core import validation
+from rainproof.core.labels import spelled_key
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
@@ -123,7 +123,7 @@ def fit_event(
     segment_maps = {}
     for key, own in maps.items():
         own_range = fitted_range(rows[key])
-        segment_maps[validation.spelled_key(key)] = replace(own, fitted_range=own_range)
+        segment_maps[spelled_key(key)] = replace(own, fitted_range=own_range)
     groups = sample.groups
     if groups is not None:
         groups -= sum(part.groups or 0 for part in whole.held_out)

@@ -12,8 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import validation
 from rainproof.core.arrays import Floats
+from rainproof.core.classes import SUM_TOLERANCE, check_labels, violations
+from rainproof.core.columns import ColumnNames
+from rainproof.core.conversion import as_numbers
+from rainproof.core.labels import is_plain_label
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.errors import InputError
@@ -96,11 +99,11 @@ class ClassMap(Result):
         columns = getattr(p, "columns", None)
         if columns is not None and set(columns) == set(self.classes) != {*range(len(self.classes))}:
             p = p[list(self.classes)]  # type: ignore[call-overload, index]  # a frame, whatever the order of its columns
-        table = validation.as_numbers(p, "p")
+        table = as_numbers(p, "p")
         if table.ndim != 2 or table.shape[1] != len(self.classes):
             rule = f"p must have {len(self.classes)} columns, one for each class"
             raise InputError(f"{rule}; its shape is {table.shape}")
-        for error in validation.violations(table, validation.ColumnNames(prob="p")):
+        for error in violations(table, ColumnNames(prob="p")):
             raise error
         return table
 
@@ -133,14 +136,14 @@ class ClassMap(Result):
         if not isinstance(data["parts"], list):
             raise InputError("a map for several classes must have 'classes' and 'parts'")
         labels = data["classes"]
-        if not isinstance(labels, list) or not all(map(validation.is_plain_label, labels)):
+        if not isinstance(labels, list) or not all(map(is_plain_label, labels)):
             raise InputError("'classes' must be a list of labels")
-        classes = tuple(validation.check_labels(labels, len(labels)))
+        classes = tuple(check_labels(labels, len(labels)))
         for part in data["parts"]:
             _check_keys(part)
         parts = tuple(_read_part(part, len(classes)) for part in data["parts"])
         total = sum(part.weight for part in parts)
-        if abs(total - 1) > validation.SUM_TOLERANCE:
+        if abs(total - 1) > SUM_TOLERANCE:
             raise InputError(
                 f"the 'weight' of all parts of a map must sum to 1; they sum to {total:.6g}"
             )
@@ -185,7 +188,7 @@ def _read_part(data: dict[str, Any], k: int) -> ClassPart:
     if shapes != _expected_shapes(method, k):
         raise InputError(f"a part of a map must be about {k} classes")
     if method == "constant" and intercept is not None:
-        is_shares = (intercept >= 0).all() and abs(intercept.sum() - 1) <= validation.SUM_TOLERANCE
+        is_shares = (intercept >= 0).all() and abs(intercept.sum() - 1) <= SUM_TOLERANCE
         if not is_shares:
             raise InputError(
                 "'intercept' of the method 'constant' must be probabilities that sum to 1"
@@ -215,7 +218,7 @@ def _shape(array: Floats | None) -> tuple[int, ...] | None:
 def _read_numbers(data: dict[str, Any], name: str) -> Floats | None:
     if data[name] is None:
         return None
-    numbers = validation.as_numbers(data[name], repr(name))
+    numbers = as_numbers(data[name], repr(name))
     if not np.isfinite(numbers).all():
         raise InputError(f"{name!r} of a part of a map must be finite")
     return numbers

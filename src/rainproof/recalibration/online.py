@@ -14,10 +14,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rainproof.core.alignment import check_aligned
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid, sum_cells
+from rainproof.core.columns import ColumnNames, Columns
+from rainproof.core.conversion import refuse_masked
 from rainproof.core.files import Saved, check_document, document
-from rainproof.core.validation import ColumnNames, Columns, as_rows, check_aligned, refuse_masked
+from rainproof.core.validation import as_columns
 from rainproof.errors import InputError
 from rainproof.inference.options import Seed, as_seed
 from rainproof.recalibration._online import Mixture, Walk
@@ -386,7 +389,7 @@ def _are_names(values: list[Any]) -> bool:
 
 
 def _read_columns(y: ArrayLike, p: ArrayLike, name: str) -> Columns:
-    columns = as_rows(y, p, None, names=ColumnNames(label="y", prob=name))
+    columns = as_columns(y, p, None, names=ColumnNames(label="y", prob=name))
     sum_cells(columns, 2)  # which refuses bad values
     return columns
 

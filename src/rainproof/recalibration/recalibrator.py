@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core import validation
+from rainproof.core.alignment import check_aligned
 from rainproof.core.arrays import Floats, Ints
+from rainproof.core.classes import class_columns
+from rainproof.core.columns import ColumnNames
 from rainproof.core.files import Saved
+from rainproof.core.labels import named_columns, segment_column, spelled_key
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.sample import Sample, as_classes
 from rainproof.core.segments import Segments
-from rainproof.core.validation import BaseRate, ColumnNames
+from rainproof.core.validation import BaseRate, check_range
 from rainproof.decisions.class_tasks import ClassTask
 from rainproof.errors import ExtrapolationWarning, InputError
 from rainproof.inference.options import Seed, check_share
@@ -247,7 +250,7 @@ class Recalibrator(Saved):
             raise InputError(
                 "task is for more than two classes: of one event, every decision is certified"
             )
-        if validation.class_columns(p) == 2:
+        if class_columns(p) == 2:
             if pos_label is not None:
                 raise InputError(
                     "pos_label is for one column: of two classes, the event is the second one"
@@ -269,7 +272,7 @@ class Recalibrator(Saved):
                 rows,
                 methods,
                 confidence_level=check_share(self.confidence_level, "confidence_level"),
-                threshold_range=validation.check_range(self.threshold_range),
+                threshold_range=check_range(self.threshold_range),
                 max_weight=max_weight,
                 rng=self.rng,
             )
@@ -278,7 +281,7 @@ class Recalibrator(Saved):
     def fit_classes(self, sample: Sample, task: ClassTask | None = None) -> Self:
         """Fit the map of several classes to rows that were checked already."""
         methods = _check_methods(self.methods, KNOWN_METHODS, CLASS_METHODS)
-        if validation.check_range(self.threshold_range) is not None:
+        if check_range(self.threshold_range) is not None:
             raise InputError("threshold_range is for one event: not for several classes")
         level = check_share(self.confidence_level, "confidence_level")
         return self._keep(
@@ -328,7 +331,7 @@ class Recalibrator(Saved):
             raise InputError("by was not given to fit")
         if by is None and self.by_ is not None:
             raise InputError("by is missing: the map was fitted with segments")
-        if validation.class_columns(p) == 2 and isinstance(self.map_, PiecewiseMap):
+        if class_columns(p) == 2 and isinstance(self.map_, PiecewiseMap):
             # Two columns are one event, the second one: a sample checks that they are.
             column = Sample([0] * len(p), p).y_prob  # type: ignore[arg-type]
             event = self.predict(column, by=by, unseen=unseen)
@@ -350,7 +353,7 @@ class Recalibrator(Saved):
         seen = {segment.key for segment in self.segments_}
         unseen = {}
         for label, rows in places.items():
-            key = validation.spelled_key(label)
+            key = spelled_key(label)
             if seen and key not in seen:  # where nothing was fitted, none is new
                 unseen[label] = len(rows)
             own = self.segment_maps_.get(key)
@@ -363,14 +366,15 @@ class Recalibrator(Saved):
         self, p: ArrayLike, by: ArrayLike | Mapping[str, ArrayLike], n: int
     ) -> Mapping[Any, Ints]:
         """Return the rows of each segment."""
-        validation.check_aligned(("p", p), *validation.named_columns(by))
+        check_aligned(("p", p), *named_columns(by))
         assert self.by_ is not None
         if isinstance(by, Mapping) and set(by) == set(self.by_):
             by = {name: by[name] for name in self.by_}
-        names, places = validation.rows_by_segment(by, n)
-        if names != self.by_:
-            raise InputError(f"by must name {', '.join(self.by_)}; it names {', '.join(names)}")
-        return places
+        segment = segment_column(by, n)
+        if segment.by != self.by_:
+            names = ", ".join(segment.by)
+            raise InputError(f"by must name {', '.join(self.by_)}; it names {names}")
+        return segment.places()
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the map into axes (default: new ones) and return them; see
@@ -500,7 +504,7 @@ class Recalibrator(Saved):
             segments=self.segments_,
             segment_maps=self.segment_maps_,
         )
-        within = validation.check_range(self.threshold_range)
+        within = check_range(self.threshold_range)
         return stored.write(stored.Stored(methods, self.confidence_level, within, fitted))
 
     @classmethod
@@ -534,7 +538,7 @@ class Recalibrator(Saved):
     def __str__(self) -> str:
         if not hasattr(self, "map_"):
             return repr(self)
-        within = validation.check_range(self.threshold_range)
+        within = check_range(self.threshold_range)
         parts = [
             summary.choice_text(self.method_, self.candidates_),
             summary.candidate_table(self.candidates_),

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from rainproof.core.labels import spelled_key
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
-from rainproof.core.validation import ThresholdRange, spelled_key
+from rainproof.core.validation import ThresholdRange
 from rainproof.errors import InputError
 from rainproof.inference.switch_gains import gain_of_choice
 from rainproof.inference.switches import harm_bound

@@ -14,11 +14,11 @@ from decimal import Decimal
 from types import NoneType
 from typing import Any, NamedTuple, TypeVar
 
-from rainproof.core import validation
 from rainproof.core.files import check_document, document
+from rainproof.core.labels import check_label, is_plain_label, spelled
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result, plain
-from rainproof.core.validation import ThresholdRange
+from rainproof.core.validation import ThresholdRange, check_base_rate, check_range
 from rainproof.errors import InputError
 from rainproof.inference.options import check_share
 from rainproof.recalibration.certificate import Certificate, ClassCertificate
@@ -85,7 +85,7 @@ def write(stored: Stored) -> dict[str, Any]:
     fitted = stored.fitted
     if isinstance(fitted.map, ClassMap):
         for label in fitted.map.classes:
-            validation.check_label(label, "to be stored")
+            check_label(label, "to be stored")
     segments = []
     for segment in fitted.segments:
         own = fitted.segment_maps.get(segment.key)
@@ -117,10 +117,10 @@ def plain_labels(key: Any, where: str) -> list[Any]:
     labels = []
     for label in key if isinstance(key, tuple) else (key,):
         if isinstance(label, date | Decimal):
-            label = validation.spelled(label)
+            label = spelled(label)
         labels.append(label)
     for label in labels:
-        validation.check_label(label, where)
+        check_label(label, where)
     return labels
 
 
@@ -212,7 +212,7 @@ def _read_range(value: Any) -> ThresholdRange | None:
         raise InputError(
             f"'threshold_range' must be null, or have 'low' and 'high'; it is {value!r:.60}"
         )
-    return validation.check_range((value["low"], value["high"]))
+    return check_range((value["low"], value["high"]))
 
 
 def _read_segment(data: dict[str, Any], columns: int) -> tuple[SegmentMap, PiecewiseMap | None]:
@@ -222,7 +222,7 @@ def _read_segment(data: dict[str, Any], columns: int) -> tuple[SegmentMap, Piece
     own = None if data["map"] is None else PiecewiseMap.from_dict(data["map"])
     labels: Any = data.get("segment")
     is_key = isinstance(labels, list) and len(labels) == columns > 0
-    if not is_key or not all(validation.is_plain_label(label) for label in labels):
+    if not is_key or not all(is_plain_label(label) for label in labels):
         raise InputError("a segment must have one label for each name in 'by'")
     key = tuple(labels) if columns > 1 else labels[0]
     rest = {name: value for name, value in data.items() if name != "map"}
@@ -253,7 +253,7 @@ def _read_record(cls: type[Record], data: Any) -> Record:
     if "confidence_level" in values:
         check_share(values["confidence_level"], f"'confidence_level' of a {cls.__name__}")
     if values.get("base_rate") is not None:
-        values["base_rate"] = validation.check_base_rate(values["base_rate"])
+        values["base_rate"] = check_base_rate(values["base_rate"])
     return cls(**values)
 
 

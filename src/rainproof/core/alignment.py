@@ -1,0 +1,57 @@
+"""Alignment: columns that a caller passes side by side belong to the same rows.
+
+Rows are paired by position. So columns of different length are refused, and pandas objects whose
+indexes say that their rows are not the same.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+from rainproof.core.conversion import Array
+from rainproof.errors import InputError
+
+
+def check_same_length(name: str, values: Array, other: str, others: Array) -> None:
+    """Refuse two columns of different length."""
+    if len(values) != len(others):
+        raise InputError(
+            f"{name} and {other} must have the same length; they have {len(values):,} and {len(others):,}"
+        )
+
+
+def check_aligned(*columns: tuple[str, Any]) -> None:
+    """Refuse pandas objects, given with their names, whose rows have different labels.
+
+    That is, the same labels in another order, or two indexes that differ and of which neither is
+    the default one.
+    """
+    indexed: list[tuple[str, Any]] = []
+    for name, column in columns:
+        index = getattr(column, "index", None)
+        if hasattr(index, "equals"):
+            indexed.append((name, index))
+    for (name, index), (other, other_index) in combinations(indexed, 2):
+        if index.equals(other_index):
+            continue
+        is_reordered = _is_reordered(index, other_index)
+        if is_reordered or not (_is_default(index) or _is_default(other_index)):
+            what = "the same index in another order" if is_reordered else "different indexes"
+            raise InputError(
+                f"{name} and {other} have {what}: align them first, or pass {other}.to_numpy() to pair rows by position"
+            )
+
+
+def _is_reordered(index: Any, other: Any) -> bool:
+    """Whether two indexes hold the same labels."""
+    if len(index) != len(other):
+        return False
+    try:
+        return bool(index.sort_values().equals(other.sort_values()))
+    except TypeError:  # labels that cannot be sorted
+        return False
+
+
+def _is_default(index: Any) -> bool:
+    return getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
