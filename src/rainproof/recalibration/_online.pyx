@@ -30,17 +30,17 @@ cdef extern from *:
     const uint64_t MIX_2
 
 cdef enum:
-    MEMBERS = 6  # of a mixture, for each model: itself, three lines in its log odds, two tables of event rates
     LINES = 3
     TABLES = 2
-    CELLS = 16
+    MEMBERS = 6  # of a mixture, for each model: itself, lines in its log odds, tables of event rates
+    CELLS = 16  # of a table, of equal width
 
 cdef Py_ssize_t FINEST = 1 << 16  # a grid that grows stops here, after 10^12 outcomes
 cdef Py_ssize_t OCTAVES = 30  # the first point is 2^-30, the last one 1 - 2^-30
 
-cdef double FAR = OCTAVES * log(2.0)  # log odds beyond these are cut
+cdef double FAR = OCTAVES * log(2.0)  # log odds beyond these are cut: no point is farther
 cdef double LEAST = 1e-100  # weight of a member, so that the weights never vanish together
-cdef double[LINES] FORGETTING = [0.0, 1.0 / 3000.0, 1.0 / 300.0]  # of a line, each round
+cdef double[LINES] FORGETTING = [0.0, 1.0 / 3000.0, 1.0 / 300.0]  # share of what a line knows, each round
 cdef double RECENT = 1.0 / 60.0  # share of the last visit in the second table
 
 
@@ -88,12 +88,14 @@ cdef class Mixture:
     cdef readonly int64_t oldest  # outcome since then, in predictions from its own on
     cdef readonly bint fresh  # whether an outcome has been learnt since the last prediction
     cdef readonly object weight, line, table, visits
-    cdef double own, other
+    cdef double first_model, first_recalibration  # weights at first
     cdef double[:, ::1] _weight, _visits
     cdef double[:, :, ::1] _line, _table
 
     def __init__(self, Py_ssize_t models):
-        self.models, self.own, self.other = models, 0.5 / models, 0.5 / (MEMBERS - 1) / models  # weights at first
+        self.models = models
+        self.first_model = 0.5 / models
+        self.first_recalibration = 0.5 / (MEMBERS - 1) / models
         weight = np.tile([self._prior(j) for j in range(MEMBERS)], (models, 1))
         line = np.tile([0.0, 1.0, 1.0, 0.0, 1.0], (models, LINES, 1))
         table = np.tile((np.arange(CELLS) + 0.5) / CELLS, (models, TABLES, 1))
@@ -103,14 +105,22 @@ cdef class Mixture:
         self, int64_t batches, int64_t made, int64_t scale, int64_t oldest, bint fresh, weight, line, table, visits
     ):
         """Continue from a stored state."""
-        self.batches, self.made, self.scale, self.oldest, self.fresh = batches, made, scale, oldest, fresh
-        self.weight, self.line, self.table, self.visits = weight, line, table, visits
-        self._weight, self._line, self._table, self._visits = weight, line, table, visits
+        self.batches = batches
+        self.made = made
+        self.scale = scale
+        self.oldest = oldest
+        self.fresh = fresh
+        self.weight = self._weight = weight
+        self.line = self._line = line
+        self.table = self._table = table
+        self.visits = self._visits = visits
 
     cdef inline double _prior(self, Py_ssize_t j) noexcept:
-        return self.own if j == 0 else self.other
+        """The weight of a member at first: the model itself is the first one."""
+        return self.first_model if j == 0 else self.first_recalibration
 
     cdef inline double _on_line(self, const double* line, double x) noexcept:
+        """What a line with an intercept and a slope predicts, at log odds x."""
         return 1.0 / (1.0 + exp(-fmin(fmax(line[0] + line[1] * x, -FAR), FAR)))
 
     cdef bint begin(self) noexcept:
@@ -126,7 +136,9 @@ cdef class Mixture:
                     self._weight[k, j] += share * (self._prior(j) - self._weight[k, j])
             if self.scale > 1 and 2 * max(self.made, self.oldest) <= self.scale:
                 self.scale //= 2
-            self.made, self.oldest, self.fresh = 0, 0, False
+            self.made = 0
+            self.oldest = 0
+            self.fresh = False
         self.made += 1
         if self.made > self.scale:
             self.scale *= 2
@@ -142,10 +154,12 @@ cdef class Mixture:
 
     cdef double mean(self, double* q) noexcept:
         """Fill in what the members predict, where q has the models' own predictions; return the next mean by weight."""
-        cdef double share = 1.0 / (self.batches + 1.0) if self.fresh else 0.0, total = 0.0, x
+        cdef double share = 1.0 / (self.batches + 1.0) if self.fresh else 0.0
+        cdef double total = 0.0, x
         cdef Py_ssize_t k, j, cell
         for k in range(self.models):
-            x, cell = logit(q[0]), cell_of(q[0])
+            x = logit(q[0])
+            cell = cell_of(q[0])
             for j in range(LINES):
                 q[1 + j] = self._on_line(&self._line[k, j, 0], x)
             for j in range(TABLES):
@@ -171,15 +185,20 @@ cdef class Mixture:
             self._learn_model(k, q + MEMBERS * k, y, last and not self.fresh)
         self.fresh = True
 
-    cdef void _learn_model(self, Py_ssize_t k, const double* said, double y, bint same) noexcept:
-        """A Newton step of each line, where it may say the same as it said, and the event rates of the cell."""
-        cdef double p = said[0], x = logit(p), q, s, keep, determinant
+    cdef void _learn_model(self, Py_ssize_t k, const double* predicted, double y, bint same) noexcept:
+        """Learn an outcome: a Newton step of each line, and the event rates of the cell.
+
+        `predicted` is what the members predicted; where nothing was learnt since, a line is the `same` as it was then.
+        A line has, behind intercept and slope, the second derivatives of its log loss: sums of s, s x and s x^2.
+        """
+        cdef double p = predicted[0], x = logit(p), q, s, keep, determinant
         cdef Py_ssize_t j, cell = cell_of(p)
         cdef double* line
         for j in range(LINES):
             line = &self._line[k, j, 0]
-            q, keep = said[1 + j] if same else self._on_line(line, x), 1.0 - FORGETTING[j]
+            q = predicted[1 + j] if same else self._on_line(line, x)
             s = q * (1.0 - q)
+            keep = 1.0 - FORGETTING[j]
             line[2] = keep * line[2] + FORGETTING[j] + s
             line[3] = keep * line[3] + s * x
             line[4] = keep * line[4] + FORGETTING[j] + s * x * x
@@ -208,25 +227,36 @@ cdef class Walk:
     cdef int8_t[::1] _sign
 
     def __init__(self, Py_ssize_t grid, bint grows, uint64_t seed, Mixture mixture):
-        self.grid, self.grows, self.seed, self.key, self.mixture = grid, grows, seed, splitmix(seed), mixture
+        self.grid = grid
+        self.grows = grows
+        self.seed = seed
+        self.key = splitmix(seed)
+        self.mixture = mixture
         self.restore(0, 0, *np.zeros((3, len(points(grid)))))
 
     def restore(self, int64_t coins, int64_t n, bias, margin, spread):
         """Continue from a stored state."""
-        self.coins, self.n = coins, n
-        self.points, self.bias, self.margin, self.spread = points(self.grid), bias, margin, spread
-        self._points, self._bias, self._margin, self._spread = self.points, bias, margin, spread
+        self.coins = coins
+        self.n = n
+        self.points = self._points = points(self.grid)
+        self.bias = self._bias = bias
+        self.margin = self._margin = margin
+        self.spread = self._spread = spread
         self.last = self._points.shape[0] - 1
         self._sign = np.zeros(self.last + 1, np.int8)
         self._judge_all()
 
     cdef void _judge_all(self) noexcept:
+        """Judge all points again, as the scale changed."""
         cdef Py_ssize_t i
         for i in range(self.last + 1):
             self._judge(i)
 
     cdef inline void _judge(self, Py_ssize_t i) noexcept:
-        """The first point is never too high and the last one never too low, so that every walk ends."""
+        """Judge whether a point was too low (1), too high (-1), or neither.
+
+        The first point is never too high and the last one never too low, so that every walk ends.
+        """
         cdef double scale = self.mixture.scale, beyond
         beyond = self._margin[i] + sqrt(scale * (self._spread[i] + scale))
         self._sign[i] = (self._bias[i] > beyond and i < self.last) - (-self._bias[i] > beyond and i > 0)
@@ -286,6 +316,7 @@ cdef class Walk:
         return self._points[i + (u >= self._share(i))]
 
     cdef void _learn(self, double value, double margin, int64_t coin, const double* q, bint y):
+        """Learn an outcome at the point that was predicted, and in the mixture."""
         cdef Py_ssize_t i = self._below(value)
         if self.mixture.note(self.coins - coin):
             self._judge_all()
@@ -301,7 +332,8 @@ cdef class Walk:
 
     cdef void _refine(self):
         """Steps half as large; the old points keep what they know."""
-        old, self.grid = self.points, 2 * self.grid
+        old = self.points
+        self.grid *= 2
         finer = np.zeros((3, len(points(self.grid))))
         finer[:, np.searchsorted(points(self.grid), old)] = self.bias, self.margin, self.spread
         self.restore(self.coins, self.n, *finer)
@@ -325,19 +357,19 @@ cdef class Walk:
         return result
 
     def predict(self, tuple p):
-        """Return the prediction, its margin, the number of its coin, and what the members said: one call, for threads."""
-        said = PyBytes_FromStringAndSize(NULL, MEMBERS * self.mixture.models * sizeof(double))
-        cdef double* q = <double*>PyBytes_AS_STRING(said)
+        """Return the prediction, its margin, the number of its coin, and what the members predicted: one call, for threads."""
+        members = PyBytes_FromStringAndSize(NULL, MEMBERS * self.mixture.models * sizeof(double))
+        cdef double* q = <double*>PyBytes_AS_STRING(members)
         cdef Py_ssize_t k
         cdef double margin
         for k in range(self.mixture.models):
             q[MEMBERS * k] = p[k]
         value = self._predict(q, &margin)
-        return value, margin, self.coins - 1, said
+        return value, margin, self.coins - 1, members
 
-    def update(self, double value, double margin, int64_t coin, bytes said, bint y):
+    def update(self, double value, double margin, int64_t coin, bytes members, bint y):
         """Learn the outcome of a prediction."""
-        self._learn(value, margin, coin, <const double*>PyBytes_AS_STRING(said), y)
+        self._learn(value, margin, coin, <const double*>PyBytes_AS_STRING(members), y)
 
     def run(self, const double[:, ::1] p, const uint8_t[::1] y, const int64_t[::1] ends, Py_ssize_t longest):
         """Predict the rows of a batch and then learn them, batch by batch: each ends before one of the rows `ends`."""
@@ -345,13 +377,13 @@ cdef class Walk:
         cdef Py_ssize_t start = 0, b, r, k, width = MEMBERS * self.mixture.models
         result = np.empty(y.shape[0])
         cdef double[::1] made = result, margin = np.empty(longest)
-        cdef double[:, ::1] said = np.empty((longest, width))
+        cdef double[:, ::1] members = np.empty((longest, width))  # of the rows of a batch
         for b in range(ends.shape[0]):
             for r in range(start, ends[b]):
                 for k in range(self.mixture.models):
-                    said[r - start, MEMBERS * k] = p[r, k]
-                made[r] = self._predict(&said[r - start, 0], &margin[r - start])
+                    members[r - start, MEMBERS * k] = p[r, k]
+                made[r] = self._predict(&members[r - start, 0], &margin[r - start])
             for r in range(start, ends[b]):
-                self._learn(made[r], margin[r - start], coins + r, &said[r - start, 0], y[r] != 0)
+                self._learn(made[r], margin[r - start], coins + r, &members[r - start, 0], y[r] != 0)
             start = ends[b]
         return result
