@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from sklearn.linear_model import LogisticRegression
 
 import rainproof
@@ -45,7 +46,7 @@ def test_a_report_of_skore_takes_scorers():
     assert float(np.ravel(found)[0]) == pytest.approx(scorer(model, X[200:], y[200:]))
 
 
-@pytest.mark.parametrize(("module", "package"), [("mlflow", "mlflow"), ("torchmetrics", "torch")])
+@for_each("module, package", [("mlflow", "mlflow"), ("torchmetrics", "torch")])
 def test_a_missing_library_is_named_with_its_extra(module, package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.delitem(sys.modules, f"rainproof.integrations.{module}", raising=False)

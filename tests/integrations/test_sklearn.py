@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import sklearn
+from helpers.cases import for_each
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
@@ -155,8 +156,8 @@ class TestScorers:
             LogisticRegression(), X, y, scoring=skl.net_benefit_scorer(0.2)
         ).shape == (5,)
 
-    @pytest.mark.parametrize(
-        ("make", "match"),
+    @for_each(
+        "make, match",
         [
             (lambda: skl.net_benefit_scorer(1.0), "threshold must be a number between 0 and 1"),
             (lambda: skl.net_benefit_scorer("x"), "threshold must be a number"),
@@ -282,7 +283,7 @@ class TestRecalibratedClassifier:
         ):
             skl.RecalibratedClassifier().fit(np.zeros((6, 1)), [1] * 6)
 
-    @pytest.mark.parametrize("methods", ["logistic", "beta", "bins_8"])
+    @for_each("methods", ["logistic", "beta", "bins_8"])
     def test_a_method_of_one_event_is_fitted_to_each_of_three_classes(self, methods):
         X, y = make_classification(
             3000, n_informative=6, n_redundant=8, n_classes=3, random_state=2
@@ -300,8 +301,8 @@ class TestRecalibratedClassifier:
         )
         np.testing.assert_allclose(prob, one / one.sum(axis=1, keepdims=True), atol=1e-12)
 
-    @pytest.mark.parametrize("classes", [2, 3])
-    @pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+    @for_each("classes", [2, 3])
+    @for_each("unit", [1e-4, 1.0, 1e4])
     def test_scores_of_any_unit_become_probabilities(self, classes, unit):
         X, y = make_classification(3000, n_informative=6, n_classes=classes, random_state=3)
         X_new, y_new = X[1500:], y[1500:]

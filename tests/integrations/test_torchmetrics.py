@@ -8,6 +8,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 
@@ -33,7 +34,7 @@ def rows(n=500, seed=0):
     return p, (rng.random(n) < p**2).astype(int)
 
 
-@pytest.mark.parametrize("measure", ["soft_binned_cdl", "brier_score", "binned_calibration_error"])
+@for_each("measure", ["soft_binned_cdl", "brier_score", "binned_calibration_error"])
 def test_batches_give_what_the_compressed_sample_gives(measure):
     p, y = rows()
     metric = calibration_metric(measure, grid=64)
@@ -69,8 +70,8 @@ def test_a_reset_forgets_and_a_copy_remembers():
         metric.sample()
 
 
-@pytest.mark.parametrize(
-    ("preds", "target", "match"),
+@for_each(
+    "preds, target, match",
     [
         (
             [0.5, 1.5],
@@ -93,7 +94,7 @@ def test_bad_batches_are_refused_whole(preds, target, match):
     assert int(metric.count.sum()) == 0
 
 
-@pytest.mark.parametrize("measure", ["soft_binned_cdl", "brier_score"])
+@for_each("measure", ["soft_binned_cdl", "brier_score"])
 def test_several_classes(measure):
     rng = np.random.default_rng(3)
     p = rng.dirichlet([2, 1, 0.5, 0.5], 400)
@@ -133,9 +134,7 @@ def test_several_classes(measure):
             by_class.update(tensor(preds), tensor(target))
 
 
-@pytest.mark.parametrize(
-    "options", [{"grid": 12}, {"measure": "ece"}, {"num_classes": 2}, {"form": "max"}]
-)
+@for_each("options", [{"grid": 12}, {"measure": "ece"}, {"num_classes": 2}, {"form": "max"}])
 def test_bad_options_are_refused(options):
     with pytest.raises(rainproof.InputError):
         calibration_metric(**options)

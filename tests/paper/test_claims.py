@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import paper.claims
 import rainproof
@@ -38,7 +39,7 @@ from paper.constructions import (
 from paper.results import Runner
 
 
-@pytest.mark.parametrize("name", all_claims())
+@for_each("name", all_claims())
 def test_every_statement(name):
     for row in check_claim(name, seed=1, effort=10):
         expected = (row["statement"], row["quantity"]) not in KNOWN_SLIPS
@@ -184,7 +185,7 @@ def test_coins_by_hand():
     assert Guess(0.25).probabilities([0.5, 0.5]).tolist() == [[0.25, 0.75], [0.25, 0.75]]
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5])
+@for_each("rows", [1, 2, 3, 4, 5])
 def test_the_least_error_is_that_of_the_best_order(rows):
     """Every order in which samples can be admitted, by brute force."""
     chance, lead = coins(rows)

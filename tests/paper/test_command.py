@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from helpers.cases import for_each
 from helpers.processes import RESET
 
 from paper import claims
@@ -72,8 +73,8 @@ def test_help_is_printed(capsys):
     assert all(part in out for part in PARTS)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
+@for_each(
+    "arguments, words",
     [
         (["--only", "Lemma 9"], "there is no statement 'Lemma 9'; there are: Example 1"),
         (["table2", "--repeats", "0"], "repeats must be at least 1; it is 0"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-import pytest
+from helpers.cases import for_each
 
 from paper import Table, all_claims
 from paper.claims import KNOWN_SLIPS
@@ -43,7 +43,7 @@ def test_every_statement_was_run_held_and_can_fail():
     assert failed == KNOWN_SLIPS
 
 
-@pytest.mark.parametrize("name", ["smCE", "Cutoff", "bECE, 10 bins", "SCDL, first crossing"])
+@for_each("name", ["smCE", "Cutoff", "bECE, 10 bins", "SCDL, first crossing"])
 def test_the_fitting_readings_of_table_2_fit(name):
     found = [row for row in rows("table2") if row["measure"] == name]
     assert len(found) == 4

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from scipy.integrate import quad
 from sklearn.linear_model import LogisticRegression
 
@@ -32,7 +33,7 @@ def test_conditional_mean_by_hand():
     assert ExampleModel(0.8).mean(0.5) == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("alpha", [-0.1, 1.5, float("nan")])
+@for_each("alpha", [-0.1, 1.5, float("nan")])
 def test_alpha_outside_is_refused(alpha):
     with pytest.raises(rainproof.InputError, match=rf"^alpha must lie in \[0, 1\]; it is {alpha}$"):
         ExampleModel(alpha)
@@ -51,8 +52,8 @@ def test_sample_is_drawn_from_the_model():
         assert y[here].mean() == pytest.approx(mean, abs=0.02)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@for_each("alpha", ALPHAS)
+@for_each("seed", [0, 1, 2])
 def test_regression_agrees_with_scikit_learn(alpha, seed):
     x, y = ExampleModel(alpha).sample(500, rng=seed)
     theirs = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(x[:, None], y)
@@ -61,7 +62,7 @@ def test_regression_agrees_with_scikit_learn(alpha, seed):
     assert ours.slope == pytest.approx(theirs.coef_[0, 0], abs=1e-4)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
+@for_each("alpha", ALPHAS)
 def test_regression_solves_the_score_equations(alpha):
     x, y = ExampleModel(alpha).sample(300, rng=5)
     weight = np.random.default_rng(6).random(300)
@@ -71,8 +72,8 @@ def test_regression_solves_the_score_equations(alpha):
     assert abs((left * x).sum()) < 1e-10
 
 
-@pytest.mark.parametrize(
-    ("x", "y"),
+@for_each(
+    "x, y",
     [([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]), ([0.1, 0.5, 0.9], [1, 1, 1]), ([0.5, 0.5], [0, 1])],
 )
 def test_no_regression_where_none_is_best(x, y):
@@ -115,8 +116,8 @@ def test_predictor_flips_inverts_and_saturates():
     assert f.mean(0.0, 1.0) == pytest.approx(quad(f, 0, 1)[0], abs=1e-9)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("flipped", [False, True])
+@for_each("alpha", ALPHAS)
+@for_each("flipped", [False, True])
 def test_population_ece_cutoff_and_scores_by_quadrature(alpha, flipped):
     model = ExampleModel(alpha)
     f = model.fit(500, rng=3)
@@ -152,9 +153,7 @@ def test_population_ece_cutoff_and_scores_by_quadrature(alpha, flipped):
         assert found[name].error < 0.01
 
 
-@pytest.mark.parametrize(
-    ("alpha", "rounding"), [(0.5, "soft"), (0.8, "soft"), (0.8, "hard"), (1.0, "soft")]
-)
+@for_each("alpha, rounding", [(0.5, "soft"), (0.8, "soft"), (0.8, "hard"), (1.0, "soft")])
 def test_population_soft_binned_by_midpoints(alpha, rounding):
     """pi_j and s_j of Lemma 3.1 as integrals over x by the midpoint rule, then the definition."""
     model = ExampleModel(alpha)
@@ -181,7 +180,7 @@ def test_population_soft_binned_by_midpoints(alpha, rounding):
     assert value.error <= 1e-11
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.5, 0.8, 1.0])
+@for_each("alpha", [0.0, 0.5, 0.8, 1.0])
 def test_population_values_agree_when_cut_finer(alpha):
     model = ExampleModel(alpha)
     f = model.fit(500, rng=7)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import paper.claims
 import rainproof
@@ -100,7 +101,7 @@ def remembered(monkeypatch):
         monkeypatch.setitem(TRUE, name, once(TRUE[name]))
 
 
-@pytest.mark.parametrize("name", BREAKS)
+@for_each("name", BREAKS)
 def test_wrong_measures_break_a_statement(name, remembered):
     noticed = {mutant for mutant in BREAKS[name] if unexpected(check_claim(name, 0, 6, mutant))}
     assert noticed == BREAKS[name]
@@ -124,7 +125,7 @@ def test_a_mutant_replaces_one_measure():
     assert {name for name, _ in MUTANTS.values()} == set(TRUE)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_the_exact_distance_agrees_with_the_grid(seed):
     dist = random_distribution(np.random.default_rng(seed))
     low, high = exact_distance(dist)
@@ -153,7 +154,7 @@ def test_the_exact_distance_of_300_rows_is_below_that_on_a_grid():
     )
 
 
-@pytest.mark.parametrize(("m", "rows"), [(2, 3), (4, 4)])
+@for_each("m, rows", [(2, 3), (4, 4)])
 def test_the_deviation_limit_holds_for_all_samples(m, rows):
     """All samples of a few rows, with their probabilities: the mean and the tail stay within the
     limit.

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from scipy.stats import kstest, laplace, norm
 
 import rainproof
@@ -26,8 +27,8 @@ def fold(t):
     return t
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("scale", [1e-3, 0.1, 0.7, 1.0])
+@for_each("kind", KINDS)
+@for_each("scale", [1e-3, 0.1, 0.7, 1.0])
 def test_the_distribution_is_that_of_reflected_noise(kind, scale):
     rng = np.random.default_rng(0)
     x = np.linspace(0, 1, 41)
@@ -48,7 +49,7 @@ def test_the_distribution_is_that_of_reflected_noise(kind, scale):
         )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_actions_are_drawn_with_their_probabilities(kind):
     # the third is never best
     task = rainproof.DecisionTask.from_payoffs([[1, 0], [0.7, 0.6], [0.2, 0.3], [0, 1]])
@@ -69,8 +70,8 @@ def test_actions_are_drawn_with_their_probabilities(kind):
     assert 0 <= stated.min() < 0.05 < 0.95 < stated.max() <= 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(6))
+@for_each("kind", KINDS)
+@for_each("seed", range(6))
 def test_the_bounds_hold_for_the_noise_cut_much_finer(kind, seed):
     """With 64 times as many cells the lower bound is far more exact: it must stay between the
     coarse ones.
@@ -86,7 +87,7 @@ def test_the_bounds_hold_for_the_noise_cut_much_finer(kind, seed):
         assert fine[0] <= high
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_no_task_loses_more_than_the_upper_bound(kind):
     """Regret of tasks against swaps of their actions, by swap_regret; and one task that nearly
     attains the bound.
@@ -104,7 +105,7 @@ def test_no_task_loses_more_than_the_upper_bound(kind):
         assert 0 <= low <= high <= 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_smooth_calibration_bounds_the_loss(kind):
     slope, cost = {"laplace": (1.0, 1 / math.e), "gaussian": (math.sqrt(2 / math.pi), 0.339943)}[
         kind
@@ -125,7 +126,7 @@ def test_noise_costs_a_calibrated_prediction_what_the_proof_says():
     assert (x * 2 * laplace.sf(x)).max() == pytest.approx(1 / math.e)
 
 
-@pytest.mark.parametrize("eps", [1e-2, 1e-3])
+@for_each("eps", [1e-2, 1e-3])
 def test_smooth_ece_bounds_the_loss_of_noise_of_its_width_but_not_by_twice_its_value(eps):
     sample = noise_gap(eps).sample()
     value = rainproof.measures.smooth_ece(sample)
@@ -151,8 +152,8 @@ def test_little_noise_is_no_noise():
     assert low <= high
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@for_each(
+    "arguments, message",
     [
         (("a", 0.1), "task must be a DecisionTask; it is 'a'"),
         ((TASK, 0), "scale must be a number above 0 and at most 1; it is 0"),

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from scipy.stats import spearmanr
 
 import rainproof
@@ -276,7 +277,7 @@ def test_flights_need_their_packages(monkeypatch):
         beyond_module.flights("logistic")
 
 
-@pytest.mark.parametrize("kind", ["logistic", "trees"])
+@for_each("kind", ["logistic", "trees"])
 def test_flights_are_forecast_from_the_past(kind):
     """A half of the year that the model has not seen, a tenth of the flights: right on average, and
     informative.
@@ -328,8 +329,8 @@ def test_run_paper_writes_what_was_asked(tmp_path):
     }
 
 
-@pytest.mark.parametrize(
-    ("parts", "options", "words"),
+@for_each(
+    "parts, options, words",
     [
         (
             ["table9"],

@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
+from helpers.cases import for_each
 from helpers.public import PACKAGES
 
 import paper
@@ -51,7 +51,7 @@ def private(source):
     return found
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+@for_each("file", FILES)
 def test_only_public_names_are_used(file):
     assert private(file.read_text()) == []
     examples = re.findall(r"(?:>>>|\.\.\.) (.*(?:import|rainproof).*)", file.read_text())
@@ -60,7 +60,7 @@ def test_only_public_names_are_used(file):
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "source",
     [
         "import rainproof.core",

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 from paper import question1 as module
@@ -53,9 +54,7 @@ def test_every_answer_goes_through_the_same_check(result):
     assert rows["Cutoff"]["worst found"] > 10
 
 
-@pytest.mark.parametrize(
-    "name", ["SCDL", "SCDL, hard rounding", "2 SCDL_m + 2/m, m near T^(1/2)", "CDL", "ECE"]
-)
+@for_each("name", ["SCDL", "SCDL, hard rounding", "2 SCDL_m + 2/m, m near T^(1/2)", "CDL", "ECE"])
 def test_a_measure_that_is_too_small_is_found_out(monkeypatch, name):
     """The factors are tight: nine tenths of these measures do not keep to them."""
     k, one = PLACE[name], ANSWERS[PLACE[name]]
@@ -66,7 +65,7 @@ def test_a_measure_that_is_too_small_is_found_out(monkeypatch, name):
     assert worst_ratio(k, 0, 60) <= one.factor + 1e-9
 
 
-@pytest.mark.parametrize("name", ["smCE^(1/2)", "smooth ECE", "Cutoff^(2/3)", "ATB^(1/4)"])
+@for_each("name", ["smCE^(1/2)", "smooth ECE", "Cutoff^(2/3)", "ATB^(1/4)"])
 def test_a_response_that_trusts_the_predictions_is_found_out(name):
     one = ANSWERS[PLACE[name]]
     # a hair from calibrated

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from scipy.optimize import linprog
 
 import rainproof
@@ -53,7 +54,7 @@ def cutoff(at, weight, frequency):
 # ----------------------------------------
 
 
-@pytest.mark.parametrize("n", [1, 10, 1_000, 100_000])
+@for_each("n", [1, 10, 1_000, 100_000])
 def test_example_2(n):
     """p uniform on [1/3, 2/3], y ~ Ber(p), all predictions distinct: swap each for its outcome, and
     1/9 is lost.
@@ -88,7 +89,7 @@ def test_example_2_in_the_limit():
 # --------------------------------------------------
 
 
-@pytest.mark.parametrize("rows", [1, 3, 6, 25, 400])
+@for_each("rows", [1, 3, 6, 25, 400])
 def test_lower_bound(rows):
     """T fair coins forecast at 1/2: CDL is |2q - 1|, and every response has regret 0.2 T^-1/2 in a
     third of the cases.
@@ -104,7 +105,7 @@ def test_lower_bound(rows):
         assert chance[regret >= 0.2 / math.sqrt(rows)].sum() >= 1 / 3 - 1e-12
 
 
-@pytest.mark.parametrize(("rows", "likely"), [(2, 1 / 4), (4, 5 / 16)])
+@for_each("rows, likely", [(2, 1 / 4), (4, 5 / 16)])
 def test_lower_bound_fails_for_two_and_four_rows(rows, likely):
     """The lemma says a third for every T. Whoever always answers 1 loses something only if tails
     win: less often.
@@ -119,7 +120,7 @@ def test_lower_bound_fails_for_two_and_four_rows(rows, likely):
 EPSILONS = [0.12, 0.04, 1e-2, 1e-4, 1e-6, 1e-10]
 
 
-@pytest.mark.parametrize("eps", EPSILONS)
+@for_each("eps", EPSILONS)
 def test_appendix_a(eps):
     """Both distributions have smCE = eps (with c = 1); trusting the first costs sqrt(eps)."""
     root = math.sqrt(eps)
@@ -137,7 +138,7 @@ def test_appendix_a(eps):
         )
 
 
-@pytest.mark.parametrize("eps", EPSILONS)
+@for_each("eps", EPSILONS)
 def test_appendix_a_no_response_escapes(eps):
     """Whatever action follows 1/2 - sqrt(eps), one of the two distributions costs at least (3/14)
     sqrt(eps).
@@ -174,7 +175,7 @@ def alternating(eps):
     return m, dist.at, dist.weight, dist.frequency
 
 
-@pytest.mark.parametrize("eps", [1e-2, 1e-3, 1e-4, 1e-6, 1e-7])
+@for_each("eps", [1e-2, 1e-3, 1e-4, 1e-6, 1e-7])
 def test_appendix_b(eps):
     """Neighbours cancel in the cutoff error, which is eps; in the swaps they do not, and the regret
     is eps^(2/3).

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from helpers import soft_binned_oracle
+from helpers.cases import for_each
 from helpers.strategies import powers, samples
 from hypothesis import given
 
@@ -62,8 +63,8 @@ def test_what_the_rounded_response_can_lose(sample, m):
     assert highest <= soft_binned_oracle.loss(y, p, w, m) + Fraction(1, m)
 
 
-@pytest.mark.parametrize("p", [0.0, 0.125, 0.5, 0.8125, 1.0])
-@pytest.mark.parametrize("q", [0.0, 0.25, 0.5, 1.0])
+@for_each("p", [0.0, 0.125, 0.5, 0.8125, 1.0])
+@for_each("q", [0.0, 0.25, 0.5, 1.0])
 def test_one_prediction_on_the_grid(p, q):
     """All mass at p = j/m with frequency q: SCDL_m = (q - (j+1)/m)+ or ((j-1)/m - q)+, whichever is
     there.

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
+from helpers.cases import for_each
 
 import rainproof
 
@@ -19,8 +20,8 @@ def test_samples_have_ties_and_some_an_infinite_score():
     assert sum(math.isinf(sample["model_diagnostics"]["log"][0]) for sample in SAMPLES) >= 3
 
 
-@pytest.mark.parametrize("rule", ["brier", "log"])
-@pytest.mark.parametrize("sample", SAMPLES, ids=range(len(SAMPLES)))
+@for_each("rule", ["brier", "log"])
+@for_each("sample", SAMPLES)
 def test_published_software_agrees(sample, rule):
     y, p, w = (sample[name] for name in "ypw")
     result = rainproof.measures.score_decomposition(y, p, sample_weight=w, score=rule)

@@ -9,6 +9,7 @@ import math
 from pathlib import Path
 
 import pytest
+from helpers.cases import for_each
 from helpers.relplot_cases import cases
 
 import rainproof
@@ -23,7 +24,7 @@ def test_every_case_has_its_value():
     assert RELPLOT.keys() == CASES.keys()
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_relplot(name):
     """relplot cuts its kernel off at a distance of 1/2, and searches widths in steps of 2^-10.
 
