@@ -195,6 +195,7 @@ def test_no_option_vanishes():
         "InputError.from_offenders",
         "InputError.revised",
         "Recalibrator.set_params",
+        "Sample.with_forecasts",  # whose names are those of forecasts
         "Segments.map",
     }
 

@@ -104,20 +104,20 @@ class ForecastValue(Result):
         mu = check_probabilities(threshold, "threshold", self.threshold_range)
         return self.interpolated(mu, self.value)
 
-    def interpolated(self, mu: Floats, column: Floats) -> Any:
+    def interpolated(self, threshold: Floats, column: Floats) -> Any:
         """Return one of the curves, such as `value_recalibrated`, at thresholds that were checked
         already.
         """
         # At a jump this is the first of its two points: the value from the left, where predictions
         # equal to the threshold are acted on.
-        right = np.searchsorted(self.threshold, mu)
+        right = np.searchsorted(self.threshold, threshold)
         left = np.maximum(right - 1, 0)
         width = self.threshold[right] - self.threshold[left]
-        share = np.ones(np.shape(mu))
-        np.divide(mu - self.threshold[left], width, out=share, where=width > 0)
+        share = np.ones(np.shape(threshold))
+        np.divide(threshold - self.threshold[left], width, out=share, where=width > 0)
         value = (1 - share) * column[left] + share * column[right]
         # From the threshold 0 on every row is acted on, as without a forecast.
-        return np.where(mu == 0, 0.0, value)[()]
+        return np.where(threshold == 0, 0.0, value)[()]
 
     def thinned(self, points: int) -> ForecastValue:
         """The same with about so many points of the curves, from 0 to 1: as many as a chart can
