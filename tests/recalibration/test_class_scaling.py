@@ -333,6 +333,14 @@ def test_many_classes_leave_out_what_has_too_many_parameters(monkeypatch):
     assert [c.method for c in found.candidates_] == ["temperature", "none", "isotonic", "constant"]
 
 
+def test_methods_that_are_for_fewer_classes_are_refused():
+    y, p, _ = rows(300, 25, 9)
+    message = "methods must name one for 25 classes; matrix: up to 20"
+    with pytest.raises(rainproof.InputError, match=message):
+        Recalibrator("matrix").fit(p, y)
+    assert Recalibrator(["matrix", "none"]).fit(p, y).method_ == "none"
+
+
 def test_sure_predictions_and_classes_that_never_occur():
     y, p, _ = rows(300, 4, 10)
     p[:20] = np.eye(4)[y[:20]]

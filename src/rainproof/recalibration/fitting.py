@@ -108,11 +108,12 @@ def fit_event(
         held_out = [
             HeldOut(part.held_out[0], maps.get(key, mean)) for key, part in segments.items()
         ]
-        # Where nothing changes, no decision loses or gains: there is nothing to choose.
-        is_unchanged = mean is IDENTITY and not maps
+        chooser = None  # where nothing changes, no decision gains: there is nothing to choose
+        if mean is not IDENTITY or maps:
+            chooser = whole.pairs(IDENTITY, mean)
         certificate = certify(
             held_out or [HeldOut(whole.held_out[0], mean)],
-            None if is_unchanged else whole.pairs(IDENTITY, mean),
+            chooser,
             confidence_level,
             threshold_range,
             max_weight,

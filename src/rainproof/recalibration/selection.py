@@ -16,6 +16,7 @@ from rainproof.core.arrays import Floats, Frozen, Ints
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
+from rainproof.errors import InputError
 from rainproof.recalibration.class_scaling import MOST_CLASSES, ClassRows, fit_classes
 from rainproof.recalibration.division import FOLDS, Division, pool_cells, pool_rows
 from rainproof.recalibration.maps import BLOCK, ClassMap, ClassPart
@@ -338,7 +339,13 @@ def _cross_validate_classes(rows: ClassRows, methods: Sequence[str], fold: Ints)
     """
     k = rows.prob.shape[1]
     folds = int(fold.max()) + 1
-    methods = [method for method in methods if k <= MOST_CLASSES.get(method, k)]
+    asked = methods
+    methods = [method for method in asked if k <= MOST_CLASSES.get(method, k)]
+    if not methods:
+        most = max(MOST_CLASSES[method] for method in asked)
+        raise InputError(
+            f"methods must name one for {k:,} classes; {', '.join(asked)}: up to {most:,}"
+        )
     nearest = _HALF_ROW / (rows.weight.sum() + 1)
     parts: list[list[ClassPart]] = []
     log_loss = np.zeros((len(methods), folds))
