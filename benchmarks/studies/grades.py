@@ -26,7 +26,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 import rainproof
-from rainproof.inference.estimates import Influence, calibration_slope
+from rainproof.inference.estimates import Influence
+from rainproof.inference.logistic_estimates import calibration_slope
 from rainproof.verdict.costs import Rule
 from rainproof.verdict.grades import GRADES
 

@@ -24,15 +24,10 @@ import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
 import rainproof
-from rainproof.inference.estimates import (
-    Influence,
-    auroc_interval,
-    brier,
-    calibration_intercept,
-    calibration_slope,
-    net_benefits,
-    observed_expected,
-)
+from rainproof.inference.auroc import auroc_interval
+from rainproof.inference.estimates import Influence, brier, observed_expected
+from rainproof.inference.logistic_estimates import calibration_intercept, calibration_slope
+from rainproof.inference.net_benefits import net_benefits
 
 SIZES = (60, 200, 1_000, 5_000)
 EVENTS = (1, 3, 10, 30)

@@ -24,7 +24,8 @@ from rainproof.inference.bounds import (
     log_cosh,
     tilts,
 )
-from rainproof.inference.estimates import Influence, calibration_slope
+from rainproof.inference.estimates import Influence
+from rainproof.inference.logistic_estimates import calibration_slope
 from rainproof.inference.matched_draws import matched_draws
 from rainproof.inference.resampling import by_outcome
 from tests.helpers.public import PUBLIC

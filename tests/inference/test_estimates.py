@@ -16,16 +16,10 @@ from scipy.special import expit, ndtri, stdtrit
 import rainproof
 from benchmarks.studies.intervals import one
 from benchmarks.studies.tables import read
-from rainproof.inference.estimates import (
-    Influence,
-    auroc_interval,
-    brier,
-    calibration_intercept,
-    calibration_slope,
-    net_benefits,
-    observed_expected,
-    skewed_ends,
-)
+from rainproof.inference.auroc import auroc_interval
+from rainproof.inference.estimates import Influence, brier, observed_expected, skewed_ends
+from rainproof.inference.logistic_estimates import calibration_intercept, calibration_slope
+from rainproof.inference.net_benefits import net_benefits
 
 Z = float(ndtri(0.975))
 

@@ -12,7 +12,8 @@ from scipy.special import expit, logit
 
 import rainproof
 from rainproof.core.sample import Sample
-from rainproof.inference.estimates import Influence, log_score_gains
+from rainproof.inference.estimates import Influence
+from rainproof.inference.logistic_estimates import log_score_gains
 from rainproof.verdict.calibration import grouped_test, how_calibrated
 
 N = 4000

@@ -13,14 +13,14 @@ from scipy.stats import t as student
 
 import rainproof
 from rainproof.core.sample import Sample
+from rainproof.inference.auroc import auroc_interval
 from rainproof.inference.estimates import (
     Influence,
-    auroc_interval,
-    calibration_slope,
     distance_from_calibration,
     prediction_less_outcome,
 )
 from rainproof.inference.grouped_test import grouped_p_value
+from rainproof.inference.logistic_estimates import calibration_slope
 from rainproof.verdict.calibration import few_clusters, grouped_test, how_calibrated
 
 SAMPLES = 100

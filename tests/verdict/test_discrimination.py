@@ -7,7 +7,7 @@ import pytest
 from helpers.cases import for_each
 
 import rainproof
-from rainproof.inference.estimates import auroc
+from rainproof.inference.auroc import auroc
 from rainproof.verdict.clinical import is_reversed
 
 

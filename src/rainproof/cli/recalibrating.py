@@ -32,7 +32,7 @@ from rainproof.core.text import rows as rows_text
 from rainproof.core.text import wrapped
 from rainproof.core.validation import check_range
 from rainproof.errors import FEW_ROWS, InputError
-from rainproof.inference.estimates import auroc
+from rainproof.inference.auroc import auroc
 from rainproof.recalibration import summary
 from rainproof.recalibration.export_sql import columns_of
 from rainproof.recalibration.maps import ClassMap

@@ -15,7 +15,9 @@ from rainproof.core.sample import Sample, as_sample, with_rate
 from rainproof.core.text import aligned, percent, rows, short
 from rainproof.core.validation import check_probabilities
 from rainproof.errors import InputError
-from rainproof.inference.estimates import Influence, auroc_interval, net_benefits
+from rainproof.inference.auroc import auroc_interval
+from rainproof.inference.estimates import Influence
+from rainproof.inference.net_benefits import net_benefits
 from rainproof.inference.options import check_share
 
 _PRINTED_THRESHOLDS = 7

@@ -22,8 +22,9 @@ from rainproof.decisions.grid_choice import choose_grid
 from rainproof.decisions.regret_curves import regret_curve
 from rainproof.decisions.tasks import DecisionTask, as_two_actions
 from rainproof.errors import FewRowsWarning, InputError, RainproofWarning
+from rainproof.inference.auroc import auroc
 from rainproof.inference.calibration_tests import quick_test
-from rainproof.inference.estimates import Influence, auroc
+from rainproof.inference.estimates import Influence
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.options import Progress, Seed, as_seed, counter, spawned
 from rainproof.measures.catalogue import CATALOGUE, Measure

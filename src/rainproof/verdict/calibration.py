@@ -17,14 +17,16 @@ from rainproof.core.sample import Sample
 from rainproof.inference.estimates import (
     FEW_CLUSTERS,
     Influence,
-    calibration_intercept,
-    calibration_slope,
     distance_from_calibration,
     is_few,
-    log_score_gains,
     prediction_less_outcome,
 )
 from rainproof.inference.grouped_test import grouped_p_value
+from rainproof.inference.logistic_estimates import (
+    calibration_intercept,
+    calibration_slope,
+    log_score_gains,
+)
 
 Direction = Literal["too high", "too low", "too extreme", "too timid", "uneven", "none"]
 

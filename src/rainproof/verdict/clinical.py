@@ -15,14 +15,9 @@ from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import aligned, html_rows, percent, rows
-from rainproof.inference.estimates import (
-    Influence,
-    auroc_interval,
-    brier,
-    calibration_intercept,
-    calibration_slope,
-    observed_expected,
-)
+from rainproof.inference.auroc import auroc_interval
+from rainproof.inference.estimates import Influence, brier, observed_expected
+from rainproof.inference.logistic_estimates import calibration_intercept, calibration_slope
 from rainproof.inference.options import Seed, check_share
 from rainproof.inference.performance import NetBenefit, check_thresholds, decision_curves
 from rainproof.verdict.summaries import BARS, Histogram, Reliability, reliability_curve

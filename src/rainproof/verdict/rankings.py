@@ -22,7 +22,7 @@ from rainproof.core.text import aligned, html_rows, one_line, wrapped
 from rainproof.core.validation import BaseRate
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError, RainproofWarning
-from rainproof.inference.estimates import auroc
+from rainproof.inference.auroc import auroc
 from rainproof.inference.options import Progress, Seed, as_seed, counter
 from rainproof.inference.switches import SwitchGuarantee, switch_guarantee
 from rainproof.measures.scores import brier_score, log_score

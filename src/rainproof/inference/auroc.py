@@ -1,0 +1,122 @@
+"""The area under the ROC curve, and an interval that holds where events are few."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+from rainproof.core.result import Interval
+from rainproof.core.sample import Sample
+from rainproof.inference.estimates import UNSEEN, Influence, inflation
+from rainproof.inference.options import bisected
+
+_HALVINGS = 40  # of the distance from the area to 0 or 1, where an end is looked for
+# rows of the rarer outcome at which the variance of the rows counts as much as that of the model
+_TRUST = 20.0
+
+
+def auroc(sample: Sample) -> float | None:
+    """The area under the ROC curve; None if all outcomes are the same."""
+    table = sample.distinct()
+    others = np.flatnonzero(table.negative)
+    events = np.flatnonzero(table.positive)
+    if not len(others) or not len(events):
+        return None
+    # separated outcomes exactly: sums of weights are so up to rounding
+    if others[-1] < events[0]:
+        return 1.0
+    if events[-1] < others[0]:
+        return 0.0
+    negative = table.negative / table.negative.sum()
+    positive = table.positive / table.positive.sum()
+    return min(float(positive @ (negative.cumsum() - negative / 2)), 1.0)
+
+
+def auroc_interval(sample: Sample, rows: Influence, confidence_level: float) -> Interval | None:
+    """The area under the ROC curve with its interval; None if all outcomes are the same.
+
+    The interval has all values that are in DeLong's, symmetric on the logit scale, or in the score
+    interval of Hanley and McNeil's variance, which is scaled to DeLong's the more, the more rows
+    have the rarer outcome.
+    """
+    area = auroc(sample)
+    if area is None:
+        return None
+    if area in (0.0, 1.0):
+        return _interval_if_separated(area, rows, confidence_level)
+    delong = _delong(sample, rows, area)
+    quantile = rows.quantile(confidence_level)
+    middle = logit(area)
+    half = quantile * math.sqrt(delong.variance) / (area * (1 - area))
+    model_variance = _pairs_variance(area, delong.n_without, delong.n_events)
+    trust = rows.fewest / (rows.fewest + _TRUST)
+    scale = (delong.variance / model_variance) ** trust
+
+    def is_outside(value: float) -> bool:
+        variance = _pairs_variance(value, delong.n_without, delong.n_events)
+        return bool((value - area) ** 2 > quantile**2 * scale * variance)
+
+    low = min(expit(middle - half), bisected(is_outside, area, 0.0, _HALVINGS))
+    high = max(expit(middle + half), bisected(is_outside, area, 1.0, _HALVINGS))
+    return Interval(value=area, low=float(low), high=float(high), confidence_level=confidence_level)
+
+
+def _interval_if_separated(area: float, rows: Influence, confidence_level: float) -> Interval:
+    """The areas at which so many independent pairs are all in order, or all are not, often enough."""
+    pairs = rows.fewest
+    if rows.group is not None:
+        pairs = min(pairs, rows.effective_draws / 2)
+    end = ((1 - confidence_level) / 2) ** (1 / max(pairs, 1.0))
+    low = end if area == 1.0 else 0.0
+    high = 1.0 if area == 1.0 else 1 - end
+    return Interval(value=area, low=low, high=high, confidence_level=confidence_level)
+
+
+class _DeLong(NamedTuple):
+    """The variance of an area from its rows, and how many effective ones there are."""
+
+    variance: float
+    n_without: float
+    n_events: float
+
+
+def _delong(sample: Sample, rows: Influence, area: float) -> _DeLong:
+    """The variance from the share of the other outcome that each row is on the right side of."""
+    table = sample.distinct()
+    negative = table.negative / table.negative.sum()
+    positive = table.positive / table.positive.sum()
+    # at each distinct prediction; ties count as half
+    events_above = np.cumsum(positive[::-1])[::-1] - positive / 2
+    others_below = np.cumsum(negative) - negative / 2
+    added = np.zeros(len(rows.prob))
+    variance = 0.0
+    unseen = 0.0
+    effective = []
+    for outcome, right_of in ((False, events_above), (True, others_below)):
+        counted = (rows.event == outcome) & (rows.share > 0)
+        share, unit, _ = rows.with_outcome(outcome)
+        place = np.searchsorted(table.prob, rows.prob[counted])
+        deviation = (right_of[place] - area) * math.sqrt(inflation(rows.effective(outcome)))
+        variance += float((share * unit) @ deviation**2)
+        added[counted] = share * deviation
+        effective.append(1 / float(share @ unit))
+        # one more group like the largest, of rows with this outcome, as far off as rows are
+        if rows.few_clusters:
+            largest = rows.largest_group
+            weight = largest / (largest + float(rows.share[counted].sum()))
+            unseen += 2 * UNSEEN * weight**2 * float(share @ deviation**2)
+    if rows.group is not None:
+        sums = np.bincount(rows.group, added)
+        variance = float(sums @ sums) + unseen
+    return _DeLong(variance, *effective)
+
+
+def _pairs_variance(area: float, n: float, m: float) -> float:
+    """The variance of the area for n and m rows of exponential scores (Hanley and McNeil;
+    Newcombe's method 5).
+    """
+    pairs_with_a_common_row = (1 - area) / (2 - area) + area / (1 + area)
+    return area * (1 - area) * (1 + ((n + m) / 2 - 1) * pairs_with_a_common_row) / (n * m)
