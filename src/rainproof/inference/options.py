@@ -1,4 +1,7 @@
-"""Options that the functions share: seeds and their streams, numbers of draws, levels, progress."""
+"""Options that the functions share: seeds and their streams, numbers of draws, levels, progress.
+
+What checks rows is in `rainproof.core.validation`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ Seed = int | Rng | None
 Progress = Callable[[int, int], None]
 
 BLOCK = 32  # draws that share a stream of random numbers
-_INTERVAL_DRAWS = 199
+_MOST_DRAWS = 10**7
+_INTERVAL_DRAWS = 199  # by default: of a 95% interval each tail has 5 of the 200 gaps between them
+_ROUNDING = 1e-9  # of one over a tail, relative, which does not ask for a draw more
 
 
 def as_seed(rng: Seed, *rows: Digested) -> tuple[Rng, int | None]:
@@ -37,10 +42,10 @@ def as_seed(rng: Seed, *rows: Digested) -> tuple[Rng, int | None]:
 
 def check_resamples(n_resamples: int, minimum: int = 19) -> int:
     """Return a valid number of draws."""
-    whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
-    if not whole or not minimum <= n_resamples <= 10**7:
+    is_whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
+    if not is_whole or not minimum <= n_resamples <= _MOST_DRAWS:
         raise InputError(
-            f"n_resamples must be an integer from {minimum} to 10,000,000; it is {n_resamples!r}"
+            f"n_resamples must be an integer from {minimum} to {_MOST_DRAWS:,}; it is {n_resamples!r}"
         )
     return int(n_resamples)
 
@@ -49,9 +54,10 @@ def interval_resamples(n_resamples: int | None, tail: float) -> int:
     """Return the number of draws for an interval: 199 by default, more if needed for one draw in a
     tail that small.
     """
-    if n_resamples is None:
-        return max(_INTERVAL_DRAWS, math.ceil((1 - 1e-9) / tail) - 1)
-    return check_resamples(n_resamples)
+    if n_resamples is not None:
+        return check_resamples(n_resamples)
+    for_one_in_the_tail = math.ceil((1 - _ROUNDING) / tail) - 1
+    return max(_INTERVAL_DRAWS, for_one_in_the_tail)
 
 
 def is_share(value: object) -> bool:
@@ -79,7 +85,10 @@ def bisected(holds: Callable[[float], bool], no: float, yes: float, steps: int) 
     """
     for _ in range(steps):
         middle = (no + yes) / 2
-        no, yes = (no, middle) if holds(middle) else (middle, yes)
+        if holds(middle):
+            yes = middle
+        else:
+            no = middle
     return yes
 
 
