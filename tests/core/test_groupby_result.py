@@ -15,7 +15,7 @@ import pytest
 from helpers.cases import for_each
 
 import rainproof
-from rainproof.core.segments import COLUMNS, VIOLATIONS, violation_code
+from rainproof.core.grouped_rows import COLUMNS, VIOLATIONS, violation_code
 from rainproof.core.validation import as_columns
 from rainproof.errors import InputError
 

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.core import segments as hashed_cells
-from rainproof.core.segments import Segments, SegmentSums, from_sums
+from rainproof.core import segment_sums as hashed_cells
+from rainproof.core.segment_sums import SegmentSums
+from rainproof.core.segments import Segments, from_sums
 from rainproof.core.validation import as_columns
 
 rng = np.random.default_rng(61)

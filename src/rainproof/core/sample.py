@@ -432,7 +432,7 @@ class Sample:
             If the rows are not the result of such a statement, or if predictions, outcomes or
             weights in the database break a rule; the message has their count.
         """
-        from rainproof.core.segments import read_table  # which imports this module
+        from rainproof.core.grouped_rows import read_table  # which imports this module
 
         found = read_table(rows)
         if not isinstance(found, Sample):

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rainproof.core.columns import ColumnNames
+from rainproof.core.grouped_rows import OLD_CELL
 from rainproof.core.labels import plain
-from rainproof.core.segments import OLD_CELL
 from rainproof.errors import InputError
 from rainproof.io.column_types import MISSING_WORDS
 from rainproof.io.conditions import Condition, columns_of, parse

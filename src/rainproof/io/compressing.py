@@ -12,7 +12,8 @@ from rainproof.core.arrays import Ints
 from rainproof.core.columns import ColumnNames, Columns
 from rainproof.core.labels import Key
 from rainproof.core.sample import Sample
-from rainproof.core.segments import Segments, SegmentSums, from_sums
+from rainproof.core.segment_sums import SegmentSums
+from rainproof.core.segments import Segments, from_sums
 from rainproof.core.validation import as_columns
 from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array, as_arrow

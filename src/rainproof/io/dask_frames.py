@@ -13,15 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rainproof.core.cells import CellTable, slot_count
+from rainproof.core.grouped_rows import check_other_label, raise_violation
 from rainproof.core.labels import Key, number_segments
 from rainproof.core.sample import Sample
-from rainproof.core.segments import (
-    Segments,
-    SegmentSums,
-    check_other_label,
-    from_sums,
-    raise_violation,
-)
+from rainproof.core.segment_sums import SegmentSums
+from rainproof.core.segments import Segments, from_sums
 from rainproof.errors import InputError
 from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.column_types import check_kinds_of_labels, is_text

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rainproof.core.segments import as_columns
+from rainproof.core.grouped_rows import columns_of_table
 from rainproof.errors import InputError, RainproofError
 from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.column_types import BatchBuilder
@@ -105,8 +105,8 @@ def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, An
             # type.
             has_only_numbers = not spec.by and spec.pos_label is None
             if has_only_numbers and hasattr(cursor, "fetchnumpy"):
-                return as_columns(cursor.fetchnumpy())
-            return as_columns(cursor)
+                return columns_of_table(cursor.fetchnumpy())
+            return columns_of_table(cursor)
 
 
 def table_rows(address: str, columns: list[str] | None) -> Iterator[Any]:

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from rainproof.core.cells import check_grid
+from rainproof.core.grouped_rows import from_grouped
 from rainproof.core.sample import Sample, with_rate
-from rainproof.core.segments import Segments, from_grouped
+from rainproof.core.segments import Segments
 from rainproof.core.validation import BaseRate
 from rainproof.errors import InputError
 from rainproof.io.column_spec import ColumnSpec, Names

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from rainproof.core.segments import as_columns
+from rainproof.core.grouped_rows import columns_of_table
 from rainproof.core.validation import no_outcome
 from rainproof.errors import InputError, RainproofError
 from rainproof.io.column_spec import ColumnSpec
@@ -42,7 +42,7 @@ def read_spark(frame: Any, spec: ColumnSpec, m: int) -> dict[str, Any]:
         raise InputError(f"cannot read {name}: {first_line(error)}") from error
     finally:
         session.catalog.dropTempView(view)
-    return as_columns(groups)
+    return columns_of_table(groups)
 
 
 def _check_numbers(spec: ColumnSpec, types: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The SQL statement that compresses a table inside its database; `rainproof.core.segments` describes
+"""The SQL statement that compresses a table inside its database; `rainproof.core.grouped_rows` describes
 its result.
 
 It reads the columns as doubles, finds the first rule that each row breaks, places good rows in
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rainproof.core.cells import check_grid
-from rainproof.core.segments import OLD_CELL, violation_code
+from rainproof.core.grouped_rows import OLD_CELL, violation_code
 from rainproof.errors import InputError
 from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.dialects import Dialect, find_dialect
