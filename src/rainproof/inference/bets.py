@@ -117,7 +117,7 @@ class RangeSums(NamedTuple):
         """Sum a sample. The ranges are cells of its grid, a quarter wide in log odds where the grid
         is that fine.
         """
-        table = sample._cell_table(_GRID)
+        table = sample.tables.cell_table(_GRID)
         cell = table.slot >> 1
         weight = table.weight[0] / sample.total_weight
         middle = (np.minimum(cell, table.m - 1) + 0.5) / table.m

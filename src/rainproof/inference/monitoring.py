@@ -334,7 +334,7 @@ def _windows(
 
 def _cost_per_case(sample: Sample, task: FiniteTask) -> float:
     """What acting on the forecast costs on these rows."""
-    event, prob, weight, _ = sample._cells.rows()
+    event, prob, weight, _ = sample.cells.rows()
     payoff = task.matrix[task.best_index(prob), event]
     return -float(weight @ payoff) / sample.total_weight + 0.0  # no -0
 
@@ -347,7 +347,7 @@ def _rates(won: Bet, sample: Sample) -> tuple[PredictionRange, ...]:
     if won.slope != 1:
         turning_point = 1 / (1 + math.exp(won.shift / (won.slope - 1)))
         edges.insert(1, turning_point)
-    event, prob, weight, count = sample._cells.rows()
+    event, prob, weight, count = sample.cells.rows()
     ranges = []
     for low, high in dict.fromkeys([(0.0, 1.0), *pairwise(edges)]):
         inside = (prob >= low) & ((prob < high) | (high == 1))

@@ -83,7 +83,7 @@ def read_periods(samples: Periods, every: Every | None, *, dependent: bool) -> P
         period = _period_of(part.label, every)
         rows_of_part = part.sample.ungrouped() if dependent else part.sample
         compressed = rows_of_part.compress(grid)
-        if not dependent and not compressed._cells.has_equal_weights:
+        if not dependent and not compressed.cells.has_equal_weights:
             raise InputError(f"rows of unequal weights, as in {period}, need dependent=True")
         whole.setdefault(period, []).append(compressed)
         if part.segment is not None:
