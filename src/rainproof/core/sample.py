@@ -8,7 +8,6 @@ sample of another; nothing is estimated here.
 
 from __future__ import annotations
 
-import copy
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core import order
 from rainproof.core.alignment import check_aligned, check_same_length
 from rainproof.core.arrays import Floats, Ints, read_only
-from rainproof.core.cells import CellTable, Rounding, Sums, check_grid, slot_count, sum_cells
+from rainproof.core.cells import CellTable, Rounding, check_grid, slot_count, sum_cells
 from rainproof.core.classes import class_columns, one_event, read_classes, refuse_for_classes
 from rainproof.core.columns import USUAL_NAMES, ColumnNames, Columns
 from rainproof.core.conversion import as_probabilities
@@ -1163,22 +1162,12 @@ class Sample:
         return f"Sample({', '.join(about)})"
 
     # Old private names, which other packages use until they have moved to the new ones.
-    _join = concat
     _pooled = pooled
     _moved = with_predictions
-    _with_costs = with_costs
-    _before_outcomes = without_outcomes
     _of_single_rows = with_single_cases
     _ends = scenarios
     _middle = middle
-    _as_drawn = as_drawn
-    _floor = at_edges
     _as_said = at_cell_means
-    _thinned = thinned
-    _predictions = predictions
-    _pair_cells = pair_cells
-    _refuse_several = require_one_forecast
-    _refuse_cells = require_rows
 
     @classmethod
     def _from_cells(
@@ -1203,33 +1192,14 @@ class Sample:
         assert part is not None
         return part
 
-    def _at_rates(self, rates: tuple[float, float]) -> Self:
-        low, high = rates
-        return self.with_base_rate(low if low == high else rates)
-
     def _refuse_draws(self, what: str) -> None:
         self.design.require(what, independent=True)
 
     def _of(self, number: int) -> Sample:
         return self.one_class(number)
 
-    def _own(self) -> Self:
-        return self if self.grid is not None else copy.deepcopy(self)
-
-    def _worst(self, m: int, soft: bool) -> tuple[float, int]:
-        return self.tables.worst(m, soft)
-
-    def _grids(self) -> list[int]:
-        return self.tables.grids()
-
-    def _cell_sums(self, m: int) -> Sums:
-        return self.tables.cell_sums(m)
-
     def _cell_table(self, m: int) -> CellTable:
         return self.tables.cell_table(m)
-
-    def _bin_sums(self, n: int, edges: Floats) -> Floats:
-        return self.tables.bin_sums(n, edges)
 
     @property
     def _cells(self) -> CellTable:

@@ -240,7 +240,7 @@ class Assessment(Reported):
             return None
         stream, max_weight = deepcopy(self._streams[0]).spawn(1)[0], self.guarantee.max_weight
         return worth(
-            self._sample._floor(),
+            self._sample.at_edges(),
             self.confidence_level,
             stream,
             self.regret.threshold_range,
