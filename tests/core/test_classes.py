@@ -289,3 +289,11 @@ def test_columns_of_classes_go_through_every_operation():
     np.testing.assert_array_equal(moved["ant"].y_prob, P[:, 3])
     np.testing.assert_array_equal(moved.top_label.y_prob, P.max(axis=1))
     assert (moved.total_weight, moved.effective_n) == (before.total_weight, before.effective_n)
+
+
+def test_a_sample_of_one_event_has_no_classes():
+    sample = rainproof.Sample(Y == 1, P[:, 1])
+    assert sample.classes == ()
+    for name in ("top_label", "which", "rates"):
+        with pytest.raises(AttributeError, match=f"one event has no attribute '{name}'"):
+            getattr(sample, name)

@@ -479,16 +479,19 @@ class Sample:
     @cached_property
     def top_label(self) -> Sample:
         """The largest probability of each row, and whether that class occurred."""
+        self._require_classes("top_label")
         return self._made(self.rows.of_top_label(), self.design, self.n, self.total_weight)
 
     @property
     def which(self) -> Ints:
         """The number of the class that occurred in each row."""
+        self._require_classes("which")
         return read_only(self.rows.outcome)
 
     @cached_property
     def rates(self) -> Floats:
         """The weighted share of rows of each class."""
+        self._require_classes("rates")
         rates = np.bincount(self.rows.outcome, self.sample_weight, len(self.classes))
         return rates / self.total_weight
 
@@ -636,6 +639,10 @@ class Sample:
             raise InputError(
                 f"the sample has several forecasts, {names}: choose one, as sample[{self.forecasts[0]!r}]"
             )
+
+    def _require_classes(self, name: str) -> None:
+        if not self.classes:
+            raise AttributeError(f"a sample of one event has no attribute {name!r}")
 
     def require_one_event(self) -> None:
         """Refuse several classes, for what is about one event."""
