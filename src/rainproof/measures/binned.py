@@ -14,7 +14,7 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.core.validation import as_columns
 from rainproof.errors import InputError
 from rainproof.fits.bins import equal_weight_edges, equal_width_edges
-from rainproof.measures._interval import running_sums
+from rainproof.measures._running_sums import running_sums
 
 
 def residuals(table: DistinctTable) -> Floats:
