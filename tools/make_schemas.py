@@ -88,7 +88,7 @@ def object_schema(kind: type, **more: Any) -> dict[str, Any]:
         name: {**schema_of(hint), **({"description": about[name]} if name in about else {})}
         for name, hint in told.items()
     }
-    made_by = {"result": {"const": kind._kind}} if getattr(kind, "_kind", "") else {}
+    made_by = {"result": {"const": kind._kind}} if getattr(kind, "_kind", "") else {}  # noqa: SLF001
     return closed(more | made_by | properties)
 
 

@@ -31,9 +31,9 @@ def once(compute: Callable[[Any], T]) -> Callable[[Any], T]:
 
     @wraps(compute)
     def found(result: Any) -> T:
-        if name not in result._found:
-            result._found[name] = compute(result)
-        value: T = result._found[name]
+        if name not in result._found:  # noqa: SLF001
+            result._found[name] = compute(result)  # noqa: SLF001
+        value: T = result._found[name]  # noqa: SLF001
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
         return value

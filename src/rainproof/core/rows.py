@@ -83,7 +83,7 @@ class Rows:
     @classmethod
     def concat(cls, parts: Sequence[Rows]) -> Rows:
         """Return the rows of several parts that have the same columns, one after the other."""
-        columns = zip(*[part._columns() for part in parts], strict=True)
+        columns = zip(*[part._columns() for part in parts], strict=True)  # noqa: SLF001
         return cls(*[_joined(column) for column in columns])
 
     def of_class(self, number: int) -> Rows:

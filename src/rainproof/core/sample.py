@@ -892,7 +892,7 @@ class Sample:
             return sum(parts[1:], first)
         rows = Rows.concat([part.rows for part in parts])
         if first.design.strata is not None:
-            return first._settled(rows, first.design)
+            return first._settled(rows, first.design)  # noqa: SLF001
         n = sum(part.n for part in parts)
         total_weight = sum(part.total_weight for part in parts)
         return cls._made(rows, first.design, n, total_weight, forecasts=first.forecasts)
@@ -951,13 +951,13 @@ class Sample:
             cells = self.store
             first, second = self.pair_cells()
             unequal = None if cells.has_equal_weights else cells.squares
-            return SwitchCurve._from_cells(
+            return SwitchCurve.from_cells(
                 first, second, cells.slot & 1 == 1, cells.weight[0], cells.m, unequal
             )
         a, b = self.predictions(old), self.predictions(new)
         event, weight, unit = self.event, self.sample_weight, self.rows.unit
         if self.counts is not None and self.design.strata is None:
-            curve = SwitchCurve._from_rows(event, a, b, self.counts.astype(np.float64))
+            curve = SwitchCurve.from_rows(event, a, b, self.counts.astype(np.float64))
             return replace(curve, squares=None)
         if weight is not None:
             # By a power of two, so that squares of weights neither vanish nor overflow.
@@ -968,7 +968,7 @@ class Sample:
                 event, a, b, weight = event[counted], a[counted], b[counted], weight[counted]
                 unit = None if unit is None else unit[counted]
         together = None if unit is None else np.bincount(unit, weight)[unit].astype(np.float64)
-        return SwitchCurve._from_rows(event, a, b, weight, together)
+        return SwitchCurve.from_rows(event, a, b, weight, together)
 
     def at_edges(self) -> Sample:
         """Return cells with their predictions rounded down to the grid, and as many equal draws as
@@ -989,7 +989,7 @@ class Sample:
             return self
         cell = np.unique(self.cells.slot >> 1, return_inverse=True)[1]
         floored = self.at_edges()
-        return floored._with_prob(floored.entries.replace(prob=self.distinct().prob[cell]), ())
+        return floored._with_prob(floored.entries.replace(prob=self.distinct().prob[cell]), ())  # noqa: SLF001
 
     def thinned(self, counts: Ints) -> Sample:
         """Return so many cases of each cell and outcome, at the lower edge of the cell."""
