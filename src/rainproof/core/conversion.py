@@ -68,7 +68,10 @@ def as_array(values: ArrayLike, name: str) -> Array:
         raise InputError(f"{name} must be readable as an array: {error}") from error
     if array.dtype.kind not in "US" or not isinstance(values, list | tuple):
         return array
-    # NumPy has written as text what stands beside text: a missing label would be the label "nan"
+    if set(map(type, values)) == {str} and "\0" not in "".join(values):
+        return array
+    # NumPy has written as text what stands beside text: a missing label would be the label "nan";
+    # and it has cut off zero characters at the end
     objects = np.asarray(values, object)
     _refuse_masked_entries(objects, name)
     return objects
