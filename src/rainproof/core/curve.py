@@ -401,7 +401,7 @@ class SwitchCurve(Frozen):
     within: ThresholdRange | None = None
 
     @classmethod
-    def from_rows(
+    def _from_rows(
         cls,
         event: NDArray[np.bool_],
         old: Floats,
@@ -422,7 +422,7 @@ class SwitchCurve(Frozen):
         return cls(*merge(*_in_order(sides, each), float(weight.sum())))
 
     @classmethod
-    def from_cells(
+    def _from_cells(
         cls,
         old: NDArray[np.int32],
         new: NDArray[np.int32],

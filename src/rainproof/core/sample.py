@@ -951,13 +951,13 @@ class Sample:
             cells = self.store
             first, second = self.pair_cells()
             unequal = None if cells.has_equal_weights else cells.squares
-            return SwitchCurve.from_cells(
+            return SwitchCurve._from_cells(  # noqa: SLF001
                 first, second, cells.slot & 1 == 1, cells.weight[0], cells.m, unequal
             )
         a, b = self.predictions(old), self.predictions(new)
         event, weight, unit = self.event, self.sample_weight, self.rows.unit
         if self.counts is not None and self.design.strata is None:
-            curve = SwitchCurve.from_rows(event, a, b, self.counts.astype(np.float64))
+            curve = SwitchCurve._from_rows(event, a, b, self.counts.astype(np.float64))  # noqa: SLF001
             return replace(curve, squares=None)
         if weight is not None:
             # By a power of two, so that squares of weights neither vanish nor overflow.
@@ -968,7 +968,7 @@ class Sample:
                 event, a, b, weight = event[counted], a[counted], b[counted], weight[counted]
                 unit = None if unit is None else unit[counted]
         together = None if unit is None else np.bincount(unit, weight)[unit].astype(np.float64)
-        return SwitchCurve.from_rows(event, a, b, weight, together)
+        return SwitchCurve._from_rows(event, a, b, weight, together)  # noqa: SLF001
 
     def at_edges(self) -> Sample:
         """Return cells with their predictions rounded down to the grid, and as many equal draws as
