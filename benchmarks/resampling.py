@@ -66,7 +66,7 @@ def _compressed(n: int) -> rainproof.Sample:
             rise=weight / 2,
             squares=weight[0].copy(),
         )
-        _SAMPLES[n] = rainproof.Sample._from_cells(cells)
+        _SAMPLES[n] = rainproof.Sample.from_cells(cells)
     return _SAMPLES[n]
 
 

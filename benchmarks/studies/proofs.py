@@ -121,7 +121,13 @@ def study(repeats: int) -> Iterator[dict[str, Any]]:
                     rainproof.Sample(y, {"old": p, "new": rate}),
                     np.arange(n) >= 3 * n // 4,
                 )
-                held.append(gain_of_choice(pair._at(~last), pair._at(last), 1 - level)[1])
+                held.append(
+                    gain_of_choice(
+                        pair.without_segments().take(~last),
+                        pair.without_segments().take(last),
+                        1 - level,
+                    )[1]
+                )
         line = {
             "population": name,
             "rows": rows,

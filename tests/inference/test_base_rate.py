@@ -357,7 +357,7 @@ TAKES_A_RANGE: dict[str, Callable[..., Any]] = {
     "guarantee": rainproof.guarantee,
     "find_threshold": lambda *rows, **more: rainproof.find_threshold(*rows, precision=0.1, **more),
     "assess": lambda *rows, **more: rainproof.assess(*rows, measures=[], n_resamples=19, **more),
-    "Sample": lambda *rows, **more: Sample(*rows, **more) if len(rows) > 1 else rows[0]._ends(),
+    "Sample": lambda *rows, **more: Sample(*rows, **more) if len(rows) > 1 else rows[0].scenarios(),
 }
 REFUSES: dict[str, Callable[[Sample], Any]] = {
     "clinical_performance": rainproof.clinical_performance,

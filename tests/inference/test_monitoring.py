@@ -45,7 +45,7 @@ def test_windows_are_the_merged_periods(length):
         for other in others:
             first = first + other
         for name in ("slot", "count", "weight", "rise"):
-            np.testing.assert_array_equal(getattr(merged._cells, name), getattr(first._cells, name))
+            np.testing.assert_array_equal(getattr(merged.cells, name), getattr(first.cells, name))
 
 
 def test_each_line_is_what_its_rows_say():

@@ -86,7 +86,7 @@ def test_redrawn_outcomes_have_the_mean_and_the_variance_of_coins(kind):
 def squared_weights(sample):
     table = sample.distinct()
     if sample.grid is not None:
-        cells = sample._cells
+        cells = sample.cells
         return np.bincount(np.unique(cells.slot >> 1, return_inverse=True)[1], cells.squares)
     w = np.ones(sample.n) if sample.sample_weight is None else sample.sample_weight
     return np.bincount(np.searchsorted(table.prob, sample.y_prob), w**2)

@@ -108,7 +108,7 @@ def _say(recalibrator: Recalibrator, sample: Sample, by: list[str]) -> None:
 def _check_weights(found: Sample | Segments) -> None:
     """Refuse weights that differ, in the words of the command line."""
     samples = found.values() if isinstance(found, Segments) else [found]
-    if not all(sample._divisible for sample in samples):
+    if not all(sample.units.divisible for sample in samples):
         raise InputError(
             "--weight must have the same value in every row here, as rows of files are pooled before they are divided: "
             "for unequal weights use Python, rainproof.Recalibrator().fit(p, y, sample_weight=w)"

@@ -1168,28 +1168,7 @@ class Sample:
             about.append(f"forecasts={self.forecasts}")
         return f"Sample({', '.join(about)})"
 
-    # Old private names, which other packages use until they have moved to the new ones.
-    _pooled = pooled
-    _moved = with_predictions
-    _of_single_rows = with_single_cases
-    _ends = scenarios
-    _middle = middle
-    _as_said = at_cell_means
-
-    @classmethod
-    def _from_cells(
-        cls, cells: CellTable, weight_name: str = "sample_weight", forecasts: tuple[str, ...] = ()
-    ) -> Self:
-        return cls.from_cells(cells, forecasts=forecasts, weight_name=weight_name)
-
-    def _at(self, at: Any) -> Self:
-        return self.without_segments().take(at)
-
-    def _with(self, prob: NDArray[Any]) -> Sample:
-        return self.with_predictions(prob)
-
-    def _pair(self, old: Floats, new: Floats) -> Self:
-        return self.with_forecasts(old=old, new=new)
+    # Private names that verdict and command line still use.
 
     def _parts(
         self, *, folds: int, held_out: Sequence[float] = (), rng: np.random.Generator | None = None
@@ -1198,44 +1177,6 @@ class Sample:
         part = deal.part if deal.counts is None else deal.counts
         assert part is not None
         return part
-
-    def _refuse_draws(self, what: str) -> None:
-        self.design.require(what, independent=True)
-
-    def _of(self, number: int) -> Sample:
-        return self.one_class(number)
-
-    def _cell_table(self, m: int) -> CellTable:
-        return self.tables.cell_table(m)
-
-    @property
-    def _cells(self) -> CellTable:
-        return self.tables.cells
-
-    @property
-    def _events(self) -> int:
-        return self.units.events
-
-    @property
-    def _group(self) -> Ints | None:
-        return self.units.unit
-
-    @property
-    def _has_groups(self) -> bool:
-        return self.design.clustered
-
-    @property
-    def _second(self) -> NDArray[np.bool_] | None:
-        return self.units.is_second_part
-
-    @property
-    def _draw_weight(self) -> Floats:
-        return self.units.weight
-
-    @property
-    def _rates(self) -> tuple[float, float] | None:
-        strata = self.design.strata
-        return None if strata is None else (strata.low, strata.high)
 
     @property
     def _costs(self) -> Floats | None:
@@ -1252,14 +1193,6 @@ class Sample:
     @property
     def _segments(self) -> Any:
         return self.store.segment if isinstance(self.store, Rows) else None
-
-    @property
-    def _weighted(self) -> bool:
-        return self.units.has_weights
-
-    @property
-    def _divisible(self) -> bool:
-        return self.units.divisible
 
 
 def attach(sample: Sample, groups: Any, by: Any, *columns: tuple[str, Any]) -> Sample:

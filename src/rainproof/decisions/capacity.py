@@ -111,7 +111,7 @@ def decide(
         candidates = np.flatnonzero(acts)
         queue = candidates[np.lexsort((lottery[candidates], -gain[candidates]))]
         acts[queue[allowed:]] = False
-        if wanted > allowed:  # else nobody is left out
+        if wanted > allowed:  # else no case is left out
             one_more = float(gain[queue[allowed]])
     action = np.array(two_actions.actions)[np.where(acts, second, first)]
     return Selection(action=action, wanted=wanted, acted=int(acts.sum()), one_more=one_more)

@@ -698,7 +698,7 @@ class QuadraticTask(DecisionTask):
         event_rate = table.positive / weight
         saved = weight * (table.prob - event_rate) ** 2 / sample.total_weight
         swaps = []
-        # The largest first; all of them count, but thousands would help nobody.
+        # The largest first; all of them count, but thousands would not be read.
         for row in np.argsort(-saved, kind="stable")[:_MOST_SWAPS].tolist():
             if saved[row] > 0:
                 swap = ActionSwap(

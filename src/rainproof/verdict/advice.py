@@ -89,12 +89,12 @@ def rate_intervals(
             np.cumsum(np.triu(np.broadcast_to(values[some], (len(some),) * 2)), axis=1)[pairs]
         )
 
-    grouped = sample._group is not None and sample._has_groups
+    grouped = sample.units.unit is not None and sample.design.clustered
     # Which cells are occupied is not given where the weight in a run is random.
     runs_tried = cells * (cells + 1) / 2 if grouped or max_weight is not None else len(pairs[0])
     doubt = (1 - confidence_level) / runs_tried
     rate = np.clip(runs(events) / runs(weight), 0.0, 1.0)
-    if sample._rates is not None:
+    if sample.design.strata is not None:
         ends = _given_outcomes(
             sample, runs(by_cell(table.count * event)), runs(by_cell(table.count * ~event)), doubt
         )
@@ -107,7 +107,7 @@ def rate_intervals(
         if max_weight is not None:
             slack = rate_slack(runs(weight) / max_weight, doubt)
         elif grouped:
-            slack = slack_of_groups(runs(weight), runs(squares), sample._draw_weight, doubt)
+            slack = slack_of_groups(runs(weight), runs(squares), sample.units.weight, doubt)
         else:
             slack = np.sqrt(math.log(2 / doubt) * runs(squares) / 2) / runs(weight)
         ends = np.maximum(rate - slack, 0.0), np.minimum(rate + slack, 1.0)
@@ -126,7 +126,7 @@ def _given_outcomes(
     """
     (low, high), (least, most) = (
         clopper_pearson(rows / n, np.full(len(rows), float(n)), doubt / 2)
-        for rows, n in ((events, sample._events), (others, sample.n - sample._events))
+        for rows, n in ((events, sample.events), (others, sample.n - sample.events))
     )
     rate = sample.event_rate
     at_least, at_most = (

@@ -141,12 +141,12 @@ def compute(
     as_is = guarantee(sample, response="as_is", **how)
     rounded = _rounded(sample, how)
     # of a range of base rates; bounds and the map take all of it
-    base_rates, sample = sample, sample._middle()
+    base_rates, sample = sample, sample.middle()
     assert rounded.grid is not None
     curve = regret_curve(sample, grid=rounded.grid, threshold_range=within)
     step()
     recalibrator = None
-    if sample._divisible:  # rows of unequal weight that are compressed are not
+    if sample.units.divisible:  # rows of unequal weight that are compressed are not
         # With a seed: the same as by itself.
         recalibrator = Recalibrator(confidence_level=level, threshold_range=within, rng=rng)
         recalibrator.fit_rows(base_rates, max_weight)  # not by segments
@@ -157,7 +157,7 @@ def compute(
         )
         crossed = Crossed.of(sample, rng, marks if task is None else None)
     step()
-    test = None if sample._group is not None else quick_test(sample, n_resamples, rng, level)
+    test = None if sample.units.unit is not None else quick_test(sample, n_resamples, rng, level)
     p_value = grouped_test(sample) if test is None else test.p_value
     if (few := few_clusters(sample)) is not None:
         warnings.warn(FewRowsWarning(few), stacklevel=2)
@@ -210,7 +210,7 @@ def compute(
         chosen=_chosen(sample, task),
         **_estimates(sample, crossed, task, level, within),
     )
-    if within is not None and task is None and sample._divisible:
+    if within is not None and task is None and sample.units.divisible:
         evidence = replace(evidence, range_costs=range_costs(sample, crossed, within, level))
     if own is not None and own._skill:
         limited, as_they_are = own._skill, own._skill[Rule.AS_IS]
@@ -260,12 +260,12 @@ def _estimates(
     own: float | Floats | None = one[0] if one else None if near == sample.event_rate else near
     stake: float | Floats = 1.0
     found: dict[str, Any] = {"skill": None, "skill_as_is": None, "gain": None}
-    if not sample._divisible:
+    if not sample.units.divisible:
         return found
     if isinstance(task, CaseTask):
         task = task.for_rows(sample)
         own, stake = task.case_thresholds, task.false_positive + task.false_negative
-    rows = Influence.of(sample._as_said() if crossed is None else crossed.rows, pool=False)
+    rows = Influence.of(sample.at_cell_means() if crossed is None else crossed.rows, pool=False)
     acts = (rows.prob >= (sample.event_rate if own is None else own)).astype(np.float64)
     found["skill_as_is"] = skill(rows, acts, own, level, stake)
     if crossed is None:
@@ -281,7 +281,7 @@ def _estimates(
 
 def _rounded(sample: Sample, how: dict[str, Any]) -> Guarantee:
     """The guarantee for rounding to the grid that is shown: the bounds hold for all grids at once."""
-    alone = sample.ungrouped()._middle()
+    alone = sample.ungrouped().middle()
     grid, finest = shown_grid(choose_grid(alone), alone), min(sample.grid or GRIDS[-1], GRIDS[-1])
     tried = [m for m in GRIDS if m <= finest] or [finest]
     found = guarantee(sample, grid=tried, **how)
@@ -513,10 +513,10 @@ def _chosen(sample: Sample, task: DecisionTask | None) -> bool:
     """
     rate = sample.event_rate
     if (
-        sample._rates is not None
-        or sample._weighted
-        or sample._second is not None
-        or sample._group is not None
+        sample.design.strata is not None
+        or sample.units.has_weights
+        or sample.units.is_second_part is not None
+        or sample.units.unit is not None
     ):
         return False
     if sample.n < _FEW_TO_BALANCE or not _NEARLY_HALF <= rate <= 1 - _NEARLY_HALF:
@@ -528,7 +528,7 @@ def _chosen(sample: Sample, task: DecisionTask | None) -> bool:
 
     own = () if task is None else task.thresholds
     return (
-        2 * sample._events == sample.n
+        2 * sample.events == sample.n
         or apart(sample.mean_prediction, _OTHER_PREDICTIONS)
         or (len(own) == 1 and apart(own[0], _OTHER_COSTS))
     )
@@ -573,7 +573,7 @@ def ordered(sample: Sample) -> Sample:
 
     Groups of one row each are independent rows.
     """
-    sample = sample._of_single_rows()
+    sample = sample.with_single_cases()
     return sample if _too_many(sample) else sample.in_order()
 
 
@@ -586,8 +586,8 @@ def segments_of(sample: Sample) -> Segments | None:
     if sample._segments is None:
         return None
     segments = sample.by_segment()
-    group = sample._group
-    if group is None or sample._second is not None:
+    group = sample.units.unit
+    if group is None or sample.units.is_second_part is not None:
         return segments
     if all(len(np.unique(group[rows])) == len(rows) for rows in segments.places.values()):
         return sample.ungrouped().by_segment()
@@ -608,7 +608,7 @@ def _too_many(sample: Sample) -> bool:
     return (
         sample.grid is None
         and sample.n > MANY_ROWS
-        and sample._group is None
+        and sample.units.unit is None
         and sample._costs is None
     )
 

@@ -185,7 +185,7 @@ def _inside(sample: Sample, rows: Influence) -> Influence:
     """The rows with log odds that are finite; equal draws are pooled where their log odds are
     alike.
     """
-    if rows.group is not None or sample._weighted:
+    if rows.group is not None or sample.units.has_weights:
         return replace(rows, prob=np.clip(rows.prob, _NEAREST, 1 - _NEAREST))
     table = sample.distinct()
     prob = np.clip(table.prob, _NEAREST, 1 - _NEAREST)

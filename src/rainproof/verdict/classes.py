@@ -348,7 +348,10 @@ def compute_classes(
     seed: int | None,
 ) -> ClassAssessment:
     """Compute an assessment of several classes, calling `step` after each of `STEPS` parts."""
-    level, sample = confidence_level, sample._at(np.flatnonzero(sample.mass > 0)).in_order()
+    level, sample = (
+        confidence_level,
+        sample.without_segments().take(np.flatnonzero(sample.mass > 0)).in_order(),
+    )
     if task is not None:
         task.check_classes(sample)
     guarantee = class_guarantee(sample, confidence_level=level)
@@ -368,7 +371,7 @@ def compute_classes(
     few = [
         f"class {sample.classes[number]}: {note}"
         for number in rare
-        if (note := few_clusters(sample._of(number)))
+        if (note := few_clusters(sample.one_class(number)))
     ]
     if few:
         others = len(few) - 1
@@ -438,7 +441,7 @@ def _calibrations(
     exact: bool,
 ) -> tuple[tuple[ClassCalibration, ...], tuple[Any, ...]]:
     """Test each class; p-values allow for all of them, by Holm's method."""
-    alone = [sample._of(number) for number in range(len(sample.classes))]
+    alone = [sample.one_class(number) for number in range(len(sample.classes))]
     with warnings.catch_warnings(action="ignore", category=RainproofWarning):
         raw = np.array(
             [

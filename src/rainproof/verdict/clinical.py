@@ -33,8 +33,8 @@ def is_reversed(sample: Sample, area: float | None) -> bool:
         return False
     n = min(sample.ungrouped().effective_n, sample.n_draws)
     events = n * sample.event_rate
-    if sample._rates is not None:
-        n, events = sample.n, sample._events
+    if sample.design.strata is not None:
+        n, events = sample.n, sample.events
     # 0 where the weights of the outcomes differ by more than rounding shows
     pairs = events * (n - events)
     # Mann-Whitney; less with ties

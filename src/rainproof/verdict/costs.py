@@ -144,7 +144,7 @@ class TaskResult(Result):
         """
         task = task.for_rows(sample)
         regret = swap_regret(sample, task=task)
-        if not isinstance(task, ActionTask) or not sample._divisible:
+        if not isinstance(task, ActionTask) or not sample.units.divisible:
             flagged = {}
             if isinstance(task, ActionTask) and len(task.order) == 2:
                 acts = task.best_index(sample.prob) == task.order[-1]
@@ -156,7 +156,7 @@ class TaskResult(Result):
                 acted={} if capacity is not None else flagged,
                 capacity=capacity,
             )
-        rows = sample._as_said() if crossed is None else crossed.rows
+        rows = sample.at_cell_means() if crossed is None else crossed.rows
         actions, cutoff, two = simple_actions(task, rows), None, len(task.order) == 2
         cost = {rule: paid(task, action, rows) for rule, action in actions.items()}
         acted = {rule: action == task.order[-1] for rule, action in actions.items() if two}
@@ -509,7 +509,7 @@ def rule_cost(
         possible |= {same: payoffs[action] for same, action in _same_for_all(task, rows).items()}
         possible[Rule.PERFECT] = payoffs.max(axis=0)
     # the stated rate alone sets it
-    if rows._rates is not None and rule in possible and isinstance(task, FiniteTask):
+    if rows.design.strata is not None and rule in possible and isinstance(task, FiniteTask):
         value = float(rows.mass @ cost) / rows.total_weight + 0.0
         return Interval(value=value, low=value, high=value, confidence_level=confidence_level)
     return mean_cost(cost, -possible.get(rule, payoffs), rows, confidence_level)
@@ -538,7 +538,7 @@ def range_costs(
     """Compute what ways of acting cost per case, on average over the decisions of a range; None
     from a single draw.
     """
-    rows = sample._as_said() if crossed is None else crossed.rows
+    rows = sample.at_cell_means() if crossed is None else crossed.rows
     if rows.n_draws < 2:
         return None
     cost = {Rule.AS_IS: _over_range(rows.prob, rows.event, within)}

@@ -221,7 +221,7 @@ class Crossed(NamedTuple):
         if sample.grid is None:
             deals = _DEALS if sample.n_draws < _MANY else 1
             return cls(sample, sample, [cross_fit(sample, rng) for _ in range(deals)])
-        cross, whole = cross_fit(sample, rng), sample._as_said()
+        cross, whole = cross_fit(sample, rng), sample.at_cell_means()
         said = cross.prob.copy()
         # maps are fitted at the middle of cells, which round predictions miss
         said[cross.entry] = whole.prob

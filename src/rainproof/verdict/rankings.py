@@ -508,8 +508,10 @@ def assess_many(
     whole, segmented, paired = _read(forecasts, y_prob, columns, task, base_rate)
     # Compressed rows of unequal weight have no costs: the spread of their weights within cells is
     # not known.
-    even = all(sample._divisible for sample in whole.values())
-    everything = {name: sample._as_said() if even else sample for name, sample in whole.items()}
+    even = all(sample.units.divisible for sample in whole.values())
+    everything = {
+        name: sample.at_cell_means() if even else sample for name, sample in whole.items()
+    }
     own_task = task if even else None
     # else nothing compares them
     couples = list(combinations(whole, 2)) if paired or own_task is not None else []
@@ -523,7 +525,7 @@ def assess_many(
         assessments.append(replace(found, warnings=tuple(own), name=name))
         notes |= own
     standings = [
-        RankedForecast.of(a, whole[str(a.name)]._middle(), everything[str(a.name)], own_task)
+        RankedForecast.of(a, whole[str(a.name)].middle(), everything[str(a.name)], own_task)
         for a in assessments
     ]
     doubt = (1 - confidence_level) / max(1, len(couples))  # so that all statements hold at once
@@ -537,8 +539,8 @@ def assess_many(
         to_b = to_a = None
         if paired:
             one, other = whole[a].prob, whole[b].prob
-            to_b = switch_guarantee(whole[a]._pair(one, other), **options)
-            to_a = switch_guarantee(whole[a]._pair(other, one), **options)
+            to_b = switch_guarantee(whole[a].with_forecasts(old=one, new=other), **options)
+            to_a = switch_guarantee(whole[a].with_forecasts(old=other, new=one), **options)
         difference = cost_difference(
             own_task, everything[a], everything[b], 1 - doubt, paired=paired
         )
@@ -648,15 +650,15 @@ def _outcomes_differ(a: Sample, b: Sample) -> str | None:
     """
     if a.n != b.n:
         return f"are of {a.n:,} and {b.n:,} rows"
-    if all(sample.grid is None and sample._second is None for sample in (a, b)):
+    if all(sample.grid is None and sample.units.is_second_part is None for sample in (a, b)):
         apart = np.flatnonzero(a.event != b.event)
         return (
             f"differ in {len(apart):,} of {a.n:,} rows, the first is row {apart[0]:,}"
             if len(apart)
             else None
         )
-    if a._second is None and b._second is None and a._events != b._events:
-        return f"have {a._events:,} and {b._events:,} events in {a.n:,} rows"
+    if a.units.is_second_part is None and b.units.is_second_part is None and a.events != b.events:
+        return f"have {a.events:,} and {b.events:,} events in {a.n:,} rows"
     if not math.isclose(a.event_rate, b.event_rate, rel_tol=1e-9):  # by weight
         return f"have event rates of {a.event_rate:.6g} and {b.event_rate:.6g}"
     return None

@@ -236,7 +236,7 @@ class Assessment(Reported):
         """What the forecast as it is provably gains over no forecast; None where draws cannot be
         told apart.
         """
-        if not self._sample._divisible:
+        if not self._sample.units.divisible:
             return None
         stream, max_weight = deepcopy(self._streams[0]).spawn(1)[0], self.guarantee.max_weight
         return worth(

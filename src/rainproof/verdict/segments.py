@@ -267,7 +267,7 @@ def _tests(
     segments: Segments, fdr: float, rng: np.random.Generator, step: Callable[[], None]
 ) -> dict[str, Floats]:
     """The value, p-value and q-value of each segment."""
-    if any(sample._group is not None for sample in segments.values()):
+    if any(sample.units.unit is not None for sample in segments.values()):
         return _grouped_tests(segments, step)
     tests = segment_tests(segments, fdr=fdr, rng=rng, progress=lambda *_: step())
     return {name: getattr(tests, name) for name in ("value", "p_value", "q_value")}
@@ -283,14 +283,14 @@ def recalibrated_segments(segments: Segments, sample: Sample, crossed: Crossed) 
     """
     if sample.grid is None:
         assert segments.whole is not None
-        whole = segments.whole._with(crossed.mean(lambda deal: deal.pooled[deal.entry]))
+        whole = segments.whole.with_predictions(crossed.mean(lambda deal: deal.pooled[deal.entry]))
         return Segments.from_places(whole, segments.by, segments.places)
     assert crossed.cells is not None
     found = {}
     for key, own in segments.items():
-        cells = own._pooled(sample.grid)
-        place = np.searchsorted(sample._cells.slot, cells._cells.slot)
-        found[key] = cells._moved(crossed.cells.pooled[crossed.cells.entry[place]])
+        cells = own.pooled(sample.grid)
+        place = np.searchsorted(sample.cells.slot, cells.cells.slot)
+        found[key] = cells.with_predictions(crossed.cells.pooled[crossed.cells.entry[place]])
     return Segments.from_samples(found, segments.by)
 
 

@@ -60,12 +60,12 @@ class DataSummary(Result):
         return cls(
             n=sample.n,
             events=sample.event_rate * sample.total_weight
-            if sample._rates is None
-            else float(sample._events),
+            if sample.design.strata is None
+            else float(sample.events),
             event_rate=sample.event_rate,
             total_weight=sample.total_weight,
             effective_n=sample.effective_n,
-            weighted=sample._weighted,
+            weighted=sample.units.has_weights,
             compressed=sample.grid,
             base_rate=sample.base_rate,
         )
@@ -137,7 +137,7 @@ class Histogram(Result):
         bar.
         """
         bars = min(bars, sample.grid or bars)
-        cells = sample._cell_table(bars).coarsen(bars)
+        cells = sample.tables.cell_table(bars).coarsen(bars)
         at = np.minimum(cells.slot >> 1, bars - 1)
         weight = cells.weight[0] / sample.total_weight
         return cls(
@@ -280,7 +280,7 @@ def reliability_curve(
     Reliability(grid=8, 9 bins, 6 off, n=2000)
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    sample._refuse_draws("reliability_curve")
+    sample.design.require("reliability_curve", independent=True)
     steps = (
         shown_grid(choose_grid(sample), sample)
         if grid is None
@@ -308,4 +308,4 @@ def shown_grid(choice: GridChoice, sample: Sample) -> int:
 
 def for_resampling(sample: Sample) -> Sample:
     """Return a sample that is cheap to redraw: the rows if they are few, else their compression."""
-    return sample._pooled(_CELLS) if (sample.grid or sample.n) > _CELLS else sample
+    return sample.pooled(_CELLS) if (sample.grid or sample.n) > _CELLS else sample
