@@ -576,12 +576,21 @@ def flagged(
     negatives.
     """
     total = float(table.negative.sum()) + float(table.positive.sum())
-    first = np.searchsorted(table.prob, threshold, "left" if ties else "right")  # that is acted on
-    hits, alarms = (
-        np.append(np.cumsum(mass[::-1])[::-1], 0.0) / total
-        for mass in (table.positive, table.negative)
-    )
-    misses, rest = (
-        np.insert(np.cumsum(mass), 0, 0.0) / total for mass in (table.positive, table.negative)
-    )
-    return hits[first], alarms[first], misses[first], rest[first]
+    first_flagged = np.searchsorted(table.prob, threshold, "left" if ties else "right")
+    true_positives = _sums_from(table.positive)[first_flagged] / total
+    false_positives = _sums_from(table.negative)[first_flagged] / total
+    false_negatives = _sums_below(table.positive)[first_flagged] / total
+    true_negatives = _sums_below(table.negative)[first_flagged] / total
+    return true_positives, false_positives, false_negatives, true_negatives
+
+
+def _sums_below(mass: Floats) -> Floats:
+    """Add up what is before each entry, and before the end."""
+    sums = np.zeros(len(mass) + 1)
+    np.cumsum(mass, out=sums[1:])
+    return sums
+
+
+def _sums_from(mass: Floats) -> Floats:
+    """Add up each entry and what is after it; 0 at the end."""
+    return _sums_below(mass[::-1])[::-1]
