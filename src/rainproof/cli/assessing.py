@@ -42,13 +42,13 @@ from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
 from rainproof.verdict.assessing import assess
 from rainproof.verdict.classes import ClassAssessment
+from rainproof.verdict.grades import GRADES
 from rainproof.verdict.result import Assessment
 
 if TYPE_CHECKING:
     from rainproof.verdict.rankings import AssessmentSet
 
 GRADED = 1
-COLOURS = {"use": "green", "recalibrate": "yellow", "avoid": "red", "unknown": "bold"}
 
 
 def run_assess(arguments: argparse.Namespace) -> int:
@@ -94,7 +94,9 @@ def say_verdict(assessment: Assessment | ClassAssessment, *, verbose: bool = Fal
     details.
     """
     verdict = assessment.verdict
-    headline = coloured(wrapped(one_line(verdict.headline)), COLOURS[verdict.grade], sys.stdout)
+    headline = coloured(
+        wrapped(one_line(verdict.headline)), GRADES[verdict.grade].colour, sys.stdout
+    )
     say(sys.stdout, f"{headline}\n{_lines(verdict.body())}\n")
     shown = [s.text for s in verdict.sentences] if verbose else verdict.asides
     say_paragraphs(["", *map(one_line, shown)] if shown else [])

@@ -20,17 +20,12 @@ from rainproof.report.tables import Column, count, escaped, folded, items, keys,
 from rainproof.verdict.clinical import NUMBERS, ClinicalPerformance
 from rainproof.verdict.costs import Rule
 from rainproof.verdict.evidence import RARE
+from rainproof.verdict.grades import GRADES
 from rainproof.verdict.rankings import AssessmentSet
 from rainproof.verdict.result import Assessment
 from rainproof.verdict.verdict import Verdict
 from rainproof.verdict.words import Voice, money, share, worth
 
-_GRADES = {  # in words as well as in colours
-    "use": ("✓", "Use"),
-    "recalibrate": ("!", "Recalibrate"),
-    "avoid": ("✗", "Avoid"),
-    "unknown": ("?", "Not sure yet"),
-}
 _NOT_GIVEN = (
     '<div><dt>Your cost</dt><dd class="value"><a href="#decision-{}">enter costs</a></dd>'
     '<dd class="more">what a false alarm and a miss cost you, below.</dd></div>'
@@ -122,7 +117,8 @@ def badge(verdict: Verdict) -> tuple[str, str]:
     """The symbol and the word for the verdict, which say no more than its next step."""
     if verdict.grade == "recalibrate" and verdict.rule is not Rule.RECALIBRATED:
         return "!", "Miscalibrated"
-    return _GRADES[verdict.grade]
+    shown = GRADES[verdict.grade]
+    return shown.icon, shown.badge
 
 
 def curve_fields(index: int | str, a: Assessment | None) -> dict[str, str]:

@@ -51,9 +51,9 @@ from rainproof.verdict.evidence import (
     mean_over_folds,
     next_to_none,
 )
-from rainproof.verdict.grades import Grade
+from rainproof.verdict.grades import Findings, Grade, grade
 from rainproof.verdict.result import Reported
-from rainproof.verdict.verdict import Verdict, surpasses
+from rainproof.verdict.verdict import Verdict, advised_rule
 from rainproof.verdict.words import PYTHON, Statement, Voice
 
 # classes that are tested by redrawing outcomes; so many resamples cannot tell apart p-values of
@@ -202,25 +202,28 @@ class ClassAssessment(Reported):
         return {found.label: found for found in self.classes}[label]
 
     @property
+    def findings(self) -> Findings:
+        """What the grade rests on."""
+        gain = self.log_loss_gain
+        useful = self.skill is not None and self.skill.low > 0
+        # Without a map there is no telling.
+        none = gain is not None and not useful and next_to_none(self.skill, self.skill_as_is)
+        gains_nothing = self.task is None or (self.skill is not None and self.skill.value <= 0)
+        return Findings(
+            decidable=self.skill is not None,
+            useless=self.constant or (none and gains_nothing),
+            useful=useful,
+            rejected=bool(self.rejected),
+            better=gain is not None and gain.value > 0,
+            negligible=self.negligible,
+            costs_more=self._saved is not None and self._saved.high <= 0,
+            harmless=self.negligible and self.guarantee.bound <= self.tolerance,
+        )
+
+    @property
     def grade(self) -> Grade:
         """The verdict in a word: the first that applies of avoid, recalibrate, use, unknown."""
-        if self.skill is None:
-            return "unknown"
-        useful, better = (
-            self.skill.low > 0,
-            self.log_loss_gain is not None and self.log_loss_gain.value > 0,
-        )
-        useless = next_to_none(self.skill, self.skill_as_is) and self.log_loss_gain is not None
-        if self.constant or (
-            not useful and useless and (self.task is None or self.skill.value <= 0)
-        ):
-            return "avoid"
-        if self.rejected and better and not self.negligible and not self._costs_more:
-            return "recalibrate"
-        harmless = self.negligible and self.guarantee.bound <= self.tolerance
-        return (
-            "use" if useful and (not self.rejected or harmless or self._costs_more) else "unknown"
-        )
+        return grade(self.findings)
 
     @property
     def negligible(self) -> bool:
@@ -244,27 +247,10 @@ class ClassAssessment(Reported):
         return None if self.task is None else self.task.saved.get(Rule.RECALIBRATED)
 
     @property
-    def _costs_more(self) -> bool:
-        return self._saved is not None and self._saved.high <= 0
-
-    @property
     def _rule(self) -> Rule | None:
-        """The way of acting that is advised; never a map that costs more, by the estimate."""
-        saves = 0.0 if self._saved is None else self._saved.value
-        if self.grade == "avoid":
-            return None if self.task is None else Rule.ALWAYS
-        shown = self.skill is not None and self.skill.low > 0
-        if (
-            self.grade == "unknown"
-            and not shown
-            and self.task is not None
-            and surpasses(self.task, Rule.ALWAYS)
-        ):
-            return Rule.ALWAYS
-        mapped = (self.grade == "recalibrate" and saves >= 0) or (
-            self.grade == "unknown" and saves > 0
-        )
-        return Rule.RECALIBRATED if mapped else Rule.AS_IS
+        """The way of acting that is advised."""
+        without = None if self.task is None else Rule.ALWAYS
+        return advised_rule(self.findings, self.task, without)
 
     @property
     def verdict(self) -> Verdict:
@@ -584,7 +570,7 @@ def _headline(a: ClassAssessment) -> str:
     if grade == "use" and not a.rejected:
         return f"Use them. {rows(a.n)} show no clear sign of miscalibration in any of {len(a.classes)} classes."
     if grade == "use":
-        rather = "does not lower your cost" if a._costs_more else "gains next to nothing"
+        rather = "does not lower your cost" if a.findings.costs_more else "gains next to nothing"
         return f"Use them. {_off(a)}, but correcting that {rather}."
     if a.rejected:
         return f"{_off(a)}, but {_drawn(a)} are too few to be sure that a correction helps."

@@ -26,7 +26,7 @@ from rainproof.inference.guarantees import Guarantee
 from rainproof.recalibration.certificate import Certificate
 from rainproof.recalibration.selection import CrossFit, cross_fit
 from rainproof.verdict.calibration import Calibration
-from rainproof.verdict.grades import Grade
+from rainproof.verdict.grades import Findings, Grade, grade
 
 
 class Rule(StrEnum):
@@ -603,7 +603,23 @@ class Evidence(Result):
         return gain.low > 0 or gain.value >= self._slight
 
     @property
-    def _costs_more(self) -> bool:
+    def findings(self) -> Findings:
+        """What the grade rests on."""
+        off_elsewhere = self.within is not None and not self.better
+        next_to_nothing = self.negligible or off_elsewhere
+        return Findings(
+            decidable=self.rarer > 0,
+            useless=self.useless,
+            useful=self.useful,
+            rejected=self.calibration.rejected,
+            better=self.better,
+            negligible=self.negligible,
+            costs_more=self.costs_more,
+            harmless=next_to_nothing and self.guarantee.bound <= self.tolerance,
+        )
+
+    @property
+    def costs_more(self) -> bool:
         """Whether recalibration surely pays nothing in the user's decision, over the original or
         over no forecast.
         """
@@ -616,14 +632,4 @@ class Evidence(Result):
     @property
     def grade(self) -> Grade:
         """The verdict in a word: the first that applies of avoid, recalibrate, use, unknown."""
-        if self.rarer == 0:
-            return "unknown"
-        if self.useless:
-            return "avoid"
-        off = self.calibration.rejected
-        costs_more = self._costs_more
-        if off and self.better and not self.negligible and not costs_more:
-            return "recalibrate"
-        off_elsewhere = self.within is not None and not self.better
-        harmless = (self.negligible or off_elsewhere) and self.guarantee.bound <= self.tolerance
-        return "use" if self.useful and (not off or harmless or costs_more) else "unknown"
+        return grade(self.findings)

@@ -11,7 +11,7 @@ from rainproof.core.text import aligned, html_rows, wrapped
 from rainproof.verdict import words
 from rainproof.verdict.costs import Rule, TaskResult
 from rainproof.verdict.evidence import Evidence, RangeCosts, Savings, standard_error
-from rainproof.verdict.grades import Grade
+from rainproof.verdict.grades import Findings, Grade, grade
 from rainproof.verdict.segments import SegmentTable
 from rainproof.verdict.words import PYTHON, KeyFigure, Statement, Voice
 
@@ -105,28 +105,42 @@ class Verdict(Result):
 
 
 def advised(e: Evidence, task: TaskResult | None) -> Rule | None:
-    """The way of acting that the evidence speaks for.
+    """The way of acting that the evidence speaks for."""
+    known: Savings | None = e.range_costs if task is None else task
+    without = _without(e, known)
+    if e.rarer == 0:
+        return without
+    negative = e.within is not None and e.skill is not None and e.skill.value < 0
+    if task is None and e.grade == "recalibrate":
+        # The costs of a range are means over its decisions; the map is advised for the one that
+        # gains most.
+        return Rule.RECALIBRATED
+    return advised_rule(e.findings, known, without, negative=negative)
+
+
+def advised_rule(
+    findings: Findings, known: Savings | None, without: Rule | None, *, negative: bool = False
+) -> Rule | None:
+    """The way of acting that findings and costs speak for; `without` is the rule to follow without
+    a forecast.
 
     A map is never advised that costs more in the user's decision, by the estimate, than the
-    original forecast, or that has a negative skill in the range of thresholds. Where no skill is
+    original forecast, or that has a `negative` skill in the range of thresholds. Where no skill is
     shown, always or never acting is advised if it is estimated to cost less than the original and
     the map, by more than the standard error of both differences.
     """
-    known: Savings | None = e.range_costs if task is None else task
-    without = _without(e, known)
-    if e.grade == "avoid" or e.rarer == 0:
+    found = grade(findings)
+    if found == "avoid":
         return without
-    if e.grade == "unknown" and not e.useful and known is not None and surpasses(known, without):
+    unclear = found == "unknown"
+    if unclear and not findings.useful and known is not None and surpasses(known, without):
         return without
     saves = 0.0
     if known is not None and Rule.RECALIBRATED in known.saved:
         saves = known.saved[Rule.RECALIBRATED].value
-    if e.grade == "recalibrate":
-        # The costs of a range are means over its decisions; the map is advised for the one that
-        # gains most.
-        return Rule.RECALIBRATED if task is None or saves >= 0 else Rule.AS_IS
-    if e.grade == "unknown" and saves > 0:
-        negative = e.within is not None and e.skill is not None and e.skill.value < 0
+    if found == "recalibrate" and saves >= 0:
+        return Rule.RECALIBRATED
+    if unclear and saves > 0:
         return without if negative else Rule.RECALIBRATED
     return Rule.AS_IS
 
