@@ -286,6 +286,20 @@ def test_entries_of_cells_count_their_cases() -> None:
         assert facts(again) == facts(part)
 
 
+@for_each("design", [name for name in DESIGNS if "shares" not in name])
+def test_rows_taken_of_ordered_ones_are_put_in_order_again(design: str) -> None:
+    ordered = DESIGNS[design]().in_order()
+    turned = ordered.take(np.arange(len(ordered.rows))[::-1])
+    assert turned.rows.prob.tolist() == ordered.rows.prob.tolist()[::-1]
+    assert turned.in_order().rows.prob.tolist() == ordered.rows.prob.tolist()
+
+
+def test_cells_with_other_forecasts_are_in_order_already() -> None:
+    cells = Sample(Y, P, base_rate=0.1).compress(16)
+    pair = cells.with_forecasts(old=cells.prob, new=1 - cells.prob)
+    assert pair.in_order() is pair
+
+
 def test_clusters_of_one_case_are_still_counted() -> None:
     single = DESIGNS["clusters of one"]()
     assert (single.groups, single.units.unit) == (N, None)

@@ -712,7 +712,7 @@ class Sample:
             prob=prob[first], others={name: prob[name] for name in further} or None
         )
         sample = self._with_prob(rows, tuple(prob))
-        sample.is_ordered = self.is_ordered
+        sample.is_ordered = self.is_ordered or self.grid is not None
         return sample
 
     def with_predictions(self, prob: Floats, grid: int | None = None) -> Sample:
@@ -843,7 +843,8 @@ class Sample:
         n, events = count_events(store)
         settled = design.settle(store)
         sample = self._made(settled, design, n, float(n), forecasts=self.forecasts)
-        sample.is_ordered = self.is_ordered
+        # some of the rows may have been taken in any order
+        sample.is_ordered = self.is_ordered and store is self.store
         sample.units.events = events
         return sample
 
