@@ -20,6 +20,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import rainproof
 from rainproof import DecisionTask
 from rainproof.core.curve import SwapCurve
+from rainproof.decisions.profiles import TaskProfile
 
 SHAPE = "payoffs must have shape (actions, classes): for each action a number for each class, of one event two"
 UMBRELLA = [[10, -50], [4, 0], [-20, 30]]
@@ -464,3 +465,26 @@ def test_costs_without_names_are_refused_with_their_names():
     for unnamed, named in (((1, 5), {}), ((1,), {"false_positive": 1, "false_negative": 5})):
         with pytest.raises(TypeError, match=r"false_positive.*false_negative"):
             DecisionTask.from_costs(*unnamed, **named)
+
+
+def test_a_task_describes_itself():
+    """What others ask of a kind of task, in place of its class."""
+    costs = {"false_positive": 1, "false_negative": 3}
+    cases = {"false_positive": 1, "false_negative": [3, 1]}
+    three = [[0, -4], [-1, -1], [-3, 0]]
+    profiles = {
+        "two actions": DecisionTask.from_costs(**costs).profile,
+        "cases": DecisionTask.from_costs(**cases).profile,
+        "three actions": DecisionTask.from_payoffs(three).profile,
+        "one best action": DecisionTask.from_payoffs([[1, 1], [0, 0]]).profile,
+        "numbers": DecisionTask.quadratic().profile,
+        "classes": DecisionTask.from_payoffs([[0, -1, -2], [-1, 0, 0]]).profile,
+    }
+    assert profiles == {
+        "two actions": TaskProfile(threshold=0.25, actions=2, ranked=True),
+        "cases": TaskProfile(per_case=True, actions=2),
+        "three actions": TaskProfile(actions=3, fixed=True),
+        "one best action": TaskProfile(actions=1),
+        "numbers": TaskProfile(),
+        "classes": TaskProfile(actions=2, fixed=True),
+    }

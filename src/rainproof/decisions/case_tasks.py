@@ -17,6 +17,7 @@ from rainproof.core.sample import Sample
 from rainproof.core.validation import check_probabilities
 from rainproof.decisions.action_swaps import ActionSwap, Per, best_swaps
 from rainproof.decisions.payoffs import action_index
+from rainproof.decisions.profiles import TaskProfile
 from rainproof.decisions.tasks import ListedTask, match_outcomes, response_probabilities
 from rainproof.errors import InputError
 
@@ -123,6 +124,14 @@ class CaseTask(ListedTask):
         return (float(threshold[0]),) if (threshold == threshold[0]).all() else ()
 
     @property
+    def profile(self) -> TaskProfile:
+        """What distinguishes this decision from those of other kinds."""
+        thresholds = self.thresholds
+        return TaskProfile(
+            threshold=thresholds[0] if thresholds else None, per_case=True, actions=len(self.order)
+        )
+
+    @property
     def scale(self) -> float:
         """What is at stake: the largest cost of a case."""
         return float(self._costs.max())
@@ -193,6 +202,13 @@ class CaseTask(ListedTask):
         if costs is self._costs:
             return self
         return CaseTask(actions=self.actions, _costs=costs)
+
+    def case_stakes(self, sample: Sample) -> tuple[Floats, Floats]:
+        """Return the threshold of each row of a sample, and what a false alarm and a miss cost
+        there together.
+        """
+        own = self.for_rows(sample)
+        return own.case_thresholds, own.false_positive + own.false_negative
 
     def find_swaps(
         self, sample: Sample, per: Per, response: Any

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats, Ints, read_only
+from rainproof.core.arrays import Ints
 from rainproof.core.classes import violations
 from rainproof.core.columns import ColumnNames
 from rainproof.core.conversion import as_numbers
@@ -23,13 +23,14 @@ from rainproof.decisions.payoffs import (
     check_matrix,
     check_names,
 )
+from rainproof.decisions.profiles import MatrixPayoffs, TaskProfile
 from rainproof.errors import InputError
 
 _BLOCK = 1 << 16  # rows whose expected payoffs are computed together: memory for one block
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class ClassTask(Result):
+class ClassTask(MatrixPayoffs, Result):
     """A decision whose payoff depends on which of several classes occurs.
 
     Create one with `DecisionTask.from_payoffs` or `DecisionTask.from_cost_matrix`, with a column
@@ -66,16 +67,9 @@ class ClassTask(Result):
         check_names(self.actions, len(check_matrix(self.payoffs, classes=True)))
 
     @property
-    def matrix(self) -> Floats:
-        """The payoffs as a read-only array of shape (actions, classes)."""
-        return read_only(np.array(self.payoffs))
-
-    @property
-    def scale(self) -> float:
-        """What is at stake: the largest payoff minus the smallest, for the class where this is
-        largest.
-        """
-        return float(np.ptp(self.matrix, axis=0).max())
+    def profile(self) -> TaskProfile:
+        """What distinguishes this decision from those about one event."""
+        return TaskProfile(actions=len(self.actions), fixed=True)
 
     def best_response(self, p: ArrayLike) -> Any:
         """Return the name of the best action for each row of probabilities, or one name for one
@@ -156,3 +150,10 @@ class ClassTask(Result):
             f"{len(self.actions)} actions in {self._classes} classes, {self.scale:.6g} at stake: "
             f"{names}."
         )
+
+
+def check_class_task(task: object, classes: int) -> ClassTask | None:
+    """Accept a task about several classes, or none."""
+    if isinstance(task, ClassTask) or task is None:
+        return task
+    raise InputError(f"task must have a payoff for each of {classes} classes; it is {task!r}")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.alignment import check_aligned
-from rainproof.core.arrays import Floats, read_only
+from rainproof.core.arrays import Floats
 from rainproof.core.conversion import as_numbers, is_number
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
@@ -32,6 +32,7 @@ from rainproof.decisions.payoffs import (
     check_names,
     upper_envelope,
 )
+from rainproof.decisions.profiles import MatrixPayoffs, TaskProfile
 from rainproof.errors import InputError
 
 if TYPE_CHECKING:
@@ -315,6 +316,11 @@ class DecisionTask(Result, ABC):
     def scale(self) -> float:
         """What is at stake (see Attributes)."""
 
+    @property
+    @abstractmethod
+    def profile(self) -> TaskProfile:
+        """What distinguishes this decision from those of other kinds."""
+
     @abstractmethod
     def best_response(self, p: ArrayLike) -> Any:
         """Return the best action at each probability: its name, or a number for a quadratic task.
@@ -383,6 +389,12 @@ class DecisionTask(Result, ABC):
         task has costs of each case.
         """
         return self
+
+    def case_stakes(self, _sample: Sample) -> tuple[Floats, Floats] | None:
+        """Return the threshold of each row of a sample, and what a false alarm and a miss cost
+        there together; None where these are the same in every case.
+        """
+        return None
 
 
 def _numbered_actions(count: int) -> list[str]:
@@ -468,7 +480,7 @@ class ListedTask(DecisionTask):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class FiniteTask(ListedTask):
+class FiniteTask(MatrixPayoffs, ListedTask):
     r"""A decision between finitely many actions; create one with `DecisionTask.from_costs` and its
     relatives.
 
@@ -502,16 +514,15 @@ class FiniteTask(ListedTask):
         check_envelope(check_matrix(self.payoffs), self.order, self.thresholds)
 
     @property
-    def matrix(self) -> Floats:
-        """The payoffs as a read-only array of shape (k, 2)."""
-        return read_only(np.array(self.payoffs))
-
-    @property
-    def scale(self) -> float:
-        """What is at stake: the largest payoff minus the smallest, for the outcome where this is
-        larger.
-        """
-        return float(np.ptp(self.matrix, axis=0).max())
+    def profile(self) -> TaskProfile:
+        """What distinguishes this decision from those of other kinds."""
+        actions = len(self.order)
+        return TaskProfile(
+            threshold=self.thresholds[0] if len(self.thresholds) == 1 else None,
+            actions=actions,
+            ranked=actions == 2,
+            fixed=actions > 2,
+        )
 
     @property
     def dominated(self) -> tuple[str, ...]:
@@ -611,6 +622,11 @@ class FiniteTask(ListedTask):
         )
 
 
+def if_listed(task: DecisionTask | None) -> ListedTask | None:
+    """Return the task if it has a list of actions, whose costs can be estimated; else None."""
+    return task if isinstance(task, ListedTask) else None
+
+
 def as_listed(task: DecisionTask, what: str) -> ListedTask:
     """Accept a task with a list of actions."""
     if not isinstance(task, ListedTask):
@@ -662,6 +678,11 @@ class QuadraticTask(DecisionTask):
     def scale(self) -> float:
         """What is at stake: 1."""
         return 1.0
+
+    @property
+    def profile(self) -> TaskProfile:
+        """What distinguishes this decision from those of other kinds."""
+        return TaskProfile()
 
     def best_response(self, p: ArrayLike) -> Any:
         """Return the probabilities themselves."""

@@ -12,7 +12,6 @@ from rainproof.core.files import as_text
 from rainproof.core.result import Interval
 from rainproof.core.text import finite, html_element, html_rows, one_line, short
 from rainproof.core.text import percent as exact_percent
-from rainproof.decisions.case_tasks import CaseTask
 from rainproof.decisions.policies import RoundingPolicy
 from rainproof.decisions.values import Recalibration
 from rainproof.report import tables
@@ -150,7 +149,7 @@ def downloads(a: Assessment) -> dict[str, str]:
     if a.recalibrator is not None and _has_map(a):
         found["map.json"] = as_text(a.recalibrator.to_dict())
     # whose costs go with these rows only
-    if a.task is not None and not isinstance(a.task.task, CaseTask):
+    if a.task is not None and not a.task.task.profile.per_case:
         first = a.recalibrator.map_ if a.recalibrator is not None and a.verdict.commands else None
         policy = RoundingPolicy(a.task.task, a.task.grid, recalibration=first)
         found["policy.json"] = as_text(policy.to_dict())

@@ -16,8 +16,7 @@ from rainproof.core.arrays import Floats
 from rainproof.core.sample import Sample, as_classes, as_sample
 from rainproof.core.segments import Segments
 from rainproof.core.validation import BaseRate, ThresholdRange, check_capacity, check_range
-from rainproof.decisions.case_tasks import CaseTask
-from rainproof.decisions.class_tasks import ClassTask
+from rainproof.decisions.class_tasks import check_class_task
 from rainproof.decisions.grid_choice import choose_grid
 from rainproof.decisions.regret_curves import regret_curve
 from rainproof.decisions.tasks import DecisionTask, as_two_actions
@@ -200,7 +199,7 @@ def compute(
         certificate=None if recalibrator is None else recalibrator.certificate_,
         saved=None if own is None else own.saved.get(Rule.RECALIBRATED),
         # Where costs differ between cases, a constant tells the cases to act on from others.
-        constant=not isinstance(task, CaseTask) and _is_constant(sample),
+        constant=(task is None or not task.profile.per_case) and _is_constant(sample),
         is_reversed=is_reversed(sample, area),
         events=None
         if summary.weighted or rare >= RARE
@@ -262,9 +261,9 @@ def _estimates(
     found: dict[str, Any] = {"skill": None, "skill_as_is": None, "gain": None}
     if not sample.units.divisible:
         return found
-    if isinstance(task, CaseTask):
-        task = task.for_rows(sample)
-        own, stake = task.case_thresholds, task.false_positive + task.false_negative
+    of_cases = None if task is None else task.case_stakes(sample)
+    if of_cases is not None:
+        own, stake = of_cases
     rows = Influence.of(sample.at_cell_means() if crossed is None else crossed.rows, pool=False)
     acts = (rows.prob >= (sample.event_rate if own is None else own)).astype(np.float64)
     found["skill_as_is"] = skill(rows, acts, own, level, stake)
@@ -468,14 +467,11 @@ def assess(
         if measures is not None:
             has = "rainproof.measures.measure_classes has those of several classes"
             raise InputError(f"measures are for one event: {has}")
-        if not isinstance(cast("Any", task), ClassTask | None):
-            raise InputError(
-                f"task must have a payoff for each of {len(several.classes)} classes; it is {task!r}"
-            )
+        class_task = check_class_task(task, len(several.classes))
         options = check_options(None, confidence_level, tolerance, n_resamples, [])
         options = {
             name: options[name] for name in ("confidence_level", "tolerance", "n_resamples")
-        } | {"task": task}
+        } | {"task": class_task}
         generator, seed = as_seed(rng, several)
         run = partial(compute_classes, several, generator, counter(progress, STEPS))
     else:
@@ -545,7 +541,7 @@ def read(
     if there are any.
     """
     if isinstance(y_true, Segments):
-        if isinstance(task, CaseTask):
+        if task is not None and task.profile.per_case:
             raise InputError(
                 "costs of each case go with rows: pass y_true, y_prob and by, not Segments"
             )

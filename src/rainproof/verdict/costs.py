@@ -17,9 +17,8 @@ from rainproof.core.sample import Sample
 from rainproof.core.text import aligned
 from rainproof.core.text import rows as count_rows
 from rainproof.core.validation import ThresholdRange
-from rainproof.decisions.case_tasks import CaseTask
 from rainproof.decisions.swap_regrets import SwapRegret, swap_regret
-from rainproof.decisions.tasks import DecisionTask, FiniteTask, expected_gain
+from rainproof.decisions.tasks import DecisionTask, ListedTask, expected_gain, if_listed
 from rainproof.inference.estimates import Influence
 from rainproof.recalibration.selection import CrossFit
 from rainproof.verdict.evidence import WITHOUT, Crossed, RangeCosts, simplest
@@ -33,8 +32,6 @@ LABELS = {
     Rule.NEVER: "Never act",
     Rule.PERFECT: "Perfect foresight",
 }
-ActionTask = FiniteTask | CaseTask
-"""A task with a list of actions."""
 _ROUNDING = 1e-9  # a chance nearer to 1 is 1
 _NOTHING = 1e-12  # of the largest difference in cost: less is saved by rounding alone
 
@@ -144,20 +141,18 @@ class TaskResult(Result):
         """
         task = task.for_rows(sample)
         regret = swap_regret(sample, task=task)
-        if not isinstance(task, ActionTask) or not sample.units.divisible:
+        listed = if_listed(task)
+        if listed is None or not sample.units.divisible:
             flagged = {}
-            if isinstance(task, ActionTask) and len(task.order) == 2:
-                acts = task.best_index(sample.prob) == task.order[-1]
+            if listed is not None and capacity is None and listed.profile.actions == 2:
+                acts = listed.best_index(sample.prob) == listed.order[-1]
                 flagged[Rule.AS_IS] = float(sample.mass @ acts) / sample.total_weight
-            return cls(
-                task=task,
-                regret=regret,
-                grid=grid,
-                acted={} if capacity is not None else flagged,
-                capacity=capacity,
-            )
+            return cls(task=task, regret=regret, grid=grid, acted=flagged, capacity=capacity)
+        task = listed
         rows = sample.at_cell_means() if crossed is None else crossed.rows
-        actions, cutoff, two = simple_actions(task, rows), None, len(task.order) == 2
+        actions = simple_actions(task, rows)
+        cutoff = None
+        two = task.profile.actions == 2
         cost = {rule: paid(task, action, rows) for rule, action in actions.items()}
         acted = {rule: action == task.order[-1] for rule, action in actions.items() if two}
         one_more = dict[Rule, float]()
@@ -261,9 +256,10 @@ class TaskResult(Result):
         nothing.
         """
         # not those of single cases
-        if not isinstance(self.task, FiniteTask) or len(self.task.order) != 2:
+        task = if_listed(self.task)
+        if task is None or task.profile.per_case or task.profile.actions != 2:
             return None
-        (spared, missed), (alarm, hit) = self.task.matrix[list(self.task.order)].tolist()
+        (spared, missed), (alarm, hit) = task.by_case[list(task.order), :, 0].tolist()
         return (-alarm, -missed) if spared == hit == 0 else None
 
     @property
@@ -273,7 +269,7 @@ class TaskResult(Result):
         """
         left_out = [self.one_more.get(rule, 1.0) > 0 for rule in (Rule.AS_IS, Rule.RECALIBRATED)]
         saved = self.saved.get(Rule.RECALIBRATED)
-        full = self.capacity is not None and isinstance(self.task, FiniteTask) and all(left_out)
+        full = self.capacity is not None and self.task.profile.ranked and all(left_out)
         return full and (saved is None or saved.low <= 0)
 
     @property
@@ -310,16 +306,17 @@ class TaskResult(Result):
         )
 
 
-def _same_for_all(task: ActionTask, rows: Sample) -> dict[Rule, int]:
+def _same_for_all(task: ListedTask, rows: Sample) -> dict[Rule, int]:
     """The index of the action of each rule without a forecast: of more than two actions the best on
     these rows.
     """
-    if isinstance(task, FiniteTask) and len(task.order) > 2:
-        return {Rule.FIXED: int((task.matrix @ (1 - rows.event_rate, rows.event_rate)).argmax())}
+    if task.profile.fixed:
+        payoffs = task.by_case[:, :, 0] @ (1 - rows.event_rate, rows.event_rate)
+        return {Rule.FIXED: int(payoffs.argmax())}
     return {Rule.ALWAYS: task.order[-1], Rule.NEVER: task.order[0]}
 
 
-def simple_actions(task: ActionTask, rows: Sample) -> dict[Rule, Any]:
+def simple_actions(task: ListedTask, rows: Sample) -> dict[Rule, Any]:
     """The index of the action for each row, by rules that are not fitted."""
     return {
         Rule.AS_IS: task.best_index(rows.prob),
@@ -332,7 +329,7 @@ def simple_actions(task: ActionTask, rows: Sample) -> dict[Rule, Any]:
 
 
 def _limited(
-    task: ActionTask, rows: Sample, crossed: Crossed | None, capacity: float
+    task: ListedTask, rows: Sample, crossed: Crossed | None, capacity: float
 ) -> tuple[dict[Rule, Floats], dict[Rule, Floats], dict[Rule, float]]:
     """What each row costs by each rule within a capacity, how much it is acted on, and what one
     more would gain.
@@ -368,7 +365,7 @@ def _limited(
 
 
 def _skills(
-    task: ActionTask, cost: Mapping[Rule, Floats], rows: Sample, confidence_level: float
+    task: ListedTask, cost: Mapping[Rule, Floats], rows: Sample, confidence_level: float
 ) -> dict[Rule, Interval]:
     """What forecasts gain over the best simple rule, as a share of what foresight gains, all within
     any capacity.
@@ -418,20 +415,20 @@ def _of_rows(by_outcome: NDArray[Any], rows: Sample) -> NDArray[Any]:
     return np.asarray(np.where(rows.event, by_outcome[..., 1, :], by_outcome[..., 0, :]))
 
 
-def segment_costs(sample: Sample, task: ActionTask) -> dict[str, float]:
+def segment_costs(sample: Sample, task: ListedTask) -> dict[str, float]:
     """What acting on the forecast costs per case on some rows, and the best fixed action there."""
-    if isinstance(task, CaseTask):
-        task, share = task.for_rows(sample), sample.mass / sample.total_weight
-        as_is, *without = (
-            float(share @ paid(task, action, sample))
-            for action in (task.best_index(sample.prob), 0, 1)
-        )
-        return {"cost": as_is + 0.0, "cost_without": min(without) + 0.0}
-    table = sample.distinct()
-    mass = np.stack([table.negative, table.positive], axis=1) / sample.total_weight
-    forecast = -float((mass * task.matrix[task.best_index(table.prob)]).sum())
-    rules = [-float(mass.sum(axis=0) @ task.matrix[action]) for action in task.order]
-    return {"cost": forecast + 0.0, "cost_without": min(rules) + 0.0}  # no -0
+    if task.profile.per_case:
+        own = task.for_rows(sample)
+        share = sample.mass / sample.total_weight
+        forecast = float(share @ paid(own, own.best_index(sample.prob), sample))
+        fixed = [float(share @ paid(own, action, sample)) for action in own.order]
+    else:
+        table = sample.distinct()
+        payoffs = task.by_case[:, :, 0]
+        mass = np.stack([table.negative, table.positive], axis=1) / sample.total_weight
+        forecast = -float((mass * payoffs[task.best_index(table.prob)]).sum())
+        fixed = [-float(mass.sum(axis=0) @ payoffs[action]) for action in task.order]
+    return {"cost": forecast + 0.0, "cost_without": min(fixed) + 0.0}  # no -0
 
 
 def _best_cutoff(gain: Floats) -> int:
@@ -441,27 +438,27 @@ def _best_cutoff(gain: Floats) -> int:
     return int(np.argmax(np.append(np.cumsum(gain[::-1])[::-1], 0.0)))
 
 
-def _gains(task: ActionTask, deal: CrossFit, rows: Sample) -> Floats:
+def _gains(task: ListedTask, deal: CrossFit, rows: Sample) -> Floats:
     """What acting gains over not acting, summed by fold and prediction."""
-    if isinstance(task, CaseTask):
+    if task.profile.per_case:
         gain = rows.mass * (paid(task, 0, rows) - paid(task, 1, rows))
         folds, size = deal.weight.shape[0], len(deal.prob)
         found: Floats = np.bincount(deal.fold * size + deal.entry, gain, folds * size).astype(
             np.float64
         )
         return found.reshape(folds, size)
-    low, high = task.matrix[list(task.order)]
+    low, high = task.by_case[list(task.order), :, 0]
     return np.tensordot(deal.weight, high - low, (1, 0)).astype(np.float64, copy=False)
 
 
-def _from_cutoffs(task: ActionTask, deal: CrossFit, rows: Sample) -> Any:
+def _from_cutoffs(task: ListedTask, deal: CrossFit, rows: Sample) -> Any:
     """The action of each row from the cut-off on that is best on the other folds."""
     gains = _gains(task, deal, rows)
     cuts = [_best_cutoff(gains.sum(axis=0) - own) for own in gains]
     return np.where(deal.entry >= np.array(cuts)[deal.fold], task.order[-1], task.order[0])
 
 
-def paid(task: ActionTask, action: Any, rows: Sample) -> Floats:
+def paid(task: ListedTask, action: Any, rows: Sample) -> Floats:
     """The cost of each row by its action."""
     payoffs = np.broadcast_to(task.by_case, (*task.by_case.shape[:2], len(rows.prob)))
     return np.asarray(-payoffs[action, rows.event.astype(np.intp), np.arange(len(rows.prob))])
@@ -483,7 +480,7 @@ def mean_cost(
     return _plain(Influence.of(rows, pool=False).mean(cost, least, most, confidence_level))
 
 
-def differences(task: ActionTask) -> Floats:
+def differences(task: ListedTask) -> Floats:
     """By how much two ways of acting can differ in cost at most, either way round; of each case, or
     one for all.
     """
@@ -492,7 +489,7 @@ def differences(task: ActionTask) -> Floats:
 
 
 def rule_cost(
-    task: ActionTask,
+    task: ListedTask,
     rule: Rule,
     cost: Floats,
     rows: Sample,
@@ -509,7 +506,7 @@ def rule_cost(
         possible |= {same: payoffs[action] for same, action in _same_for_all(task, rows).items()}
         possible[Rule.PERFECT] = payoffs.max(axis=0)
     # the stated rate alone sets it
-    if rows.design.strata is not None and rule in possible and isinstance(task, FiniteTask):
+    if rows.design.strata is not None and rule in possible and not task.profile.per_case:
         value = float(rows.mass @ cost) / rows.total_weight + 0.0
         return Interval(value=value, low=value, high=value, confidence_level=confidence_level)
     return mean_cost(cost, -possible.get(rule, payoffs), rows, confidence_level)

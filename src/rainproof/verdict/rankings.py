@@ -20,7 +20,7 @@ from rainproof.core.sample import Sample, as_sample, with_rate
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, html_rows, one_line, wrapped
 from rainproof.core.validation import BaseRate
-from rainproof.decisions.tasks import DecisionTask
+from rainproof.decisions.tasks import DecisionTask, ListedTask, if_listed
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.auroc import auroc
 from rainproof.inference.options import Progress, Seed, as_seed, counter
@@ -38,7 +38,6 @@ from rainproof.verdict.assessing import (
     steps,
 )
 from rainproof.verdict.costs import (
-    ActionTask,
     Rule,
     differences,
     mean_cost,
@@ -90,10 +89,10 @@ class RankedForecast(Result):
     ) -> RankedForecast:
         """Compute the costs and scores of a forecast."""
         cost = None
-        if isinstance(task, ActionTask):
-            cost = rule_cost(
-                task.for_rows(rows), Rule.AS_IS, _costs(task, rows), rows, a.confidence_level
-            )
+        listed = if_listed(task)
+        if listed is not None:
+            own = listed.for_rows(rows)
+            cost = rule_cost(own, Rule.AS_IS, _costs(own, rows), rows, a.confidence_level)
         return cls(
             name=str(a.name),
             grade=a.verdict.grade,
@@ -126,12 +125,13 @@ def references(
     """What rules without a forecast, and perfect foresight, cost; nothing if the decision has no
     list of actions.
     """
-    if not isinstance(task, ActionTask):
+    listed = if_listed(task)
+    if listed is None:
         return {}
-    task = task.for_rows(rows)
-    actions = simple_actions(task, rows)
+    own = listed.for_rows(rows)
+    actions = simple_actions(own, rows)
     costs = {
-        rule: rule_cost(task, rule, paid(task, action, rows), rows, confidence_level)
+        rule: rule_cost(own, rule, paid(own, action, rows), rows, confidence_level)
         for rule, action in actions.items()
         if rule is not Rule.AS_IS
     }
@@ -209,15 +209,15 @@ def cost_difference(
     task: DecisionTask | None, a: Sample, b: Sample, confidence_level: float, *, paired: bool
 ) -> Interval | None:
     """The cost of a minus that of b, row by row where the rows are the same."""
-    if not isinstance(task, ActionTask):
+    listed = if_listed(task)
+    if listed is None:
         return None
-    one, other = _costs(task, a), _costs(task, b)
+    one = _costs(listed, a)
+    other = _costs(listed, b)
     if paired:
-        return mean_cost(one - other, differences(task.for_rows(a)), a, confidence_level)
-    first, second = (
-        rule_cost(task.for_rows(rows), Rule.AS_IS, cost, rows, confidence_level)
-        for cost, rows in ((one, a), (other, b))
-    )
+        return mean_cost(one - other, differences(listed.for_rows(a)), a, confidence_level)
+    first = rule_cost(listed.for_rows(a), Rule.AS_IS, one, a, confidence_level)
+    second = rule_cost(listed.for_rows(b), Rule.AS_IS, other, b, confidence_level)
     if first is None or second is None:
         return None
     value = first.value - second.value
@@ -226,7 +226,7 @@ def cost_difference(
     return Interval(value=value, low=low, high=high, confidence_level=confidence_level)
 
 
-def _costs(task: ActionTask, rows: Sample) -> Floats:
+def _costs(task: ListedTask, rows: Sample) -> Floats:
     """The cost of each row, if the action is taken that is best should the probability be right."""
     own = task.for_rows(rows)
     return paid(own, own.best_index(rows.prob), rows)

@@ -15,7 +15,7 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, wrapped
-from rainproof.decisions.tasks import DecisionTask
+from rainproof.decisions.tasks import DecisionTask, if_listed
 from rainproof.errors import FEW_ROWS, FewRowsWarning, RainproofWarning
 from rainproof.inference.estimates import Influence, is_few
 from rainproof.inference.guarantees import Guarantee, guarantee
@@ -23,7 +23,7 @@ from rainproof.inference.segments import adjusted, segment_tests
 from rainproof.measures.scdl import soft_binned_cdl
 from rainproof.verdict import words
 from rainproof.verdict.calibration import effective_clusters, grouped_test
-from rainproof.verdict.costs import ActionTask, segment_costs
+from rainproof.verdict.costs import segment_costs
 from rainproof.verdict.evidence import Crossed
 
 _BOUNDED = 500  # segments that get a guarantee
@@ -232,6 +232,7 @@ def judge_segments(
             [own.mean_prediction for own in recalibrated.values()]
         )
     losses = _losses(segments, columns["p_value"], {"confidence_level": 1 - fdr, **bounds})
+    listed = if_listed(task)
     rows = []
     for k, (key, own) in enumerate(segments.items()):
         numbers: dict[str, Any] = {
@@ -256,7 +257,7 @@ def judge_segments(
                 else q_value_recalibrated <= fdr,
                 loss=losses[k].plug_in if k in losses else None,
                 loss_bound=losses[k].bound if k in losses else None,
-                **(segment_costs(own, task) if isinstance(task, ActionTask) else {}),
+                **({} if listed is None else segment_costs(own, listed)),
                 **numbers,
             )
         )

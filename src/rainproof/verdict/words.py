@@ -28,7 +28,6 @@ from rainproof.core.text import (
     these_rows,
     what_varies,
 )
-from rainproof.decisions.case_tasks import CaseTask
 from rainproof.verdict.evidence import MANY_ROWS, Rule, saving
 
 if TYPE_CHECKING:
@@ -312,7 +311,7 @@ def _headline(e: Evidence, task: TaskResult | None) -> str:
             return f"You can do without them: at your threshold ({at}) they gain next to nothing."
         if task is not None and Rule.FIXED in task.costs:
             return "You can do without them: in your decision they gain next to nothing."
-        if task is not None and isinstance(task.task, CaseTask):
+        if task is not None and task.task.profile.per_case:
             return (
                 "You can do without them: at the threshold of each case they gain next to nothing."
             )
@@ -690,7 +689,7 @@ def _act(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
         return _within_capacity(e, task, rule, task.capacity)
     if len(task.task.thresholds) == 1:
         return f"act from {share(task.task.thresholds[0])} on.{flagged}"
-    if isinstance(task.task, CaseTask):
+    if task.task.profile.per_case:
         own = (
             "what a false alarm costs there, divided by what a false alarm and a miss cost together"
         )
@@ -730,7 +729,7 @@ def _within_capacity(e: Evidence, task: TaskResult, rule: Rule, capacity: float)
     better = "recalibrated " * (by is Rule.RECALIBRATED)
     more = f"One more case would gain about {money(worth[by])}, by the {better}probabilities"
     which = "with the highest probabilities"
-    if isinstance(task.task, CaseTask):
+    if task.task.profile.per_case:
         formula = "the probability times what a miss costs, less 1 minus the probability times what a false alarm costs"
         which = f"where it gains most ({formula})"
     return f"act on the {most} of the cases {which}. {more}."
@@ -797,7 +796,7 @@ def _of_costs(e: Evidence, task: TaskResult | None) -> list[tuple[str, dict[Rule
     acted = {rule: share(acted) for rule, acted in task.acted.items()}
     totals = (
         {rule: f"{total:,.0f}" for rule, total in task.totals.items()}
-        if isinstance(task.task, CaseTask)
+        if task.task.profile.per_case
         else {}
     )
     worth = {rule: money(gain) for rule, gain in _one_more(e, task).items()}
@@ -861,7 +860,7 @@ def basis(e: Evidence, task: TaskResult | None, advised: Rule | None, voice: Voi
         kept = f" (*: from {rows(e.certificate.n)} that the map was not fitted to, which prove less than all {e.n:,})"
     level = percent(e.confidence_level)
     stakes = "what is at stake" + (f" in decisions {e.within}" if e.within is not None else "")
-    alike = _NOT_OF_CASES * (task is not None and isinstance(task.task, CaseTask))
+    alike = _NOT_OF_CASES * (task is not None and task.task.profile.per_case)
     return f"{said} Losses are shares of {stakes}, proven at {level} confidence{kept}, {KEEPS_RANKING}.{alike}"
 
 
@@ -881,7 +880,7 @@ def _where(e: Evidence, task: TaskResult | None) -> str:
     own, rate = () if task is None else task.task.thresholds, e.calibration.event_rate
     if task is not None and Rule.FIXED in task.costs:
         return "in your task"
-    if task is not None and isinstance(task.task, CaseTask):
+    if task is not None and task.task.profile.per_case:
         where = "at the threshold of each case"
     elif len(own) == 1:
         where = f"at your threshold, {share(own[0])}"
@@ -922,7 +921,7 @@ def answers(e: Evidence, task: TaskResult | None, rule: Rule | None) -> Iterator
         entered = (
             "" if task.errors is None else " False alarm {:g}, miss {:g}.".format(*task.errors)
         )
-        entered = " Costs of each case." if isinstance(task.task, CaseTask) else entered
+        entered = " Costs of each case." if task.task.profile.per_case else entered
         value = money(before)
         if before != now:
             value = f"{money(before, before - now)} \u2192 {money(now, before - now)}"
@@ -1026,7 +1025,7 @@ def _all_costs(task: TaskResult) -> str:
     shown = "; ".join(f"{_name(task, rule)} {interval(cost)}" for rule, cost in task.costs.items())
     return (
         f"Your decision, cost per case on {rows(task.n)}, with approximate intervals: {shown}. Maps and cut-offs are "
-        f"judged on rows that they were not fitted to.{_NOT_OF_CASES * isinstance(task.task, CaseTask)}"
+        f"judged on rows that they were not fitted to.{_NOT_OF_CASES * task.task.profile.per_case}"
     )
 
 
