@@ -26,7 +26,6 @@ from scipy.special import expit, logit
 
 import rainproof
 from benchmarks.studies.grades import append, lines_of
-from rainproof.inference.estimates import Influence
 from rainproof.verdict.calibration import grouped_test
 from rainproof.verdict.costs import Rule
 
@@ -168,7 +167,7 @@ def one(case: Case, simulations: int) -> dict[str, Any]:
         y, p, group = case.draw(np.random.default_rng(seed))
         rows.append(len(y))
         if y.any() and not y.all():
-            few.append(Influence.of(rainproof.Sample(y, p, groups=group), pool=False).fewest)
+            few.append(rainproof.Sample(y, p, groups=group).units.rarer)
             a = rainproof.assess(y, p, groups=group, task=task, measures=[], n_resamples=19)
             assert a.task is not None
             found["simulations"] += 1

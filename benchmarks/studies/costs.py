@@ -25,7 +25,6 @@ from scipy.special import expit
 import rainproof
 from benchmarks.studies.grades import append, lines_of
 from benchmarks.studies.intervals import MISS, cases, laws, rows_of
-from rainproof.inference.estimates import Influence
 from rainproof.verdict.costs import Rule
 
 SIMULATIONS = 50
@@ -50,7 +49,7 @@ def one(name: str, kind: str, n: int, simulations: int) -> list[dict[str, Any]]:
         y, columns = rows_of(kind, odds, true, rng)
         if y.all() or not y.any():
             continue
-        few.append(Influence.of(rainproof.Sample(y, expit(odds), **columns)).fewest)
+        few.append(rainproof.Sample(y, expit(odds), **columns).units.rarer)
         a = rainproof.assess(y, expit(odds), task=task, measures=[], n_resamples=19, **columns)
         for what, found, cost in _truths(a, p, rate, task.thresholds[0]):
             ends[what].append((found.low, found.high, cost))

@@ -26,7 +26,6 @@ import numpy as np
 from scipy.special import expit, logit
 
 import rainproof
-from rainproof.inference.estimates import Influence
 from rainproof.inference.logistic_estimates import calibration_slope
 from rainproof.verdict.costs import Rule
 from rainproof.verdict.grades import GRADES
@@ -127,7 +126,7 @@ def known(name: str) -> tuple[Any, Any, dict[str, bool], float]:
     sample = rainproof.Sample(
         np.repeat([0, 1], len(p)), np.tile(p, 2), sample_weight=np.concatenate([1 - q, q])
     )
-    found = calibration_slope(Influence.of(sample, pool=False), 0.95)
+    found = calibration_slope(sample.units, sample.prob, 0.95)
     off, slope = float((p - q).mean()), 1.0 if found is None else found.value
     directions = {
         "too high": off > _TIE,

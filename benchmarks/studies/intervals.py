@@ -15,7 +15,6 @@ import csv
 import sys
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,14 @@ import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
 import rainproof
+from rainproof.core.units import Units
 from rainproof.inference.auroc import auroc_interval
-from rainproof.inference.estimates import Influence, brier, observed_expected
+from rainproof.inference.estimates import (
+    brier,
+    mean_interval,
+    observed_expected,
+    pooled_predictions,
+)
 from rainproof.inference.logistic_estimates import calibration_intercept, calibration_slope
 from rainproof.inference.net_benefits import net_benefits
 
@@ -147,28 +152,27 @@ def rows_of(kind: str, odds: Array, true: Array, rng: Rng) -> tuple[Array, dict[
 def intervals(y: Array, p: Array, columns: dict[str, Any], mu: Array) -> dict[str, Any]:
     """Every interval by name, as (low, high); None where there is none."""
     sample = rainproof.Sample(y, p, **columns)
-    rows = Influence.of(sample)
-    line, (score, skill) = _line(rows), brier(rows, LEVEL)
-    found = [
-        auroc_interval(sample, rows, LEVEL),
-        observed_expected(rows, LEVEL),
-        *line,
-        score,
-        skill,
-    ]
+    units, prob = pooled_predictions(sample)
+    found = _estimates(sample, units, prob)
     ends: list[Any] = [x and (x.low, x.high) for x in found]
-    ends += list(zip(*net_benefits(rows, mu, LEVEL)[1:], strict=True))
-    everyone = replace(rows, prob=np.ones(len(rows.prob)))
-    ends += list(zip(*net_benefits(everyone, mu[1:2], LEVEL)[1:], strict=True))
-    rows = Influence.of(sample, pool=False)
+    ends += list(zip(*net_benefits(units, prob, mu, LEVEL)[1:], strict=True))
+    everyone = np.ones(len(prob))
+    ends += list(zip(*net_benefits(units, everyone, mu[1:2], LEVEL)[1:], strict=True))
     for column, least, most in columns_of(sample.event, sample.prob):
-        x = rows.mean(column, least, most, LEVEL)
+        x = mean_interval(sample.units, column, least, most, LEVEL)
         ends.append((x.low, x.high))
     return dict(zip(NAMES, ends, strict=True))
 
 
-def _line(rows: Influence) -> list[Any]:
-    return [calibration_intercept(rows, LEVEL), calibration_slope(rows, LEVEL)]
+def _estimates(sample: rainproof.Sample, units: Units, prob: Array) -> list[Any]:
+    """AUROC, observed over expected, intercept and slope, Brier score and its skill."""
+    return [
+        auroc_interval(sample, units, prob, LEVEL),
+        observed_expected(units, prob, LEVEL),
+        calibration_intercept(units, prob, LEVEL),
+        calibration_slope(units, prob, LEVEL),
+        *brier(units, prob, LEVEL),
+    ]
 
 
 def columns_of(y: Array, p: Array) -> list[tuple[Array, float, float]]:
@@ -187,14 +191,12 @@ def truths(law: Law, mu: Array) -> dict[str, float]:
     sample = rainproof.Sample(
         np.repeat([0, 1], len(p)), both, sample_weight=np.concatenate([1 - rate, rate])
     )
-    rows = Influence.of(sample, pool=False)
-    line, (score, skill) = _line(rows), brier(rows, LEVEL)
-    area, ratio = auroc_interval(sample, rows, LEVEL), observed_expected(rows, LEVEL)
-    found: list[Any] = [area, ratio, *line, score, skill]
-    values = [x.value for x in found]
+    values = [x.value for x in _estimates(sample, sample.units, sample.prob)]
     values += [float((rate * (p >= t) - t / (1 - t) * (1 - rate) * (p >= t)).mean()) for t in mu]
     values += [float((rate - mu[1] / (1 - mu[1]) * (1 - rate)).mean())]
-    values += [float(rows.share @ column) for column, _, _ in columns_of(sample.event, sample.prob)]
+    values += [
+        float(sample.units.share @ column) for column, _, _ in columns_of(sample.event, sample.prob)
+    ]
     return dict(zip(NAMES, values, strict=True))
 
 
@@ -230,7 +232,7 @@ def one(name: str, kind: str, n: int, simulations: int) -> list[dict[str, Any]]:
         y, columns = rows_of(kind, odds, true, rng)
         if y.all() or not y.any():
             continue
-        few.append(Influence.of(rainproof.Sample(y, expit(odds), **columns)).fewest)
+        few.append(rainproof.Sample(y, expit(odds), **columns).units.rarer)
         for interval, found in intervals(y, expit(odds), columns, mu).items():
             if found is not None:
                 ends[interval].append(found)

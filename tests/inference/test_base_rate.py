@@ -24,7 +24,7 @@ from rainproof.inference.bounds import (
     log_cosh,
     tilts,
 )
-from rainproof.inference.estimates import Influence
+from rainproof.inference.estimates import moments
 from rainproof.inference.logistic_estimates import calibration_slope
 from rainproof.inference.matched_draws import matched_draws
 from rainproof.inference.resampling import by_outcome
@@ -274,15 +274,15 @@ def test_net_benefit_is_the_published_formula_with_a_prevalence() -> None:
 
 def test_the_variance_of_an_estimate_is_within_outcomes() -> None:
     y, p = _rows(400, 100)
-    rows = Influence.of(Sample(y, p, base_rate=0.1), pool=False)
-    second, _ = rows.moments(p - 0.3)
+    units = Sample(y, p, base_rate=0.1).units
+    second, _ = moments(units, p - 0.3)
     expected = sum(
         r**2 * np.var(p[y == e], ddof=1) / (y == e).sum() for e, r in ((0, 0.9), (1, 0.1))
     )
     assert second == pytest.approx(expected, rel=0.02)
-    slope = calibration_slope(rows, 0.95)
+    slope = calibration_slope(units, p, 0.95)
     assert slope is not None
-    plain = calibration_slope(Influence.of(Sample(y, p)), 0.95)
+    plain = calibration_slope(Sample(y, p).units, p, 0.95)
     assert plain is not None
     assert 0.5 < (slope.high - slope.low) / (plain.high - plain.low) < 2.5
 

@@ -14,7 +14,7 @@ from helpers.interval_oracle import slow_interval
 from scipy.special import ndtri
 
 import rainproof
-from rainproof.inference.estimates import Influence, brier, observed_expected
+from rainproof.inference.estimates import brier, observed_expected
 
 VALUES = json.loads((Path(__file__).parents[1] / "reference" / "clinical_values.json").read_text())
 Z = float(ndtri(0.975))
@@ -347,12 +347,12 @@ def test_intervals_cover_the_population():
     for _ in range(400):
         p = rng.random(300)
         y = rng.random(300) < p**2
-        entries = Influence.of(rainproof.Sample(y, p))
+        units = rainproof.Sample(y, p).units
         benefit = rainproof.net_benefit(y, p, [0.4])
         ends = {
             "auroc": rainproof.clinical.discrimination(y, p),
-            "observed_expected": observed_expected(entries, 0.95),
-            **dict(zip(("brier_score", "brier_skill"), brier(entries, 0.95), strict=True)),
+            "observed_expected": observed_expected(units, p, 0.95),
+            **dict(zip(("brier_score", "brier_skill"), brier(units, p, 0.95), strict=True)),
         }
         for name, found in ends.items():
             hits[name] += found.low <= true[name] <= found.high

@@ -17,30 +17,41 @@ import rainproof
 from benchmarks.studies.intervals import one
 from benchmarks.studies.tables import read
 from rainproof.inference.auroc import auroc_interval
-from rainproof.inference.estimates import Influence, brier, observed_expected, skewed_ends
+from rainproof.inference.estimates import (
+    brier,
+    inflated,
+    interval_by_influence,
+    mean_interval,
+    observed_expected,
+    pooled_predictions,
+    skewed_ends,
+    student_quantile,
+)
 from rainproof.inference.logistic_estimates import calibration_intercept, calibration_slope
 from rainproof.inference.net_benefits import net_benefits
 
 Z = float(ndtri(0.975))
 
 
-def rows_of(y, p, **columns):
-    return Influence.of(rainproof.Sample(y, p, **columns), pool=False)
+def units_of(y, p, **columns):
+    sample = rainproof.Sample(y, p, **columns)
+    return sample.units, sample.prob
 
 
 def every_interval(y, p, **columns):
     """All intervals by name; those of net benefit at three thresholds."""
     sample = rainproof.Sample(y, p, **columns)
-    rows = Influence.of(sample)
-    intercept, slope = calibration_intercept(rows, 0.95), calibration_slope(rows, 0.95)
-    score, skill = brier(rows, 0.95)
+    units, prob = pooled_predictions(sample)
+    intercept = calibration_intercept(units, prob, 0.95)
+    slope = calibration_slope(units, prob, 0.95)
+    score, skill = brier(units, prob, 0.95)
     found = {
-        "auroc": auroc_interval(sample, rows, 0.95),
-        "observed_expected": observed_expected(rows, 0.95),
+        "auroc": auroc_interval(sample, units, prob, 0.95),
+        "observed_expected": observed_expected(units, prob, 0.95),
     }
     found |= {"intercept": intercept, "slope": slope, "brier": score, "skill": skill}
     ends = {name: (x.low, x.value, x.high) for name, x in found.items() if x is not None}
-    value, low, high = net_benefits(rows, np.array([0.01, 0.3, 0.9]), 0.95)
+    value, low, high = net_benefits(units, prob, np.array([0.01, 0.3, 0.9]), 0.95)
     return ends | {f"net benefit {k}": (low[k], value[k], high[k]) for k in range(3)}
 
 
@@ -53,9 +64,8 @@ def test_a_count_of_events_has_the_score_interval_of_poisson(events):
 
 def test_a_rate_has_nearly_wilsons_interval():
     n, events = 2_000, 20
-    found = rows_of(np.arange(n) < events, np.full(n, 0.5)).mean(
-        np.arange(n) >= n - events, 0.0, 1.0, 0.95
-    )
+    units, _ = units_of(np.arange(n) < events, np.full(n, 0.5))
+    found = mean_interval(units, np.arange(n) >= n - events, 0.0, 1.0, 0.95)
     rate = events / n
     middle, half = rate + Z**2 / (2 * n), Z * math.sqrt(rate * (1 - rate) / n + Z**2 / (4 * n**2))
     wilson = (middle - half) / (1 + Z**2 / n), (middle + half) / (1 + Z**2 / n)
@@ -66,7 +76,7 @@ def test_many_rows_have_the_normal_interval():
     rng = np.random.default_rng(0)
     p = rng.random(200_000)
     y = rng.random(200_000) < p
-    score = brier(rows_of(y, p), 0.95)[0]
+    score = brier(*units_of(y, p), 0.95)[0]
     error = np.std((y - p) ** 2) / math.sqrt(len(p))
     assert (score.low, score.high) == pytest.approx(
         (score.value - Z * error, score.value + Z * error), abs=error / 50
@@ -75,7 +85,8 @@ def test_many_rows_have_the_normal_interval():
 
 def test_equal_weights_in_few_draws_have_students_quantile():
     x = np.array([0.2, 0.4, 0.6, 0.8])
-    found = rows_of([0, 1, 0, 1], x).interval(0.5, x - 0.5, (), 0.9)
+    units, _ = units_of([0, 1, 0, 1], x)
+    found = interval_by_influence(units, 0.5, x - 0.5, (), 0.9)
     half = stdtrit(3, 0.95) * np.std(x, ddof=1) / 2
     assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half))
 
@@ -173,23 +184,22 @@ def test_an_interval_has_its_estimate_and_nothing_impossible(drawn, kind, seed):
 
 
 def test_no_event_leaves_room_for_some():
-    rows = rows_of(np.zeros(100, int), np.full(100, 0.02))
-    found = observed_expected(rows, 0.95)
+    units, p = units_of(np.zeros(100, int), np.full(100, 0.02))
+    found = observed_expected(units, p, 0.95)
     assert (found.low, found.value) == (0.0, 0.0)
     assert 3 < found.high * 2 < 6  # events, where 2 are expected; 3.7 are in the exact interval
-    score = brier(rows, 0.95)[0]
+    score, skill = brier(units, p, 0.95)
     assert score.high > 0.03
-    assert brier(rows, 0.95)[1] is None
+    assert skill is None
 
 
 def test_the_ends_of_the_intercept_are_those_of_the_event_rate():
     n, rate = 500, 0.2
     y, p = np.arange(n) < rate * n, np.full(n, 0.5)
-    intercept, slope = (
-        found(rows_of(y, p), 0.95) for found in (calibration_intercept, calibration_slope)
-    )
-    found = rows_of(y, p).mean(y.astype(float), 0.0, 1.0, 0.95)
-    assert slope is None
+    units, _ = units_of(y, p)
+    intercept = calibration_intercept(units, p, 0.95)
+    found = mean_interval(units, y.astype(float), 0.0, 1.0, 0.95)
+    assert calibration_slope(units, p, 0.95) is None
     assert expit(intercept.value) == pytest.approx(rate)
     assert expit([intercept.low, intercept.high]) == pytest.approx(
         [found.low, found.high], abs=1e-3
@@ -230,7 +240,8 @@ def test_a_row_that_alone_decides_the_slope_counts_at_most_ten_times_its_residua
     weight = np.ones(n)
     p[:2], y[:2] = 0.001, [True, False]
     weight[0] = 60
-    rows = rows_of(y, p, sample_weight=weight)
+    units, _ = units_of(y, p, sample_weight=weight)
+    quantile = student_quantile(units, 0.95)
     x = np.stack([np.log(p / (1 - p)), np.ones(n)])
     beta = np.zeros(2)
     for _ in range(50):
@@ -243,7 +254,7 @@ def test_a_row_that_alone_decides_the_slope_counts_at_most_ten_times_its_residua
     widths = {}
     for cap in (0.9, 1.0):
         added = weight * (inverse @ x)[0] * (y - rate) / (1 - np.minimum(leverage, cap))
-        widths[cap] = rows.quantile(0.95) * math.sqrt(max(rows.inflated(added @ added), model))
-    assert widths[1.0] > 1.2 * widths[0.9] > 1.2 * rows.quantile(0.95) * math.sqrt(model)
-    found = calibration_slope(rows, 0.95)
+        widths[cap] = quantile * math.sqrt(max(inflated(units, added @ added), model))
+    assert widths[1.0] > 1.2 * widths[0.9] > 1.2 * quantile * math.sqrt(model)
+    found = calibration_slope(units, p, 0.95)
     assert (found.high - found.low) / 2 == pytest.approx(widths[0.9], rel=1e-6)

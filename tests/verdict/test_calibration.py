@@ -12,7 +12,6 @@ from scipy.special import expit, logit
 
 import rainproof
 from rainproof.core.sample import Sample
-from rainproof.inference.estimates import Influence
 from rainproof.inference.logistic_estimates import log_score_gains
 from rainproof.verdict.calibration import grouped_test, how_calibrated
 
@@ -67,16 +66,15 @@ def test_of_mean_and_spread_the_one_that_costs_more_is_named():
             lost(0, 1, x) - mean,
             mean - minimize(lambda ab, x=x: lost(*ab, x), [0.0, 1.0]).fun,
         )
-        assert log_score_gains(Influence.of(Sample(y, p), pool=False)) == pytest.approx(
-            (first, then), abs=1e-6
-        )
+        gains = log_score_gains(Sample(y, p).units, p)
+        assert gains == pytest.approx((first, then), abs=1e-6)
         assert (found.direction in ("too high", "too low")) == (first >= then)
         assert not found.difference.low <= 0 <= found.difference.high
         assert not found.slope.low <= 1 <= found.slope.high
         directions.append(found.direction)
     assert directions == ["too extreme", "too high", "too low", "too timid"]
-    # separated
-    assert log_score_gains(Influence.of(Sample([0, 1, 1], [0.2, 0.7, 0.9]), pool=False)) is None
+    separated = Sample([0, 1, 1], [0.2, 0.7, 0.9])
+    assert log_score_gains(separated.units, separated.prob) is None
 
 
 def test_a_calibrated_forecast_has_no_direction_whatever_the_means_say():

@@ -15,8 +15,12 @@ import rainproof
 from rainproof.core.sample import Sample
 from rainproof.inference.auroc import auroc_interval
 from rainproof.inference.estimates import (
-    Influence,
     distance_from_calibration,
+    has_few_clusters,
+    mean_interval,
+    model_variance,
+    moments,
+    pooled_predictions,
     prediction_less_outcome,
 )
 from rainproof.inference.grouped_test import grouped_p_value
@@ -78,12 +82,12 @@ def test_intervals_of_rare_events_in_unequal_groups_contain_the_truth():
     """
     covered = np.zeros(3)
     for y, p, group in both_outcomes(rare):
-        rows = Influence.of(Sample(y, p, groups=group), pool=False)
+        units = Sample(y, p, groups=group).units
         cost = np.where(p >= 0.02, ~y * 1.0, y * 49.0)
         found = [
-            prediction_less_outcome(rows, LEVEL),
-            rows.mean(cost, 0.0, 49.0, LEVEL),
-            rows.mean(cost - 49.0 * y, -49.0, 49.0, LEVEL),
+            prediction_less_outcome(units, p, LEVEL),
+            mean_interval(units, cost, 0.0, 49.0, LEVEL),
+            mean_interval(units, cost - 49.0 * y, -49.0, 49.0, LEVEL),
         ]
         truth = (0.97 + 0.01 * 49.0) / 2
         for k, value in enumerate((0.0, truth, truth - 0.02 * 49.0)):
@@ -106,8 +110,7 @@ def test_half_of_many_groups_may_have_one_coin():
 def test_from_twenty_groups_with_the_rarer_outcome_on_the_test_is_approximate(events, few):
     y, p, group = np.arange(100) < events, np.full(100, 0.3) + np.arange(100) / 1e4, np.arange(100)
     sample = Sample(np.repeat(y, 3), np.repeat(p, 3), groups=np.repeat(group, 3))
-    rows = Influence.of(sample, pool=False)
-    assert rows.few_clusters is few
+    assert has_few_clusters(sample.units) is few
     assert (grouped_test(sample) == grouped_p_value(sample)) is few
     assert (few_clusters(sample) is not None) is few
 
@@ -123,7 +126,7 @@ def test_few_events_in_groups_of_one_row_are_tested_by_bets_too():
 
 def test_groups_of_one_row_are_no_clusters():
     y, p = np.arange(100) < 5, np.full(100, 0.05)
-    assert not Influence.of(Sample(y, p, groups=np.arange(100)), pool=False).clustered
+    assert not Sample(y, p, groups=np.arange(100)).units.clustered
     weight = np.append(np.ones(100), 0.0)
     with_an_empty_row = Sample(
         np.append(y, True),
@@ -131,19 +134,17 @@ def test_groups_of_one_row_are_no_clusters():
         groups=np.append(np.arange(100), 0),
         sample_weight=weight,
     )
-    assert not Influence.of(with_an_empty_row, pool=False).clustered
+    assert not with_an_empty_row.units.clustered
 
 
 def test_a_group_that_was_not_seen_is_as_large_as_the_largest():
     """Three groups of one row and one of seven: a case that is not among the rows has seven tenths
     of the weight.
     """
-    rows = Influence.of(
-        Sample(np.arange(10) < 1, np.full(10, 0.2), groups=[0, 1, 2] + [3] * 7), pool=False
-    )
-    none = np.zeros(10)
-    assert rows.moments(none, (-1.0, 2.0))[0] == pytest.approx(0.5 * (0.7**2 + 1.4**2))
-    assert rows.moments(none, (-1.0, 2.0))[1] == pytest.approx(0.5 * (1.4**3 - 0.7**3))
+    sample = Sample(np.arange(10) < 1, np.full(10, 0.2), groups=[0, 1, 2] + [3] * 7)
+    second, third = moments(sample.units, np.zeros(10), (-1.0, 2.0))
+    assert second == pytest.approx(0.5 * (0.7**2 + 1.4**2))
+    assert third == pytest.approx(0.5 * (1.4**3 - 0.7**3))
 
 
 def test_the_variance_of_a_calibrated_forecast_has_the_correlation_of_pairs():
@@ -151,7 +152,7 @@ def test_the_variance_of_a_calibrated_forecast_has_the_correlation_of_pairs():
     group = np.repeat(np.arange(30), rng.integers(1, 6, 30))
     p = rng.uniform(0.2, 0.8, len(group))
     y = (rng.random(30)[group] < p).astype(float)
-    rows = Influence.of(Sample(y, p, groups=group), pool=False)
+    units = Sample(y, p, groups=group).units
     s, e, n = np.sqrt(p * (1 - p)), y - p, len(p)
     seen = possible = 0.0
     for g in range(30):
@@ -167,7 +168,7 @@ def test_the_variance_of_a_calibrated_forecast_has_the_correlation_of_pairs():
         for j in range(n):
             if group[i] == group[j]:
                 expected += (1.0 if i == j else correlation) * s[i] * s[j] / n**2
-    assert rows.model_variance(p) == pytest.approx(expected)
+    assert model_variance(units, p) == pytest.approx(expected)
 
 
 def test_the_variance_of_the_test_is_the_largest_of_three():
@@ -177,10 +178,10 @@ def test_the_variance_of_the_test_is_the_largest_of_three():
     largest = set()
     for seed in range(60):
         y, p, group = drawn(seed, (0.2, 0.4), 300, 20, coin=0.5, factor=(0.8, 1.0, 1.2)[seed % 3])
-        rows = Influence.of(Sample(y, p, groups=group), pool=False)
-        value, error = distance_from_calibration(rows)
-        second, third = rows.moments(p - y - value)
-        variances = (second, second - value * third / second, rows.model_variance(p))
+        units = Sample(y, p, groups=group).units
+        value, error = distance_from_calibration(units, p)
+        second, third = moments(units, p - y - value)
+        variances = (second, second - value * third / second, model_variance(units, p))
         assert value == pytest.approx((p - y).mean())
         assert error**2 == pytest.approx(max(variances))
         largest.add(int(np.argmax(variances)))
@@ -191,11 +192,11 @@ def test_the_variance_of_the_test_is_the_largest_of_three():
 def test_the_interval_of_says_less_happens_has_0_where_the_test_does_not_reject(seed):
     """At every level: the variance of the test is that of the interval at 0."""
     y, p, group = drawn(seed, (0.2, 0.4), 300, 20, coin=0.5, factor=0.9)
-    rows = Influence.of(Sample(y, p, groups=group), pool=False)
-    value, error = distance_from_calibration(rows)
+    units = Sample(y, p, groups=group).units
+    value, error = distance_from_calibration(units, p)
     freedom = 1 / (np.bincount(group) ** 2).sum() * len(p) ** 2 - 1
     p_value = 2 * float(student.sf(abs(value) / error, freedom))
-    narrow, wide = (prediction_less_outcome(rows, 1 - p_value * by) for by in (1.05, 0.95))
+    narrow, wide = (prediction_less_outcome(units, p, 1 - p_value * by) for by in (1.05, 0.95))
     assert not narrow.low <= 0 <= narrow.high
     assert wide.low <= 0 <= wide.high
 
@@ -211,9 +212,7 @@ def test_the_slope_varies_no_less_than_with_the_correlation_of_pairs():
     for copies in (1, 2, 8):
         columns = (np.repeat(column, copies) for column in (y, p, np.arange(150)))
         outcome, prob, group = columns
-        slope = calibration_slope(
-            Influence.of(Sample(outcome, prob, groups=group), pool=False), LEVEL
-        )
+        slope = calibration_slope(Sample(outcome, prob, groups=group).units, prob, LEVEL)
         widths.append(slope.high - slope.low)
     assert widths[1] == pytest.approx(widths[2], rel=1e-6)
     assert widths[1] == pytest.approx(widths[0], rel=0.1)
@@ -237,9 +236,7 @@ def test_few_clusters_are_told_in_result_and_verdict():
     y, p, group = both_outcomes(rare, 1)[0]
     with pytest.warns(rainproof.FewRowsWarning, match="events in only"):
         found = rainproof.assess(y, p, groups=group, measures=[])
-    text = (
-        f"events in only {int(Influence.of(Sample(y, p, groups=group)).fewest)} effective cluster"
-    )
+    text = f"events in only {int(Sample(y, p, groups=group).units.rarer)} effective cluster"
     assert any(note.startswith(text) for note in map(str, found.warnings))
     assert text in " ".join(str(found).split())
     rows_without = Sample(~y, 1 - p, groups=group)
@@ -261,7 +258,7 @@ def test_the_area_under_the_roc_curve_allows_for_a_group_that_was_not_seen():
         y = rng.random(1000)[group] < p
         if y.any():
             sample = Sample(y, p, groups=group)
-            found = auroc_interval(sample, Influence.of(sample), LEVEL)
+            found = auroc_interval(sample, *pooled_predictions(sample), LEVEL)
             covered += found.low <= truth <= found.high
             drawn_so_far += 1
     assert covered >= 60 * 0.93 - 2 * math.sqrt(60 * 0.93 * 0.07)
@@ -309,10 +306,8 @@ def test_the_class_with_the_fewest_clusters_is_named_and_the_others_are_counted(
 
 @for_each("events", [0, 60])
 def test_the_interval_of_says_less_happens_has_room_where_all_outcomes_are_the_same(events):
-    rows = Influence.of(
-        Sample(np.arange(60) < events, np.full(60, 0.4), groups=np.arange(60) // 2), pool=False
-    )
-    found = prediction_less_outcome(rows, LEVEL)
+    sample = Sample(np.arange(60) < events, np.full(60, 0.4), groups=np.arange(60) // 2)
+    found = prediction_less_outcome(sample.units, sample.prob, LEVEL)
     assert found.value == pytest.approx(0.4 - events / 60)
     assert found.low <= found.value <= found.high
     assert found.high - found.low > 0.1

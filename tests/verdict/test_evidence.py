@@ -10,7 +10,7 @@ from helpers.cases import for_each
 
 import rainproof
 from rainproof.core.sample import Sample
-from rainproof.inference.estimates import Influence
+from rainproof.inference.estimates import mean_interval
 from rainproof.verdict import evidence
 from rainproof.verdict.evidence import (
     Crossed,
@@ -21,8 +21,8 @@ from rainproof.verdict.evidence import (
 )
 
 
-def rows_of(y, p, **columns):
-    return Influence.of(Sample(y, p, **columns), pool=False)
+def units_of(y, p, **columns):
+    return Sample(y, p, **columns).units
 
 
 def value(y, acts, mu, w):
@@ -41,10 +41,10 @@ def test_skill_is_the_value_over_that_of_foresight(mu, weighted):
     p = rng.random(300)
     y = (rng.random(300) < p).astype(int)
     w = rng.exponential(size=300) if weighted else np.ones(300)
-    rows = rows_of(y, p, sample_weight=w if weighted else None)
+    units = units_of(y, p, sample_weight=w if weighted else None)
     rate = float(w @ y / w.sum())
     acts = p >= (rate if mu is None else mu)
-    found = skill(rows, acts * 1.0, mu, 0.95)
+    found = skill(units, acts * 1.0, mu, 0.95)
     assert found.value == pytest.approx(value(y, acts, rate if mu is None else mu, w / w.sum()))
     assert found.low < found.value < found.high <= 1
 
@@ -60,7 +60,7 @@ def test_the_interval_of_skill_covers(mu):
     for _ in range(200):
         y = rng.random(200) < rate
         acts = rng.random(200) < np.where(y, hit, alarm)
-        found = skill(rows_of(y, np.full(200, 0.5)), acts * 1.0, mu, 0.95)
+        found = skill(units_of(y, np.full(200, 0.5)), acts * 1.0, mu, 0.95)
         inside += found.low <= true <= found.high
     assert inside >= 186
 
@@ -70,11 +70,11 @@ def test_skill_of_groups_has_wider_intervals_and_one_outcome_none():
     p = np.repeat(rng.random(60), 5)
     y = np.repeat(rng.random(60) < p[::5], 5)
     alone, grouped = (
-        skill(rows_of(y, p, groups=g), (p > 0.5) * 1.0, None, 0.95)
+        skill(units_of(y, p, groups=g), (p > 0.5) * 1.0, None, 0.95)
         for g in (None, np.arange(300) // 5)
     )
     assert grouped.high - grouped.low > 1.5 * (alone.high - alone.low)
-    assert skill(rows_of(np.ones(5), p[:5]), (p[:5] > 0.5) * 1.0, None, 0.95) is None
+    assert skill(units_of(np.ones(5), p[:5]), (p[:5] > 0.5) * 1.0, None, 0.95) is None
 
 
 def test_the_gain_is_that_of_decisions_chosen_on_other_folds():
@@ -123,9 +123,7 @@ def test_skill_at_the_event_rate_is_not_fooled_by_the_folds():
         crossed = Crossed.of(sample, rng)
         assert np.abs(crossed.acts(None)).max() < 1e-12
         noise = Sample(sample.y_true, rng.permutation(100) / 100).in_order()
-        found = skill(
-            Influence.of(noise, pool=False), Crossed.of(noise, rng).acts(None), None, 0.95
-        )
+        found = skill(noise.units, Crossed.of(noise, rng).acts(None), None, 0.95)
         values.append(found.value)
     assert abs(np.mean(values)) < 3 * np.std(values) / np.sqrt(15)
 
@@ -168,13 +166,12 @@ def test_cells_between_the_same_marks_have_the_same_evidence_as_one(base_rate):
     # it said 0, and 1
     assert one.log_score == np.average(logs[0] - logs[1], weights=each.rows.mass) == np.inf
     skills = [
-        skill(rows, acts, mu, 0.95)
+        skill(crossed.rows.units, acts, mu, 0.95)
         for mu in (None, 0.3)
         for crossed in (each, pooled)
-        for rows in [Influence.of(crossed.rows, pool=False)]
         for acts in (
             crossed.acts(mu),
-            (rows.prob >= (sample.event_rate if mu is None else mu)) * 1.0,
+            (crossed.rows.prob >= (sample.event_rate if mu is None else mu)) * 1.0,
         )
     ]
     for a, b in [(one.share, other.share), *((skills[k], skills[k + 2]) for k in (0, 1, 4, 5))]:
@@ -203,11 +200,11 @@ def test_folds_that_share_rows_err_together(folds):
     """
     rng = np.random.default_rng(0)
     y = rng.random(600) < 0.5
-    rows = rows_of(y, np.full(600, 0.5))
+    units = units_of(y, np.full(600, 0.5))
     gained = 0.1 * rng.normal(size=600).clip(-3, 3)
     # as if the folds were independent: 1/J times that of a fold
-    alone = rows.mean(gained, -1.0, 1.0, 0.95)
-    found = mean_over_folds(rows, gained, folds, 0.95)
+    alone = mean_interval(units, gained, -1.0, 1.0, 0.95)
+    found = mean_over_folds(units, gained, folds, 0.95)
     corrected = (1 / folds + (1 / folds) / (1 - 1 / folds)) * folds
     assert found.value == alone.value
     for name in ("low", "high"):
@@ -222,12 +219,13 @@ def test_the_best_single_threshold_is_the_one_whose_interval_reaches_highest(mu,
     p = rng.integers(0, 6, 80) / 5
     y = rng.random(80) < 0.3
     weight = rng.exponential(size=80) if weighted else None
-    rows = rows_of(y, p, sample_weight=weight)
+    units = units_of(y, p, sample_weight=weight)
     highest = max(
-        skill(rows, (p >= cutoff) * 1.0, mu, 0.95).high for cutoff in (0.2, 0.4, 0.6, 0.8, 1.0)
+        skill(units, (p >= cutoff) * 1.0, mu, 0.95).high for cutoff in (0.2, 0.4, 0.6, 0.8, 1.0)
     )
-    assert skill_at_best(rows, mu, 0.95).high == pytest.approx(highest, rel=1e-12)
-    assert skill_at_best(rows_of(y, np.full(80, 0.3)), mu, 0.95) is None
+    assert skill_at_best(units, p, mu, 0.95).high == pytest.approx(highest, rel=1e-12)
+    constant = np.full(80, 0.3)
+    assert skill_at_best(units_of(y, constant), constant, mu, 0.95) is None
 
 
 def test_fifty_thresholds_are_tried_half_of_them_where_events_are(monkeypatch):
@@ -236,12 +234,12 @@ def test_fifty_thresholds_are_tried_half_of_them_where_events_are(monkeypatch):
     y = rng.random(5000) < 0.02 + 0.3 * (p > 0.97)
     tried = []
 
-    def spy(rows, acts, *options):
-        tried.append(float(rows.prob[acts > 0].min()))
-        return skill(rows, acts, *options)
+    def spy(units, acts, *options):
+        tried.append(float(units.entries.prob[acts > 0].min()))
+        return skill(units, acts, *options)
 
     monkeypatch.setattr(evidence, "skill", spy)
-    skill_at_best(rows_of(y, p), None, 0.95)
+    skill_at_best(units_of(y, p), p, None, 0.95)
     assert len(tried) == 49  # the lowest acts in all cases
     # 3% of the rows, where a third of the events are
     assert sum(cutoff > 0.97 for cutoff in tried) >= 8

@@ -147,18 +147,56 @@ class Units:
         """The weight of each entry, as a share of all."""
         return self.mass / self.total_weight
 
-    @cached_property
-    def single(self) -> Floats:
-        """The share of one case of each entry, which may stand for many.
+    @property
+    def weigh_alike(self) -> bool:
+        """Whether each case is a unit, and those with one outcome weigh the same.
 
         Compression keeps no weights of single cases: they count as `effective_n` equal ones.
         """
-        if self.design.strata is not None:
-            rate = self.design.strata.rate
-            others = self.cases - self.events
-            return np.where(self.event, rate / self.events, (1 - rate) / others)
-        alike = self.unit is None and (self.counts is not None or not self.has_weights)
-        return np.full(len(self.share), 1 / self.effective_n) if alike else self.share
+        return self.unit is None and (self.counts is not None or not self.has_weights)
+
+    @cached_property
+    def single(self) -> Floats:
+        """The share of one case of each entry, which may stand for many."""
+        return self.single_of(self.event) if self.weigh_alike else self.share
+
+    def single_of(self, event: NDArray[np.bool_]) -> Floats:
+        """The share of one case with each of these outcomes, where cases weigh alike."""
+        if self.design.strata is None:
+            return np.full(len(event), 1 / self.effective_n)
+        rate = self.design.strata.rate
+        return np.where(event, rate / self.events, (1 - rate) / (self.cases - self.events))
+
+    def pooled(self, rows: Rows, single: Floats) -> Units:
+        """Return the same units, of one case each, in fewer entries.
+
+        The weight of each of these rows is its share of all, and `single` the share of one of its
+        cases.
+        """
+        pooled = Units(rows, self.design, self._tables, self.cases, 1.0)
+        pooled.effective_n = self.effective_n
+        pooled.single = single
+        return pooled
+
+    @property
+    def clustered(self) -> bool:
+        """Whether clusters that were named have several cases with weight."""
+        return self.design.clustered and self.n < self.cases
+
+    @property
+    def one_outcome(self) -> bool:
+        """Whether all outcomes are the same. The event rate does not tell: it may be 1 up to
+        rounding.
+        """
+        event = self.event[self.share > 0]
+        return bool(event.all() or not event.any())
+
+    @cached_property
+    def powers(self) -> tuple[float, float]:
+        """The sums of squares and of third powers of the shares of all units."""
+        share = self.sums(self.share)
+        single = self.single if self.unit is None else share
+        return float(share @ single), float((share * single) @ single)
 
     def effective(self, *, outcome: bool) -> float:
         """How many units of equal weight with this outcome are as many as those here."""

@@ -8,9 +8,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
+from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval
 from rainproof.core.sample import Sample
-from rainproof.inference.estimates import UNSEEN, Influence, inflation
+from rainproof.core.units import Units
+from rainproof.inference.estimates import (
+    UNSEEN,
+    effective_units,
+    has_few_clusters,
+    inflation,
+    largest_share,
+    student_quantile,
+)
 from rainproof.inference.options import bisected
 
 _HALVINGS = 40  # of the distance from the area to 0 or 1, where an end is looked for
@@ -35,7 +44,9 @@ def auroc(sample: Sample) -> float | None:
     return min(float(positive @ (negative.cumsum() - negative / 2)), 1.0)
 
 
-def auroc_interval(sample: Sample, rows: Influence, confidence_level: float) -> Interval | None:
+def auroc_interval(
+    sample: Sample, units: Units, prob: Floats, confidence_level: float
+) -> Interval | None:
     """The area under the ROC curve with its interval; None if all outcomes are the same.
 
     The interval has all values that are in DeLong's, symmetric on the logit scale, or in the score
@@ -46,13 +57,13 @@ def auroc_interval(sample: Sample, rows: Influence, confidence_level: float) -> 
     if area is None:
         return None
     if area in (0.0, 1.0):
-        return _interval_if_separated(area, rows, confidence_level)
-    delong = _delong(sample, rows, area)
-    quantile = rows.quantile(confidence_level)
+        return _interval_if_separated(area, units, confidence_level)
+    delong = _delong(sample, units, prob, area)
+    quantile = student_quantile(units, confidence_level)
     middle = logit(area)
     half = quantile * math.sqrt(delong.variance) / (area * (1 - area))
     model_variance = _pairs_variance(area, delong.n_without, delong.n_events)
-    trust = rows.fewest / (rows.fewest + _TRUST)
+    trust = units.rarer / (units.rarer + _TRUST)
     scale = (delong.variance / model_variance) ** trust
 
     def is_outside(value: float) -> bool:
@@ -64,11 +75,11 @@ def auroc_interval(sample: Sample, rows: Influence, confidence_level: float) -> 
     return Interval(value=area, low=float(low), high=float(high), confidence_level=confidence_level)
 
 
-def _interval_if_separated(area: float, rows: Influence, confidence_level: float) -> Interval:
+def _interval_if_separated(area: float, units: Units, confidence_level: float) -> Interval:
     """The areas at which so many independent pairs are all in order, or all are not, often enough."""
-    pairs = rows.fewest
-    if rows.group is not None:
-        pairs = min(pairs, rows.effective_draws / 2)
+    pairs = units.rarer
+    if units.unit is not None:
+        pairs = min(pairs, effective_units(units) / 2)
     end = ((1 - confidence_level) / 2) ** (1 / max(pairs, 1.0))
     low = end if area == 1.0 else 0.0
     high = 1.0 if area == 1.0 else 1 - end
@@ -83,7 +94,7 @@ class _DeLong(NamedTuple):
     n_events: float
 
 
-def _delong(sample: Sample, rows: Influence, area: float) -> _DeLong:
+def _delong(sample: Sample, units: Units, prob: Floats, area: float) -> _DeLong:
     """The variance from the share of the other outcome that each row is on the right side of."""
     table = sample.distinct()
     negative = table.negative / table.negative.sum()
@@ -91,25 +102,28 @@ def _delong(sample: Sample, rows: Influence, area: float) -> _DeLong:
     # at each distinct prediction; ties count as half
     events_above = np.cumsum(positive[::-1])[::-1] - positive / 2
     others_below = np.cumsum(negative) - negative / 2
-    added = np.zeros(len(rows.prob))
+    added = np.zeros(len(prob))
     variance = 0.0
     unseen = 0.0
     effective = []
     for outcome, right_of in ((False, events_above), (True, others_below)):
-        counted = (rows.event == outcome) & (rows.share > 0)
-        share, unit, _ = rows.with_outcome(outcome)
-        place = np.searchsorted(table.prob, rows.prob[counted])
-        deviation = (right_of[place] - area) * math.sqrt(inflation(rows.effective(outcome)))
-        variance += float((share * unit) @ deviation**2)
+        counted = (units.event == outcome) & (units.share > 0)
+        total = units.share[counted].sum()
+        share = units.share[counted] / total
+        single = units.single[counted] / total
+        place = np.searchsorted(table.prob, prob[counted])
+        widening = math.sqrt(inflation(units.effective(outcome=outcome)))
+        deviation = (right_of[place] - area) * widening
+        variance += float((share * single) @ deviation**2)
         added[counted] = share * deviation
-        effective.append(1 / float(share @ unit))
+        effective.append(1 / float(share @ single))
         # one more group like the largest, of rows with this outcome, as far off as rows are
-        if rows.few_clusters:
-            largest = rows.largest_group
-            weight = largest / (largest + float(rows.share[counted].sum()))
+        if has_few_clusters(units):
+            largest = largest_share(units)
+            weight = largest / (largest + float(total))
             unseen += 2 * UNSEEN * weight**2 * float(share @ deviation**2)
-    if rows.group is not None:
-        sums = np.bincount(rows.group, added)
+    if units.unit is not None:
+        sums = units.sums(added)
         variance = float(sums @ sums) + unseen
     return _DeLong(variance, *effective)
 

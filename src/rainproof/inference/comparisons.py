@@ -20,7 +20,7 @@ from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference import intervals, options
 from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import weighted_sums
-from rainproof.inference.estimates import Influence
+from rainproof.inference.estimates import has_few_clusters, rarer_in
 from rainproof.inference.intervals import ConfidenceInterval, Ends
 from rainproof.inference.populations import ENOUGH_ROWS, repeats_often
 from rainproof.inference.resampling import (
@@ -341,11 +341,9 @@ def _ends_by_draws(
     batches = draw_batches(each_time(change.draw), draws, generator, progress, threads=threads)
     differences = np.sort(batches[:, 0])
     for sample in (a, b):
-        clusters = Influence.of(sample)
-        if clusters.few_clusters:
-            warning = (
-                f"{clusters.rarer_in} are too few to resample: nothing is claimed of the difference"
-            )
+        if has_few_clusters(sample.units):
+            few = rarer_in(sample.units)
+            warning = f"{few} are too few to resample: nothing is claimed of the difference"
             warnings.warn(FewRowsWarning(warning), stacklevel=3)
             return intervals.no_ends
     if change.units == 1 or not np.isfinite(differences).all():

@@ -20,7 +20,7 @@ from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import FewRowsWarning, InputError
-from rainproof.inference.estimates import Influence
+from rainproof.inference.estimates import has_few_clusters, rarer_in
 from rainproof.inference.options import (
     Progress,
     Rng,
@@ -381,8 +381,7 @@ def confidence_interval(
     generator, seed = as_seed(rng, sample)
     is_stratified = sample.design.strata is not None
     atoms = by_outcome(sample) if is_stratified else as_resampler(sample)
-    rows = Influence.of(sample, pool=False)
-    notes = _doubts(sample, rows, atoms, statistic)
+    notes = _doubts(sample, atoms, statistic)
     for note in notes:
         warnings.warn(note, stacklevel=2)
     if method == "auto":
@@ -401,7 +400,7 @@ def confidence_interval(
         )
 
     estimated = Estimated(value, no_ends)
-    if atoms.units >= _FEWEST_UNITS and not rows.few_clusters:
+    if atoms.units >= _FEWEST_UNITS and not has_few_clusters(sample.units):
         estimated = METHODS[method](Resampling(sample, atoms, statistic, generator, draw))
     ends = partial(_clipped, estimated.ends, statistic.limits)
     low, high = ends(confidence_level)
@@ -429,9 +428,7 @@ def _clipped(
     return float(low), float(high)
 
 
-def _doubts(
-    sample: Sample, rows: Influence, atoms: Resampler, statistic: Statistic
-) -> list[FewRowsWarning]:
+def _doubts(sample: Sample, atoms: Resampler, statistic: Statistic) -> list[FewRowsWarning]:
     """Reasons why the interval can be far from its level."""
     notes = list[str]()
     unit = "row" if atoms.group is None else "group"
@@ -441,9 +438,9 @@ def _doubts(
     n_rarer = min(events, atoms.n - events)
     if atoms.units < _FEWEST_UNITS:
         notes.append(f"{units} too few to resample: the interval is the whole range of the measure")
-    elif rows.few_clusters:
+    elif has_few_clusters(sample.units):
         notes.append(
-            f"{rows.rarer_in} are too few to resample: the interval is the whole range of the measure"
+            f"{rarer_in(sample.units)} are too few to resample: the interval is the whole range of the measure"
         )
     elif atoms.units < _FEW_UNITS:
         notes.append(f"{units} few to resample: the interval can be far from its level")

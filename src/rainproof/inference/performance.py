@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,11 @@ from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample, as_sample, with_rate
 from rainproof.core.text import aligned, percent, rows, short
+from rainproof.core.units import Units
 from rainproof.core.validation import check_probabilities
 from rainproof.errors import InputError
 from rainproof.inference.auroc import auroc_interval
-from rainproof.inference.estimates import Influence
+from rainproof.inference.estimates import pooled_predictions
 from rainproof.inference.net_benefits import net_benefits
 from rainproof.inference.options import check_share
 
@@ -90,7 +91,7 @@ def discrimination(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups
     )
-    interval = auroc_interval(sample, Influence.of(sample), level)
+    interval = auroc_interval(sample, *pooled_predictions(sample), level)
     if interval is None:
         outcome = int(sample.event_rate > 0)
         raise InputError(f"y_true must have both outcomes; all rows with weight have {outcome}")
@@ -235,23 +236,22 @@ def net_benefit(
     }
     if isinstance(y_true, Sample) and not y_true.forecasts:
         sample = as_sample(y_true, named["forecast"], **columns, base_rate=base_rate)
-        models = {"forecast": Influence.of(sample, pool=False)}
+        models = {"forecast": sample.prob}
     else:
         sample = y_true if isinstance(y_true, Sample) else Sample(y_true, named, **columns)
         sample = with_rate(sample, base_rate)
-        models = {name: Influence.of(sample[name], pool=False) for name in sample.forecasts}
-    return decision_curves(models, checked_thresholds, level, sample.n)
+        models = {name: sample[name].prob for name in sample.forecasts}
+    return decision_curves(sample.units, models, checked_thresholds, level)
 
 
 def decision_curves(
-    models: Mapping[str, Influence], thresholds: Floats, confidence_level: float, n: int
+    units: Units, models: Mapping[str, Floats], thresholds: Floats, confidence_level: float
 ) -> NetBenefit:
-    """The net benefit of models of the same rows, by name."""
-    first = next(iter(models.values()))
-    curves = [net_benefits(model, thresholds, confidence_level) for model in models.values()]
+    """The net benefit of models of the same cases: of their predictions, by name."""
+    curves = [net_benefits(units, prob, thresholds, confidence_level) for prob in models.values()]
     value, low, high = map(np.stack, zip(*curves, strict=True))
-    acts_on_all = replace(first, prob=np.ones(len(first.prob)))
-    treat_all = net_benefits(acts_on_all, thresholds, confidence_level)
+    everyone = np.ones(len(units.share))
+    treat_all = net_benefits(units, everyone, thresholds, confidence_level)
     return NetBenefit(
         threshold=thresholds,
         names=tuple(models),
@@ -262,8 +262,8 @@ def decision_curves(
         treat_all_low=treat_all[1],
         treat_all_high=treat_all[2],
         confidence_level=confidence_level,
-        n=n,
-        groups=first.groups,
+        n=units.cases,
+        groups=units.n if units.design.clustered else None,
     )
 
 

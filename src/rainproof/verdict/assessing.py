@@ -23,7 +23,6 @@ from rainproof.decisions.tasks import DecisionTask, as_two_actions
 from rainproof.errors import FewRowsWarning, InputError, RainproofWarning
 from rainproof.inference.auroc import auroc
 from rainproof.inference.calibration_tests import quick_test
-from rainproof.inference.estimates import Influence
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.options import Progress, Seed, as_seed, counter, spawned
 from rainproof.measures.catalogue import CATALOGUE, Measure
@@ -264,14 +263,14 @@ def _estimates(
     of_cases = None if task is None else task.case_stakes(sample)
     if of_cases is not None:
         own, stake = of_cases
-    rows = Influence.of(sample.at_cell_means() if crossed is None else crossed.rows, pool=False)
+    rows = sample.at_cell_means() if crossed is None else crossed.rows
     acts = (rows.prob >= (sample.event_rate if own is None else own)).astype(np.float64)
-    found["skill_as_is"] = skill(rows, acts, own, level, stake)
+    found["skill_as_is"] = skill(rows.units, acts, own, level, stake)
     if crossed is None:
         return found | {"skill": found["skill_as_is"]}
-    found["skill"] = skill(rows, crossed.acts(own), own, level, stake)
+    found["skill"] = skill(rows.units, crossed.acts(own), own, level, stake)
     if isinstance(own, float | None) and next_to_none(found["skill"], found["skill_as_is"]):
-        found["skill_at_best"] = skill_at_best(rows, own, level)
+        found["skill_at_best"] = skill_at_best(rows.units, rows.prob, own, level)
     found["gain"] = gain_by_recalibration(
         crossed, thresholds(one, sample.event_rate, within), level
     )

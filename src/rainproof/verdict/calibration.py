@@ -11,15 +11,20 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import stdtr
 
+from rainproof.core.arrays import Floats
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Interval, PredictionRange, Result
+from rainproof.core.rows import Rows
 from rainproof.core.sample import Sample
+from rainproof.core.units import Units
 from rainproof.inference.estimates import (
     FEW_CLUSTERS,
-    Influence,
     distance_from_calibration,
+    has_few_clusters,
     is_few,
     prediction_less_outcome,
+    rarer_in,
+    student_quantile,
 )
 from rainproof.inference.grouped_test import grouped_p_value
 from rainproof.inference.logistic_estimates import (
@@ -99,14 +104,14 @@ def grouped_test(sample: Sample) -> float:
     event rate, and that the slope of the logistic recalibration is 1, with variances over draws
     that are no less than those of a calibrated forecast.
     """
-    rows = Influence.of(sample, pool=False)
-    if is_few(effective_clusters(sample, rows)):
+    if is_few(effective_clusters(sample)):
         return grouped_p_value(sample)
-    inside = _inside(sample, rows)
-    distances = [distance_from_calibration(rows)]
-    slope = calibration_slope(inside, _LEVEL)
+    distances = [distance_from_calibration(sample.units, sample.prob)]
+    units, inside = _inside(sample)
+    slope = calibration_slope(units, inside, _LEVEL)
     if slope is not None:
-        distances.append((slope.value - 1, (slope.high - slope.low) / 2 / inside.quantile(_LEVEL)))
+        error = (slope.high - slope.low) / 2 / student_quantile(units, _LEVEL)
+        distances.append((slope.value - 1, error))
     freedom = max(sample.effective_n - 1, _LEAST_FREEDOM)
     found = [
         2 * float(stdtr(freedom, -abs(by) / error))
@@ -116,22 +121,22 @@ def grouped_test(sample: Sample) -> float:
     return min(1.0, 2 * min(found, default=1.0))
 
 
-def effective_clusters(sample: Sample, rows: Influence) -> float | None:
+def effective_clusters(sample: Sample) -> float | None:
     """How many groups of equal weight have the rarer outcome, if there are groups: of one row each,
     too.
     """
-    return None if sample.groups is None else rows.fewest
+    return None if sample.groups is None else sample.units.rarer
 
 
 def few_clusters(sample: Sample) -> str | None:
     """What to say where so few groups have the rarer outcome that nothing is said by a limit
     theorem.
     """
-    rows = Influence.of(sample, pool=False)
-    if rows.one_class or not rows.few_clusters:
+    units = sample.units
+    if units.one_outcome or not has_few_clusters(units):
         return None
     return (
-        f"{rows.rarer_in}, fewer than {FEW_CLUSTERS:.0f}: the p-value is that of bets, which rarely reject, and "
+        f"{rarer_in(units)}, fewer than {FEW_CLUSTERS:.0f}: the p-value is that of bets, which rarely reject, and "
         "intervals allow for one more cluster, as large as the largest, with either outcome"
     )
 
@@ -140,20 +145,19 @@ def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> C
     """Say how predictions are off: on average or in their spread, whichever is clear and more; else
     in places.
     """
-    rows = Influence.of(sample, pool=False)
-    difference = prediction_less_outcome(rows, confidence_level)
-    inside = _inside(sample, rows)
-    slope = calibration_slope(inside, confidence_level)
+    difference = prediction_less_outcome(sample.units, sample.prob, confidence_level)
+    units, inside = _inside(sample)
+    slope = calibration_slope(units, inside, confidence_level)
     rejected = p_value <= 1 - confidence_level
     mean = difference.low > 0 or difference.high < 0
     spread = slope is not None and (slope.high < 1 or slope.low > 1)
-    clusters = effective_clusters(sample, rows)
+    clusters = effective_clusters(sample)
     # bets won on the mean or on the spread, whatever the intervals still allow
     if is_few(clusters):
-        mean = slope is None or _mostly_mean(inside)
+        mean = slope is None or _mostly_mean(units, inside)
         spread = not mean
     direction: Direction = "none"
-    if rejected and slope is not None and spread and not (mean and _mostly_mean(inside)):
+    if rejected and slope is not None and spread and not (mean and _mostly_mean(units, inside)):
         direction = "too extreme" if slope.value < 1 else "too timid"
     elif rejected and mean:
         direction = "too high" if difference.value > 0 else "too low"
@@ -166,27 +170,28 @@ def how_calibrated(sample: Sample, p_value: float, confidence_level: float) -> C
         mean_prediction=sample.mean_prediction,
         event_rate=sample.event_rate,
         difference=replace(difference, value=sample.mean_prediction - sample.event_rate),
-        intercept=calibration_intercept(inside, confidence_level),
+        intercept=calibration_intercept(units, inside, confidence_level),
         slope=slope,
         most_biased=_most_biased(sample.distinct(), sample.n / sample.total_weight, direction),
         effective_clusters=clusters,
     )
 
 
-def _mostly_mean(rows: Influence) -> bool:
+def _mostly_mean(units: Units, prob: Floats) -> bool:
     """Whether the log score gains at least as much by correcting the mean as it then gains by the
     spread.
     """
-    gains = log_score_gains(rows)
+    gains = log_score_gains(units, prob)
     return gains is None or gains[0] >= gains[1]
 
 
-def _inside(sample: Sample, rows: Influence) -> Influence:
-    """The rows with log odds that are finite; equal draws are pooled where their log odds are
-    alike.
+def _inside(sample: Sample) -> tuple[Units, Floats]:
+    """The units with predictions of finite log odds; equal draws are pooled where their log odds
+    are alike.
     """
-    if rows.group is not None or sample.units.has_weights:
-        return replace(rows, prob=np.clip(rows.prob, _NEAREST, 1 - _NEAREST))
+    units = sample.units
+    if units.unit is not None or units.has_weights:
+        return units, np.clip(sample.prob, _NEAREST, 1 - _NEAREST)
     table = sample.distinct()
     prob = np.clip(table.prob, _NEAREST, 1 - _NEAREST)
     first = np.flatnonzero(
@@ -195,15 +200,10 @@ def _inside(sample: Sample, rows: Influence) -> Influence:
     weight = np.stack([table.negative, table.positive])
     total, said = (np.add.reduceat(column, first, axis=1) for column in (weight, weight * prob))
     some = total > 0
-    share = total[some] / sample.total_weight
     event = np.broadcast_to([[False], [True]], total.shape)[some]
-    return replace(
-        rows,
-        prob=said[some] / total[some],
-        event=event,
-        share=share,
-        unit=np.full(len(share), rows.unit[0]),
-    )
+    pooled = said[some] / total[some]
+    rows = Rows(event.view(np.uint8), pooled, total[some] / sample.total_weight)
+    return units.pooled(rows, np.full(len(pooled), units.single[0])), pooled
 
 
 def _most_biased(

@@ -34,7 +34,7 @@ from rainproof.decisions.swap_regrets import SwapRegret, swap_regret
 from rainproof.errors import FewRowsWarning, RainproofWarning
 from rainproof.inference.calibration_tests import quick_test
 from rainproof.inference.class_bounds import ClassGuarantee, class_guarantee
-from rainproof.inference.estimates import Influence
+from rainproof.inference.estimates import interval_by_influence
 from rainproof.inference.options import check_resamples
 from rainproof.recalibration.certificate import ClassCertificate, HeldOutRates, held_out_rates
 from rainproof.recalibration.division import cannot_fit, class_folds
@@ -458,17 +458,18 @@ def _gain(sample: Sample, new: Floats, fold: Ints, level: float) -> Interval:
     """What `new` predictions gain in the decision that gains most, chosen for each fold on the
     others.
     """
-    rows, at = Influence.of(sample, pool=False), thresholds(event_rate=sample.event_rate)
-    stakes, mass = np.maximum(at, 1 - at), np.stack([~rows.event, rows.event]) * rows.share
+    units, at = sample.units, thresholds(event_rate=sample.event_rate)
+    stakes, mass = np.maximum(at, 1 - at), np.stack([~units.event, units.event]) * units.share
     gains, folds = [], int(fold.max()) + 1
     for f in range(folds):
         own = fold == f
         gains.append(
-            _payoffs(new[own], mass[:, own], at) - _payoffs(rows.prob[own], mass[:, own], at)
+            _payoffs(new[own], mass[:, own], at) - _payoffs(sample.prob[own], mass[:, own], at)
         )
     mu = at[((np.sum(gains, axis=0) - np.array(gains)) / stakes).argmax(axis=1)][fold]
-    gained = (rows.event - mu) * ((new >= mu) * 1.0 - (rows.prob >= mu)) / np.maximum(mu, 1 - mu)
-    return mean_over_folds(rows, gained, folds, level)
+    gained = (units.event - mu) * ((new >= mu) * 1.0 - (sample.prob >= mu))
+    gained = gained / np.maximum(mu, 1 - mu)
+    return mean_over_folds(units, gained, folds, level)
 
 
 def _task_result(
@@ -510,7 +511,7 @@ def _skill(sample: Sample, prob: Floats, task: ClassTask | None, level: float) -
     1)/(k - 1)` with the recall r of each class that occurs; with two classes it is that of `assess`
     for one event.
     """
-    rate, which, influence = sample.rates, sample.which, Influence.of(sample.top_label, pool=False)
+    rate, which, units = sample.rates, sample.which, sample.top_label.units
     some = np.flatnonzero(rate > 0)
     if len(some) < 2:
         return None
@@ -526,13 +527,13 @@ def _skill(sample: Sample, prob: Floats, task: ClassTask | None, level: float) -
         # over the best fixed action
         matrix = task.matrix - task.matrix[int((task.matrix @ rate).argmax())]
         paid, best = matrix[task.best_checked(prob), which], matrix.max(axis=0)
-        most = float(influence.share @ best[which])
+        most = float(units.share @ best[which])
         if not most > 0:
             return None
-        value = float(influence.share @ paid) / most
+        value = float(units.share @ paid) / most
         adds, possible = (paid - value * best[which]) / most, (matrix - value * best) / most
     ends = (float(possible.min()), float(possible.max()))
-    return influence.interval(value, adds, ends, level).within(-np.inf, 1.0)
+    return interval_by_influence(units, value, adds, ends, level).within(-np.inf, 1.0)
 
 
 # Words.

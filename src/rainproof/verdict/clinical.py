@@ -15,8 +15,15 @@ from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import aligned, html_rows, percent, rows
+from rainproof.core.units import Units
 from rainproof.inference.auroc import auroc_interval
-from rainproof.inference.estimates import Influence, brier, observed_expected
+from rainproof.inference.estimates import (
+    brier,
+    has_few_clusters,
+    observed_expected,
+    pooled_predictions,
+    rarer_in,
+)
 from rainproof.inference.logistic_estimates import calibration_intercept, calibration_slope
 from rainproof.inference.options import Seed, check_share
 from rainproof.inference.performance import NetBenefit, check_thresholds, decision_curves
@@ -220,27 +227,26 @@ def core_set(
     """Compute the numbers of the core set, the decision curve and the risk distribution, beside a
     calibration plot.
     """
-    entries = Influence.of(sample)
-    intercept, slope = (
-        found(entries, confidence_level) for found in (calibration_intercept, calibration_slope)
-    )
-    score, skill = brier(entries, confidence_level)
-    found = auroc_interval(sample, entries, confidence_level)
+    units, prob = pooled_predictions(sample)
+    intercept = calibration_intercept(units, prob, confidence_level)
+    slope = calibration_slope(units, prob, confidence_level)
+    score, skill = brier(units, prob, confidence_level)
+    found = auroc_interval(sample, units, prob, confidence_level)
     return ClinicalPerformance(
         auroc=found,
-        observed_expected=observed_expected(entries, confidence_level),
+        observed_expected=observed_expected(units, prob, confidence_level),
         calibration_intercept=intercept,
         calibration_slope=slope,
         brier_score=score,
         brier_skill=skill,
-        net_benefit=decision_curves({"forecast": entries}, mu, confidence_level, sample.n),
+        net_benefit=decision_curves(units, {"forecast": prob}, mu, confidence_level),
         reliability=reliability,
-        risk_distribution=Histogram.of(sample, _bars(float(entries.share @ entries.prob))),
+        risk_distribution=Histogram.of(sample, _bars(float(units.share @ prob))),
         event_rate=sample.event_rate,
         confidence_level=confidence_level,
         n=sample.n,
         groups=sample.groups,
-        notes=_notes(found is None, entries, intercept, slope),
+        notes=_notes(found is None, units, intercept, slope),
     )
 
 
@@ -253,7 +259,7 @@ def _bars(mean: float) -> int:
 
 
 def _notes(
-    one_class: bool, entries: Influence, intercept: Interval | None, slope: Interval | None
+    one_class: bool, units: Units, intercept: Interval | None, slope: Interval | None
 ) -> tuple[str, ...]:
     notes = []
     if one_class:
@@ -267,12 +273,12 @@ def _notes(
         notes = [
             "The calibration slope is not defined: predictions are all equal, or separate the outcomes."
         ]
-    few = float(f"{entries.fewest:.3g}")  # as it is printed: a sum of shares is ten up to rounding
+    few = float(f"{units.rarer:.3g}")  # as it is printed: a sum of shares is ten up to rounding
     if few < _FEW:
-        draws = ("row" if entries.groups is None else "group") + "s" * (few != 1)
+        draws = ("group" if units.design.clustered else "row") + "s" * (few != 1)
         notes.append(f"Only {few:.3g} {draws} of the rarer outcome: do not rely on the intervals.")
-    elif entries.few_clusters:
-        said = entries.rarer_in
+    elif has_few_clusters(units):
+        said = rarer_in(units)
         notes.append(
             f"{said[0].upper()}{said[1:]}: intervals allow for one more cluster, as large as the largest."
         )

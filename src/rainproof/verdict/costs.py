@@ -19,7 +19,11 @@ from rainproof.core.text import rows as count_rows
 from rainproof.core.validation import ThresholdRange
 from rainproof.decisions.swap_regrets import SwapRegret, swap_regret
 from rainproof.decisions.tasks import DecisionTask, ListedTask, expected_gain, if_listed
-from rainproof.inference.estimates import Influence
+from rainproof.inference.estimates import (
+    interval_by_influence,
+    mean_interval,
+    typical_size,
+)
 from rainproof.recalibration.selection import CrossFit
 from rainproof.verdict.evidence import WITHOUT, Crossed, RangeCosts, simplest
 from rainproof.verdict.evidence import Rule as Rule
@@ -375,19 +379,21 @@ def _skills(
     """
     if rows.n_draws < 2:
         return {}
-    each, found = Influence.of(rows, pool=False), dict[Rule, Interval]()
+    units, found = rows.units, dict[Rule, Interval]()
     simple = min(
         (cost[rule] for rule in WITHOUT if rule in cost),
-        key=lambda column: float(each.share @ column),
+        key=lambda column: float(units.share @ column),
     )
-    best = float(each.share @ (simple - cost[Rule.PERFECT]))
-    reach = each.size(np.ptp(task.by_case, axis=0).max(axis=0) * np.ones(len(simple)))
+    best = float(units.share @ (simple - cost[Rule.PERFECT]))
+    stake = np.ptp(task.by_case, axis=0).max(axis=0)
+    reach = typical_size(units, stake * np.ones(len(simple)))
     for rule in (Rule.AS_IS, Rule.RECALIBRATED):
         if rule in cost and best > 0:
-            value = float(each.share @ (simple - cost[rule])) / best
+            value = float(units.share @ (simple - cost[rule])) / best
             adds = (simple - cost[rule] - value * (simple - cost[Rule.PERFECT])) / best
-            interval = each.interval(
-                value, adds, (-reach / best, reach / best), confidence_level, symmetric=True
+            unseen = (-reach / best, reach / best)
+            interval = interval_by_influence(
+                units, value, adds, unseen, confidence_level, symmetric=True
             )
             found[rule] = interval.within(-math.inf, 1.0)
     return found
@@ -477,7 +483,7 @@ def mean_cost(
     ends = possible.reshape(-1, possible.shape[-1])
     varies = bool(np.ptp(ends, axis=1).any())
     least, most = (end if varies else float(end[0]) for end in (ends.min(axis=0), ends.max(axis=0)))
-    return _plain(Influence.of(rows, pool=False).mean(cost, least, most, confidence_level))
+    return _plain(mean_interval(rows.units, cost, least, most, confidence_level))
 
 
 def differences(task: ListedTask) -> Floats:

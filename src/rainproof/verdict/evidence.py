@@ -20,8 +20,15 @@ from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Interval, Result
 from rainproof.core.rows import Rows
 from rainproof.core.sample import Sample
+from rainproof.core.units import Units
 from rainproof.core.validation import BaseRate, ThresholdRange
-from rainproof.inference.estimates import Influence
+from rainproof.inference.estimates import (
+    inflated_by_outcome,
+    influence_by_outcome,
+    interval_by_influence,
+    mean_interval,
+    typical_size,
+)
 from rainproof.inference.guarantees import Guarantee
 from rainproof.recalibration.certificate import Certificate
 from rainproof.recalibration.selection import CrossFit, cross_fit
@@ -58,7 +65,7 @@ _SLIGHT = 0.05  # of the tolerance: recalibration that surely gains no more can 
 
 
 def skill(
-    rows: Influence,
+    units: Units,
     acts: Floats,
     threshold: float | Floats | None,
     confidence_level: float,
@@ -82,41 +89,42 @@ def skill(
     other outcome that it finds, of which none was seen among k draws: so the upper end is that of
     Clopper and Pearson for 0 of k.
     """
-    rate, share = float(rows.share @ rows.event), rows.share
-    if rows.one_class or min(rate, 1 - rate) < _TINY:
+    rate, share = float(units.share @ units.event), units.share
+    if units.one_outcome or min(rate, 1 - rate) < _TINY:
         return None
     if threshold is None:
-        hits = float(share[rows.event] @ acts[rows.event]) / rate
-        alarms = float(share[~rows.event] @ acts[~rows.event]) / (1 - rate)
+        hits = float(share[units.event] @ acts[units.event]) / rate
+        alarms = float(share[~units.event] @ acts[~units.event]) / (1 - rate)
         value = hits - alarms
         each = [(alarms - acts) / (1 - rate), (acts - hits) / rate]
     else:
-        low = float(share @ (stake * (rows.event - threshold))) <= 0
+        low = float(share @ (stake * (units.event - threshold))) <= 0
         taken = acts if low else acts - 1
         foresight = [stake * ((1 - threshold) * y if low else threshold * (1 - y)) for y in (0, 1)]
-        best = float(share @ np.where(rows.event, foresight[1], foresight[0]))
+        best = float(share @ np.where(units.event, foresight[1], foresight[0]))
         if best == 0:
             return None
-        value = float(share @ (stake * (rows.event - threshold) * taken)) / best
+        value = float(share @ (stake * (units.event - threshold) * taken)) / best
         each = [(stake * (y - threshold) * taken - value * foresight[y]) / best for y in (0, 1)]
     # all rows are treated alike
     if max(abs(value), *(float(np.abs(x * share).max()) for x in each)) < _NOTHING:
-        draws = rows.fewest if threshold is None else rows.effective(low)
+        draws = units.rarer if threshold is None else units.effective(outcome=low)
         high = 1 - (1 - confidence_level) ** (1 / draws)
         return Interval(value=0.0, low=0.0, high=high, confidence_level=confidence_level)
-    relative, ends = rows.of_outcomes(each[0] / stake, each[1] / stake)
+    relative, ends = influence_by_outcome(units, each[0] / stake, each[1] / stake)
     influence, unseen = (
-        rows.inflated_by_outcome(relative * stake),
-        tuple(end * rows.size(stake) for end in ends),
+        inflated_by_outcome(units, relative * stake),
+        tuple(end * typical_size(units, stake) for end in ends),
     )
     varies = bool(np.ptp(stake))
-    return rows.interval(value, influence, unseen, confidence_level, symmetric=varies).within(
-        -math.inf, 1.0
+    found = interval_by_influence(
+        units, value, influence, unseen, confidence_level, symmetric=varies
     )
+    return found.within(-math.inf, 1.0)
 
 
 def skill_at_best(
-    rows: Influence, threshold: float | None, confidence_level: float
+    units: Units, prob: Floats, threshold: float | None, confidence_level: float
 ) -> Interval | None:
     """The skill of acting from a single threshold on the predictions on, where its interval reaches
     highest.
@@ -126,17 +134,17 @@ def skill_at_best(
     best one is above this interval only if it is above its own. Acting in all cases, from the
     lowest prediction on, has no skill. None if nothing else is left.
     """
-    seen = rows.share > 0
+    seen = units.share > 0
     tried = []
     for outcome in (False, True):
-        prob = np.unique(rows.prob[seen & (rows.event == outcome)])
-        if len(prob):
-            spread = np.linspace(0, len(prob) - 1, min(len(prob), _CUTOFFS // 2))
-            tried.append(prob[np.round(spread).astype(np.int64)])
+        distinct = np.unique(prob[seen & (units.event == outcome)])
+        if len(distinct):
+            spread = np.linspace(0, len(distinct) - 1, min(len(distinct), _CUTOFFS // 2))
+            tried.append(distinct[np.round(spread).astype(np.int64)])
     cutoffs = np.unique(np.concatenate(tried))
-    few = _between(rows, cutoffs)
+    few, few_prob = _between(units, prob, cutoffs)
     found = [
-        skill(few, (few.prob >= cutoff) * 1.0, threshold, confidence_level)
+        skill(few, (few_prob >= cutoff) * 1.0, threshold, confidence_level)
         for cutoff in cutoffs[1:]
     ]
     return max(
@@ -146,21 +154,20 @@ def skill_at_best(
     )
 
 
-def _between(rows: Influence, cutoffs: Floats) -> Influence:
-    """The rows between the same cutoffs, with the same outcome and weight, as one; with groups, or
-    weights, as before.
+def _between(units: Units, prob: Floats, cutoffs: Floats) -> tuple[Units, Floats]:
+    """The units between the same cutoffs, with the same outcome and weight, as one entry; with
+    clusters, or weights, as before. Also a prediction of each entry.
 
     They are acted on together, so every estimate and every interval is that of the rows.
     """
-    alike = all(np.ptp(rows.unit[rows.event == outcome]) == 0 for outcome in (False, True))
-    if rows.group is not None or not alike:
-        return rows
-    kind = 2 * np.searchsorted(cutoffs, rows.prob, "right") + rows.event
+    alike = all(np.ptp(units.single[units.event == outcome]) == 0 for outcome in (False, True))
+    if units.unit is not None or not alike:
+        return units, prob
+    kind = 2 * np.searchsorted(cutoffs, prob, "right") + units.event
     _, first, place = np.unique(kind, return_index=True, return_inverse=True)
-    share = np.bincount(place, rows.share).astype(np.float64)
-    return replace(
-        rows, prob=rows.prob[first], event=rows.event[first], share=share, unit=rows.unit[first]
-    )
+    share = np.bincount(place, units.share).astype(np.float64)
+    rows = Rows(units.event[first].view(np.uint8), prob[first], share)
+    return units.pooled(rows, units.single[first]), rows.prob
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -298,7 +305,7 @@ class CrossFitted(NamedTuple):
 
 def gain_by_recalibration(crossed: Crossed, at: Floats, confidence_level: float) -> Gain:
     """Estimate what recalibration gains in decisions with the thresholds `at`."""
-    rows = Influence.of(crossed.rows, pool=False)
+    units, prob = crossed.rows.units, crossed.rows.prob
     stakes, everywhere = np.maximum(at, 1 - at), np.zeros(len(at))
 
     def gained(deal: CrossFit) -> Floats:
@@ -311,11 +318,11 @@ def gain_by_recalibration(crossed: Crossed, at: Floats, confidence_level: float)
             chosen[f] = at[int(np.argmax(gains / stakes))]
             everywhere = everywhere + _payoffs(deal.value[f], weight, at) - as_is[f]
         mu = chosen[deal.fold]
-        changed = (deal.better >= mu) * 1.0 - (rows.prob >= mu)
-        return np.asarray((rows.event - mu) * changed / np.maximum(mu, 1 - mu))
+        changed = (deal.better >= mu) * 1.0 - (prob >= mu)
+        return np.asarray((units.event - mu) * changed / np.maximum(mu, 1 - mu))
 
     share = mean_over_folds(
-        rows, crossed.mean(gained), len(crossed.deals[0].weight), confidence_level
+        units, crossed.mean(gained), len(crossed.deals[0].weight), confidence_level
     )
     new = zip(*(_scores(crossed.rows, deal.better) for deal in crossed.deals), strict=True)
     log, brier = (
@@ -325,7 +332,7 @@ def gain_by_recalibration(crossed: Crossed, at: Floats, confidence_level: float)
     return Gain(
         share=share,
         threshold=float(at[int(np.argmax(everywhere / stakes))]),
-        mean_prediction=float(rows.share @ crossed.mean(lambda deal: deal.better)),
+        mean_prediction=float(units.share @ crossed.mean(lambda deal: deal.better)),
         log_score=log,
         brier_score=brier,
     )
@@ -340,9 +347,7 @@ def _scores(rows: Sample, p: Floats) -> tuple[float, float]:
     return log, brier
 
 
-def mean_over_folds(
-    rows: Influence, gained: Floats, folds: int, confidence_level: float
-) -> Interval:
+def mean_over_folds(units: Units, gained: Floats, folds: int, confidence_level: float) -> Interval:
     """Estimate the mean of gains, in [-1, 1], by maps and decisions that were chosen on the other
     folds.
 
@@ -351,7 +356,7 @@ def mean_over_folds(
     doi:10.1023/A:1024068626366.
     """
     alone, wider = (
-        rows.mean(gained, -1.0, 1.0, confidence_level),
+        mean_interval(units, gained, -1.0, 1.0, confidence_level),
         math.sqrt(1 + folds / (folds - 1)),
     )
     low, high = (alone.value + wider * (end - alone.value) for end in (alone.low, alone.high))

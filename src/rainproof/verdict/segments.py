@@ -17,7 +17,7 @@ from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, wrapped
 from rainproof.decisions.tasks import DecisionTask, if_listed
 from rainproof.errors import FEW_ROWS, FewRowsWarning, RainproofWarning
-from rainproof.inference.estimates import Influence, is_few
+from rainproof.inference.estimates import is_few
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.segments import adjusted, segment_tests
 from rainproof.measures.scdl import soft_binned_cdl
@@ -246,7 +246,7 @@ def judge_segments(
                 key=tuple(map(str, key)) if isinstance(key, tuple) else (str(key),),
                 n=own.n,
                 groups=own.groups,
-                effective_clusters=effective_clusters(own, Influence.of(own, pool=False)),
+                effective_clusters=effective_clusters(own),
                 share=own.total_weight / sample.total_weight,
                 mean_prediction=own.mean_prediction,
                 event_rate=own.event_rate,
