@@ -1,18 +1,26 @@
-"""Every command decodes each file once; columns and ids are guessed from the head of the first."""
+"""Every command opens each file once, for its head (of the first) and for its rows."""
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+import shutil
+import sqlite3
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import openpyxl
+import pyarrow as pa
 import pytest
+import python_calamine
 from helpers.cases import for_each
+from pyarrow import feather, parquet
 
 import rainproof
 from rainproof.cli import main
-from rainproof.io import formats, new_columns, sources, text_files
+from rainproof.io import locations, sources, text_files
 
 N = 300
 rng = np.random.default_rng(11)
@@ -73,25 +81,34 @@ def write(name, part, holes=False):
 
 
 @pytest.fixture
-def decoded(tmp_path, monkeypatch):
-    """Count how often each file is decoded to its end, or its head alone."""
+def read(monkeypatch):
+    """Count how often each file is opened, its head is looked at, and its rows are read."""
+    found = Counter()
+
+    def count(owner, name, what):
+        original = getattr(owner, name)
+
+        def counted(self, *arguments, **options):
+            found[Path(self.name).name, what] += 1
+            return original(self, *arguments, **options)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    count(locations.Location, "open", "opened")
+    count(sources.NamedFile, "head", "head")
+    count(sources.NamedFile, "batches", "rows")
+    return found
+
+
+@pytest.fixture
+def decoded(read, tmp_path, monkeypatch):
+    """The counts, and a folder with files of text in many batches."""
     monkeypatch.chdir(tmp_path)
     for holes, stem in enumerate(("whole", "holes")):
         write(f"{stem}-1.csv", slice(200), bool(holes))
         write(f"{stem}-2.csv", slice(200, None), bool(holes))
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1024)  # many batches
-    found = Counter()
-
-    def counted(file, columns, *, others=False):
-        for taken, batch in enumerate(formats.file_batches(file, columns, others=others)):
-            if taken < 2:
-                found[file.path, ("head", "more")[taken]] += 1
-            yield batch
-        found[file.path, "end"] += 1
-
-    for module in (sources, new_columns):
-        monkeypatch.setattr(module, "file_batches", counted)
-    return found
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1024)
+    return read
 
 
 @pytest.mark.parametrize(
@@ -104,27 +121,129 @@ def test_rows_are_read_once(decoded, monkeypatch, capsys, command, options, many
     stem = "holes" if "--drop-missing" in options else "whole"
     names = [f"{stem}-{k}.csv" for k in (1, 2)]
     assert main([command, *names, *COMMANDS[command], *options]) == 0
+    for name in names:
+        assert decoded[name, "opened"] == decoded[name, "rows"] == 1
     told = ("assess", "report", "recalibrate", "assess-many", "switch", "threshold")
-    heads = command in told and "--groups" not in options
-    for k, name in enumerate(names):
-        assert decoded[name, "end"] == decoded[name, "more"] == 1
-        assert decoded[name, "head"] == 1 + (heads and k == 0)  # for the ids that repeat
+    looks_for_ids = command in told and "--groups" not in options
+    assert decoded[names[0], "head"] == looks_for_ids
+    assert decoded[names[1], "head"] == 0
     note = f"rainproof: note: {HOLES.sum()} of {N} rows have a missing value and are left out\n"
     assert capsys.readouterr().err.count(note) == ("--drop-missing" in options)
 
 
+def file_of(suffix):
+    """Write the rows as a file of a format, and return its name."""
+    name = f"rows{suffix}"
+    columns = {"p": P, "q": Q, "y": Y, "city": CITY, "who_id": WHO, "amount": 1 + P}
+    table = pa.table(columns)
+    texts = {
+        ".csv": lambda: "".join(
+            f"{','.join(map(str, row))}\n"
+            for row in [columns, *zip(*columns.values(), strict=True)]
+        ),
+        ".jsonl": lambda: "".join(f"{json.dumps(row)}\n" for row in table.to_pylist()),
+        ".json": lambda: json.dumps(table.to_pylist()),
+    }
+    if suffix in (".parquet", ".feather"):
+        write_typed = parquet.write_table if suffix == ".parquet" else feather.write_feather
+        write_typed(table, name)
+    elif suffix == ".xlsx":
+        book = openpyxl.Workbook()
+        for row in [columns, *zip(*(column.tolist() for column in columns.values()), strict=True)]:
+            book.active.append(list(row))
+        book.save(name)
+    else:
+        data = texts[suffix.removesuffix(".gz")]().encode()
+        Path(name).write_bytes(gzip.compress(data) if suffix.endswith(".gz") else data)
+    return name
+
+
+FORMATS = [".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".json", ".parquet", ".feather", ".xlsx"]
+GUESSED = {
+    # columns are guessed, ids looked for, and costs are compared with the names of columns
+    "columns": ["--prob", "p"],
+    "costs": ["--prob", "p", "--cost-fp", "1", "--cost-fn", "2", "--capacity", "5%"],
+    "costs of each case": ["--prob", "p", "--cost-fp", "1", "--cost-fn", "amount"],
+}
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_file_of_any_format_is_opened_once(read, tmp_path, monkeypatch, suffix):
+    monkeypatch.chdir(tmp_path)
+    name = file_of(suffix)
+    loaded = Counter()
+    calamine = python_calamine.load_workbook
+    monkeypatch.setattr(
+        python_calamine,
+        "load_workbook",
+        lambda stream: (loaded.update(["workbook"]), calamine(stream))[1],
+    )
+    for case, options in GUESSED.items():
+        read.clear()
+        loaded.clear()
+        assert main(["assess", name, *options, "--quiet"]) == 0, case
+        assert read == {(name, "opened"): 1, (name, "head"): 1, (name, "rows"): 1}, case
+        assert loaded["workbook"] == (suffix == ".xlsx"), case
+    read.clear()
+    rainproof.scan(name)
+    assert read == {(name, "opened"): 1, (name, "rows"): 1}
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_standard_input_is_copied_and_its_copy_opened_once(read, tmp_path, monkeypatch, suffix):
+    monkeypatch.chdir(tmp_path)
+    data = Path(file_of(suffix)).read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert main(["assess", "-", "--prob", "p", "--cost-fp", "1", "--cost-fn", "2", "--quiet"]) == 0
+    assert Counter(what for (_, what) in read.elements()) == {"opened": 1, "head": 1, "rows": 1}
+
+
+def test_progress_opens_one_parquet_file_once(read, tmp_path, monkeypatch):
+    """Of several, the number of rows is read first, as not all of them can be open at once."""
+    monkeypatch.chdir(tmp_path)
+    name = file_of(".parquet")
+    shutil.copy(name, "more.parquet")
+    shown = []
+    rainproof.scan(name, progress=lambda rows, total: shown.append((rows, total)))
+    assert (read[name, "opened"], shown) == (1, [(N, N)])
+    shown.clear()
+    rainproof.scan("*.parquet", progress=lambda rows, total: shown.append((rows, total)))
+    assert shown == [(N, 2 * N), (2 * N, 2 * N)]
+    read.clear()
+    rainproof.scan("*.parquet")
+    assert read[name, "opened"] == read["more.parquet", "opened"] == 1
+
+
+def test_a_database_answers_one_query_for_its_head(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with sqlite3.connect("rows.db") as database:
+        database.execute("CREATE TABLE t (p REAL, y INTEGER, who_id INTEGER)")
+        rows = zip(P.tolist(), Y.tolist(), WHO.tolist(), strict=True)
+        database.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+    database.close()
+    asked = []
+    table_rows = sources.table_rows
+
+    def counted(address, columns):
+        asked.append(columns)
+        return table_rows(address, columns)
+
+    monkeypatch.setattr(sources, "table_rows", counted)
+    table = "sqlite:///rows.db#t"
+    assert main(["assess", table, "--cost-fp", "1", "--cost-fn", "2", "--quiet"]) == 0
+    assert asked == [None, ["p", "y"]]
+
+
 def test_guessing_looks_at_the_head(decoded):
-    assert (
-        main(["measure", "whole-1.csv", "whole-2.csv", "--prob", "p", "--drop-missing", "--quiet"])
-        == 0
-    )
-    assert (
-        decoded["whole-1.csv", "end"]
-        == decoded["whole-2.csv", "end"]
-        == decoded["whole-2.csv", "head"]
-        == 1
-    )
-    assert (decoded["whole-1.csv", "head"], decoded["whole-1.csv", "more"]) == (2, 1)
+    names = ["whole-1.csv", "whole-2.csv"]
+    assert main(["measure", *names, "--prob", "p", "--drop-missing", "--quiet"]) == 0
+    assert decoded == {
+        ("whole-1.csv", "opened"): 1,
+        ("whole-1.csv", "head"): 1,
+        ("whole-1.csv", "rows"): 1,
+        ("whole-2.csv", "opened"): 1,
+        ("whole-2.csv", "rows"): 1,
+    }
 
 
 def test_copies_are_made_in_one_pass(decoded):
@@ -151,11 +270,7 @@ def test_copies_are_made_in_one_pass(decoded):
             )
             == 0
         )
-        assert decoded == {
-            ("whole-2.csv", "head"): 1,
-            ("whole-2.csv", "more"): 1,
-            ("whole-2.csv", "end"): 1,
-        }
+        assert decoded == {("whole-2.csv", "opened"): 1, ("whole-2.csv", "rows"): 1}
 
 
 @for_each("groups", [None, WHO])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import io
 import json
@@ -15,9 +16,11 @@ from pyarrow import feather, parquet
 
 import rainproof
 from rainproof.cli import main
-from rainproof.cli.options import SELECTION, VALUES, dest
+from rainproof.cli.options import SELECTION, TEXT, VALUES, dest
 from rainproof.io.kept_rows import keep_rows
 from rainproof.io.new_columns import append_columns
+from rainproof.io.opening import ReadOptions
+from rainproof.io.sources import NamedSource
 
 ROWS = {"p": [0.1, 0.8, 0.4, 0.6], "y": [0, 1, 0, 1]}
 CSV = b"p,y\n0.1,0\n0.8,1\n0.4,0\n0.6,1\n"
@@ -455,25 +458,40 @@ READING = {
 }
 
 
-@for_each("option", list(map(dest, (*SELECTION, *VALUES))))
+@for_each("option", list(map(dest, (*SELECTION, *TEXT, *VALUES))))
 def test_what_reads_rows_takes_every_reading_option(option, tmp_path):
     rows = tmp_path / "rows.csv"
     large = 10 if option == "percent" else 0.8
     rows.write_text(f"p;y;w;t\n0.1;0;1;1\n{large};1;2;1\n0.6;1;1;1\n")
-    reading = {"sep": ";", option: READING[option]}
-    found = [read(str(rows), "p", "y", **reading) for read in (rainproof.scan, keep_rows)]
-    assert found[0].n == found[1].n == (2 if option == "where" else 3)
+    reading = {option: READING[option]}
+    text = {"sep": ";"}
+    if option in map(dest, TEXT):
+        text |= reading
+        reading = {}
+
+    def source():
+        return NamedSource([str(rows)], ReadOptions(**text))
+
+    found = [
+        rainproof.scan(str(rows), "p", "y", **text, **reading),
+        rainproof.scan(source(), "p", "y", **reading),
+        keep_rows(source(), "p", "y", **reading),
+    ]
     rates = {"weight": 0.75, "where": 1, "base_rate": 0.02}
-    assert found[0].event_rate == found[1].event_rate == rates.get(option, 2 / 3)
-    if option in map(dest, VALUES):
+    for sample in found:
+        assert sample.n == (2 if option == "where" else 3)
+        assert sample.event_rate == rates.get(option, 2 / 3)
+    if option in map(dest, (*TEXT, *VALUES)):
         copy = tmp_path / "copy.csv"
-        assert (
-            append_columns(
-                rows, copy, prob="p", new_columns={"twice": lambda p, _: 2 * p}, **reading
-            )
-            == 3
-        )
+        twice = {"twice": lambda p, _: 2 * p}
+        assert append_columns(source(), copy, prob="p", new_columns=twice, **reading) == 3
         assert copy.read_text().splitlines()[2].endswith(",0.2" if option == "percent" else ",1.6")
+
+
+def test_every_field_of_the_options_of_text_is_an_option():
+    """What the command line reads is what `ReadOptions` has; --keep-missing is for copies alone."""
+    fields = {field.name for field in dataclasses.fields(ReadOptions)}
+    assert fields == {*map(dest, TEXT), "keep_missing"}
 
 
 def test_words_that_say_how_likely_it_is_are_told_of_their_option(tmp_path, capsys):

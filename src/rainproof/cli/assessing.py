@@ -23,7 +23,6 @@ from rainproof.cli.reading import (
     id_column,
     keep,
     note,
-    note_repeated_ids,
     read_classes,
     read_matrix,
     read_rows,
@@ -68,6 +67,9 @@ def assess_files(arguments: argparse.Namespace) -> Assessment | ClassAssessment:
             "--capacity needs --cost-fp and --cost-fn: which cases to act on depends on the costs"
         )
     matrix = read_matrix(arguments)
+    # Of the head of the file, which is looked at before its rows are read.
+    repeated = repeated_ids(arguments)
+    ids = None if arguments.capacity is None else id_column(arguments)
     rows = read_classes(arguments) if arguments.classes else read_rows(arguments)
     with watched(arguments) as progress:
         task = matrix or task_of(
@@ -81,10 +83,7 @@ def assess_files(arguments: argparse.Namespace) -> Assessment | ClassAssessment:
             progress=progress,
             **inference(arguments),
         )
-    notes = tuple(
-        text for text in (repeated_ids(arguments), fitted_here(arguments)) if text is not None
-    )
-    ids = None if arguments.capacity is None else id_column(arguments)
+    notes = tuple(text for text in (repeated, fitted_here(arguments)) if text is not None)
     voice = Screen.of(arguments).voice(ids)
     return replace(found, warnings=(*found.warnings, *notes), _voice=voice)
 
@@ -122,8 +121,9 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
         raise InputError(
             f"--prob must name two or more different columns; it is {' '.join(names)}{way_out}"
         )
+    repeated = None if arguments.quiet else repeated_ids(arguments)
     sample = keep(arguments, names)
-    note_repeated_ids(arguments)
+    note(arguments, repeated)
     with watched(arguments) as progress:
         task = task_of(arguments, columns=sample._amounts)
         found = assess_many(

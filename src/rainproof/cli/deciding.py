@@ -318,8 +318,7 @@ def run_decide(arguments: argparse.Namespace) -> int:
     extrapolated = (
         None if recalibration is None else recalibration.note_outside(sum(outside), taken[None])
     )
-    if extrapolated is not None:
-        note(arguments, extrapolated)
+    note(arguments, extrapolated)
     if not arguments.quiet:
         names = (
             matrix.actions

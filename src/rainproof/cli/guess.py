@@ -18,7 +18,6 @@ from rainproof.errors import InputError
 from rainproof.io.column_types import is_text
 from rainproof.io.label_columns import suggest_label
 from rainproof.io.source_errors import check_columns
-from rainproof.io.sources import first_rows
 
 _PROB = re.compile(
     r"(?i)prob|^(p|q|phat|p_hat|score|risk|forecast|pred|prediction|y_pred|y_score)$|^p_"
@@ -26,7 +25,6 @@ _PROB = re.compile(
 _OUTCOME = re.compile(
     r"(?i)outcome|target|label|event|observ|actual|^(y|y_true|truth|happened|class)$"
 )
-_LOOKED_AT = 1 << 16  # rows
 # text that means a missing value
 _NULLS = pa.array(csv.ConvertOptions().null_values, pa.large_string())
 
@@ -38,14 +36,15 @@ def guess_columns(arguments: argparse.Namespace) -> str:
     Returns what was taken, and the other columns that each could have been.
     """
     prob, outcome, pos_label = arguments.prob, arguments.outcome, arguments.pos_label
-    name, batch = first_rows(arguments.file, arguments.sep)
+    name = arguments.opened.name
+    batch = arguments.opened.head
     if batch is None:
         raise InputError(f"{name} has columns but no rows")
     available = batch.schema.names
     check_columns(name, [*as_list(prob), *as_list(outcome)], available)
     costs = cost_columns(arguments)
     columns = {
-        name: _values(column[:_LOOKED_AT])
+        name: _values(column)
         for name, column in zip(available, batch.columns, strict=True)
         if name not in costs
     }

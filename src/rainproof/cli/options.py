@@ -157,12 +157,16 @@ _ROW_OPTIONS: dict[str, dict[str, Any]] = {
 }
 """How rows with outcomes are read."""
 
-_VALUE_OPTIONS: dict[str, dict[str, Any]] = {
+_TEXT_OPTIONS: dict[str, dict[str, Any]] = {
     "--sep": {
         "metavar": "CHAR",
         "type": typed("one character, such as ';' or tab", _separator),
         "help": "what separates columns of text files (default: recognised)",
     },
+}
+"""How text is cut into values: each is the field of `rainproof.io.opening.ReadOptions` of its name."""
+
+_VALUE_OPTIONS: dict[str, dict[str, Any]] = {
     "--percent": {"action": "store_true", "help": "probabilities are in percent, from 0 to 100"},
     "--confidence-words": {
         "metavar": "FILE",
@@ -203,6 +207,7 @@ SHARED: dict[str, dict[str, Any]] = {
     "--new": {"metavar": "COL", "help": "column of the probabilities that may replace them"},
     "--outcome": {"metavar": "COL", "help": "column of outcomes: 0 or 1, true or false"},
     **_ROW_OPTIONS,
+    **_TEXT_OPTIONS,
     **_VALUE_OPTIONS,
     "--keep-missing": {
         "action": "store_true",
@@ -273,13 +278,14 @@ SHARED: dict[str, dict[str, Any]] = {
 }
 """What argparse is told of each option, by its name."""
 
+TEXT = tuple(_TEXT_OPTIONS)
 VALUES = tuple(_VALUE_OPTIONS)
 SELECTION = tuple(_ROW_OPTIONS)
-ROWS = ("--outcome", *SELECTION, *VALUES)
+ROWS = ("--outcome", *SELECTION, *TEXT, *VALUES)
 """What a command takes that reads rows with outcomes."""
 ROWS_AS_THEY_ARE = tuple(name for name in ROWS if name != "--base-rate")
 """The same for a command that is about the rows at the event rate that they have."""
-NEW_CASES = ("--prob", "--classes", *VALUES)
+NEW_CASES = ("--prob", "--classes", *TEXT, *VALUES)
 """What a command takes that reads one file of cases without outcomes."""
 COSTS = ("--cost-fp", "--cost-fn")
 RESULT = ("--json", "--output", "--force", "--quiet")

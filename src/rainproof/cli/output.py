@@ -159,8 +159,8 @@ def coloured_help(text: str, stream: TextIO | None) -> str:
     return _OPTION.sub(lambda found: f"{_STYLES['cyan']}{found[1]}{_RESET}", text)
 
 
-Progress = Callable[..., None]
-"""Called with the number of rows done so far, and of all if it is known."""
+Progress = Callable[..., None] | None
+"""Called with the number of rows done so far, and of all if it is known; None if nobody looks."""
 
 
 @contextmanager
@@ -186,7 +186,7 @@ def shown_progress(
         What is counted.
     """
     if quiet or stream is None or not stream.isatty():
-        yield lambda *_: None
+        yield None
         return
     due, shown = time.monotonic() + patience, ""
 

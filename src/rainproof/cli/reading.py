@@ -18,8 +18,8 @@ import warnings
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from io import TextIOWrapper
+from contextlib import closing, contextmanager, nullcontext, suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +36,10 @@ from rainproof.cli.output import (
 from rainproof.core.files import read_json, temporary_folder
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError, RainproofWarning, hide_passwords
-from rainproof.io.formats import format_of, separator_of, suffix_of
-from rainproof.io.locations import Location, expand
+from rainproof.io.formats import suffix_of
+from rainproof.io.opening import ReadOptions
 from rainproof.io.source_errors import hide_password, need_pyarrow
+from rainproof.io.sources import NamedFile, NamedSource
 
 STDIN = "-"
 _START = 1 << 12  # bytes: blanks and a byte order mark may be before the first letter
@@ -48,7 +49,6 @@ _WAYS_OUT = {
     "drop_missing": "; --drop-missing leaves such rows out",
     "keep_missing": "; --keep-missing copies such rows with nothing in the new columns",
 }
-_LOOKED_AT = 1 << 16  # rows
 _ID = re.compile(
     r"(?i)(^|[_\W])(id|uuid|guid)$|^id[_\W]|(?-i:[a-z]I[dD]$)"
     r"|^(patient|subject|person|customer|client|user|household|player|game|match|session|trajectory|episode)$"
@@ -75,13 +75,21 @@ def prepared(arguments: argparse.Namespace) -> Iterator[None]:
         names = [copy if file == STDIN else file for file in files]
         arguments.file = names[0] if isinstance(given, str) else names
         try:
-            _complete(arguments)
-            yield
+            with closing(NamedSource(names, _read_options(arguments))) as arguments.opened:
+                _complete(arguments)
+                yield
         except InputError as error:
             message = said(error, arguments)
             raise InputError(
                 message.replace(copy, "standard input") if copy else message
             ) from error
+
+
+def _read_options(arguments: argparse.Namespace) -> ReadOptions:
+    """Return how the text of files is cut into values: fields have the names of options."""
+    names = [field.name for field in fields(ReadOptions)]
+    given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    return ReadOptions(**given)
 
 
 def _copied(folder: Path) -> str:
@@ -137,9 +145,9 @@ def _progress(arguments: argparse.Namespace) -> Iterator[Progress]:
                 note(arguments, str(one.message))
 
 
-def note(arguments: argparse.Namespace, text: str) -> None:
-    """Say on stderr what has no place in the result."""
-    if not arguments.quiet:
+def note(arguments: argparse.Namespace, text: str | None) -> None:
+    """Say on stderr what has no place in the result, if there is anything to say."""
+    if text is not None and not arguments.quiet:
         say(sys.stderr, f"rainproof: note: {one_line(hide_passwords(text))}\n")
 
 
@@ -156,10 +164,9 @@ def _reading(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, A
 def copy_with(new_columns: dict[Any, Any], arguments: argparse.Namespace, **options: Any) -> int:
     """Copy the file with new columns, showing progress, and return the number of its rows."""
     need_pyarrow()
-    from rainproof.io.databases import is_database
     from rainproof.io.new_columns import append_columns  # which imports PyArrow
 
-    if "://" in arguments.file and is_database(arguments.file):
+    if arguments.opened.address is not None:
         raise InputError(
             "FILE must be a file: a table of a database is changed there (see Recalibrator.to_sql)"
         )
@@ -169,7 +176,11 @@ def copy_with(new_columns: dict[Any, Any], arguments: argparse.Namespace, **opti
     }
     with _progress(arguments) as progress:
         return append_columns(
-            arguments.file, arguments.output, new_columns=new_columns, progress=progress, **options
+            arguments.opened,
+            arguments.output,
+            new_columns=new_columns,
+            progress=progress,
+            **options,
         )
 
 
@@ -209,7 +220,9 @@ def _read_by(
     """Call `scan` or one of its relatives with how rows are read, and show its progress."""
     with _progress(arguments) as progress:
         how = _reading(arguments, (*SELECTION, *VALUES))
-        return reader(arguments.file, prob, arguments.outcome, progress=progress, **options, **how)
+        return reader(
+            arguments.opened, prob, arguments.outcome, progress=progress, **options, **how
+        )
 
 
 def keep(arguments: argparse.Namespace, prob: str | Sequence[str], **options: Any) -> Any:
@@ -229,10 +242,8 @@ def keep(arguments: argparse.Namespace, prob: str | Sequence[str], **options: An
 
 def check_costs(arguments: argparse.Namespace) -> None:
     """Refuse a cost that could be meant as a number or as a column."""
-    from rainproof.io.sources import first_rows  # which imports PyArrow
-
     costs = {name: cost for name, cost in costs_of(arguments).items() if not isinstance(cost, str)}
-    batch = first_rows(as_list(arguments.file), arguments.sep)[1] if costs else None
+    batch = arguments.opened.head if costs else None
     for column in () if batch is None else batch.schema.names:
         number = math.nan
         with suppress(ValueError):
@@ -337,31 +348,12 @@ def _line(error: InputError, arguments: argparse.Namespace) -> int | None:
     if place is None or getattr(arguments, "where", None) is not None:
         return None
     with suppress(InputError, OSError, UnicodeError, csv.Error):
-        name = place.source or expand(as_list(arguments.file))[0]
-        keeps_empty = getattr(arguments, "keep_missing", False)
-        file = Location(name, getattr(arguments, "sep", None), keeps_empty=keeps_empty)
-        kind = format_of(file.path)
-        if (kind.separators or kind.name == "JSON lines") and "://" not in file.path:
-            lines = _lines_of_table(file) if kind.separators else _lines_of_json(file)
-            return next((line for row, line in enumerate(lines) if row == place.row), None)
+        file = arguments.opened.files[0]
+        if place.source:
+            file = NamedFile(place.source, _read_options(arguments))
+        line: int | None = file.line_of(place.row)
+        return line
     return None
-
-
-def _lines_of_table(file: Location) -> Iterator[int]:
-    """Yield the line on which each row ends, counted from 1; a header comes first, and empty lines
-    are no rows.
-    """
-    with TextIOWrapper(file.stream(), encoding="utf-8", newline="") as text:
-        reader = csv.reader(text, delimiter=separator_of(file))
-        header = next((cells for cells in reader if cells), [])
-        keeps_empty = file.keeps_empty and len(header) == 1
-        yield from (reader.line_num for cells in reader if cells or keeps_empty)
-
-
-def _lines_of_json(file: Location) -> Iterator[int]:
-    """Yield the line of each row of JSON lines."""
-    with TextIOWrapper(file.stream(), encoding="utf-8") as text:
-        yield from (number for number, line in enumerate(text, 1) if line.strip())
 
 
 def _id_columns(arguments: argparse.Namespace) -> Iterator[tuple[str, int, int]]:
@@ -371,12 +363,9 @@ def _id_columns(arguments: argparse.Namespace) -> Iterator[tuple[str, int, int]]
     Only names can tell an id from another column, and only the first rows are looked at.
     """
     need_pyarrow()
-    from rainproof.io.sources import first_rows  # which imports PyArrow
-
-    _, batch = first_rows(arguments.file, arguments.sep)
+    batch = arguments.opened.head
     if batch is None:
         return
-    batch = batch.slice(0, _LOOKED_AT)
     named = {arguments.outcome, arguments.weight, *(getattr(arguments, "by", None) or ())}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if _ID.search(name) and name not in named:
@@ -423,6 +412,5 @@ def fitted_here(arguments: argparse.Namespace) -> str | None:
 
 def note_repeated_ids(arguments: argparse.Namespace) -> None:
     """Say it on stderr, for commands whose result has no place for it."""
-    found = None if arguments.quiet else repeated_ids(arguments)
-    if found is not None:
-        note(arguments, found)
+    if not arguments.quiet:
+        note(arguments, repeated_ids(arguments))

@@ -19,10 +19,10 @@ from rainproof.cli.reading import (
     RECALIBRATED,
     copy_with,
     note,
-    note_repeated_ids,
     read_classes,
     read_matrix,
     read_rows,
+    repeated_ids,
 )
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.files import as_text, each_key_once, load_kind
@@ -46,10 +46,11 @@ from rainproof.verdict.clinical import is_reversed
 def run_recalibrate(arguments: argparse.Namespace) -> int:
     """Read the files, fit the map, and write it."""
     task = read_matrix(arguments)
+    repeated = None if arguments.quiet else repeated_ids(arguments)
     found = read_classes(arguments) if arguments.classes else read_rows(arguments)
     if not arguments.classes:
         _check_weights(found)
-    note_repeated_ids(arguments)
+    note(arguments, repeated)
     recalibrator = Recalibrator(arguments.methods or "auto", **inference(arguments))
     with collect_warnings() as notes:
         recalibrator.fit(found, task=task, max_weight=arguments.max_weight)
@@ -143,8 +144,7 @@ def run_apply(arguments: argparse.Namespace) -> int:
 
     rows = copy_with({column: compute}, arguments, by=by)
     outside = recalibrator.map_.note_outside(int(sums["outside"]), int(sums["rows"]))
-    if outside is not None:
-        note(arguments, outside)
+    note(arguments, outside)
     if not arguments.quiet:
         done, missing = sums["rows"], rows - sums["rows"]
         means = f" in {len(classes)} classes" if classes else ""

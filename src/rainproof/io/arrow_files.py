@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from rainproof.io.locations import Batches, Location
+from rainproof.io.opening import HEAD_ROWS, OpenFile, ReadOptions
 from rainproof.io.source_errors import check_columns
 
 if TYPE_CHECKING:
@@ -18,44 +19,69 @@ PARQUET_ROWS_PER_BATCH = 1 << 18
 _PARQUET_BUFFER = 1 << 20  # bytes; without it a row group is read at once
 
 
-def read_parquet(file: Location, columns: list[str], others: bool) -> Batches:
-    """Yield the rows of a Parquet file: these columns, or with `others` all columns."""
-    from pyarrow import parquet
+class ParquetFile(OpenFile):
+    """An open Parquet file."""
 
-    with (
-        file.open() as source,
-        parquet.ParquetFile(source, buffer_size=_PARQUET_BUFFER, pre_buffer=False) as table,
-    ):
-        check_columns(file.name, columns, table.schema_arrow.names)
+    def __init__(self, file: Location, _options: ReadOptions) -> None:
+        from pyarrow import parquet
+
+        self._file = file
+        self._source = file.open()
+        self._table = parquet.ParquetFile(
+            self._source, buffer_size=_PARQUET_BUFFER, pre_buffer=False
+        )
+        self.rows = self._table.metadata.num_rows
+
+    def head(self) -> pa.RecordBatch | None:
+        """Return the first rows."""
+        return next(self._table.iter_batches(HEAD_ROWS), None)
+
+    def batches(self, columns: list[str], others: bool) -> Batches:
+        """Yield the rows."""
+        check_columns(self._file.name, columns, self._table.schema_arrow.names)
         chosen = None if others else columns
-        yield from table.iter_batches(PARQUET_ROWS_PER_BATCH, columns=chosen)
+        yield from self._table.iter_batches(PARQUET_ROWS_PER_BATCH, columns=chosen)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._table.close()
+        self._source.close()
 
 
-def rows_of_parquet(file: Location) -> int:
-    """Return the number of rows that a Parquet file states; 0 if it cannot be read."""
-    import pyarrow as pa
-    from pyarrow import parquet
+class FeatherFile(OpenFile):
+    """An open Feather file."""
 
-    try:
-        with file.open() as source:
-            return int(parquet.read_metadata(source).num_rows)
-    except (OSError, pa.ArrowException):  # which reading the file raises again
-        return 0
+    def __init__(self, file: Location, _options: ReadOptions) -> None:
+        import pyarrow as pa
 
+        self._file = file
+        self._source = file.open()
+        self._table = pa.ipc.open_file(self._source)
 
-def read_feather(file: Location, columns: list[str], others: bool) -> Batches:
-    """Yield the rows of a Feather file: these columns, or with `others` all columns."""
-    import pyarrow as pa
+    def head(self) -> pa.RecordBatch | None:
+        """Return the first rows."""
+        if not self._table.num_record_batches:
+            return None
+        return self._table.get_batch(0).slice(0, HEAD_ROWS)
 
-    with file.open() as source:
-        with pa.ipc.open_file(source) as header:
-            available = header.schema.names
-        check_columns(file.name, columns, available)
-        places = None if others else [available.index(name) for name in columns]
-        options = pa.ipc.IpcReadOptions(included_fields=places)
-        with pa.ipc.open_file(source, options=options) as batches:
-            for number in range(batches.num_record_batches):
-                yield batches.get_batch(number)
+    def batches(self, columns: list[str], others: bool) -> Batches:
+        """Yield the rows."""
+        import pyarrow as pa
+
+        available = self._table.schema.names
+        check_columns(self._file.name, columns, available)
+        table = self._table
+        if not others:
+            # Arrow is told of the columns when it opens a file; the bytes are those that are open.
+            places = [available.index(name) for name in columns]
+            options = pa.ipc.IpcReadOptions(included_fields=places)
+            table = pa.ipc.open_file(self._source, options=options)
+        for number in range(table.num_record_batches):
+            yield table.get_batch(number)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
 
 
 @contextmanager

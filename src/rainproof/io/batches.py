@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,11 +27,8 @@ from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.column_types import KindCheck
 from rainproof.io.label_columns import as_segment, segment_numbers
 from rainproof.io.number_columns import NumberColumn
-from rainproof.io.sources import Source
+from rainproof.io.sources import Progress, Source
 from rainproof.io.text_numbers import without_missing_words
-
-Progress = Callable[[int, int], object]
-"""Takes the number of rows read so far, and their number in total (0 if it is unknown)."""
 
 
 class BatchConsumer(ABC):
@@ -131,8 +128,7 @@ def feed(
 ) -> None:
     """Pass the rows that are asked for to the consumer, and raise what is wrong with them."""
     selection = _Selection(spec, consumer)
-    is_total_known = all(source.rows for source in sources)
-    total_rows = sum(source.rows for source in sources) if is_total_known else 0
+    total_rows = 0 if progress is None else _total_rows(sources)
     kinds = KindCheck(spec.label_columns(), labels=spec.by)
     rows_read = 0
     for source in sources:
@@ -162,6 +158,17 @@ def feed(
         where = " that meet where" if is_filtered else ""
         raise InputError(f"{name} has columns but no rows{where}")
     consumer.finish()
+
+
+def _total_rows(sources: Sequence[Source]) -> int:
+    """Return the number of rows of all sources; 0 if one of them does not state it."""
+    total = 0
+    for source in sources:
+        rows = 0 if source.rows is None else source.rows()
+        if not rows:
+            return 0
+        total += rows
+    return total
 
 
 class _Selection:

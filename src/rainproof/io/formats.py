@@ -15,24 +15,21 @@ from typing import IO, TYPE_CHECKING, Any
 
 from rainproof.core.files import file_errors
 from rainproof.errors import InputError
-from rainproof.io.arrow_files import (
-    read_feather,
-    read_parquet,
-    rows_of_parquet,
-    write_feather,
-    write_parquet,
+from rainproof.io.arrow_files import FeatherFile, ParquetFile, write_feather, write_parquet
+from rainproof.io.json_files import (
+    JsonFile,
+    lines_of_objects,
+    write_json_array,
+    write_json_lines,
 )
-from rainproof.io.json_files import read_json_file, write_json_array, write_json_lines
-from rainproof.io.locations import Batches, Location
-from rainproof.io.prefetching import prefetch
+from rainproof.io.locations import Location
+from rainproof.io.opening import OpenFile, ReadOptions
 from rainproof.io.source_errors import hide_password
-from rainproof.io.spreadsheets import read_spreadsheet
-from rainproof.io.text_files import find_separator, read_text_file, start_of, write_text_file
+from rainproof.io.spreadsheets import Spreadsheet
+from rainproof.io.text_files import TextFile, lines_of_rows, write_text_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    Read = Callable[[Location, list[str], bool], Batches]
 
 Write = Callable[["pa.RecordBatch"], None]
 """Appends the rows of a batch to a file; all batches have one schema."""
@@ -51,58 +48,61 @@ class FileFormat:
         What help and messages call it.
     suffixes : tuple of str
         The ends of the names of its files; .gz at the end means that the file is compressed.
-    read : callable
-        Yields the rows of a file: these columns; all columns if the last argument is true.
+    open : callable
+        Opens a file to read it.
     open_writer : callable or None
         What writes a file; None if files are read only.
     is_text : bool
         Whether text in a file is read as numbers.
     is_open : bool
         Whether later rows of a file may have other columns, and values of other types.
-    separators : str
-        What may separate the columns of a text file: the first that is in its first line does.
+    states_rows : bool
+        Whether a file states the number of its rows.
     magic : bytes
         What a file begins with, by which standard input is told from a text file.
-    count_rows : callable or None
-        Returns the number of rows that a file states; None if files state none.
+    lines : callable or None
+        Yields the line of each row, for messages; None where rows have no lines.
     """
 
     name: str
     suffixes: tuple[str, ...]
-    read: Read
+    open: Callable[[Location, ReadOptions], OpenFile]
     open_writer: OpenWriter | None
     is_text: bool = True
     is_open: bool = False
-    separators: str = ""
+    states_rows: bool = False
     magic: bytes = b""
-    count_rows: Callable[[Location], int] | None = None
+    lines: Callable[[Location, ReadOptions], Iterator[int]] | None = None
 
 
 def text_format(name: str, suffix: str, separators: str) -> FileFormat:
-    """Return a format of text files with separated columns."""
+    """Return a format of text files with separated columns.
+
+    The first of these separators that is in the first line of a file separates its columns.
+    """
     return FileFormat(
         name=name,
         suffixes=(suffix, f"{suffix}.gz"),
-        read=partial(read_text_file, usual_separators=separators),
+        open=partial(TextFile, usual_separators=separators),
         open_writer=partial(write_text_file, separator=separators[0]),
-        separators=separators,
+        lines=partial(lines_of_rows, usual_separators=separators),
     )
 
 
 _PARQUET = FileFormat(
     name="Parquet",
     suffixes=(".parquet", ".pq"),
-    read=read_parquet,
+    open=ParquetFile,
     open_writer=write_parquet,
     is_text=False,
+    states_rows=True,
     magic=b"PAR1",
-    count_rows=rows_of_parquet,
 )
 
 _FEATHER = FileFormat(
     name="Feather",
     suffixes=(".feather", ".arrow"),
-    read=read_feather,
+    open=FeatherFile,
     open_writer=write_feather,
     is_text=False,
     magic=b"ARRO",
@@ -111,16 +111,17 @@ _FEATHER = FileFormat(
 _JSON_LINES = FileFormat(
     name="JSON lines",
     suffixes=(".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"),
-    read=read_json_file,
+    open=JsonFile,
     open_writer=write_json_lines,
     is_open=True,
     magic=b"{",
+    lines=lines_of_objects,
 )
 
 _JSON = FileFormat(
     name="JSON",
     suffixes=(".json", ".json.gz"),
-    read=read_json_file,
+    open=JsonFile,
     open_writer=write_json_array,
     is_open=True,
     magic=b"[",
@@ -129,7 +130,7 @@ _JSON = FileFormat(
 _SPREADSHEET = FileFormat(
     name="spreadsheet",
     suffixes=(".xlsx", ".xlsb", ".xls", ".ods"),
-    read=read_spreadsheet,
+    open=Spreadsheet,
     open_writer=None,
     magic=b"PK\3\4",
 )
@@ -169,24 +170,6 @@ def describe_formats() -> str:
     """Return the formats and their suffixes, for a help text."""
     described = [f"{known.name} ({', '.join(known.suffixes)})" for known in FORMATS]
     return f"{', '.join(described[:-1])} or {described[-1]}"
-
-
-def separator_of(file: Location) -> str:
-    """Return what separates the columns of a text file: as stated, or found in its first line."""
-    if file.sep is not None:
-        return file.sep
-    return find_separator(start_of(file), format_of(file.path).separators)
-
-
-def file_batches(
-    file: Location, columns: list[str], *, others: bool = False
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file: these columns, or with `others` all columns. The next batch is read
-    meanwhile.
-    """
-    read = format_of(file.path).read
-    with file.errors():
-        yield from prefetch(read(file, columns, others))
 
 
 def check_writable(target: Path) -> OpenWriter:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import math
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from io import TextIOWrapper
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
 from rainproof.errors import InputError, RainproofError
 from rainproof.io.column_types import BatchBuilder
 from rainproof.io.locations import Batches, Location
+from rainproof.io.opening import OpenFile, ReadOptions
 from rainproof.io.source_errors import check_columns
 
 if TYPE_CHECKING:
@@ -24,27 +26,69 @@ ROWS_PER_BATCH = 1 << 16
 _BLOCK = 1 << 20  # bytes
 
 
-def read_json_file(file: Location, columns: list[str], others: bool) -> Batches:
-    """Yield the rows of a JSON file; a key that an object lacks is a missing value.
+class JsonFile(OpenFile):
+    """An open JSON file; a key that an object lacks is a missing value."""
 
-    With `others` a batch has the keys of all objects so far: a key may come first in a later batch.
-    """
-    builder = BatchBuilder(file.name)
-    names: dict[str, None] = {}  # a set in order
-    with file.stream() as stream:
-        records = (record for record, _ in json_objects(file, stream))
-        while batch := list(islice(records, ROWS_PER_BATCH)):
-            # What the first batch has are the columns of the file.
-            is_first = not names
-            if is_first or others:
-                for record in batch:
-                    names.update(dict.fromkeys(record))
-            if is_first:
-                check_columns(file.name, columns, list(names))
-                if not others:
-                    names = dict.fromkeys(columns)
-            values = [[record.get(name) for record in batch] for name in names]
-            yield builder.build(list(names), values)
+    def __init__(self, file: Location, _options: ReadOptions) -> None:
+        self._file = file
+        self._stream = file.stream()
+        records = (record for record, _ in json_objects(file, self._stream))
+        self._first_records = list(islice(records, ROWS_PER_BATCH))
+        self._later_records = records
+
+    def head(self) -> pa.RecordBatch | None:
+        """Return the objects of the first batch, with all of their keys."""
+        if not self._first_records:
+            return None
+        names = _keys_of(self._first_records)
+        return _built(BatchBuilder(self._file.name), names, self._first_records)
+
+    def batches(self, columns: list[str], others: bool) -> Batches:
+        """Yield the rows.
+
+        With `others` a batch has the keys of all objects so far: a key may come first in a later
+        batch.
+        """
+        builder = BatchBuilder(self._file.name)
+        records = self._first_records
+        self._first_records = []
+        # What the first batch has are the columns of the file.
+        names = _keys_of(records)
+        if records:
+            check_columns(self._file.name, columns, list(names))
+        while records:
+            if others:
+                names |= _keys_of(records)
+            yield _built(builder, names if others else columns, records)
+            records = list(islice(self._later_records, ROWS_PER_BATCH))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+
+def _keys_of(records: list[Mapping[str, Any]]) -> dict[str, None]:
+    """Return the keys of objects as a set in order."""
+    keys: dict[str, None] = {}
+    for record in records:
+        keys.update(dict.fromkeys(record))
+    return keys
+
+
+def _built(
+    builder: BatchBuilder, names: Iterable[str], records: list[Mapping[str, Any]]
+) -> pa.RecordBatch:
+    """Return the values of objects by their keys."""
+    columns = [[record.get(name) for record in records] for name in names]
+    return builder.build(list(names), columns)
+
+
+def lines_of_objects(file: Location, _options: ReadOptions) -> Iterator[int]:
+    """Yield the line of each object of JSON lines, for messages; this reads the file again."""
+    with TextIOWrapper(file.stream(), encoding="utf-8") as text:
+        for number, line in enumerate(text, 1):
+            if line.strip():
+                yield number
 
 
 def json_objects(file: Location, stream: Any) -> Iterator[tuple[Mapping[str, Any], str]]:

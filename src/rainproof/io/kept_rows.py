@@ -23,10 +23,10 @@ from rainproof.io.batches import feed
 from rainproof.io.class_batches import ClassKeeper
 from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.compressing import RowCompressor, RowsRead
-from rainproof.io.databases import is_database
 from rainproof.io.label_columns import as_segment, segment_numbers
-from rainproof.io.scanning import DEFAULT_GRID, scan, with_base_rate
-from rainproof.io.sources import Progress, local_sources
+from rainproof.io.opening import ReadOptions
+from rainproof.io.scanning import DEFAULT_GRID, is_remote, scan, with_base_rate
+from rainproof.io.sources import Progress, local_sources, named_source
 from rainproof.io.violations import Violations, null_violations, raise_first, read_values
 
 
@@ -45,7 +45,6 @@ def keep_rows(
     fractional: bool = False,
     base_rate: BaseRate | None = None,
     costs: Sequence[str] = (),
-    sep: str | None = None,
     progress: Progress | None = None,
     **reading: Any,
 ) -> Sample | Segments:
@@ -53,8 +52,8 @@ def keep_rows(
 
     Parameters
     ----------
-    source, prob, outcome, base_rate, sep, progress
-        As for `scan`; for rows in this process. Several columns in `prob` are several forecasts.
+    source, prob, outcome, base_rate, progress
+        As for `scan`; for rows in this process, or of a `NamedSource`. Several columns in `prob` are several forecasts.
     groups : str or sequence of str
         The columns of groups: rows that are the same in all of them are one.
     by : sequence of str
@@ -77,11 +76,11 @@ def keep_rows(
     spec = replace(spec, others=tuple(others), costs=tuple(costs))
     if fractional and not (spec.pos_label is None and spec.trials is None):
         raise InputError("fractional outcomes cannot be combined with pos_label or trials")
-    sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
+    source = named_source(source, ReadOptions())
+    sources = local_sources(source, spec.all_columns(), spec.native)
     # What sums do not have.
     if groups or others or fractional or costs:
         at_most = None
-    address = source[0] if isinstance(source, list) else source
     keeper = _RowKeeper(
         spec,
         groups,
@@ -89,7 +88,7 @@ def keep_rows(
         at_most,
         parse=sources[0].parse,
         fractional=fractional,
-        database_compresses=spec.is_plain and is_database(address),
+        database_compresses=spec.is_plain and is_remote(source),
     )
     try:
         feed(sources, spec, keeper, progress)
@@ -237,7 +236,6 @@ def keep_classes(
     labels: Sequence[Any] | None = None,
     groups: Sequence[str] = (),
     base_rate: BaseRate | None = None,
-    sep: str | None = None,
     progress: Progress | None = None,
     **reading: Any,
 ) -> Sample:
@@ -252,7 +250,7 @@ def keep_classes(
     spec = ColumnSpec.from_arguments(
         list(classes), outcome, by=list(groups) or None, labels=tuple(labels or ()), **reading
     )
-    sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
+    sources = local_sources(source, spec.all_columns(), spec.native)
     keeper = ClassKeeper(spec, labels, parse=sources[0].parse)
     feed(sources, spec, keeper, progress)
     sample = keeper.result()

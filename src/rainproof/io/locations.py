@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import glob
 import os
 import re
+import stat
 from collections.abc import Generator, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rainproof.errors import InputError, RainproofError
@@ -37,21 +38,9 @@ Batches = Generator["pa.RecordBatch", None, None]
 
 
 class Location(NamedTuple):
-    """One file: its path, or the address of an object.
-
-    Parameters
-    ----------
-    path : str
-        The path or address.
-    sep : str, optional
-        What separates the columns of a text file. Default: recognised.
-    keeps_empty : bool
-        Whether an empty line of a text file of one column is a row, whose value is missing.
-    """
+    """One file: its path, or the address of an object."""
 
     path: str
-    sep: str | None = None
-    keeps_empty: bool = False
 
     @property
     def name(self) -> str:
@@ -70,16 +59,34 @@ class Location(NamedTuple):
         return name.lower()
 
     def open(self) -> Any:
-        """Open the file for Arrow, at any position."""
+        """Open the file for Arrow, at any position; refuse an empty one, for which the readers of
+        each format have other words.
+        """
         import pyarrow as pa
 
-        if not self.is_stored:
-            # As bytes: Arrow takes no text that is not UTF-8, which names of files may be.
-            return pa.OSFile(os.fsencode(self.path))
-        from pyarrow import fs
+        if self.is_stored:
+            from pyarrow import fs
 
-        system, path = fs.FileSystem.from_uri(self.path)
-        return system.open_input_file(path)
+            system, path = fs.FileSystem.from_uri(self.path)
+            source = system.open_input_file(path)
+            is_empty = source.size() == 0
+        else:
+            # Arrow has other words for a folder, and for a file that is not there.
+            status = os.stat(self.path)  # noqa: PTH116 - not to change the name
+            if stat.S_ISDIR(status.st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if stat.S_ISFIFO(status.st_mode):
+                # Wait until something is written, as who waits can stop; Arrow then refuses a pipe.
+                # (A file with an error is read again to find its line, which a pipe cannot be.)
+                with open(self.path, "rb") as pipe:  # noqa: PTH123 - not to change the name
+                    pipe.read(1)
+            # As bytes: Arrow takes no text that is not UTF-8, which names of files may be.
+            source = pa.OSFile(os.fsencode(self.path))
+            # A named pipe has no size.
+            is_empty = stat.S_ISREG(status.st_mode) and status.st_size == 0
+        if is_empty:
+            raise InputError(f"{self.name} is empty")
+        return source
 
     def stream(self) -> Any:
         """Open the file from its start, and decompress it where its name says so."""
@@ -94,10 +101,6 @@ class Location(NamedTuple):
         import pyarrow as pa
 
         try:
-            # The readers of each format have other words for an empty file.
-            with self.open() if self.is_stored else Path(self.path).open("rb") as file:
-                if not file.read(1):
-                    raise InputError(f"{self.name} is empty")
             yield
         except RainproofError:
             raise
@@ -188,9 +191,10 @@ def _unreadable(path: str, error: Exception) -> InputError:
     """
     store = _object_store(path)
     hint = ""
-    reason = str(error)
+    reason = getattr(error, "strerror", None) or str(error)
     if store is not None:
         hint = f" (credentials are taken from {_CREDENTIALS[store]})"
-        reason = without_password(error, path)
-    reason = getattr(error, "strerror", None) or reason
+        reason = getattr(error, "strerror", None) or without_password(error, path)
+    elif isinstance(error, OSError) and error.errno is not None:
+        reason = os.strerror(error.errno)  # Arrow's own text repeats the name
     return InputError(f"cannot read {hide_password(path)}: {' '.join(reason.split())}{hint}")

@@ -19,10 +19,11 @@ from rainproof.io.arrow_arrays import Array, as_mask, as_numpy, decoded, text_er
 from rainproof.io.batches import BatchConsumer
 from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.column_types import is_text
-from rainproof.io.formats import Write, check_writable, file_batches, format_of, open_writer
+from rainproof.io.formats import Write, check_writable, open_writer
 from rainproof.io.label_columns import segment_labels
-from rainproof.io.locations import Location
 from rainproof.io.number_columns import amount_columns, forecast_columns
+from rainproof.io.opening import ReadOptions
+from rainproof.io.sources import NamedFile, NamedSource
 from rainproof.io.text_numbers import without_missing_words
 from rainproof.io.violations import (
     Violations,
@@ -42,7 +43,7 @@ segment), and of costs.
 
 
 def append_columns(
-    path: str | os.PathLike[str],
+    source: str | os.PathLike[str] | NamedSource,
     output: str | os.PathLike[str],
     *,
     prob: str | Sequence[str],
@@ -51,7 +52,6 @@ def append_columns(
     costs: Sequence[str] = (),
     new_columns: Mapping[Any, NewColumn],
     whole: bool = False,
-    sep: str | None = None,
     keep_missing: bool = False,
     progress: Callable[[int], object] | None = None,
     **reading: Any,
@@ -64,7 +64,7 @@ def append_columns(
 
     Parameters
     ----------
-    path : str or path-like
+    source : str or path-like, or NamedSource
         The file to read, in any format that `scan` reads.
     output : str or path-like
         The file to write, in the format that its name states. The columns of a text file stay text,
@@ -82,8 +82,6 @@ def append_columns(
         How to compute each new column, by its name; or those of a matrix, by their names.
     whole : bool
         Whether columns are computed from all rows at once; memory then grows with the file.
-    sep : str, optional
-        What separates the columns of a text file. Default: recognised.
     keep_missing : bool
         Whether a row without a probability is copied with nothing in the new columns, instead of
         being an error.
@@ -105,7 +103,11 @@ def append_columns(
             if name in probs:
                 rule = f"prob and {argument} must be different columns"
                 raise InputError(f"{rule}; both are {name}")
-    file = Location(os.fspath(path), sep, keeps_empty=keep_missing)
+    if not isinstance(source, NamedSource):
+        source = NamedSource([os.fspath(source)], ReadOptions(keep_missing=keep_missing))
+    file = source.files[0]
+    if len(source.files) > 1:
+        raise InputError(f"one file is copied at a time; {len(source.files):,} were named")
     target = Path(output)
     spec = ColumnSpec(prob=tuple(probs), outcome="", costs=tuple(costs), **reading)
     check_writable(target)  # before a file is made
@@ -113,7 +115,7 @@ def append_columns(
         appender = _ColumnAppender(
             file, spec, ids, by, new_columns, write, keep_missing=keep_missing
         )
-        batches = file_batches(file, appender.columns, others=True)
+        batches = file.batches(appender.columns, others=True)
         for batch in _together(batches) if whole else batches:
             with text_errors(batch):
                 appender.add(batch)
@@ -149,7 +151,7 @@ class _ColumnAppender(BatchConsumer):
 
     Parameters
     ----------
-    file : Location
+    file : NamedFile
         The file that is read.
     spec : ColumnSpec
         The columns of predictions and costs, and how they are read.
@@ -172,7 +174,7 @@ class _ColumnAppender(BatchConsumer):
 
     def __init__(
         self,
-        file: Location,
+        file: NamedFile,
         spec: ColumnSpec,
         ids: str | None,
         by: Sequence[str],
@@ -190,7 +192,7 @@ class _ColumnAppender(BatchConsumer):
         self._new_columns = new_columns
         self._write = write
         self._keep_missing = keep_missing
-        self._parse = format_of(file.path).is_text
+        self._parse = file.format.is_text
         self._prob = forecast_columns(spec.prob, spec, parse=self._parse)
         self._costs = amount_columns(spec.costs, parse=self._parse)
         if len(self._prob) == 1:

@@ -19,8 +19,9 @@ from rainproof.errors import InputError
 from rainproof.io.column_spec import ColumnSpec, Names
 from rainproof.io.column_types import check_kinds_of_labels
 from rainproof.io.databases import Table, is_database, read_database
+from rainproof.io.opening import ReadOptions
 from rainproof.io.source_errors import need_pyarrow
-from rainproof.io.sources import Progress, local_sources
+from rainproof.io.sources import NamedSource, Progress, local_sources, named_source
 from rainproof.io.spark_frames import read_spark
 
 View = Literal["top-label", "one-vs-rest"] | None
@@ -223,6 +224,7 @@ def scan(
         "trials": trials,
         "drop_missing": drop_missing,
     }
+    source = named_source(source, ReadOptions(sep=sep))
     if classes is not None:
         if view is not None or by is not None or grid is not None or is_remote(source):
             raise InputError("classes keep rows of this process: they go without view, by and grid")
@@ -235,7 +237,6 @@ def scan(
             outcome,
             labels=labels,
             base_rate=base_rate,
-            sep=sep,
             progress=progress,
             **reading,
         )
@@ -251,13 +252,11 @@ def scan(
     m = check_grid(grid)
     if _package(source) == "narwhals":
         source = source.to_native()
-    if isinstance(source, list) and len(source) == 1:
-        source = source[0]  # the address of a database may be in a list, as the names of files are
     if is_remote(source):
         needs_rows_here = has_classes or not spec.is_plain
         if not needs_rows_here:
             return with_base_rate(aggregate(source, spec, m, progress=progress), base_rate)
-        if not is_database(source):
+        if not isinstance(source, NamedSource):
             raise InputError(
                 "view, labels, percent, confidence_words, trials and drop_missing are for rows in "
                 "this process, not for those of another engine"
@@ -267,7 +266,7 @@ def scan(
     from rainproof.io.class_batches import ClassCompressor
     from rainproof.io.compressing import RowCompressor
 
-    sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
+    sources = local_sources(source, spec.all_columns(), spec.native)
     parse = sources[0].parse
     compressor: RowCompressor | ClassCompressor
     if has_classes or not isinstance(spec.prob, str):
@@ -291,6 +290,8 @@ def with_base_rate(compressed: Sample | Segments, base_rate: BaseRate | None) ->
 
 def is_remote(source: object) -> bool:
     """Whether another engine holds the rows; nothing is imported to find out."""
+    if isinstance(source, NamedSource):
+        return source.address is not None
     if isinstance(source, Table) or is_database(source):
         return True
     return _package(source) in ("dask", "pyspark")
@@ -328,6 +329,8 @@ def aggregate(
         )
     if spec.native is not None:
         raise InputError('where must be text for rows of another engine, such as "p is not null"')
+    if isinstance(source, NamedSource):
+        source = source.address
     package = _package(source)
     if package == "dask":
         from rainproof.io.dask_frames import read_partitions

@@ -103,9 +103,10 @@ def load_table(path: Path) -> Sample | Segments:
     import pyarrow as pa
     from pyarrow import parquet
 
-    with Location(str(path)).errors():
+    file = Location(str(path))
+    with file.errors(), file.open() as source:
         try:
-            table = parquet.read_table(path, page_checksum_verification=True)
+            table = parquet.read_table(source, page_checksum_verification=True)
         except (OSError, pa.ArrowException):
             raise  # handled by `Location.errors`
         except Exception as error:  # PyArrow may raise anything for a damaged file

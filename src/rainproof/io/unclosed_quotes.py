@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,10 @@ class LineCounter:
 
     Parameters
     ----------
+    start : sequence of buffers
+        The first blocks of a text file, decompressed.
     stream : file of PyArrow
-        The decompressed bytes of a text file, from its start.
+        The bytes that follow them.
 
     Attributes
     ----------
@@ -44,9 +46,10 @@ class LineCounter:
         Whether there is a quote in what was read.
     """
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, start: Sequence[Any], stream: Any) -> None:
         self.closed = False
         self.has_quotes = False
+        self._start = list(start)
         self._stream = stream
         self._line_ends = 0
         self._last_blocks: list[Any] = []  # two of them, which hold the last line
@@ -70,7 +73,8 @@ class LineCounter:
 
     def read_buffer(self, size: int = -1) -> Any:
         """Return the next bytes as a buffer of PyArrow; they are not copied."""
-        block = self._stream.read_buffer(size)
+        # The first blocks have the size that Arrow asks for.
+        block = self._start.pop(0) if self._start else self._stream.read_buffer(size)
         if block.size:
             self._last_blocks = [*self._last_blocks[-1:], block]
             self._count(np.frombuffer(block, np.uint8))
