@@ -5,6 +5,7 @@ contain the truth.
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -20,11 +21,13 @@ from rainproof.inference.estimates import (
     mean_interval,
     model_variance,
     moments,
+    observed_expected,
+    p_value_of_mean,
     pooled_predictions,
     prediction_less_outcome,
 )
 from rainproof.inference.grouped_test import grouped_p_value
-from rainproof.inference.logistic_estimates import calibration_slope
+from rainproof.inference.logistic_estimates import calibration_intercept, calibration_slope
 from rainproof.verdict.calibration import few_clusters, grouped_test, how_calibrated
 
 SAMPLES = 100
@@ -47,6 +50,30 @@ def drawn(seed, values, count, large, *, coin=1.0, factor=1.0):
 def rare(seed):
     """About 1,200 rows in 200 groups, events in 2%: one coin for all rows of a group."""
     return drawn(seed, (0.01, 0.03), 200, 50)
+
+
+def large_clusters_are_few(seed):
+    """About 3,000 rows in 1,000 groups, 41 of them of 50 rows; events in 5%, one coin in half of the
+    groups.
+    """
+    rng = np.random.default_rng(seed)
+    size = np.where(rng.random(1000) < 2 / 49, 50, 1)
+    return with_coins(rng, size, rng.choice([0.015, 0.045, 0.09], 1000), coin=0.5)
+
+
+def large_clusters_are_fewer(seed):
+    """About 3,000 rows in 2,000 groups, 20 of them of 50 rows; events in 5%, one coin in each group."""
+    rng = np.random.default_rng(seed)
+    size = np.where(rng.random(2000) < 0.5 / 49, 50, 1)
+    return with_coins(rng, size, rng.choice([0.025, 0.075], 2000), coin=1.0)
+
+
+def with_coins(rng, size, prob, *, coin):
+    """Rows of groups with a prediction each; in a share of the groups one coin decides all outcomes."""
+    group = np.repeat(np.arange(len(size)), size)
+    shared = (rng.random(len(size)) < coin)[group]
+    luck = np.where(shared, rng.random(len(size))[group], rng.random(len(group)))
+    return luck < prob[group], prob[group], group
 
 
 def both_outcomes(draw, count=SAMPLES):
@@ -76,6 +103,34 @@ def test_calibrated_rare_events_in_unequal_groups_are_not_recalibrated():
     assert wrong <= 1
 
 
+@for_each("draw", [large_clusters_are_few, large_clusters_are_fewer])
+def test_clusters_that_lack_events_by_chance_do_not_reject_a_calibrated_forecast(draw):
+    """At the level of the test and of the intervals, within two standard errors."""
+    error = math.sqrt(SAMPLES * 0.05 * 0.95)
+    rejected, covered = 0, np.zeros(3)
+    for y, p, group in both_outcomes(draw):
+        sample = Sample(y, p, groups=group)
+        rejected += grouped_test(sample) <= 0.05
+        intervals = (
+            prediction_less_outcome(sample.units, p, LEVEL),
+            calibration_intercept(sample.units, p, LEVEL),
+            observed_expected(sample.units, p, LEVEL),
+        )
+        for k, truth in enumerate((0.0, 0.0, 1.0)):
+            covered[k] += intervals[k].low <= truth <= intervals[k].high
+    assert rejected <= SAMPLES * 0.05 + 2 * error
+    assert (covered >= SAMPLES * 0.95 - 2 * error).all()
+
+
+@pytest.mark.filterwarnings("ignore:events in only:rainproof.errors.FewRowsWarning")
+def test_a_calibrated_forecast_is_not_recalibrated_where_large_clusters_are_few():
+    grades = Counter(
+        rainproof.assess(y, p, groups=group).verdict.grade
+        for y, p, group in both_outcomes(large_clusters_are_few, 40)
+    )
+    assert grades["recalibrate"] <= 40 * 0.05 + 2 * math.sqrt(40 * 0.05 * 0.95)
+
+
 def test_intervals_of_rare_events_in_unequal_groups_contain_the_truth():
     """What the forecast says less what happens, the cost of acting from 2% on, and what never
     acting would save.
@@ -93,6 +148,21 @@ def test_intervals_of_rare_events_in_unequal_groups_contain_the_truth():
         for k, value in enumerate((0.0, truth, truth - 0.02 * 49.0)):
             covered[k] += found[k].low - 1e-9 <= value <= found[k].high + 1e-9
     assert (covered >= SAMPLES * 0.93 - 2 * math.sqrt(SAMPLES * 0.93 * 0.07)).all()
+
+
+def test_forecasts_are_still_found_wrong_where_no_cluster_is_large():
+    """Equal groups of ten rows, events in 20%: that clusters lack events makes hardly a difference."""
+    found, found_without = 0, 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        y, p, group = with_coins(rng, np.full(200, 10), rng.choice([0.1, 0.3], 200), coin=0.2)
+        sample = Sample(y, p / 0.7, groups=group)
+        value, error = distance_from_calibration(sample.units, sample.prob)
+        freedom = sample.effective_n - 1
+        found += p_value_of_mean(sample.units, sample.prob, freedom) <= 0.05
+        found_without += 2 * student.sf(abs(value) / error, freedom) <= 0.05
+    assert found >= found_without - 1
+    assert found >= 32
 
 
 def test_half_of_many_groups_may_have_one_coin():
@@ -188,17 +258,28 @@ def test_the_variance_of_the_test_is_the_largest_of_three():
     assert largest == {0, 1, 2}
 
 
-@for_each("seed", range(8))
-def test_the_interval_of_says_less_happens_has_0_where_the_test_does_not_reject(seed):
-    """At every level: the variance of the test is that of the interval at 0."""
-    y, p, group = drawn(seed, (0.2, 0.4), 300, 20, coin=0.5, factor=0.9)
-    units = Sample(y, p, groups=group).units
-    value, error = distance_from_calibration(units, p)
-    freedom = 1 / (np.bincount(group) ** 2).sum() * len(p) ** 2 - 1
-    p_value = 2 * float(student.sf(abs(value) / error, freedom))
-    narrow, wide = (prediction_less_outcome(units, p, 1 - p_value * by) for by in (1.05, 0.95))
-    assert not narrow.low <= 0 <= narrow.high
-    assert wide.low <= 0 <= wide.high
+def test_the_interval_of_says_less_happens_has_0_where_the_test_does_not_reject():
+    """At every level, whether or not clusters lack an outcome by chance: the variance of the test is
+    that of the interval at 0.
+    """
+    by_chance = 0
+    for seed in range(16):
+        if seed % 2:
+            y, p, group = drawn(seed, (0.2, 0.4), 300, 20, coin=0.5, factor=0.9)
+        else:
+            y, p, group = large_clusters_are_few(seed)
+        sample = Sample(y, p, groups=group)
+        units = sample.units
+        if has_few_clusters(units):
+            continue
+        value, error = distance_from_calibration(units, p)
+        freedom = sample.effective_n - 1
+        p_value = p_value_of_mean(units, p, freedom)
+        by_chance += p_value > 1.1 * 2 * student.sf(abs(value) / error, freedom)
+        narrow, wide = (prediction_less_outcome(units, p, 1 - p_value * by) for by in (1.02, 0.98))
+        assert not narrow.low <= 0 <= narrow.high
+        assert wide.low <= 0 <= wide.high
+    assert by_chance >= 3
 
 
 def test_the_slope_varies_no_less_than_with_the_correlation_of_pairs():

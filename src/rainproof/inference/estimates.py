@@ -5,7 +5,8 @@ squares over units. Where events are few, V is itself uncertain, and it is small
 estimate. With the third power sum K the variance at another value t of the quantity is about
 :math:`V + (t - \hat t) K / V`, and the interval has all t with :math:`(t - \hat t)^2 \le q^2 (V +
 (t - \hat t) K / V)`. For a count of events this is the score interval of Poisson's law, for a rate
-nearly Wilson's; q is Student's quantile for the effective number of units.
+nearly Wilson's; q is Student's quantile for the effective number of units. What clusters that lack
+an outcome may hide is in `rainproof.inference.absent_outcomes`.
 
 Predictions and other columns have a value for each entry of the units (`rainproof.core.units`).
 Estimates that take more than a mean are in modules of their own:
@@ -18,13 +19,14 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.result import Interval
 from rainproof.core.rows import Rows
 from rainproof.core.sample import Sample
 from rainproof.core.units import Units
+from rainproof.inference.absent_outcomes import Absences, absences
 
 # cases at either end of what is possible, added to those seen: without an event V would be 0
 UNSEEN = 0.5
@@ -38,15 +40,28 @@ _HARDLY = 1e-6  # below a whole number of clusters, by rounding
 FEW_CLUSTERS = 20.0
 
 
-def skewed_ends(second: Any, third: Any, quantile: float) -> tuple[Floats, Floats]:
+def skewed_ends(
+    second: Any, third: Any, quantile: Any, shift: Floats | float = 0.0
+) -> tuple[Any, Any]:
     """The lowest and highest distance from an estimate, from sums of squares and of third powers
     over units.
+
+    With a shift, it is the quantity less this that was estimated.
     """
     has_spread = (second > 0) & (second < np.inf)
     with np.errstate(invalid="ignore", divide="ignore"):
-        shift = quantile**2 / 2 * np.where(has_spread, third / second, 0.0)
-    half = np.sqrt(shift**2 + quantile**2 * second)
-    return shift - half, shift + half
+        slope = np.where(has_spread, third / second, 0.0)
+    return score_ends(second, slope, quantile, shift)
+
+
+def score_ends(
+    variance: Any, slope: Any, quantile: Any, shift: Floats | float = 0.0
+) -> tuple[Any, Any]:
+    """The same for a variance that grows by the slope with the distance (module docstring)."""
+    bend = quantile**2 / 2 * slope
+    at_shift = np.maximum(variance + slope * shift, 0.0)
+    half = np.sqrt(bend**2 + quantile**2 * at_shift)
+    return shift + bend - half, shift + bend + half
 
 
 def pooled_predictions(sample: Sample) -> tuple[Units, Floats]:
@@ -100,8 +115,12 @@ def effective_units(units: Units) -> float:
 
 def student_quantile(units: Units, confidence_level: float) -> float:
     """Student's quantile for the effective number of units."""
+    return float(_student_quantiles(units, confidence_level))
+
+
+def _student_quantiles(units: Units, confidence_level: Any) -> Any:
     freedom = max(effective_units(units) - 1, _LEAST_FREEDOM)
-    return float(stdtrit(freedom, (1 + confidence_level) / 2))
+    return stdtrit(freedom, (1 + confidence_level) / 2)
 
 
 def inflation(n: float) -> float:
@@ -250,24 +269,32 @@ def interval_by_influence(
     *,
     symmetric: bool = False,
     model: tuple[float, float] | None = None,
+    absent: Absences | None = None,
 ) -> Interval:
     """The interval of an estimate, from what each case adds to it, and could add.
 
     With `symmetric`, and where cases depend on each other, it has all values that are in the skewed
     interval or in the symmetric one. A `model` has the least variance at the estimate, and what it
-    gains where the quantity is larger by 1.
+    gains where the quantity is larger by 1. It allows for clusters that are `absent` by chance.
     """
     second, third = moments(units, influence, unseen)
-    low, high = interval_ends(
-        units, np.float64(second), np.float64(third), confidence_level, symmetric=symmetric
-    )
-    if model is not None:
+
+    def ends(level: Any, shift: Floats | float) -> tuple[Any, Any]:
+        low, high = interval_ends(
+            units, np.float64(second), np.float64(third), level, symmetric=symmetric, shift=shift
+        )
+        if model is None:
+            return low, high
         variance, slope = model
-        quantile = student_quantile(units, confidence_level)
-        shift = quantile**2 / 2 * slope
-        half = math.sqrt(shift**2 + quantile**2 * variance)
-        low = min(low, shift - half)
-        high = max(high, shift + half)
+        ends_of_model = score_ends(variance, slope, _student_quantiles(units, level), shift)
+        return np.minimum(low, ends_of_model[0]), np.maximum(high, ends_of_model[1])
+
+    low, high = ends(confidence_level, 0.0)
+    if absent is not None:
+        shift, level = absent.too_high.plausible(confidence_level)
+        low = ends(level, -shift)[0].min()
+        shift, level = absent.too_low.plausible(confidence_level)
+        high = ends(level, shift)[1].max()
     return Interval(
         value=value,
         low=value + float(low),
@@ -277,17 +304,35 @@ def interval_by_influence(
 
 
 def interval_ends(
-    units: Units, second: Any, third: Any, confidence_level: float, *, symmetric: bool = False
+    units: Units,
+    second: Any,
+    third: Any,
+    confidence_level: Any,
+    *,
+    symmetric: bool = False,
+    shift: Floats | float = 0.0,
 ) -> tuple[Any, Any]:
     """The distances of the ends of an interval from its estimate, by the variance and the third
     moment.
     """
-    quantile = student_quantile(units, confidence_level)
-    low, high = skewed_ends(second, third, quantile)
+    quantile = _student_quantiles(units, confidence_level)
+    low, high = skewed_ends(second, third, quantile, shift)
     if not symmetric and not units.clustered:
         return low, high
     half = quantile * np.sqrt(second)
-    return np.minimum(low, -half), np.maximum(high, half)
+    return np.minimum(low, shift - half), np.maximum(high, shift + half)
+
+
+def absent_by_chance(units: Units, prob: Floats, gain: Floats | float) -> Absences | None:
+    """The clusters that lack an outcome, if this can be by chance and can matter.
+
+    Each case adds so much more to an estimate with the event than without it. None where cases are
+    independent, where the number of cases with each outcome is given, and where few clusters have
+    the rarer outcome: there intervals allow for a cluster that was not seen.
+    """
+    if not units.clustered or units.design.strata is not None or has_few_clusters(units):
+        return None
+    return absences(units, prob, gain)
 
 
 def influence_by_outcome(
@@ -346,7 +391,13 @@ def prediction_less_outcome(units: Units, prob: Floats, confidence_level: float)
     if value != 0:
         slope = (variance - model_variance(units, prob)) / value
     found = interval_by_influence(
-        units, value, influence, unseen, confidence_level, model=(variance, slope)
+        units,
+        value,
+        influence,
+        unseen,
+        confidence_level,
+        model=(variance, slope),
+        absent=absent_by_chance(units, prob, -1.0),
     )
     return found.within(-1.0, 1.0)
 
@@ -375,6 +426,20 @@ def distance_from_calibration(units: Units, prob: Floats) -> tuple[float, float]
     return value, math.sqrt(variance)
 
 
+def p_value_of_mean(units: Units, prob: Floats, freedom: float) -> float | None:
+    """A p-value of calibration from the mean prediction less the event rate; None without a standard
+    error.
+    """
+    value, error = distance_from_calibration(units, prob)
+    if not 0 < error < math.inf:
+        return None
+    absent = absent_by_chance(units, prob, -1.0)
+    if absent is None:
+        return 2 * float(stdtr(freedom, -abs(value) / error))
+    by_chance = absent.too_high if value > 0 else absent.too_low
+    return by_chance.p_value(abs(value), error, freedom)
+
+
 def observed_expected(units: Units, prob: Floats, confidence_level: float) -> Interval | None:
     """The number of events over the sum of the predictions; None if all predictions are 0."""
     expected = float(units.share @ prob)
@@ -383,7 +448,8 @@ def observed_expected(units: Units, prob: Floats, confidence_level: float) -> In
         return None
     ratio = rate / expected
     influence, unseen = influence_by_outcome(units, -ratio * prob, 1 - ratio * prob)
-    of_rate = interval_by_influence(units, rate, influence, unseen, confidence_level)
+    absent = absent_by_chance(units, prob, 1.0)
+    of_rate = interval_by_influence(units, rate, influence, unseen, confidence_level, absent=absent)
     return Interval(
         value=ratio,
         low=max(of_rate.low, 0.0) / expected,

@@ -19,9 +19,9 @@ from rainproof.core.sample import Sample
 from rainproof.core.units import Units
 from rainproof.inference.estimates import (
     FEW_CLUSTERS,
-    distance_from_calibration,
     has_few_clusters,
     is_few,
+    p_value_of_mean,
     prediction_less_outcome,
     rarer_in,
     student_quantile,
@@ -102,23 +102,20 @@ def grouped_test(sample: Sample) -> float:
     which holds whatever the dependence and the number of groups, and rarely rejects. Else it is
     approximate: twice the smaller of two p-values by Student's law, that the mean prediction is the
     event rate, and that the slope of the logistic recalibration is 1, with variances over draws
-    that are no less than those of a calibrated forecast.
+    that are no less than those of a calibrated forecast. That of the mean allows for clusters that
+    lack an outcome by chance (`rainproof.inference.absent_outcomes`).
     """
     if is_few(effective_clusters(sample)):
         return grouped_p_value(sample)
-    distances = [distance_from_calibration(sample.units, sample.prob)]
+    freedom = max(sample.effective_n - 1, _LEAST_FREEDOM)
+    p_values = [p_value_of_mean(sample.units, sample.prob, freedom)]
     units, inside = _inside(sample)
     slope = calibration_slope(units, inside, _LEVEL)
     if slope is not None:
         error = (slope.high - slope.low) / 2 / student_quantile(units, _LEVEL)
-        distances.append((slope.value - 1, error))
-    freedom = max(sample.effective_n - 1, _LEAST_FREEDOM)
-    found = [
-        2 * float(stdtr(freedom, -abs(by) / error))
-        for by, error in distances
-        if 0 < error < math.inf
-    ]
-    return min(1.0, 2 * min(found, default=1.0))
+        if 0 < error < math.inf:
+            p_values.append(2 * float(stdtr(freedom, -abs(slope.value - 1) / error)))
+    return min(1.0, 2 * min((p_value for p_value in p_values if p_value is not None), default=1.0))
 
 
 def effective_clusters(sample: Sample) -> float | None:
