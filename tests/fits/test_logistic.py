@@ -153,7 +153,7 @@ def test_with_a_prior_it_is_scikit_learns_with_a_penalty():
 
 
 def test_with_a_prior_there_is_always_a_maximum():
-    """Also of separated outcomes, of one outcome, of rows without weight and of enormous weights."""
+    """Outcomes are separated, or all alike; weights are zero, or enormous."""
     odds = np.array([-700.0, -1.0, 1.0, 700.0])
     x = np.stack([odds, np.ones(4)])
     for event in ([0, 0, 1, 1], [1, 1, 0, 0], [1, 1, 1, 1], [0, 1, 0, 1]):

@@ -1,4 +1,4 @@
-"""Logistic regression by Newton's method: of every map, slope and bet that is fitted to outcomes.
+"""Logistic regression by Newton's method, for maps, calibration slopes and bets.
 
 Here is the fit alone; what its columns are, and what its coefficients mean, is the callers'
 business. The softmax regression of several classes is in `recalibration`: it is fitted to rows in
@@ -15,20 +15,25 @@ import numpy as np
 from rainproof.core.arrays import Floats
 
 MAX_COEFFICIENT = 30.0
-"""Coefficients beyond this are those of outcomes that the columns separate."""
+"""Change of the log odds by one unit of a column: larger ones are those of separated outcomes.
+
+The odds are multiplied by 1e13, which no sample can show.
+"""
 
 _MAX_STEPS = 50  # a fit that has a maximum takes about ten
-_GAIN = 1e-10  # share of the loss that the last step gains: enough for maps
-_EXACT_GAIN = 1e-20  # the same for coefficients that are printed: exact up to rounding
-# Change of a log odds. A step that changes none by more than D multiplies no curvature by more than
-# exp(D) on its way, so it gains at least 2 - 2 (exp(D) - 1 - D) / D^2 times what is expected: 0.2
-# times for 1.5.
+# Share of the loss that a step gains, as its derivatives predict: a step that gains less is the
+# last one.
+_TOLERANCE = 1e-10  # enough for maps
+_PRINTED_TOLERANCE = 1e-20  # for coefficients that are printed: exact up to rounding
+# Changes of log odds by a step. If it changes none by more than D, it multiplies no curvature by
+# more than exp(D) on its way. So it gains at least 2 - 2 (exp(D) - 1 - D) / D^2 times what the
+# derivatives predict: 0.2 times for D = 1.5, and the loss need not be looked at.
 _SAFE_CHANGE = 1.5
-# The same: where curvatures nearly vanish, steps are cut to this.
-_LARGEST_CHANGE = 1e4
-# The same, by a last step. Where outcomes are separated losses converge to 0, and steps to 1.
-_RUNS_AWAY = 0.5
-_SINGULAR = 1e15  # condition number of a matrix that cannot be told from one without inverse
+_LARGEST_CHANGE = 1e4  # steps are cut to this: where curvatures nearly vanish they are longer
+# A last step that still changes log odds by more has no maximum ahead: where outcomes are separated
+# the loss converges to 0, but the changes to 1.
+_DIVERGING_CHANGE = 0.5
+_SINGULAR_CONDITION = 1e15  # condition number of a matrix that doubles do not tell from singular
 
 
 class NormalPrior(NamedTuple):
@@ -69,14 +74,15 @@ def fit_logistic(
     loss = _Loss(x, negative[np.newaxis], positive[np.newaxis], flat, offset)
     first = np.zeros(len(x)) if start is None else start
     try:
-        fit = _minimize(loss, first[np.newaxis], _EXACT_GAIN)
+        fit = _minimize(loss, first[np.newaxis], _PRINTED_TOLERANCE)
     except np.linalg.LinAlgError:  # no curvature at all in some direction
         return None
-    if not fit.converged or fit.last_change > _RUNS_AWAY:
+    if not fit.converged or fit.last_change > _DIVERGING_CHANGE:
         return None
     if np.abs(fit.coefficients).max() > MAX_COEFFICIENT:
         return None
-    if np.linalg.cond(loss.curvature(loss.rate(fit.coefficients))[0]) >= _SINGULAR:
+    curvature = loss.curvature(loss.rate(fit.coefficients))[0]
+    if np.linalg.cond(curvature) >= _SINGULAR_CONDITION:
         return None
     return np.asarray(fit.coefficients[0])
 
@@ -104,14 +110,14 @@ def fit_logistic_with_prior(
     """
     start = prior.mean[np.newaxis]
     if len(negative) > 1:  # tables are much alike: the fit to all of them is near to each
-        together = _Loss(x, _sum(negative), _sum(positive), prior)
-        start = _minimize(together, start, _GAIN).coefficients
+        together = _Loss(x, _pooled(negative), _pooled(positive), prior)
+        start = _minimize(together, start, _TOLERANCE).coefficients
     start = np.repeat(start, len(negative), axis=0)
-    return _minimize(_Loss(x, negative, positive, prior), start, _GAIN).coefficients
+    return _minimize(_Loss(x, negative, positive, prior), start, _TOLERANCE).coefficients
 
 
-def _sum(weight: Floats) -> Floats:
-    """Add up tables, as one table."""
+def _pooled(weight: Floats) -> Floats:
+    """Add up the weights of all tables, as one table."""
     return np.asarray(weight.sum(axis=0, keepdims=True))
 
 
@@ -142,18 +148,17 @@ class _Loss:
         """Return the loss of each table."""
         score = self._score(coefficients)
         # log(1 + exp(score)), by an exponential that does not overflow
-        if_negative = np.log(1 + np.exp(-np.abs(score)))
-        if_negative += np.maximum(score, 0)
-        lost = (self._total * if_negative).sum(axis=1) - (self._positive * score).sum(axis=1)
+        surprise = np.log(1 + np.exp(-np.abs(score)))
+        surprise += np.maximum(score, 0)  # of a row without the event; with it, less the score
+        log_likelihood = (self._positive * score).sum(axis=1) - (self._total * surprise).sum(axis=1)
         distance = ((coefficients - self._prior.mean) ** 2).sum(axis=1)
-        return np.asarray(lost + self._prior.precision / 2 * distance)
+        return np.asarray(self._prior.precision / 2 * distance - log_likelihood)
 
     def rate(self, coefficients: Floats) -> Floats:
-        """Return the event rate at each entry: 1 / (1 + exp(-score)).
-
-        By exponentials that do not overflow, in place: of many entries, arrays take the time.
-        """
+        """Return the event rate at each entry: 1 / (1 + exp(-score))."""
         score = self._score(coefficients)
+        # exp(min(score, 0)) / (1 + exp(-|score|)): neither exponential overflows. In place, as new
+        # arrays of many entries would take longer than the arithmetic.
         divisor = np.abs(score)
         np.negative(divisor, out=divisor)
         np.exp(divisor, out=divisor)
@@ -169,19 +174,19 @@ class _Loss:
         variance = self._total * rate
         variance *= 1 - rate
         curvature = (variance @ self._products).reshape(-1, size, size)
-        return np.asarray(curvature + self._prior_curvature)
+        return curvature + self._prior_curvature
 
-    def newton_step(self, coefficients: Floats) -> _Step:
+    def newton_step(self, coefficients: Floats) -> _NewtonStep:
         """Return the step to the minimum of the quadratic with the same derivatives."""
         rate = self.rate(coefficients)
         excess = self._total * rate
         excess -= self._positive
         slope = excess @ self._x.T + self._prior.precision * (coefficients - self._prior.mean)
         step = np.linalg.solve(self.curvature(rate), -slope[..., np.newaxis])[..., 0]
-        return _Step(
-            step=np.asarray(step),
-            gain=-(slope * step).sum(axis=1) / 2,
-            change=np.abs(step) @ self._reach,
+        return _NewtonStep(
+            coefficients=np.asarray(step),
+            expected_gain=-(slope * step).sum(axis=1) / 2,
+            largest_change=np.abs(step) @ self._reach,
         )
 
     def _score(self, coefficients: Floats) -> Floats:
@@ -192,43 +197,46 @@ class _Loss:
         return score
 
 
-class _Step(NamedTuple):
-    step: Floats  # of the coefficients of each table
-    gain: Floats  # what it takes off the loss of a table, expected from the derivatives
-    change: Floats  # of the log odds of a table, at most
+class _NewtonStep(NamedTuple):
+    coefficients: Floats  # what is added to those of each table
+    expected_gain: Floats  # what it takes off the loss of each table, by the derivatives
+    largest_change: Floats  # of a log odds of each table, at most
 
 
 class _Fit(NamedTuple):
     coefficients: Floats
-    last_change: float
+    last_change: float  # of a log odds of any table, by the last step
     converged: bool
 
 
-def _minimize(loss: _Loss, start: Floats, gain: float) -> _Fit:
-    """Take Newton steps until the last one gained hardly anything."""
+def _minimize(loss: _Loss, start: Floats, tolerance: float) -> _Fit:
+    """Take Newton steps until one gains at most the tolerance, a share of the loss, in all tables.
+
+    One nat is added to the loss, which can converge to 0.
+    """
     coefficients = start
     value = loss.value(coefficients)
     for _ in range(_MAX_STEPS):
         step = loss.newton_step(coefficients)
-        is_last = step.gain <= gain * (1 + value)
-        if step.change.max() <= _SAFE_CHANGE:
-            coefficients = coefficients + step.step
-            value = value - step.gain
+        is_last = step.expected_gain <= tolerance * (1 + value)
+        if step.largest_change.max() <= _SAFE_CHANGE:
+            coefficients = coefficients + step.coefficients
+            value = value - step.expected_gain
         else:
             coefficients, value = _shortened_step(loss, coefficients, step)
         if is_last.all():
             break
-    return _Fit(coefficients, float(step.change.max()), converged=bool(is_last.all()))
+    return _Fit(coefficients, float(step.largest_change.max()), converged=bool(is_last.all()))
 
 
-def _shortened_step(loss: _Loss, coefficients: Floats, step: _Step) -> tuple[Floats, Floats]:
+def _shortened_step(loss: _Loss, coefficients: Floats, step: _NewtonStep) -> tuple[Floats, Floats]:
     """Halve steps until no loss rises; return the coefficients and the losses that are reached."""
-    if np.isinf(step.change).any():
+    if np.isinf(step.largest_change).any():
         raise np.linalg.LinAlgError("a curvature is 0 up to rounding")
     value = loss.value(coefficients)
-    share = np.minimum(1.0, _LARGEST_CHANGE / step.change)[:, np.newaxis]
-    reached = loss.value(coefficients + share * step.step)
+    length = np.minimum(1.0, _LARGEST_CHANGE / step.largest_change)[:, np.newaxis]
+    reached = loss.value(coefficients + length * step.coefficients)
     while (is_worse := reached > value).any():
-        share[is_worse] /= 2
-        reached = loss.value(coefficients + share * step.step)
-    return coefficients + share * step.step, reached
+        length[is_worse] /= 2
+        reached = loss.value(coefficients + length * step.coefficients)
+    return coefficients + length * step.coefficients, reached
