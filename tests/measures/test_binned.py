@@ -82,7 +82,7 @@ def test_the_quantiles_are_those_of_scikit_learn_where_bins_can_be_equal(m, each
 
 
 def test_by_hand():
-    """Bins [0, 1/2] and (1/2, 1]: biases (0 - .1) + (1 - .3) + (0 - .5) = .1 and -.1, of six rows."""
+    """Bins [0, 1/2] and (1/2, 1]: biases of -.1 + .7 - .5 - .3 = -.2 and of .2 + 0 = .2."""
     y, p = [0, 1, 0, 1, 0, 1], [0.1, 0.3, 0.5, 0.8, 0.3, 1.0]
     assert binned_calibration_error(y, p, n_bins=2) == pytest.approx((0.2 + 0.2) / 6, abs=1e-15)
     # Rounded down to 0, 1/2 and 1: one event among .1, .3, .3; one among .5, .8, where one is
@@ -119,7 +119,7 @@ def test_which_bin_an_edge_belongs_to(m):
 
 
 def test_ties_are_never_split_and_weights_do_not_round():
-    """Ten equal predictions fill two of three bins; and a third of thirty rows of 0.1 is ten rows."""
+    """Ten equal predictions fill two of three bins; a third of thirty rows of 0.1 is ten rows."""
     y = np.arange(15) % 2
     p = np.concatenate([np.full(10, 0.4), np.linspace(0.5, 0.9, 5)])
     together = abs(y[:10].sum() - 4) + abs((y[10:] - p[10:]).sum())
@@ -219,7 +219,8 @@ def test_compression_keeps_what_is_rounded_to_a_power_of_two(sample, m, cells):
         ({"form": "max"}, "form must be 'mean' or 'rounded'; it is 'max'"),
         (
             {"form": "rounded", "strategy": "quantile"},
-            "form must be 'mean' with strategy='quantile': predictions are rounded to a uniform grid",
+            "form must be 'mean' with strategy='quantile': "
+            "predictions are rounded to a uniform grid",
         ),
     ],
 )

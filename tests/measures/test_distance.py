@@ -187,7 +187,7 @@ def test_one_outcome_has_one_way_to_go():
 
 
 def test_a_program_that_is_not_solved_is_an_error(monkeypatch):
-    monkeypatch.setattr("rainproof.measures.distance._MOST_STEPS", 3)
+    monkeypatch.setattr("rainproof.measures.distance._MAX_STEPS", 3)
     with pytest.raises(
         rainproof.RainproofError,
         match=r"the lower distance was not found: it lies between -?0\.\d+ and 0\.",

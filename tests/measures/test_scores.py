@@ -380,7 +380,8 @@ def test_the_result_shows_itself_in_a_line_a_table_and_json():
         [0, 1, 1], [0.25, 0.5, 0.5], sample_weight=[2, 1, 1]
     )
     assert repr(result) == (
-        "ScoreDecomposition(score=0.15625, reliability=0.15625, resolution=0.25, uncertainty=0.25, rule='brier', n=3)"
+        "ScoreDecomposition(score=0.15625, reliability=0.15625, resolution=0.25, uncertainty=0.25, "
+        "rule='brier', n=3)"
     )
     assert json.loads(json.dumps(result.to_dict())) == {
         "result": "score_decomposition",

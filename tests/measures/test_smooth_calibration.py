@@ -74,7 +74,7 @@ def test_one_prediction():
 
 
 def test_two_predictions_with_opposite_residuals_by_hand():
-    """w may differ by the gap alone: the gain is (1/2)(0.6) times the gap, while that is below 2."""
+    """w may differ by the gap alone: the gain is (1/2)(0.6) times a gap below 2."""
     for gap in (0.0, 0.05, 0.3):
         p = np.array([0.4 - gap / 2, 0.4 + gap / 2])
         gain = lipschitz_gain(p, np.array([-0.3, 0.3]))

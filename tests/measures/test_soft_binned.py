@@ -417,7 +417,7 @@ def test_the_worst_threshold_is_where_the_loss_is():
 
 @for_each("rounding", ["soft", "hard"])
 def test_first_crossing_and_definition_1_1(rounding):
-    """SCDL = min(SCDL_m', 2/m') on the first grid m' with SCDL_m' >= 1/m'; both cases of m' occur."""
+    """SCDL = min(SCDL_m', 2/m') on the first grid m' with SCDL_m' >= 1/m'; both cases occur."""
     rng, cases = np.random.default_rng(5), set()
     for n in (100, 150, 200, 300, 400, 1000):
         for power in (1, 1.5, 3):

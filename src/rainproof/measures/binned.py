@@ -65,7 +65,8 @@ def expected_calibration_error(
 
     Notes
     -----
-    With :math:`P(v)` the share of the rows that have prediction :math:`v`, and :math:`q(v)` the event rate among them,
+    With :math:`P(v)` the share of the rows that have prediction :math:`v`, and :math:`q(v)` the
+    event rate among them,
 
     .. math:: \mathrm{ECE} = \mathbb{E}\,|q(p) - p| = \sum_v P(v)\,|q(v) - v|.
 
@@ -81,14 +82,16 @@ def expected_calibration_error(
 
     References
     ----------
-    Foster, Vohra (1997), "Calibrated learning and correlated equilibrium", Games and Economic Behavior
-    21, 40-55; Definition 2.1 of arXiv:2605.17749. Hu, Wu (2024), "Predict to minimize swap regret for all
-    payoff-bounded tasks", doi:10.1109/FOCS61266.2024.00024: ECE^2 <= CDL <= 2 ECE (there Lemma 2.1).
+    Foster, Vohra (1997), "Calibrated learning and correlated equilibrium", Games and Economic
+    Behavior 21, 40-55; Definition 2.1 of arXiv:2605.17749. Hu, Wu (2024), "Predict to minimize swap
+    regret for all payoff-bounded tasks", doi:10.1109/FOCS61266.2024.00024: ECE^2 <= CDL <= 2 ECE
+    (there Lemma 2.1).
 
     Examples
     --------
     >>> import rainproof
-    >>> rainproof.measures.expected_calibration_error([0, 0, 0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5, 0.75, 0.75])
+    >>> y, p = [0, 0, 0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5, 0.75, 0.75]
+    >>> rainproof.measures.expected_calibration_error(y, p)
     0.25
     """
     sample = as_sample(
@@ -166,8 +169,8 @@ def cutoff_calibration_error(
     ----------
     Rossellini, Soloff, Barber, Ren, Willett (2025), "Can a calibration metric be both testable and
     actionable?", arXiv:2502.19851 (cutoff calibration error). Qiao, Zhao (2025), "Truthfulness of
-    Decision-Theoretic Calibration Measures", arXiv:2503.02384 (step calibration error). Definition 2.5,
-    Table 1 and Appendix B of arXiv:2605.17749.
+    Decision-Theoretic Calibration Measures", arXiv:2503.02384 (step calibration error). Definition
+    2.5, Table 1 and Appendix B of arXiv:2605.17749.
 
     Examples
     --------
@@ -247,15 +250,17 @@ def binned_calibration_error(
 
     with m = `n_bins`. Edges are the doubles nearest to k/m.
 
-    ========  =======  =============================================================================
+    ========  =======  ========================================================================
     strategy  form     bins
-    ========  =======  =============================================================================
-    uniform   mean     [0, 1/m], (1/m, 2/m], ..., ((m-1)/m, 1], as scikit-learn's `calibration_curve`
-                       has them (its edges, from `linspace`, can be off by one unit in the last place)
+    ========  =======  ========================================================================
+    uniform   mean     [0, 1/m], (1/m, 2/m], ..., ((m-1)/m, 1], as `calibration_curve` of
+                       scikit-learn has them (its edges, from `linspace`, can be off by one unit
+                       in the last place)
     uniform   rounded  [0, 1/m), [1/m, 2/m), ..., and {1} alone: m + 1 bins
-    quantile  mean     [0, e_1], (e_1, e_2], ..., where e_k is the smallest prediction with at least a
-                       share k/m (less 2^-42, for rounding) of the weight at or below it; can be empty
-    ========  =======  =============================================================================
+    quantile  mean     [0, e_1], (e_1, e_2], ..., where e_k is the smallest prediction with at
+                       least a share k/m (less 2^-42, for rounding) of the weight at or below it;
+                       can be empty
+    ========  =======  ========================================================================
 
     Scikit-learn interpolates between rows to find quantiles, which is not defined with weights. The
     bins are the same where predictions differ and m divides the number of rows; otherwise an edge
@@ -274,8 +279,9 @@ def binned_calibration_error(
 
     References
     ----------
-    Naeini, Cooper, Hauskrecht (2015), "Obtaining Well Calibrated Probabilities Using Bayesian Binning",
-    doi:10.1609/aaai.v29i1.9602. Section 1 of arXiv:2605.17749: bECE, its bound and its rate (Table 1).
+    Naeini, Cooper, Hauskrecht (2015), "Obtaining Well Calibrated Probabilities Using Bayesian
+    Binning", doi:10.1609/aaai.v29i1.9602. Section 1 of arXiv:2605.17749: bECE, its bound and its
+    rate (Table 1).
 
     Examples
     --------
@@ -286,22 +292,14 @@ def binned_calibration_error(
     >>> rainproof.measures.binned_calibration_error(y, p, n_bins=2, form="rounded")
     0.4
     """
-    bins = _check(n_bins, strategy, form)
+    bins = _checked_bins(n_bins, strategy, form)
     edges = equal_width_edges(bins)
-    # Edges belong to the bin below them, rounded ones to the bin above: there the bin below ends at
-    # the next smaller double.
-    inner_edges = np.nextafter(edges[1:], 0.0) if form == "rounded" else edges[1:-1]
-    weighted = sample_weight is not None or base_rate is not None
-    if (
-        strategy == "uniform"
-        and not weighted
-        and y_prob is not None
-        and not isinstance(y_true, Sample)
-    ):
-        rows = as_columns(y_true, y_prob, None, pos_label)
-        sums = bin_rows(rows, bins, inner_edges)  # which checks the rows too: no sample is needed
-        total_weight = float(len(rows))
-    else:
+    inner_edges = edges[1:-1]  # each belongs to the bin below it
+    if form == "rounded":
+        # Each belongs to the bin above it: the bin below ends at the next smaller double.
+        inner_edges = np.nextafter(edges[1:], 0.0)
+    has_weights = sample_weight is not None or base_rate is not None
+    if isinstance(y_true, Sample) or y_prob is None or has_weights or strategy == "quantile":
         sample = as_sample(
             y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
         )
@@ -311,14 +309,18 @@ def binned_calibration_error(
         else:
             table = sample.distinct()
             sums = bin_table(table, equal_weight_edges(table, bins))
+    else:
+        # The pass that fills the bins checks the rows too: without a sample there is one pass less.
+        rows = as_columns(y_true, y_prob, None, pos_label)
+        sums = bin_rows(rows, bins, inner_edges)
+        total_weight = float(len(rows))
     weight, positive, predicted = sums
-    if form == "rounded":
-        predicted = weight * edges
-    error = float(np.abs(positive - predicted).sum())
-    return (2 * error if form == "rounded" else error) / total_weight
+    if form == "mean":
+        return float(np.abs(positive - predicted).sum()) / total_weight
+    return 2 * float(np.abs(positive - weight * edges).sum()) / total_weight
 
 
-def _check(n_bins: int, strategy: str, form: str) -> int:
+def _checked_bins(n_bins: int, strategy: str, form: str) -> int:
     """Check the options, and return the number of bins."""
     is_integer = isinstance(n_bins, int | np.integer) and not isinstance(n_bins, bool)
     if not is_integer or not 1 <= n_bins <= LARGEST_GRID:
@@ -389,9 +391,10 @@ def two_bin_calibration_error(
     *Truthful.* Let the outcomes be independent with probabilities :math:`q_t`, for fixed rows, and
     let the weights sum to 1. Whatever the predictions, each outcome is in one of the two bins, so
     the variances of the two sums add up to :math:`V = \sum_t w_t^2 q_t (1 - q_t)`. The expected
-    value is V plus ATB with :math:`q_t` in place of :math:`y_t`. The second term is 0 for :math:`p =
-    q`. It is also 0 for predictions that pool rows and report their mean probability, and for no
-    others. So on T rows of a calibrated forecaster the expected value is exactly V, at most 1/(4T).
+    value is V plus ATB with :math:`q_t` in place of :math:`y_t`. The second term is 0 for
+    :math:`p = q`. It is also 0 for predictions that pool rows and report their mean probability,
+    and for no others. So on T rows of a calibrated forecaster the expected value is exactly V, at
+    most 1/(4T).
 
     *Relation to smCE*: :math:`\tfrac25\, \mathrm{smCE}^2 \le \mathrm{ATB} \le \mathrm{smCE}`. (The
     second form is :math:`\mathbb{E}[(y - p)\,w(p)]` with a weight w that is 1-Lipschitz and in [-1,

@@ -25,8 +25,8 @@ from rainproof.measures.scores import brier_score, log_score
 from rainproof.measures.smooth import smooth_calibration_error, smooth_ece
 
 _PAPER = "arXiv:2605.17749"
-_INFINITE = "(infinite: an outcome happened that was predicted with probability 0)"
-_TRAITS = (
+_INFINITE_SCORE = "(infinite: an outcome happened that was predicted with probability 0)"
+_CATALOGUE_HEAD = (
     "name",
     "symbol",
     "range",
@@ -35,7 +35,7 @@ _TRAITS = (
     "error on T rows",
     "reference",
 )
-_VALUES = ("measure", "symbol", "value", "a small value bounds the regret of")
+_VALUES_HEAD = ("measure", "symbol", "value", "a small value bounds the regret of")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,9 +87,12 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """The key in `list_measures` and `measure_all`: the function, and the options in brackets."""
+        """The key in `list_measures` and `measure_all`: the function, with options in brackets."""
+        name = self.function.__name__
+        if not self.options:
+            return name
         options = ", ".join(map(str, self.options.values()))
-        return self.function.__name__ + (f"[{options}]" if options else "")
+        return f"{name}[{options}]"
 
     def __call__(
         self, y_true: ArrayLike | Sample, y_prob: ArrayLike | None = None, **data: Any
@@ -123,10 +126,10 @@ class Catalogue(Mapping[str, Measure]):
         return None
 
     def __repr__(self) -> str:
-        return _text(_TRAITS, self._rows())
+        return _ruled(_CATALOGUE_HEAD, self._rows())
 
     def _repr_html_(self) -> str:
-        return f"<table>{html_rows(_TRAITS, self._rows())}</table>"
+        return f"<table>{html_rows(_CATALOGUE_HEAD, self._rows())}</table>"
 
     def _rows(self) -> list[tuple[str, ...]]:
         """Return a row of the table for each measure."""
@@ -179,15 +182,15 @@ class Measurements(Result, Mapping[str, float]):
         table: list[tuple[str, ...]] = []
         for measure in CATALOGUE.entries:
             value = self[measure.name]
-            bounds = measure.actionable if value < math.inf else _INFINITE
+            bounds = measure.actionable if value < math.inf else _INFINITE_SCORE
             table.append((measure.name, measure.symbol, f"{value:.6f}", bounds))
         return table
 
     def __repr__(self) -> str:
-        return f"{_text(_VALUES, self._rows())}\n{rows(self.n)}"
+        return f"{_ruled(_VALUES_HEAD, self._rows())}\n{rows(self.n)}"
 
     def _repr_html_(self) -> str:
-        return f"<table>{html_rows(_VALUES, self._rows())}</table>"
+        return f"<table>{html_rows(_VALUES_HEAD, self._rows())}</table>"
 
 
 def list_measures() -> Catalogue:
@@ -236,7 +239,8 @@ def measure_all(
     Examples
     --------
     >>> import rainproof
-    >>> values = rainproof.measure_all([0, 0, 1, 0, 1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9])
+    >>> y, p = [0, 0, 1, 0, 1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]
+    >>> values = rainproof.measure_all(y, p)
     >>> values["soft_binned_cdl"]
     0.125
     """
@@ -247,7 +251,7 @@ def measure_all(
     return Measurements(values_by_name=values, n=sample.n)
 
 
-def _text(head: tuple[str, ...], body: list[tuple[str, ...]]) -> str:
+def _ruled(head: tuple[str, ...], body: list[tuple[str, ...]]) -> str:
     """Write a table with a line under its head."""
     lines = aligned([head, *body], left=len(head))
     rule = "-" * max(len(line) for line in lines)

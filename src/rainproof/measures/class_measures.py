@@ -129,8 +129,9 @@ def measure_classes(
 
     Notes
     -----
-    Two numbers that are both called "the calibration error of a classifier" may be different forms: packages report
-    the top label (also "confidence"), or the mean over classes, which is small where there are many rare classes.
+    Two numbers that are both called "the calibration error of a classifier" may be different forms:
+    packages report the top label (also "confidence"), or the mean over classes, which is small
+    where there are many rare classes.
 
     *The truthful one* is `class_mean` of "two_bin_calibration_error": a forecaster who knows the
     probabilities of all classes expects the smallest value by reporting them, as each class by
@@ -148,7 +149,8 @@ def measure_classes(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.dirichlet([1, 1, 2], 1000)
     >>> y = (rng.random((1000, 1)) > p.cumsum(axis=1)).sum(axis=1)  # calibrated
-    >>> print(rainproof.measures.measure_classes(y, p, measures=["soft_binned_cdl", "two_bin_calibration_error"]))
+    >>> names = ["soft_binned_cdl", "two_bin_calibration_error"]
+    >>> print(rainproof.measures.measure_classes(y, p, measures=names))
     measure                    top label  class mean  class max  worst class
     soft_binned_cdl             0.015625    0.013655   0.015625  0
     two_bin_calibration_error   0.000120    0.000296   0.000544  1

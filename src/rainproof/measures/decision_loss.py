@@ -108,25 +108,25 @@ def calibration_decision_loss(
     ----------
     Hu, Wu (2024), "Predict to Minimize Swap Regret for All Payoff-Bounded Tasks", FOCS 2024,
     doi:10.1109/FOCS61266.2024.00024, arXiv:2404.13503: the definition, and sup R <= CDL <= 2 sup R.
-    Bairaktari, Hu, Nguyen, Ullman (2026), arXiv:2605.17749: Definition 2.2, Lemmas 2.1 and 2.2, and Example 2
-    (why it cannot be tested).
+    Bairaktari, Hu, Nguyen, Ullman (2026), arXiv:2605.17749: Definition 2.2, Lemmas 2.1 and 2.2, and
+    Example 2 (why it cannot be tested).
     Rossellini, Soloff, Barber, Ren, Willett (2025), "Can a Calibration Metric be Both Testable and
     Actionable?", COLT 2025: monotone swaps and the cutoff calibration error.
-    Gopalan, Stavropoulos, Talwar, Tankala (2025), "Efficient Calibration for Decision Making", arXiv:2511.13699:
-    CDL relative to a class of swaps.
+    Gopalan, Stavropoulos, Talwar, Tankala (2025), "Efficient Calibration for Decision Making",
+    arXiv:2511.13699: CDL relative to a class of swaps.
 
     Examples
     --------
     The event always follows the low predictions and never the high ones:
 
-    >>> import rainproof
+    >>> from rainproof.measures import calibration_decision_loss
     >>> y, p = [1, 1, 0, 0], [0.25, 0.25, 0.75, 0.75]
-    >>> [rainproof.measures.calibration_decision_loss(y, p, swaps=swaps) for swaps in ("all", "monotone", "constant")]
+    >>> [calibration_decision_loss(y, p, swaps=swaps) for swaps in ("all", "monotone", "constant")]
     [1.0, 0.75, 0.75]
 
     Where every prediction equals its event rate, no decision loses anything:
 
-    >>> rainproof.measures.calibration_decision_loss([1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5)
+    >>> calibration_decision_loss([1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5)
     0.0
     """
     sample = as_sample(
@@ -176,7 +176,8 @@ def u_calibration_error(
 
     Notes
     -----
-    `calibration_decision_loss` with ``swaps="constant"``: with :math:`\bar y` the overall event rate,
+    `calibration_decision_loss` with ``swaps="constant"``: with :math:`\bar y` the overall event
+    rate,
 
     .. math:: 2 \widehat R(\tfrac12), \qquad
         R(\mu) = \big[ (\bar y - \mu)_+ - \mathrm{E}[(y - \mu) 1\{p > \mu\}] \big]_+,
@@ -189,20 +190,20 @@ def u_calibration_error(
 
     References
     ----------
-    Kleinberg, Paes Leme, Schneider, Teng (2023), "U-Calibration: Forecasting for an Unknown Agent", COLT
-    2023, arXiv:2307.00168.
+    Kleinberg, Paes Leme, Schneider, Teng (2023), "U-Calibration: Forecasting for an Unknown Agent",
+    COLT 2023, arXiv:2307.00168.
 
     Examples
     --------
-    >>> import rainproof
-    >>> rainproof.measures.u_calibration_error([1, 1, 0, 0], [0.25, 0.25, 0.75, 0.75])
+    >>> from rainproof.measures import calibration_decision_loss, u_calibration_error
+    >>> u_calibration_error([1, 1, 0, 0], [0.25, 0.25, 0.75, 0.75])
     0.75
 
     Underconfident, but in the right direction: no constant does better, though other forecasts
     would.
 
     >>> y, p = [0, 0, 1, 1], [0.4, 0.4, 0.6, 0.6]
-    >>> rainproof.measures.u_calibration_error(y, p), round(rainproof.measures.calibration_decision_loss(y, p), 12)
+    >>> u_calibration_error(y, p), round(calibration_decision_loss(y, p), 12)
     (0.0, 0.4)
     """
     return calibration_decision_loss(

@@ -15,11 +15,10 @@ from rainproof.errors import RainproofError, ResolutionWarning
 from rainproof.measures._least_flow import least_flow
 
 _LARGEST_GRID = 1 << 13  # cells; the solver takes O(cells) in each step
-# Lower and upper bounds on the distance: the solver stops at the first difference, and the second
-# is accepted where rounding keeps it from getting there.
-_GAP = 1e-10
-_ACCEPTED_GAP = 1e-8
-_MOST_STEPS = 200  # about 20 are needed
+# Duality gaps, in units of the distance: the upper bound on it minus the lower one.
+_TARGET_GAP = 1e-10  # here the solver stops
+_ACCEPTED_GAP = 1e-8  # a larger one is an error; rounding can keep the solver from its target
+_MAX_STEPS = 200  # about 20 are needed
 
 
 def lower_distance_to_calibration(
@@ -65,8 +64,8 @@ def lower_distance_to_calibration(
 
     Notes
     -----
-    .. math:: \mathrm{distCal} = \inf \mathrm{E}|p - p'| \quad\text{over joint distributions of } (p, p', y)
-        \text{ with } (p', y) \text{ calibrated.}
+    .. math:: \mathrm{distCal} = \inf \mathrm{E}|p - p'| \quad
+        \text{over joint distributions of } (p, p', y) \text{ with } (p', y) \text{ calibrated.}
 
     The rows of each outcome are a mass on a line of their own. If the mass :math:`\beta_v` arrives
     at v, calibration requires that :math:`v \beta_v` of it comes along the line of events and
@@ -90,43 +89,47 @@ def lower_distance_to_calibration(
 
     References
     ----------
-    Blasiok, Gopalan, Hu, Nakkiran (2023), arXiv:2211.16886. arXiv:2605.17749: Definition 2.4 and Theorem 6.1.
+    Blasiok, Gopalan, Hu, Nakkiran (2023), arXiv:2211.16886. arXiv:2605.17749: Definition 2.4 and
+    Theorem 6.1.
 
     Examples
     --------
     >>> import rainproof
-    >>> round(rainproof.measures.lower_distance_to_calibration([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5]), 6)
+    >>> y, p = [0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5]
+    >>> round(rainproof.measures.lower_distance_to_calibration(y, p), 6)
     0.25
     """
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
-    g = check_power_of_two(grid, "grid", _LARGEST_GRID)
-    if sample.grid is not None and sample.grid < g:
-        coarse = f"the sample is compressed to grid = {sample.grid:,}, coarser than {g:,}"
+    cells = check_power_of_two(grid, "grid", _LARGEST_GRID)
+    if sample.grid is not None and sample.grid < cells:
+        coarse = f"the sample is compressed to grid = {sample.grid:,}, coarser than {cells:,}"
         warnings.warn(
             ResolutionWarning(f"{coarse}: the distance is off by up to 1/{sample.grid:,} more"),
             stacklevel=2,
         )
-    rounded = sample.on_grid(g)
-    # The mass of each outcome at each grid point; a difference of equals may round below 0.
-    others = np.maximum(rounded.weight - rounded.positive, 0.0)
-    positive = np.zeros(g + 1)
-    negative = np.zeros(g + 1)
+    rounded = sample.on_grid(cells)
+    # A difference of equal weights may round below 0.
+    without_event = np.maximum(rounded.weight - rounded.positive, 0.0)
+    # The mass of each outcome at each grid point, also at those without rows.
+    negative = np.zeros(cells + 1)
+    positive = np.zeros(cells + 1)
+    negative[rounded.index] = without_event / sample.total_weight
     positive[rounded.index] = rounded.positive / sample.total_weight
-    negative[rounded.index] = others / sample.total_weight
     return _distance(negative, positive)
 
 
 def _distance(negative: Floats, positive: Floats) -> float:
     """Return the least total flow along two lines that turns these masses into calibrated ones."""
-    prediction = np.linspace(0.0, 1.0, len(positive))
-    if not positive.any() or not negative.any():  # with one outcome only 0 or only 1 is calibrated
+    if not positive.any() or not negative.any():
+        # With one outcome, only predictions of 0 or only predictions of 1 are calibrated.
+        prediction = np.linspace(0.0, 1.0, len(positive))
         return float(prediction @ negative + (1 - prediction) @ positive)
-    lower, upper = least_flow(negative, positive, _GAP, _MOST_STEPS)
-    if not upper - lower <= _ACCEPTED_GAP:
+    lower, upper = least_flow(negative, positive, _TARGET_GAP, _MAX_STEPS)
+    if not upper - lower <= _ACCEPTED_GAP:  # also if it is NaN
         raise RainproofError(
             f"the lower distance was not found: it lies between {lower} and {upper}"
         )
-    # The lower bound may lie below 0, or above 1, by the gap.
+    # The lower bound may lie below 0, or by rounding above 1.
     return min(1.0, max(0.0, lower))

@@ -28,6 +28,9 @@ from rainproof.errors import (
 # Relative difference up to which a loss equals 1/m: rounding must not decide which grid is m*.
 TIE = 1e-12
 _NEVER_FINE_ENOUGH = 1100  # exponent of a grid, beyond those of all doubles
+# Twice the number of exponents by which the first grid tried is finer than halfway: m* of
+# calibrated predictions is near it. Any other first grid leads to the same m*, by more trials.
+_FINER_THAN_HALFWAY = 5
 
 
 def _loss_on_grid(sample: Sample, m: int, soft: bool) -> tuple[float, int]:
@@ -38,31 +41,31 @@ def _loss_on_grid(sample: Sample, m: int, soft: bool) -> tuple[float, int]:
 
 def _search(sample: Sample, soft: bool) -> tuple[int | float, list[int]]:
     """Find m*, the smallest m = 2, 4, ... with SCDL_{2m} >= 1/m (Definition 3.2), and return it
-    with the grids tried.
+    with the grids 2m that were tried.
 
-    The search is over exponents: m = 2^k is fine enough if `_exponent_needed` of SCDL_2m is at most
-    k. SCDL_m never decreases with m (Lemma 3.2). So if 2^k is fine enough, no grid coarser than the
-    exponent needed is, as SCDL is no larger there; otherwise the exponent needed is fine enough, as
-    SCDL is no smaller there.
+    The search is over exponents k of m = 2^k: k is fine enough if `_exponent_needed` of SCDL_{2m}
+    is at most k. SCDL_m never decreases with m (Lemma 3.2). So if k is fine enough, SCDL is no
+    larger on coarser grids, and none below the exponent needed is fine enough. If k is too coarse,
+    SCDL is no smaller on finer grids, and the exponent needed is fine enough.
     """
     tried = []
     too_coarse = 0  # the largest exponent that is known to be too coarse
-    for grid in sample.tables.grids():  # what the passes over the rows can tell; the cheapest first
+    for grid in sample.tables.grids():  # of the passes over the rows, the cheapest first
         finest = grid.bit_length() - 2  # the last exponent that this pass can check, by 2m <= grid
         fine_enough = finest + 1  # the smallest exponent that is known to be fine enough, if any is
-        # Halfway, and a little finer: there m* is if the predictions are calibrated.
-        guess = min((too_coarse + finest + 5) // 2, finest)
-        while too_coarse < min(fine_enough - 1, finest):
-            tried.append(2 << guess)
-            needed = _exponent_needed(_loss_on_grid(sample, 2 << guess, soft)[0])
-            if needed <= guess:
+        k = min((too_coarse + finest + _FINER_THAN_HALFWAY) // 2, finest)
+        while too_coarse < fine_enough - 1:
+            doubled = 2 << k
+            tried.append(doubled)
+            needed = _exponent_needed(_loss_on_grid(sample, doubled, soft)[0])
+            if needed <= k:
                 too_coarse = max(too_coarse, needed - 1)
-                fine_enough = guess
-                guess = too_coarse + 1
+                fine_enough = k
+                k = too_coarse + 1
             else:
-                too_coarse = guess
+                too_coarse = k
                 fine_enough = min(fine_enough, needed)
-                guess = max(fine_enough - 1, too_coarse + 1)
+                k = max(fine_enough - 1, too_coarse + 1)
         if fine_enough <= finest:
             return 1 << fine_enough, tried
     # Of a compressed sample nothing finer is known: its own grid gives the best bound.
@@ -70,8 +73,8 @@ def _search(sample: Sample, soft: bool) -> tuple[int | float, list[int]]:
 
 
 def balancing_loss(exponent: int | NDArray[np.int64]) -> Any:
-    """Return the loss that grid 2m must have for m = 2^exponent to be fine enough: 1/m, or as good
-    as.
+    """Return the loss that grid 2m must have for m = 2^exponent to be fine enough: 1/m, less
+    rounding.
     """
     return 0.5**exponent * (1 - TIE)
 
@@ -80,7 +83,9 @@ def _exponent_needed(loss: float) -> int:
     """Return the smallest exponent whose `balancing_loss` is at most this."""
     if loss <= 0:
         return _NEVER_FINE_ENOUGH
-    return 1 - math.frexp(loss / (1 - TIE))[1]
+    # The largest power of two that is at most x is 2^(e - 1), for x = f 2^e with 1/2 <= f < 1.
+    _, e = math.frexp(loss / (1 - TIE))
+    return 1 - e
 
 
 def _balanced(sample: Sample, m_star: int | float, soft: bool) -> float:
@@ -92,7 +97,7 @@ def _balanced(sample: Sample, m_star: int | float, soft: bool) -> float:
 
 def _first_crossing(sample: Sample, m_star: int | float, soft: bool) -> float:
     """Return SCDL_m on the first grid with SCDL_m >= 1/m: m*, or 2 m* if m* does not reach it."""
-    if isinstance(m_star, float):
+    if isinstance(m_star, float):  # infinite
         return 0.0
     crosses = _loss_on_grid(sample, m_star, soft)[0] >= (1 - TIE) / m_star
     m = m_star if crosses else 2 * m_star
@@ -106,8 +111,9 @@ def _first_crossing(sample: Sample, m_star: int | float, soft: bool) -> float:
 Rule = Literal["balance", "first_crossing"]
 
 _SHOWN_GRID = 1 << 16  # up to here a profile has every grid; finer ones if the search tried them
-# So many rows do not all have probabilities of 0 or 1: these are predicted classes.
+# Rows. Fewer forecasts can all be sure; so many predictions of 0 and 1 are predicted classes.
 _MIN_ROWS_OF_CLASSES = 20
+_QUICK_ROWS = 64  # that are looked at before all are: they show that most samples are no classes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -228,7 +234,8 @@ def soft_binned_cdl(
 
     Notes
     -----
-    With :math:`\pi_j` the weight of the rows rounded to :math:`j/m` and :math:`q_j` their event rate,
+    With :math:`\pi_j` the weight of the rows rounded to :math:`j/m` and :math:`q_j` their event
+    rate,
 
     .. math:: \mathrm{SCDL}_m = \max_{0 \le i \le m} \sum_{j \le i} \pi_j (q_j - \tfrac{i+1}{m})_+
         + \sum_{j > i} \pi_j (\tfrac{i}{m} - q_j)_+, \qquad
@@ -243,9 +250,9 @@ def soft_binned_cdl(
 
     References
     ----------
-    Bairaktari, Hu, Nguyen, Ullman (2026), "Testable and Actionable Calibration for Full Swap Regret",
-    arXiv:2605.17749: Definition 1.1 (SCDL), Theorem 4.2 (the bound on the loss), Theorem 7.1 (estimation from a
-    sample).
+    Bairaktari, Hu, Nguyen, Ullman (2026), "Testable and Actionable Calibration for Full Swap
+    Regret", arXiv:2605.17749: Definition 1.1 (SCDL), Theorem 4.2 (the bound on the loss), Theorem
+    7.1 (estimation from a sample).
 
     Examples
     --------
@@ -303,8 +310,9 @@ def soft_binned_profile(
 
     Notes
     -----
-    The first crossing m' is m* if :math:`\mathrm{SCDL}_{m^*} \ge 1/m^*`, and 2 m* otherwise. In the first case SCDL is
-    :math:`\mathrm{SCDL}_{m'} < 2/m'`, in the second it is :math:`1/m^* = 2/m' \le \mathrm{SCDL}_{m'}`. In both,
+    The first crossing m' is m* if :math:`\mathrm{SCDL}_{m^*} \ge 1/m^*`, and 2 m* otherwise. In
+    the first case SCDL is :math:`\mathrm{SCDL}_{m'} < 2/m'`, in the second it is :math:`1/m^* =
+    2/m' \le \mathrm{SCDL}_{m'}`. In both,
 
     .. math:: \mathrm{SCDL} = \min(\mathrm{SCDL}_{m'}, 2/m').
 
@@ -386,15 +394,14 @@ def _notes(sample: Sample, m_star: int | float) -> list[RainproofWarning]:
     if sample.grid is not None and 2 * m_star > sample.grid:
         notes.append(
             ResolutionWarning(
-                "the value is below the resolution of a sample compressed to grid = "
-                f"{sample.grid:,}: the number given "
-                "is an upper bound"
+                "the value is below the resolution of a sample compressed to "
+                f"grid = {sample.grid:,}: the number given is an upper bound"
             )
         )
     return notes
 
 
 def _are_classes(prob: NDArray[Any]) -> bool:
-    """Return whether every prediction is 0 or 1; the first ones tell most samples apart."""
-    first = prob[:64]
+    """Return whether every prediction is 0 or 1."""
+    first = prob[:_QUICK_ROWS]
     return bool(np.isin(first, (0, 1)).all() and np.isin(prob, (0, 1)).all())

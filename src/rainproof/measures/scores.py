@@ -101,8 +101,9 @@ def brier_score(
 
     Notes
     -----
-    One pass over the rows, without sorting or copying them. It is an unbiased estimate of the expected score,
-    for every forecaster. Scores of different samples are hard to compare, as their event rates differ.
+    One pass over the rows, without sorting or copying them. It is an unbiased estimate of the
+    expected score, for every forecaster. Scores of different samples are hard to compare, as their
+    event rates differ.
 
     On a sample compressed to `m` it is lower than on the rows, by at most :math:`1/(4 m^2)`: rows
     of one outcome in one cell are replaced by their mean, which removes their variance.
@@ -121,7 +122,9 @@ def brier_score(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
-    return _mean_loss(_squared_error, _Rows(sample.y_true, sample.y_prob, sample.sample_weight))
+    return _mean_loss(
+        _squared_error, _ScoredRows(sample.y_true, sample.y_prob, sample.sample_weight)
+    )
 
 
 def log_score(
@@ -181,7 +184,7 @@ def log_score(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
-    return _mean_loss(_surprise, _Rows(sample.y_true, sample.y_prob, sample.sample_weight))
+    return _mean_loss(_surprise, _ScoredRows(sample.y_true, sample.y_prob, sample.sample_weight))
 
 
 def score_decomposition(
@@ -216,8 +219,8 @@ def score_decomposition(
 
     Notes
     -----
-    With :math:`S(f)` the mean score of forecast `f`, :math:`h(p)` the isotonic regression of `y` on `p` (equal
-    predictions pooled) and :math:`\bar y` the overall event rate,
+    With :math:`S(f)` the mean score of forecast `f`, :math:`h(p)` the isotonic regression of `y` on
+    `p` (equal predictions pooled) and :math:`\bar y` the overall event rate,
 
     .. math:: \text{reliability} = S(p) - S(h), \quad \text{resolution} = S(\bar y) - S(h), \quad
         \text{uncertainty} = S(\bar y),
@@ -255,7 +258,8 @@ def score_decomposition(
     >>> import rainproof
     >>> y, p = [0, 0, 0, 1, 1, 1, 1, 0], [0.1] * 4 + [0.9] * 4
     >>> rainproof.measures.score_decomposition(y, p)
-    ScoreDecomposition(score=0.21, reliability=0.0225, resolution=0.0625, uncertainty=0.25, rule='brier', n=8)
+    ScoreDecomposition(score=0.21, reliability=0.0225, resolution=0.0625, uncertainty=0.25,
+    rule='brier', n=8)
     """
     if score not in ("brier", "log"):
         raise InputError(f"score must be 'brier' or 'log'; it is {score!r}")
@@ -278,8 +282,8 @@ def score_decomposition(
     )
 
 
-class _Rows(NamedTuple):
-    """What a score is the mean of: outcomes, predictions, and weights if they differ."""
+class _ScoredRows(NamedTuple):
+    """What a score is the mean over: outcomes, predictions, and weights if they differ."""
 
     outcome: NDArray[Any]
     prob: NDArray[Any]
@@ -289,11 +293,11 @@ class _Rows(NamedTuple):
 def _score_of(table: DistinctTable, loss: _Loss) -> float:
     """Return the mean score of a table's predictions."""
     # Each prediction is a row of either outcome, with the weight of that outcome.
-    without_event, with_event = np.broadcast_to([[0], [1]], (2, len(table.prob)))
+    without_event = np.zeros(len(table.prob), np.bool_)
     return _mean_loss(
         loss,
-        _Rows(without_event, table.prob, table.negative),
-        _Rows(with_event, table.prob, table.positive),
+        _ScoredRows(without_event, table.prob, table.negative),
+        _ScoredRows(~without_event, table.prob, table.positive),
     )
 
 
@@ -304,20 +308,21 @@ def _squared_error(prob: Floats, event: NDArray[np.bool_]) -> Floats:
 
 def _surprise(prob: Floats, event: NDArray[np.bool_]) -> Floats:
     """Return -ln of the predicted probability of the outcome; infinite where that is 0."""
-    chance = np.where(event, prob, 1.0 - prob)
+    predicted = np.where(event, prob, 1.0 - prob)
     # What 1 - p lost by rounding, which is all of a tiny p: ln(1 - p) is about -p there.
-    lost = np.where(event, 0.0, (1.0 - chance) - prob)
+    rounding = np.where(event, 0.0, (1.0 - predicted) - prob)
     with np.errstate(divide="ignore"):
-        return 0.0 - (np.log(chance) + lost)
+        return 0.0 - (np.log(predicted) + rounding)
 
 
-def _mean_loss(loss: _Loss, *parts: _Rows) -> float:
+def _mean_loss(loss: _Loss, *parts: _ScoredRows) -> float:
     """Return the weighted mean loss of the rows of all parts, a block of rows at a time.
 
     Sums are exact: the order of the rows does not matter, and a mean of losses up to 1 cannot round
     above 1.
     """
-    losses, weights = np.zeros((2, *EXACT_BINS), np.uint64)
+    losses = np.zeros(EXACT_BINS, np.uint64)
+    weights = np.zeros(EXACT_BINS, np.uint64)
     for outcome, prob, weight in parts:
         for start in range(0, len(prob), _BLOCK):
             block = slice(start, start + _BLOCK)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID
+from rainproof.core.conversion import is_number
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import InputError
 from rainproof.measures._lipschitz import lipschitz_gain
@@ -69,7 +70,8 @@ def smooth_calibration_error(
 
     References
     ----------
-    Kakade, Foster (2008), "Deterministic calibration and Nash equilibrium", doi:10.1016/j.jcss.2007.04.017.
+    Kakade, Foster (2008), "Deterministic calibration and Nash equilibrium",
+    doi:10.1016/j.jcss.2007.04.017.
     Blasiok, Gopalan, Hu, Nakkiran (2023), arXiv:2211.16886: distCal/2 <= smCE <= 2 distCal.
     arXiv:2605.17749: Definition 2.3, Table 1, Appendix A (what it does not bound).
 
@@ -83,19 +85,20 @@ def smooth_calibration_error(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
     table = sample.distinct()
-    # The sum of w (y - p) at each prediction.
+    # The sum of w (y - p) at each prediction; `binned.residuals` is quicker, and rounds otherwise.
     residual = table.positive * (1 - table.prob) - table.negative * table.prob
     gain = lipschitz_gain(table.prob, residual)
     return min(1.0, gain / sample.total_weight)
 
 
 _FIRST_GRID = 1 << 10  # grid points that are tried first; four times as many follow
-_MOST_MIDPOINTS = 1 << 22  # points that an integral is summed over: at most 32 MB
-_SMALLEST_WIDTH = 5e-6  # narrower kernels are lost between the points of the finest grid
-_ROWS_NOT_SORTED = 1 << 14  # from so many rows on ECE is replaced by a bound that needs no sort
+_MAX_MIDPOINTS = 1 << 22  # points that an integral is summed over: at most 32 MB
+_MIN_WIDTH = 5e-6  # in probability: narrower kernels are lost between points of the finest grid
+_MAX_SORTED_ROWS = 1 << 14  # from so many rows on ECE is replaced by a bound that needs no sort
+_LAST_BRACKETS = 50  # in one tolerance: the bracket of the fixed point is narrowed to this width
 # Integrals of the absolute first and second derivative of the density of a standard Gaussian.
-_SLOPE = math.sqrt(2 / math.pi)
-_BEND = 4 * math.exp(-0.5) / math.sqrt(2 * math.pi)
+_GAUSSIAN_SLOPE = math.sqrt(2 / math.pi)
+_GAUSSIAN_BEND = 4 * math.exp(-0.5) / math.sqrt(2 * math.pi)
 
 
 def smooth_ece(
@@ -144,7 +147,8 @@ def smooth_ece(
 
     Notes
     -----
-    .. math:: r_s(t) = \mathbb{E}[(y - p)\, K_s(t, p)], \qquad \mathrm{smECE}_s = \int_0^1 |r_s(t)|\, dt, \qquad
+    .. math:: r_s(t) = \mathbb{E}[(y - p)\, K_s(t, p)], \qquad
+        \mathrm{smECE}_s = \int_0^1 |r_s(t)|\, dt, \qquad
         \mathrm{smECE} = s^* \ \text{with}\ \mathrm{smECE}_{s^*} = s^*,
 
     where :math:`K_s(t, p)` is the density at t of p plus Gaussian noise of standard deviation s,
@@ -163,7 +167,8 @@ def smooth_ece(
     points. The second derivative of a Gaussian integrates to 0.968/s^2, the first to 0.798/s, so it
     moves :math:`\mathrm{smECE}_s`, and with it the fixed point, by at most
 
-    .. math:: \frac{1}{8 g^2} \Bigl( 0.968\,\frac{e + 1/g}{s^2} + \frac{1.6}{s} \Bigr), \qquad e = \mathrm{ECE},
+    .. math:: \frac{1}{8 g^2} \Bigl( 0.968\,\frac{e + 1/g}{s^2} + \frac{1.6}{s} \Bigr), \qquad
+        e = \mathrm{ECE},
 
     or :math:`e = \mathbb{E}|y - p| \ge \mathrm{ECE}` where rows are not sorted. The grid is refined
     until this is half of `tolerance`; the integral and the bisection share the other half. The
@@ -186,8 +191,8 @@ def smooth_ece(
 
     References
     ----------
-    Blasiok, Nakkiran (2024), "Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing", ICLR,
-    arXiv:2309.12236. Table 1 of arXiv:2605.17749.
+    Blasiok, Nakkiran (2024), "Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing",
+    ICLR, arXiv:2309.12236. Table 1 of arXiv:2605.17749.
 
     Examples
     --------
@@ -199,9 +204,9 @@ def smooth_ece(
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
     )
-    is_number = isinstance(tolerance, float | int) and not isinstance(tolerance, bool)
-    if not is_number or not 1e-9 <= tolerance <= 0.1:
+    if not is_number(tolerance) or not 1e-9 <= tolerance <= 0.1:
         raise InputError(f"tolerance must be a number from 1e-9 to 0.1; it is {tolerance!r}")
+    tolerance = float(tolerance)
     error = _error_bound(sample)
     if error <= tolerance:
         return 0.0  # smooth ECE is at most ECE
@@ -220,19 +225,22 @@ def _error_bound(sample: Sample) -> float:
     """Return ECE, or its upper bound E|y - p| for large samples (which are not sorted) and
     compressed ones.
     """
-    if sample.grid is None and sample.n < _ROWS_NOT_SORTED:
+    if sample.grid is None and sample.n < _MAX_SORTED_ROWS:
         return expected_calibration_error(sample)
     m, slot, weight, rise = sample.tables.cell_sums(1)
+    # Each cell has two slots, one for either outcome.
     cell = slot >> 1
+    event = slot & 1
     predicted = (cell * weight + rise) / m  # the sum of w p
-    happened = slot & 1  # each cell has a slot for either outcome
-    distance = np.where(happened, weight - predicted, predicted)
+    distance = np.where(event, weight - predicted, predicted)
     return float(distance.sum()) / sample.total_weight
 
 
 def _split_error(grid: int, width: float, error: float) -> float:
-    """Bound the error of smECE_s that comes from splitting the rows between the points of a grid."""
-    return (_BEND * (error + 1 / grid) / width**2 + 2 * _SLOPE / width) / (8 * grid**2)
+    """Bound the error of smECE_s by splitting rows between points of a grid: see `smooth_ece`."""
+    by_bend = _GAUSSIAN_BEND * (error + 1 / grid) / width**2
+    by_slope = 2 * _GAUSSIAN_SLOPE / width
+    return (by_bend + by_slope) / (8 * grid**2)
 
 
 def _cosine_coefficients(sample: Sample, grid: int) -> Floats:
@@ -255,24 +263,27 @@ def _fixed_point(
     grid (and there is one: this one is not `final`).
 
     The fixed point lies between s and smECE_s, so each trial cuts the bracket on one side or on
-    both. Trials end when the bracket is a fiftieth of the tolerance wide; then one secant step
-    follows.
+    both. When the bracket is narrow enough, one secant step follows.
     """
     grid = len(coefficients) - 1
-    floor = max(tolerance / 2, _SMALLEST_WIDTH)
-    low, high = floor, error
-    width = smoothed = error
-    while high - low > tolerance / 50:
+    floor = max(tolerance / 2, _MIN_WIDTH)
+    low = floor
+    high = error
+    width = error
+    smoothed = error
+    while high - low > tolerance / _LAST_BRACKETS:
         if not final and _split_error(grid, high, error) > tolerance / 2:
             return None
-        last_width, last_smoothed = width, smoothed
+        last_width = width
+        last_smoothed = smoothed
         width = (low + high) / 2
         smoothed = _smoothed_error(coefficients, width, tolerance)
         low = max(low, min(width, smoothed))
         high = min(high, max(width, smoothed))
     if low == floor:
         return 0.0
-    slope = min(0.0, (smoothed - last_smoothed) / (width - last_width))  # it does not increase
+    # smECE_s does not increase with s.
+    slope = min(0.0, (smoothed - last_smoothed) / (width - last_width))
     secant = width + (smoothed - width) / (1 - slope)
     return min(max(low, secant), high)
 
@@ -291,7 +302,7 @@ def _smoothed_error(coefficients: Floats, width: float, tolerance: float) -> flo
     bend = math.sqrt(2 * float(((np.pi * k) ** 4 * a**2).sum()))
     # The midpoint rule is off by at most bend / (4 points^2): see the notes of `smooth_ece`.
     points = max(2 * len(k), math.ceil(math.sqrt(bend / tolerance)))
-    points = min(_MOST_MIDPOINTS, 1 << math.ceil(math.log2(points)))
+    points = min(_MAX_MIDPOINTS, 1 << math.ceil(math.log2(points)))
     # Shifted by half a step, the transform gives r_s at (4 i + 1) / (2 points): every midpoint,
     # folded at 1.
     half_step = np.exp(0.5j * np.pi / points * k)
