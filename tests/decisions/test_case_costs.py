@@ -252,7 +252,8 @@ def test_what_cannot_keep_costs_says_so():
 def test_the_task_says_what_it_is():
     task = DecisionTask.from_costs(false_positive=5, false_negative=[20.0, 495.0])
     assert str(task) == (
-        "2 actions, costs of 2 cases, a false alarm 5 and a miss 20 to 495: 'wait' below the threshold of the case "
+        "2 actions, costs of 2 cases, a false alarm 5 and a miss 20 to 495: "
+        "'wait' below the threshold of the case "
         "(0.01 to 0.2), 'act' from it on."
     )
     assert repr(task) == "DecisionTask(actions=('wait', 'act'), costs of 2 cases, scale=495)"

@@ -1,4 +1,4 @@
-"""Decisions about several classes: best responses, costs and swaps against brute force, row by row."""
+"""Decisions about several classes: best responses, costs and swaps against brute force, by row."""
 
 from __future__ import annotations
 
@@ -154,9 +154,8 @@ def test_what_is_refused():
         r"payoffs must have shape \(actions, classes\).* it is \(2, 1\)": lambda: (
             DecisionTask.from_payoffs([[1], [2]])
         ),
-        r"costs must have shape \(actions, classes\): for each action a number for each class.* it is \(3,\)": lambda: (
-            DecisionTask.from_cost_matrix([0, 1, 2])
-        ),
+        r"costs must have shape \(actions, classes\): for each action a number for each class.* "
+        r"it is \(3,\)": lambda: DecisionTask.from_cost_matrix([0, 1, 2]),
         "costs must have shape .* rows differ in length": lambda: DecisionTask.from_cost_matrix(
             [[0, 1, 2], [1, 0]]
         ),

@@ -21,6 +21,8 @@ from rainproof import forecast_value
 from rainproof.core.curve import SwapCurve
 from rainproof.decisions.values import value_at
 
+BETTER = "better than no forecast (always or never acting, whichever is better)"
+
 
 def shares(y, w):
     weight = np.ones(len(y)) if w is None else np.asarray(w, float)
@@ -148,10 +150,10 @@ def test_by_hand():
     assert_allclose(v.relative, [0, 0, 0.5, 0.5, -0.25, 0, 0, -0.25, 0.5, 0.5, 0, 0], atol=1e-15)
     assert repr(v) == "ForecastValue(event_rate=0.5, recalibration='isotonic', n=4)"
     assert str(v) == (
-        "On these 4 rows the forecast is better than no forecast (always or never acting, whichever is better) at "
-        "thresholds from 0.2 to 0.4 (and in 1 other range). Its largest relative value is 50% of what perfect "
-        "foresight gains, at the threshold 0.4. It is worse than no forecast at thresholds from 0.4 to 0.6; most at "
-        "0.4: by 0.05 per row, where a false alarm costs 0.4 and a miss 0.6."
+        f"On these 4 rows the forecast is {BETTER} at thresholds from 0.2 to 0.4 "
+        "(and in 1 other range). Its largest relative value is 50% of what perfect foresight "
+        "gains, at the threshold 0.4. It is worse than no forecast at thresholds from 0.4 to 0.6; "
+        "most at 0.4: by 0.05 per row, where a false alarm costs 0.4 and a miss 0.6."
     )
     assert v._repr_html_() == f"<p>{v}</p>"
 
@@ -192,20 +194,44 @@ def test_limits_where_nothing_is_at_stake():
     assert forecast_value([0, 1], [5e-324, 1.0]).relative[1] == 0  # no threshold is too small
 
 
-@for_each("y, p, text", [
-        ([1, 0, 1], [1.0, 0.0, 1.0], "at thresholds from 0 to 1. Its largest relative value is 100% of what perfect "
-         "foresight gains, at the threshold 0.6667. It is worse than no forecast at no threshold."),
-        ([0, 1], [0.5, 0.5], "On these 2 rows the forecast is never better than no forecast (always or never acting, "
-         "whichever is better). It is worse than no forecast at no threshold."),
-        ([1], [0.5], "On this row the forecast is never better than no forecast (always or never acting, whichever is "
-         "better). All outcomes are the same, so no forecast can be. It is worse than no forecast at thresholds from "
-         "0.5 to 1; most at 0.5: by 0.5 per row, where a false alarm costs 0.5 and a miss 0.5."),
-        ([0, 0], [0.0, 0.0], "All outcomes are the same, so no forecast can be. It is worse than no forecast at no "
-         "threshold."),
-        ([1, 0], [0.0, 1.0], "It is worse than no forecast at thresholds from 0 to 1; most at 0: by 0.5 per row, where "
-         "a false alarm costs 0 and a miss 1."),
+@for_each(
+    "y, p, text",
+    [
+        (
+            [1, 0, 1],
+            [1.0, 0.0, 1.0],
+            "at thresholds from 0 to 1. Its largest relative value is 100% of what perfect "
+            "foresight gains, at the threshold 0.6667. It is worse than no forecast at no "
+            "threshold.",
+        ),
+        (
+            [0, 1],
+            [0.5, 0.5],
+            f"On these 2 rows the forecast is never {BETTER}. "
+            "It is worse than no forecast at no threshold.",
+        ),
+        (
+            [1],
+            [0.5],
+            f"On this row the forecast is never {BETTER}. "
+            "All outcomes are the same, so no forecast can be. "
+            "It is worse than no forecast at thresholds from 0.5 to 1; most at 0.5: by 0.5 per "
+            "row, where a false alarm costs 0.5 and a miss 0.5.",
+        ),
+        (
+            [0, 0],
+            [0.0, 0.0],
+            "All outcomes are the same, so no forecast can be. "
+            "It is worse than no forecast at no threshold.",
+        ),
+        (
+            [1, 0],
+            [0.0, 1.0],
+            "It is worse than no forecast at thresholds from 0 to 1; most at 0: by 0.5 per row, "
+            "where a false alarm costs 0 and a miss 1.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_it_says(y, p, text):
     assert text in str(forecast_value(y, p))
 

@@ -47,7 +47,7 @@ payoffs = st.lists(
 
 @given(samples(), powers, payoffs)
 def test_no_task_loses_more_than_the_guarantee(rows, m, table):
-    """SR_Z(policy) <= CDL(D_m) <= 2 SCDL_m + 2/m (Theorem 4.2), for any sample, weights and task."""
+    """SR_Z(policy) <= CDL(D_m) <= 2 SCDL_m + 2/m (Theorem 4.2), for any sample and task."""
     y, p, w = rows
     task = rainproof.DecisionTask.from_payoffs(table)
     w = np.ones(len(y)) if w is None else w

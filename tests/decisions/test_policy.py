@@ -68,7 +68,7 @@ VECTORS = {  # (id, seed): x and h, the table of docs/reference/formats.md
 
 @for_each("case", VECTORS)
 def test_values_for_other_languages(case):
-    """u is the largest probability, in cells, that is still rounded down; it does not depend on m."""
+    """u is the largest probability, in cells, that is still rounded down, whatever the grid."""
     (ident, seed), (x, h) = case, VECTORS[case]
     u = (h >> 11) * 2.0**-53
     assert (oracle.name(ident), oracle.uniform(ident, seed)) == (x, Fraction(u))
@@ -302,7 +302,8 @@ def test_memory_is_that_of_a_block():
     [
         (
             (TASK,),
-            r"^grid is missing: pass grid, or sample=rainproof\.Sample\(y_true, y_prob\) to choose it for past",
+            r"^grid is missing: pass grid, or sample=rainproof\.Sample\(y_true, y_prob\) to "
+            r"choose it for past",
         ),
         ((TASK, 100), r"^grid must be a power of two from 2 to 1,048,576; it is 100$"),
         ((TASK, 8.0), r"^grid must be a power of two from 2 to 1,048,576; it is 8\.0$"),

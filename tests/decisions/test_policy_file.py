@@ -48,7 +48,8 @@ def test_people_can_read_it(tmp_path):
     POLICIES[0].save(tmp_path / "policy.json")
     text = (tmp_path / "policy.json").read_text()
     assert text.startswith(
-        '{\n  "format": "rainproof policy",\n  "version": 1,\n  "grid": 32,\n  "rounding": "soft",\n'
+        '{\n  "format": "rainproof policy",\n  "version": 1,\n  "grid": 32,\n'
+        '  "rounding": "soft",\n'
     )
     assert text.endswith("}\n")
 

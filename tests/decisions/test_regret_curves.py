@@ -137,7 +137,8 @@ def test_by_hand():
     # 0.2 itself must count as below, 0.6 as above
     assert task.thresholds == (math.nextafter(0.2, 1), 0.6)
     assert str(curve) == (
-        "No decision loses more than 55.00% of what is at stake by acting on these predictions (4 rows, all swaps).\n"
+        "No decision loses more than 55.00% of what is at stake by acting on these predictions "
+        "(4 rows, all swaps).\n"
         "Largest loss: a decision among 3 actions with thresholds 0.2 and 0.6."
     )
     assert str(task) == (
@@ -187,9 +188,9 @@ def test_no_decision_loses_anything(swaps):
 
 def test_the_words_for_one_row_on_a_grid():
     curve = regret_curve([1], [1.0], grid=8)
-    assert (
-        str(curve)
-        == "No decision loses anything by acting on these predictions rounded to 1/8 (1 row, all swaps)."
+    assert str(curve) == (
+        "No decision loses anything by acting on these predictions rounded to 1/8 "
+        "(1 row, all swaps)."
     )
     assert repr(curve) == "RegretCurve(loss=0, worst=(0, 0), swaps='all', grid=8, n=1)"
 

@@ -37,7 +37,7 @@ def draw(ids, seed):
 @for_each("seed", SEEDS)
 @for_each("case", IDS)
 def test_uniform(case, seed):
-    """Kolmogorov and Smirnov over all, and chi-square over 256 classes, of u and of its low bits."""
+    """Kolmogorov and Smirnov over all, chi-square over 256 classes, of u and of its low bits."""
     u = draw(IDS[case], seed)
     assert u.min() >= 0
     assert u.max() < 1
@@ -48,7 +48,7 @@ def test_uniform(case, seed):
 
 @for_each("case", IDS)
 def test_neighbours_do_not_know_of_each_other(case):
-    """Pairs of neighbouring ids over 16 x 16 classes, and the rank correlation at a few distances."""
+    """Pairs of neighbouring ids over 16 x 16 classes, and rank correlations at a few distances."""
     u = draw(IDS[case], 0)
     pairs = (16 * u[:-1:2]).astype(int) * 16 + (16 * u[1::2]).astype(int)
     assert stats.chisquare(np.bincount(pairs, minlength=256)).pvalue > SURE

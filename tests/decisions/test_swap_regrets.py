@@ -119,7 +119,7 @@ def test_no_bounded_task_loses_more_than_cdl():
 
 @given(samples(max_size=8), tasks(), powers)
 def test_the_actionability_theorem(sample, task, m):
-    """SR_Z of the rounded response <= CDL(D_m) <= 2 SCDL_m + 2/m (Theorem 4.2), by naive rounding."""
+    """SR_Z of the rounded response <= CDL(D_m) <= 2 SCDL_m + 2/m (Theorem 4.2)."""
     y, p, w = sample
     weights = np.ones(len(p)) if w is None else w
     regret = swap_regret(y, p, task, response=Rounded(task, m), sample_weight=w).value
@@ -153,8 +153,10 @@ def test_by_hand():
         "  Replace 'treat' by 'wait': saves 3.12% of what is at stake, on 6 rows."
     )
     assert str(each) == (
-        "Swapping predictions in hindsight saves 3.12% of what is at stake (1.25 per row) on 8 rows.\n"
-        "  Replace 'treat' by 'wait' at some predictions: saves 3.12% of what is at stake, on 1 row."
+        "Swapping predictions in hindsight saves 3.12% of what is at stake (1.25 per row) "
+        "on 8 rows.\n"
+        "  Replace 'treat' by 'wait' at some predictions: saves 3.12% of what is at stake, "
+        "on 1 row."
     )
     assert r._repr_html_().count("<p>") == 2
 
@@ -317,8 +319,8 @@ SURE = "response.probabilities must be probabilities that add up to 1"
         ),
         (
             lambda: swap_regret(SAMPLE, task=COSTS, response=Says([1, 0, 0], [1, 0, 0])),
-            "response.probabilities must give shape (2, 2): a row for each prediction, a column for each action; "
-            "it gives (2, 3)",
+            "response.probabilities must give shape (2, 2): a row for each prediction, "
+            "a column for each action; it gives (2, 3)",
         ),
         (
             lambda: swap_regret(SAMPLE, task=COSTS, response=Says([0.5, 0.5], [0.5, 0.6])),
@@ -332,7 +334,8 @@ SURE = "response.probabilities must be probabilities that add up to 1"
             lambda: swap_regret(
                 SAMPLE, task=COSTS, response=Says([1, 0], [1, 0], task=DecisionTask.threshold(0.5))
             ),
-            "response must choose among the task's actions ('wait', 'treat'); its task has ('wait', 'act')",
+            "response must choose among the task's actions ('wait', 'treat'); "
+            "its task has ('wait', 'act')",
         ),
         (
             lambda: swap_regret(SAMPLE, task=DecisionTask.quadratic(), response=Says([1])),

@@ -22,7 +22,12 @@ from rainproof import DecisionTask
 from rainproof.core.curve import SwapCurve
 from rainproof.decisions.profiles import TaskProfile
 
-SHAPE = "payoffs must have shape (actions, classes): for each action a number for each class, of one event two"
+SHAPE = (
+    "payoffs must have shape (actions, classes): for each action a number for each class, "
+    "of one event two"
+)
+INCREASE = "thresholds must increase in [0, 1], one less than the actions in order; they are"
+KINDS = "a task must be a dict with 'task' either 'actions' or 'quadratic' or 'cases' or 'classes'"
 UMBRELLA = [[10, -50], [4, 0], [-20, 30]]
 
 
@@ -304,11 +309,11 @@ def test_frozen():
         (lambda: DecisionTask.threshold(0.5).payoff("act", 2), "y must be 0 or 1; it is 2"),
         (
             lambda: DecisionTask.from_dict({}),
-            "a task must be a dict with 'task' either 'actions' or 'quadratic' or 'cases' or 'classes'; it has None",
+            f"{KINDS}; it has None",
         ),
         (
             lambda: DecisionTask.from_dict([1]),
-            "a task must be a dict with 'task' either 'actions' or 'quadratic' or 'cases' or 'classes'; it has None",
+            f"{KINDS}; it has None",
         ),
         (
             lambda: DecisionTask.from_dict({"task": "actions", "actions": ["a", "b"]}),
@@ -335,19 +340,19 @@ def test_bad_tasks_are_told_what_is_wrong(make, message):
         ),
         (
             {"order": [0]},
-            "thresholds must increase in [0, 1], one less than the actions in order; they are [0.35] for [0]",
+            f"{INCREASE} [0.35] for [0]",
         ),
         (
             {"order": [0, 2]},
-            "thresholds must increase in [0, 1], one less than the actions in order; they are [0.35] for [0, 2]",
+            f"{INCREASE} [0.35] for [0, 2]",
         ),
         (
             {"thresholds": [1.5]},
-            "thresholds must increase in [0, 1], one less than the actions in order; they are [1.5] for [0, 1]",
+            f"{INCREASE} [1.5] for [0, 1]",
         ),
         (
             {"thresholds": ["x"]},
-            "thresholds must increase in [0, 1], one less than the actions in order; they are ['x'] for [0, 1]",
+            f"{INCREASE} ['x'] for [0, 1]",
         ),
         ({"actions": ["a", "b", "c"]}, "actions must name each of the 2 actions; it has 3"),
     ],

@@ -404,13 +404,12 @@ class TestClasses:
         assert np.isfinite(
             cross_val_score(GaussianNB(), X, label, scoring=skl.calibration_scorer())
         ).all()
+        two_classes = "labels must name the 3 classes of the classifier: 2 are named, or occur here"
         cases = {
             "pos_label must name the class that you act on: there are 3": lambda: score(
                 skl.net_benefit_scorer, threshold=0.3
             ),
-            "labels must name the 3 classes of the classifier: 2 are named, or occur here": lambda: (
-                skl.worst_task_scorer()(self.model, X[some], label[some])
-            ),
+            two_classes: lambda: skl.worst_task_scorer()(self.model, X[some], label[some]),
             "task must have a payoff for each of 3 classes": lambda: score(
                 skl.expected_cost_scorer, task=task
             ),

@@ -126,7 +126,8 @@ def test_several_classes(measure):
         (
             p / 2,
             y,
-            r"preds must sum to 1 in each row \(within 0.0001\); 400 values do not, the first is preds\[0\]",
+            r"preds must sum to 1 in each row \(within 0.0001\); 400 values do not, the first is "
+            r"preds\[0\]",
         ),
         (p - 0.5, y, r"preds must lie in \[0, 1\]"),
     ):

@@ -11,7 +11,8 @@ def test_without_matplotlib_the_command_that_installs_it_is_named():
 import sys
 sys.modules["matplotlib"] = sys.modules["matplotlib.pyplot"] = None
 import rainproof
-a = rainproof.assess([0, 1] * 100, [0.2, 0.8] * 100, measures=["soft_binned_cdl"], n_resamples=19, rng=0)
+y, p = [0, 1] * 100, [0.2, 0.8] * 100
+a = rainproof.assess(y, p, measures=["soft_binned_cdl"], n_resamples=19, rng=0)
 try:
     a.plot()
 except rainproof.MissingExtraError as error:
@@ -26,13 +27,13 @@ except rainproof.MissingExtraError as error:
 
 
 def test_assessing_does_not_load_matplotlib():
-    code = "import sys, rainproof; rainproof.assess, rainproof.plots.overview; print('matplotlib' in sys.modules)"
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout
-        == "False\n"
-    )
+    code = """
+import sys, rainproof
+rainproof.assess, rainproof.plots.overview
+print('matplotlib' in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_a_backend_that_does_not_exist_is_named(tmp_path):
@@ -60,7 +61,8 @@ def test_a_backend_that_does_not_exist_is_named(tmp_path):
         (
             "nope",
             2,
-            "rainproof: error: MPLBACKEND must name a backend of Matplotlib, such as agg; it is 'nope'\n",
+            "rainproof: error: MPLBACKEND must name a backend of Matplotlib, such as agg; "
+            "it is 'nope'\n",
         ),
         ("module://nope", 0, ""),
     ):

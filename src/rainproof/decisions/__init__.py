@@ -1,4 +1,4 @@
-"""Decisions: tasks, the loss of acting on predictions, the decision that loses most, and policies."""
+"""Decision tasks, the loss of acting on predictions, the decision that loses most, and policies."""
 
 from rainproof.core import lazy
 

@@ -51,6 +51,12 @@ class ActionSwap(Result):
     share: float
 
 
+BestSwaps = tuple[float, tuple[ActionSwap, ...]]
+"""What the best replacements of all actions save together, as a share of what is at stake; and
+those that save anything, the best first.
+"""
+
+
 def best_swaps(
     task: ListedTask | ClassTask,
     payoffs: Floats,
@@ -58,9 +64,8 @@ def best_swaps(
     weight: Floats,
     total_weight: float,
     per: Per,
-) -> tuple[float, tuple[ActionSwap, ...]]:
-    """Find the best replacement of each action: what the swaps save together, as a share of what is
-    at stake, and each that saves anything, the best first.
+) -> BestSwaps:
+    """Find the best replacement of each action.
 
     `mass` and `weight` have the shape (actions, groups, outcomes), by the action that was taken:
     what the payoffs (actions, outcomes) are multiplied with, and the weight of the rows. Per action

@@ -1,4 +1,4 @@
-"""Which cases to act on where there is no capacity for all: those with the largest expected gain."""
+"""Which cases to act on if there is no capacity for all: those with the largest expected gain."""
 
 from __future__ import annotations
 
@@ -85,8 +85,10 @@ def decide(
     Examples
     --------
     >>> import rainproof
-    >>> task = rainproof.DecisionTask.from_costs(false_positive=5, false_negative=[20, 100, 500, 40])
-    >>> selection = rainproof.decisions.decide([0.9, 0.3, 0.05, 0.1], task, ids=[1, 2, 3, 4], capacity=2)
+    >>> misses = [20, 100, 500, 40]
+    >>> task = rainproof.DecisionTask.from_costs(false_positive=5, false_negative=misses)
+    >>> p, ids = [0.9, 0.3, 0.05, 0.1], [1, 2, 3, 4]
+    >>> selection = rainproof.decisions.decide(p, task, ids, capacity=2)
     >>> selection.action.tolist(), selection.wanted, round(selection.one_more, 2)
     (['wait', 'act', 'act', 'wait'], 3, 17.5)
     """
@@ -119,10 +121,10 @@ def decide(
 
 def allowed_cases(capacity: float, n: int) -> int:
     """Return how many of n cases can be acted on; a capacity below 1 is a share of them."""
-    most = check_capacity(capacity)
-    if most >= 1:
-        return int(most)
-    return int(most * n + _SHARE_ROUNDING * n)
+    limit = check_capacity(capacity)
+    if limit >= 1:
+        return int(limit)
+    return int(limit * n + _SHARE_ROUNDING * n)
 
 
 def _draws(ids: ArrayLike, prob: Floats, seed: int) -> Floats:

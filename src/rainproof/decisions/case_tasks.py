@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.alignment import check_aligned, check_same_length
-from rainproof.core.arrays import Floats, freeze
+from rainproof.core.arrays import Floats, Ints, freeze
 from rainproof.core.conversion import as_numbers, one_column
 from rainproof.core.sample import Sample
 from rainproof.core.validation import check_probabilities
-from rainproof.decisions.action_swaps import ActionSwap, Per, best_swaps
+from rainproof.decisions.action_swaps import BestSwaps, Per, best_swaps
 from rainproof.decisions.payoffs import action_index
 from rainproof.decisions.profiles import TaskProfile
 from rainproof.decisions.tasks import ListedTask, match_outcomes, response_probabilities
@@ -49,10 +48,10 @@ def case_costs(costs: Mapping[str, Any], columns: Mapping[str, Any]) -> Floats:
                 array[first],
                 missing=bool(np.isnan(array[first])),
             )
-    for (name, array), (other, others) in pairwise(arrays.items()):
-        check_same_length(name, array, other, others)
-    cases = len(next(iter(arrays.values())))
-    table = np.empty((cases, 2))
+    name, array = next(iter(arrays.items()))
+    for other_name, other_array in arrays.items():
+        check_same_length(name, array, other_name, other_array)
+    table = np.empty((len(array), 2))
     for outcome, (name, cost) in enumerate(costs.items()):
         table[:, outcome] = arrays.get(name, cost)
     # Without any cost a case has no threshold.
@@ -121,15 +120,16 @@ class CaseTask(ListedTask):
     def thresholds(self) -> tuple[float, ...]:
         """The threshold, where all cases have the same; else empty."""
         threshold = self.case_thresholds
-        return (float(threshold[0]),) if (threshold == threshold[0]).all() else ()
+        if (threshold != threshold[0]).any():
+            return ()
+        return (float(threshold[0]),)
 
     @property
     def profile(self) -> TaskProfile:
         """What distinguishes this decision from those of other kinds."""
         thresholds = self.thresholds
-        return TaskProfile(
-            threshold=thresholds[0] if thresholds else None, per_case=True, actions=len(self.order)
-        )
+        threshold = thresholds[0] if thresholds else None
+        return TaskProfile(threshold=threshold, per_case=True, actions=len(self.order))
 
     @property
     def scale(self) -> float:
@@ -161,7 +161,7 @@ class CaseTask(ListedTask):
         return _UNIT_PAYOFFS[index, outcome.astype(np.intp)] * cost
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a summary in built-in types, ready for JSON: the costs themselves are not in it."""
+        """Return a summary in built-in types, ready for JSON, without the costs of single cases."""
         return {
             "actions": [*self.actions],
             "n": len(self._costs),
@@ -207,12 +207,10 @@ class CaseTask(ListedTask):
         """Return the threshold of each row of a sample, and what a false alarm and a miss cost
         there together.
         """
-        own = self.for_rows(sample)
-        return own.case_thresholds, own.false_positive + own.false_negative
+        task = self.for_rows(sample)
+        return task.case_thresholds, task.false_positive + task.false_negative
 
-    def find_swaps(
-        self, sample: Sample, per: Per, response: Any
-    ) -> tuple[float, tuple[ActionSwap, ...]]:
+    def find_swaps(self, sample: Sample, per: Per, response: Any) -> BestSwaps:
         """Find the best replacement of each action taken (per prediction, of each action at the
         predictions where another one would have been best).
         """
@@ -228,13 +226,8 @@ class CaseTask(ListedTask):
             prediction = np.unique(prob, return_inverse=True)[1]
         # What the case costs if its action is wrong.
         stake = sample.mass * np.where(event, task.false_negative, task.false_positive)
-        # Sums by action taken, prediction and outcome: of what the cases cost, and of their weight.
-        costs, weight = np.zeros((2, 2, prediction.max() + 1, 2))
-        slot = 2 * prediction + event
-        for action in (0, 1):
-            for sums, column in ((costs, stake), (weight, sample.mass)):
-                share = column * taken[:, action]
-                sums[action] = np.bincount(slot, share, sums[action].size).reshape(-1, 2)
+        costs = _sums(stake, taken, prediction, event)
+        weight = _sums(sample.mass, taken, prediction, event)
         if per == "prediction":
             acts = costs[:, :, 1] >= costs[:, :, 0]  # the second action would have been best
             group = np.stack([~acts, acts], axis=1)
@@ -254,10 +247,21 @@ class CaseTask(ListedTask):
         threshold = _range(self.case_thresholds)
         first, second = self.actions
         return (
-            f"2 actions, costs of {len(self._costs):,} cases, a false alarm {false_alarm} and a "
-            f"miss {miss}: "
+            f"2 actions, costs of {len(self._costs):,} cases, "
+            f"a false alarm {false_alarm} and a miss {miss}: "
             f"{first!r} below the threshold of the case ({threshold}), {second!r} from it on."
         )
+
+
+def _sums(amount: Floats, taken: Floats, prediction: Ints, event: NDArray[Any]) -> Floats:
+    """Sum the amounts of cases by action taken, prediction and outcome.
+
+    An action is taken with a share of the amount: its probability.
+    """
+    slot = 2 * prediction + event
+    slots = 2 * int(prediction.max()) + 2
+    by_action = [np.bincount(slot, amount * share, slots) for share in taken.T]
+    return np.reshape(by_action, (len(by_action), -1, 2))
 
 
 def _summary(column: Floats) -> dict[str, float]:
@@ -271,5 +275,8 @@ def _summary(column: Floats) -> dict[str, float]:
 
 def _range(column: Floats) -> str:
     """Write the range of a column, or its value if that is the same in every case."""
-    least, most = float(column.min()), float(column.max())
-    return f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
+    least = column.min()
+    most = column.max()
+    if least == most:
+        return f"{least:.4g}"
+    return f"{least:.4g} to {most:.4g}"

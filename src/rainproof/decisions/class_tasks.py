@@ -15,7 +15,7 @@ from rainproof.core.columns import ColumnNames
 from rainproof.core.conversion import as_numbers
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
-from rainproof.decisions.action_swaps import ActionSwap, best_swaps
+from rainproof.decisions.action_swaps import BestSwaps, best_swaps
 from rainproof.decisions.payoffs import (
     action_index,
     action_names,
@@ -51,7 +51,8 @@ class ClassTask(MatrixPayoffs, Result):
     --------
     >>> import rainproof
     >>> costs = [[0, 5, 5], [5, 0, 2], [5, 2, 0]]
-    >>> task = rainproof.DecisionTask.from_cost_matrix(costs, actions=["cat", "dog", "eel"], abstain=1.5)
+    >>> animals = ["cat", "dog", "eel"]
+    >>> task = rainproof.DecisionTask.from_cost_matrix(costs, actions=animals, abstain=1.5)
     >>> task
     DecisionTask(actions=('cat', 'dog', 'eel', 'abstain'), classes=3, scale=5)
     >>> task.best_response([[0.9, 0.05, 0.05], [0.6, 0.3, 0.1], [0.1, 0.5, 0.4]]).tolist()
@@ -80,13 +81,13 @@ class ClassTask(MatrixPayoffs, Result):
     def best_index(self, p: ArrayLike) -> Ints:
         """Return the index in `actions` of the best action for each row of probabilities."""
         prob = np.atleast_2d(as_numbers(p, "p"))
-        if prob.ndim != 2 or prob.shape[1] != self._classes:
+        if prob.ndim != 2 or prob.shape[1] != self._class_count:
             raise InputError(
-                f"p must have {self._classes} columns, one for each class; its shape is "
-                f"{prob.shape}"
+                f"p must have {self._class_count} columns, one for each class; "
+                f"its shape is {prob.shape}"
             )
-        # The first of what is wrong, if anything is.
-        for error in violations(prob, ColumnNames(prob="p")):
+        error = next(violations(prob, ColumnNames(prob="p")), None)
+        if error is not None:
             raise error
         return self.best_checked(prob).reshape(np.shape(p)[:-1])
 
@@ -107,10 +108,9 @@ class ClassTask(MatrixPayoffs, Result):
         """
         index = action_index(self.actions, action)
         number = np.asarray(y)
-        if not np.isin(number, np.arange(self._classes)).all():
-            raise InputError(
-                f"y must be the number of a class, from 0 to {self._classes - 1}; it is {y!r}"
-            )
+        if not np.isin(number, np.arange(self._class_count)).all():
+            last = self._class_count - 1
+            raise InputError(f"y must be the number of a class, from 0 to {last}; it is {y!r}")
         return self.matrix[index, number.astype(np.intp)]
 
     @classmethod
@@ -122,33 +122,34 @@ class ClassTask(MatrixPayoffs, Result):
 
     def check_classes(self, sample: Sample) -> None:
         """Refuse a sample with another number of classes."""
-        if len(sample.classes) != self._classes:
+        if len(sample.classes) != self._class_count:
             raise InputError(
-                f"task must have a payoff for each of {len(sample.classes)} classes; it has {self._classes}"
+                f"task must have a payoff for each of {len(sample.classes)} classes; "
+                f"it has {self._class_count}"
             )
 
-    def find_swaps(self, sample: Sample) -> tuple[float, tuple[ActionSwap, ...]]:
-        """Find the best replacement of each action taken: those that save anything, the best first."""
+    def find_swaps(self, sample: Sample) -> BestSwaps:
+        """Find the best replacement of each action taken."""
         self.check_classes(sample)
-        mass = np.zeros((len(self.actions), 1, self._classes))  # all rows are one group
+        mass = np.zeros((len(self.actions), 1, self._class_count))  # all rows are one group
         np.add.at(mass[:, 0], (self.best_checked(sample.prob), sample.which), sample.mass)
         return best_swaps(self, self.matrix, mass, mass, sample.total_weight, "action")
 
     @property
-    def _classes(self) -> int:
+    def _class_count(self) -> int:
         return len(self.payoffs[0])
 
     def __repr__(self) -> str:
         return (
-            f"DecisionTask(actions={self.actions!r}, classes={self._classes}, "
+            f"DecisionTask(actions={self.actions!r}, classes={self._class_count}, "
             f"scale={self.scale:.6g})"
         )
 
     def __str__(self) -> str:
         names = ", ".join(map(repr, self.actions))
         return (
-            f"{len(self.actions)} actions in {self._classes} classes, {self.scale:.6g} at stake: "
-            f"{names}."
+            f"{len(self.actions)} actions in {self._class_count} classes, "
+            f"{self.scale:.6g} at stake: {names}."
         )
 
 

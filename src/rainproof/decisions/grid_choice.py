@@ -101,9 +101,9 @@ def choose_grid(
     Notes
     -----
     :math:`S_m` is the sample with its predictions rounded to :math:`j/m`; it gives
-    :math:`\mathrm{CDL}(S_m) = \sup_Z \mathrm{SR}_Z \le 2\,\mathrm{SCDL}_m + 2/m`, over all tasks Z with payoffs in
-    [0, 1]. The left side is twice the concave envelope of the regret curve at 1/2, and often several times
-    smaller than the right.
+    :math:`\mathrm{CDL}(S_m) = \sup_Z \mathrm{SR}_Z \le 2\,\mathrm{SCDL}_m + 2/m`, over all tasks Z
+    with payoffs in [0, 1]. The left side is twice the concave envelope of the regret curve at 1/2,
+    and often several times smaller than the right.
 
     *The finest grid.* Beyond :math:`m = 4 \sqrt n` rounding costs at most :math:`2/m \le 1/(2\sqrt
     n)`, which is less than the variation of the loss by chance, so finer grids gain nothing.

@@ -67,7 +67,7 @@ def _characters(ids: NDArray[Any], character: type[Any]) -> NDArray[Any]:
 
 
 def explain_ids(ids: NDArray[Any]) -> InputError | None:
-    """Return the error for the ids that have no number, if any; slow, as it checks one at a time."""
+    """Return the error for the ids that have no number, if any. Slow: it checks one at a time."""
     number = np.empty(1, np.uint64)
     bad = [row for row, value in enumerate(ids) if not name_objects([value], number)]
     if not bad:

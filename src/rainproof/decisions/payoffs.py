@@ -63,14 +63,13 @@ def upper_envelope(matrix: Floats) -> tuple[tuple[int, ...], tuple[float, ...]]:
 def check_envelope(matrix: Floats, order: Sequence[int], thresholds: Sequence[float]) -> None:
     """Check that order and thresholds are the best response to these payoffs."""
     ends = [0.0, *thresholds, 1.0]
-    valid = all(type(action) is int and 0 <= action < len(matrix) for action in order)
-    valid = valid and all(is_number(threshold) for threshold in thresholds)
-    valid = valid and len(order) == len(thresholds) + 1
-    if not valid or not all(low <= high for low, high in pairwise(ends)):
+    are_actions = all(type(action) is int and 0 <= action < len(matrix) for action in order)
+    are_numbers = all(is_number(threshold) for threshold in thresholds)
+    is_valid = are_actions and are_numbers and len(order) == len(thresholds) + 1
+    if not is_valid or not all(low <= high for low, high in pairwise(ends)):
         raise InputError(
-            "thresholds must increase in [0, 1], one less than the actions in order; they are "
-            f"{list(thresholds)} "
-            f"for {list(order)}"
+            "thresholds must increase in [0, 1], one less than the actions in order; "
+            f"they are {list(thresholds)} for {list(order)}"
         )
     best, best_thresholds = upper_envelope(matrix)
     tolerance = _ENVELOPE_TOLERANCE * np.ptp(matrix, axis=0).max()
@@ -78,8 +77,8 @@ def check_envelope(matrix: Floats, order: Sequence[int], thresholds: Sequence[fl
     # action that is not better at either end is not better between them.
     for mu in (np.array(ends[:-1]), np.array(ends[1:])):
         rival = np.array(best)[np.searchsorted(best_thresholds, mu, "right")]
-        change = matrix[rival] - matrix[list(order)]
-        gain = (1 - mu) * change[:, 0] + mu * change[:, 1]
+        without_event, with_event = (matrix[rival] - matrix[list(order)]).T
+        gain = (1 - mu) * without_event + mu * with_event
         worst = int(gain.argmax())
         if gain[worst] > tolerance:
             rivals = f"at {mu[worst]:.6g} action {rival[worst]} beats action {order[worst]}"
@@ -88,8 +87,9 @@ def check_envelope(matrix: Floats, order: Sequence[int], thresholds: Sequence[fl
 
 def check_names(actions: Sequence[str], count: int) -> tuple[str, ...]:
     """Check the names of this many actions, all different, and return them."""
-    is_list = isinstance(actions, Iterable) and not isinstance(actions, str)
-    names = tuple(actions) if is_list else ()
+    names: tuple[str, ...] = ()
+    if isinstance(actions, Iterable) and not isinstance(actions, str):
+        names = tuple(actions)
     if not names or not all(isinstance(name, str) and name for name in names):
         raise InputError(f"actions must be a list of names; it is {actions!r}")
     unsafe = [name for name in names if _UNSAFE.search(name)]

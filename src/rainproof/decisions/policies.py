@@ -66,10 +66,11 @@ class RoundingPolicy(Saved, Result):
 
     Notes
     -----
-    This is the paper's :math:`r^*_Z \circ \tau_m`. A probability in the cell ``[k/m, (k+1)/m)`` is rounded up
-    exactly if ``u < f`` with ``f = m p - k`` and ``u`` a 53-bit uniform number computed from id and seed by a fixed
-    hash; docs/reference/formats.md defines it for implementations in other languages. So ``E[p'] = p`` exactly; below
-    ``1/m``, where doubles are finer than 53 bits of a cell, up to ``2**-53 / m``.
+    This is the paper's :math:`r^*_Z \circ \tau_m`. A probability in the cell ``[k/m, (k+1)/m)`` is
+    rounded up exactly if ``u < f`` with ``f = m p - k`` and ``u`` a 53-bit uniform number computed
+    from id and seed by a fixed hash; docs/reference/formats.md defines it for implementations in
+    other languages. So ``E[p'] = p`` exactly; below ``1/m``, where doubles are finer than 53 bits
+    of a cell, up to ``2**-53 / m``.
 
     Rows with the same id share their uniform number. The bound on the expected loss still holds;
     the actual loss is close to it with high probability (Theorem 4.4) only if ids differ. The hash
@@ -78,8 +79,8 @@ class RoundingPolicy(Saved, Result):
 
     References
     ----------
-    arXiv:2605.17749, Section 4: Definition 4.1 (rounding), Theorem 4.2 (the bound), Theorem 4.4 (with high
-    probability).
+    arXiv:2605.17749, Section 4: Definition 4.1 (rounding), Theorem 4.2 (the bound), Theorem 4.4
+    (with high probability).
 
     Examples
     --------
@@ -316,11 +317,12 @@ class RoundingPolicy(Saved, Result):
         )
 
     def __str__(self) -> str:
-        first = "" if self.recalibration is None else "recalibrated, then "
-        how = "at random to a neighbouring" if self.rounding == "soft" else "down to a"
-        return (
-            f"{self.task}\nProbabilities are {first}rounded {how} multiple of 1/{self.grid} first."
-        )
+        steps = "rounded down to a"
+        if self.rounding == "soft":
+            steps = "rounded at random to a neighbouring"
+        if self.recalibration is not None:
+            steps = f"recalibrated, then {steps}"
+        return f"{self.task}\nProbabilities are {steps} multiple of 1/{self.grid} first."
 
     def _look_up(self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any]) -> NDArray[Any]:
         """Return the entry of the table, one for each grid point, that each p is rounded to."""
@@ -329,8 +331,8 @@ class RoundingPolicy(Saved, Result):
             prob = as_probabilities(p, "p")
         else:
             prob = self.recalibration(p)
-        # Without a map the kernel checks the predictions while it rounds them.
         case_ids = self._ids(ids, prob)
+        soft = case_ids is not None
         entries = np.empty(len(prob), table.dtype)
         threads = max(1, min(available_threads(), len(prob) // _ROWS_PER_THREAD))
         first_rows = [len(prob) * part // threads for part in range(threads + 1)]
@@ -343,13 +345,13 @@ class RoundingPolicy(Saved, Result):
                 numbers = _NO_IDS if case_ids is None else id_numbers(case_ids[rows])
                 if numbers is None:
                     return False
+                # The kernel checks the predictions while it rounds them.
                 block = np.ascontiguousarray(prob[rows], np.float64)
-                soft = case_ids is not None
                 if not choose(block, numbers, self._key, self.grid, soft, table, entries[rows]):
                     return False
             return True
 
-        # The kernel says that something is wrong; what it is takes another look.
+        # What is wrong is looked for once something is.
         if not run_in_threads(round_part, threads):
             error = explain_probabilities(prob, _NAMES)
             if error is None and case_ids is not None:
@@ -364,8 +366,8 @@ class RoundingPolicy(Saved, Result):
             if self.rounding == "soft":
                 raise InputError(
                     "ids is missing: soft rounding needs an id for each row, so that the same row "
-                    "gets the same "
-                    "action again (np.arange(len(p)) if rows never change their order)"
+                    "gets the same action again (np.arange(len(p)) if rows never change their "
+                    "order)"
                 )
             return None
         array = as_ids(ids)

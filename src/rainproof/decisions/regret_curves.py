@@ -71,7 +71,7 @@ class RegretCurve(Result):
     _curve: SwapCurve
 
     def __call__(self, threshold: ArrayLike) -> Any:
-        """Return the regret at thresholds in [0, 1], or in the range; at a jump, the larger value."""
+        """Return the regret at thresholds in [0, 1], or in the range; at a jump, the larger one."""
         return self._curve(threshold)[()]
 
     @property
@@ -173,7 +173,8 @@ def regret_curve(
 
     References
     ----------
-    Hu, Wu (2024), arXiv:2404.13503 (thresholds suffice up to a factor 2). arXiv:2605.17749, Lemmas 2.1 and 2.2.
+    Hu, Wu (2024), arXiv:2404.13503 (thresholds suffice up to a factor 2). arXiv:2605.17749, Lemmas
+    2.1 and 2.2.
     Vickers, Elkin (2006), "Decision curve analysis", doi:10.1177/0272989X06295361 (net benefit).
 
     Examples
@@ -183,7 +184,8 @@ def regret_curve(
     >>> curve
     RegretCurve(loss=0.55, worst=(0.6, 0.3), swaps='all', n=4)
     >>> print(curve)
-    No decision loses more than 55.00% of what is at stake by acting on these predictions (4 rows, all swaps).
+    No decision loses more than 55.00% of what is at stake by acting on these predictions (4 rows,
+    all swaps).
     Largest loss: a decision among 3 actions with thresholds 0.2 and 0.6.
     """
     sample = as_sample(
@@ -220,7 +222,7 @@ def _outline(curve: SwapCurve) -> tuple[Floats, Floats]:
     piece is cut off at 0.
     """
     edges, left, right = curve.breakpoints()
-    # At 0 every row is acted on, whatever the forecast: the curve of all thresholds starts after it.
+    # At 0 every row is acted on, whatever the forecast: a curve of all thresholds starts after it.
     skipped = 1 if curve.within is None else 0
     threshold = np.repeat(edges, 2)[skipped:-1]
     regret = np.stack([left, right], axis=1).ravel()[skipped:-1]
@@ -243,11 +245,15 @@ def _zeros_of_pieces(curve: SwapCurve, starts: Floats) -> Floats:
     table = curve.table
     first_above = np.searchsorted(table.prob, starts, "right")
     constant_acts = curve.recalibrated[0] > starts
-    difference = []
-    for mass in (table.positive, table.negative):
-        acted_on = np.append(np.cumsum(mass[::-1])[::-1], 0.0)  # from each prediction on
-        difference.append(np.where(constant_acts, acted_on[0], 0.0) - acted_on[first_above])
-    events, others = difference
+
+    def excess(mass: Floats) -> Floats:
+        """Return the mass that the constant acts on, minus that the predictions act on."""
+        from_each_on = np.append(np.cumsum(mass[::-1])[::-1], 0.0)  # by prediction
+        by_constant = np.where(constant_acts, from_each_on[0], 0.0)
+        return np.asarray(by_constant - from_each_on[first_above])
+
+    events = excess(table.positive)
+    others = excess(table.negative)
     with np.errstate(divide="ignore", invalid="ignore"):  # a level line has no zero
         zero: Floats = events / (events + others)
     return zero
@@ -259,17 +265,16 @@ def worst_task(chord: Chord) -> FiniteTask | None:
     """
     if chord.value <= _LOSS_ROUNDING:
         return None
-    share, mu_a, mu_b = chord.share, chord.mu_a, chord.mu_b
     # Payoffs without the event and with it. Each action is best on its side of the thresholds.
     below = (1.0, 0.0)
-    between = (1 - 2 * share * mu_a, 2 * share * (1 - mu_a))
+    between = (1 - 2 * chord.share * chord.mu_a, 2 * chord.share * (1 - chord.mu_a))
     above = (0.0, 1.0)
     # In a task ties go to the upper action; where they must go to the lower one, the next double is
     # the threshold.
-    threshold_a = mu_a if chord.above_a else math.nextafter(mu_a, 2.0)
-    threshold_b = mu_b if chord.above_b else math.nextafter(mu_b, 2.0)
-    loses_a = share > 0 and chord.regret_a > 0
-    loses_b = share < 1 and chord.regret_b > 0
+    threshold_a = chord.mu_a if chord.above_a else math.nextafter(chord.mu_a, 2.0)
+    threshold_b = chord.mu_b if chord.above_b else math.nextafter(chord.mu_b, 2.0)
+    loses_a = chord.share > 0 and chord.regret_a > 0
+    loses_b = chord.share < 1 and chord.regret_b > 0
     if loses_a and loses_b:
         return FiniteTask(
             actions=("below", "between", "above"),
@@ -277,9 +282,11 @@ def worst_task(chord: Chord) -> FiniteTask | None:
             order=(0, 1, 2),
             thresholds=(threshold_a, threshold_b),
         )
+    payoffs = (between, above)
+    threshold = threshold_b
+    if loses_a:
+        payoffs = (below, between)
+        threshold = threshold_a
     return FiniteTask(
-        actions=("below", "above"),
-        payoffs=(below, between) if loses_a else (between, above),
-        order=(0, 1),
-        thresholds=(threshold_a if loses_a else threshold_b,),
+        actions=("below", "above"), payoffs=payoffs, order=(0, 1), thresholds=(threshold,)
     )

@@ -51,7 +51,7 @@ class SwapRegret(Result):
 
     @property
     def best_swap(self) -> dict[Any, Any]:
-        """The replacement of each action worth changing; per prediction, the one that saves most."""
+        """The replacement of each action worth changing; per prediction, that which saves most."""
         # The best swaps come first.
         best: dict[Any, Any] = {}
         for swap in self.swaps:
@@ -153,14 +153,18 @@ def swap_regret(
 
     References
     ----------
-    arXiv:2605.17749, Definition 4.4 (for random responses) and Theorem 4.2 (what rounding guarantees).
-    Foster, Vohra (1997), "Calibrated learning and correlated equilibrium", doi:10.1006/game.1997.0595.
+    arXiv:2605.17749, Definition 4.4 (for random responses) and Theorem 4.2 (what rounding
+    guarantees). Foster, Vohra (1997), "Calibrated learning and correlated equilibrium",
+    doi:10.1006/game.1997.0595.
 
     Examples
     --------
     >>> import rainproof
-    >>> task = rainproof.DecisionTask.from_costs(false_positive=10, false_negative=40, actions=("wait", "treat"))
-    >>> r = rainproof.swap_regret([0, 0, 0, 0, 0, 0, 1, 0], [0.1, 0.1, 0.3, 0.3, 0.3, 0.3, 0.3, 0.9], task)
+    >>> task = rainproof.DecisionTask.from_costs(
+    ...     false_positive=10, false_negative=40, actions=("wait", "treat")
+    ... )
+    >>> y, p = [0, 0, 0, 0, 0, 0, 1, 0], [0.1, 0.1, 0.3, 0.3, 0.3, 0.3, 0.3, 0.9]
+    >>> r = rainproof.swap_regret(y, p, task)
     >>> r.value, r.in_units, r.best_swap
     (0.03125, 1.25, {'treat': 'wait'})
     >>> print(r)
@@ -182,13 +186,13 @@ def swap_regret(
                 "several classes have swap regret by action of the best response: omit per and "
                 "response"
             )
-        several = as_classes(y_true, y_prob, **columns)
-        if several is None:
+        of_classes = as_classes(y_true, y_prob, **columns)
+        if of_classes is None:
             raise InputError(
                 f"y_prob must have a column for each class of the task, {len(task.payoffs[0])}"
             )
-        value, swaps = task.find_swaps(several)
-        sample = several.top_label  # the same rows and weights
+        value, swaps = task.find_swaps(of_classes)
+        sample = of_classes.top_label  # the same rows and weights
     else:
         task = check_task(task)
         if per not in ("action", "prediction"):

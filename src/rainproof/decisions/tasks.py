@@ -22,7 +22,7 @@ from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.core.validation import check_probabilities
-from rainproof.decisions.action_swaps import ActionSwap, Per, best_swaps
+from rainproof.decisions.action_swaps import ActionSwap, BestSwaps, Per, best_swaps
 from rainproof.decisions.payoffs import (
     action_index,
     action_names,
@@ -92,14 +92,15 @@ class DecisionTask(Result, ABC):
 
     Notes
     -----
-    There are three kinds of tasks about one event: `FiniteTask` has a list of actions, `CaseTask` two
-    actions with costs of each case, `QuadraticTask` all numbers in [0, 1]. To add another, write a
-    subclass that implements the abstract methods below, add it to the list in `from_dict`, and give
-    it a constructor here.
+    There are three kinds of tasks about one event: `FiniteTask` has a list of actions, `CaseTask`
+    two actions with costs of each case, `QuadraticTask` all numbers in [0, 1]. To add another,
+    write a subclass that implements the abstract methods below, add it to the list in `from_dict`,
+    and give it a constructor here.
 
     References
     ----------
-    arXiv:2605.17749, Section 1.1 (tasks and best response); Section 9 has ``DecisionTask.threshold(0.35)``.
+    arXiv:2605.17749, Section 1.1 (tasks and best response); Section 9 has
+    ``DecisionTask.threshold(0.35)``.
 
     Examples
     --------
@@ -232,8 +233,10 @@ class DecisionTask(Result, ABC):
         --------
         >>> import rainproof
         >>> payoffs = [[10, -50], [4, 0], [-20, 30]]
-        >>> print(rainproof.DecisionTask.from_payoffs(payoffs, actions=["go out", "take an umbrella", "stay in"]))
-        3 actions, 80 at stake: 'go out' below 0.1071, 'take an umbrella' from 0.1071, 'stay in' from 0.4444.
+        >>> plans = ["go out", "take an umbrella", "stay in"]
+        >>> print(rainproof.DecisionTask.from_payoffs(payoffs, actions=plans))
+        3 actions, 80 at stake: 'go out' below 0.1071, 'take an umbrella' from 0.1071,
+        'stay in' from 0.4444.
         """
         matrix = check_matrix(payoffs, classes=True)
         if actions is None:
@@ -267,7 +270,9 @@ class DecisionTask(Result, ABC):
         Examples
         --------
         >>> import rainproof
-        >>> task = rainproof.DecisionTask.from_cost_matrix([[0, 9], [1, 0]], actions=["wait", "act"], abstain=0.5)
+        >>> task = rainproof.DecisionTask.from_cost_matrix(
+        ...     [[0, 9], [1, 0]], actions=["wait", "act"], abstain=0.5
+        ... )
         >>> print(task)
         3 actions, 9 at stake: 'wait' below 0.05556, 'abstain' from 0.05556, 'act' from 0.5.
         """
@@ -303,7 +308,9 @@ class DecisionTask(Result, ABC):
         from rainproof.decisions.class_tasks import ClassTask
 
         kinds: list[Any] = [FiniteTask, QuadraticTask, CaseTask, ClassTask]
-        name = data.get("task") if isinstance(data, Mapping) else None
+        name = None
+        if isinstance(data, Mapping):
+            name = data.get("task")
         for kind in kinds:
             if kind.task == name:
                 task: DecisionTask = kind.from_content(data)
@@ -363,12 +370,8 @@ class DecisionTask(Result, ABC):
         """Return the actions that `action_codes` encoded."""
 
     @abstractmethod
-    def find_swaps(
-        self, sample: Sample, per: Per, response: Any
-    ) -> tuple[float, tuple[ActionSwap, ...]]:
-        """Compute the swap regret as a share of `scale`, and the swaps that would have saved it,
-        best first.
-        """
+    def find_swaps(self, sample: Sample, per: Per, response: Any) -> BestSwaps:
+        """Compute the swap regret as a share of `scale`, and the swaps that would have saved it."""
 
     def check_aligned(self, *columns: tuple[str, Any]) -> None:
         """Refuse columns, with their names, whose rows are labelled differently from one another,
@@ -426,18 +429,18 @@ def response_probabilities(task: ListedTask, response: Any, p: Floats) -> Floats
         raise InputError(
             f"response must be an object with a method probabilities(p); it is {response!r}"
         )
-    other = getattr(response, "task", task)
-    if isinstance(other, DecisionTask) and other.actions != task.actions:
+    its_task = getattr(response, "task", None)
+    if isinstance(its_task, DecisionTask) and its_task.actions != task.actions:
         raise InputError(
-            f"response must choose among the task's actions {task.actions}; its task has "
-            f"{other.actions}"
+            f"response must choose among the task's actions {task.actions}; "
+            f"its task has {its_task.actions}"
         )
     prob = as_numbers(response.probabilities(p), "response.probabilities")
     shape = (len(p), len(task.actions))
     if prob.shape != shape:
         raise InputError(
-            f"response.probabilities must give shape {shape}: a row for each prediction, a "
-            f"column for each action; it gives {prob.shape}"
+            f"response.probabilities must give shape {shape}: a row for each prediction, "
+            f"a column for each action; it gives {prob.shape}"
         )
     valid = (prob >= 0).all(axis=1) & (np.abs(prob.sum(axis=1) - 1) <= _SUM_TOLERANCE)
     bad = np.flatnonzero(~valid)
@@ -471,7 +474,7 @@ class ListedTask(DecisionTask):
         """Return the index in `actions` of the best action at each probability."""
 
     def best_response(self, p: ArrayLike) -> Any:
-        """Return the name of the best action at each probability, or one name for one probability."""
+        """Return the name of the best action at each probability; of a single one, one name."""
         return action_names(self.actions, self.best_index(p))
 
     def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
@@ -498,9 +501,10 @@ class FiniteTask(MatrixPayoffs, ListedTask):
 
     Notes
     -----
-    The expected payoff of an action is a line in p; the best response follows the upper envelope of the
-    lines. Ties go to the action that is best at higher p (at p = 1, at lower p). An action that is best nowhere, or at
-    single probabilities only, is never chosen: see `dominated`. Of actions with equal payoffs only the first is chosen.
+    The expected payoff of an action is a line in p; the best response follows the upper envelope of
+    the lines. Ties go to the action that is best at higher p (at p = 1, at lower p). An action that
+    is best nowhere, or at single probabilities only, is never chosen: see `dominated`. Of actions
+    with equal payoffs only the first is chosen.
     """
 
     task: ClassVar[str] = "actions"
@@ -568,12 +572,8 @@ class FiniteTask(MatrixPayoffs, ListedTask):
         """Encode the best action at each probability by its index, in a byte if that is enough."""
         return self.best_index(p).astype(np.uint8 if len(self.actions) <= 256 else np.intp)
 
-    def find_swaps(
-        self, sample: Sample, per: Per, response: Any
-    ) -> tuple[float, tuple[ActionSwap, ...]]:
-        """Find the best replacement of each action taken, or of each group: those that save
-        anything.
-        """
+    def find_swaps(self, sample: Sample, per: Per, response: Any) -> BestSwaps:
+        """Find the best replacement of each action taken, or of each group."""
         mass = self._masses(sample.distinct(), response, per)
         return best_swaps(self, self.matrix, mass, mass, sample.total_weight, per)
 
@@ -611,15 +611,15 @@ class FiniteTask(MatrixPayoffs, ListedTask):
         )
 
     def __str__(self) -> str:
-        names = [repr(self.actions[index]) for index in self.order]
+        first, *later = [repr(self.actions[index]) for index in self.order]
         shown = [show_threshold(threshold) for threshold in self.thresholds]
-        ranges = [f"{names[0]} below {shown[0]}" if shown else f"{names[0]} always"]
-        for name, threshold in zip(names[1:], shown, strict=True):
+        ranges = [f"{first} below {shown[0]}"] if shown else [f"{first} always"]
+        for name, threshold in zip(later, shown, strict=True):
             ranges.append(f"{name} from {threshold}")
-        never = f"; never {', '.join(map(repr, self.dominated))}" if self.dominated else ""
-        return (
-            f"{len(self.actions)} actions, {self.scale:.6g} at stake: {', '.join(ranges)}{never}."
-        )
+        text = f"{len(self.actions)} actions, {self.scale:.6g} at stake: {', '.join(ranges)}"
+        if not self.dominated:
+            return f"{text}."
+        return f"{text}; never {', '.join(map(repr, self.dominated))}."
 
 
 def if_listed(task: DecisionTask | None) -> ListedTask | None:
@@ -706,9 +706,7 @@ class QuadraticTask(DecisionTask):
         """Return the codes themselves."""
         return codes
 
-    def find_swaps(
-        self, sample: Sample, _per: Per, response: Any
-    ) -> tuple[float, tuple[ActionSwap, ...]]:
+    def find_swaps(self, sample: Sample, _per: Per, response: Any) -> BestSwaps:
         """Each distinct prediction is an action, best replaced by its event rate, per action and
         per prediction.
         """

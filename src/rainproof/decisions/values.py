@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,7 @@ _ROUNDING = 1e-12
 
 
 def in_true_positives(amount: Floats, threshold: Floats) -> Floats:
-    """Return a curve in true positives per row: over ``1 - mu``, at mu = 1 the limit from the left."""
+    """Return a curve in true positives: over ``1 - mu``, at mu = 1 the limit from the left."""
     if threshold[-1] < 1:
         return read_only(amount / (1 - threshold))
     inner = amount[:-1] / (1 - threshold[:-1])
@@ -128,13 +128,16 @@ class ForecastValue(Result):
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def __str__(self) -> str:
-        better = self._where(1.0)
+        cases = these_rows(self.n)
+        if self.threshold_range is not None:
+            cases += f", for decisions {self.threshold_range},"
         comparison = "better than no forecast (always or never acting, whichever is better)"
-        where = f"never {comparison}" if better is None else f"{comparison} at {better}"
-        decisions = (
-            "" if self.threshold_range is None else f", for decisions {self.threshold_range},"
-        )
-        sentences = [f"On {these_rows(self.n)}{decisions} the forecast is {where}."]
+        better = self._where(1.0)
+        if better is None:
+            comparison = f"never {comparison}"
+        else:
+            comparison += f" at {better}"
+        sentences = [f"On {cases} the forecast is {comparison}."]
         known = np.flatnonzero(np.isfinite(self.relative))
         if not known.size:
             sentences.append("All outcomes are the same, so no forecast can be.")
@@ -144,7 +147,7 @@ class ForecastValue(Result):
         return " ".join(sentences)
 
     def _largest_relative_value(self, known: Ints) -> str:
-        """Say how large the relative value is at most; among equal values, where most is at stake."""
+        """Say how large the relative value is at most: of equal ones, where most is at stake."""
         largest = self.relative[known].max()
         equal = known[self.relative[known] >= largest - _ROUNDING]
         best = int(equal[self.value_perfect[equal].argmax()])
@@ -164,8 +167,8 @@ class ForecastValue(Result):
         false_alarm = show_threshold(self.threshold[lowest])
         miss = show_threshold(1 - self.threshold[lowest])
         loss = (
-            f"by {-self.value[lowest]:.3g} per row, where a false alarm costs {false_alarm} and a "
-            f"miss {miss}"
+            f"by {-self.value[lowest]:.3g} per row, "
+            f"where a false alarm costs {false_alarm} and a miss {miss}"
         )
         if len(self.value) == 1:
             return f"{worse}, {loss}"
@@ -182,30 +185,51 @@ class ForecastValue(Result):
             if sign * self.value[0] > negligible:
                 return f"the threshold {show_threshold(self.threshold[0])}"
             return None
-        start, end = sign * self.value[:-1], sign * self.value[1:]
-        left, right = self.threshold[:-1], self.threshold[1:]
-        pieces = np.flatnonzero((np.maximum(start, end) > negligible) & (left < right))
-        if not pieces.size:
+        positive = _positive_ranges(self.threshold, sign * self.value, negligible)
+        if positive is None:
             return None
-        start, end, left, right = start[pieces], end[pieces], left[pieces], right[pieces]
-        # A piece on which the value changes its sign counts from its zero, or up to it.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            zero = left + (right - left) * (start / (start - end))
-        left = np.where(start < 0, zero, left)
-        right = np.where(end < 0, zero, right)
-        twice_area = (right - left) * (np.maximum(start, 0.0) + np.maximum(end, 0.0))
-        # Pieces that touch are one range.
-        range_number = np.append(0, np.cumsum(left[1:] > right[:-1]))
-        areas = np.bincount(range_number, twice_area)
-        main = (areas >= areas.max() * (1 - _ROUNDING)).argmax()  # the first of equals
-        inside = np.flatnonzero(range_number == main)
-        low = show_threshold(left[inside[0]])
-        high = show_threshold(right[inside[-1]])
+        low = show_threshold(positive.low)
+        high = show_threshold(positive.high)
         text = f"thresholds from {low} to {high}"
-        others = len(areas) - 1
-        if not others:
+        if positive.others == 0:
             return text
-        return f"{text} (and in {others} other {'range' if others == 1 else 'ranges'})"
+        ranges = "range" if positive.others == 1 else "ranges"
+        return f"{text} (and in {positive.others} other {ranges})"
+
+
+class _PositiveRanges(NamedTuple):
+    """The ranges of thresholds in which a value is positive: the main one, and how many others."""
+
+    low: float
+    high: float
+    others: int
+
+
+def _positive_ranges(threshold: Floats, value: Floats, negligible: float) -> _PositiveRanges | None:
+    """Find where a curve of straight pieces is positive; None if it is nowhere.
+
+    The main range is the one over which the value adds up to most.
+    """
+    highest = np.maximum(value[:-1], value[1:])
+    piece = np.flatnonzero((highest > negligible) & (threshold[:-1] < threshold[1:]))
+    if not piece.size:
+        return None
+    start = value[piece]
+    end = value[piece + 1]
+    left = threshold[piece]
+    right = threshold[piece + 1]
+    # A piece on which the value changes its sign counts from its zero, or up to it.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        zero = left + (right - left) * (start / (start - end))
+    left = np.where(start < 0, zero, left)
+    right = np.where(end < 0, zero, right)
+    twice_area = (right - left) * (np.maximum(start, 0.0) + np.maximum(end, 0.0))
+    # Pieces that touch are one range.
+    range_number = np.append(0, np.cumsum(left[1:] > right[:-1]))
+    areas = np.bincount(range_number, twice_area)
+    main = (areas >= areas.max() * (1 - _ROUNDING)).argmax()  # the first of equals
+    inside = np.flatnonzero(range_number == main)
+    return _PositiveRanges(float(left[inside[0]]), float(right[inside[-1]]), len(areas) - 1)
 
 
 def forecast_value(
@@ -255,8 +279,8 @@ def forecast_value(
 
     Notes
     -----
-    At threshold :math:`\mu` a false alarm costs :math:`\mu` and a miss :math:`1 - \mu`. With :math:`\pi` the event
-    rate, never acting gains 0 and always acting :math:`\pi - \mu`, so
+    At threshold :math:`\mu` a false alarm costs :math:`\mu` and a miss :math:`1 - \mu`. With
+    :math:`\pi` the event rate, never acting gains 0 and always acting :math:`\pi - \mu`, so
 
     .. math:: V(\mu) = \mathrm{E}[(y - \mu) 1\{p > \mu\}] - \max(0, \pi - \mu), \qquad
         e(\mu) = \min(\mu (1 - \pi), (1 - \mu) \pi)
@@ -273,8 +297,9 @@ def forecast_value(
     References
     ----------
     Richardson (2000), "Skill and relative economic value of the ECMWF ensemble prediction system",
-    doi:10.1002/qj.49712656313. Vickers, Elkin (2006), "Decision curve analysis", doi:10.1177/0272989X06295361.
-    Ehm, Gneiting, Jordan, Krüger (2016), doi:10.1111/rssb.12154 (the curve over thresholds: Murphy diagrams).
+    doi:10.1002/qj.49712656313. Vickers, Elkin (2006), "Decision curve analysis",
+    doi:10.1177/0272989X06295361. Ehm, Gneiting, Jordan, Krüger (2016), doi:10.1111/rssb.12154 (the
+    curve over thresholds: Murphy diagrams).
 
     Examples
     --------
@@ -286,10 +311,11 @@ def forecast_value(
     >>> v([0.1, 0.2, 0.5]).round(4)
     array([ 0.01  , -0.0121, -0.1342])
     >>> print(v)
-    On these 2,000 rows the forecast is better than no forecast (always or never acting, whichever is better) at
-    thresholds from 0.00019 to 0.1809. Its largest relative value is 15.3% of what perfect foresight gains, at the
-    threshold 0.1535. It is worse than no forecast at thresholds from 0.1809 to 0.9995; most at 0.6232: by 0.144 per
-    row, where a false alarm costs 0.6232 and a miss 0.3768.
+    On these 2,000 rows the forecast is better than no forecast (always or never acting, whichever
+    is better) at thresholds from 0.00019 to 0.1809. Its largest relative value is 15.3% of what
+    perfect foresight gains, at the threshold 0.1535. It is worse than no forecast at thresholds
+    from 0.1809 to 0.9995; most at 0.6232: by 0.144 per row, where a false alarm costs 0.6232 and a
+    miss 0.3768.
     """
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, base_rate=base_rate
@@ -361,7 +387,8 @@ def _values(table: DistinctTable, edges: Floats, event_rate: float) -> tuple[Flo
     """Return the value and the relative value on both sides of the pieces between the edges: right
     of each edge but the last, and left of the next, in turn.
     """
-    starts, ends = edges[:-1], edges[1:]
+    starts = edges[:-1]
+    ends = edges[1:]
     below_rate = ends <= event_rate
     value_right, relative_right = _values_at(table, starts, below_rate, event_rate, ties=False)
     value_left, relative_left = _values_at(table, ends, below_rate, event_rate, ties=True)
@@ -469,14 +496,15 @@ def risk_coverage(
 
     Notes
     -----
-    With weights :math:`w_i`, the coverage at t is :math:`\phi(t) = \sum_{p_i \ge t} w_i / \sum_i w_i`, and the risk
-    is :math:`\sum_{p_i \ge t} w_i (1 - y_i) / \sum_{p_i \ge t} w_i`. Rows with equal predictions are answered together.
-    The area is :math:`\sum_t (\phi(t) - \phi(t+))\, \mathrm{risk}(t)` over the distinct predictions t. A compressed
-    sample answers cell by cell.
+    With weights :math:`w_i`, the coverage at t is :math:`\phi(t) = \sum_{p_i \ge t} w_i / \sum_i
+    w_i`, and the risk is :math:`\sum_{p_i \ge t} w_i (1 - y_i) / \sum_{p_i \ge t} w_i`. Rows with
+    equal predictions are answered together. The area is :math:`\sum_t (\phi(t) - \phi(t+))\,
+    \mathrm{risk}(t)` over the distinct predictions t. A compressed sample answers cell by cell.
 
     References
     ----------
-    Geifman, El-Yaniv (2017), arXiv:1705.08500. Geifman, Uziel, El-Yaniv (2019), arXiv:1805.08206 (the area).
+    Geifman, El-Yaniv (2017), arXiv:1705.08500. Geifman, Uziel, El-Yaniv (2019), arXiv:1805.08206
+    (the area).
 
     Examples
     --------
