@@ -73,7 +73,7 @@ def assess_files(arguments: argparse.Namespace) -> Assessment | ClassAssessment:
     rows = read_classes(arguments) if arguments.classes else read_rows(arguments)
     with watched(arguments) as progress:
         task = matrix or task_of(
-            arguments, columns=rows._amounts if isinstance(rows, Sample) else {}
+            arguments, columns=rows.columns_beside if isinstance(rows, Sample) else {}
         )
         found: Assessment | ClassAssessment = assess(
             rows,
@@ -125,7 +125,7 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
     sample = keep(arguments, names)
     note(arguments, repeated)
     with watched(arguments) as progress:
-        task = task_of(arguments, columns=sample._amounts)
+        task = task_of(arguments, columns=sample.columns_beside)
         found = assess_many(
             sample,
             task=task,

@@ -683,6 +683,15 @@ class Sample:
         named = SegmentColumn(tuple(by), tuple(found[k] for k in in_order), rank[segment.number])
         return self.with_columns(self.rows.replace(segment=named))
 
+    @property
+    def columns_beside(self) -> Mapping[str, Array]:
+        """The columns of a file that were read with the cases, an entry a case."""
+        beside = (isinstance(self.store, Rows) and self.store.beside) or {}
+        second = self.units.is_second_part
+        if second is None:
+            return beside
+        return {name: column[~second] for name, column in beside.items()}
+
     def with_columns_beside(self, beside: Mapping[str, Array]) -> Self:
         """Return the same cases with columns of a file that were read with them, an entry a case."""
         if self.design.shares:
@@ -1187,14 +1196,6 @@ class Sample:
     @property
     def _costs(self) -> Floats | None:
         return self.store.costs if isinstance(self.store, Rows) else None
-
-    @property
-    def _amounts(self) -> Mapping[str, NDArray[Any]]:
-        beside = (isinstance(self.store, Rows) and self.store.beside) or {}
-        second = self.units.is_second_part
-        if second is None:
-            return beside
-        return {name: column[~second] for name, column in beside.items()}
 
     @property
     def _segments(self) -> Any:
