@@ -32,7 +32,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.arguments import as_sample
+from rainproof.core.sample import Sample
 
 
 def mean_bias(

@@ -31,8 +31,9 @@ from numpy.typing import NDArray
 import rainproof
 from benchmarks.studies.populations import Floats
 from benchmarks.studies.recalibration_data import DataSet, Drawn, data_sets
-from rainproof.core.curve import SwitchCurve, envelope
+from rainproof.core.curve import envelope
 from rainproof.core.distinct import DistinctTable
+from rainproof.core.switch_curve import SwitchCurve
 from rainproof.recalibration.division import FOLDS, Division, divide, is_certified
 from rainproof.recalibration.fitting import own_stream
 from rainproof.recalibration.methods import METHODS

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 import rainproof
 from benchmarks.studies.populations import Floats, logit_scaled
 from benchmarks.studies.tables import written
-from rainproof.core.curve import SwitchCurve
+from rainproof.core.switch_curve import SwitchCurve
 from rainproof.inference.switches import harm_bound
 
 SIZES = (100, 1_000, 10_000)

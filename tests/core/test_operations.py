@@ -158,7 +158,7 @@ def check_columns(before: Sample, after: Sample) -> None:
 
 def fresh(sample: Sample) -> Sample:
     """The same sample, made of its rows anew."""
-    case = sample.units.case_of_entry
+    case = sample.rows.case_of_entry()
     first = np.flatnonzero(np.diff(case, prepend=-1))
     rows = sample.rows
     strata = sample.design.strata

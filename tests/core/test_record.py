@@ -45,8 +45,10 @@ def counted(monkeypatch):
 
         return call
 
-    monkeypatch.setattr("rainproof.core.sample.as_columns", counting("read", as_columns))
-    for module in ("sample", "tables"):
+    for module in ("arguments", "sample"):
+        counter = counting("read", as_columns)
+        monkeypatch.setattr(f"rainproof.core.{module}.as_columns", counter)
+    for module in ("reading", "sample", "tables"):
         counter = counting("pass", cells.sum_cells)
         monkeypatch.setattr(f"rainproof.core.{module}.sum_cells", counter)
     pool = distinct.DistinctTable.from_rows

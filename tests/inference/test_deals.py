@@ -50,7 +50,7 @@ def test_rows_that_differ_in_one_outcome_are_dealt_anew():
     other = y.copy()
     other[0] = 1 - other[0]
     parts = [
-        Sample(some, p).in_order()._parts(folds=5, rng=as_seed(0, Sample(some, p))[0])
+        Sample(some, p).in_order().deal(folds=5, rng=as_seed(0, Sample(some, p))[0]).part
         for some in (y, other)
     ]
     assert 0.1 < np.mean(parts[0] == parts[1]) < 0.35  # a fifth by chance

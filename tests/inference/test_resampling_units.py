@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.core.sample import as_sample
+from rainproof.core.arguments import as_sample
 from rainproof.inference._draws import binomials, binomials_along, multinomial, repeats, tosses
 from rainproof.inference.resampling import Draw, _UnevenResampler, as_resampler, coins, whole
 

@@ -53,7 +53,7 @@ def sums(q, p, y, w):
 
 def as_dict(sample):
     cells = sample.cells
-    keys = zip(*(column.tolist() for column in (*sample.pair_cells(), cells.slot & 1)), strict=True)
+    keys = zip(*(column.tolist() for column in (*cells.pair_cells(), cells.slot & 1)), strict=True)
     return dict(
         zip(keys, np.column_stack([cells.count, cells.weight[0], cells.squares]), strict=True)
     )

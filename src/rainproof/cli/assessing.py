@@ -72,9 +72,8 @@ def assess_files(arguments: argparse.Namespace) -> Assessment | ClassAssessment:
     ids = None if arguments.capacity is None else id_column(arguments)
     rows = read_classes(arguments) if arguments.classes else read_rows(arguments)
     with watched(arguments) as progress:
-        task = matrix or task_of(
-            arguments, columns=rows.columns_beside if isinstance(rows, Sample) else {}
-        )
+        amounts = rows.columns_beside() if isinstance(rows, Sample) else {}
+        task = matrix or task_of(arguments, columns=amounts)
         found: Assessment | ClassAssessment = assess(
             rows,
             task=task,
@@ -125,7 +124,7 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
     sample = keep(arguments, names)
     note(arguments, repeated)
     with watched(arguments) as progress:
-        task = task_of(arguments, columns=sample.columns_beside)
+        task = task_of(arguments, columns=sample.columns_beside())
         found = assess_many(
             sample,
             task=task,

@@ -11,17 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Cells = NDArray[np.int32]
+Bytes = NDArray[np.uint8]
+Bools = NDArray[np.bool_]
 
 
-def freeze(*arrays: NDArray[Any]) -> None:
+def freeze(*arrays: Array) -> None:
     """Make the arrays of a result read-only."""
     for array in arrays:
         array.setflags(write=False)
 
 
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
+def read_only(array: Array) -> Array:
     """Return a read-only view of an array of the caller, which stays as it is."""
     view = array.view()
     view.setflags(write=False)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rainproof.core._cells import pool
 from rainproof.core._scan import absorb, collect, scan
-from rainproof.core.arrays import Floats, Frozen, Ints, add_pairs, available_threads, run_in_threads
+from rainproof.core.arrays import (
+    Array,
+    Bools,
+    Cells,
+    Floats,
+    Frozen,
+    Ints,
+    add_pairs,
+    available_threads,
+    run_in_threads,
+)
 from rainproof.core.columns import Columns
 from rainproof.core.rows import Rows
 from rainproof.errors import InputError
@@ -78,6 +87,24 @@ class CellTable(Frozen):
     rise: Floats  # shape (2, k)
     squares: Floats  # sums of squared weights
 
+    # columns that a store of rows can have
+    classes: ClassVar[tuple[Any, ...]] = ()
+    unit: ClassVar[None] = None
+    segment: ClassVar[None] = None
+    costs: ClassVar[None] = None
+    beside: ClassVar[None] = None
+
+    @property
+    def grid(self) -> int:
+        """The grid of the compression."""
+        return self.m
+
+    @property
+    def event(self) -> Bools:
+        """Whether the cases of each slot have the event."""
+        event: Bools = self.slot & 1 == 1
+        return event
+
     @classmethod
     def empty(cls, m: int) -> CellTable:
         """Make a table without rows."""
@@ -86,7 +113,7 @@ class CellTable(Frozen):
         return cls(m, slot=none, count=none, weight=no_pairs, rise=no_pairs, squares=np.zeros(0))
 
     @classmethod
-    def from_dense(cls, m: int, table: NDArray[Any]) -> CellTable:
+    def from_dense(cls, m: int, table: Array) -> CellTable:
         """Make it from the occupied slots of a table that `rainproof.core._scan` filled."""
         self = object.__new__(cls)  # the arrays are read-only already
         self.m = m
@@ -195,7 +222,7 @@ class CellTable(Frozen):
         )
 
     @classmethod
-    def pooled(cls, m: int, slot: Ints, *columns: NDArray[Any]) -> CellTable:
+    def pooled(cls, m: int, slot: Ints, *columns: Array) -> CellTable:
         """Make it from entries in any order, some of them of the same slot."""
         order = np.argsort(slot, kind="stable")  # two sorted runs, merged in linear time
         in_order = [np.take(column, order, axis=-1) for column in columns]
@@ -216,18 +243,71 @@ class CellTable(Frozen):
         """Return the sums as plain doubles."""
         return self.m, self.slot, self.weight[0], self.rise[0]
 
-    def rows(self) -> tuple[NDArray[np.uint8], Floats, Floats, Ints]:
-        """Return one row per slot: outcome, mean prediction, weight and number of rows."""
-        weight, rise = self.weight[0], self.rise[0]
-        prob = mean_prediction(self.m, self.slot >> 1, rise, weight)
-        return (self.slot & 1).astype(np.uint8), prob, weight, self.count
-
     def entries(self) -> Rows:
-        """Return the same as a store of rows."""
-        return Rows(*self.rows())
+        """Return an entry of rows for each slot, at the mean prediction."""
+        weight = self.weight[0]
+        return Rows(
+            outcome=(self.slot & 1).astype(np.uint8),
+            prob=mean_prediction(self.m, self.slot >> 1, self.rise[0], weight),
+            weight=weight,
+            cases=self.count,
+        )
+
+    def pair_cells(self) -> tuple[Cells, Cells]:
+        """Return the cells of the first and of the second forecast, where slots are of two (see
+        `rainproof.core.segment_sums.SegmentSums.joined`).
+        """
+        first, slot = np.divmod(self.slot, slot_count(self.m))
+        return first.astype(np.int32), (slot >> 1).astype(np.int32)
+
+    def sum_of_predictions(self) -> float:
+        """Return the sum of ``w p`` over all rows."""
+        return float((self.slot >> 1) @ self.weight[0] + self.rise[0].sum()) / self.m
+
+    def count_events(self) -> tuple[int, int]:
+        """Return how many cases there are, and how many of them have the event."""
+        return int(self.count.sum()), int(self.count[self.event].sum())
+
+    def weighed_by_outcome(self, without: float, with_event: float) -> CellTable:
+        """Return the same cases with a weight by outcome."""
+        weight = self.count * np.where(self.event, with_event, without)
+        return replace(
+            self,
+            weight=np.stack([weight, np.zeros_like(weight)]),
+            rise=self.rise * (weight / self.weight[0]),
+            squares=weight**2 / self.count,
+        )
+
+    def without_outcomes(self) -> CellTable:
+        """Return predictions and weights, and no event."""
+        return self.pooled(self.m, self.slot & ~1, self.count, self.weight, self.rise, self.squares)
+
+    def with_predictions(self, prob: Floats, m: int) -> CellTable:
+        """Return the same cases on a grid ``1/m``, with one prediction for each slot."""
+        scaled = m * prob
+        cell = np.floor(scaled).astype(np.int64)
+        weight = self.weight[0]
+        slot = 2 * cell + (self.slot & 1)
+        return self.from_doubles(
+            m, slot, self.count, weight, weight * (scaled - cell), self.squares
+        )
+
+    def thinned(self, counts: Ints) -> CellTable:
+        """Return so many cases of each slot, of weight 1, at the lower edge of the cell."""
+        occupied = counts > 0
+        count = counts[occupied].astype(np.int64, copy=False)
+        weight = np.stack([count.astype(np.float64), np.zeros(len(count))])
+        return CellTable(
+            m=self.m,
+            slot=self.slot[occupied],
+            count=count,
+            weight=weight,
+            rise=np.zeros_like(weight),
+            squares=weight[0],
+        )
 
 
-Table = NDArray[Any]
+Table = Array
 """A dense table of slots that `rainproof.core._scan` fills."""
 
 
@@ -238,9 +318,7 @@ def _empty_table(rows: Rows | Columns, m: int) -> Table:
     return np.zeros((2 * m + 2, 6), np.float64)
 
 
-def scan_in_threads(
-    rows: Rows | Columns, m: int, cut: NDArray[np.float64] | None = None
-) -> list[Table]:
+def scan_in_threads(rows: Rows | Columns, m: int, cut: Floats | None = None) -> list[Table]:
     """Add the rows to new tables, one for each thread; the kernel releases the GIL.
 
     The tables are those of the grid ``1/m``, or of the bins that `cut` defines (see
@@ -270,7 +348,7 @@ def _as_read(rows: Rows | Columns) -> Columns:
     return rows if isinstance(rows, Columns) else Columns(rows.outcome, rows.prob, rows.weight)
 
 
-def scanned(rows: Rows | Columns, m: int, cut: NDArray[np.float64] | None = None) -> Table:
+def scanned(rows: Rows | Columns, m: int, cut: Floats | None = None) -> Table:
     """Add the rows to one new table, in one pass; there must be some."""
     if not len(rows.prob):
         names = _as_read(rows).names

@@ -12,8 +12,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-
 from rainproof.core.cells import CellTable
 from rainproof.core.rows import Rows
 from rainproof.errors import InputError
@@ -117,14 +115,14 @@ class Design:
         """
         if self.strata is None:
             return store
-        n, events = count_events(store)
+        n, events = store.count_events()
         others = n - events
         if not events or not others:
             raise InputError(
                 f"base_rate needs rows of both outcomes; all {n:,} have {int(events > 0)}"
             )
         rate = self.strata.rate
-        return weighed_by_outcome(store, n * (1 - rate) / others, n * rate / events)
+        return store.weighed_by_outcome(n * (1 - rate) / others, n * rate / events)
 
     def require(
         self,
@@ -169,30 +167,5 @@ class Design:
             )
 
 
-def count_events(store: Store) -> tuple[int, int]:
-    """Return how many cases there are, and how many of them have the event."""
-    if isinstance(store, CellTable):
-        return int(store.count.sum()), int(store.count[store.slot & 1 == 1].sum())
-    event = store.outcome == 1
-    if store.cases is None:
-        return len(event), int(np.count_nonzero(event))
-    return int(store.cases.sum()), int(store.cases[event].sum())
-
-
-def weighed_by_outcome(store: Store, without: float, with_event: float) -> Store:
-    """Return the same cases with a weight by outcome; without a column of weights if all are 1."""
-    if isinstance(store, CellTable):
-        weight = store.count * np.where(store.slot & 1, with_event, without)
-        return replace(
-            store,
-            weight=np.stack([weight, np.zeros_like(weight)]),
-            rise=store.rise * (weight / store.weight[0]),
-            squares=weight**2 / store.count,
-        )
-    if without == with_event == 1:
-        weights = None
-    else:
-        weights = np.where(store.outcome == 1, with_event, without)
-    if store.cases is not None:
-        weights = store.cases * (1.0 if weights is None else weights)
-    return store.replace(weight=weights)
+INDEPENDENT_CASES = Design()
+"""Every case is a unit, and what it weighs is in its row."""

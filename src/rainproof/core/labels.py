@@ -114,13 +114,19 @@ def code_labels(column: Iterable[Any]) -> Codes:
         codes = np.array(
             [number.setdefault(as_label(value), len(number)) for value in column], np.int64
         )
-        labels = sorted(number, key=label_order)
+        labels, rank = _in_order(list(number))
     except TypeError as error:  # a label that cannot be hashed, or two that have no order
         raise InputError(f"labels of groups and segments must be plain values; {error}") from error
     _refuse_bools_beside_numbers(column, number)
-    rank = np.empty(len(labels), np.int64)
-    rank[[number[label] for label in labels]] = np.arange(len(labels))
     return rank[codes], labels
+
+
+def _in_order(labels: Sequence[Any]) -> tuple[list[Any], Ints]:
+    """Return labels in their order, and the place of each there."""
+    order = sorted(range(len(labels)), key=lambda place: label_order(labels[place]))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return [labels[place] for place in order], rank
 
 
 def _refuse_bools_beside_numbers(column: Iterable[Any], labels: Iterable[Hashable]) -> None:
@@ -208,6 +214,15 @@ def numbered_segments(by: tuple[str, ...], columns: Sequence[Codes], n: int) -> 
     known: dict[Key, int] = {}
     number = number_rows(known, columns, n)
     return SegmentColumn(by, tuple(single(key) for key in known), number)
+
+
+def named_segments(
+    segment: SegmentColumn, by: Sequence[str], labels: Sequence[Any]
+) -> SegmentColumn:
+    """Return segments whose labels are numbers so far with the labels that these stand for."""
+    unsorted = [labels[number] for number in segment.labels]
+    in_order, rank = _in_order(unsorted)
+    return SegmentColumn(tuple(by), tuple(in_order), rank[segment.number])
 
 
 def single(key: Key) -> Any:

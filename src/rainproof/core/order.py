@@ -9,13 +9,12 @@ together, are sorted by their rows, and not by their names.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rainproof.core import digests
-from rainproof.core.arrays import Ints, places_of_groups
+from rainproof.core.arrays import Array, Bools, Ints, places_of_groups
 from rainproof.core.rows import Rows
 from rainproof.core.units import Units
 
@@ -27,7 +26,16 @@ class Order(NamedTuple):
     unit: Ints | None
 
 
-def sort_plain(rows: Rows, event: NDArray[np.bool_]) -> Rows:
+def in_order(rows: Rows, units: Units) -> Rows:
+    """Return rows in order, with their units numbered in this order."""
+    # the weights of a base rate do not count: they are alike for rows that are alike
+    if rows.is_plain and units.relative_weight() is None:
+        return _sorted(rows, units.event)
+    places, unit = _class_order(rows, units) if rows.classes else _order(rows, units)
+    return rows.take(places).replace(unit=unit)
+
+
+def _sorted(rows: Rows, event: Bools) -> Rows:
     """Return rows of nothing but outcome and prediction in order.
 
     It sorts one integer for each row, which is quicker than sorting places.
@@ -38,11 +46,11 @@ def sort_plain(rows: Rows, event: NDArray[np.bool_]) -> Rows:
     return Rows(outcome, prob)
 
 
-def canonical_order(rows: Rows, units: Units) -> Order:
+def _order(rows: Rows, units: Units) -> Order:
     """Return the order of rows with any columns."""
     weight = units.relative_weight()
     second = units.is_second_part
-    case = units.case_of_entry
+    case = rows.case_of_entry()
     first = np.flatnonzero(np.diff(case, prepend=-1))  # the first entry of each case
     forecasts = [rows.prob, *(rows.others or {}).values()]
 
@@ -80,7 +88,7 @@ def canonical_order(rows: Rows, units: Units) -> Order:
     return Order(places, unit[places])
 
 
-def class_order(rows: Rows, units: Units) -> Order:
+def _class_order(rows: Rows, units: Units) -> Order:
     """Return the order of rows of several classes.
 
     They are sorted by a number that is made of class, weight and predictions, rounded as those of
@@ -97,7 +105,7 @@ def class_order(rows: Rows, units: Units) -> Order:
     return Order(places, unit[places])
 
 
-def _ranks(order: Ints, keys: Sequence[NDArray[Any]]) -> Ints:
+def _ranks(order: Ints, keys: Sequence[Array]) -> Ints:
     """Return the ranks of rows that these keys sort in this order, the same for rows with the same
     keys.
     """

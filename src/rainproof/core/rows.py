@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rainproof.core.arrays import Floats, Ints
-
-Array = NDArray[Any]
+from rainproof.core.arrays import Array, Bytes, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +64,8 @@ class Rows:
     costs: Floats | None = None  # of a false positive and of a false negative, shape (n, 2)
     others: Mapping[str, Array] | None = None  # the predictions of further forecasts
     beside: Mapping[str, Array] | None = None  # columns of a file that were read with these
-    classes: tuple[Any, ...] | None = None  # the labels of several classes, by their numbers
+    classes: tuple[Any, ...] = ()  # the labels of several classes, by their numbers
+    grid: ClassVar[None] = None  # that of compressed cases, which these are not
 
     def __len__(self) -> int:
         return len(self.prob)
@@ -90,16 +88,48 @@ class Rows:
         """Return the same cases with the event that the class of this number occurs."""
         event = (self.outcome == number).view(np.uint8)
         prob = np.ascontiguousarray(self.prob[:, number])
-        return self.replace(outcome=event, prob=prob, classes=None)
+        return self.replace(outcome=event, prob=prob, classes=())
 
     def of_top_label(self) -> Rows:
         """Return the same cases with the event that the most likely class occurs."""
         event, prob = top_label(self.outcome, self.prob)
-        return self.replace(outcome=event, prob=prob, classes=None)
+        return self.replace(outcome=event, prob=prob, classes=())
 
-    def extra(self) -> list[Any]:
-        """Return the columns besides outcome, prediction and weight."""
-        return self._columns()[3:]
+    @property
+    def is_plain(self) -> bool:
+        """Whether there are no columns besides outcome, prediction and weight."""
+        further = self._columns()[3:-1]  # the last are the classes
+        return not self.classes and all(column is None for column in further)
+
+    def entries(self) -> Rows:
+        """Return the rows, as those of compressed cases are returned."""
+        return self
+
+    def case_of_entry(self) -> Ints:
+        """Return the number of the case that each entry belongs to."""
+        if self.cases is None:
+            return np.arange(len(self))
+        return np.cumsum(self.cases > 0) - 1
+
+    def count_events(self) -> tuple[int, int]:
+        """Return how many cases there are, and how many of them have the event."""
+        event = self.outcome == 1
+        if self.cases is None:
+            return len(event), int(np.count_nonzero(event))
+        return int(self.cases.sum()), int(self.cases[event].sum())
+
+    def weighed_by_outcome(self, without: float, with_event: float) -> Rows:
+        """Return the same cases with a weight by outcome; without weights if all would be 1."""
+        weight: Array | None = None
+        if without != 1 or with_event != 1:
+            weight = np.where(self.outcome == 1, with_event, without)
+        if self.cases is not None:
+            weight = self.cases * (1.0 if weight is None else weight)
+        return self.replace(weight=weight)
+
+    def without_outcomes(self) -> Rows:
+        """Return predictions and weights, and no event."""
+        return Rows(np.zeros(len(self), np.uint8), self.prob, self.weight)
 
     def _columns(self) -> list[Any]:
         return [getattr(self, field.name) for field in fields(self)]
@@ -130,7 +160,7 @@ def _joined(parts: Sequence[Any]) -> Any:
     return np.concatenate(parts)
 
 
-def top_label(occurred: Ints, prob: Array) -> tuple[NDArray[np.uint8], Array]:
+def top_label(occurred: Ints, prob: Array) -> tuple[Bytes, Array]:
     """Return whether the most likely class (the first of equals) occurred, and its predicted
     probability.
     """

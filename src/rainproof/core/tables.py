@@ -61,6 +61,13 @@ class Tables:
 
     Attributes
     ----------
+    store : Rows or CellTable
+        What they are made of; of several classes, the rows of the most likely class.
+    n : int
+        The number of cases (of positive weight).
+    total_weight : float
+        The sum of their weights, from the first pass over the rows: sums in another order differ in
+        the last bit.
     first_grid : int
         The grid of the compression, or of the first pass over the rows.
     passes : dict
@@ -71,14 +78,14 @@ class Tables:
 
     __slots__ = (
         "_distinct",
-        "_n",
         "_rounded",
-        "_store",
         "_sums",
-        "_total_weight",
         "first_grid",
         "losses",
+        "n",
         "passes",
+        "store",
+        "total_weight",
     )
     first_grid: int
 
@@ -86,14 +93,16 @@ class Tables:
         self, store: Store, n: int, total_weight: float, first: CellTable | None = None
     ) -> None:
         """Start with the first pass over the rows, if they were read, or with the cells."""
-        self._store = store
-        self._n = n
-        self._total_weight = total_weight
         if isinstance(store, Rows):
+            if store.classes:
+                store = store.of_top_label()
             self.first_grid = first_grid(store) if first is None else first.m
         else:
-            self.first_grid = store.m
             first = store
+            self.first_grid = store.m
+        self.store: Store = store
+        self.n = n
+        self.total_weight = total_weight
         self.passes: dict[int, CellTable] = {} if first is None else {first.m: first}
         self._distinct: DistinctTable | None = None
         self._sums: dict[int, Sums] = {}
@@ -109,16 +118,17 @@ class Tables:
 
     def of_same_cases(self, rows: Rows) -> Tables:
         """Return the tables of the same unweighted rows in another order, whose sums are the same."""
-        tables = Tables(rows, self._n, self._total_weight)
+        tables = Tables(rows, self.n, self.total_weight)
         tables.passes = dict(self.passes)
         return tables
 
     def pass_at(self, m: int) -> CellTable:
         """Return the sums of a pass over the rows at the grid ``1/m``."""
-        if m not in self.passes:
-            assert isinstance(self._store, Rows)
-            self.passes[m] = sum_cells(self._store, m)
-        return self.passes[m]
+        cells = self.passes.get(m)
+        if cells is None:
+            assert isinstance(self.store, Rows)
+            cells = self.passes[m] = sum_cells(self.store, m)
+        return cells
 
     @property
     def cells(self) -> CellTable:
@@ -132,11 +142,11 @@ class Tables:
         For many rows up to three further passes come before the sort that the finest grid needs. A
         compressed sample has its own grid only.
         """
-        if isinstance(self._store, CellTable):
+        if isinstance(self.store, CellTable):
             return [self.first_grid]
-        if len(self._store.prob) < _MANY_ROWS:
+        if len(self.store.prob) < _MANY_ROWS:
             return [self.first_grid, FINEST_GRID]
-        passes = {_grid(5, self._n, LARGEST_GRID), _grid(16, self._n, LARGEST_GRID), LARGEST_GRID}
+        passes = {_grid(5, self.n, LARGEST_GRID), _grid(16, self.n, LARGEST_GRID), LARGEST_GRID}
         finer = sorted(grid for grid in passes if grid > self.first_grid)
         return [self.first_grid, *finer, FINEST_GRID]
 
@@ -155,7 +165,7 @@ class Tables:
         """Return sums, counts and squared weights on a grid as fine as ``1/m`` (or on that of the
         compression).
         """
-        if isinstance(self._store, CellTable):
+        if isinstance(self.store, CellTable):
             return self.cells
         return self.pass_at(max(m, self.first_grid))
 
@@ -168,7 +178,7 @@ class Tables:
             fine, slot, weight, rise = self.cell_sums(grid)
             shift = fine.bit_length() - grid.bit_length()
             points = bins(slot, weight, rise, grid, shift, check_rounding(rounding))
-            rounded = RoundedSample(grid, *points, self._total_weight)
+            rounded = RoundedSample(grid, *points, self.total_weight)
             if len(rounded.index) <= _KEPT_POINTS:
                 self._rounded[grid, rounding] = rounded
         return rounded
@@ -192,9 +202,9 @@ class Tables:
 
         After compression all predictions of a cell go to the bin of their mean.
         """
-        if isinstance(self._store, CellTable):
+        if isinstance(self.store, CellTable):
             return bin_table(self.distinct(), edges)
-        return bin_rows(self._store, n, edges)
+        return bin_rows(self.store, n, edges)
 
     def distinct(self) -> DistinctTable:
         """Return equal predictions pooled, in increasing order.
@@ -202,9 +212,9 @@ class Tables:
         After compression all predictions of a cell are replaced by their mean.
         """
         if self._distinct is None:
-            if isinstance(self._store, CellTable):
-                self._distinct = DistinctTable.from_cells(self._store)
+            if isinstance(self.store, CellTable):
+                self._distinct = DistinctTable.from_cells(self.store)
             else:
-                rows = self._store
+                rows = self.store
                 self._distinct = DistinctTable.from_rows(rows.outcome, rows.prob, rows.weight)
         return self._distinct

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rainproof.core import digests
-from rainproof.core.arrays import Floats, Ints
-from rainproof.core.cells import CellTable
+from rainproof.core.arrays import Array, Bools, Floats, Ints
 from rainproof.core.design import Design, Store
-from rainproof.core.rows import Array, Rows
+from rainproof.core.rows import Rows
 from rainproof.core.tables import Tables
 
 _EQUAL = 1e-12  # relative difference of weights that only rounding made
@@ -33,32 +31,29 @@ class Units:
     cases : int
         The number of cases (of positive weight).
     total_weight : float
-        The sum of their weights, from the first pass over the rows: sums in another order differ in
-        the last bit.
+        The sum of their weights.
     """
 
-    def __init__(
-        self, store: Store, design: Design, tables: Tables, cases: int, total_weight: float
-    ) -> None:
+    def __init__(self, store: Store, design: Design, tables: Tables) -> None:
         self._store = store
         self._tables = tables
         self.design = design
-        self.cases = cases
-        self.total_weight = total_weight
+        self.cases = tables.n
+        self.total_weight = tables.total_weight
 
     def of_same_cases(self, store: Store, design: Design) -> Units:
         """Return the units of the same cases with other columns, whose sums are the same."""
-        return Units(store, design, self._tables, self.cases, self.total_weight)
+        return Units(store, design, self._tables)
 
     @cached_property
     def entries(self) -> Rows:
         """The rows; of compressed ones an entry for each cell and outcome."""
-        return self._store if isinstance(self._store, Rows) else self._store.entries()
+        return self._store.entries()
 
     @property
     def is_compressed(self) -> bool:
         """Whether cases are known by the sums of cells alone."""
-        return isinstance(self._store, CellTable)
+        return self._store.grid is not None
 
     @property
     def unit(self) -> Ints | None:
@@ -66,9 +61,9 @@ class Units:
         return self.entries.unit
 
     @cached_property
-    def event(self) -> NDArray[np.bool_]:
+    def event(self) -> Bools:
         """Whether each entry has the event."""
-        event: NDArray[np.bool_] = np.equal(self.entries.outcome, 1)
+        event: Bools = np.equal(self.entries.outcome, 1)
         return event
 
     @property
@@ -85,26 +80,17 @@ class Units:
         return None if self.design.shares else self.entries.cases
 
     @property
-    def is_second_part(self) -> NDArray[np.bool_] | None:
+    def is_second_part(self) -> Bools | None:
         """Which entries are the second part of the case before; None where no case is divided."""
         cases = self.entries.cases
         return None if cases is None or not self.design.shares else cases == 0
-
-    @property
-    def case_of_entry(self) -> Ints:
-        """The number of the case that each entry belongs to."""
-        second = self.is_second_part
-        if second is None:
-            return np.arange(len(self.entries.outcome))
-        return np.cumsum(~second) - 1
 
     @cached_property
     def events(self) -> int:
         """The number of cases with the event; a case that is divided has a part with it."""
         if not self.is_compressed and self.counts is not None:
             return int(self.counts[self.event].sum())
-        cells = self._tables.cells
-        return int(cells.count[cells.slot & 1 == 1].sum())
+        return self._tables.cells.count_events()[1]
 
     @cached_property
     def event_rate(self) -> float:
@@ -114,7 +100,7 @@ class Units:
         if not self.design.shares and self.events in (0, self.cases):
             return self.events / self.cases
         cells = self._tables.cells
-        return float(cells.weight[0][cells.slot & 1 == 1].sum()) / self.total_weight
+        return float(cells.weight[0][cells.event].sum()) / self.total_weight
 
     @cached_property
     def weight(self) -> Floats:
@@ -160,7 +146,7 @@ class Units:
         """The share of one case of each entry, which may stand for many."""
         return self.single_of(self.event) if self.weigh_alike else self.share
 
-    def single_of(self, event: NDArray[np.bool_]) -> Floats:
+    def single_of(self, event: Bools) -> Floats:
         """The share of one case with each of these outcomes, where cases weigh alike."""
         if self.design.strata is None:
             return np.full(len(event), 1 / self.effective_n)
@@ -173,7 +159,8 @@ class Units:
         The weight of each of these rows is its share of all, and `single` the share of one of its
         cases.
         """
-        pooled = Units(rows, self.design, self._tables, self.cases, 1.0)
+        pooled = Units(rows, self.design, self._tables)
+        pooled.total_weight = 1.0
         pooled.effective_n = self.effective_n
         pooled.single = single
         return pooled
@@ -243,7 +230,8 @@ class Units:
         if weight is None or self.design.strata is not None:
             return False
         if self.design.shares:
-            whole = self._whole(weight)
+            first_parts = np.flatnonzero(np.diff(self.entries.case_of_entry(), prepend=-1))
+            whole = np.add.reduceat(weight, first_parts)
             return not np.allclose(whole, whole[0], rtol=_EQUAL)
         return self.counts is None or not np.array_equal(weight, self.counts)
 
@@ -277,19 +265,12 @@ class Units:
             return digests.of_all(
                 codes[counted], 1 if self.counts is None else self.counts[counted]
             )
-        case = self.case_of_entry[counted]
+        case = entries.case_of_entry()[counted]
         codes = digests.of_units(codes[counted], case)
         if self.design.clustered:
             first = np.flatnonzero(np.diff(case, prepend=-1))
             codes = digests.of_units(codes, entries.unit[counted][first])
         return digests.of_all(codes)
-
-    def _whole(self, weight: Array) -> Array:
-        """The weights of cases, of those of their parts."""
-        second = self.is_second_part
-        assert second is not None
-        whole: Array = np.add.reduceat(weight, np.flatnonzero(~second))
-        return whole
 
     def deal(
         self, folds: int, held_out: Sequence[float] = (), rng: np.random.Generator | None = None

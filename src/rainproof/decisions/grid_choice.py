@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 
 _SMALLEST_FINEST_GRID = 64  # cells; the finest grid that is tried has at least as many
 _EQUAL_LOSSES = 1e-12  # shares of what is at stake that only rounding makes different

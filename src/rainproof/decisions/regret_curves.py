@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import check_grid
 from rainproof.core.curve import Chord, SwapCurve, Swaps
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.text import rows
 from rainproof.core.validation import ThresholdRange, check_range
 from rainproof.decisions.tasks import FiniteTask, decision_with

@@ -7,8 +7,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_classes, as_sample
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_classes, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.text import rows
 from rainproof.decisions.action_swaps import ActionSwap, Per
 from rainproof.decisions.class_tasks import ClassTask

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.alignment import check_aligned
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats, Ints, read_only
 from rainproof.core.cells import sum_cells
 from rainproof.core.columns import ColumnNames
@@ -17,7 +18,7 @@ from rainproof.core.curve import flagged
 from rainproof.core.curve import recalibrated as isotonic_blocks
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.text import percent, these_rows
 from rainproof.core.validation import ThresholdRange, as_columns, check_probabilities, check_range
 from rainproof.decisions.tasks import show_threshold

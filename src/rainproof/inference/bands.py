@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import check_grid, split, sum_on_grid
 from rainproof.core.curve import SwapCurve, Swaps, check_swaps
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.decisions.values import value_at
 from rainproof.errors import InputError
 from rainproof.inference._soft_sums import placed
@@ -183,11 +184,12 @@ class _BinSums(NamedTuple):
 def _sums(sample: Sample, grid: int) -> _BinSums:
     """The sums in every bin of the grid, from cells much finer than it."""
     table = sample.tables.cell_table(_CELLS_PER_BIN * grid)
-    _, prob, weight, _ = table.rows()
-    cell, up = split(prob, grid)
+    entries = table.entries()
+    predicted = table.weight[0] * entries.prob
     squares = table.squares
+    cell, up = split(entries.prob, grid)
     squared_weight = sum_on_grid(cell, squares * (1 - up) ** 2, squares * up**2, grid)
-    prediction = sum_on_grid(cell, weight * prob * (1 - up), weight * prob * up, grid)
+    prediction = sum_on_grid(cell, predicted * (1 - up), predicted * up, grid)
     return _BinSums(squared_weight, prediction)
 
 

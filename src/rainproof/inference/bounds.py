@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
-from rainproof.core.curve import SwitchCurve
+from rainproof.core.switch_curve import SwitchCurve
 from rainproof.errors import InputError
 from rainproof.inference.options import bisected
 

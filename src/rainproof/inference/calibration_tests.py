@@ -14,9 +14,10 @@ from typing import Any, ClassVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Result, once
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.text import p_value as p_value_text
 from rainproof.core.text import rows
 from rainproof.errors import InputError, ResolutionWarning

@@ -15,10 +15,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_classes
 from rainproof.core.arrays import Floats
-from rainproof.core.curve import SwitchCurve
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_classes
+from rainproof.core.sample import Sample
+from rainproof.core.switch_curve import SwitchCurve
 from rainproof.core.text import KEEPS_RANKING, at_most, if_drawn, percent
 from rainproof.errors import InputError
 from rainproof.inference import bounds

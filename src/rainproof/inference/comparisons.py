@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
+from rainproof.core.arguments import REFUSED, as_paired, with_rate
 from rainproof.core.result import Result
-from rainproof.core.sample import REFUSED, Sample, as_paired, with_rate
+from rainproof.core.sample import Sample
 from rainproof.core.text import p_value
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference import intervals, options

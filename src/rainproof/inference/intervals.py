@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference.estimates import has_few_clusters, rarer_in
 from rainproof.inference.options import (

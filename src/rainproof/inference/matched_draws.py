@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.cells import CellTable
 from rainproof.core.design import Design
 from rainproof.core.rows import Rows
 from rainproof.core.sample import Sample
@@ -55,10 +54,9 @@ def matched_draws(sample: Sample, rng: np.random.Generator) -> Sample:
 def _at_lower_edges(sample: Sample) -> Rows:
     """The rows without weights; of cells an entry each, with the predictions at their lower edges."""
     rows = sample.entries.replace(weight=None, cases=None)
-    if not isinstance(sample.store, CellTable):
+    if sample.grid is None:
         return rows
-    cells = sample.pair_cells() if sample.forecasts else (sample.store.slot >> 1,)
-    first, *further = [cell / sample.store.m for cell in cells]
+    first, *further = sample.lower_edges()
     others: dict[str, Floats] = dict(zip(sample.forecasts[1:], further, strict=True))
     return rows.replace(prob=first, others=others or None)
 

@@ -334,9 +334,10 @@ def _windows(
 
 def _cost_per_case(sample: Sample, task: FiniteTask) -> float:
     """What acting on the forecast costs on these rows."""
-    event, prob, weight, _ = sample.cells.rows()
-    payoff = task.matrix[task.best_index(prob), event]
-    return -float(weight @ payoff) / sample.total_weight + 0.0  # no -0
+    cells = sample.cells
+    entries = cells.entries()
+    payoff = task.matrix[task.best_index(entries.prob), entries.outcome]
+    return -float(cells.weight[0] @ payoff) / sample.total_weight + 0.0  # no -0
 
 
 def _rates(won: Bet, sample: Sample) -> tuple[PredictionRange, ...]:
@@ -347,7 +348,10 @@ def _rates(won: Bet, sample: Sample) -> tuple[PredictionRange, ...]:
     if won.slope != 1:
         turning_point = 1 / (1 + math.exp(won.shift / (won.slope - 1)))
         edges.insert(1, turning_point)
-    event, prob, weight, count = sample.cells.rows()
+    cells = sample.cells
+    entries = cells.entries()
+    prob = entries.prob
+    weight = cells.weight[0]
     ranges = []
     for low, high in dict.fromkeys([(0.0, 1.0), *pairwise(edges)]):
         inside = (prob >= low) & ((prob < high) | (high == 1))
@@ -358,8 +362,8 @@ def _rates(won: Bet, sample: Sample) -> tuple[PredictionRange, ...]:
         is_side = won.slope != 1 and share != 1
         if is_side and not _SMALL_SIDE <= share <= 1 - _SMALL_SIDE:
             continue
-        n = int(count[inside].sum())
-        event_rate = float(mass @ event / mass.sum())
+        n = int(cells.count[inside].sum())
+        event_rate = float(mass @ entries.outcome / mass.sum())
         found = PredictionRange(
             low=low,
             high=high,

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_sample, with_rate
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval, Result
-from rainproof.core.sample import Sample, as_sample, with_rate
+from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, percent, rows, short
 from rainproof.core.units import Units
 from rainproof.core.validation import check_probabilities

@@ -13,7 +13,8 @@ from functools import reduce
 from operator import add
 from typing import Any, Literal, NamedTuple
 
-from rainproof.core.sample import REFUSED, Sample, with_rate
+from rainproof.core.arguments import REFUSED, with_rate
+from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import rows
 from rainproof.errors import InputError

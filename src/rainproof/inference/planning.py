@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
+from rainproof.core.arguments import REFUSED, with_rate
 from rainproof.core.result import Result
-from rainproof.core.sample import REFUSED, Sample, with_rate
+from rainproof.core.sample import Sample
 from rainproof.core.text import percent
 from rainproof.errors import InputError
 from rainproof.inference import options

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core._switch import sum_cells
+from rainproof.core.arguments import as_sample
 from rainproof.core.curve import Chord
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.text import if_drawn, percent
 from rainproof.core.validation import BaseRate, ThresholdRange, check_range
 from rainproof.decisions.regret_curves import worst_task
@@ -212,10 +213,9 @@ def loss_at_least(
     """
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
     sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate)
-    sample = sample.with_max_weight(max_weight)
     confidence_level = check_share(confidence_level, "confidence_level")
     seed = as_seed(rng, sample)[1]
-    wagers = Wagers.of(sample, rng, check_range(threshold_range))
+    wagers = Wagers.of(sample, rng, check_range(threshold_range), max_weight)
     delta = 1 - confidence_level
     betting = wagers.betting(delta)
 
@@ -244,7 +244,7 @@ def loss_at_least(
         groups=sample.groups,
         seed=seed,
         base_rate=sample.base_rate,
-        max_weight=sample.design.max_weight,
+        max_weight=None if max_weight is None else float(max_weight),
         weighted=sample.units.has_weights,
     )
 

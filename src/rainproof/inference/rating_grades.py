@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv
 
 from rainproof.core.alignment import check_aligned
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.conversion import refuse_masked
 from rainproof.core.labels import as_labels, code_labels
 from rainproof.core.result import Result
-from rainproof.core.sample import as_sample
 from rainproof.core.text import aligned, percent, rows, short, wrapped
 from rainproof.core.validation import check_probabilities
 from rainproof.errors import InputError

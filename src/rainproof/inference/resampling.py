@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rainproof.core.arguments import REFUSED, with_rate
 from rainproof.core.arrays import Floats, Ints, run_in_threads
 from rainproof.core.cells import CellTable, mean_prediction
-from rainproof.core.sample import REFUSED, Sample, with_rate
+from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 from rainproof.inference._draws import (
     added_up,

@@ -12,10 +12,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats, freeze
 from rainproof.core.cells import sum_cells
 from rainproof.core.result import plain
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.text import html_text, p_value, percent, rows
 from rainproof.core.validation import as_columns
 from rainproof.errors import InputError

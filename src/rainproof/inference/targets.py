@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
 from rainproof.core.curve import flagged
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.text import if_drawn, percent, rows, these_rows
 from rainproof.core.validation import BaseRate
 from rainproof.errors import InputError

@@ -108,6 +108,7 @@ class Wagers:
         sample: Sample,
         rng: Seed,
         threshold_range: ThresholdRange | None = None,
+        max_weight: float | None = None,
     ) -> Wagers:
         """Put the rows in order, or pool those of one forecast, or of cells, that are alike.
 
@@ -117,6 +118,8 @@ class Wagers:
         """
         # of the sample as it came: rows that are matched have no grid, but their thresholds do
         edges, within = decision_thresholds(sample.grid, threshold_range)
+        if max_weight is not None:
+            sample = sample.with_max_weight(max_weight)
         if sample.design.strata is not None:
             sample = matched_draws(sample, as_seed(rng, sample)[0].spawn(1)[0])
         if not sample.units.divisible:
@@ -291,8 +294,7 @@ def slots(size: int) -> tuple[Cells, NDArray[np.bool_]]:
 def reached_by(sample: Sample, edges: Floats) -> tuple[Cells, ...]:
     """Return the number of the last threshold up to each prediction, of each forecast."""
     if sample.grid is not None:
-        cells = sample.pair_cells() if sample.forecasts else (sample.cells.slot >> 1,)
-        predictions = [cell / sample.grid for cell in cells]
+        predictions = sample.lower_edges()
     elif sample.forecasts:
         predictions = [sample.predictions(name) for name in sample.forecasts]
     else:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.decisions.class_tasks import ClassTask
 from rainproof.decisions.regret_curves import regret_curve
 from rainproof.decisions.tasks import FiniteTask

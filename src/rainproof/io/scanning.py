@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack, overload
 
+from rainproof.core.arguments import with_rate
 from rainproof.core.cells import check_grid
 from rainproof.core.grouped_rows import from_grouped
-from rainproof.core.sample import Sample, with_rate
+from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.validation import BaseRate
 from rainproof.errors import InputError

@@ -7,10 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID
 from rainproof.core.distinct import DistinctTable, bin_rows, bin_table
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.validation import as_columns
 from rainproof.errors import InputError
 from rainproof.fits.bins import equal_weight_edges, equal_width_edges

@@ -13,9 +13,10 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.curve import Swaps
 from rainproof.core.result import Result, plain
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, html_rows, rows
 from rainproof.measures import binned
 from rainproof.measures.decision_loss import calibration_decision_loss, u_calibration_error

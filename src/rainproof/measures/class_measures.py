@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_classes
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_classes
+from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, html_rows, rows
 from rainproof.errors import InputError
 from rainproof.measures.catalogue import CATALOGUE

@@ -6,8 +6,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.curve import SwapCurve, Swaps
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.validation import check_range
 
 

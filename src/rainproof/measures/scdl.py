@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.cells import Rounding, check_rounding
 from rainproof.core.distinct import FINEST_GRID
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.text import rows
 from rainproof.errors import (
     FEW_ROWS,

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core._exact_sum import add
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import EXACT_BINS, Floats, exact_units
 from rainproof.core.curve import merged, recalibrated
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 
 Rule = Literal["brier", "log"]

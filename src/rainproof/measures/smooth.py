@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID
 from rainproof.core.conversion import is_number
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 from rainproof.measures._lipschitz import lipschitz_gain
 from rainproof.measures.binned import expected_calibration_error

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.columns import ColumnNames
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import UNIT, PiecewiseMap
 from rainproof.core.rows import Rows
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import rows as rows_text
 from rainproof.core.validation import BaseRate

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.alignment import check_aligned
+from rainproof.core.arguments import as_classes
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import class_columns
 from rainproof.core.columns import ColumnNames
 from rainproof.core.files import Saved
 from rainproof.core.labels import named_columns, segment_column, spelled_key
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.sample import Sample, as_classes
+from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.validation import BaseRate, check_range
 from rainproof.decisions.class_tasks import ClassTask
@@ -262,10 +263,9 @@ class Recalibrator(Saved):
             raise InputError(
                 "labels are for predictions with a column for each class; p has one column"
             )
-        rows = read_rows(p, y, {**columns, "by": by}, base_rate)
-        return self.fit_rows(rows.with_max_weight(max_weight))
+        return self.fit_rows(read_rows(p, y, {**columns, "by": by}, base_rate), max_weight)
 
-    def fit_rows(self, rows: Sample | Segments) -> Self:
+    def fit_rows(self, rows: Sample | Segments, max_weight: float | None = None) -> Self:
         """Fit the map of one event to rows that were checked already, as `assess` has them."""
         methods = _check_methods(self.methods)
         return self._keep(
@@ -274,6 +274,7 @@ class Recalibrator(Saved):
                 methods,
                 confidence_level=check_share(self.confidence_level, "confidence_level"),
                 threshold_range=check_range(self.threshold_range),
+                max_weight=max_weight,
                 rng=self.rng,
             )
         )

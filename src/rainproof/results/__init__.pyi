@@ -1,6 +1,6 @@
-from rainproof.core.curve import SwitchCurve as SwitchCurve
 from rainproof.core.result import Interval as Interval
 from rainproof.core.result import PredictionRange as PredictionRange
+from rainproof.core.switch_curve import SwitchCurve as SwitchCurve
 from rainproof.core.validation import ThresholdRange as ThresholdRange
 from rainproof.decisions.action_swaps import ActionSwap as ActionSwap
 from rainproof.decisions.capacity import Selection as Selection

@@ -12,8 +12,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_classes, as_sample
 from rainproof.core.arrays import Floats
-from rainproof.core.sample import Sample, as_classes, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.validation import BaseRate, ThresholdRange, check_capacity, check_range
 from rainproof.decisions.class_tasks import check_class_task
@@ -102,7 +103,7 @@ def check_options(
         **({} if capacity is None else {"capacity": capacity}),
         "measures": tuple(measure for name, measure in every.items() if name in names),
         "within": within,
-        "max_weight": max_weight,
+        "max_weight": max_weight,  # which every guarantee checks
     }
 
 
@@ -129,11 +130,12 @@ def compute(
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; its warnings are added by the caller."""
     # several forecasts are in an order of their own
-    level, sample = confidence_level, sample.with_max_weight(max_weight).in_order()
+    level, sample = confidence_level, sample.in_order()
     summary = DataSummary.of(sample)
     how: dict[str, Any] = {
         "confidence_level": level,
         "threshold_range": within,
+        "max_weight": max_weight,
     }
     as_is = guarantee(sample, response="as_is", **how)
     rounded = _rounded(sample, how)
@@ -146,7 +148,7 @@ def compute(
     if sample.units.divisible:  # rows of unequal weight that are compressed are not
         # With a seed: the same as by itself.
         recalibrator = Recalibrator(confidence_level=level, threshold_range=within, rng=rng)
-        recalibrator.fit_rows(base_rates)  # not by segments
+        recalibrator.fit_rows(base_rates, max_weight)  # not by segments
     crossed = None
     if recalibrator is not None and cannot_fit(sample) is None:
         marks = np.unique(
@@ -161,7 +163,7 @@ def compute(
     step()
     streams = spawned(rng, BAND_DRAWS)
     profile, table = soft_binned_profile(sample), None
-    if sample._segments is not None:  # in the order of these rows, and with their groups
+    if sample.store.segment is not None:  # in the order of these rows, and with their groups
         segments = segments_of(sample)
     if segments is not None:
         table = judge_segments(
@@ -577,7 +579,7 @@ def segments_of(sample: Sample) -> Segments | None:
     Where no segment has two rows of a group, the rows of each are independent, as groups of one row
     are no groups.
     """
-    if sample._segments is None:
+    if sample.store.segment is None:
         return None
     segments = sample.by_segment()
     group = sample.units.unit
@@ -603,7 +605,7 @@ def _too_many(sample: Sample) -> bool:
         sample.grid is None
         and sample.n > MANY_ROWS
         and sample.units.unit is None
-        and sample._costs is None
+        and sample.store.costs is None
     )
 
 

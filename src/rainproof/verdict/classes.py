@@ -346,7 +346,8 @@ def compute_classes(
     recalibrator.fit_classes(sample, task)
     new, fold = None, None
     if cannot_fit(sample) is None:
-        fold = sample._parts(folds=class_folds(sample), rng=rng)
+        fold = sample.deal(folds=class_folds(sample), rng=rng).part
+        assert fold is not None  # rows of classes are never compressed
         new = cross_fitted_values(sample, fold)
     step()
     # Enough resamples for p-values that Holm's method can reject.

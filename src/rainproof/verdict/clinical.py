@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
+from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval, Result
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, html_rows, percent, rows
 from rainproof.core.units import Units
 from rainproof.inference.auroc import auroc_interval

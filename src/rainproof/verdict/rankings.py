@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core import VERSION
+from rainproof.core.arguments import as_sample, with_rate
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval, Result, plain
-from rainproof.core.sample import Sample, as_sample, with_rate
+from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, html_rows, one_line, wrapped
 from rainproof.core.validation import BaseRate
