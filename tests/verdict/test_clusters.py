@@ -29,6 +29,7 @@ from rainproof.inference.estimates import (
 from rainproof.inference.grouped_test import grouped_p_value
 from rainproof.inference.logistic_estimates import calibration_intercept, calibration_slope
 from rainproof.verdict.calibration import few_clusters, grouped_test, how_calibrated
+from rainproof.verdict.costs import Rule
 
 SAMPLES = 100
 LEVEL = 0.95
@@ -129,6 +130,44 @@ def test_a_calibrated_forecast_is_not_recalibrated_where_large_clusters_are_few(
         for y, p, group in both_outcomes(large_clusters_are_few, 40)
     )
     assert grades["recalibrate"] <= 40 * 0.05 + 2 * math.sqrt(40 * 0.05 * 0.95)
+
+
+@pytest.mark.filterwarnings("ignore:events in only:rainproof.errors.FewRowsWarning")
+def test_clusters_that_lack_events_by_chance_are_allowed_for_in_costs():
+    """Of a miss at 19 false alarms, and of always and never acting; also on average over a range."""
+    miss = 19.0
+    task = rainproof.DecisionTask.from_costs(false_positive=1.0, false_negative=miss)
+    covered, samples = Counter(), 40
+    for y, p, group in both_outcomes(large_clusters_are_few, samples):
+        columns = {"groups": group, "measures": [], "n_resamples": 19}
+        with_task = rainproof.assess(y, p, task=task, **columns).task
+        over_range = rainproof.assess(y, p, threshold_range=(0.02, 0.2), **columns)
+        of_range = over_range.evidence.range_costs
+        # a third of the groups has 0.09, above the threshold of 0.05
+        cost = (0.91 + miss * (0.015 + 0.045)) / 3
+        for name, found, truth in (
+            ("as is", with_task.costs[Rule.AS_IS], cost),
+            ("never", with_task.costs[Rule.NEVER], miss * 0.05),
+            ("always", with_task.costs[Rule.ALWAYS], 0.95),
+            ("saved, never", with_task.saved[Rule.NEVER], cost - miss * 0.05),
+            ("range, never", of_range.costs[Rule.NEVER], 0.05 * (1 - 0.11)),
+            ("range, always", of_range.costs[Rule.ALWAYS], 0.95 * 0.11),
+        ):
+            covered[name] += found.low - 1e-9 <= truth <= found.high + 1e-9
+    least = samples * 0.95 - 2 * math.sqrt(samples * 0.05 * 0.95)
+    assert min(covered.values()) >= least
+
+
+def test_the_cost_of_a_forecast_is_the_same_alone_and_among_several():
+    """With its interval, where large clusters lack events by chance."""
+    y, p, group = large_clusters_are_few(1)
+    task = rainproof.DecisionTask.from_costs(false_positive=1.0, false_negative=19.0)
+    columns = {"groups": group, "task": task, "measures": [], "n_resamples": 19}
+    alone = rainproof.assess(y, p, **columns).task
+    among = rainproof.assess_many(y, y_prob={"a": p, "b": p**1.1}, **columns)
+    assert among.standings[0].cost == alone.costs[Rule.AS_IS]
+    for rule in (Rule.ALWAYS, Rule.NEVER, Rule.PERFECT):
+        assert among.references[rule] == alone.costs[rule]
 
 
 def test_intervals_of_rare_events_in_unequal_groups_contain_the_truth():

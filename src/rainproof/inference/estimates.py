@@ -275,7 +275,7 @@ def interval_by_influence(
 
     With `symmetric`, and where cases depend on each other, it has all values that are in the skewed
     interval or in the symmetric one. A `model` has the least variance at the estimate, and what it
-    gains where the quantity is larger by 1. It allows for clusters that are `absent` by chance.
+    gains where the quantity is larger by 1. With `absent` it allows for clusters that lack an outcome.
     """
     second, third = moments(units, influence, unseen)
 
@@ -354,9 +354,11 @@ def mean_interval(
     least: float | Floats,
     most: float | Floats,
     confidence_level: float,
+    *,
+    absent: Absences | None = None,
 ) -> Interval:
     """The mean of a column whose values lie between two numbers, or in each case between two of its
-    own.
+    own; it allows for clusters that lack an outcome.
 
     Those of cases are amounts, with a long tail that few cases show: a case that is not among these
     has the root mean square of theirs, and the interval is not only the skewed one, whose low end a
@@ -366,7 +368,13 @@ def mean_interval(
     unseen = (-typical_size(units, least - value), typical_size(units, most - value))
     are_amounts = bool(np.ndim(most))
     found = interval_by_influence(
-        units, value, column - value, unseen, confidence_level, symmetric=are_amounts
+        units,
+        value,
+        column - value,
+        unseen,
+        confidence_level,
+        symmetric=are_amounts,
+        absent=absent,
     )
     return found.within(float(np.min(least)), float(np.max(most)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from rainproof.core.validation import ThresholdRange
 from rainproof.decisions.swap_regrets import SwapRegret, swap_regret
 from rainproof.decisions.tasks import DecisionTask, ListedTask, expected_gain, if_listed
 from rainproof.inference.estimates import (
+    absent_by_chance,
     interval_by_influence,
     mean_interval,
     typical_size,
@@ -164,6 +166,9 @@ class TaskResult(Result):
             cost[Rule.RECALIBRATED] = crossed.mean(
                 lambda deal: paid(task, task.best_index(deal.better), rows)
             )
+        added = dict[Rule, Floats]()
+        if rows.units.clustered and capacity is None:
+            added = _added_by_rules(task, actions, crossed, rows)
         if capacity is not None:
             cost, acted, one_more = _limited(task, rows, crossed, capacity)
         elif crossed is not None and two:
@@ -177,7 +182,13 @@ class TaskResult(Result):
                 acted[Rule.RECALIBRATED] = task.best_index(deployed(rows.prob)) == task.order[-1]
         costs = {
             rule: rule_cost(
-                task, rule, cost[rule], rows, confidence_level, limited=capacity is not None
+                task,
+                rule,
+                cost[rule],
+                rows,
+                confidence_level,
+                limited=capacity is not None,
+                added=added.get(rule),
             )
             for rule in Rule
             if rule in cost
@@ -189,8 +200,10 @@ class TaskResult(Result):
             regret=regret,
             grid=grid,
             costs={rule: cost for rule, cost in costs.items() if cost is not None},
-            saved=savings(cost, Rule.AS_IS, most, rows, confidence_level),
-            saved_recalibrated=savings(cost, Rule.RECALIBRATED, most, rows, confidence_level),
+            saved=savings(cost, Rule.AS_IS, most, rows, confidence_level, added),
+            saved_recalibrated=savings(
+                cost, Rule.RECALIBRATED, most, rows, confidence_level, added
+            ),
             acted={rule: min(float(mass @ acted[rule]), 1.0) for rule in Rule if rule in acted},
             capacity=capacity,
             one_more=one_more,
@@ -470,20 +483,55 @@ def paid(task: ListedTask, action: Any, rows: Sample) -> Floats:
     return np.asarray(-payoffs[action, rows.event.astype(np.intp), np.arange(len(rows.prob))])
 
 
+def added_by_event(task: ListedTask, action: Any, rows: Sample) -> Floats:
+    """What the event adds to the cost of each row by its action."""
+    payoffs = np.broadcast_to(task.by_case, (*task.by_case.shape[:2], len(rows.prob)))
+    row = np.arange(len(rows.prob))
+    return np.asarray(payoffs[action, 0, row] - payoffs[action, 1, row])
+
+
+def _added_by_rules(
+    task: ListedTask, actions: Mapping[Rule, Any], crossed: Crossed | None, rows: Sample
+) -> dict[Rule, Floats]:
+    """What the event adds to the cost of each row by the rules that do not know it."""
+    added = dict[Rule, Floats]()
+    for rule, action in actions.items():
+        if rule is not Rule.PERFECT:
+            added[rule] = added_by_event(task, action, rows)
+    if crossed is not None:
+        added[Rule.RECALIBRATED] = crossed.mean(
+            lambda deal: added_by_event(task, task.best_index(deal.better), rows)
+        )
+        if task.profile.actions == 2:
+            added[Rule.CUTOFF] = crossed.mean(
+                lambda deal: added_by_event(task, _from_cutoffs(task, deal, rows), rows)
+            )
+    return added
+
+
 def mean_cost(
-    cost: Floats, possible: Floats, rows: Sample, confidence_level: float
+    cost: Floats,
+    possible: Floats,
+    rows: Sample,
+    confidence_level: float,
+    added: Floats | None = None,
 ) -> Interval | None:
     """The mean with an interval; draws are rows or groups. None from a single one.
 
     `possible` holds the costs that a case can have, in its last dimension those of each case (or
-    one for all).
+    one for all). With what the event has `added` to each cost, the interval allows for clusters
+    that lack an outcome by chance.
     """
     if rows.n_draws < 2:
         return None
     ends = possible.reshape(-1, possible.shape[-1])
     varies = bool(np.ptp(ends, axis=1).any())
     least, most = (end if varies else float(end[0]) for end in (ends.min(axis=0), ends.max(axis=0)))
-    return _plain(mean_interval(rows.units, cost, least, most, confidence_level))
+    absent = None
+    if added is not None:
+        absent = absent_by_chance(rows.units, rows.prob, added)
+    found = mean_interval(rows.units, cost, least, most, confidence_level, absent=absent)
+    return _plain(found)
 
 
 def differences(task: ListedTask) -> Floats:
@@ -502,9 +550,12 @@ def rule_cost(
     confidence_level: float,
     *,
     limited: bool = False,
+    added: Floats | None = None,
 ) -> Interval | None:
     """The mean cost of a rule; a case can cost what its actions can cost (limited by a capacity,
     either of them).
+
+    `added` is what the event adds to the cost of each row.
     """
     payoffs = task.by_case
     possible = {Rule.NEVER: payoffs[task.order[0]]}
@@ -515,23 +566,34 @@ def rule_cost(
     if rows.design.strata is not None and rule in possible and not task.profile.per_case:
         value = float(rows.mass @ cost) / rows.total_weight + 0.0
         return Interval(value=value, low=value, high=value, confidence_level=confidence_level)
-    return mean_cost(cost, -possible.get(rule, payoffs), rows, confidence_level)
+    return mean_cost(cost, -possible.get(rule, payoffs), rows, confidence_level, added)
 
 
 def savings(
-    cost: Mapping[Rule, Floats], over: Rule, most: Floats, rows: Sample, confidence_level: float
+    cost: Mapping[Rule, Floats],
+    over: Rule,
+    most: Floats,
+    rows: Sample,
+    confidence_level: float,
+    added: Mapping[Rule, Floats] = MappingProxyType({}),
 ) -> dict[Rule, Interval]:
-    """What the rules after `over` save per case over it, from what each row costs by each rule.
+    """What the rules after `over` save per case over it, from what each row costs by each rule, and
+    what the event adds to this.
 
     The recalibrated forecast is compared with the original, and both with the rules without a
     forecast.
     """
     found = dict[Rule, Interval]()
     for rule in (Rule.RECALIBRATED, *WITHOUT):
-        if over in cost and rule in cost and rule is not over:
-            saved = _of_note(mean_cost(cost[over] - cost[rule], most, rows, confidence_level), most)
-            if saved is not None:
-                found[rule] = saved
+        if over not in cost or rule not in cost or rule is over:
+            continue
+        gain = None
+        if over in added and rule in added:
+            gain = added[over] - added[rule]
+        difference = mean_cost(cost[over] - cost[rule], most, rows, confidence_level, gain)
+        saved = _of_note(difference, most)
+        if saved is not None:
+            found[rule] = saved
     return found
 
 
@@ -544,30 +606,48 @@ def range_costs(
     rows = sample.at_cell_means() if crossed is None else crossed.rows
     if rows.n_draws < 2:
         return None
-    cost = {Rule.AS_IS: _over_range(rows.prob, rows.event, within)}
+    prob = rows.prob
+    always = np.full(len(prob), 1.0)
+    cost = {Rule.AS_IS: _over_range(prob, rows.event, within)}
     if crossed is not None:
         cost[Rule.RECALIBRATED] = crossed.mean(
             lambda deal: _over_range(deal.better, rows.event, within)
         )
-    cost[Rule.ALWAYS] = _over_range(np.full(len(rows.prob), 1.0), rows.event, within)
-    cost[Rule.NEVER] = _over_range(np.full(len(rows.prob), -1.0), rows.event, within)
-    cost[Rule.PERFECT] = np.zeros(len(rows.prob))
+    cost[Rule.ALWAYS] = _over_range(always, rows.event, within)
+    cost[Rule.NEVER] = _over_range(-always, rows.event, within)
+    cost[Rule.PERFECT] = np.zeros(len(prob))
+    added = dict[Rule, Floats]()
+    if rows.units.clustered:
+        added[Rule.AS_IS] = _added_over_range(prob, within)
+        if crossed is not None:
+            added[Rule.RECALIBRATED] = crossed.mean(
+                lambda deal: _added_over_range(deal.better, within)
+            )
+        added[Rule.ALWAYS] = _added_over_range(always, within)
+        added[Rule.NEVER] = _added_over_range(-always, within)
     middle = sum(within) / 2
     largest = max(middle, 1 - middle)
     possible = np.array([[0.0], [largest]])
     most = np.array([[-largest], [largest]])
     costs = {
-        rule: mean_cost(column, possible, rows, confidence_level) for rule, column in cost.items()
+        rule: mean_cost(column, possible, rows, confidence_level, added.get(rule))
+        for rule, column in cost.items()
     }
     # who predicts the event rate acts by the better of both
-    rate = np.full(len(rows.prob), rows.event_rate)
-    without = mean_cost(_over_range(rate, rows.event, within), possible, rows, confidence_level)
+    rate = np.full(len(prob), rows.event_rate)
+    without = mean_cost(
+        _over_range(rate, rows.event, within),
+        possible,
+        rows,
+        confidence_level,
+        _added_over_range(rate, within) if rows.units.clustered else None,
+    )
     assert without is not None  # there are draws
     return RangeCosts(
         without_forecast=without,
         costs={rule: found for rule, found in costs.items() if found is not None},
-        saved=savings(cost, Rule.AS_IS, most, rows, confidence_level),
-        saved_recalibrated=savings(cost, Rule.RECALIBRATED, most, rows, confidence_level),
+        saved=savings(cost, Rule.AS_IS, most, rows, confidence_level, added),
+        saved_recalibrated=savings(cost, Rule.RECALIBRATED, most, rows, confidence_level, added),
     )
 
 
@@ -585,6 +665,12 @@ def _over_range(prob: Floats, event: NDArray[np.bool_], within: ThresholdRange) 
     false_alarm = (reached**2 - low**2) / 2
     miss = ((1 - reached) ** 2 - (1 - high) ** 2) / 2
     return np.where(event, miss, false_alarm) / (high - low)
+
+
+def _added_over_range(prob: Floats, within: ThresholdRange) -> Floats:
+    """What the event adds to this cost."""
+    event = np.ones(len(prob), dtype=np.bool_)
+    return np.asarray(_over_range(prob, event, within) - _over_range(prob, ~event, within))
 
 
 def _of_note(found: Interval | None, possible: Floats) -> Interval | None:

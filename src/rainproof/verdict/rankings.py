@@ -40,6 +40,7 @@ from rainproof.verdict.assessing import (
 )
 from rainproof.verdict.costs import (
     Rule,
+    added_by_event,
     differences,
     mean_cost,
     paid,
@@ -92,8 +93,7 @@ class RankedForecast(Result):
         cost = None
         listed = if_listed(task)
         if listed is not None:
-            own = listed.for_rows(rows)
-            cost = rule_cost(own, Rule.AS_IS, _costs(own, rows), rows, a.confidence_level)
+            cost = _cost_as_is(listed, rows, a.confidence_level)
         return cls(
             name=str(a.name),
             grade=a.verdict.grade,
@@ -132,7 +132,15 @@ def references(
     own = listed.for_rows(rows)
     actions = simple_actions(own, rows)
     costs = {
-        rule: rule_cost(own, rule, paid(own, action, rows), rows, confidence_level)
+        rule: rule_cost(
+            own,
+            rule,
+            paid(own, action, rows),
+            rows,
+            confidence_level,
+            # foresight has another action with the event
+            added=None if rule is Rule.PERFECT else added_by_event(own, action, rows),
+        )
         for rule, action in actions.items()
         if rule is not Rule.AS_IS
     }
@@ -213,12 +221,11 @@ def cost_difference(
     listed = if_listed(task)
     if listed is None:
         return None
-    one = _costs(listed, a)
-    other = _costs(listed, b)
     if paired:
-        return mean_cost(one - other, differences(listed.for_rows(a)), a, confidence_level)
-    first = rule_cost(listed.for_rows(a), Rule.AS_IS, one, a, confidence_level)
-    second = rule_cost(listed.for_rows(b), Rule.AS_IS, other, b, confidence_level)
+        difference = _costs(listed, a) - _costs(listed, b)
+        return mean_cost(difference, differences(listed.for_rows(a)), a, confidence_level)
+    first = _cost_as_is(listed, a, confidence_level)
+    second = _cost_as_is(listed, b, confidence_level)
     if first is None or second is None:
         return None
     value = first.value - second.value
@@ -231,6 +238,13 @@ def _costs(task: ListedTask, rows: Sample) -> Floats:
     """The cost of each row, if the action is taken that is best should the probability be right."""
     own = task.for_rows(rows)
     return paid(own, own.best_index(rows.prob), rows)
+
+
+def _cost_as_is(task: ListedTask, rows: Sample, confidence_level: float) -> Interval | None:
+    """The mean of these costs."""
+    own = task.for_rows(rows)
+    added = added_by_event(own, own.best_index(rows.prob), rows)
+    return rule_cost(own, Rule.AS_IS, _costs(own, rows), rows, confidence_level, added=added)
 
 
 Forecast = Sample | Segments | tuple[ArrayLike, ArrayLike]
