@@ -324,16 +324,14 @@ def test_a_reading_option_is_offered_wherever_rows_are_read():
     """All commands that take --outcome read rows alike."""
     reading = [
         parser
-        for parser in app._parser("")[1].values()
-        if "--outcome" in parser._option_string_actions
+        for parser in app.make_parsers("")[1].values()
+        if "--outcome" in parser.option_names()
     ]
     assert len(reading) == 10
     for parser in reading:
-        assert set(options.ROWS_AS_THEY_ARE) <= set(parser._option_string_actions)
+        assert set(options.ROWS_AS_THEY_ARE) <= parser.option_names()
     # What is about the rows as they are, at their own event rate, takes no other.
     without = {
-        parser.prog.split()[-1]
-        for parser in reading
-        if "--base-rate" not in parser._option_string_actions
+        parser.prog.split()[-1] for parser in reading if "--base-rate" not in parser.option_names()
     }
     assert without == {"store", "monitor"}

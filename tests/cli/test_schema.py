@@ -232,7 +232,7 @@ def test_what_to_dict_returns():
 
 def test_every_command_with_json_has_a_schema():
     """Asked of the parser: a command that learns --json needs a run above."""
-    _, commands = app._parser("")
+    _, commands = app.make_parsers("")
     printing = {name for name, parser in commands.items() if "--json" in parser.format_help()}
     assert printing == {command[0] for _, command in RUNS}
 

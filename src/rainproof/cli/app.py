@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 # runs.
 from rainproof import __version__
 from rainproof.cli import commands
-from rainproof.cli.options import check_outputs, check_together
+from rainproof.cli.options import check_outputs, check_together, dest
 from rainproof.cli.output import coloured_help, let_go, one_line, say
 from rainproof.cli.reading import STDIN, prepared
 from rainproof.core.files import replace_now, together
@@ -68,8 +68,19 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        # from Python 3.14 on it has colours of its own; ours are the same everywhere
+        # From Python 3.14 on it has colours of its own; ours are the same everywhere.
         self.color = False
+
+    def actions(self) -> list[argparse.Action]:
+        """List the arguments, which argparse has no public name for."""
+        return self._actions
+
+    def option_names(self) -> set[str]:
+        """Return the options, with their dashes."""
+        names: set[str] = set()
+        for action in self.actions():
+            names.update(action.option_strings)
+        return names
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message} (see '{self.prog} --help')")
@@ -88,11 +99,12 @@ def run(argv: Sequence[str] | None, settle: Callable[[], None]) -> int:
             try:
                 status = _run(argv)
                 if sys.stdout is not None:
-                    # a reader that is gone is noticed here, not while Python shuts down
+                    # A reader that is gone is noticed here, not while Python shuts down.
                     sys.stdout.flush()
             except BrokenPipeError:
                 let_go(sys.stdout)
-                status = NOBODY_READS  # the files are as good as they would be with a reader
+                # The files are as good as they would be with a reader.
+                status = NOBODY_READS
             settle()
             replace_now()
             return status
@@ -104,77 +116,79 @@ def run(argv: Sequence[str] | None, settle: Callable[[], None]) -> int:
     except Exception as error:
         if os.environ.get("RAINPROOF_TRACEBACK"):
             raise
-        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        _fail(
-            f"unforeseen {reason:.300} (a fault of rainproof; please report it with what RAINPROOF_TRACEBACK=1 shows)"
-        )
+        reason = type(error).__name__
+        if str(error):
+            reason = f"{reason}: {error}"
+        report = "please report it with what RAINPROOF_TRACEBACK=1 shows"
+        _fail(f"unforeseen {reason:.300} (a fault of rainproof; {report})")
         return UNFORESEEN
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    given = _with_command(sys.argv[1:] if argv is None else list(argv))
-    parser, parsers = _parser(given[0] if given else "")
+    words = _with_command(sys.argv[1:] if argv is None else list(argv))
+    parser, parser_of = make_parsers(words[0] if words else "")
     try:
-        _check_options(parser, parsers, given)
-        arguments, unknown = parser.parse_known_args(given)
+        _check_options(parser, parser_of, words)
+        arguments, unknown = parser.parse_known_args(words)
     except SystemExit:  # --help and --version have said what was asked
         return 0
-    if arguments.command is None:
+    command = arguments.command
+    if command is None:
         parser.print_help(sys.stderr)
         return FAILED
     if unknown:
-        parsers[arguments.command].error(f"unrecognized arguments: {' '.join(unknown)}")
-    module = import_module(f"rainproof.cli.{COMMANDS[arguments.command]}")
-    command: Callable[[argparse.Namespace], int] = getattr(
-        module, f"run_{arguments.command.replace('-', '_')}"
-    )
+        parser_of[command].error(f"unrecognized arguments: {' '.join(unknown)}")
+    module = import_module(f"rainproof.cli.{COMMANDS[command]}")
+    run_command: Callable[[argparse.Namespace], int] = getattr(module, f"run_{dest(command)}")
     check_together(arguments)
     with prepared(arguments):
         check_outputs(arguments)
-        return command(arguments)
+        return run_command(arguments)
 
 
-def _check_options(parser: _Parser, parsers: dict[str, _Parser], given: list[str]) -> None:
+def _check_options(parser: _Parser, parser_of: dict[str, _Parser], words: list[str]) -> None:
     """Refuse an option that the command, or what is before it, does not have, and name the one that
     may be meant.
     """
-    asked = parsers.get(given[0] if given else "", parser)
-    for word in given[:1] if asked is parser else given[1:]:
-        name = word.partition("=")[0]
+    command = words[0] if words else ""
+    is_command = command in parser_of
+    asked = parser_of.get(command, parser)
+    known = asked.option_names()
+    for word in words[1:] if is_command else words[:1]:
         if word == "--":
             return
-        known = asked._option_string_actions
-        if name.startswith("--") and " " not in word and name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            meant = (
-                f"; did you mean {close[0]}?"
-                if close
-                else " before the command"
-                if asked is parser
-                else ""
-            )
-            if name == "--classes" and asked is not parser:
-                meant = f": {given[0]} is about one event; {_ONE_CLASS}"
-            asked.error(f"there is no option {name}{meant}")
+        name = word.partition("=")[0]
+        if not name.startswith("--") or " " in word or name in known:
+            continue
+        close = difflib.get_close_matches(name, known, n=1)
+        if name == "--classes" and is_command:
+            hint = f": {command} is about one event; {_ONE_CLASS}"
+        elif close:
+            hint = f"; did you mean {close[0]}?"
+        else:
+            hint = "" if is_command else " before the command"
+        asked.error(f"there is no option {name}{hint}")
 
 
-def _with_command(argv: list[str]) -> list[str]:
+def _with_command(words: list[str]) -> list[str]:
     """Assess a file that is given without a command; refuse a word that is neither."""
-    word = argv[0] if argv else ""
-    if word != STDIN and (not word or word.startswith("-") or word in COMMANDS):
-        return argv
-    if word == STDIN or "." in word or "/" in word or Path(word).is_file():
-        return ["assess", *argv]
-    close = difflib.get_close_matches(word, COMMANDS, n=1)
-    meant = f"did you mean {close[0]!r}?" if close else f"commands are {', '.join(COMMANDS)}"
-    raise InputError(
-        f"{one_line(word)!r} is neither a command nor a file; {meant} (see 'rainproof --help')"
-    )
+    first = words[0] if words else ""
+    if first != STDIN and (not first or first.startswith("-") or first in COMMANDS):
+        return words
+    if first == STDIN or "." in first or "/" in first or Path(first).is_file():
+        return ["assess", *words]
+    close = difflib.get_close_matches(first, COMMANDS, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"commands are {', '.join(COMMANDS)}"
+    problem = f"{one_line(first)!r} is neither a command nor a file"
+    raise InputError(f"{problem}; {hint} (see 'rainproof --help')")
 
 
-def _parser(command: str) -> tuple[_Parser, dict[str, _Parser]]:
-    """Return the parser, and that of each command: of one, or of all for help and completion."""
-    some = [command] if command in COMMANDS and command != "completion" else COMMANDS
+def make_parsers(command: str) -> tuple[_Parser, dict[str, _Parser]]:
+    """Return the parser, and that of each command.
+
+    A command needs its own parser alone, which takes less time; help and completion need all.
+    """
+    is_alone = command in COMMANDS and command != "completion"
     parser = _Parser(
         prog="rainproof",
         description=_DESCRIPTION,
@@ -182,12 +196,13 @@ def _parser(command: str) -> tuple[_Parser, dict[str, _Parser]]:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(parser=parser)  # for completion, which is made from it
     parser.add_argument("--version", action="version", version=f"rainproof {__version__}")
-    adding = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for name in some:
-        getattr(commands, f"add_{name.replace('-', '_')}")(adding)
-    return parser, adding.choices
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name in [command] if is_alone else COMMANDS:
+        getattr(commands, f"add_{dest(name)}")(subparsers)
+    parser_of: dict[str, _Parser] = subparsers.choices
+    parser.set_defaults(parser=parser, parsers=[parser, *parser_of.values()])  # for completion
+    return parser, parser_of
 
 
 def _fail(message: str) -> int:
@@ -199,17 +214,11 @@ def _fail(message: str) -> int:
 def run_completion(arguments: argparse.Namespace) -> int:
     """Make the script from the parser itself, so that the two cannot differ."""
     shtab = need("shtab", "completion", "shtab", "shtab")
-    _complete_files(arguments.parser, shtab)
+    # shtab is told by an attribute of an argument that it is a file or a folder.
+    places = {"FILE": shtab.FILE, "FOLDER": shtab.DIRECTORY}
+    for parser in arguments.parsers:
+        for action in parser.actions():
+            if action.metavar in places:
+                action.complete = places[action.metavar]
     say(sys.stdout, shtab.complete(arguments.parser, arguments.shell))
     return 0
-
-
-def _complete_files(parser: argparse.ArgumentParser, shtab: Any) -> None:
-    """Mark the arguments that are files and folders, by their metavar."""
-    places = {"FILE": shtab.FILE, "FOLDER": shtab.DIRECTORY}
-    for action in parser._actions:
-        if action.metavar in places:
-            action.complete = places[action.metavar]  # type: ignore[attr-defined]  # as shtab asks
-        if isinstance(action, argparse._SubParsersAction):
-            for command in action.choices.values():
-                _complete_files(command, shtab)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rainproof.core.files import behind_links, check_output, check_replaced, check_suffix
 from rainproof.core.text import wrapped
@@ -24,7 +24,12 @@ from rainproof.io.locations import expand
 if TYPE_CHECKING:
     from rainproof.decisions.tasks import DecisionTask
 
-Commands: TypeAlias = "argparse._SubParsersAction[Any]"
+
+class Commands(Protocol):
+    """The commands of a parser, which argparse has no public name for."""
+
+    def add_parser(self, name: str, **options: Any) -> Any:
+        """Add a command, and return its parser."""
 
 
 def typed(rule: str, read: Callable[[str], Any]) -> Callable[[str], Any]:

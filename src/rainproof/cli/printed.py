@@ -80,7 +80,7 @@ class Screen:
 
     def assess(self) -> str:
         """The line that prints the verdict on these rows."""
-        given = [word for flag in ASSESS for word in self._words(flag)]
+        given = [word for flag in ASSESS for word in self.typed(flag)]
         return shell_line(["rainproof", "assess", *map(_as_file, self.files), *given])
 
     def recalibrate(self) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class Screen:
             )
             screen = self.where(*there)
         map_ = self._map()
-        fitted = [word for flag in RECALIBRATE if flag != "--by" for word in screen._words(flag)]
+        fitted = [word for flag in RECALIBRATE if flag != "--by" for word in screen.typed(flag)]
         lines = [["rainproof", "recalibrate", *map(_as_file, self.files), *fitted, "-o", map_]]
         if len(self.files) == 1 and self.exists:
             applied = ["--map", map_, *self._copied(), "-o", self._new_file("-recalibrated")]
@@ -110,7 +110,7 @@ class Screen:
         """The lines that act on new cases by the costs and within the capacity: as they are, and
         recalibrated.
         """
-        task = [word for flag in DECISION for word in self._words(flag)]
+        task = [word for flag in DECISION for word in self.typed(flag)]
         ending = [*task, "--id", ids or _ID, "-o", self._new_file("-decided")]
         missing = ["--keep-missing"] if "--drop-missing" in self.options else []
         better = option_words(
@@ -132,20 +132,20 @@ class Screen:
         voice = words.SHELL._replace(recalibrate=self.recalibrate(), assess=self.assess())
         if "--by" in self.options:
             voice = voice._replace(
-                own_maps=f"rainproof recalibrate with {shell_line(self._words('--by'))}"
+                own_maps=f"rainproof recalibrate with {shell_line(self.typed('--by'))}"
             )
         if "--capacity" in self.options:
             voice = voice._replace(decide=self.decide(ids))
         return voice
 
-    def _words(self, flag: str) -> list[str]:
+    def typed(self, flag: str) -> list[str]:
         """An option as it is typed; nothing if it was not given."""
         return option_words(flag, self.options[flag]) if flag in self.options else []
 
     def _copied(self) -> list[str]:
         """How a file of new cases is read: rows that were left out for a missing value are copied."""
         missing = ["--keep-missing"] if "--drop-missing" in self.options else []
-        return [word for flag in NEW_CASES for word in self._words(flag)] + missing
+        return [word for flag in NEW_CASES for word in self.typed(flag)] + missing
 
     def _map(self) -> str:
         """The file of the map."""

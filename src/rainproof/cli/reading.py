@@ -39,7 +39,6 @@ from rainproof.errors import InputError, RainproofWarning, hide_passwords
 from rainproof.io.formats import suffix_of
 from rainproof.io.opening import ReadOptions
 from rainproof.io.source_errors import hide_password, need_pyarrow
-from rainproof.io.sources import NamedFile, NamedSource
 
 STDIN = "-"
 _START = 1 << 12  # bytes: blanks and a byte order mark may be before the first letter
@@ -68,6 +67,8 @@ def prepared(arguments: argparse.Namespace) -> Iterator[None]:
     if not files:
         yield
         return
+    from rainproof.io.sources import NamedSource  # which takes time to import
+
     if files.count(STDIN) > 1:
         raise InputError("- (standard input) can be read once only")
     with temporary_folder() if STDIN in files else nullcontext() as folder:
@@ -350,6 +351,8 @@ def _line(error: InputError, arguments: argparse.Namespace) -> int | None:
     with suppress(InputError, OSError, UnicodeError, csv.Error):
         file = arguments.opened.files[0]
         if place.source:
+            from rainproof.io.sources import NamedFile
+
             file = NamedFile(place.source, _read_options(arguments))
         line: int | None = file.line_of(place.row)
         return line

@@ -46,7 +46,7 @@ class BatchConsumer(ABC):
     def __init__(self, names: ColumnNames) -> None:
         self.rows = 0
         self.missing_outcomes = MissingOutcomes()
-        self._names = names
+        self.names = names
         self._source_start = 0  # the number of rows before those of the current source
         self._error: InputError | None = None
         self._percent_columns: Sequence[NumberColumn] = ()
@@ -54,11 +54,11 @@ class BatchConsumer(ABC):
     def begin(self, source: str) -> None:
         """Start with the next of several sources: messages name it, and count its rows from 0."""
         self._source_start = self.rows
-        self._names = replace(self._names, source=source)
+        self.names = replace(self.names, source=source)
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the rows of a batch; raise at once only what later rows cannot change."""
-        names = replace(self._names, first=self.rows - self._source_start)
+        names = replace(self.names, first=self.rows - self._source_start)
         self.rows += batch.num_rows
         if self._error is not None:
             # The batch is read for the count alone: the message is about the rule that was broken

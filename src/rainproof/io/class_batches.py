@@ -176,7 +176,7 @@ class ClassCompressor(_ClassConsumer):
     def result(self) -> Sample | Segments:
         """Return the compressed rows; a class is the last label of a segment."""
         keys = list(self._segments)
-        weight_name = self._names.weight
+        weight_name = self.names.weight
         if self._view == "top-label":
             compressed = from_sums(self._spec.by, keys, self._sums, weight_name)
             return self.missing_outcomes.stated_in(compressed)

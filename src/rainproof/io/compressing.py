@@ -65,19 +65,19 @@ class RowCompressor(BatchConsumer):
 
     def __init__(self, spec: ColumnSpec, m: int, *, parse: bool) -> None:
         super().__init__(spec.names)
-        self._spec = spec
+        self.spec = spec
         self._m = m
         is_one = not spec.by and not spec.others  # which needs no table of segments
-        self._sums = SegmentSums(m, weighted=spec.weight is not None, one=is_one)
-        self._segments: dict[Key, int] = {}  # the number of each
+        self.segment_sums = SegmentSums(m, weighted=spec.weight is not None, one=is_one)
+        self.segments: dict[Key, int] = {}  # the number of each
         forecasts = forecast_columns([str(spec.prob), *spec.others], spec, parse=parse)
-        self._prob, *self._others = forecasts
+        self.prob, *self._others = forecasts
         self._percent_columns = forecasts
-        self._outcome: NumberColumn | EventColumn
+        self.outcome: NumberColumn | EventColumn
         if spec.pos_label is None:
-            self._outcome = NumberColumn(spec.outcome, "outcomes", parse=parse)
+            self.outcome = NumberColumn(spec.outcome, "outcomes", parse=parse)
         else:
-            self._outcome = EventColumn(spec.outcome, pos_label=spec.pos_label, parse=parse)
+            self.outcome = EventColumn(spec.outcome, pos_label=spec.pos_label, parse=parse)
         self._weight = amount_column(spec.weight, parse=parse)
         self._trials = amount_column(spec.trials, parse=parse)
         self._costs = amount_columns(spec.costs, parse=parse)
@@ -87,16 +87,16 @@ class RowCompressor(BatchConsumer):
         if self._others:
             # The cell of the old forecast takes the place of the segment.
             cells_of_old: list[Key] = [(cell,) for cell in range(self._m + 1)]
-            return cells_of_old, self._sums
-        if self._spec.by:
-            return list(self._segments), self._sums
-        return [()], self._sums
+            return cells_of_old, self.segment_sums
+        if self.spec.by:
+            return list(self.segments), self.segment_sums
+        return [()], self.segment_sums
 
     def result(self) -> Sample | Segments:
         """Return the compressed rows."""
-        self._check_event()
+        self.check_event()
         keys, sums = self.sums()
-        spec = self._spec
+        spec = self.spec
         compressed = from_sums(spec.group_columns(), keys, sums, spec.names.weight, spec.forecasts)
         return self.missing_outcomes.stated_in(compressed)
 
@@ -104,14 +104,14 @@ class RowCompressor(BatchConsumer):
         """Return the labels besides `pos_label` that were found: one is allowed, two are enough to
         refuse.
         """
-        if isinstance(self._outcome, EventColumn):
-            return frozenset(self._outcome.others[:2])
+        if isinstance(self.outcome, EventColumn):
+            return frozenset(self.outcome.others[:2])
         return frozenset()
 
     def take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
         """Check the rows of a batch and add them up; of trials, a row for each."""
-        prob = read_column(self._prob, batch, names)
-        label = read_column(self._outcome, batch, names)
+        prob = read_column(self.prob, batch, names)
+        label = read_column(self.outcome, batch, names)
         weight = None if self._weight is None else read_column(self._weight, batch, names)
         others = {column.name: read_forecast(column, batch, names) for column in self._others}
         costs = {column.name: read_amounts(column, batch, names) for column in self._costs}
@@ -133,8 +133,8 @@ class RowCompressor(BatchConsumer):
 
     def violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Violations:
         """Yield every rule that a batch breaks."""
-        yield from forecast_violations(self._prob, batch, names)
-        label, errors = read_values(self._outcome, batch, names)
+        yield from forecast_violations(self.prob, batch, names)
+        label, errors = read_values(self.outcome, batch, names)
         yield from errors
         if self._trials is None:
             yield from broken_rule(label, np.zeros(len(label)), None, names)
@@ -156,16 +156,16 @@ class RowCompressor(BatchConsumer):
         `batch` has the labels of the rows.
         """
         segment = None
-        if self._spec.old is not None:
-            old_prob = read.others[self._spec.old].astype(np.float64)
+        if self.spec.old is not None:
+            old_prob = read.others[self.spec.old].astype(np.float64)
             segment = (self._m * old_prob).astype(np.int64)
-        elif self._spec.by:
-            segment = segment_numbers(self._segments, self._spec.by, batch)
-        self._sums.add(read.columns, segment)
+        elif self.spec.by:
+            segment = segment_numbers(self.segments, self.spec.by, batch)
+        self.segment_sums.add(read.columns, segment)
 
-    def _check_event(self) -> None:
-        if isinstance(self._outcome, EventColumn):
-            self._outcome.check_event()
+    def check_event(self) -> None:
+        if isinstance(self.outcome, EventColumn):
+            self.outcome.check_event()
 
     def _count_violations(self, events: Array, trials: Array, names: ColumnNames) -> Violations:
         """Yield the error for numbers of events that are not whole, or above those of trials."""
@@ -177,7 +177,7 @@ class RowCompressor(BatchConsumer):
         first = int(np.argmin(is_good))
         yield InputError.from_offenders(
             f"{names.label} must be a whole number of events, at most the number of trials in "
-            f"{self._spec.trials}",
+            f"{self.spec.trials}",
             int((~is_good).sum()),
             names.at(names.label, first),
             f"{events[first]:g} of {trials[first]:g}",

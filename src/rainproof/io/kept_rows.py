@@ -150,7 +150,7 @@ class _RowKeeper(RowCompressor):
         """Yield every rule that a batch breaks."""
         yield from super().violations(batch, names)
         if self._fractional:
-            shares, _ = read_values(self._outcome, batch, names)
+            shares, _ = read_values(self.outcome, batch, names)
             error = explain_shares(shares, names)
             if error is not None:
                 yield error
@@ -160,11 +160,11 @@ class _RowKeeper(RowCompressor):
         """Return all rows, or their sums."""
         if self._is_compressed:
             return super().result()
-        self._check_event()
+        self.check_event()
         self._group_numbers = {}  # labels of groups can take more memory than the rows
         sample = self._sample_of(Rows.concat(self._parts))
         if self._by:
-            labels = [as_segment(key) for key in self._segments]
+            labels = [as_segment(key) for key in self.segments]
             sample = sample.with_segment_labels(self._by, labels)
         return sample
 
@@ -172,7 +172,7 @@ class _RowKeeper(RowCompressor):
         """Return the sample of all rows; its segments are numbers."""
         segment = np.concatenate(self._segment_parts) if self._by else None
         if self._fractional or rows.others:
-            forecasts = {self._prob.name: rows.prob, **(rows.others or {})}
+            forecasts = {self.prob.name: rows.prob, **(rows.others or {})}
             sample = Sample(
                 rows.outcome,
                 forecasts if rows.others else rows.prob,
@@ -182,7 +182,7 @@ class _RowKeeper(RowCompressor):
                 fractional=self._fractional,
             )
         else:
-            columns = Columns(rows.outcome, rows.prob, rows.weight, self._spec.names)
+            columns = Columns(rows.outcome, rows.prob, rows.weight, self.spec.names)
             sample = as_sample(Sample.from_columns(columns), groups=rows.unit, by=segment)
         return sample.with_columns_beside(rows.beside or {})
 
@@ -204,7 +204,7 @@ class _RowKeeper(RowCompressor):
             number = segment_numbers(self._group_numbers, self._groups, batch)
             rows.unit = number.astype(np.int32)
         if self._by:
-            number = segment_numbers(self._segments, self._by, batch)
+            number = segment_numbers(self.segments, self._by, batch)
             self._segment_parts.append(number.astype(np.int32))
         self._parts.append(rows)
 
@@ -225,7 +225,7 @@ class _RowKeeper(RowCompressor):
         self._is_compressed = True
         for number, rows in enumerate(self._parts):
             segment = self._segment_parts[number].astype(np.int64) if self._by else None
-            self._sums.add(Columns(rows.outcome, rows.prob, rows.weight), segment)
+            self.segment_sums.add(Columns(rows.outcome, rows.prob, rows.weight), segment)
         self._parts = []
 
 
