@@ -15,18 +15,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from rainproof.cli.ids import id_column, repeated_ids
 from rainproof.cli.options import costs_of, files_read, inference, task_of
 from rainproof.cli.output import coloured, finish, one_line, say, say_paragraphs, watched, written
 from rainproof.cli.printed import Screen
 from rainproof.cli.reading import (
     fitted_here,
-    id_column,
     keep,
     note,
     read_classes,
     read_matrix,
     read_rows,
-    repeated_ids,
 )
 from rainproof.core.files import (
     check_output,

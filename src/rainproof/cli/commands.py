@@ -10,13 +10,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rainproof.cli import options
+from rainproof.cli import option_types
 from rainproof.cli.options import (
     COSTS,
     RESULT,
     ROWS,
     ROWS_AS_THEY_ARE,
     Commands,
+    add_copied,
     add_output,
     add_shared,
     new_command,
@@ -147,7 +148,7 @@ def add_demo(commands: Commands) -> None:
         "folder",
         metavar="FOLDER",
         nargs="?",
-        type=options.folder,
+        type=option_types.folder,
         default=Path("rainproof-demo"),
         help="default: rainproof-demo",
     )
@@ -255,7 +256,9 @@ def add_threshold(commands: Commands) -> None:
         "--false-positive-rate": "the largest share of flagged cases among those without the event",
     }
     for flag, words in targets.items():
-        parser.add_argument(flag, metavar="SHARE", type=options.share, help=f"{words}: 0.9 or 90%%")
+        parser.add_argument(
+            flag, metavar="SHARE", type=option_types.share, help=f"{words}: 0.9 or 90%%"
+        )
     level = "confidence that no false threshold is returned (default: 0.95)"
     add_shared(parser, "--confidence-level", "--seed", confidence_level=level)
     add_shared(
@@ -352,7 +355,7 @@ def add_monitor(commands: Commands) -> None:
     parser.add_argument(
         "source",
         metavar="SOURCE",
-        type=options.source,
+        type=option_types.source,
         nargs="+",
         help="a folder of stored samples, one .parquet file a period; or with --by files or a table of a database, as "
         "for 'rainproof store'",
@@ -382,7 +385,7 @@ def add_monitor(commands: Commands) -> None:
     parser.add_argument(
         "--alpha",
         metavar="A",
-        type=options.probability,
+        type=option_types.probability,
         default=0.01,
         help="while the forecast is calibrated, 1/A periods or more to a false alarm on average (default: 0.01)",
     )
@@ -400,7 +403,7 @@ def add_monitor(commands: Commands) -> None:
     parser.add_argument(
         "--state",
         metavar="FILE",
-        type=options.path,
+        type=option_types.path,
         help="what was told so far: with --fail-on new an alarm is new until a run has told it; made if there is none",
     )
     add_shared(parser, *RESULT)
@@ -465,11 +468,11 @@ def add_apply(commands: Commands) -> None:
     parser = new_command(
         commands, add_apply, "apply a map of 'rainproof recalibrate' to each row of a file"
     )
-    options.add_copied(parser)
+    add_copied(parser)
     parser.add_argument(
         "--map",
         metavar="FILE",
-        type=options.file_name,
+        type=option_types.file_name,
         required=True,
         help="the map, as written by 'rainproof recalibrate'",
     )
@@ -516,7 +519,7 @@ def add_stream(commands: Commands) -> None:
     parser.add_argument(
         "state",
         metavar="FILE",
-        type=options.file_name,
+        type=option_types.file_name,
         help="the state file; made if there is none",
     )
     parser.add_argument(
@@ -569,7 +572,7 @@ def add_policy(commands: Commands) -> None:
     parser.add_argument(
         "--threshold",
         metavar="P",
-        type=options.probability,
+        type=option_types.probability,
         help="instead of costs: act from this probability on",
     )
     parser.add_argument(
@@ -582,13 +585,13 @@ def add_policy(commands: Commands) -> None:
     parser.add_argument(
         "--map",
         metavar="FILE",
-        type=options.file_name,
+        type=option_types.file_name,
         help="a map of 'rainproof recalibrate' to apply before anything else",
     )
     parser.add_argument(
         "--grid",
         metavar="M",
-        type=options.typed(_GRID, lambda text: options.whole(text, _GRIDS)),
+        type=option_types.whole_number(_GRID, _GRIDS),
         help="round to multiples of 1/M, a power of two (default: that with the smallest loss for any decision); "
         "a finer grid acts at random less often, with a weaker guarantee",
     )
@@ -633,11 +636,11 @@ def add_decide(commands: Commands) -> None:
     Files are read in pieces: they may be larger than memory, except with --capacity.
     """
     parser = new_command(commands, add_decide, "decide each row of a file, by a policy or by costs")
-    options.add_copied(parser)
+    add_copied(parser)
     parser.add_argument(
         "--policy",
         metavar="FILE",
-        type=options.file_name,
+        type=option_types.file_name,
         help="the policy, as written by 'rainproof policy'",
     )
     add_shared(parser, *DECISION)

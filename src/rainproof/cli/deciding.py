@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.cli import output
+from rainproof.cli.ids import note_repeated_ids
 from rainproof.cli.options import (
     cost_columns,
     costs_of,
@@ -34,7 +35,6 @@ from rainproof.cli.reading import (
     copy_with,
     keep,
     note,
-    note_repeated_ids,
     read,
     read_matrix,
     read_rows,

@@ -13,6 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from rainproof.cli.ids import repeated_ids
 from rainproof.cli.options import files_read, inference
 from rainproof.cli.output import draw, one_line, rows_read, say, say_paragraphs, written
 from rainproof.cli.reading import (
@@ -22,7 +23,6 @@ from rainproof.cli.reading import (
     read_classes,
     read_matrix,
     read_rows,
-    repeated_ids,
 )
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.files import as_text, each_key_once, load_kind
