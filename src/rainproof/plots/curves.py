@@ -26,10 +26,9 @@ from rainproof.plots.style import (
     GREEN,
     GREY,
     HEADROOM,
-    LEAST,
+    MIN_TOP,
     ORANGE,
     PALE,
-    RARE,
     VERMILION,
     Mark,
 )
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 
 
 _MAX_POINTS = 1 << 12  # of a curve that is drawn: more than there are pixels
+_BETWEEN = style.logit_points(40, 2001)  # log odds to 40: thresholds of any event in a table
 
 
 def regret(
@@ -92,7 +92,7 @@ def regret(
         ax.axvline(threshold, color=GREEN, linestyle=":", linewidth=2, label=label)
         label = None  # once in the legend
     ax.set(xlim=style.span(curve.threshold_range), xlabel="threshold", ylabel="regret per row")
-    ax.set_ylim(0, HEADROOM * max(ax.dataLim.ymax, LEAST))
+    ax.set_ylim(0, HEADROOM * max(ax.dataLim.ymax, MIN_TOP))
     title = "Regret curve"
     if curve.grid is not None:
         title += f", rounded to 1/{curve.grid}"
@@ -120,19 +120,25 @@ def switch(result: SwitchGuarantee, ax: Axes | None = None) -> Axes:
     """
     ax = style.as_axes(ax)
     band = result.band()
-    step = 1 + len(band["threshold"]) // _MAX_POINTS
-    threshold, loss, low, high = (part[::step] for part in band.values())
-    label = f"{style.level_text(result.confidence_level)} for each threshold (estimate)"
-    ax.fill_between(threshold, low, high, color=PALE, linewidth=0, label=label)
+    shown = slice(None, None, 1 + len(band["threshold"]) // _MAX_POINTS)
+    threshold = band["threshold"][shown]
+    ax.fill_between(
+        threshold,
+        band["low"][shown],
+        band["high"][shown],
+        color=PALE,
+        linewidth=0,
+        label=f"{style.level_text(result.confidence_level)} for each threshold (estimate)",
+    )
     ax.axhline(0, color=GREY, linestyle="-.", linewidth=1)
-    ax.plot(threshold, loss, color=BLUE, linewidth=1.5, label="loss by the switch")
+    ax.plot(threshold, band["loss"][shown], color=BLUE, linewidth=1.5, label="loss by the switch")
     _mark_task(ax, result, result.worst_task, "largest loss", Mark(VERMILION, "D"))
     _mark_task(ax, result, result.best_task, "largest gain", Mark(GREEN, "^"))
     ax.set(xlim=_thresholds_of_switch(result), xlabel="threshold", ylabel="loss per row")
     bottom = ax.dataLim.ymin
-    height = max(ax.dataLim.ymax - bottom, LEAST)
-    top = bottom + height
-    ax.set_ylim(bottom - 0.05 * height, top + (HEADROOM - 0.9) * height)
+    height = max(ax.dataLim.ymax - bottom, MIN_TOP)
+    # a narrow margin below, and above more than usual: the legend is higher by a line
+    ax.set_ylim(bottom - 0.05 * height, bottom + height + (HEADROOM - 0.9) * height)
     ax.set_title("Switching to the new forecast")
     style.legend(ax, "upper left")
     return ax
@@ -159,7 +165,9 @@ def _thresholds_of_switch(result: SwitchGuarantee) -> tuple[float, float]:
         return style.span(curve.within)
     differs = curve.only.any(axis=0)
     last = float(curve.edges[1:][differs].max(initial=0.0))
-    return (0, min(1.0, 1.05 * last) or 1.0)
+    if last == 0:
+        return 0.0, 1.0
+    return 0.0, min(1.0, 1.05 * last)  # with a margin
 
 
 class _Line(NamedTuple):
@@ -194,21 +202,22 @@ def forecast_value(value: ForecastValue, ax: Axes | None = None) -> Axes:
         recalibrated += " on these rows (isotonic), an upper estimate"
     elif value.recalibration == "cross-fitted":
         recalibrated += " (cross-validated)"
-    rarer = min(value.event_rate, 1 - value.event_rate)
-    is_rare = 0 < rarer < RARE and value.threshold_range is None
+    on_logits = style.is_rare(value.event_rate) and value.threshold_range is None
     lines = (
         _Line(value.value_perfect, GREY, "--", 1, "perfect foresight"),
         _Line(value.value_recalibrated, GREEN, ":", 1.5, recalibrated),
         _Line(value.value, BLUE, "-", 1.5, "forecast as it is"),
     )
-    _draw_values(ax, value.threshold, lines, on_logits=is_rare)
+    _draw_values(ax, value.threshold, lines, on_logits=on_logits)
     ax.axhline(0, color=GREY, linestyle="-.", linewidth=1, label="no forecast")
-    if is_rare:
+    if on_logits:
         ax.set_xscale("logit")
-        ax.set_xlim((rarer / 100, 0.5) if value.event_rate < 0.5 else (0.5, 1 - rarer / 100))
+        ax.set_xlim(style.rare_span(value.event_rate, 100))
     else:
         ax.set_xlim(style.span(value.threshold_range))
-    top = float(value.value_perfect.max()) or LEAST
+    top = float(value.value_perfect.max())
+    if top == 0:  # all outcomes are the same
+        top = MIN_TOP
     ax.set(ylim=(-0.5 * top, 1.65 * top))  # far below 0 is of no interest; the legend is above
     ax.set(xlabel="threshold", ylabel="value per row, beside no forecast")
     title = "Value of the forecast"
@@ -224,8 +233,7 @@ def _draw_values(ax: Axes, threshold: Floats, lines: Sequence[_Line], *, on_logi
     out.
     """
     shown = _thinned(len(threshold))
-    # on a logit axis the pieces are not straight: points in between
-    between = style.logit_points(40, 2001) if on_logits else np.zeros(0)
+    between = _BETWEEN if on_logits else _BETWEEN[:0]
     drawn_at = np.concatenate([threshold[shown], between])
     order = np.argsort(drawn_at, kind="stable")
     marker = "o" if len(threshold) == 1 else None  # a line needs two points
@@ -325,7 +333,7 @@ def risk_coverage(curve: RiskCoverage, ax: Axes | None = None) -> Axes:
         linewidth=1,
         label="answer at random, or always",
     )
-    top = max(float(curve.risk.max()), LEAST)
+    top = max(float(curve.risk.max()), MIN_TOP)
     ax.set(xlim=(0, 1), ylim=(0, HEADROOM * top))
     ax.set(xlabel="coverage: share answered", ylabel="risk: share of answers wrong")
     ax.set_title(f"Risk and coverage (area {curve.area:.3g})")
@@ -357,8 +365,10 @@ def threshold(found: ProvenThreshold, ax: Axes | None = None) -> Axes:
         label = f"flagged, from {found.threshold:.4g} on"
         ax.axvspan(found.threshold, 1, color=PALE, alpha=0.5, linewidth=0, label=label)
         ax.axvline(found.threshold, color=VERMILION, linewidth=2)
-    # of rare events all predictions can be small
-    right = min(1.0, 1.1 * float(found.thresholds[0])) or 1.0
+    # of rare events all predictions can be small; with a margin
+    right = min(1.0, 1.1 * float(found.thresholds[0]))
+    if right == 0:
+        right = 1.0
     ax.set(xlim=(0, right), ylim=(0, HEADROOM), yticks=np.linspace(0, 1, 6))
     ax.set(xlabel="threshold", ylabel="measured on these rows", title=title)
     style.legend(ax, "upper left", ncols=2)
@@ -366,18 +376,19 @@ def threshold(found: ProvenThreshold, ax: Axes | None = None) -> Axes:
 
 
 def _draw_rate(
-    ax: Axes, found: ProvenThreshold, name: str, rates: Floats, colour: str, dashes: str
+    ax: Axes, proven: ProvenThreshold, name: str, rates: Floats, colour: str, dashes: str
 ) -> None:
     """Draw a rate at each threshold, and its target where there is one."""
     ax.plot(
-        found.thresholds,
+        proven.thresholds,
         rates,
         color=colour,
         linestyle=dashes,
         drawstyle="steps-post",
         label=name.replace("_", " "),
     )
-    if name in found.targets:
-        is_first = name == next(iter(found.targets))
-        label = "asked for" if is_first else None  # once in the legend
-        ax.axhline(found.targets[name], color=colour, linestyle=":", label=label)
+    if name in proven.targets:
+        label = None
+        if name == next(iter(proven.targets)):  # once in the legend
+            label = "asked for"
+        ax.axhline(proven.targets[name], color=colour, linestyle=":", label=label)

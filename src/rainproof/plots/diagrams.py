@@ -23,10 +23,9 @@ from rainproof.plots.style import (
     GREEN,
     GREY,
     HEADROOM,
-    LEAST,
+    MIN_TOP,
     ORANGE,
     PALE,
-    RARE,
     VERMILION,
     Mark,
 )
@@ -102,14 +101,14 @@ def _below_and_above(rate: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _draw_rates(
-    ax: Axes, found: Reliability, chosen: NDArray[np.bool_], mark: Mark, inside: str, label: str
+    ax: Axes, diagram: Reliability, chosen: NDArray[np.bool_], mark: Mark, inside: str, label: str
 ) -> None:
     """Draw the event rates of some bins, if there are any."""
     if chosen.any():
         style.draw_marks(
             ax,
-            found.bins.mean_prediction[chosen],
-            found.bins.event_rate[chosen],
+            diagram.bins.mean_prediction[chosen],
+            diagram.bins.event_rate[chosen],
             mark,
             markersize=5,
             markerfacecolor=inside,
@@ -118,14 +117,13 @@ def _draw_rates(
         )
 
 
-def _set_axes(ax: Axes, found: Reliability) -> None:
+def _set_axes(ax: Axes, diagram: Reliability) -> None:
     """Make the axes plain ones with the histogram, or logit axes where events are rare."""
-    bins = found.bins
-    rate = float(bins.share @ bins.event_rate)
-    rarer = min(rate, 1 - rate)
-    if 0 < rarer < RARE:
-        # event rates down to a thirtieth of that of all rows, and every mean prediction
-        low, high = (rarer / 30, 0.5) if rate < 0.5 else (0.5, 1 - rarer / 30)
+    bins = diagram.bins
+    event_rate = float(bins.share @ bins.event_rate)
+    if style.is_rare(event_rate):
+        # rates of bins down to a thirtieth of that of all rows, and every mean prediction
+        low, high = style.rare_span(event_rate, 30)
         inside = style.interior(bins.mean_prediction)
         low = min(low, inside.min(initial=0.5)) / 1.2
         high = (1 + max(high, inside.max(initial=0.5))) / 2
@@ -133,7 +131,7 @@ def _set_axes(ax: Axes, found: Reliability) -> None:
         ax.set_yscale("logit", nonpositive="clip")
         ax.set(xlim=(low, high), ylim=(low, high))
     else:
-        _draw_histogram(ax, found)
+        _draw_histogram(ax, diagram)
         ax.set(xlim=(-0.02, 1.02), ylim=(_BOTTOM, _TOP), yticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
     ax.set(xlabel="mean prediction", ylabel="event rate")
 
@@ -154,18 +152,18 @@ def _draw_map(ax: Axes, recalibration: PiecewiseMap) -> None:
     )
 
 
-def _draw_band(ax: Axes, found: Reliability) -> None:
+def _draw_band(ax: Axes, diagram: Reliability) -> None:
     """Draw where the event rates of calibrated forecasts lie."""
-    bins = found.bins
+    bins = diagram.bins
     if len(bins.prediction) == 1:  # a band has no width over a single point
         x = bins.mean_prediction[0]
-        ends = [found.null_low[0], found.null_high[0]]
+        ends = [diagram.null_low[0], diagram.null_high[0]]
         ax.plot([x, x], ends, color=PALE, linewidth=8, solid_capstyle="butt")
         return
     ax.fill_between(
         bins.mean_prediction,
-        found.null_low,
-        found.null_high,
+        diagram.null_low,
+        diagram.null_high,
         color=PALE,
         linewidth=0,
         label=f"calibrated ({style.level_text(bins.confidence_level)})",
@@ -173,14 +171,14 @@ def _draw_band(ax: Axes, found: Reliability) -> None:
     )
 
 
-def _draw_histogram(ax: Axes, found: Reliability) -> None:
+def _draw_histogram(ax: Axes, diagram: Reliability) -> None:
     """Draw bars in the strip that the panel keeps free below 0."""
     height = -_BOTTOM / (_TOP - _BOTTOM) * 0.85  # of the panel, with a gap below the points at 0
     under = ax.inset_axes((0, 0, 1, height), sharex=ax, zorder=0)
     under.bar(
-        found.bins.mean_prediction,
-        found.bins.share,
-        width=0.9 / found.grid,
+        diagram.bins.mean_prediction,
+        diagram.bins.share,
+        width=0.9 / diagram.grid,
         color="0.7",
         linewidth=0,
     )
@@ -188,8 +186,7 @@ def _draw_histogram(ax: Axes, found: Reliability) -> None:
     under.set_label("share of rows")
 
 
-# On logit axes straight pieces are not straight: probabilities from 1e-11 on in between.
-_BETWEEN = style.logit_points(25, 1001)
+_BETWEEN = style.logit_points(25, 1001)  # log odds to 25: probabilities from 1e-11 on
 _MAX_MAPS = 50  # of segments
 
 
@@ -213,8 +210,8 @@ def recalibration(recalibrator: Recalibrator, ax: Axes | None = None) -> Axes:
     ax = style.as_axes(ax)
     style.draw_diagonal(ax, np.concatenate([[0.0], _BETWEEN, [1.0]]), "unchanged")
     label: str | None = "maps of segments"
-    for own in list(recalibrator.segment_maps_.values())[:_MAX_MAPS]:
-        ax.plot(*_points_of(own), color=PALE, linewidth=1, label=label)
+    for segment_map in list(recalibrator.segment_maps_.values())[:_MAX_MAPS]:
+        ax.plot(*_points_of(segment_map), color=PALE, linewidth=1, label=label)
         label = None  # once in the legend
     label = f"map ({recalibrator.method_})"
     ax.plot(*_points_of(recalibrator.map_), color=BLUE, linewidth=1.5, label=label)
@@ -222,7 +219,7 @@ def recalibration(recalibrator: Recalibrator, ax: Axes | None = None) -> Axes:
     rates = recalibrator.held_out_rates_
     if rates is not None:
         _draw_held_out_rates(ax, rates, recalibrator.confidence_level)
-        if 0 < min(rates.overall, 1 - rates.overall) < RARE:
+        if style.is_rare(rates.overall):
             ends = _logit_limits(rates)
             ax.set(xscale="logit", yscale="logit")
     ax.set(xlim=ends, ylim=ends, xlabel="prediction", ylabel="recalibrated prediction")
@@ -321,7 +318,7 @@ def net_benefit(found: NetBenefit, ax: Axes | None = None) -> Axes:
             linewidth=1.5,
             label=style.plain(name),
         )
-    top = max(float(found.value.max()), float(found.treat_all.max()), LEAST)
+    top = max(float(found.value.max()), float(found.treat_all.max()), MIN_TOP)
     ax.set(xlim=(0, 1), ylim=(-0.15 * top, 1.1 * top))  # far below 0 no curve is of interest
     ax.set(xlabel="threshold", ylabel="net benefit per row", title="Decision curve")
     style.legend(ax, "upper right")
@@ -416,7 +413,8 @@ def overview(
     >>> a = rainproof.assess([0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.4] * 50)
     >>> figure = rainproof.plots.overview(a)
     >>> [ax.get_title() for ax in figure.axes]
-    ['Reliability diagram, grid 1/8', 'Value of the forecast', 'Regret curve, rounded to 1/8', 'Measures']
+    ['Reliability diagram, grid 1/8', 'Value of the forecast', 'Regret curve, rounded to 1/8',
+    'Measures']
     """
     figure = style.new_figure(figsize=figsize, dpi=dpi)
     panels = figure.subplots(2, 2)
@@ -425,7 +423,9 @@ def overview(
         map_ = a.recalibrator.map_
     reliability(a.reliability, panels[0, 0], recalibration=map_)
     forecast_value(a.value, panels[0, 1])
-    thresholds = a.task.task.thresholds if a.task is not None else ()
+    thresholds: tuple[float, ...] = ()
+    if a.task is not None:
+        thresholds = a.task.task.thresholds
     regret(a.regret, panels[1, 0], band=a.null_band, thresholds=thresholds)
     if a.task is not None and a.task.cost is not None:
         costs(a.task, panels[1, 1])

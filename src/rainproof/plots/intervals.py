@@ -50,13 +50,15 @@ def measures(estimates: Sequence[Estimate], ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = style.as_axes(ax)
-    every = "bounds the regret of every decision"
-    some = "of some decisions only"
-    marks = {every: Mark(BLUE, "o"), some: Mark(GREY, "s")}
+    of_every_decision = "bounds the regret of every decision"
+    of_some_decisions = "of some decisions only"
+    marks = {of_every_decision: Mark(BLUE, "o"), of_some_decisions: Mark(GREY, "s")}
     rows = []
     for estimate in estimates:
         if not estimate.score:
-            kind = every if estimate.measure.bounds == "all" else some
+            kind = of_some_decisions
+            if estimate.measure.bounds == "all":
+                kind = of_every_decision
             rows.append(Row(estimate.symbol, estimate.value, None, None, kind))
     style.draw_rows(ax, rows, marks, "value (0 is perfect)")
     ax.set_title("Measures")
@@ -268,13 +270,18 @@ def timeline(line: MonitoringResult, ax: Axes | None = None) -> Axes:
     step = math.ceil(len(line.windows) / _MAX_PERIOD_NAMES)
     labels = [style.plain(window.label) for window in line.windows[::step]]
     below.set_xticks(range(0, len(line.windows), step), labels, rotation=30, ha="right")
-    for panel, what in ((ax, "share of rows"), (below, "loss, share\nof the stakes")):
+    ax.set_ylabel("share of rows")
+    below.set_ylabel("loss, share\nof the stakes")
+    for panel in (ax, below):
         panel.set_ylim(0, HEADROOM * panel.dataLim.ymax)
-        panel.set_ylabel(what)
     style.legend(ax, "upper left", ncols=2)
     style.legend(below, "upper left")
-    windows = "Each period" if line.length == 1 else f"Last {line.length} periods"
-    state = "no alarm now" if line.since is None else f"in alarm since {short(line.since, 20)}"
+    windows = "Each period"
+    if line.length > 1:
+        windows = f"Last {line.length} periods"
+    state = "no alarm now"
+    if line.since is not None:
+        state = f"in alarm since {short(line.since, 20)}"
     ax.set_title(style.plain(f"{windows}: {state}"))
     return ax
 
@@ -303,7 +310,8 @@ def _draw_windows(line: MonitoringResult, ax: Axes, below: Axes) -> None:
     ax.plot(number, observed, color="black", marker="o", markersize=3, label="happens")
     ax.plot(number, predicted, color=BLUE, linewidth=2, label="says")
     if not line.dependent:
-        bounds = [math.nan if window.bound is None else window.bound for window in windows]
+        # None becomes NaN, and a gap in the line.
+        bounds = np.array([window.bound for window in windows], np.float64)
         label = f"at most ({style.level_text(line.confidence_level)})"
         below.plot(number, bounds, color=ORANGE, linestyle="--", label=label)
     below.plot(number, losses, color="black", marker="o", markersize=3, label="loss on these rows")
@@ -314,24 +322,30 @@ def _draw_change(line: MonitoringResult, change: DetectedChange, ax: Axes, *, na
 
     The legend has the names of the first change alone.
     """
-    labels: tuple[str | None, ...] = (None, None, None)
-    if named:
-        labels = ("not calibrated (estimate)", "alarm", "recovered")
-    last = len(line.windows) - 1 if change.ended_index is None else change.ended_index
+    hidden = "" if named else "_"  # a legend leaves out labels that begin with it
+    last = change.ended_index
+    if last is None:
+        last = len(line.windows) - 1
     ax.axvspan(
         change.index - 0.5,
         last + 0.5,
         color=VERMILION,
         alpha=0.12,
         linewidth=0,
-        label=labels[0],
+        label=f"{hidden}not calibrated (estimate)",
     )
-    ax.axvline(change.alarm_index, color=VERMILION, linewidth=1.5, linestyle=":", label=labels[1])
+    ax.axvline(
+        change.alarm_index,
+        color=VERMILION,
+        linewidth=1.5,
+        linestyle=":",
+        label=f"{hidden}alarm",
+    )
     if change.recovered_index is not None:
         ax.axvline(
             change.recovered_index,
             color=GREEN,
             linewidth=1.5,
             linestyle="-.",
-            label=labels[2],
+            label=f"{hidden}recovered",
         )

@@ -35,8 +35,8 @@ GREY = "0.45"
 PALE = "0.85"
 
 HEADROOM = 1.35  # height of a panel over its highest point, for the legend
-LEAST = 1e-3  # a curve that is 0 everywhere still needs an axis
-RARE = 0.05  # with a lower event rate (or one as near to 1) probabilities are drawn on a logit axis
+MIN_TOP = 1e-3  # of an axis: a curve that is 0 everywhere needs one too
+_RARE = 0.05  # event rate: on a plain axis, most points of rarer events are in a corner
 _PLAIN_TICKS = 1 << 12  # finer grids are easier to read as powers of two
 
 
@@ -73,7 +73,7 @@ def figure_for_a_file(*, figsize: tuple[float, float]) -> Figure:
 
 @contextmanager
 def _matplotlib() -> Iterator[None]:
-    """Say what is wrong if Matplotlib cannot be imported: it refuses an unknown backend when it is."""
+    """Say what is wrong if Matplotlib cannot be imported, or refuses the backend as it is."""
     try:
         yield
     except ImportError as error:
@@ -100,8 +100,24 @@ def grid_axis(ax: Axes, finest: int) -> None:
 
 
 def span(within: ThresholdRange | None) -> tuple[float, float]:
-    """Return the ends of an axis of thresholds: those of the range, unless it is one of them."""
-    return within if within is not None and within.low < within.high else (0.0, 1.0)
+    """Return the ends of an axis of thresholds: those of the range, unless it is a single one."""
+    if within is None or within.low == within.high:
+        return 0.0, 1.0
+    return within
+
+
+def is_rare(event_rate: float) -> bool:
+    """Return whether probabilities are drawn on a logit axis: of events that are rare, or nearly
+    certain.
+    """
+    return 0 < min(event_rate, 1 - event_rate) < _RARE
+
+
+def rare_span(event_rate: float, divisor: float) -> tuple[float, float]:
+    """Return the ends of a logit axis: 1/2, and a part of the rate of the rarer outcome."""
+    if event_rate < 0.5:
+        return event_rate / divisor, 0.5
+    return 0.5, 1 - (1 - event_rate) / divisor
 
 
 def log_axis(axis: Axis) -> None:
@@ -134,11 +150,12 @@ def interior(values: Floats) -> Floats:
     return inside
 
 
-def logit_points(ends: float, points: int) -> Floats:
-    """Return probabilities evenly spread over logits: on a logit axis, straight pieces are drawn
-    through them.
+def logit_points(last: float, points: int) -> Floats:
+    """Return probabilities evenly spread over logits, from minus the last one to it.
+
+    On logit axes straight pieces are not straight: they are drawn through these points.
     """
-    return np.asarray(1 / (1 + np.exp(np.linspace(ends, -ends, points))))
+    return np.asarray(1 / (1 + np.exp(np.linspace(last, -last, points))))
 
 
 def draw_diagonal(ax: Axes, along: ArrayLike, label: str | None = None) -> None:
@@ -161,7 +178,8 @@ def draw_rows(ax: Axes, rows: Sequence[Row], marks: Mapping[str, Mark], xlabel: 
             draw_value(ax, height - 1 - place, row.value, row.low, row.high, marks[row.kind])
     ax.set_yticks(np.arange(height)[::-1], [plain(row.name) for row in rows])
     ax.set(xlabel=xlabel, ylim=(-0.7 - 0.25 * height, height - 0.3))  # the legend is below
-    leftmost = min([0.0, *(row.low for row in rows if row.low is not None)])
+    lows = [row.low for row in rows if row.low is not None]
+    leftmost = min([0.0, *lows])
     width = ax.get_xlim()[1] - leftmost
     ax.set_xlim(left=leftmost - 0.01 * width)  # marks at 0 are whole
     ax.grid(axis="x", alpha=0.3)
