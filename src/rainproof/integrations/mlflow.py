@@ -24,16 +24,16 @@ except ImportError as error:
     raise MissingExtraError("rainproof.integrations.mlflow", "MLflow", "mlflow") from error
 
 
-# of a task, by the way to decide
-_COSTS = (
-    "cost",
-    "cost_recalibrated",
-    "cost_best_cutoff",
-    "cost_always",
-    "cost_never",
-    "cost_fixed",
-    "cost_perfect",
-)
+# names of metrics: the costs per case of a task, as its result calls them
+_COSTS = {
+    Rule.AS_IS: "cost",
+    Rule.RECALIBRATED: "cost_recalibrated",
+    Rule.CUTOFF: "cost_best_cutoff",
+    Rule.ALWAYS: "cost_always",
+    Rule.NEVER: "cost_never",
+    Rule.FIXED: "cost_fixed",
+    Rule.PERFECT: "cost_perfect",
+}
 
 
 def log(assessment: Assessment | ClassAssessment, *, prefix: str = "rainproof") -> None:
@@ -91,7 +91,8 @@ def _of_event(assessment: Assessment) -> dict[str, float]:
     }
     numbers |= _of_certificate(certificate)
     if assessment.task is not None:
-        numbers |= {name: _value(getattr(assessment.task, name)) for name in _COSTS}
+        for rule, cost in assessment.task.costs.items():
+            numbers[_COSTS[rule]] = cost.value
     for estimate in assessment.measures:
         name = estimate.name.replace("[", ".").replace("]", "")  # brackets are refused by MLflow
         numbers[name] = estimate.value
@@ -106,7 +107,8 @@ def _of_classes(assessment: ClassAssessment) -> dict[str, float]:
     numbers |= _of_certificate(assessment.recalibrator.certificate_)
     if assessment.task is not None:
         for rule, cost in assessment.task.costs.items():
-            numbers["cost" if rule is Rule.AS_IS else f"cost_{rule.value}"] = cost.value
+            name = "cost" if rule is Rule.AS_IS else f"cost_{rule.value}"
+            numbers[name] = cost.value
     for of_class in assessment.classes:
         # other characters are refused by MLflow
         label = re.sub(r"[^-\w. :/]", "_", str(of_class.label), flags=re.ASCII)

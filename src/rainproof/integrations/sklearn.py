@@ -92,7 +92,8 @@ def _net_benefit(y: ArrayLike, p: ArrayLike, *, threshold: float, **columns: Any
     sample = _scored(y, p, **columns)
     if sample.classes:
         raise InputError(
-            f"pos_label must name the class that you act on: there are {len(sample.classes)} classes"
+            "pos_label must name the class that you act on: "
+            f"there are {len(sample.classes)} classes"
         )
     return float(net_benefit(sample, thresholds=[threshold]).value[0, 0])
 
@@ -109,13 +110,15 @@ def _scored(
     """
     if np.ndim(p) < 2:
         return as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label)
-    classes = np.unique(y).tolist() if labels is None else list(labels)
+    if labels is None:
+        labels = np.unique(y).tolist()
     columns = np.shape(p)[1]
-    if len(classes) != columns:
+    if len(labels) != columns:
         raise InputError(
-            f"labels must name the {columns} classes of the classifier: {len(classes)} are named, or occur here"
+            f"labels must name the {columns} classes of the classifier: "
+            f"{len(labels)} are named, or occur here"
         )
-    sample = Sample.from_classes(y, p, sample_weight=sample_weight, labels=classes)
+    sample = Sample.from_classes(y, p, sample_weight=sample_weight, labels=list(labels))
     if pos_label is None:
         return sample
     return sample[pos_label]
@@ -173,8 +176,8 @@ def _payoff(y: ArrayLike, p: ArrayLike, *, task: FiniteTask | ClassTask, **colum
         raise _payoffs_missing(task, 2)
     table = sample.distinct()
     without_event, with_event = task.matrix[task.best_index(table.prob)].T
-    gained = float((table.negative * without_event + table.positive * with_event).sum())
-    return gained / float(table.negative.sum() + table.positive.sum())
+    total_payoff = float((table.negative * without_event + table.positive * with_event).sum())
+    return total_payoff / float(table.negative.sum() + table.positive.sum())
 
 
 def _payoffs_missing(task: FiniteTask | ClassTask, classes: int) -> InputError:
@@ -206,8 +209,9 @@ def worst_task_scorer(*, pos_label: Any = None, labels: Sequence[Any] | None = N
 
     Notes
     -----
-    It is the largest loss, over all bounded decision tasks, of switching from the outcomes to the forecast (as in
-    `switch_guarantee`). For each task the expected payoff is a proper score, so the worst one is as well.
+    It is the largest loss, over all bounded decision tasks, of switching from the outcomes to the
+    forecast (as in `switch_guarantee`). For each task the expected payoff is a proper score, so the
+    worst one is as well.
 
     Examples
     --------
@@ -234,6 +238,7 @@ def _events(sample: Sample) -> list[Sample]:
 
 def _worst_loss(sample: Sample) -> float:
     """Return the largest loss by acting on the predictions instead of the outcomes."""
+    # Perfect foresight is the forecast that predicts each outcome.
     outcome = np.asarray(sample.y_true, np.float64)
     pair = sample.with_forecasts(foresight=outcome, forecast=sample.prob)
     return pair.curve("foresight", "forecast").chord().loss
@@ -276,17 +281,18 @@ def calibration_scorer(
 
     Examples
     --------
-    >>> import rainproof.integrations.sklearn
+    >>> from rainproof.integrations.sklearn import calibration_scorer, net_benefit_scorer
     >>> scoring = {
-    ...     "cost": rainproof.integrations.sklearn.net_benefit_scorer(0.2),
-    ...     "SCDL": rainproof.integrations.sklearn.calibration_scorer(),
-    ...     "CDL on 1/16": rainproof.integrations.sklearn.calibration_scorer("calibration_decision_loss", grid=16),
+    ...     "cost": net_benefit_scorer(0.2),
+    ...     "SCDL": calibration_scorer(),
+    ...     "CDL on 1/16": calibration_scorer("calibration_decision_loss", grid=16),
     ... }
     """
     measures = list_measures()
     if measure not in measures:
         raise InputError(f"measure must be one of {', '.join(measures)}; it is {measure!r}")
     function = measures[measure].function
+    # The measure itself has no grid: the regret curve of rounded predictions has.
     if measure == "calibration_decision_loss" and "grid" in options:
         function = _loss_on_grid
     return make_scorer(
@@ -402,7 +408,7 @@ class _Display:
         prob = estimator.predict_proba(X)[:, classes.index(event)]
         name = name or type(estimator).__name__
         if len(classes) > 2:
-            happened = np.asarray(y) == event
+            happened = np.asarray(y) == event  # one class against the rest
             return cls.from_predictions(happened, prob, name=f"{name}, {event}", **options)
         return cls.from_predictions(y, prob, pos_label=event, name=name, **options)
 
@@ -490,10 +496,11 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
 
     Notes
     -----
-    `predict` is the class with the largest recalibrated probability. Sample weights are given to the classifier (if it
-    takes them) and to the map. With metadata routing (``sklearn.set_config(enable_metadata_routing=True)``) the
-    classifier gets what it requests: ``LogisticRegression().set_fit_request(sample_weight=True)``; a search or a
-    pipeline around this one passes on what ``set_fit_request(sample_weight=True, groups=True)`` requests.
+    `predict` is the class with the largest recalibrated probability. Sample weights are given to
+    the classifier (if it takes them) and to the map. With metadata routing
+    (``sklearn.set_config(enable_metadata_routing=True)``) the classifier gets what it requests:
+    ``LogisticRegression().set_fit_request(sample_weight=True)``; a search or a pipeline around this
+    one passes on what ``set_fit_request(sample_weight=True, groups=True)`` requests.
 
     Examples
     --------
@@ -551,21 +558,26 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             raise InputError("y must have at least two classes; it has 1 class")
         estimator = self._classifier()
         fit_params, split_params = self._params(estimator, sample_weight, groups)
-        splits = check_cv(self.cv, y, classifier=True) if groups is None else self._splits()
-        response = _response_method(estimator)
+        if groups is None:
+            splitter = check_cv(self.cv, y, classifier=True)
+        else:
+            splitter = self._group_splitter()
+        method = _response_method(estimator)
         held_out = cross_val_predict(
-            clone(estimator), X, y, cv=splits, method=response, **split_params
+            clone(estimator), X, y, cv=splitter, method=method, **split_params
         )
-        standard = None if response == _PROBABILITIES else _Standard.of(held_out)
+        scores = None
+        if method != _PREDICT_PROBA:
+            scores = _ScoreScale.of(held_out)
+        # None must not be random here: the same rows give the same map.
         recalibrator = Recalibrator(self.methods, rng=self.random_state or 0)
-        recalibrator.fit(
-            _probabilities(held_out, standard), codes, sample_weight=sample_weight, groups=groups
-        )
+        prob = _class_probabilities(held_out, scores)
+        recalibrator.fit(prob, codes, sample_weight=sample_weight, groups=groups)
         self.classes_ = classes
         self.estimator_ = clone(estimator).fit(X, y, **fit_params)
         self.recalibrator_ = recalibrator
-        self.response_method_ = response
-        self._standard = standard
+        self.response_method_ = method
+        self._score_scale = scores
         for name in ("n_features_in_", "feature_names_in_"):  # as far as the classifier has them
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -580,19 +592,20 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what the classifier's `fit` takes, and what the cross-validation takes beside it.
 
-        With metadata routing it is what they request; without, weights if `fit` has that parameter.
+        With metadata routing both get what they request. Without it, `fit` gets the weights if it
+        has a parameter for them, and the cross-validation the groups.
         """
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", sample_weight=sample_weight, groups=groups)
-            of_fit = routed.estimator.fit
-            return of_fit, {"params": {**of_fit, **routed.splitter.split}}
-        params = {}
+            fit_params = routed.estimator.fit
+            return fit_params, {"params": {**fit_params, **routed.splitter.split}}
+        fit_params = {}
         if sample_weight is not None and "sample_weight" in signature(estimator.fit).parameters:
-            params["sample_weight"] = sample_weight
-        return params, {"params": params, "groups": groups}
+            fit_params["sample_weight"] = sample_weight
+        return fit_params, {"params": fit_params, "groups": groups}
 
-    def _splits(self) -> Any:
-        """Return how rows in groups are divided."""
+    def _group_splitter(self) -> Any:
+        """Return what divides the rows, each group as a whole."""
         if self.cv is None or isinstance(self.cv, int):
             return StratifiedGroupKFold(self.cv or 5)
         return check_cv(self.cv, classifier=True)
@@ -605,21 +618,20 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         to_split = MethodMapping().add(caller="fit", callee="split")
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         router.add(estimator=self._classifier(), method_mapping=to_fit)
-        return router.add(splitter=self._splits(), method_mapping=to_split)
+        return router.add(splitter=self._group_splitter(), method_mapping=to_split)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the recalibrated probabilities of all classes."""
         check_is_fitted(self)
         response = getattr(self.estimator_, self.response_method_)(X)
-        prob = _probabilities(response, self._standard)
+        prob = _class_probabilities(response, self._score_scale)
         # The map and not `predict`, which warns of extrapolation: the classifier's own rows would
         # be enough for that.
         recalibrate = self.recalibrator_.map_
         if len(self.classes_) > 2:
             several: Floats = recalibrate(prob)
             return several
-        event = recalibrate(prob[:, 1])
-        return np.stack([1 - event, event], axis=1)
+        return _both_classes(recalibrate(prob[:, 1]))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class with the largest recalibrated probability, the first of equals."""
@@ -640,21 +652,22 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         return {"_xfail_checks": NOT_EQUIVALENT}
 
 
-_PROBABILITIES = "predict_proba"
+_PREDICT_PROBA = "predict_proba"
 
 
 def _response_method(estimator: Any) -> str:
     """Return how the classifier is asked for what the map corrects."""
-    for name in (_PROBABILITIES, "decision_function"):
+    for name in (_PREDICT_PROBA, "decision_function"):
         if hasattr(estimator, name):
             return name
     raise InputError(
-        f"estimator must have predict_proba or decision_function; {type(estimator).__name__} has neither: "
+        "estimator must have predict_proba or decision_function; "
+        f"{type(estimator).__name__} has neither: "
         "recalibration needs a number for each row, not a class"
     )
 
 
-class _Standard(NamedTuple):
+class _ScoreScale(NamedTuple):
     """How scores of a classifier without probabilities become numbers that a map of probabilities
     can correct.
 
@@ -666,33 +679,35 @@ class _Standard(NamedTuple):
     scale: float
 
     @classmethod
-    def of(cls, score: Any) -> _Standard:
-        """From the scores of rows that the classifier has not seen."""
+    def of(cls, score: Any) -> _ScoreScale:
+        """Center and divide by the standard deviation, over rows the classifier has not seen."""
         score = np.asarray(score, np.float64)
         center = score.mean(axis=0)
         scale = float((score - center).std())
         return cls(center, scale if scale > 0 else 1.0)
 
     def probabilities(self, score: Any) -> Floats:
-        """Return a probability for each class: of two by the logistic function, of more by softmax."""
+        """Return a probability for each class, by softmax: of two, by the logistic function."""
         standard = (np.asarray(score, np.float64) - self.center) / self.scale
         if standard.ndim == 1:  # the logistic function is the softmax beside a score of 0
             standard = np.stack([np.zeros_like(standard), standard], axis=1)
         return softmax(standard)
 
 
-def _probabilities(response: Any, standard: _Standard | None) -> Floats:
-    """Return a probability for each class from what the classifier says: probabilities, or scores
-    to be standardized.
+def _class_probabilities(response: Any, scores: _ScoreScale | None) -> Floats:
+    """Return a probability for each class from what the classifier predicts: probabilities, or
+    scores.
     """
-    return _shares(response) if standard is None else standard.probabilities(response)
+    if scores is not None:
+        return scores.probabilities(response)
+    # Rounding may have left probabilities just outside [0, 1], or their sum beside 1.
+    prob = np.clip(np.asarray(response, np.float64), 0.0, 1.0)
+    if prob.shape[1] == 2:
+        return _both_classes(prob[:, 1])
+    prob /= prob.sum(axis=1, keepdims=True)
+    return prob
 
 
-def _shares(prob: Any) -> Floats:
-    """Return probabilities that sum to 1, which rounding may have left just outside [0, 1]."""
-    shares = np.clip(np.asarray(prob, np.float64), 0.0, 1.0)
-    if shares.shape[1] == 2:
-        event = shares[:, 1]
-        return np.stack([1 - event, event], axis=1)
-    shares /= shares.sum(axis=1, keepdims=True)
-    return shares
+def _both_classes(event: Floats) -> Floats:
+    """Return the probabilities of two classes, given those of the second."""
+    return np.stack([1 - event, event], axis=1)

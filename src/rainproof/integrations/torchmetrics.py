@@ -28,7 +28,7 @@ Form = Literal["class_max", "class_mean", "by_class", "top_label"]
 
 _Columns = tuple[torch.Tensor, torch.Tensor]  # probabilities, and outcomes of the same rows
 
-_TOLERANCE = 1e-4  # a thousand probabilities in single precision sum to 1 within 6e-5
+_SUM_TOLERANCE = 1e-4  # a thousand probabilities in single precision sum to 1 within 6e-5
 
 
 class CalibrationMetric(Metric):  # type: ignore[misc]
@@ -123,19 +123,19 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
         Of several classes it is the class with this number, against the rest; or the top label.
         """
         size = 2 * (self.grid + 1)
-        own = slice(size * number, size * (number + 1))
-        every_count = self.count[own].cpu().numpy()
-        slot = np.flatnonzero(every_count)
+        state = slice(size * number, size * (number + 1))
+        counts = self.count[state].cpu().numpy()
+        slot = np.flatnonzero(counts)
         if not slot.size:
             raise InputError("no rows were given yet: call update first")
-        count = every_count[slot]
+        count = counts[slot]
         columns = {
             "grid": np.full(len(slot), self.grid),
             "cell": slot // 2,
             "outcome": slot % 2,
             "count": count,
             "weight": count.astype(float),
-            "rise": self.rise[own].cpu().numpy()[slot],
+            "rise": self.rise[state].cpu().numpy()[slot],
             "squares": count.astype(float),
         }
         return Sample.from_table({f"rainproof_{name}": column for name, column in columns.items()})
@@ -173,8 +173,8 @@ def _class_rows(preds: torch.Tensor, target: torch.Tensor, classes: int) -> _Col
     _check("preds", prob, (prob >= 0) & (prob <= 1), "must lie in [0, 1]")
     _check("target", target, occurs.any(dim=1), f"must be from 0 to {classes - 1}")
     total = prob.sum(dim=1)
-    rule = f"must sum to 1 in each row (within {_TOLERANCE})"
-    _check("preds", total, (total - 1).abs() <= _TOLERANCE, rule)
+    rule = f"must sum to 1 in each row (within {_SUM_TOLERANCE})"
+    _check("preds", total, (total - 1).abs() <= _SUM_TOLERANCE, rule)
     return prob, occurs
 
 
