@@ -7,6 +7,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -65,73 +69,100 @@ _WAYS_OUT = {
 }
 
 
+@dataclass(frozen=True)
+class _FinerGrid:
+    """What a policy on the next grid would cost and lose on these rows."""
+
+    grid: int
+    loss: float
+    cost: float  # per case
+
+
+@dataclass(frozen=True)
+class _MadePolicy:
+    """A policy, and what it costs and loses on the rows that it was made with."""
+
+    policy: RoundingPolicy
+    cost: PolicyCost
+    loss: float  # the most that a decision loses on these rows
+    finer: _FinerGrid | None
+
+
 def run_policy(arguments: argparse.Namespace) -> int:
     """Read the files, choose the grid, and write the policy."""
     task = _task(arguments)
     recalibration = _map(arguments)
     rows: Sample = read_rows(arguments)
-    # 'rainproof decide' notes predictions outside of those that the map was fitted to
+    # 'rainproof decide' notes predictions outside of those that the map was fitted to.
     with without_warnings():
-        policy, cost, loss, finer = _made(arguments, task, rows, recalibration)
-    policy.save(arguments.output, overwrite=arguments.force)
+        made = _make_policy(arguments, task, rows, recalibration)
+    made.policy.save(arguments.output, overwrite=arguments.force)
     if arguments.quiet and not arguments.json:
         return 0
-    found = None
+    assessment = None
     if recalibration is None:  # a map that is applied first is its own answer
         with without_warnings():
-            found = assess(rows, measures=[], n_resamples=99, rng=arguments.seed)
-    grade = None if found is None else found.verdict.grade
+            assessment = assess(rows, measures=[], n_resamples=99, rng=arguments.seed)
+    grade = None if assessment is None else assessment.verdict.grade
     if arguments.json:
         document = {
             "rainproof": VERSION,
             "n": rows.n,
             "grade": grade,
-            "grid": policy.grid,
-            "loss": loss,
+            "grid": made.policy.grid,
+            "loss": made.loss,
+            "random_between": _between(made.policy),
+            "cost": made.cost.to_dict(),
+            "finer": None if made.finer is None else asdict(made.finer),
+            "policy": made.policy.to_dict(),
         }
-        document |= {"random_between": _between(policy), "cost": cost.to_dict(), "finer": finer}
-        say(sys.stdout, output.write_json({**document, "policy": policy.to_dict()}, None))
+        say(sys.stdout, output.write_json(document, None))
     else:
-        first = [
-            output.rows_read(files_read(arguments), rows, arguments.weight),
-            one_line(str(task)),
-        ]
-        random = _acts_at_random(policy, cost, weighted=arguments.weight is not None)
-        say_paragraphs([*first, _guaranteed(policy, loss, rows.grid), random])
-        say(sys.stdout, _cost_table(task, cost, rows.grid))
-        say_paragraphs(
-            [*_price(task, cost, loss, finer, grade), written("Policy", arguments.output)]
-        )
-    if found is not None and not arguments.quiet:
-        _warn(found)
+        _say_policy(arguments, task, rows, made, grade)
+    if assessment is not None and not arguments.quiet:
+        _warn(assessment)
     return 0
 
 
-def _made(
+def _say_policy(
+    arguments: argparse.Namespace,
+    task: FiniteTask,
+    rows: Sample,
+    made: _MadePolicy,
+    grade: str | None,
+) -> None:
+    """Print what the policy promises, where it acts at random, and what that costs."""
+    say_paragraphs(
+        [
+            output.rows_read(files_read(arguments), rows, arguments.weight),
+            one_line(str(task)),
+            _guaranteed(made, rows.grid),
+            _acts_at_random(made, weighted=arguments.weight is not None),
+        ]
+    )
+    say(sys.stdout, _cost_table(task, made.cost, rows.grid))
+    say_paragraphs([*_price(task, made, grade), written("Policy", arguments.output)])
+
+
+def _make_policy(
     arguments: argparse.Namespace,
     task: FiniteTask,
     rows: Sample,
     recalibration: PiecewiseMap | None,
-) -> tuple[RoundingPolicy, PolicyCost, float, dict[str, Any] | None]:
-    """Choose the grid, unless it is given: the policy, what it costs and loses on these rows, and
-    on the next grid.
-    """
+) -> _MadePolicy:
+    """Make the policy on the grid that is given, or that loses least."""
     acted_on = rows if recalibration is None else rows.map(recalibration)
     choice = choose_grid(acted_on, max_grid=arguments.grid)
-    losses = dict(zip(choice.grids.tolist(), choice.losses.tolist(), strict=True))
-
-    def on(grid: int) -> tuple[RoundingPolicy, PolicyCost]:
-        policy = RoundingPolicy(task, grid, seed=arguments.seed, recalibration=recalibration)
-        return policy, policy_cost(policy, rows)
-
+    loss_of_grid = dict(zip(choice.grids.tolist(), choice.losses.tolist(), strict=True))
+    policy_on = partial(RoundingPolicy, task, seed=arguments.seed, recalibration=recalibration)
     grid: int = arguments.grid or choice.grid
-    next_one = 2 * grid
-    finer = (
-        {"grid": next_one, "loss": losses[next_one], "cost": on(next_one)[1].policy}
-        if next_one in losses
-        else None
-    )
-    return *on(grid), losses[grid], finer
+    policy = policy_on(grid)
+    finer = None
+    next_grid = 2 * grid
+    if next_grid in loss_of_grid:
+        cost_per_case = policy_cost(policy_on(next_grid), rows).policy
+        finer = _FinerGrid(next_grid, loss_of_grid[next_grid], cost_per_case)
+    return _MadePolicy(policy, policy_cost(policy, rows), loss_of_grid[grid], finer)
 
 
 def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:
@@ -164,9 +195,9 @@ def _warn(found: Assessment) -> None:
 def _task(arguments: argparse.Namespace) -> FiniteTask:
     """The decision, by its costs or its threshold."""
     costs = [arguments.cost_fp, arguments.cost_fn]
-    if (arguments.threshold is None) == (costs == [None, None]) or (
-        None in costs and arguments.threshold is None
-    ):
+    has_threshold = arguments.threshold is not None
+    has_costs = costs != [None, None]
+    if has_threshold == has_costs or (not has_threshold and None in costs):
         raise InputError("state the decision: either --cost-fp and --cost-fn, or --threshold")
     refuse_cost_columns(
         arguments, "a policy stores one threshold, and 'rainproof decide' takes columns of costs"
@@ -189,78 +220,94 @@ def _between(policy: RoundingPolicy) -> list[float] | None:
     return [(above - 1) / policy.grid, above / policy.grid] if above else None
 
 
-def _guaranteed(policy: RoundingPolicy, loss: float, pooled: int | None) -> str:
+def _guaranteed(made: _MadePolicy, pooled: int | None) -> str:
     """What the policy promises, on these rows, which may be `pooled` to a grid: what rounding buys."""
-    # Pooling to a finer grid changes no loss on this one, unless a map is applied in between.
-    on = "" if pooled is None or policy.recalibration is None else f", pooled to 1/{pooled},"
-    whose = "probabilities" if policy.recalibration is None else "the recalibrated probabilities"
+    policy = made.policy
+    rows = "these rows"
+    probabilities = "probabilities"
+    if policy.recalibration is not None:
+        probabilities = "the recalibrated probabilities"
+        # Pooling to a finer grid changes no loss on this one, unless a map is applied in between.
+        if pooled is not None:
+            rows = f"these rows, pooled to 1/{pooled},"
     return (
-        f"Grid 1/{policy.grid}: on these rows{on} no decision that rests on {whose} rounded to it, whatever its costs, "
-        f"loses more than {at_most(loss)} of what is at stake per case (best minus worst outcome), compared with the "
+        f"Grid 1/{policy.grid}: on {rows} no decision that rests on {probabilities} rounded to it, whatever its costs, "
+        f"loses more than {at_most(made.loss)} of what is at stake per case (best minus worst outcome), compared with the "
         "best change of actions in hindsight."
     )
 
 
-def _acts_at_random(policy: RoundingPolicy, cost: PolicyCost, *, weighted: bool) -> str:
+def _acts_at_random(made: _MadePolicy, *, weighted: bool) -> str:
     """Where the action is random, and for how many of these rows."""
-    between = _between(policy)
+    between = _between(made.policy)
     if between is None:
         return "The rounding is random, but it changes no action at this threshold."
     low, high = between
-    whose = "recalibrated probability" if policy.recalibration is not None else "probability"
-    share = f"{100 * cost.random_share:.3g}% of these rows{' by weight' * weighted}"
+    probability = "probability"
+    if made.policy.recalibration is not None:
+        probability = "recalibrated probability"
+    share = f"{100 * made.cost.random_share:.3g}% of these rows"
+    if weighted:
+        share = f"{share} by weight"
     return (
-        f"The rounding is random: a row with a {whose} between {low:.6g} and {high:.6g} may get either action, "
+        f"The rounding is random: a row with a {probability} between {low:.6g} and {high:.6g} may get either action, "
         f"depending on its id. That is {share}. All others get the action that the threshold says."
     )
 
 
 def _cost_table(task: FiniteTask, cost: PolicyCost, pooled: int | None) -> str:
     """The expected cost per case of the policy, without rounding, and of always doing the same."""
-    miss, alarm = (task.matrix.max(axis=0) - task.matrix)[[0, 1], [1, 0]].tolist()
-    named = {
+    losses = task.matrix.max(axis=0) - task.matrix  # by action and outcome
+    miss = float(losses[0, 1])
+    false_alarm = float(losses[1, 0])
+    costs = {
         "this policy, on average over its rounding": cost.policy,
         f"{_second_from(task)} on, without rounding": cost.unrounded,
-        **{f"always {_quoted(name)}": each for name, each in reversed(cost.always.items())},
     }
-    lines = aligned([[f"  {name}", f"{each:.4g}"] for name, each in named.items()], left=1)
-    on = "" if pooled is None else f" pooled to 1/{pooled}"
-    units = f"a false alarm costs {alarm:g}, a miss {miss:g}"
-    head = f"Cost per case on these rows{on}, an estimate for new ones ({units}):"
+    for action, cost_of_action in reversed(cost.always.items()):
+        costs[f"always {_quoted(action)}"] = cost_of_action
+    lines = aligned([[f"  {name}", f"{value:.4g}"] for name, value in costs.items()], left=1)
+    pooling = "" if pooled is None else f" pooled to 1/{pooled}"
+    units = f"a false alarm costs {false_alarm:g}, a miss {miss:g}"
+    head = f"Cost per case on these rows{pooling}, an estimate for new ones ({units}):"
     return "\n".join([wrapped(head), *lines, ""])
 
 
-def _price(
-    task: FiniteTask, cost: PolicyCost, loss: float, finer: dict[str, Any] | None, grade: str | None
-) -> list[str]:
+def _price(task: FiniteTask, made: _MadePolicy, grade: str | None) -> list[str]:
     """What rounding costs and buys, the way to round less, and what costs less."""
-    extra, least = cost.policy - cost.unrounded, _ROUNDING * task.scale
-    said = ["On these rows rounding costs nothing."]
-    if extra < -least:
+    cost = made.cost
+    extra = cost.policy - cost.unrounded
+    tolerance = _ROUNDING * task.scale
+    is_dearer = extra > tolerance
+    if extra < -tolerance:
         chance = "If the probabilities are calibrated this is chance, as rounding cannot save on average."
-        said = [
+        price = (
             f"On these rows rounding costs {-extra:.4g} per case less than no rounding. {chance}"
-        ]
-    elif extra > least:
-        said = [
+        )
+    elif is_dearer:
+        price = (
             f"Rounding costs {extra:.4g} per case here. It buys the guarantee above, for every decision and "
             "against every change of actions; without rounding, 'rainproof assess' has one that covers corrections "
             "that keep the ranking only."
-        ]
-    if extra > least and finer is not None:
-        said.append(
-            f"A finer grid rounds less, but its guarantee is no better: --grid {finer['grid']} costs "
-            f"{finer['cost']:.4g} per case, with {at_most(finer['loss'])} instead of {at_most(loss)}."
         )
-    name, alike = min(cost.always.items(), key=lambda item: item[1])
-    if alike <= min(cost.policy, cost.unrounded) + least:
-        said.append(f"Always {_quoted(name)} costs no more than either on these rows.")
-    elif extra > least and grade == "use":
-        said.append(
+    else:
+        price = "On these rows rounding costs nothing."
+    paragraphs = [price]
+    finer = made.finer
+    if is_dearer and finer is not None:
+        paragraphs.append(
+            f"A finer grid rounds less, but its guarantee is no better: --grid {finer.grid} costs "
+            f"{finer.cost:.4g} per case, with {at_most(finer.loss)} instead of {at_most(made.loss)}."
+        )
+    action, cost_of_action = min(cost.always.items(), key=itemgetter(1))
+    if cost_of_action <= min(cost.policy, cost.unrounded) + tolerance:
+        paragraphs.append(f"Always {_quoted(action)} costs no more than either on these rows.")
+    elif is_dearer and grade == "use":
+        paragraphs.append(
             f"'rainproof assess' grades these probabilities \"use\" and recommends {_second_from(task)} on, "
             "which needs no policy. Use this policy if you need its guarantee."
         )
-    return said
+    return paragraphs
 
 
 def _second_from(task: FiniteTask) -> str:
@@ -271,16 +318,77 @@ def _quoted(name: str) -> str:
     return one_line(repr(name))
 
 
+@dataclass
+class _Counts:
+    """What was decided so far, batch by batch."""
+
+    rows: int = 0
+    actions: Counter[str] = field(default_factory=Counter)
+    random: int = 0  # rows that could get either of two actions
+    other: int = 0  # rows that got another action than without rounding
+    outside: int = 0  # rows outside of the predictions that the map was fitted to
+    selection: Selection | None = None  # of the last batch; with a capacity there is one batch
+
+    def add(self, names: Sequence[str], numbers: NDArray[Any]) -> NDArray[Any]:
+        """Count the actions of a batch, which are numbers, and return their names."""
+        self.rows += len(numbers)
+        rows_of_action = np.bincount(numbers, minlength=len(names)).tolist()
+        self.actions.update(dict(zip(names, rows_of_action, strict=True)))
+        return np.array(names).take(numbers)
+
+
 def run_decide(arguments: argparse.Namespace) -> int:
     """Apply the policy to the file, and print how often each action was taken."""
+    policy = _policy_to_apply(arguments)
+    recalibration = None if policy is None else policy.recalibration
+    counts = _Counts()
     costs = cost_columns(arguments)
+    matrix = read_matrix(arguments)
+    actions: Sequence[str] = _ACTIONS
+    if matrix is not None:
+        actions = matrix.actions
+        decide_batch = _by_matrix(matrix, counts)
+    elif policy is not None and not costs_of(arguments) and arguments.capacity is None:
+        actions = policy.task.actions
+        decide_batch = _by_policy(policy, counts)
+    else:
+        check_costs(arguments)
+        if policy is not None:
+            actions = policy.task.actions
+        decide_batch = _by_costs(arguments, policy, costs, actions, counts)
+
+    def decide_and_note(p: NDArray[Any], *beside: Any) -> NDArray[Any]:
+        if recalibration is not None:
+            counts.outside += recalibration.outside(p)
+        return decide_batch(p, *beside)
+
+    new_columns: dict[str, Any] = {"action": decide_and_note}
+    if arguments.rounded and policy is not None:
+        new_columns["rounded"] = lambda p, ids, *_: policy.round(p, ids)
+    with without_warnings():  # which are about a part of the rows
+        rows = copy_with(
+            new_columns,
+            arguments,
+            ids=arguments.id,
+            costs=costs,
+            whole=arguments.capacity is not None,
+        )
+    if recalibration is not None:
+        note(arguments, recalibration.note_outside(counts.outside, counts.rows))
+    if not arguments.quiet:
+        _say_decisions(arguments, policy, actions, counts, missing=rows - counts.rows)
+    return 0
+
+
+def _policy_to_apply(arguments: argparse.Namespace) -> RoundingPolicy | None:
+    """Return the policy, if there is one; refuse options that do not state one decision."""
     if arguments.classes and arguments.cost_matrix is None:
         raise InputError("state the decision: --cost-matrix")
     if not arguments.classes and arguments.policy is None and not costs_of(arguments):
         raise InputError("state the decision: --policy, or --cost-fp and --cost-fn, or all of them")
-    policy: RoundingPolicy | None = (
-        None if arguments.policy is None else load_kind(arguments.policy, "policy")
-    )
+    policy: RoundingPolicy | None = None
+    if arguments.policy is not None:
+        policy = load_kind(arguments.policy, "policy")
     if arguments.id is None and policy is not None and policy.rounding == "soft":
         raise InputError(
             "--id is missing: the policy rounds at random, and row ids make that reproducible"
@@ -291,156 +399,114 @@ def run_decide(arguments: argparse.Namespace) -> int:
         )
     if arguments.rounded and policy is None:
         raise InputError("--rounded needs --policy: without one, probabilities are not rounded")
-    taken: Counter[str | None] = Counter()
-    rounded: Counter[str] = Counter()
-    chosen: list[Selection] = []
-    columns: dict[str, Any] = {}
-    matrix = read_matrix(arguments)
-    if matrix is not None:
-        columns["action"] = lambda p, _: _counted(
-            np.array(matrix.actions)[matrix.best_checked(p)], taken
+    return policy
+
+
+def _say_decisions(
+    arguments: argparse.Namespace,
+    policy: RoundingPolicy | None,
+    actions: Sequence[str],
+    counts: _Counts,
+    *,
+    missing: int,
+) -> None:
+    """Print how often each action was taken, at random or within the capacity."""
+    decided = f"{one_line(files_read(arguments))}: {rows_text(counts.rows)} decided"
+    times = [f"{_quoted(name)} {counts.actions[name]:,} times" for name in actions]
+    if times:
+        decided = f"{decided}: {', '.join(times)}"
+    paragraphs = [decided]
+    if policy is not None and policy.rounding == "soft":
+        paragraphs.append(_randomness(policy, counts))
+    if arguments.capacity is not None and counts.selection is not None:
+        capacity = allowed_cases(arguments.capacity, counts.rows)
+        paragraphs.append(_within(counts.selection, capacity))
+    if missing:
+        lacking = "a probability or a cost" if cost_columns(arguments) else "a probability"
+        paragraphs.append(
+            f"{rows_text(missing)} without {lacking}: copied, with nothing in the new columns"
         )
-    elif policy is not None and not costs_of(arguments) and arguments.capacity is None:
-        columns["action"] = _counting(policy, taken, rounded)
-    else:
-        check_costs(arguments)
-        columns["action"] = _selecting(arguments, policy, costs, taken, chosen)
-    if arguments.rounded and policy is not None:
-        columns["rounded"] = lambda p, ids, *_: policy.round(p, ids)
-    recalibration = None if policy is None else policy.recalibration
-    outside: list[int] = []
-    if recalibration is not None:
-        columns["action"] = _noting(columns["action"], recalibration, outside)
-    with without_warnings():  # which are about a part of the rows
-        rows = copy_with(
-            columns, arguments, ids=arguments.id, costs=costs, whole=arguments.capacity is not None
-        )
-    extrapolated = (
-        None if recalibration is None else recalibration.note_outside(sum(outside), taken[None])
-    )
-    note(arguments, extrapolated)
-    if not arguments.quiet:
-        names = (
-            matrix.actions
-            if matrix is not None
-            else _ACTIONS
-            if policy is None
-            else policy.task.actions
-        )
-        counts = ", ".join(f"{one_line(repr(name))} {taken[name]:,} times" for name in names)
-        missing = rows - taken[None]
-        said = [
-            f"{one_line(files_read(arguments))}: {rows_text(taken[None])} decided{counts and ': ' + counts}"
-        ]
-        if policy is not None and policy.rounding == "soft":
-            said.append(
-                str(policy).splitlines()[-1]
-                if chosen
-                else _randomness(policy, taken[None], rounded)
-            )
-        if arguments.capacity is not None:
-            said.append(_within(chosen[0], allowed_cases(arguments.capacity, taken[None])))
-        if missing:
-            lacking = "a probability or a cost" if costs else "a probability"
-            said.append(
-                f"{rows_text(missing)} without {lacking}: copied, with nothing in the new columns"
-            )
-        say_paragraphs([*said, written("Result", arguments.output)])
-    return 0
+    say_paragraphs([*paragraphs, written("Result", arguments.output)])
 
 
-def _noting(answer: Any, recalibration: PiecewiseMap, outside: list[int]) -> Any:
-    """Answer the same, and note how many predictions lie outside of those that the map was fitted
-    to.
-    """
-
-    def noted(p: NDArray[Any], *rest: Any) -> Any:
-        outside.append(recalibration.outside(p))
-        return answer(p, *rest)
-
-    return noted
-
-
-def _within(found: Selection, capacity: int) -> str:
+def _within(selection: Selection, capacity: int) -> str:
     """Say how many rows the capacity leaves out, and what one more would gain."""
-    if found.wanted <= capacity:
-        return f"Acting pays on {rows_text(found.wanted)}, if the probabilities are right: the capacity is enough."
-    most = f"the capacity is {capacity:,}. One more would gain {found.one_more:.4g}"
-    return f"Acting pays on {rows_text(found.wanted)}, if the probabilities are right; {most}."
+    pays = f"Acting pays on {rows_text(selection.wanted)}, if the probabilities are right"
+    if selection.wanted <= capacity:
+        return f"{pays}: the capacity is enough."
+    one_more = f"One more would gain {selection.one_more:.4g}"
+    return f"{pays}; the capacity is {capacity:,}. {one_more}."
 
 
-def _selecting(
+def _by_matrix(task: Any, counts: _Counts) -> Callable[..., NDArray[Any]]:
+    """Return what decides by the costs of several classes."""
+
+    def decide_batch(p: NDArray[Any], _ids: object) -> NDArray[Any]:
+        return counts.add(task.actions, task.best_checked(p))
+
+    return decide_batch
+
+
+def _by_costs(
     arguments: argparse.Namespace,
     policy: RoundingPolicy | None,
     costs: list[str],
-    taken: Counter[str | None],
-    chosen: list[Selection],
-) -> Any:
-    """Decide by the costs, or by those of the policy, within the capacity, and count the decisions
-    (as None).
-    """
-    actions = _ACTIONS if policy is None else policy.task.actions
+    actions: Sequence[str],
+    counts: _Counts,
+) -> Callable[..., NDArray[Any]]:
+    """Return what decides by the costs, or by those of the policy, within the capacity."""
+    # A cost that is a number, which is above 0, is at stake in every row.
+    are_all_columns = len(costs) == len(set(costs_of(arguments).values()))
 
-    def select(p: NDArray[Any], ids: NDArray[Any] | None, *amounts: NDArray[Any]) -> NDArray[Any]:
-        given = costs_of(arguments)
-        if (
-            costs
-            and len(costs) == len(set(given.values()))
-            and not np.any([amount > 0 for amount in amounts], axis=0).all()
-        ):
+    def decide_batch(p: NDArray[Any], ids: Any, *amounts: NDArray[Any]) -> NDArray[Any]:
+        if costs and are_all_columns and not np.any([a > 0 for a in amounts], axis=0).all():
             raise InputError(
                 f"{' and '.join(costs)} must not both be 0 in a row: nothing is at stake"
             )
         task = task_of(arguments, actions, dict(zip(costs, amounts, strict=True)))
-        if task is None:
-            assert policy is not None
-            task = policy.task
-        acted_on = p if policy is None else policy.round(p, ids)
-        seed = 0 if policy is None else policy.seed
-        found = decide(acted_on, task, ids, capacity=arguments.capacity, seed=seed)
-        chosen.append(found)
-        return _counted(found.action, taken)
+        acted_on = p
+        seed = 0
+        if policy is not None:
+            acted_on = policy.round(p, ids)
+            seed = policy.seed
+            task = task or policy.task
+        assert task is not None
+        selection = decide(acted_on, task, ids, capacity=arguments.capacity, seed=seed)
+        counts.selection = selection
+        counts.rows += len(p)
+        names, rows_of_action = np.unique(selection.action, return_counts=True)
+        counts.actions.update(dict(zip(names.tolist(), rows_of_action.tolist(), strict=True)))
+        return selection.action
 
-    return select
-
-
-def _counted(action: NDArray[Any], taken: Counter[str | None]) -> NDArray[Any]:
-    """Count actions by name, and all of them as None."""
-    taken.update(
-        {None: len(action), **dict(zip(*np.unique(action, return_counts=True), strict=True))}
-    )
-    return action
+    return decide_batch
 
 
-def _randomness(policy: RoundingPolicy, rows: int, rounded: Counter[str]) -> str:
-    """Say that actions are random, for how many rows, and how many got another action for it."""
-    how = str(policy).splitlines()[-1]
-    if not policy.task.actions or not rows:
-        return how
-    share = f"{rows_text(rounded['random'])} ({100 * rounded['random'] / rows:.3g}%)"
-    could = f"{share} could get either of two actions, depending on the id"
-    other = f"{rounded['other']:,} got another action than without rounding"
-    return f"{how} {could}; {other}. 'rainproof policy' estimates what that costs."
+def _by_policy(policy: RoundingPolicy, counts: _Counts) -> Callable[..., NDArray[Any]]:
+    """Return what decides by the policy, and counts what rounding changed."""
 
-
-def _counting(policy: RoundingPolicy, taken: Counter[str | None], rounded: Counter[str]) -> Any:
-    """The policy, counting its decisions (as None), its actions where they have names, and what
-    rounding changed.
-    """
-
-    def count(p: NDArray[Any], ids: NDArray[Any] | None) -> NDArray[Any]:
-        taken[None] += len(p)
-        if not policy.task.actions:
+    def decide_batch(p: NDArray[Any], ids: Any) -> NDArray[Any]:
+        if not policy.task.actions:  # best actions of a task without names are numbers
+            counts.rows += len(p)
             return policy.decide(p, ids)
-        index = policy.decide_index(p, ids)
-        for name, count in zip(policy.task.actions, np.bincount(index, minlength=1), strict=False):
-            taken[name] += int(count)
-        unrounded, random = policy.without_rounding(p)
-        rounded["random"] += int(random.sum())
-        rounded["other"] += int((index != unrounded).sum())
-        return np.array(policy.task.actions).take(index)
+        number = policy.decide_index(p, ids)
+        without_rounding, is_random = policy.without_rounding(p)
+        counts.random += int(is_random.sum())
+        counts.other += int((number != without_rounding).sum())
+        return counts.add(policy.task.actions, number)
 
-    return count
+    return decide_batch
+
+
+def _randomness(policy: RoundingPolicy, counts: _Counts) -> str:
+    """Say that actions are random, for how many rows, and how many got another action for it."""
+    rounding = str(policy).splitlines()[-1]
+    is_by_policy = counts.selection is None
+    if not is_by_policy or not policy.task.actions or not counts.rows:
+        return rounding
+    share = f"{rows_text(counts.random)} ({100 * counts.random / counts.rows:.3g}%)"
+    could = f"{share} could get either of two actions, depending on the id"
+    other = f"{counts.other:,} got another action than without rounding"
+    return f"{rounding} {could}; {other}. 'rainproof policy' estimates what that costs."
 
 
 def run_switch(arguments: argparse.Namespace) -> int:
@@ -448,28 +514,29 @@ def run_switch(arguments: argparse.Namespace) -> int:
     compressed at once.
     """
     note_repeated_ids(arguments)
-    kept = arguments.fractional or arguments.groups is not None
-    sample = (keep if kept else read)(arguments, [arguments.old, arguments.new])
-    finish_result(
-        arguments, switch_guarantee(sample, max_weight=arguments.max_weight, **inference(arguments))
-    )
+    is_kept = arguments.fractional or arguments.groups is not None
+    read_sample = keep if is_kept else read
+    sample = read_sample(arguments, [arguments.old, arguments.new])
+    bounds = switch_guarantee(sample, max_weight=arguments.max_weight, **inference(arguments))
+    finish_result(arguments, bounds)
     return 0
 
 
 def run_threshold(arguments: argparse.Namespace) -> int:
     """Read the files, find the threshold, and say what is proven there."""
-    targets = {
-        name: getattr(arguments, name) for name in ("precision", "recall", "false_positive_rate")
-    }
+    targets = {}
+    for name in ("precision", "recall", "false_positive_rate"):
+        targets[name] = getattr(arguments, name)
     if not any(targets.values()):
         raise InputError(
             "state a target: --precision, --recall, --false-positive-rate, or several of them"
         )
     note_repeated_ids(arguments)
-    most = arguments.max_weight
-    # a weight bets row by row, and is refused without the largest one, also where all are equal
-    by_weight = most is not None or arguments.weight is not None
+    # A weight bets row by row, and is refused without the largest one, also where all are equal.
+    by_weight = arguments.max_weight is not None or arguments.weight is not None
     sample = keep(arguments, arguments.prob) if by_weight else read_rows(arguments)
-    found = find_threshold(sample, max_weight=most, **targets, **inference(arguments))
+    found = find_threshold(
+        sample, max_weight=arguments.max_weight, **targets, **inference(arguments)
+    )
     finish_result(arguments, found)
     return 0 if found.threshold is not None else NOT_PROVEN
