@@ -10,8 +10,8 @@ from helpers.cases import for_each
 from scipy.stats import t as student
 
 from rainproof.core.sample import Sample
-from rainproof.inference.absent_outcomes import AbsentOutcomes, absences
-from rainproof.inference.estimates import absent_by_chance, prediction_less_outcome
+from rainproof.inference.absent_outcomes import AbsentOutcomes, EventGain, absences
+from rainproof.inference.estimates import may_lack_outcomes, prediction_less_outcome
 
 FREEDOM = 60.0
 
@@ -81,7 +81,8 @@ def many(size, prob, event, count):
 
 
 def found_in(sample, gain=1.0):
-    return absences(sample.units, sample.prob, gain)
+    """All of them: those that can explain an estimate with hardly any error."""
+    return absences(sample.units, EventGain(sample.prob, gain), 1e-9, 2.0)
 
 
 def test_clusters_that_lack_an_outcome_count_with_what_was_expected_of_them():
@@ -145,7 +146,25 @@ def test_it_does_not_matter_for_few_clusters_and_for_independent_rows():
     few = sample_of(*many(3, 0.2, True, 19), *many(3, 0.2, False, 60))
     enough = sample_of(*many(3, 0.2, True, 20), *many(3, 0.2, False, 60))
     alone = Sample(np.array(enough.event), np.array(enough.prob))
-    assert absent_by_chance(few.units, few.prob, 1.0) is None
-    assert absent_by_chance(alone.units, alone.prob, 1.0) is None
-    found = absent_by_chance(enough.units, enough.prob, 1.0)
-    assert found.too_low.shift == pytest.approx(found_in(enough).too_low.shift)
+    assert not may_lack_outcomes(few.units)
+    assert not may_lack_outcomes(alone.units)
+    assert may_lack_outcomes(enough.units)
+
+
+@for_each("seed", range(10))
+def test_clusters_that_are_left_out_do_not_matter(seed):
+    """Those too small to explain anything: p-values and shifts of ends are as with all of them."""
+    rng = np.random.default_rng(seed)
+    size = rng.integers(1, 30, 120)
+    event = rng.random(120) < 0.25
+    sample = sample_of(*zip(size, rng.uniform(0.02, 0.6, 120), event, strict=True))
+    gain = rng.uniform(-1.0, 3.0, len(sample.prob))
+    for error in (0.005, 0.03, 0.1):
+        for distance in (0.5, 2.0, 4.0):
+            some = absences(sample.units, EventGain(sample.prob, gain), error, distance)
+            for kept, all_of_them in zip(some, found_in(sample, gain), strict=True):
+                assert len(kept.shift) <= len(all_of_them.shift)
+                p_values = [
+                    sets.p_value(distance * error, error, FREEDOM) for sets in (kept, all_of_them)
+                ]
+                assert p_values[0] == pytest.approx(p_values[1], rel=1e-9)

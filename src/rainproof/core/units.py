@@ -179,9 +179,19 @@ class Units:
         return bool(event.all() or not event.any())
 
     @cached_property
+    def unit_share(self) -> Floats:
+        """The share of each unit, by their numbers."""
+        return self.sums(self.share)
+
+    @cached_property
+    def event_share(self) -> Floats:
+        """The share of the events of each unit."""
+        return self.sums(self.share * self.event)
+
+    @cached_property
     def powers(self) -> tuple[float, float]:
         """The sums of squares and of third powers of the shares of all units."""
-        share = self.sums(self.share)
+        share = self.unit_share
         single = self.single if self.unit is None else share
         return float(share @ single), float((share * single) @ single)
 

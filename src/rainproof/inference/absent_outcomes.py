@@ -70,21 +70,39 @@ class Absences(NamedTuple):
     too_low: AbsentOutcomes
 
 
-def absences(units: Units, prob: Floats, gain: Floats | float) -> Absences:
-    """Find the clusters that lack an outcome, and what was to be expected of them.
+class EventGain(NamedTuple):
+    """What the event is predicted to be, and what it makes of an estimate."""
 
-    Each case adds so much more to the estimate with the event than without it.
+    prob: Floats  # of the event in each case
+    gain: Floats | float  # how much more a case adds to the estimate with the event than without it
+
+
+def absences(units: Units, event: EventGain, error: float, distance: float) -> Absences:
+    """Find the clusters that lack an outcome and could explain why an estimate is that far off.
+
+    A p-value at a distance in standard errors grows by a cluster only if this moves the estimate,
+    for each unit of the logarithm of its probability, by an error over the hazard rate of Student's
+    law there or more. That is below the distance plus 1, as Mills' ratio is for the normal law.
     """
-    events = units.sums(units.share * units.event)
-    others = units.sums(units.share * ~units.event)
-    expected = units.sums(units.share * prob)
-    if_other = units.sums(units.share * (1 - prob))
-    with np.errstate(invalid="ignore"):
-        by_chance = np.where(events == 0, if_other, expected) / (expected + if_other)
-    shift = units.sums(units.share * (prob - units.event) * gain)
-    lacks_outcome = ((events == 0) | (others == 0)) & (by_chance > 0)
-    below = lacks_outcome & (shift < 0)
-    above = lacks_outcome & (shift > 0)
+    least = error / (distance + 1)
+    largest = float(np.abs(event.gain).max() * units.unit_share.max())
+    if not largest > least:
+        nothing = AbsentOutcomes(np.zeros(1), np.ones(1))
+        return Absences(nothing, nothing)
+    lacks_event = units.event_share == 0
+    lacks_other = units.event_share == units.unit_share
+    expected = units.sums(units.share * event.prob)
+    if np.ndim(event.gain):
+        shift = units.sums(units.share * (event.prob - units.event) * event.gain)
+    else:
+        shift = (expected - units.event_share) * event.gain
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = expected / units.unit_share
+        by_chance = np.where(lacks_event, 1 - rate, rate)
+        explains = np.abs(shift) > -least * np.log(by_chance)
+    counted = (lacks_event | lacks_other) & explains & (by_chance > 0)
+    below = counted & (shift < 0)
+    above = counted & (shift > 0)
     return Absences(
         too_high=AbsentOutcomes.growing(-shift[below], by_chance[below]),
         too_low=AbsentOutcomes.growing(shift[above], by_chance[above]),

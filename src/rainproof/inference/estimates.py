@@ -26,7 +26,7 @@ from rainproof.core.result import Interval
 from rainproof.core.rows import Rows
 from rainproof.core.sample import Sample
 from rainproof.core.units import Units
-from rainproof.inference.absent_outcomes import Absences, absences
+from rainproof.inference.absent_outcomes import EventGain, absences
 
 # cases at either end of what is possible, added to those seen: without an event V would be 0
 UNSEEN = 0.5
@@ -104,7 +104,7 @@ def rarer_in(units: Units) -> str:
 
 def largest_share(units: Units) -> float:
     """The share of the largest unit."""
-    return float(units.sums(units.share).max())
+    return float(units.unit_share.max())
 
 
 def effective_units(units: Units) -> float:
@@ -269,13 +269,14 @@ def interval_by_influence(
     *,
     symmetric: bool = False,
     model: tuple[float, float] | None = None,
-    absent: Absences | None = None,
+    event: EventGain | None = None,
 ) -> Interval:
     """The interval of an estimate, from what each case adds to it, and could add.
 
     With `symmetric`, and where cases depend on each other, it has all values that are in the skewed
     interval or in the symmetric one. A `model` has the least variance at the estimate, and what it
-    gains where the quantity is larger by 1. With `absent` it allows for clusters that lack an outcome.
+    gains where the quantity is larger by 1. With the gain by an `event` it allows for clusters that
+    lack an outcome by chance.
     """
     second, third = moments(units, influence, unseen)
 
@@ -290,7 +291,9 @@ def interval_by_influence(
         return np.minimum(low, ends_of_model[0]), np.maximum(high, ends_of_model[1])
 
     low, high = ends(confidence_level, 0.0)
-    if absent is not None:
+    if event is not None and may_lack_outcomes(units):
+        quantile = student_quantile(units, confidence_level)
+        absent = absences(units, event, math.sqrt(second), quantile)
         shift, level = absent.too_high.plausible(confidence_level)
         low = ends(level, -shift)[0].min()
         shift, level = absent.too_low.plausible(confidence_level)
@@ -323,16 +326,14 @@ def interval_ends(
     return np.minimum(low, shift - half), np.maximum(high, shift + half)
 
 
-def absent_by_chance(units: Units, prob: Floats, gain: Floats | float) -> Absences | None:
-    """The clusters that lack an outcome, if this can be by chance and can matter.
+def may_lack_outcomes(units: Units) -> bool:
+    """Whether clusters that lack an outcome by chance can mislead.
 
-    Each case adds so much more to an estimate with the event than without it. None where cases are
-    independent, where the number of cases with each outcome is given, and where few clusters have
-    the rarer outcome: there intervals allow for a cluster that was not seen.
+    They do not where cases are independent. Where few clusters have the rarer outcome, intervals
+    allow for a cluster that was not seen. Where the number of cases with each outcome is given,
+    predictions do not say how probable it is.
     """
-    if not units.clustered or units.design.strata is not None or has_few_clusters(units):
-        return None
-    return absences(units, prob, gain)
+    return units.clustered and units.design.strata is None and not has_few_clusters(units)
 
 
 def influence_by_outcome(
@@ -355,10 +356,10 @@ def mean_interval(
     most: float | Floats,
     confidence_level: float,
     *,
-    absent: Absences | None = None,
+    event: EventGain | None = None,
 ) -> Interval:
     """The mean of a column whose values lie between two numbers, or in each case between two of its
-    own; it allows for clusters that lack an outcome.
+    own.
 
     Those of cases are amounts, with a long tail that few cases show: a case that is not among these
     has the root mean square of theirs, and the interval is not only the skewed one, whose low end a
@@ -374,7 +375,7 @@ def mean_interval(
         unseen,
         confidence_level,
         symmetric=are_amounts,
-        absent=absent,
+        event=event,
     )
     return found.within(float(np.min(least)), float(np.max(most)))
 
@@ -405,7 +406,7 @@ def prediction_less_outcome(units: Units, prob: Floats, confidence_level: float)
         unseen,
         confidence_level,
         model=(variance, slope),
-        absent=absent_by_chance(units, prob, -1.0),
+        event=EventGain(prob, -1.0),
     )
     return found.within(-1.0, 1.0)
 
@@ -441,11 +442,12 @@ def p_value_of_mean(units: Units, prob: Floats, freedom: float) -> float | None:
     value, error = distance_from_calibration(units, prob)
     if not 0 < error < math.inf:
         return None
-    absent = absent_by_chance(units, prob, -1.0)
-    if absent is None:
-        return 2 * float(stdtr(freedom, -abs(value) / error))
+    distance = abs(value)
+    if not may_lack_outcomes(units):
+        return 2 * float(stdtr(freedom, -distance / error))
+    absent = absences(units, EventGain(prob, -1.0), error, distance / error)
     by_chance = absent.too_high if value > 0 else absent.too_low
-    return by_chance.p_value(abs(value), error, freedom)
+    return by_chance.p_value(distance, error, freedom)
 
 
 def observed_expected(units: Units, prob: Floats, confidence_level: float) -> Interval | None:
@@ -456,8 +458,8 @@ def observed_expected(units: Units, prob: Floats, confidence_level: float) -> In
         return None
     ratio = rate / expected
     influence, unseen = influence_by_outcome(units, -ratio * prob, 1 - ratio * prob)
-    absent = absent_by_chance(units, prob, 1.0)
-    of_rate = interval_by_influence(units, rate, influence, unseen, confidence_level, absent=absent)
+    event = EventGain(prob, 1.0)
+    of_rate = interval_by_influence(units, rate, influence, unseen, confidence_level, event=event)
     return Interval(
         value=ratio,
         low=max(of_rate.low, 0.0) / expected,

@@ -18,9 +18,8 @@ from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval
 from rainproof.core.units import Units
 from rainproof.fits.logistic import fit_logistic
-from rainproof.inference.absent_outcomes import Absences
+from rainproof.inference.absent_outcomes import EventGain
 from rainproof.inference.estimates import (
-    absent_by_chance,
     has_few_clusters,
     influence_by_outcome,
     interval_by_influence,
@@ -55,9 +54,9 @@ def calibration_intercept(units: Units, prob: Floats, confidence_level: float) -
     fit = _fit(units, np.ones((1, len(log_odds))), log_odds, units.event.astype(np.float64))
     if fit is None:
         return None
-    absent = absent_by_chance(units, prob, 1.0)
-    low = _intercept_at_end(units, log_odds, fit, absent, confidence_level, upper=False)
-    high = _intercept_at_end(units, log_odds, fit, absent, confidence_level, upper=True)
+    event = EventGain(prob, 1.0)
+    low = _intercept_at_end(units, log_odds, fit, event, confidence_level, upper=False)
+    high = _intercept_at_end(units, log_odds, fit, event, confidence_level, upper=True)
     return Interval(
         value=float(fit.coefficients[0]),
         low=-math.inf if low is None else low,
@@ -70,7 +69,7 @@ def _intercept_at_end(
     units: Units,
     log_odds: Floats,
     fit: _Fit,
-    absent: Absences | None,
+    event: EventGain,
     confidence_level: float,
     *,
     upper: bool,
@@ -81,7 +80,7 @@ def _intercept_at_end(
     for _ in range(_PASSES):
         influence, unseen = influence_by_outcome(units, -fit.rate, 1 - fit.rate)
         interval = interval_by_influence(
-            units, observed, influence, unseen, confidence_level, absent=absent
+            units, observed, influence, unseen, confidence_level, event=event
         )
         end = interval.high if upper else interval.low
         if not 0 < end < 1:

@@ -20,8 +20,8 @@ from rainproof.core.text import rows as count_rows
 from rainproof.core.validation import ThresholdRange
 from rainproof.decisions.swap_regrets import SwapRegret, swap_regret
 from rainproof.decisions.tasks import DecisionTask, ListedTask, expected_gain, if_listed
+from rainproof.inference.absent_outcomes import EventGain
 from rainproof.inference.estimates import (
-    absent_by_chance,
     interval_by_influence,
     mean_interval,
     typical_size,
@@ -527,11 +527,8 @@ def mean_cost(
     ends = possible.reshape(-1, possible.shape[-1])
     varies = bool(np.ptp(ends, axis=1).any())
     least, most = (end if varies else float(end[0]) for end in (ends.min(axis=0), ends.max(axis=0)))
-    absent = None
-    if added is not None:
-        absent = absent_by_chance(rows.units, rows.prob, added)
-    found = mean_interval(rows.units, cost, least, most, confidence_level, absent=absent)
-    return _plain(found)
+    event = None if added is None else EventGain(rows.prob, added)
+    return _plain(mean_interval(rows.units, cost, least, most, confidence_level, event=event))
 
 
 def differences(task: ListedTask) -> Floats:
