@@ -74,12 +74,14 @@ def worth(
     delta = 1 - confidence_level
     betting = wagers.betting(delta)
 
-    def choose(before: Tally) -> Sequence[Rule | None]:
-        best = best_thresholds(wagers, before, betting.price)
-        return [
-            None if best.relative is None else rule_at(wagers, best.relative, relative=True),
-            None if best.gain is None else rule_at(wagers, best.gain, relative=False),
-        ]
+    def choose(before: Sequence[Tally]) -> Sequence[Sequence[Rule | None]]:
+        relative = []
+        gain = []
+        for tally in before:
+            best = best_thresholds(wagers, tally, betting.price)
+            relative.append(rule_at(wagers, best.relative, relative=True))
+            gain.append(rule_at(wagers, best.gain, relative=False))
+        return relative, gain
 
     chains_of_relative, chains_of_gain = wagers.chains(choose, delta, rng, rules=2)
     relative_at_least = lower_bound(chains_of_relative, delta, betting.bets)
@@ -144,8 +146,12 @@ def best_thresholds(wagers: Wagers, before: Tally, price: float) -> BestThreshol
     return BestThresholds(relative=best(perfect), gain=best(np.maximum(mu, 1 - mu)))
 
 
-def rule_at(wagers: Wagers, number: int, *, relative: bool) -> Rule:
-    """What rows gain over never and over always acting by acting from a threshold on."""
+def rule_at(wagers: Wagers, number: int | None, *, relative: bool) -> Rule | None:
+    """What rows gain over never and over always acting by acting from a threshold on, if there is
+    one.
+    """
+    if number is None:
+        return None
     mu = float(wagers.edges[number])
     # Kinds of rows: not flagged without and with the event, flagged without and with it.
     gain = np.array([[0, 0, -mu, 1 - mu], [mu, mu - 1, 0, 0]])

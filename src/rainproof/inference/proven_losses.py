@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from rainproof.core._switch import sum_cells
 from rainproof.core.arguments import as_sample
 from rainproof.core.curve import Chord
-from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.core.text import if_drawn, percent
@@ -219,8 +218,8 @@ def loss_at_least(
     delta = 1 - confidence_level
     betting = wagers.betting(delta)
 
-    def choose(before: Tally) -> Sequence[Rule | None]:
-        return [_rule(wagers, _corrected(wagers, fit, before, betting)) for fit in FITS]
+    def choose(before: Sequence[Tally]) -> Sequence[Sequence[Rule | None]]:
+        return [_rules(wagers, _corrected(wagers, fit, before, betting)) for fit in FITS]
 
     orders = ORDERS // 2  # as each is bet on by several corrections
     by_fit = wagers.chains(choose, delta, rng, rules=len(FITS), orders=orders)
@@ -230,10 +229,11 @@ def loss_at_least(
     if bound > 0:  # the example is that of the fit which proves most, on all rows
         bound_of_fit = [lower_bound(chains, delta, betting.bets) for chains in by_fit]
         best_fit = FITS[bound_of_fit.index(max(bound_of_fit))]
-        example = _corrected(wagers, best_fit, wagers.tally(), betting)
-        task = None if example is None else worst_task(example.chord)
-        if example is not None and task is not None:
-            changes = _changes(wagers, example, task)
+        (example,) = _corrected(wagers, best_fit, [wagers.tally()], betting)
+        if example.chord is not None:
+            task = worst_task(example.chord)
+        if example.chord is not None and task is not None:
+            changes = _changes(wagers, example.chord, example.cells, task)
     return LossAtLeast(
         bound=bound,
         task=task,
@@ -250,46 +250,50 @@ def loss_at_least(
 
 
 class _Corrected(NamedTuple):
-    """A task, and the correction of the predictions that it gains by."""
+    """The task that gains most by a correction of the predictions; None if none gains."""
 
-    chord: Chord
+    chord: Chord | None
     cells: Cells  # what the correction makes of each cell
 
 
-def _corrected(wagers: Wagers, fit: Fit, before: Tally, betting: Betting) -> _Corrected | None:
-    """The task that gains most by a correction; None if none gains."""
+def _corrected(
+    wagers: Wagers, fit: Fit, before: Sequence[Tally], betting: Betting
+) -> list[_Corrected]:
+    """Correct the predictions by the rows before each block."""
     edges = wagers.edges
     # The prediction of each cell, of which rows differ too little to matter for a choice.
     middle = np.append((edges[1:] + edges[:-1]) / 2, 1.0)
-    table = DistinctTable(middle, before.sums[::2], before.sums[1::2]).occupied()
-    corrected = np.clip(fit(table)(middle), 0.0, 1.0)
-    new = (np.searchsorted(edges, corrected, "right") - 1).astype(np.int32)
+    weight = np.stack([tally.sums.reshape(-1, 2).T for tally in before])
+    corrected = np.clip(fit(middle, weight), 0.0, 1.0)
     old, outcome = slots(len(edges))
-    differing = sum_cells(old, new[old], outcome.view(np.uint8), before.sums, len(edges) - 1)
-    chord = best_task(wagers, Tally(differing, before.total), betting)
-    return None if chord is None else _Corrected(chord, new)
+    found = []
+    for tally, prob in zip(before, corrected, strict=True):
+        new = (np.searchsorted(edges, prob, "right") - 1).astype(np.int32)
+        differing = sum_cells(old, new[old], outcome.view(np.uint8), tally.sums, len(edges) - 1)
+        chord = best_task(wagers, Tally(differing, tally.total), betting)
+        found.append(_Corrected(chord, new))
+    return found
 
 
-def _rule(wagers: Wagers, found: _Corrected | None) -> Rule | None:
-    """What entries gain by the correction, for the task."""
-    if found is None:
-        return None
+def _rules(wagers: Wagers, found: Sequence[_Corrected]) -> list[Rule | None]:
+    """What entries gain by each correction, for its task."""
     (cells,) = wagers.cells
-    return switch_rule(wagers, found.chord, found.cells[cells])
+    return [switch_rule(wagers, chord, new[cells]) for chord, new in found]
 
 
-def _changes(wagers: Wagers, example: _Corrected, task: DecisionTask) -> tuple[ActionChange, ...]:
+def _changes(
+    wagers: Wagers, chord: Chord, new: Cells, task: DecisionTask
+) -> tuple[ActionChange, ...]:
     """Neighbouring cells with the same change, as one range."""
     edges = wagers.edges
-    chord = example.chord
     # A task with one threshold has an end of the chord without weight or without regret.
     thresholds = np.searchsorted(edges, [chord.mu_a, chord.mu_b])
     uses_first = chord.share > 0 and chord.regret_a > 0
     uses_second = chord.share < 1 and chord.regret_b > 0
     used = np.array([uses_first, uses_second])
-    cells = np.arange(len(example.cells))
+    cells = np.arange(len(new))
     action = ((cells[:, np.newaxis] >= thresholds) & used).sum(axis=1)
-    replacement = ((example.cells[:, np.newaxis] >= thresholds) & used).sum(axis=1)
+    replacement = ((new[:, np.newaxis] >= thresholds) & used).sum(axis=1)
     changes = []
     differs = np.diff(3 * action + replacement) != 0  # of the cell before
     for run in np.split(cells, np.flatnonzero(differs) + 1):

@@ -88,9 +88,10 @@ def gain_of_choice(
     sums = sum_cells(old, new, event, chooser.mass, len(wagers.edges) - 1)
     known = Tally(sums, chooser.total_weight)
     chord = best_task(wagers, known, wagers.betting(delta))
+    rule = switch_rule(wagers, chord, wagers.cells[1])
     estimate = 0.0
-    if chord is not None:
-        gains = switch_rule(wagers, chord, wagers.cells[1])(slice(None))
+    if rule is not None:
+        gains = rule(slice(None))
         estimate = float(np.average(gains.gain[0, gains.kind], weights=wagers.mass))
     strata = judge.design.strata
     if strata is not None and strata.is_range:
@@ -102,9 +103,10 @@ def _proven_gain(wagers: Wagers, delta: float, rng: Seed, known: Tally | None = 
     """The lower bound on the gain by the second forecast in place of the first."""
     betting = wagers.betting(delta)
 
-    def choose(before: Tally) -> Sequence[Rule | None]:
-        chord = best_task(wagers, before, betting)
-        return [None if chord is None else switch_rule(wagers, chord, wagers.cells[1])]
+    def choose(before: Sequence[Tally]) -> Sequence[Sequence[Rule | None]]:
+        new = wagers.cells[1]
+        chords = [best_task(wagers, tally, betting) for tally in before]
+        return [[switch_rule(wagers, chord, new) for chord in chords]]
 
     (chains,) = wagers.chains(choose, delta, rng, known)
     return lower_bound(chains, delta, betting.bets)
@@ -128,10 +130,12 @@ def best_task(wagers: Wagers, before: Tally, betting: Betting) -> Chord | None:
     return best if best.value > 0 else None
 
 
-def switch_rule(wagers: Wagers, chord: Chord, new: Cells) -> Rule:
-    """What entries gain for the task of a chord by acting on new cells in place of those of the
-    first forecast.
+def switch_rule(wagers: Wagers, chord: Chord | None, new: Cells) -> Rule | None:
+    """What entries gain for the task of a chord, if there is one, by acting on new cells in place
+    of those of the first forecast.
     """
+    if chord is None:
+        return None
     old = wagers.cells[0]
     thresholds = np.array([chord.mu_a, chord.mu_b])
     payoff = 2 * np.array([chord.share, 1 - chord.share])  # of an event, at each threshold

@@ -14,9 +14,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 import numpy as np
 
 from rainproof.core.arrays import Floats
-from rainproof.core.distinct import DistinctTable
 from rainproof.core.sample import Sample
-from rainproof.inference.corrections import fit_logistic_correction
+from rainproof.inference.corrections import correct_by_logistic
 from rainproof.inference.target_proofs import (
     CountTable,
     DrawBets,
@@ -164,13 +163,13 @@ class _Expected:
         # Rows of unequal weight choose where to begin as if they were as many as they tell of.
         rows = float(sample.n) if sample.units.unit is not None else sample.effective_n
         scale = rows / sample.total_weight
-        counted = DistinctTable(table.prob, table.negative * scale, table.positive * scale)
-        total = counted.negative + counted.positive
-        rate = fit_logistic_correction(counted)(counted.prob)
+        weight = np.stack([table.negative * scale, table.positive * scale])
+        total = weight.sum(axis=0)
+        (rate,) = correct_by_logistic(table.prob, weight[np.newaxis])
         flagged = np.cumsum(total[::-1])
         hits = np.cumsum((total * rate)[::-1])
         steps = np.unique(np.geomspace(1, len(total), _STEPS).astype(np.int64)) - 1
-        return cls(counted.prob[::-1][steps], flagged[steps], hits[steps])
+        return cls(table.prob[::-1][steps], flagged[steps], hits[steps])
 
     @property
     def others(self) -> Floats:

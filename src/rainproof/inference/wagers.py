@@ -57,11 +57,25 @@ Rule = Callable[[Places], Gains]
 """A choice that was made before: what it gains on the entries at these places."""
 
 
+class Block(NamedTuple):
+    """The entries of one part of a deal."""
+
+    places: Ints
+    rows: Floats  # of each entry
+
+
 class Tally(NamedTuple):
     """What a choice knows of the rows before a block."""
 
     sums: Floats  # see `Wagers.sums`
     total: float  # their weight
+
+
+Choose = Callable[[Sequence[Tally]], Sequence[Sequence[Rule | None]]]
+"""Chooses what is bet on in each of several blocks, by the rows before it alone; or nothing.
+
+It returns, for each kind of choice, a rule for each block.
+"""
 
 
 class Betting(NamedTuple):
@@ -192,7 +206,7 @@ class Wagers:
 
     def chains(
         self,
-        choose: Callable[[Tally], Sequence[Rule | None]],
+        choose: Choose,
         delta: float,
         rng: Seed,
         known: Tally | None = None,
@@ -203,48 +217,59 @@ class Wagers:
         """Bet on the rows in several random orders, block after block, by rules chosen on all rows
         before the block.
 
-        `choose` makes so many rules of the sums of rows; the chains of each are returned. Unless
+        The chains of each of so many kinds of `rules` are returned, one for each order. Unless
         something is `known` beforehand, the first sixth of the rows only chooses.
         """
-        orders = min(orders, max(2, _ROWS_IN_ALL_ORDERS // max(len(self.event), 1)))
-        chains: list[list[list[Wager]]] = [[[] for _ in range(orders)] for _ in range(rules)]
+        chains: list[list[list[Wager]]] = [[] for _ in range(rules)]
         if self.sample.n_draws * math.log(1.5) <= -math.log(delta):
             return chains  # no bet of at most 1/2 can win enough
         # Not `rng` itself: rows simulated with the same seed would decide their own order.
         stream = as_seed(rng, self)[0].spawn(1)[0]
-        choosing = CHOOSING_PARTS if known is None else 0
-        parts = PARTS - CHOOSING_PARTS + choosing
-        mass = self.mass
-        for order in range(orders):
-            sums, total = Tally(np.zeros(()), 0.0) if known is None else known
-            for number, (places, count) in enumerate(self._dealt(parts, stream)):
-                if not len(places):
-                    continue
-                if total > 0 and number >= choosing:
-                    for chains_of_rule, rule in zip(
-                        chains, choose(Tally(sums, total)), strict=True
-                    ):
-                        if rule is not None:
-                            chains_of_rule[order].append(self.wager(places, count, rule))
-                added = mass[places] if self.count is None else count
-                sums = sums + self.sums(places, added)
-                total += float(added.sum())
+        for _ in range(min(orders, max(2, _ROWS_IN_ALL_ORDERS // max(len(self.event), 1)))):
+            blocks, before = self._blocks(stream, known)
+            # of all blocks at once, as maps are fitted faster together
+            chosen = choose(before) if blocks else [[]] * rules
+            for chains_of_rule, rules_of_blocks in zip(chains, chosen, strict=True):
+                chain = []
+                for block, rule in zip(blocks, rules_of_blocks, strict=True):
+                    if rule is not None:
+                        chain.append(self.wager(block.places, block.rows, rule))
+                chains_of_rule.append(chain)
         return chains
 
-    def _dealt(self, parts: int, rng: np.random.Generator) -> Iterator[tuple[Ints, Floats]]:
-        """Deal whole draws at random to parts of equal size: the entries in each, and how many rows
-        of them.
-        """
+    def _blocks(
+        self, rng: np.random.Generator, known: Tally | None
+    ) -> tuple[list[Block], list[Tally]]:
+        """Deal the rows once: the blocks to bet on, and what is known before each."""
+        choosing = CHOOSING_PARTS if known is None else 0
+        parts = PARTS - CHOOSING_PARTS + choosing
+        sums, total = Tally(np.zeros(()), 0.0) if known is None else known
+        mass = self.mass
+        blocks = []
+        before = []
+        for number, block in enumerate(self._dealt(parts, rng)):
+            if not len(block.places):
+                continue
+            if total > 0 and number >= choosing:
+                blocks.append(block)
+                before.append(Tally(sums, total))
+            added = mass[block.places] if self.count is None else block.rows
+            sums = sums + self.sums(block.places, added)
+            total += float(added.sum())
+        return blocks, before
+
+    def _dealt(self, parts: int, rng: np.random.Generator) -> Iterator[Block]:
+        """Deal whole draws at random to parts of equal size."""
         if self.count is not None:
             for count in rng.multinomial(self.count, [1 / parts] * parts).T:
                 places = np.flatnonzero(count)
-                yield places, count[places].astype(np.float64)
+                yield Block(places, count[places].astype(np.float64))
             return
         part = self.sample.deal(folds=parts, rng=rng).part
         assert part is not None  # only cells that are alike are dealt by counts
         order = np.argsort(part.astype(np.int8), kind="stable")  # of small numbers: by radix
         for places in np.split(order, np.cumsum(np.bincount(part))[:-1]):
-            yield places, np.ones(len(places))
+            yield Block(places, np.ones(len(places)))
 
     def wager(self, places: Ints, count: Floats, rule: Rule) -> Wager:
         """Bet on some of the rows."""
