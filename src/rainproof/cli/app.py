@@ -39,7 +39,7 @@ COMMANDS = {
     "switch": "deciding",
     "threshold": "deciding",
     "store": "measuring",
-    "monitor": "measuring",
+    "monitor": "monitoring",
     "stream": "recalibrating",
     "demo": "assessing",
     "completion": "app",
