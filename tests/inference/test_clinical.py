@@ -389,3 +389,9 @@ def test_few_groups_with_an_outcome_are_noted(few, expected):
     group = np.arange(300) // 3
     p = np.repeat(np.random.default_rng(0).uniform(0.1, 0.9, 100), 3)
     assert rainproof.clinical_performance(group < few, p, groups=group, rng=0).notes == expected
+
+
+def test_a_sample_has_its_models_already():
+    sample = rainproof.Sample([0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4])
+    with pytest.raises(rainproof.InputError, match=r"a Sample holds predictions, .* pass it alone"):
+        rainproof.net_benefit(sample, {"a": [0.5] * 4}, [0.3])

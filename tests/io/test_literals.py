@@ -149,3 +149,22 @@ def test_a_segment_is_not_called_as_a_sum_is(name):
             match=f"by must not name columns that begin with rainproof_.* '{name}'",
         ):
             ask()
+
+
+def test_large_integers_are_compared_with_doubles_as_doubles():
+    """Above 2**53 integers lie between doubles; SQLite would compare them exactly."""
+    large = 1 << 53
+    numbers = [large, large + 1, large + 2, 7]
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE t (p REAL, y INTEGER, k INTEGER)")
+    connection.executemany("INSERT INTO t VALUES (0.5, 1, ?)", [(number,) for number in numbers])
+    sources = [rainproof.io.Table(connection, "t"), {"p": [0.5] * 4, "y": [1] * 4, "k": numbers}]
+    for where, rows in {
+        f"k = {large}.0": 2,
+        f"k <= {large}.0": 3,
+        f"k in ({large}.0, 7.0)": 3,
+        f"k = {large + 1}": 1,
+        "k < 7.5": 1,
+    }.items():
+        assert [rainproof.scan(source, where=where).n for source in sources] == [rows, rows], where
+    connection.close()

@@ -227,7 +227,8 @@ def net_benefit(
     """
     level = check_share(confidence_level, "confidence_level")
     checked_thresholds = check_thresholds(thresholds)
-    named: Any = y_prob if isinstance(y_prob, Mapping) else {"forecast": y_prob}
+    prob: Any = y_prob
+    named = prob if isinstance(prob, Mapping) else {"forecast": prob}
     if not named:
         raise InputError("y_prob must name at least one model; it is empty")
     columns: dict[str, Any] = {
@@ -236,7 +237,7 @@ def net_benefit(
         "groups": groups,
     }
     if isinstance(y_true, Sample) and not y_true.forecasts:
-        sample = as_sample(y_true, named["forecast"], **columns, base_rate=base_rate)
+        sample = as_sample(y_true, prob, **columns, base_rate=base_rate)
         models = {"forecast": sample.prob}
     else:
         sample = y_true if isinstance(y_true, Sample) else Sample(y_true, named, **columns)

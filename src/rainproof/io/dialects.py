@@ -138,6 +138,10 @@ class Dialect:
             return f"({column} IS NOT NULL AND {is_nan})"
         if test.operator == "not nan":
             return f"({column} IS NULL OR NOT ({is_nan}))"
+        if self.is_whole is not None and any(map(_is_large_double, test.values)):
+            # As other databases do; SQLite compares integers with doubles exactly.
+            as_double = self.double.format(column)
+            column = f"CASE WHEN {self.is_whole.format(column)} THEN {as_double} ELSE {column} END"
         values = ", ".join([self._compared(value) for value in test.values])
         if test.operator in ("in", "not in"):
             comparison = f"{column} {test.operator.upper()} ({values})"
@@ -169,6 +173,11 @@ class Dialect:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_large_double(value: Any) -> bool:
+    """Whether a number is a double near which integers are rounded to doubles."""
+    return isinstance(value, float) and abs(value) >= _DOUBLE_INTEGERS
 
 
 _ANSI = Dialect(name="ansi", text=_common)
