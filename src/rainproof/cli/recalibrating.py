@@ -7,8 +7,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
@@ -47,14 +47,14 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     """Read the files, fit the map, and write it."""
     task = read_matrix(arguments)
     repeated = None if arguments.quiet else repeated_ids(arguments)
-    found = read_classes(arguments) if arguments.classes else read_rows(arguments)
+    rows = read_classes(arguments) if arguments.classes else read_rows(arguments)
     if not arguments.classes:
-        _check_weights(found)
+        _check_weights(rows)
     note(arguments, repeated)
     recalibrator = Recalibrator(arguments.methods or "auto", **inference(arguments))
     with collect_warnings() as notes:
-        recalibrator.fit(found, task=task, max_weight=arguments.max_weight)
-    sample = found.pooled if isinstance(found, Segments) else found
+        recalibrator.fit(rows, task=task, max_weight=arguments.max_weight)
+    sample = rows.pooled if isinstance(rows, Segments) else rows
     if not arguments.quiet:
         _warn(sample if recalibrator.candidates_ else None, notes)
     recalibrator.save(arguments.output, overwrite=arguments.force)
@@ -66,8 +66,9 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
         read_ = rows_read(files_read(arguments), sample, arguments.weight)
         say_paragraphs([read_, *(words.note(note) for note in notes if recalibrator.candidates_)])
         _say(recalibrator, sample, arguments.by or [])
-        paths = [("Map", arguments.output), ("Picture", arguments.plot)]
-        say_paragraphs(written(what, path) for what, path in paths if path is not None)
+        say_paragraphs([written("Map", arguments.output)])
+        if arguments.plot is not None:
+            say_paragraphs([written("Picture", arguments.plot)])
     return 0
 
 
@@ -77,38 +78,49 @@ def _warn(sample: Sample | None, notes: Iterable[str]) -> None:
 
     `sample` is what the map is fitted to, if it is.
     """
-    said = [f"the map changes nothing: {note}" for note in notes if sample is None]
-    if sample is not None and not sample.classes and is_reversed(sample, area := auroc(sample)):
-        said.append(words.check_event(area, words.SHELL))
+    warnings = []
+    if sample is None:
+        warnings = [f"the map changes nothing: {note}" for note in notes]
+    elif not sample.classes:
+        area = auroc(sample)
+        if is_reversed(sample, area):
+            warnings.append(words.check_event(area, words.SHELL))
     if sample is not None and sample.n < FEW_ROWS:
-        said.append(
-            f"only {rows_text(sample.n)}: much of the map can be due to chance, and nothing is proven of it"
-        )
-    for text_ in said:
-        say(sys.stderr, f"{wrapped(f'rainproof: warning: {text_}')}\n")
+        few = f"only {rows_text(sample.n)}"
+        warnings.append(f"{few}: much of the map can be due to chance, and nothing is proven of it")
+    for warning in warnings:
+        say(sys.stderr, f"{wrapped(f'rainproof: warning: {warning}')}\n")
 
 
 def _say(recalibrator: Recalibrator, sample: Sample, by: list[str]) -> None:
     """Print what the map is, the certificate and the segments."""
-    r, candidates = recalibrator, recalibrator.candidates_
-    if not sample.classes and candidates and not by and len(said := sample.distinct().prob) == 1:
-        one, other = words.two_shares(float(said[0]), float(r.predict(said)[0]))
-        alone = f"Every probability is {one}, so the map has one value, {other}"
-        say_paragraphs([f"{alone}. That tells no case from another: use another forecast."])
-        return
-    say_paragraphs([summary.choice_text(r.method_, candidates)])
-    tables = [
-        summary.candidate_table(candidates),
-        summary.segment_table(by, r.segments_, check_range(r.threshold_range)),
-    ]
-    say(sys.stdout, f"\n{tables[0]}\n" if tables[0] else "")
-    say_paragraphs(summary.certificate_text(r.certificate_, r.n_, r.groups_).splitlines())
-    say(sys.stdout, f"\n{tables[1]}\n" if tables[1] else "")
+    candidates = recalibrator.candidates_
+    if candidates and not sample.classes and not by:
+        prob = sample.distinct().prob
+        if len(prob) == 1:
+            one, other = words.two_shares(float(prob[0]), float(recalibrator.predict(prob)[0]))
+            alone = f"Every probability is {one}, so the map has one value, {other}"
+            say_paragraphs([f"{alone}. That tells no case from another: use another forecast."])
+            return
+    say_paragraphs([summary.choice_text(recalibrator.method_, candidates)])
+    _say_table(summary.candidate_table(candidates))
+    certificate = summary.certificate_text(
+        recalibrator.certificate_, recalibrator.n_, recalibrator.groups_
+    )
+    say_paragraphs(certificate.splitlines())
+    threshold_range = check_range(recalibrator.threshold_range)
+    _say_table(summary.segment_table(by, recalibrator.segments_, threshold_range))
 
 
-def _check_weights(found: Sample | Segments) -> None:
+def _say_table(table: str) -> None:
+    """Print a table with an empty line above it, unless it is empty."""
+    if table:
+        say(sys.stdout, f"\n{table}\n")
+
+
+def _check_weights(rows: Sample | Segments) -> None:
     """Refuse weights that differ, in the words of the command line."""
-    samples = found.values() if isinstance(found, Segments) else [found]
+    samples = rows.values() if isinstance(rows, Segments) else [rows]
     if not all(sample.units.divisible for sample in samples):
         raise InputError(
             "--weight must have the same value in every row here, as rows of files are pooled before they are divided: "
@@ -116,67 +128,86 @@ def _check_weights(found: Sample | Segments) -> None:
         )
 
 
+@dataclass
+class _Applied:
+    """What the map did so far, batch by batch."""
+
+    rows: int = 0
+    outside: int = 0  # rows outside of the predictions that the map was fitted to
+    unseen: int = 0  # rows of segments that the map has not seen
+    sum_before: float = 0.0  # of the probabilities
+    sum_after: float = 0.0
+
+
 def run_apply(arguments: argparse.Namespace) -> int:
     """Apply the map to the file."""
     recalibrator: Recalibrator = load_kind(arguments.map, "recalibrator")
     names = recalibrator.by_ or ()
     by = columns_of(names if arguments.by is None else arguments.by, names)
-    column: str | tuple[str, ...] = f"{arguments.prob}{RECALIBRATED}"
     classes = _class_columns(arguments.classes, recalibrator.map_)
+    new_name: str | tuple[str, ...] = f"{arguments.prob}{RECALIBRATED}"
     if classes:
-        arguments.classes, column = classes, tuple(f"{name}{RECALIBRATED}" for name in classes)
+        arguments.classes = classes
+        new_name = tuple(f"{name}{RECALIBRATED}" for name in classes)
     for name in arguments.classes or [arguments.prob]:
         if name.endswith(RECALIBRATED):
             note(arguments, f"{name!r} is recalibrated already")
-    sums: dict[str, float] = defaultdict(float)
+    done = _Applied()
 
     def compute(prob: NDArray[Any], places: Mapping[Any, Ints] | None) -> Floats:
         applied = recalibrator.apply(prob, places or {})
         if applied.unseen and arguments.unseen != "pooled":
             new = summary.unseen_text(applied.unseen)
             raise InputError(f"{new}: --unseen pooled uses the map of all rows for them")
-        sums["outside"] += applied.outside
-        sums["rows"] += len(prob)
-        sums["before"] += float(prob.sum(dtype="float64"))
-        sums["after"] += float(applied.value.sum())
-        sums["unknown"] += sum(applied.unseen.values())
+        done.rows += len(prob)
+        done.outside += applied.outside
+        done.unseen += sum(applied.unseen.values())
+        done.sum_before += float(prob.sum(dtype="float64"))
+        done.sum_after += float(applied.value.sum())
         return applied.value
 
-    rows = copy_with({column: compute}, arguments, by=by)
-    outside = recalibrator.map_.note_outside(int(sums["outside"]), int(sums["rows"]))
-    note(arguments, outside)
+    rows = copy_with({new_name: compute}, arguments, by=by)
+    note(arguments, recalibrator.map_.note_outside(done.outside, done.rows))
     if not arguments.quiet:
-        done, missing = sums["rows"], rows - sums["rows"]
-        means = f" in {len(classes)} classes" if classes else ""
-        if done and not classes:
-            before, after = words.two_shares(sums["before"] / done, sums["after"] / done)
-            means = f"; they said {before} on average and now say {after}"
-        said = [f"{one_line(files_read(arguments))}: {rows_text(done)} recalibrated{means}"]
-        if missing:
-            said.append(
-                f"{rows_text(missing)} without a probability: copied, with nothing in the new column"
-            )
-        if arguments.percent:
-            said.append("The new column is not in percent: it is from 0 to 1")
-        if sums["unknown"]:
-            unseen = f"{rows_text(sums['unknown'])} of segments that the map has not seen"
-            said.append(f"{unseen}: the map of all rows is used")
-        say_paragraphs([*said, written("Result", arguments.output)])
+        _say_applied(arguments, done, classes, missing=rows - done.rows)
     return 0
 
 
-def _class_columns(columns: list[str] | None, found: Any) -> list[str]:
+def _say_applied(
+    arguments: argparse.Namespace, done: _Applied, classes: list[str], *, missing: int
+) -> None:
+    """Print how many rows were recalibrated, and what changed."""
+    recalibrated = f"{one_line(files_read(arguments))}: {rows_text(done.rows)} recalibrated"
+    if classes:
+        recalibrated = f"{recalibrated} in {len(classes)} classes"
+    elif done.rows:
+        before, after = words.two_shares(done.sum_before / done.rows, done.sum_after / done.rows)
+        recalibrated = f"{recalibrated}; they said {before} on average and now say {after}"
+    paragraphs = [recalibrated]
+    if missing:
+        paragraphs.append(
+            f"{rows_text(missing)} without a probability: copied, with nothing in the new column"
+        )
+    if arguments.percent:
+        paragraphs.append("The new column is not in percent: it is from 0 to 1")
+    if done.unseen:
+        unseen = f"{rows_text(done.unseen)} of segments that the map has not seen"
+        paragraphs.append(f"{unseen}: the map of all rows is used")
+    say_paragraphs([*paragraphs, written("Result", arguments.output)])
+
+
+def _class_columns(columns: list[str] | None, fitted: Any) -> list[str]:
     """The columns of a map's classes: by their names if they have those of the classes, else as
-    they are given.
+    they are given; none for a map of one event.
     """
-    classes = list(map(str, found.classes)) if isinstance(found, ClassMap) else []
-    if len(columns or []) == len(classes):
-        return classes if set(columns or []) == set(classes) else columns or []
+    given = columns or []
+    classes = list(map(str, fitted.classes)) if isinstance(fitted, ClassMap) else []
+    if len(given) == len(classes):
+        return classes if set(given) == set(classes) else given
     if not classes:
         raise InputError("--map is of one event: name its column with --prob")
-    raise InputError(
-        f"--map has {len(classes)} classes: name a column for each with --classes ({', '.join(classes)})"
-    )
+    held = f"--map has {len(classes)} classes"
+    raise InputError(f"{held}: name a column for each with --classes ({', '.join(classes)})")
 
 
 REFUSED = 1
@@ -186,14 +217,14 @@ def run_stream(arguments: argparse.Namespace) -> int:
     """Answer every line."""
     if sys.stdin is None or sys.stdout is None:
         raise InputError("standard input and output must be open")
-    refused = False
+    is_any_refused = False
     with Stream(arguments.state, arguments.grid, arguments.seed) as stream:
         for line in sys.stdin.buffer:  # JSON is UTF-8 wherever one is; only a newline ends a line
             answer = _answer(stream, line)
-            refused |= "error" in answer
+            is_any_refused |= "error" in answer
             say(sys.stdout, json.dumps(answer, allow_nan=False) + "\n")
             sys.stdout.flush()
-    return REFUSED if refused else 0
+    return REFUSED if is_any_refused else 0
 
 
 def _answer(stream: Stream, line: bytes) -> dict[str, Any]:
