@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -41,7 +41,15 @@ def once(compute: Callable[[Any], T]) -> Callable[[Any], T]:
     return found
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False)
+def result_class(cls: type[T]) -> type[T]:
+    """Make a class of results a dataclass: frozen, with the equality and the representation that
+    `Result` has.
+    """
+    return dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)(cls)
+
+
+@result_class
 class Result(Frozen):
     """What a function returns: a frozen dataclass that its fields print, write as JSON and draw.
 
@@ -51,8 +59,8 @@ class Result(Frozen):
     nothing shows them. In `_later` it states which properties are computed `once`, from private
     fields such as rows: a pickle has those properties, and none of the fields in `_from`.
 
-    Every subclass with fields is decorated as this class is: equality, which has to compare arrays,
-    and the representation are written here, once.
+    Every subclass with fields is a `result_class`, as this class is: equality, which has to compare
+    arrays, and the representation are written here, once.
     """
 
     _kind: ClassVar[str] = ""

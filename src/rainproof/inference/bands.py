@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from rainproof.core.arrays import Floats
 from rainproof.core.cells import check_grid, split, sum_on_grid
 from rainproof.core.curve import SwapCurve, Swaps, check_swaps
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.decisions.values import value_at
 from rainproof.errors import InputError
@@ -36,7 +36,7 @@ _CELLS_PER_BIN = 64  # of the compression: within a cell the hat weight hardly c
 _SMALLEST_SHAPE = 1e-300  # of a beta distribution, where no event was seen
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class SoftBins(Result):
     """The occupied soft bins of a grid, by increasing prediction.
 
@@ -204,7 +204,7 @@ def clopper_pearson(rate: Floats, n: Floats, doubt: float) -> tuple[Floats, Floa
     return np.where(events > 0, low, 0.0), np.where(events < n, high, 1.0)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class NullBand(Result):
     """What a calibrated forecaster with these predictions shows by chance: two curves, and the
     reliability diagram.

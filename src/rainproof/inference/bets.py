@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
@@ -24,7 +23,7 @@ from scipy.special import gammaln
 
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.cells import mean_prediction
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 
 # The recalibrations: logistic maps, and shifts of the log odds within equal cells of [0, 1]. They
@@ -54,7 +53,7 @@ _MOST_EVENTS = 150  # that are counted then: twice as far as chance goes
 LARGEST_LOG = 700.0  # the exponential of more is beyond all doubles
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class Bet(Result):
     """What one of the bets says is wrong with the forecast.
 

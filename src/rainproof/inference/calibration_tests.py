@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, overload
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Result, once
+from rainproof.core.result import Result, once, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import p_value as p_value_text
 from rainproof.core.text import rows
@@ -58,7 +58,7 @@ _PREDICTIONS_AT_ONCE = 1 << 17
 _CELL_DRAWS_AT_ONCE = 8
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class CalibrationTest(Result):
     """The result of a test of calibration.
 
@@ -313,8 +313,14 @@ def calibration_test(
     >>> test.p_value, test.rejects()
     (0.001, True)
     """
-    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
-    sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate)
+    sample = as_sample(
+        y_true,
+        y_prob,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        groups=groups,
+        base_rate=base_rate,
+    )
     sample.design.require("calibration_test", independent=True)
     several = isinstance(statistic, list | tuple)
     given = statistic if isinstance(statistic, list | tuple) else [statistic]

@@ -8,7 +8,6 @@ Here is what joins the classes in one bound; the formulas are in `rainproof.infe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arguments import as_classes
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.switch_curve import SwitchCurve
 from rainproof.core.text import KEEPS_RANKING, at_most, if_drawn, percent
@@ -28,7 +27,7 @@ from rainproof.inference.lower_bounds import Wager, bets_on, lower_bound
 from rainproof.inference.options import check_share
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class ClassGuarantee(Result):
     """An upper bound on the expected loss of every decision about any one class, for all classes at
     once.

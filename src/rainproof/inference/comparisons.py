@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from rainproof.core.arguments import REFUSED, as_paired, with_rate
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import p_value
 from rainproof.errors import FewRowsWarning, InputError
@@ -41,7 +40,7 @@ _HALVINGS = 20  # of the search for a p-value: to 1e-6
 _NORMAL_QUANTILE = 1.959964  # of 97.5%
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class Comparison(Result):
     """The difference of two forecasters in a measure.
 

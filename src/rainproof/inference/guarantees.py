@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import (
     SAME_GIVEN_OUTCOME,
@@ -46,7 +45,7 @@ Method = Literal["adaptive", "hoeffding"]
 Response = Literal["rounded", "as_is"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class Guarantee(Result):
     """An upper bound on the expected loss of every decision that acts on the predictions.
 
@@ -400,8 +399,15 @@ def guarantee(
     Guarantee(bound=0.0145646, response='as_is', plug_in=0.00503727, confidence_level=0.95,
     method='adaptive', n=5000, anytime=False)
     """
-    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
-    sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate, rates=True)
+    sample = as_sample(
+        y_true,
+        y_prob,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        groups=groups,
+        base_rate=base_rate,
+        rates=True,
+    )
     check_share(confidence_level, "confidence_level")
     _check_options(response, method, grid, anytime)
     within = check_range(threshold_range)

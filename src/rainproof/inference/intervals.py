@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Interval
+from rainproof.core.result import Interval, result_class
 from rainproof.core.sample import Sample
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference.estimates import has_few_clusters, rarer_in
@@ -196,7 +196,7 @@ METHODS: dict[str, Callable[[Resampling], Estimated]] = {
 """What each method makes of draws."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class ConfidenceInterval(Interval):
     """A confidence interval for the measure of the population that the rows came from.
 
@@ -372,8 +372,14 @@ def confidence_interval(
     >>> found.low, found.at(0.5).low
     (0.0, 0.0)
     """
-    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
-    sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate)
+    sample = as_sample(
+        y_true,
+        y_prob,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        groups=groups,
+        base_rate=base_rate,
+    )
     statistic = as_statistic(measure)
     confidence_level = check_share(confidence_level, "confidence_level")
     size = interval_resamples(n_resamples, (1 - confidence_level) / 2)

@@ -7,15 +7,14 @@ These results only keep and print; `rainproof.inference.monitoring` makes them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from rainproof.core.result import PredictionRange, Result
+from rainproof.core.result import PredictionRange, Result, result_class
 from rainproof.core.text import aligned, at_most, one_line, percent, rows
 from rainproof.inference.bets import Bet
 from rainproof.inference.guarantees import Guarantee
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class MonitoringWindow(Result):
     """One line of a `MonitoringResult`: the rows of the periods up to `label`.
 
@@ -68,7 +67,7 @@ class MonitoringWindow(Result):
     judged: bool = True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class DetectedChange(Result):
     """A time in which the forecast was not calibrated.
 
@@ -128,7 +127,7 @@ class DetectedChange(Result):
         return one_line(f"{when} {'; '.join(ranges)}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class DetectableChange(Result):
     """What `monitor` with ``dependent=True`` could find, and how soon, computed for periods like
     those of this run.
@@ -183,7 +182,7 @@ class DetectableChange(Result):
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class MonitoringResult(Result):
     """The result of `monitor`; prints as a table, and what it means.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arguments import as_sample, with_rate
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Interval, Result
+from rainproof.core.result import Interval, Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, percent, rows, short
 from rainproof.core.units import Units
@@ -99,7 +98,7 @@ def discrimination(
     return interval
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class NetBenefit(Result):
     """Net benefit of models at thresholds: true positives per row, less false positives at the odds
     of the threshold.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 
 from rainproof.core.arguments import REFUSED, with_rate
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import percent
 from rainproof.errors import InputError
@@ -20,7 +20,7 @@ from rainproof.inference.guarantees import default_grids
 _MOST_ROWS = 4**20  # that are planned for: 1.1e12
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class SampleSize(Result):
     """The number of rows that `guarantee` needs for a bound of at most `target`; ``int()`` of it is
     `n`.

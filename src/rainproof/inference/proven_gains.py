@@ -7,13 +7,12 @@ No forecast means the better of always and never acting. What the bets prove is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.validation import ThresholdRange
 from rainproof.inference.lower_bounds import lower_bound
@@ -23,7 +22,7 @@ from rainproof.inference.wagers import Gains, Places, Rule, Tally, Wagers
 _LEAST = 1e-12  # share of what is at stake: less is rounding, and no such gain is divided by
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class ProvenGain(Result):
     """What some decision gains by acting on the forecast over no forecast, in expectation, in the
     population.

@@ -8,7 +8,6 @@ docs/theory/bounds.md, "Lower bounds".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike
 from rainproof.core._switch import sum_cells
 from rainproof.core.arguments import as_sample
 from rainproof.core.curve import Chord
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import if_drawn, percent
 from rainproof.core.validation import BaseRate, ThresholdRange, check_range
@@ -31,7 +30,7 @@ from rainproof.inference.switch_gains import best_task, switch_rule
 from rainproof.inference.wagers import ORDERS, Betting, Cells, Rule, Tally, Wagers, slots
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class ActionChange(Result):
     """Another action for a range of predictions.
 
@@ -51,7 +50,7 @@ class ActionChange(Result):
     replacement: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class LossAtLeast(Result):
     """The result of `loss_at_least`.
 
@@ -210,8 +209,14 @@ def loss_at_least(
     >>> found.bound > 0.05
     True
     """
-    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
-    sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate)
+    sample = as_sample(
+        y_true,
+        y_prob,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        groups=groups,
+        base_rate=base_rate,
+    )
     confidence_level = check_share(confidence_level, "confidence_level")
     seed = as_seed(rng, sample)[1]
     wagers = Wagers.of(sample, rng, check_range(threshold_range), max_weight)

@@ -5,7 +5,7 @@ traffic lights.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.conversion import refuse_masked
 from rainproof.core.labels import as_labels, code_labels
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.text import aligned, percent, rows, short, wrapped
 from rainproof.core.validation import check_probabilities
 from rainproof.errors import InputError
@@ -30,7 +30,7 @@ _LONGEST_NAME = 30  # characters of a grade in the table
 _LARGEST_COUNT = 2**53  # doubles tell all smaller whole numbers apart
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class GradeTotal(Result):
     """All grades of a `GradeTable` together, tested as one grade: what was predicted on average,
     and what happened.
@@ -61,7 +61,7 @@ class GradeTotal(Result):
     light: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class GradeTable(Result):
     """Rating grades: predicted and observed default rates, tests, and a traffic light for each.
 

@@ -10,7 +10,7 @@ import copy
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.result import Result, once, plain
+from rainproof.core.result import Result, once, plain, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, json_key, p_cell, short
@@ -53,7 +53,7 @@ _SPARE = 2.0  # times the draws that find one segment alone: one draw as large d
 _MEAN_DRAWS = 199  # for the mean of calibrated forecasters: as many as an interval takes
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class SegmentTests(Result):
     """A calibration test for each segment, adjusted for the number of segments.
 

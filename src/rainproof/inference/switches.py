@@ -7,7 +7,6 @@ Here are the public function, its words and the upper bound on the loss; the pro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -17,7 +16,7 @@ from numpy.typing import ArrayLike
 from rainproof.core.arguments import as_paired
 from rainproof.core.arrays import Floats
 from rainproof.core.curve import Chord
-from rainproof.core.result import Result, plain
+from rainproof.core.result import Result, plain, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.switch_curve import SwitchCurve
 from rainproof.core.text import at_least, at_most, if_drawn, percent, rows
@@ -31,7 +30,7 @@ from rainproof.inference.options import Seed, as_seed, check_share
 from rainproof.inference.switch_gains import gain_at_least
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class SwitchGuarantee(Result):
     """The result of `switch_guarantee`.
 

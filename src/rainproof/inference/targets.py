@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
 from rainproof.core.curve import flagged
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import if_drawn, percent, rows, these_rows
 from rainproof.core.validation import BaseRate
@@ -31,7 +30,7 @@ _TARGETS = ("precision", "recall", "false_positive_rate")
 _POINTS = 512  # of the curves of a result
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class ProvenThreshold(Result):
     """The result of `find_threshold`.
 

@@ -7,7 +7,7 @@ of the map shows. Which segments get a map of their own is decided in `segment_m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from rainproof.core.arrays import Floats
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import KEEPS_RANKING, at_least, at_most, if_drawn, percent
 from rainproof.core.text import rows as rows_text
@@ -35,7 +35,7 @@ _CHOOSING_ROWS = 1 << 13  # enough to choose a class and a decision
 _BINS = 10  # of the event rates in a picture
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class Certificate(Result):
     """What is proven of acting on the recalibrated probabilities, from rows that no map was fitted
     to.
@@ -204,7 +204,7 @@ def certify(
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class ClassCertificate(Result):
     """What is proven of acting on recalibrated probabilities of several classes, from rows that no
     map was fitted to.
@@ -334,7 +334,7 @@ def _pair_of_class(sample: Sample, value: Floats, number: int) -> Sample:
     return event.with_forecasts(old=event.prob, new=np.ascontiguousarray(value[:, number]))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class HeldOutRates(Result):
     """The mean prediction and the event rate in bins of equal weight, with Wilson intervals, each
     bin by itself.

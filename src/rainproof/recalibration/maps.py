@@ -6,7 +6,6 @@ and `selection`; a map of one event is a `core.piecewise.PiecewiseMap`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +17,7 @@ from rainproof.core.columns import ColumnNames
 from rainproof.core.conversion import as_numbers
 from rainproof.core.labels import is_plain_label
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.errors import InputError
 from rainproof.recalibration.method_names import KNOWN_METHODS, has_class_maps
 from rainproof.recalibration.methods import NEAREST, check_shape
@@ -27,7 +26,7 @@ BLOCK = 1 << 20
 """Numbers that are worked on together, 8 MB: temporary arrays of all rows would not fit."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class ClassPart(Result):
     """One map of a mean of maps for several classes.
 
@@ -74,7 +73,7 @@ class ClassPart(Result):
 UNCHANGED = ClassPart(method="none", weight=1.0)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class ClassMap(Result):
     """A map of rows of probabilities, one for each class: the weighted mean of several.
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rainproof.core.labels import spelled_key
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.validation import ThresholdRange
 from rainproof.errors import InputError
@@ -23,7 +22,7 @@ SpelledKey = tuple[str | None, ...]
 _MIN_ROWS = 50  # to fit a correction to
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class SegmentMap(Result):
     """What is used in one segment, and what is proven of it.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from rainproof.core.arrays import Floats, Frozen, Ints
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 from rainproof.recalibration.class_scaling import MOST_CLASSES, ClassRows, fit_classes
@@ -34,7 +34,7 @@ _LEAST_WEIGHT = 0.01  # of a map in the mean: more pieces would change next to n
 _HALF_ROW = 0.5  # so many rows cannot tell values apart that are nearer to 0 or 1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class Candidate(Result):
     """How well one method did on rows that it was not fitted to, and how much it counts.
 
