@@ -9,6 +9,7 @@ from helpers.cases import for_each
 
 import rainproof
 from rainproof import Sample, guarantee, switch_guarantee
+from rainproof.core.segments import Segments
 from rainproof.inference.proven_gains import worth
 from rainproof.inference.rate_slack import rate_slack, slack_of_groups
 from rainproof.verdict import words
@@ -38,13 +39,13 @@ def test_what_is_proven_holds_for_groups_of_informative_size():
     missed = {}
     for most, seed in itertools.product((None, HEAVY), range(8)):
         y, p, group = informative(seed)
-        sample = Sample(y, p, groups=group)
+        sample = Sample(y, p, groups=group).with_max_weight(most)
         switch = switch_guarantee(y, np.full(len(p), 0.5), p, groups=group, max_weight=most)
-        *_, at_least, at_most = rate_intervals(sample, confidence_level=0.95, max_weight=most)
+        *_, at_least, at_most = rate_intervals(sample, confidence_level=0.95)
         found = {
             "harm": switch.harm_bound < harm,
             "gain": switch.gain_at_least > 0,
-            "worth": worth(sample, 0.95, max_weight=most).proven,
+            "worth": worth(sample, 0.95).proven,
             "advice": at_least.max() > 0.5 or at_most[0, 0] < 0.5,
             "loss": guarantee(sample, response="as_is", max_weight=most).bound
             < guarantee(half, response="as_is").plug_in,
@@ -141,7 +142,7 @@ def test_groups_of_the_largest_weight_lose_little():
     assert old.gain_at_least == new.gain_at_least
     assert new.gain_at_least > switch_guarantee(both, max_weight=8).gain_at_least
     sample = Sample(y, p, groups=groups)
-    assert worth(sample, 0.95, max_weight=4) == worth(sample, 0.95)
+    assert worth(sample.with_max_weight(4), 0.95) == worth(sample, 0.95)
     assert (new.max_weight, old.max_weight) == (4.0, None)
 
 
@@ -179,6 +180,28 @@ def test_assess_passes_it_to_all_that_it_proves(overconfident):
     )
     assert found.evidence.gain == plain.evidence.gain
     assert type(by_itself).from_dict(by_itself.to_dict()).certificate_ == by_itself.certificate_
+
+
+def test_compressed_rows_weigh_one_each():
+    rng = np.random.default_rng(4)
+    p = rng.random(4000)
+    cells = Sample(rng.random(4000) < p**2, p).compress(64)
+    found = rainproof.Recalibrator().fit(cells, max_weight=1).certificate_
+    plain = rainproof.Recalibrator().fit(cells).certificate_
+    assert (found.max_weight, found.gain_at_least) == (1.0, plain.gain_at_least)
+    assert plain.gain_at_least > 0
+    assert found.harm_bound == pytest.approx(plain.harm_bound, rel=0.1)
+    with pytest.raises(rainproof.InputError, match="at least the largest weight 1;"):
+        rainproof.Recalibrator().fit(cells, max_weight=0.5)
+
+
+def test_segments_of_compressed_rows_keep_the_largest_weight():
+    rng = np.random.default_rng(5)
+    p = rng.random(6000)
+    y = rng.random(6000) < p**2
+    halves = {k: Sample(y[k::2], p[k::2]).compress(64) for k in (0, 1)}
+    found = rainproof.Recalibrator().fit(Segments.from_samples(halves, "half"), max_weight=3)
+    assert found.certificate_.max_weight == 3
 
 
 def test_what_is_assumed_of_sizes_is_said(overconfident):

@@ -702,14 +702,19 @@ class Sample:
                 )
         return self._settled(self.store, replace(self.design, strata=strata))
 
-    def with_max_weight(self, max_weight: float) -> Sample:
-        """State the largest weight that a unit of the population can have."""
+    def with_max_weight(self, max_weight: float | None) -> Sample:
+        """State the largest weight that a unit of the population can have; None if it is not known."""
+        if max_weight is None:
+            return self
         if self.design.strata is not None:
             raise InputError(
                 "base_rate cannot be combined with max_weight: the rows of an outcome weigh alike"
             )
         stated = check_max_weight(max_weight, self.units.largest_weight)
-        return self.with_columns(self.store, replace(self.design, max_weight=stated))
+        design = replace(self.design, max_weight=stated)
+        sample = self.with_columns(self.store, design)
+        sample.is_ordered = self.is_ordered
+        return sample
 
     def scenarios(self) -> list[Sample]:
         """Return the sample at both ends of the range of base rates; alone if there is none."""
@@ -781,7 +786,8 @@ class Sample:
         if len(parts) == 1:
             return first
         if first.grid is not None:
-            return sum(parts[1:], first)
+            total = sum(parts[1:], first)
+            return total.with_columns(total.store, first.design)
         rows = Rows.concat([part.rows for part in parts])
         if first.design.strata is not None:
             return first._settled(rows, first.design)  # noqa: SLF001

@@ -152,6 +152,19 @@ class Segments(Mapping[Any, Sample]):
         """One number for all rows: that of `pooled`."""
         return self.pooled.digest
 
+    def with_max_weight(self, max_weight: float | None) -> Segments:
+        """State the largest weight that a unit of the population can have; None if it is not known."""
+        if max_weight is None:
+            return self
+        if self.whole is not None:
+            return self.whole.with_max_weight(max_weight).by_segment()
+        return Segments(
+            self.by,
+            self.counts,
+            lambda key: self[key].with_max_weight(max_weight),
+            lambda: self.pooled.with_max_weight(max_weight),
+        )
+
     def small(self, min_rows: int = FEW_ROWS) -> list[Any]:
         """List the segments of fewer than `min_rows` rows: too few to judge them on their own."""
         return [key for key, n in self.counts.items() if n < min_rows]

@@ -28,13 +28,6 @@ def given_outcomes(sample: Sample) -> GivenOutcomes | None:
     return GivenOutcomes(cases, sample.event_rate)
 
 
-def largest_draws(sample: Sample, max_weight: float) -> float:
-    """Return how many draws of the largest possible weight, as stated, weigh as much as the rows."""
-    stated = sample.with_max_weight(max_weight).design.max_weight
-    assert stated is not None
-    return sample.total_weight / stated
-
-
 def draw_table(sample: Sample, m: int) -> CellTable:
     """Return sums on a grid at least as fine as ``1/m``, with the squared weights of draws.
 

@@ -35,7 +35,6 @@ from rainproof.inference.bound_inputs import (
     BoundInputs,
     draw_table,
     given_outcomes,
-    largest_draws,
     loss_at_most,
 )
 from rainproof.inference.bounds import check_equal, hoeffding
@@ -408,6 +407,7 @@ def guarantee(
         base_rate=base_rate,
         rates=True,
     )
+    sample = sample.with_max_weight(max_weight)
     check_share(confidence_level, "confidence_level")
     _check_options(response, method, grid, anytime)
     within = check_range(threshold_range)
@@ -418,9 +418,9 @@ def guarantee(
     n = sample.n_draws
     effective_n = sample.effective_n
     equal_draws = float(n) if anytime else None
+    max_weight = sample.design.max_weight
     if max_weight is not None:
-        equal_draws = largest_draws(sample, max_weight)
-        max_weight = float(max_weight)
+        equal_draws = sample.total_weight / max_weight
         effective_n = max(equal_draws**2 / n, _LEAST_EFFECTIVE_N)
     elif anytime:
         check_equal(n, effective_n)
@@ -445,7 +445,7 @@ def guarantee(
     best = int(largest_bounds.argmin())
     notes = list[str]()
     if largest_bounds[best] >= 1:
-        notes.append(_too_few(sample, max_weight))
+        notes.append(_too_few(sample))
         warnings.warn(FewRowsWarning(notes[0]), stacklevel=2)
     if given_outcomes(sample) is not None:
         effective_n = min(scenario.effective_n for scenario in sample.scenarios())
@@ -528,9 +528,11 @@ def _bound_inputs(
     return [BoundInputs.rounded(sample, m, cells, within) for m in grids]
 
 
-def _too_few(sample: Sample, max_weight: float | None) -> str:
+def _too_few(sample: Sample) -> str:
     """Say that nothing is promised of so few rows, or groups of them."""
     unit = "row" if sample.groups is None else "group"
     many = f"1 {unit} is" if sample.n_draws == 1 else f"{sample.n_draws:,} {unit}s are"
-    stated = "" if max_weight is None else f" with max_weight {max_weight:,.12g}"
+    stated = ""
+    if sample.design.max_weight is not None:
+        stated = f" with max_weight {sample.design.max_weight:,.12g}"
     return f"{many} too few for a guarantee at this confidence{stated}: the bound is 100%"

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rainproof.core import validation
 from rainproof.core.digests import Digested, stream_for
 from rainproof.errors import InputError
 
@@ -108,10 +107,3 @@ def counter(progress: Progress | None, total: int) -> Callable[[], None]:
 def shifted(progress: Progress, before: int, total: int, done: int, _: int) -> None:
     """Report the progress of one part of several."""
     progress(before + done, total)
-
-
-def check_max_weight(max_weight: float | None, largest: float) -> float:
-    """Return the largest possible weight: as stated, or the largest in the sample."""
-    if max_weight is None:
-        return largest
-    return validation.check_max_weight(max_weight, largest)

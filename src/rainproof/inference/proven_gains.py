@@ -66,10 +66,9 @@ def worth(
     confidence_level: float,
     rng: Seed = 0,
     within: ThresholdRange | None = None,
-    max_weight: float | None = None,
 ) -> ProvenGain:
     """Bound what acting on the forecast gains over no forecast, from all rows."""
-    wagers = Wagers.of(sample, rng, within, max_weight)
+    wagers = Wagers.of(sample, rng, within)
     delta = 1 - confidence_level
     betting = wagers.betting(delta)
 

@@ -217,9 +217,10 @@ def loss_at_least(
         groups=groups,
         base_rate=base_rate,
     )
+    sample = sample.with_max_weight(max_weight)
     confidence_level = check_share(confidence_level, "confidence_level")
     seed = as_seed(rng, sample)[1]
-    wagers = Wagers.of(sample, rng, check_range(threshold_range), max_weight)
+    wagers = Wagers.of(sample, rng, check_range(threshold_range))
     delta = 1 - confidence_level
     betting = wagers.betting(delta)
 
@@ -249,7 +250,7 @@ def loss_at_least(
         groups=sample.groups,
         seed=seed,
         base_rate=sample.base_rate,
-        max_weight=None if max_weight is None else float(max_weight),
+        max_weight=sample.design.max_weight,
         weighted=sample.units.has_weights,
     )
 

@@ -52,7 +52,6 @@ def gain_at_least(
     delta: float,
     rng: Seed,
     within: ThresholdRange | None = None,
-    max_weight: float | None = None,
 ) -> float | None:
     """There is a decision that gains at least this by the second forecast of a sample in place of
     the first.
@@ -61,7 +60,7 @@ def gain_at_least(
     """
     if not sample.units.divisible:
         return None
-    return _proven_gain(Wagers.of(sample, rng, within, max_weight), delta, rng)
+    return _proven_gain(Wagers.of(sample, rng, within), delta, rng)
 
 
 def gain_of_choice(
@@ -70,7 +69,6 @@ def gain_of_choice(
     delta: float,
     rng: Seed = 0,
     within: ThresholdRange | None = None,
-    max_weight: float | None = None,
 ) -> GainOfChoice:
     """Estimate, and bound from below, what some decision gains by the second forecast in place of
     the first.
@@ -82,7 +80,7 @@ def gain_of_choice(
     """
     if not judge.n or not chooser.total_weight > 0:
         return GainOfChoice(0.0, 0.0)
-    wagers = Wagers.of(judge, rng, within, max_weight)
+    wagers = Wagers.of(judge, rng, within)
     old, new = reached_by(chooser, wagers.edges)
     event = chooser.event.view(np.uint8)
     sums = sum_cells(old, new, event, chooser.mass, len(wagers.edges) - 1)

@@ -25,7 +25,7 @@ from rainproof.decisions.regret_curves import worst_task
 from rainproof.decisions.tasks import DecisionTask, decision_with
 from rainproof.errors import InputError
 from rainproof.inference import bounds
-from rainproof.inference.bound_inputs import given_outcomes, largest_draws
+from rainproof.inference.bound_inputs import given_outcomes
 from rainproof.inference.options import Seed, as_seed, check_share
 from rainproof.inference.switch_gains import gain_at_least
 
@@ -289,7 +289,7 @@ def switch_guarantee(
     columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
     sample = as_paired(
         y_true, {"p_old": p_old, "p_new": p_new}, **columns, base_rate=base_rate, rates=True
-    )
+    ).with_max_weight(max_weight)
     seed = as_seed(rng, sample)[1]
     within = check_range(threshold_range)
     curve = sample.curve(*sample.forecasts).restricted(within)
@@ -301,13 +301,13 @@ def switch_guarantee(
     largest_loss = _largest_chord(curves, back=False)
     largest_gain = _largest_chord(curves, back=True)
     harm_bounds = [
-        harm_bound(*scenario, delta, anytime=anytime, max_weight=max_weight)
+        harm_bound(*scenario, delta, anytime=anytime)
         for scenario in zip(curves, scenarios, strict=True)
     ]
     proven_gain = None
     # No bound on the gain is proven at any time, nor from the ends of a range of base rates.
     if not anytime and len(scenarios) == 1:
-        proven_gain = gain_at_least(sample, delta, rng, within, max_weight)
+        proven_gain = gain_at_least(sample, delta, rng, within)
     return SwitchGuarantee(
         harm=largest_loss.loss,
         gain=largest_gain.loss,
@@ -325,7 +325,7 @@ def switch_guarantee(
         seed=seed,
         anytime=anytime,
         base_rate=sample.base_rate,
-        max_weight=None if max_weight is None else float(max_weight),
+        max_weight=sample.design.max_weight,
         weighted=sample.units.has_weights,
     )
 
@@ -343,7 +343,6 @@ def harm_bound(
     delta: float,
     *,
     anytime: bool = False,
-    max_weight: float | None = None,
 ) -> float:
     """In the population no decision loses more by the switch, with a probability of at least ``1 -
     delta``.
@@ -357,8 +356,8 @@ def harm_bound(
         raise InputError(
             "base_rate cannot be combined with anytime: the bound is for given outcomes"
         )
-    if max_weight is not None:
-        draws = effective_n = largest_draws(sample, max_weight)
+    if sample.design.max_weight is not None:
+        draws = effective_n = sample.total_weight / sample.design.max_weight
         anytime = True
     if anytime:
         bounds.check_equal(draws, effective_n)

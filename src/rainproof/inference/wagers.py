@@ -122,7 +122,6 @@ class Wagers:
         sample: Sample,
         rng: Seed,
         threshold_range: ThresholdRange | None = None,
-        max_weight: float | None = None,
     ) -> Wagers:
         """Put the rows in order, or pool those of one forecast, or of cells, that are alike.
 
@@ -132,8 +131,6 @@ class Wagers:
         """
         # of the sample as it came: rows that are matched have no grid, but their thresholds do
         edges, within = decision_thresholds(sample.grid, threshold_range)
-        if max_weight is not None:
-            sample = sample.with_max_weight(max_weight)
         if sample.design.strata is not None:
             sample = matched_draws(sample, as_seed(rng, sample)[0].spawn(1)[0])
         if not sample.units.divisible:

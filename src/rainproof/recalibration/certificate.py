@@ -147,7 +147,6 @@ def certify(
     chooser: Sample | None,
     confidence_level: float,
     within: ThresholdRange | None = None,
-    max_weight: float | None = None,
 ) -> Certificate:
     """Prove what maps do to the rows held out; without a chooser they change nothing anywhere.
 
@@ -168,7 +167,6 @@ def certify(
         response="as_is",
         confidence_level=confidence_level,
         threshold_range=within,
-        max_weight=max_weight,
     )
     pair = Sample.concat(pairs)
     delta = 1 - confidence_level
@@ -180,12 +178,10 @@ def certify(
         harms.append(curve.chord().loss)
         gains.append(curve.chord(back=True).loss)
         if chooser is not None:
-            harm_bounds.append(harm_bound(curve, end, delta, max_weight=max_weight))
+            harm_bounds.append(harm_bound(curve, end, delta))
     gain_estimate = gain_at_least = 0.0
     if chooser is not None:
-        gain_estimate, gain_at_least = gain_of_choice(
-            chooser, pair, delta, within=within, max_weight=max_weight
-        )
+        gain_estimate, gain_at_least = gain_of_choice(chooser, pair, delta, within=within)
     return Certificate(
         harm_bound=max(harm_bounds),
         gain_at_least=gain_at_least,

@@ -18,7 +18,6 @@ from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.validation import ThresholdRange
 from rainproof.decisions.class_tasks import ClassTask
-from rainproof.inference.bound_inputs import largest_draws
 from rainproof.inference.options import Seed, as_seed
 from rainproof.recalibration.certificate import (
     Certificate,
@@ -72,7 +71,6 @@ def fit_event(
     *,
     confidence_level: float,
     threshold_range: ThresholdRange | None,
-    max_weight: float | None,
     rng: Seed,
 ) -> Fitted:
     """Fit the map of one event, and those of segments."""
@@ -83,8 +81,6 @@ def fit_event(
         by = None
         sample = rows
     stream = own_stream(rng, rows)
-    if max_weight is not None:
-        largest_draws(sample, max_weight)  # which checks it, also where nothing is certified
     if (reason := cannot_fit(rows)) is not None:
         warnings.warn(reason, stacklevel=4)
         # No map was fitted to any row, so all of them can certify the original probabilities.
@@ -93,7 +89,7 @@ def fit_event(
             map=IDENTITY,
             method="none",
             candidates=(),
-            certificate=certify(held_out, None, confidence_level, threshold_range, max_weight),
+            certificate=certify(held_out, None, confidence_level, threshold_range),
             n=sample.n,
             groups=sample.groups,
             by=by,
@@ -101,7 +97,7 @@ def fit_event(
     whole, segments = divide(rows, stream, hold_out=is_certified(sample))
     check_spelling(segments)
     mean, candidates = mean_map(whole, methods)
-    maps, judged = correct_segments(mean, segments, confidence_level, threshold_range, max_weight)
+    maps, judged = correct_segments(mean, segments, confidence_level, threshold_range)
     certificate = None
     rates = None
     if whole.held_out:
@@ -116,7 +112,6 @@ def fit_event(
             chooser,
             confidence_level,
             threshold_range,
-            max_weight,
         )
         rates = held_out_rates(whole.held_out[0], confidence_level)
     if mean is not IDENTITY:

@@ -263,9 +263,10 @@ class Recalibrator(Saved):
             raise InputError(
                 "labels are for predictions with a column for each class; p has one column"
             )
-        return self.fit_rows(read_rows(p, y, {**columns, "by": by}, base_rate), max_weight)
+        rows = read_rows(p, y, {**columns, "by": by}, base_rate)
+        return self.fit_rows(rows.with_max_weight(max_weight))
 
-    def fit_rows(self, rows: Sample | Segments, max_weight: float | None = None) -> Self:
+    def fit_rows(self, rows: Sample | Segments) -> Self:
         """Fit the map of one event to rows that were checked already, as `assess` has them."""
         methods = _check_methods(self.methods)
         return self._keep(
@@ -274,7 +275,6 @@ class Recalibrator(Saved):
                 methods,
                 confidence_level=check_share(self.confidence_level, "confidence_level"),
                 threshold_range=check_range(self.threshold_range),
-                max_weight=max_weight,
                 rng=self.rng,
             )
         )

@@ -74,13 +74,12 @@ def correct_segments(
     segments: Mapping[Any, Division],
     confidence_level: float,
     within: ThresholdRange | None = None,
-    max_weight: float | None = None,
 ) -> tuple[dict[Any, PiecewiseMap], tuple[SegmentMap, ...]]:
     """Fit a correction for each segment; keep those whose gain is proven on the rows held out for
     that choice.
     """
     level = 1 - (1 - confidence_level) / max(len(segments), 1)  # all segments at once
-    about = _About(1 - level, within, max_weight)
+    about = _About(1 - level, within)
     maps: dict[Any, PiecewiseMap] = {}
     judged = []
     for key, part in segments.items():
@@ -114,7 +113,6 @@ class _About(NamedTuple):
 
     delta: float  # the probability with which each may fail
     within: ThresholdRange | None  # of the thresholds of decisions
-    max_weight: float | None  # the largest that a row, or a group, can have
 
 
 def _proven_correction(
@@ -131,7 +129,6 @@ def _proven_correction(
         deciding.with_forecasts(old=whole(deciding.prob), new=own(deciding.prob)),
         about.delta,
         within=about.within,
-        max_weight=about.max_weight,
     )
     return (own, gain) if gain > 0 else (None, 0.0)
 
@@ -139,4 +136,4 @@ def _proven_correction(
 def _harm_bound(held: Sample, used: PiecewiseMap, about: _About) -> float:
     pair = held.with_forecasts(old=held.prob, new=used(held.prob))
     curve = pair.curve("old", "new").restricted(about.within)
-    return harm_bound(curve, pair, about.delta, max_weight=about.max_weight)
+    return harm_bound(curve, pair, about.delta)

@@ -26,9 +26,7 @@ _FINEST = 1 << 16
 Rates = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
 
 
-def rate_intervals(
-    sample: Sample, *, confidence_level: float, max_weight: float | None = None
-) -> Rates:
+def rate_intervals(sample: Sample, *, confidence_level: float) -> Rates:
     r"""Bound the event rate in every range of predictions that a fixed set of cells can form.
 
     Returns
@@ -90,6 +88,7 @@ def rate_intervals(
         )
 
     grouped = sample.units.unit is not None and sample.design.clustered
+    max_weight = sample.design.max_weight
     # Which cells are occupied is not given where the weight in a run is random.
     runs_tried = cells * (cells + 1) / 2 if grouped or max_weight is not None else len(pairs[0])
     doubt = (1 - confidence_level) / runs_tried

@@ -103,7 +103,7 @@ def check_options(
         **({} if capacity is None else {"capacity": capacity}),
         "measures": tuple(measure for name, measure in every.items() if name in names),
         "within": within,
-        "max_weight": max_weight,  # which every guarantee checks
+        "max_weight": max_weight,
     }
 
 
@@ -130,12 +130,11 @@ def compute(
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; its warnings are added by the caller."""
     # several forecasts are in an order of their own
-    level, sample = confidence_level, sample.in_order()
+    level, sample = confidence_level, sample.with_max_weight(max_weight).in_order()
     summary = DataSummary.of(sample)
     how: dict[str, Any] = {
         "confidence_level": level,
         "threshold_range": within,
-        "max_weight": max_weight,
     }
     as_is = guarantee(sample, response="as_is", **how)
     rounded = _rounded(sample, how)
@@ -148,7 +147,7 @@ def compute(
     if sample.units.divisible:  # rows of unequal weight that are compressed are not
         # With a seed: the same as by itself.
         recalibrator = Recalibrator(confidence_level=level, threshold_range=within, rng=rng)
-        recalibrator.fit_rows(base_rates, max_weight)  # not by segments
+        recalibrator.fit_rows(base_rates)  # not by segments
     crossed = None
     if recalibrator is not None and cannot_fit(sample) is None:
         marks = np.unique(

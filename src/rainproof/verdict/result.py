@@ -238,14 +238,9 @@ class Assessment(Reported):
         """
         if not self._sample.units.divisible:
             return None
-        stream, max_weight = deepcopy(self._streams[0]).spawn(1)[0], self.guarantee.max_weight
-        return worth(
-            self._sample.at_edges(),
-            self.confidence_level,
-            stream,
-            self.regret.threshold_range,
-            max_weight,
-        )
+        stream = deepcopy(self._streams[0]).spawn(1)[0]
+        within = self.regret.threshold_range
+        return worth(self._sample.at_edges(), self.confidence_level, stream, within)
 
     @property
     @once
@@ -296,10 +291,8 @@ class Assessment(Reported):
     @once
     def advice(self) -> tuple[ThresholdAdvice, ...]:
         """What to do differently, for about two hundred thresholds."""
-        at, max_weight = self._thresholds, self.guarantee.max_weight
-        rates = rate_intervals(
-            self._sample, confidence_level=self.confidence_level, max_weight=max_weight
-        )
+        at = self._thresholds
+        rates = rate_intervals(self._sample, confidence_level=self.confidence_level)
         hits, alarms, *_ = flagged(self._sample.distinct(), at)
         benefit = hits - alarms * at / (1 - at)
         columns = (at, self.regret(at), benefit, self.null_band.regret_high)
