@@ -16,11 +16,11 @@ from rainproof.core.text import (
     p_cell,
     p_value,
     percent,
-    population,
     rounded,
     rows,
     short,
 )
+from rainproof.inference.assumptions import population
 
 
 def test_bounds_stay_bounds_when_rounded():

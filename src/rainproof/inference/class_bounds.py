@@ -19,9 +19,10 @@ from rainproof.core.arrays import Floats
 from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.switch_curve import SwitchCurve
-from rainproof.core.text import KEEPS_RANKING, at_most, if_drawn, percent
+from rainproof.core.text import at_most, percent
 from rainproof.errors import InputError
 from rainproof.inference import bounds
+from rainproof.inference.assumptions import KEEPS_RANKING, if_drawn
 from rainproof.inference.bound_inputs import BoundInputs
 from rainproof.inference.lower_bounds import Wager, bets_on, lower_bound
 from rainproof.inference.options import check_share

@@ -20,17 +20,10 @@ from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid
 from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
-from rainproof.core.text import (
-    SAME_GIVEN_OUTCOME,
-    at_most,
-    html_rows,
-    html_text,
-    no_heavier,
-    percent,
-    population,
-)
+from rainproof.core.text import at_most, html_rows, html_text, percent
 from rainproof.core.validation import BaseRate, ThresholdRange, check_range
 from rainproof.errors import FewRowsWarning, InputError
+from rainproof.inference.assumptions import SAME_GIVEN_OUTCOME, no_heavier, population
 from rainproof.inference.bound_inputs import (
     BoundInputs,
     draw_table,

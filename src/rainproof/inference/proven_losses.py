@@ -19,10 +19,11 @@ from rainproof.core.arguments import as_sample
 from rainproof.core.curve import Chord
 from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
-from rainproof.core.text import if_drawn, percent
+from rainproof.core.text import percent
 from rainproof.core.validation import BaseRate, ThresholdRange, check_range
 from rainproof.decisions.regret_curves import worst_task
 from rainproof.decisions.tasks import DecisionTask
+from rainproof.inference.assumptions import if_drawn
 from rainproof.inference.corrections import FITS, Fit
 from rainproof.inference.lower_bounds import lower_bound
 from rainproof.inference.options import Seed, as_seed, check_share

@@ -19,12 +19,13 @@ from rainproof.core.curve import Chord
 from rainproof.core.result import Result, plain, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.switch_curve import SwitchCurve
-from rainproof.core.text import at_least, at_most, if_drawn, percent, rows
+from rainproof.core.text import at_least, at_most, percent, rows
 from rainproof.core.validation import BaseRate, ThresholdRange, check_range
 from rainproof.decisions.regret_curves import worst_task
 from rainproof.decisions.tasks import DecisionTask, decision_with
 from rainproof.errors import InputError
 from rainproof.inference import bounds
+from rainproof.inference.assumptions import if_drawn
 from rainproof.inference.bound_inputs import given_outcomes
 from rainproof.inference.options import Seed, as_seed, check_share
 from rainproof.inference.switch_gains import gain_at_least

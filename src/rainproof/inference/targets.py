@@ -19,9 +19,10 @@ from rainproof.core.curve import flagged
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
-from rainproof.core.text import if_drawn, percent, rows, these_rows
+from rainproof.core.text import percent, rows, these_rows
 from rainproof.core.validation import BaseRate
 from rainproof.errors import InputError
+from rainproof.inference.assumptions import if_drawn
 from rainproof.inference.options import Seed, as_seed, check_share
 from rainproof.inference.target_proofs import TargetProof
 from rainproof.inference.threshold_search import find_proven_threshold, rows_needed

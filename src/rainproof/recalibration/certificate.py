@@ -17,11 +17,12 @@ from rainproof.core.arrays import Floats
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
-from rainproof.core.text import KEEPS_RANKING, at_least, at_most, if_drawn, percent
+from rainproof.core.text import at_least, at_most, percent
 from rainproof.core.text import rows as rows_text
 from rainproof.core.validation import BaseRate, ThresholdRange
 from rainproof.decisions.class_tasks import ClassTask
 from rainproof.fits.bins import equal_weight_bins
+from rainproof.inference.assumptions import KEEPS_RANKING, if_drawn
 from rainproof.inference.class_bounds import harm_bound as class_harm_bound
 from rainproof.inference.class_bounds import loss_bound, mean_at_least, switch_curves
 from rainproof.inference.guarantees import guarantee

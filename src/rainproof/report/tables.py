@@ -10,18 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rainproof.core.arrays import Floats
-from rainproof.core.text import (
-    KEEPS_RANKING,
-    at_most,
-    finite,
-    html_element,
-    one_line,
-    p_cell,
-    short,
-)
+from rainproof.core.text import at_most, finite, html_element, one_line, p_cell, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.core.text import rows as rows_text
 from rainproof.core.validation import ThresholdRange
+from rainproof.inference.assumptions import KEEPS_RANKING
 from rainproof.recalibration.recalibrator import Recalibrator
 from rainproof.verdict import words
 from rainproof.verdict.costs import TaskResult

@@ -16,8 +16,6 @@ from rainproof.core.arrays import Floats, Ints
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
 from rainproof.core.text import (
-    INDEPENDENT,
-    KEEPS_RANKING,
     aligned,
     at_most,
     html_rows,
@@ -27,11 +25,11 @@ from rainproof.core.text import (
     rows,
     short,
     these_rows,
-    what_varies,
 )
 from rainproof.decisions.class_tasks import ClassTask
 from rainproof.decisions.swap_regrets import SwapRegret, swap_regret
 from rainproof.errors import FewRowsWarning, RainproofWarning
+from rainproof.inference.assumptions import INDEPENDENT, KEEPS_RANKING, what_varies
 from rainproof.inference.calibration_tests import quick_test
 from rainproof.inference.class_bounds import ClassGuarantee, class_guarantee
 from rainproof.inference.estimates import interval_by_influence

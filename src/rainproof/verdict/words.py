@@ -10,22 +10,24 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rainproof.core.result import Interval, Result
 from rainproof.core.text import (
-    INDEPENDENT,
-    KEEPS_RANKING,
-    SAME_GIVEN_OUTCOME,
     at_least,
     at_most,
-    if_drawn,
-    no_heavier,
     one_line,
     p_cell,
     p_value,
     percent,
-    population,
     rounded,
     rows,
     short,
     these_rows,
+)
+from rainproof.inference.assumptions import (
+    INDEPENDENT,
+    KEEPS_RANKING,
+    SAME_GIVEN_OUTCOME,
+    if_drawn,
+    no_heavier,
+    population,
     what_varies,
 )
 from rainproof.verdict.evidence import MANY_ROWS, Rule, saving
