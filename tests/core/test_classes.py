@@ -243,7 +243,7 @@ def test_many_classes_are_not_all_shown():
 
 
 def test_rows_are_counted_over_all_blocks(monkeypatch):
-    monkeypatch.setattr("rainproof.core.classes.ROWS_AT_ONCE", 64)
+    monkeypatch.setattr("rainproof.core.columns.ROWS_AT_ONCE", 64)
     p = P.copy()
     p[[70, 200, 290]] = 0.3
     with pytest.raises(

@@ -6,9 +6,10 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rainproof.core._scan import absorb, scan
+from rainproof.core.arrays import Array
 from rainproof.core.cells import CellTable, check_grid, scan_in_threads
 from rainproof.core.columns import Columns
 from rainproof.core.sample import Sample
@@ -64,7 +65,7 @@ class Accumulator:
         self._other: Any = None  # the label besides pos_label, once one was seen
         # A dense table for unweighted rows and one for weighted rows, 32 and 96 bytes a cell, made
         # when first needed.
-        self._tables: dict[bool, NDArray[Any]] = {}
+        self._tables: dict[bool, Array] = {}
         self._filled = 0  # unweighted rows in the tables
         self._merged = CellTable.empty(self.grid)  # sums that were added
         self._lock = Lock()  # several threads may add their batches
@@ -78,13 +79,15 @@ class Accumulator:
 
     def add_columns(self, rows: Columns) -> None:
         """Check the rows and add them, or raise and change nothing."""
-        weighted, n = rows.weight is not None, len(rows)
+        weighted = rows.weight is not None
+        n = len(rows)
         with self._lock:
             rule = f"{rows.names.label} must hold {self.pos_label!r} and one other label"
             other = _one_label(self._other, rows.other, rule)
             if not weighted and self._filled + n > _FULL:
-                self._merged, self._filled = self.sums(), 0
+                self._merged = self.sums()
                 self._tables.clear()
+                self._filled = 0
             if weighted not in self._tables or n >= 2 * self.grid:
                 # New tables cost little beside so many rows, and are dropped if a row is bad.
                 fresh = scan_in_threads(rows, self.grid)
@@ -96,9 +99,12 @@ class Accumulator:
                 rows.check()
                 scan(rows.prob, rows.outcome, rows.weight, self.grid, self._tables[weighted], 0, n)
             self._other = other
-            self._filled += 0 if weighted else n
             self._seen += n
-            self.n += n if rows.weight is None else int(np.count_nonzero(rows.weight))
+            if rows.weight is None:
+                self._filled += n
+                self.n += n
+            else:
+                self.n += int(np.count_nonzero(rows.weight))
 
     def sums(self) -> CellTable:
         """Return the sums of all rows so far."""
@@ -119,8 +125,11 @@ class Accumulator:
         both._other = _one_label(
             self._other, other._other, "accumulators must have the same other label to be added"
         )
-        (mine, n), (theirs, more) = self._now(), other._now()
-        both._merged, both.n, both._seen = mine.merge(theirs), n + more, n + more
+        cells, n = self._now()
+        other_cells, other_n = other._now()
+        both._merged = cells.merge(other_cells)
+        both.n = n + other_n
+        both._seen = both.n
         return both
 
     def __radd__(self, other: object) -> Accumulator:
@@ -150,8 +159,10 @@ class Accumulator:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Accumulator.__init__(self, state["grid"], pos_label=state["pos_label"])
-        self._other, self._merged = state["other"], state["cells"]
-        self.n = self._seen = state["n"]
+        self._other = state["other"]
+        self._merged = state["cells"]
+        self.n = state["n"]
+        self._seen = self.n
 
     def __repr__(self) -> str:
         return f"Accumulator(n={self.n}, grid={self.grid})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-from rainproof.core.conversion import Array
+from rainproof.core.arrays import Array
 from rainproof.errors import InputError
 
 

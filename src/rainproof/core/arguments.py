@@ -43,6 +43,7 @@ def as_sample(
             raise InputError(
                 "a Sample holds predictions, weights and labels already: pass it alone"
             )
+        # what it holds was checked when it was made
         y_true.require_one_event()
         y_true.require_one_forecast()
         if groups is not None and y_true.design.clustered:
@@ -57,6 +58,7 @@ def as_sample(
         )
         columns = ((names.label, y_true), (names.prob, y_prob))
     if groups is not None or by is not None:
+        # they are paired with rows by place
         sample.require_rows("by needs" if groups is None else "groups need")
         if sample.design.strata is not None:
             raise InputError(
@@ -69,10 +71,12 @@ def as_sample(
 def with_rate(sample: Sample, base_rate: Any, *, rates: bool = False) -> Sample:
     """State the base rate of a sample, or refuse one that it has."""
     if base_rate is not REFUSED and base_rate is not None:
+        # two rates of one population would contradict each other
         if sample.design.strata is not None:
             raise InputError("the Sample has a base_rate already: pass it alone")
         sample = sample.with_base_rate(base_rate)
     if sample.design.strata is not None:
+        # the Sample may have come with a rate, or with a range of them
         sample.design.require("this", unstratified=base_rate is REFUSED, one_rate=not rates)
     return sample
 
@@ -90,20 +94,24 @@ def as_paired(
     """
     if isinstance(y_true, Sample):
         y_true.require_one_event()
-        given = [name for name, value in {**forecasts, **columns}.items() if value is not None]
-        if given:
-            raise InputError(f"{given[0]} must not be given with a Sample, which holds it already")
+        _refuse_beside_sample({**forecasts, **columns})
         if len(y_true.forecasts) != 2:
             raise InputError(
                 f"the Sample must have two forecasts; it has {len(y_true.forecasts) or 1}"
             )
         return with_rate(y_true, base_rate, rates=rates)
-    missing = [name for name, prob in forecasts.items() if prob is None]
-    if missing:
-        raise InputError(
-            f"{missing[0]} is missing: pass outcomes and two forecasts, or one Sample of two forecasts"
-        )
+    for name, prob in forecasts.items():
+        if prob is None:
+            raise InputError(
+                f"{name} is missing: pass outcomes and two forecasts, or one Sample of two forecasts"
+            )
     return with_rate(Sample(y_true, forecasts, **columns), base_rate, rates=rates)
+
+
+def _refuse_beside_sample(columns: Mapping[str, Any]) -> None:
+    for name, value in columns.items():
+        if value is not None:
+            raise InputError(f"{name} must not be given with a Sample, which holds it already")
 
 
 def as_classes(
@@ -125,12 +133,10 @@ def as_classes(
         if not y_true.classes:
             return None
         columns = {"sample_weight": sample_weight, "groups": groups, "labels": labels}
-        for name, value in {"y_prob": y_prob, **columns, **for_one_event}.items():
-            if value is not None:
-                raise InputError(f"{name} must not be given with a Sample, which holds it already")
+        _refuse_beside_sample({"y_prob": y_prob, **columns, **for_one_event})
         return y_true
     classes = class_columns(y_prob)
-    if classes < 3:
+    if classes < 3:  # of two classes the second is the event
         return None
     refuse_for_classes(for_one_event, classes)
     return Sample.from_classes(

@@ -59,7 +59,8 @@ def two_sum(high: Floats, low: Floats) -> Floats:
     """Return the pair for ``high + low`` whose first part is the nearest double (Knuth's TwoSum)."""
     total = high + low
     part = total - high
-    return np.stack([total, (high - (total - part)) + (low - part)])
+    error = (high - (total - part)) + (low - part)
+    return np.stack([total, error])
 
 
 def add_pairs(a: Floats, b: Floats) -> Floats:
@@ -79,10 +80,12 @@ def exact_units(bins: NDArray[np.uint64]) -> int:
     rounded once.
     """
     total = 0
-    for at in np.flatnonzero(bins.any(axis=1)).tolist():
-        low, high = bins[at].tolist()
-        shifted = (low + (high << 32)) << max((at & 0x7FF) - 1, 0)
-        total += -shifted if at >> 11 else shifted
+    for number in np.flatnonzero(bins.any(axis=1)).tolist():
+        low, high = bins[number].tolist()
+        is_negative = number >> 11
+        exponent = number & 0x7FF
+        units = (low + (high << 32)) << max(exponent - 1, 0)  # 0: doubles below the normal ones
+        total += -units if is_negative else units
     return total
 
 
@@ -95,8 +98,9 @@ def places_of_groups(group: Ints, *kinds: Ints) -> Ints:
     in any order.
     """
     size = np.bincount(group)
+    keys = [_numbered_groups(group, kind, len(size)) for kind in reversed(kinds)]
+    order = np.lexsort([*keys, size])
     places = np.empty(len(size), np.int64)
-    order = np.lexsort([*(_numbered_groups(group, kind, len(size)) for kind in kinds[::-1]), size])
     places[order] = np.arange(len(size)) - np.count_nonzero(size == 0)
     return places
 
@@ -105,17 +109,23 @@ def _numbered_groups(group: Ints, kind: Ints, size: int) -> Ints:
     """Return a number for each group that tells what kinds of rows it has from those of others of
     its size.
     """
-    order, found = np.argsort(group * (kind.max() + 1) + kind), np.zeros(size, np.int64)
-    group, kind = group[order], kind[order] + 1
+    numbers = np.zeros(size, np.int64)
+    order = np.argsort(group * (kind.max() + 1) + kind)
+    group = group[order]
+    kind = kind[order] + 1  # 0 is beside the last of an odd number of rows
     while len(group):
-        first = np.append(True, group[1:] != group[:-1])
-        last, place = np.append(first[1:], True), np.arange(len(group))
-        found[group[first & last]] = kind[first & last]
-        even = (place - np.maximum.accumulate(place * first)) % 2 == 0
-        left = np.flatnonzero(even & ~(first & last))
-        pair = kind[left] * (kind.max() + 1) + np.where(last[left], 0, np.roll(kind, -1)[left])
-        group, kind = group[left], np.unique(pair, return_inverse=True)[1] + 1
-    return found
+        is_first = np.append(True, group[1:] != group[:-1])
+        is_last = np.append(is_first[1:], True)
+        is_alone = is_first & is_last
+        numbers[group[is_alone]] = kind[is_alone]
+        place = np.arange(len(group))
+        place_in_group = place - np.maximum.accumulate(place * is_first)
+        left = np.flatnonzero((place_in_group % 2 == 0) & ~is_alone)
+        right_kind = np.where(is_last[left], 0, np.roll(kind, -1)[left])
+        pair = kind[left] * (kind.max() + 1) + right_kind
+        group = group[left]
+        kind = np.unique(pair, return_inverse=True)[1] + 1
+    return numbers
 
 
 def available_threads() -> int:
@@ -137,7 +147,8 @@ def run_in_threads(work: Callable[[int], bool], parts: int) -> bool:
     """
     good = [False] * parts
     errors: list[BaseException] = []
-    threads, here = [], [0]
+    threads = []
+    here = [0]
 
     def run(part: int) -> None:
         try:

@@ -160,7 +160,9 @@ class CellTable(Frozen):
         return self._fault_of_sums()
 
     def _fault_of_sums(self) -> str | None:
-        weight, rise, squares = self.weight[0], self.rise[0], self.squares
+        weight = self.weight[0]
+        rise = self.rise[0]
+        squares = self.squares
         if not all(np.isfinite(sums).all() for sums in (self.weight, self.rise, squares)):
             return "a sum is not finite"
         # the squares of tiny weights underflow to 0
@@ -335,7 +337,8 @@ def scan_in_threads(rows: Rows | Columns, m: int, cut: Floats | None = None) -> 
     tables = [_empty_table(rows, m) for _ in range(threads)]
 
     def work(part: int) -> bool:
-        start, stop = n * part // threads, n * (part + 1) // threads
+        start = n * part // threads
+        stop = n * (part + 1) // threads
         return scan(rows.prob, rows.outcome, rows.weight, m, tables[part], start, stop, cut)
 
     if not run_in_threads(work, threads):

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.alignment import check_same_length
-from rainproof.core.arrays import Ints
-from rainproof.core.columns import ROWS_AT_ONCE, ColumnNames
-from rainproof.core.conversion import Array, as_array, as_readable, as_vector
+from rainproof.core.arrays import Array, Ints
+from rainproof.core.columns import ColumnNames, blocks
+from rainproof.core.conversion import as_array, as_readable, as_vector
 from rainproof.core.labels import code_labels, plain
 from rainproof.errors import InputError
 
@@ -60,14 +60,15 @@ def read_classes(
     classes = prob.shape[1]
     if labels is None and hasattr(y_prob, "columns"):
         labels = list(y_prob.columns)
-    called = list(range(classes)) if labels is None else check_labels(labels, classes)
+    numbers = range(classes)
+    classes_called = list(numbers) if labels is None else check_labels(labels, classes)
     outcome = as_vector(y_true, names.label)
     code, occurring = code_labels(outcome)
-    number = {label: k for k, label in enumerate(called)}
-    has_numbers = any(isinstance(label, int | float) for label in called)
-    if not has_numbers and not any(label in number for label in occurring):
-        number = {k: k for k in range(classes)}
-    which = np.array([number.get(label, -1) for label in occurring], np.int64)[code]
+    number_of = dict(zip(classes_called, numbers, strict=True))
+    has_numbers = any(isinstance(label, int | float) for label in classes_called)
+    if not has_numbers and number_of.keys().isdisjoint(occurring):
+        number_of = dict(zip(numbers, numbers, strict=True))
+    which = np.array([number_of.get(label, -1) for label in occurring], np.int64)[code]
     is_unknown = which < 0
     if is_unknown.any():
         first = int(is_unknown.argmax())
@@ -75,7 +76,7 @@ def read_classes(
         raise unknown_label(outcome[first], first, count, classes, labels is None, names)
     check_same_length(names.label, which, names.prob, prob)
     _refuse_bad_rows(prob, names)
-    return ClassColumns(which, prob, called)
+    return ClassColumns(which, prob, classes_called)
 
 
 def event_of_two_classes(
@@ -91,8 +92,11 @@ def event_of_two_classes(
         which, prob, _ = read_classes(y_true, y_prob, labels, names)
         return which, prob[:, 1], None
     _refuse_bad_rows(prob, names)
-    called = list(getattr(y_prob, "columns", ())) if labels is None else check_labels(labels, 2)
-    column = called.index(pos_label) if pos_label in called else 1
+    if labels is None:
+        labels = list(getattr(y_prob, "columns", ()))
+    else:
+        labels = check_labels(labels, 2)
+    column = labels.index(pos_label) if pos_label in labels else 1
     return y_true, prob[:, column], pos_label
 
 
@@ -120,8 +124,8 @@ def violations(prob: Array, names: ColumnNames) -> Iterator[InputError]:
     counts = dict.fromkeys(_RULES, 0)
     first_rows: dict[str, int] = {}
     with np.errstate(invalid="ignore"):
-        for start in range(0, len(prob), ROWS_AT_ONCE):
-            block = prob[start : start + ROWS_AT_ONCE].astype(np.float64, copy=False)
+        for start, rows in blocks(prob):
+            block = rows.astype(np.float64, copy=False)
             if _is_good(block):  # which is quicker than the rules one by one
                 continue
             is_left = np.ones(len(block), np.bool_)

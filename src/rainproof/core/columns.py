@@ -6,14 +6,14 @@ which one, how often and where first is found here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from rainproof.core._scan import scan
-from rainproof.core.conversion import Array
+from rainproof.core.arrays import Array
 from rainproof.errors import InputError, Place
 
 OUTCOME_RULE = "must be 0 or 1 (pos_label names the event among other labels)"
@@ -78,8 +78,10 @@ class Columns:
 
     def _explain_outcomes(self, error: InputError) -> InputError:
         """Say what outcomes seem to be that are not 0 or 1: predictions, shares or labels."""
-        names, outcome = self.names, self.outcome
-        low, high = outcome.min(), outcome.max()  # of all rows: the first may be unlike the rest
+        names = self.names
+        outcome = self.outcome
+        low = outcome.min()  # of all rows: the first may be unlike the rest
+        high = outcome.max()
         are_shares = low >= 0 and high <= 1
         are_two = all_hold(outcome, lambda y: (y == low) | (y == high))
         seem_predictions = are_shares or (low < high and not are_two)
@@ -101,14 +103,20 @@ class Columns:
         return error
 
 
+def blocks(values: Array) -> Iterator[tuple[int, Array]]:
+    """Go through rows a block at a time, each with the number of its first row."""
+    for start in range(0, len(values), ROWS_AT_ONCE):
+        yield start, values[start : start + ROWS_AT_ONCE]
+
+
 def offenders(
     name: str, values: Array, is_bad: Callable[[Array], Any], rule: str, names: ColumnNames
 ) -> InputError | None:
     """Return the error for the bad values, if there are any."""
     count = 0
     first = -1
-    for start in range(0, len(values), ROWS_AT_ONCE):
-        bad = is_bad(values[start : start + ROWS_AT_ONCE])
+    for start, block in blocks(values):
+        bad = is_bad(block)
         if bad.any():
             first = first if count else start + int(bad.argmax())
             count += int(bad.sum())
@@ -126,10 +134,7 @@ def offenders(
 
 def all_hold(values: Array, rule: Callable[[Array], Any]) -> bool:
     """Return whether all values keep a rule."""
-    return all(
-        rule(values[start : start + ROWS_AT_ONCE]).all()
-        for start in range(0, len(values), ROWS_AT_ONCE)
-    )
+    return all(rule(block).all() for _, block in blocks(values))
 
 
 def _is_no_outcome(outcome: Array) -> Any:
@@ -163,7 +168,8 @@ def explain_probabilities(prob: Array, names: ColumnNames) -> InputError | None:
     if error is None:
         return None
     first_rows = prob[:ROWS_AT_ONCE]
-    low, high = first_rows.min(), first_rows.max()
+    low = first_rows.min()
+    high = first_rows.max()
     # in percent most are above 1, and some far above it
     if low >= 0 and 10 < high <= 100 and np.median(first_rows) > 1:
         return error.revised(

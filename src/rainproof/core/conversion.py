@@ -11,12 +11,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rainproof.core.arrays import Floats
+from rainproof.core.arrays import Array, Bools, Floats
 from rainproof.errors import InputError
-
-Array = NDArray[Any]
 
 READABLE = {np.dtype(name) for name in ("f4", "f8")}
 """The types of predictions and weights that the kernels read in place."""
@@ -40,23 +38,20 @@ def refuse_masked(values: ArrayLike, name: str) -> None:
     """Refuse masked values: NumPy would read what is under the mask."""
     if not np.ma.isMaskedArray(values):
         return
-    masked = np.ma.getmaskarray(values)
-    if masked.any():
-        first = f"{name}[{int(masked.ravel().argmax())}]"
-        raise InputError.from_offenders(
-            f"{name} must not contain masked values", int(masked.sum()), first
-        )
+    _refuse_where(np.ma.getmaskarray(values), name)
 
 
 def _refuse_masked_entries(array: Array, name: str) -> None:
     """Refuse masked values among other objects, as a list of masked labels has them."""
     masked = type(np.ma.masked)
-    is_masked = np.array([type(value) is masked for value in array.flat], np.bool_)
+    _refuse_where(np.array([type(value) is masked for value in array.flat], np.bool_), name)
+
+
+def _refuse_where(is_masked: Bools, name: str) -> None:
     if is_masked.any():
         first = f"{name}[{int(is_masked.argmax())}]"
-        raise InputError.from_offenders(
-            f"{name} must not contain masked values", int(is_masked.sum()), first
-        )
+        rule = f"{name} must not contain masked values"
+        raise InputError.from_offenders(rule, int(is_masked.sum()), first)
 
 
 def as_array(values: ArrayLike, name: str) -> Array:
@@ -144,8 +139,14 @@ def as_probabilities(values: ArrayLike, name: str) -> Array:
     return as_readable(as_vector(values, name), name)
 
 
-def is_number(x: Any) -> bool:
-    """Return whether x is a real number that a double can hold, and not a bool."""
-    if isinstance(x, bool) or not isinstance(x, int | float | np.integer | np.floating):
-        return False
-    return not isinstance(x, int) or abs(x) <= sys.float_info.max
+def is_built_in_number(value: Any) -> bool:
+    """Return whether a value is an int or a float, of whatever size, and not a bool."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a real number that a double can hold, and not a bool."""
+    if isinstance(value, np.integer | np.floating):
+        return True
+    is_too_large = isinstance(value, int) and abs(value) > sys.float_info.max
+    return is_built_in_number(value) and not is_too_large

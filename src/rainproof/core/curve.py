@@ -73,14 +73,15 @@ def isotonic(table: DistinctTable) -> Floats:
 def isotonic_blocks(table: DistinctTable) -> DistinctTable:
     """Pool the entries on which `isotonic` is level: one entry each, at the mean prediction."""
     size, negative, positive = pool_violators(table.negative, table.positive)
-    first = np.concatenate([[0], np.cumsum(size)[:-1]])
+    first = np.cumsum(size) - size
     predicted = np.add.reduceat(table.prob * (table.negative + table.positive), first)
     return DistinctTable(predicted / (negative + positive), negative, positive)
 
 
 def recalibrated(table: DistinctTable) -> DistinctTable:
     """Replace the predictions by `isotonic` of them: one entry for each distinct value."""
-    return _with_frequencies(*pool_violators(table.negative, table.positive)[1:])
+    _, negative, positive = pool_violators(table.negative, table.positive)
+    return _with_frequencies(negative, positive)
 
 
 def merged(table: DistinctTable) -> DistinctTable:
@@ -94,9 +95,10 @@ def _with_frequencies(negative: Floats, positive: Floats) -> DistinctTable:
 
     A quotient that rounds to 0 or 1 although both outcomes occur is moved to the next double.
     """
-    low, high = np.where(positive > 0, _ABOVE_0, 0.0), np.where(negative > 0, _BELOW_1, 1.0)
+    low = np.where(positive > 0, _ABOVE_0, 0.0)
+    high = np.where(negative > 0, _BELOW_1, 1.0)
     prob = np.clip(positive / (negative + positive), low, high)
-    return DistinctTable(prob=prob, negative=negative, positive=positive)
+    return DistinctTable(prob, negative, positive)
 
 
 Swaps = Literal["all", "monotone", "constant"]
@@ -120,8 +122,7 @@ def recalibrate(table: DistinctTable, swaps: Swaps) -> Floats:
         return table.positive / (table.positive + table.negative)
     if swaps == "monotone":
         return isotonic(table)
-    events = float(table.positive.sum())
-    return np.full(len(table.prob), events / (events + float(table.negative.sum())))
+    return np.full(len(table.prob), float(table.positive.sum()) / table.total)
 
 
 Points = tuple[Floats, Floats, Floats]
@@ -138,7 +139,8 @@ def corners(prob: Floats, within: ThresholdRange | None) -> Floats:
         return np.concatenate([[0.0], prob, [1.0]])
     low, high = within
     inside = prob[np.searchsorted(prob, low, "right") : np.searchsorted(prob, high)]
-    return np.concatenate([[0.0, low], inside, [high] * (low < high), [1.0]])
+    ends = [high, 1.0] if low < high else [1.0]
+    return np.concatenate([[0.0, low], inside, ends])
 
 
 def cut(points: Points, within: ThresholdRange | None) -> Points:
@@ -149,7 +151,9 @@ def cut(points: Points, within: ThresholdRange | None) -> Points:
         return points
     mu, left, right = points
     inside = (mu >= within.low) & (mu <= within.high)
-    return mu, np.where(inside, left, 0.0), np.where(inside & (mu < within.high), right, 0.0)
+    left = np.where(inside, left, 0.0)
+    right = np.where(inside & (mu < within.high), right, 0.0)
+    return mu, left, right
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -199,11 +203,15 @@ def envelope(mu: Floats, value: Floats, above: Callable[[int], bool] = lambda _:
     place whether that is the one from the left.
     """
     a, b = bridge(mu, value)
-    mu_a, mu_b = float(mu[a]), float(mu[b])
+    mu_a = float(mu[a])
+    mu_b = float(mu[b])
+    share = 1.0
+    if mu_a < mu_b:
+        share = (mu_b - 0.5) / (mu_b - mu_a)
     return Chord(
         mu_a=mu_a,
         mu_b=mu_b,
-        share=1.0 if mu_a == mu_b else (mu_b - 0.5) / (mu_b - mu_a),
+        share=share,
         regret_a=float(value[a]),
         regret_b=float(value[b]),
         above_a=above(a),
@@ -234,9 +242,7 @@ class SwapCurve(Frozen):
     @classmethod
     def from_table(cls, table: DistinctTable, swaps: Swaps = "all") -> SwapCurve:
         """Make the curve of a sample."""
-        recalibrated = recalibrate(table, swaps)
-        total = float(table.negative.sum()) + float(table.positive.sum())
-        return cls(table=table, recalibrated=recalibrated, swaps=swaps, total=total)
+        return cls(table, recalibrate(table, swaps), swaps, table.total)
 
     def restricted(self, within: ThresholdRange | None) -> SwapCurve:
         """The curve of decisions with a threshold in the range."""
@@ -244,16 +250,15 @@ class SwapCurve(Frozen):
 
     def points(self, mu: ArrayLike) -> Points:
         """Evaluate both limits of the curve at the distinct thresholds, in increasing order."""
-        return cut(
-            self._sweep(np.unique(check_probabilities(mu, "threshold", self.within))), self.within
-        )
+        return self._limits(np.unique(check_probabilities(mu, "threshold", self.within)))
 
     def __call__(self, mu: ArrayLike) -> Floats:
         """Evaluate the larger limit of the curve at thresholds in its range, in any order and
         shape.
         """
-        at, left, right = self.points(mu)
-        value: Floats = np.maximum(left, right)[np.searchsorted(at, as_numbers(mu, "threshold"))]
+        thresholds, left, right = self.points(mu)
+        places = np.searchsorted(thresholds, as_numbers(mu, "threshold"))
+        value: Floats = np.maximum(left, right)[places]
         return value
 
     @cached_property
@@ -261,7 +266,7 @@ class SwapCurve(Frozen):
         """The curve at 0, 1, each distinct prediction and the ends of its range, where it can touch
         its envelope.
         """
-        return cut(self._sweep(corners(self.table.prob, self.within)), self.within)
+        return self._limits(corners(self.table.prob, self.within))
 
     def breakpoints(self) -> Points:
         """Evaluate the curve at every p and h of its range: between two of them it is a line from
@@ -272,7 +277,7 @@ class SwapCurve(Frozen):
         """
         low, high = self.within or (0.0, 1.0)
         mu = np.unique(np.concatenate([[low, high], self.table.prob, self.recalibrated]))
-        return cut(self._sweep(mu[(mu >= low) & (mu <= high)]), self.within)
+        return self._limits(mu[(mu >= low) & (mu <= high)])
 
     def regret(self, mu: float, *, above: bool = False) -> float:
         """Evaluate the curve at one threshold by its definition; `above` asks for the limit from
@@ -281,35 +286,39 @@ class SwapCurve(Frozen):
         The gains of swaps up and of swaps down are summed separately. Neither can be negative, so
         no large numbers cancel, and a swap of a prediction to itself adds exactly 0.
         """
-        table, h = self.table, self.recalibrated
+        table = self.table
         below = int(np.searchsorted(table.prob, mu, "left" if above else "right"))
         up_events, up_others, down_events, down_others = swapped(
-            table.negative, table.positive, h, below, mu, above
+            table.negative, table.positive, self.recalibrated, below, mu, above
         )
-        gain_up, gain_down = (
-            up_events * (1 - mu) - up_others * mu,
-            down_others * mu - down_events * (1 - mu),
-        )
+        gain_up = up_events * (1 - mu) - up_others * mu
+        gain_down = down_others * mu - down_events * (1 - mu)
         return (max(0.0, gain_up) + max(0.0, gain_down)) / self.total
 
-    def _sweep(self, mu: Floats) -> Points:
+    def _limits(self, mu: Floats) -> Points:
         """Evaluate the curve at increasing thresholds, ties allowed."""
         table = self.table
-        return mu, *limits(
+        left, right = limits(
             table.prob, table.negative, table.positive, self.recalibrated, mu, self.total
         )
+        return cut((mu, left, right), self.within)
 
     @cached_property
     def chord(self) -> Chord:
         """The concave envelope at 1/2, with the regret at its ends evaluated by definition."""
         mu, left, right = self.corners
-        found = envelope(mu, np.maximum(left, right), lambda k: bool(left[k] > right[k]))
+        chord = envelope(mu, np.maximum(left, right), lambda k: bool(left[k] > right[k]))
         low, high = self.within or (0.0, 1.0)
-        regret_a, regret_b = (
-            self.regret(at, above=above) if low <= at <= high else 0.0
-            for at, above in ((found.mu_a, found.above_a), (found.mu_b, found.above_b))
+
+        def regret(threshold: float, above: bool) -> float:
+            inside = low <= threshold <= high
+            return self.regret(threshold, above=above) if inside else 0.0
+
+        return replace(
+            chord,
+            regret_a=regret(chord.mu_a, chord.above_a),
+            regret_b=regret(chord.mu_b, chord.above_b),
         )
-        return replace(found, regret_a=regret_a, regret_b=regret_b)
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,10 +352,11 @@ class RoundedSample(Frozen):
     def curve(self, swaps: Swaps = "all") -> SwapCurve:
         """Return the regret curve of the rounded predictions (of D_m, if they are rounded softly)."""
         if swaps not in self._curves:
-            some = self.weight > 0
-            weight, positive = self.weight[some], self.positive[some]
-            negative = np.maximum(weight - positive, 0.0)  # the two sums are rounded separately
-            table = DistinctTable(self.index[some] / self.m, negative, positive)
+            occupied = self.weight > 0
+            positive = self.positive[occupied]
+            # the two sums are rounded separately
+            negative = np.maximum(self.weight[occupied] - positive, 0.0)
+            table = DistinctTable(self.index[occupied] / self.m, negative, positive)
             self._curves[swaps] = SwapCurve.from_table(table, swaps)
         return self._curves[swaps]
 
@@ -366,7 +376,7 @@ def flagged(
     Returns shares of the weight: true positives, false positives, false negatives and true
     negatives.
     """
-    total = float(table.negative.sum()) + float(table.positive.sum())
+    total = table.total
     first_flagged = np.searchsorted(table.prob, threshold, "left" if ties else "right")
     true_positives = _sums_from(table.positive)[first_flagged] / total
     false_positives = _sums_from(table.negative)[first_flagged] / total

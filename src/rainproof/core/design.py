@@ -46,6 +46,7 @@ class OutcomeStrata:
         """The event rate: of a range, the middle in log odds."""
         if not self.is_range:
             return self.low
+        # each root by itself: the product of two odds can overflow
         odds = math.sqrt(self.low / (1 - self.low)) * math.sqrt(self.high / (1 - self.high))
         return odds / (1 + odds)
 
@@ -122,6 +123,7 @@ class Design:
                 f"base_rate needs rows of both outcomes; all {n:,} have {int(events > 0)}"
             )
         rate = self.strata.rate
+        # weights that add up to n, so that sums stay near those of the rows as they are
         return store.weighed_by_outcome(n * (1 - rate) / others, n * rate / events)
 
     def require(
@@ -145,6 +147,7 @@ class Design:
         one_rate : bool
             Whether it needs one base rate, and no range.
         """
+        # clusters of single cases are independent cases
         if independent and self.clusters == "cases":
             raise InputError(
                 f"{what} takes no groups: it needs independent rows",

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats, Ints
+from rainproof.core.arrays import Array, Bools, Bytes, Floats, Ints
 
 Codes = NDArray[np.uint64]
 
@@ -45,10 +45,10 @@ def stream_for(seed: int, *rows: Digested) -> np.random.Generator:
     """Return the random numbers of a seed for these rows: every deal and draw with an integer seed
     is from them.
     """
-    return np.random.default_rng([seed, *(one.digest for one in rows)])
+    return np.random.default_rng([seed, *[part.digest for part in rows]])
 
 
-def rounded(column: NDArray[Any]) -> Codes:
+def rounded(column: Array) -> Codes:
     """Return numbers from 0 on, rounded to 25 binary digits, as integers in the same order."""
     # a copy, in which -0.0 is 0.0
     bits: Codes = (np.asarray(column, np.float64) + 0.0).view(np.uint64)
@@ -57,7 +57,7 @@ def rounded(column: NDArray[Any]) -> Codes:
     return bits
 
 
-def exact(column: NDArray[Any]) -> Codes:
+def exact(column: Array) -> Codes:
     """Return numbers from 0 on as integers in the same order, to the last bit."""
     return (np.asarray(column, np.float64) + 0.0).view(np.uint64)
 
@@ -94,8 +94,8 @@ def hashed(codes: Sequence[Codes]) -> Codes:
 
 
 def of_rows(
-    outcome: NDArray[Any],
-    columns: Sequence[NDArray[Any]],
+    outcome: Array,
+    columns: Sequence[Array],
     weight: Floats | None = None,
     *,
     to_the_bit: bool = False,
@@ -107,14 +107,15 @@ def of_rows(
     1.
     """
     read = exact if to_the_bit else rounded
-    found = np.empty(len(outcome), np.uint64)
+    of_row = np.empty(len(outcome), np.uint64)
     for start in range(0, len(outcome), _ROWS_AT_ONCE):
-        at = slice(start, start + _ROWS_AT_ONCE)
-        codes = [outcome[at].astype(np.uint64), *(read(column[at]) for column in columns)]
+        block = slice(start, start + _ROWS_AT_ONCE)
+        codes = [outcome[block].astype(np.uint64)]
+        codes += [read(column[block]) for column in columns]
         if weight is not None:
-            codes.append(read(weight[at]) - read(np.ones(1)))
-        found[at] = hashed(codes)
-    return found
+            codes.append(read(weight[block]) - read(np.ones(1)))
+        of_row[block] = hashed(codes)
+    return of_row
 
 
 def of_units(rows: Codes, unit: Ints) -> Codes:
@@ -124,8 +125,8 @@ def of_units(rows: Codes, unit: Ints) -> Codes:
     size = np.bincount(unit)
     total = np.zeros(len(size), np.uint64)
     np.add.at(total, unit, rows)
-    found: Codes = np.where(size > 1, mixed(total.copy()), total)[size > 0]
-    return found
+    of_unit: Codes = np.where(size > 1, mixed(total.copy()), total)
+    return of_unit[size > 0]
 
 
 def of_all(units: Codes, counts: ArrayLike = 1) -> int:
@@ -134,7 +135,7 @@ def of_all(units: Codes, counts: ArrayLike = 1) -> int:
     return int(mixed(np.array([total], np.uint64))[0])
 
 
-def with_outcome(prob: NDArray[Any], event: NDArray[np.bool_]) -> Ints:
+def with_outcome(prob: Array, event: Bools) -> Ints:
     """Return predictions and outcomes as integers that sort by rounded prediction, outcome, and
     exact prediction.
     """
@@ -148,7 +149,7 @@ def with_outcome(prob: NDArray[Any], event: NDArray[np.bool_]) -> Ints:
     return bits.view(np.int64)
 
 
-def without_outcome(key: Ints) -> tuple[NDArray[np.uint8], Floats]:
+def without_outcome(key: Ints) -> tuple[Bytes, Floats]:
     """Return the outcomes and predictions that `with_outcome` made integers of."""
     bits = key.view(np.uint64)
     last = bits & _LAST

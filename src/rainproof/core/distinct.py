@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.core._distinct import pool, sorted_keys
-from rainproof.core._scan import collect
-from rainproof.core.arrays import Floats, Frozen
+from rainproof.core.arrays import Array, Floats, Frozen
 from rainproof.core.cells import CellTable, Sums, mean_prediction, scanned
 from rainproof.core.columns import Columns
 from rainproof.core.rows import Rows
@@ -34,9 +32,7 @@ class DistinctTable(Frozen):
     positive: Floats
 
     @classmethod
-    def from_rows(
-        cls, label: NDArray[Any], prob: NDArray[Any], weight: NDArray[Any] | None
-    ) -> DistinctTable:
+    def from_rows(cls, label: Array, prob: Array, weight: Array | None) -> DistinctTable:
         """Pool equal predictions; predictions of weight zero are left out."""
         parts = []
         for start in range(0, len(prob), _CHUNK):
@@ -49,31 +45,31 @@ class DistinctTable(Frozen):
             distinct, negative, positive = map(np.concatenate, zip(*parts, strict=True))
             key = np.concatenate([_key(distinct, np.zeros(1)), _key(distinct, np.ones(1))])
             parts = [_pool(key, np.concatenate([negative, positive]))]
-        return cls(prob=parts[0][0], negative=parts[0][1], positive=parts[0][2])
+        return cls(*parts[0])
 
     @classmethod
     def from_cells(cls, cells: CellTable) -> DistinctTable:
         """Make one entry per cell, at the mean of its predictions."""
-        cell, event = cells.slot >> 1, (cells.slot & 1) == 1
-        occupied, at = np.unique(cell, return_inverse=True)
+        weight = cells.weight[0]
+        occupied, place = np.unique(cells.slot >> 1, return_inverse=True)
         negative, positive, rise = np.zeros((3, len(occupied)))
-        np.add.at(negative, at, np.where(event, 0.0, cells.weight[0]))
-        np.add.at(positive, at, np.where(event, cells.weight[0], 0.0))
-        np.add.at(rise, at, cells.rise[0])
-        return cls(
-            prob=mean_prediction(cells.m, occupied, rise, negative + positive),
-            negative=negative,
-            positive=positive,
-        )
+        np.add.at(negative, place, np.where(cells.event, 0.0, weight))
+        np.add.at(positive, place, np.where(cells.event, weight, 0.0))
+        np.add.at(rise, place, cells.rise[0])
+        prob = mean_prediction(cells.m, occupied, rise, negative + positive)
+        return cls(prob, negative, positive)
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.negative.sum()) + float(self.positive.sum())
 
     def occupied(self) -> DistinctTable:
         """Return the entries that have some weight."""
-        some = self.negative + self.positive > 0
-        return (
-            self
-            if some.all()
-            else DistinctTable(self.prob[some], self.negative[some], self.positive[some])
-        )
+        occupied = self.negative + self.positive > 0
+        if occupied.all():
+            return self
+        return DistinctTable(self.prob[occupied], self.negative[occupied], self.positive[occupied])
 
     def by_outcome(self) -> Floats:
         """Return the weight without and with the event, one row per prediction."""
@@ -91,7 +87,7 @@ class DistinctTable(Frozen):
         return FINEST_GRID, slot, weight.ravel(), (weight * (scaled - cell)[:, None]).ravel()
 
 
-def _sorted(prob: NDArray[Any], label: NDArray[Any]) -> NDArray[np.uint64]:
+def _sorted(prob: Array, label: Array) -> NDArray[np.uint64]:
     """Return the keys of rows in increasing order: see `_key`."""
     # others, as of another byte order, are converted
     kind = np.float32 if prob.dtype == np.float32 else np.float64
@@ -101,7 +97,7 @@ def _sorted(prob: NDArray[Any], label: NDArray[Any]) -> NDArray[np.uint64]:
     return key
 
 
-def _key(prob: NDArray[Any], label: NDArray[Any]) -> NDArray[np.uint64]:
+def _key(prob: Array, label: Array) -> NDArray[np.uint64]:
     """Return prediction and outcome as one integer, which sorts like the pair.
 
     The bits of a double in [0, 1] sort like the double, and its two highest bits are 0, so that the
@@ -130,11 +126,11 @@ def bin_table(table: DistinctTable, edges: Floats) -> Floats:
     to and including ``edges[k]``; the first bin starts with 0 and the last ends with 1.
     """
     start = np.concatenate([[0], np.searchsorted(table.prob, edges, side="right")])
-    some = np.diff(start, append=len(table.prob)) > 0
+    occupied = np.diff(start, append=len(table.prob)) > 0
     weight = table.negative + table.positive
+    columns = np.stack([weight, table.positive, weight * table.prob])
     sums = np.zeros((3, len(start)))
-    for found, column in zip(sums, (weight, table.positive, weight * table.prob), strict=True):
-        found[some] = np.add.reduceat(column, start[some])
+    sums[:, occupied] = np.add.reduceat(columns, start[occupied], axis=1)
     return sums
 
 
@@ -145,10 +141,11 @@ def bin_rows(rows: Rows | Columns, n: int, edges: Floats) -> Floats:
     Each row goes to exactly its bin, and each ``p`` is read to within ``2^-52``. Without weights
     the sums depend on neither the order of the rows nor the number of threads.
     """
-    cut = np.full(n + 2, 2.0)
+    cut = np.full(n + 2, 2.0)  # above all predictions, and below them
     cut[0] = -1.0
     cut[1 : len(edges) + 1] = edges
-    slot, _, (weight, _), (rise, _), _ = collect(scanned(rows, n, cut))
-    at = slot >> 1
-    columns = (weight, np.where(slot & 1, weight, 0.0), (at * weight + rise) / n)
-    return np.stack([np.bincount(at, column, len(edges) + 1) for column in columns])
+    cells = CellTable.from_dense(n, scanned(rows, n, cut))
+    weight = cells.weight[0]
+    number = cells.slot >> 1
+    columns = (weight, np.where(cells.event, weight, 0.0), (number * weight + cells.rise[0]) / n)
+    return np.stack([np.bincount(number, column, len(edges) + 1) for column in columns])

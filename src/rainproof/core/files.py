@@ -9,12 +9,12 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 from rainproof.core.text import html_text
 from rainproof.errors import InputError
@@ -66,28 +66,31 @@ def _unix_locks() -> Any:
         return None
 
 
+_STANDARD_STREAMS = (Path("/dev/fd/1"), Path("/dev/fd/2"))
+
 _unfinished: dict[Path, Callable[[Path], object]] = {}  # how each is removed
 
 
 def check_output(path: Path, *sources: Path) -> None:
     """Refuse a path that cannot be written, before the result is computed."""
     with file_errors(path):
-        if path.exists():
-            if any(source.exists() and path.samefile(source) for source in sources):
-                raise InputError(f"{path} is the file to read: the result would overwrite it")
-            if not path.is_file():
-                raise InputError(f"cannot write {path}: it is not a regular file")
-            # A file that they are redirected to may hold other output, so it is not replaced.
-            if any(
-                Path(stream).exists() and path.samefile(stream)
-                for stream in ("/dev/fd/1", "/dev/fd/2")
-            ):
-                raise InputError(
-                    f"cannot write {path}: standard output or error is redirected to it"
-                )
+        if _is_one_of(path, sources):
+            raise InputError(f"{path} is the file to read: the result would overwrite it")
+        if path.exists() and not path.is_file():
+            raise InputError(f"cannot write {path}: it is not a regular file")
+        # A file that they are redirected to may hold other output, so it is not replaced.
+        if _is_one_of(path, _STANDARD_STREAMS):
+            raise InputError(f"cannot write {path}: standard output or error is redirected to it")
         temporary, held = _beside(path)
         held.close()
         _remove(temporary)
+
+
+def _is_one_of(path: Path, others: Iterable[Path]) -> bool:
+    """Whether a path names one of these files, under whatever name."""
+    if not path.exists():
+        return False
+    return any(other.exists() and path.samefile(other) for other in others)
 
 
 def write_atomic(path: Path, text: str, *, now: bool = False) -> None:
@@ -127,16 +130,22 @@ def atomic_output(path: Path, *, now: bool = False) -> Iterator[Path]:
                 os.fsync(file.fileno())
             if mode is not None:
                 temporary.chmod(mode)
-        waiting = None if now else _waiting.get()
-        if waiting is None:
+        waiting = _waiting.get()
+        if now or waiting is None:
             _replace(path, temporary, held)
         else:
-            waiting[0].append((path, temporary, held))
-            waiting[1].enter_context(stack.pop_all())
+            waiting.files.append((path, temporary, held))
+            waiting.removals.enter_context(stack.pop_all())
 
 
-_Written: TypeAlias = tuple[Path, Path, BinaryIO]
-_waiting: ContextVar[tuple[list[_Written], ExitStack] | None] = ContextVar("waiting", default=None)
+class _Waiting(NamedTuple):
+    """Files that are written, and wait for their names."""
+
+    files: list[tuple[Path, Path, BinaryIO]]  # the name, the temporary file, and what holds it
+    removals: ExitStack  # of those that never get their names
+
+
+_waiting: ContextVar[_Waiting | None] = ContextVar("waiting", default=None)
 
 
 @contextmanager
@@ -145,15 +154,15 @@ def together() -> Iterator[None]:
     removed.
     """
     with ExitStack() as stack:
-        stack.callback(_waiting.reset, _waiting.set(([], stack)))
+        stack.callback(_waiting.reset, _waiting.set(_Waiting([], stack)))
         yield
 
 
 def replace_now() -> None:
     """Give the files that were written `together` so far their names."""
     waiting = _waiting.get()
-    while waiting is not None and waiting[0]:
-        _replace(*waiting[0].pop(0))
+    while waiting is not None and waiting.files:
+        _replace(*waiting.files.pop(0))
 
 
 def _replace(path: Path, temporary: Path, held: BinaryIO) -> None:
@@ -180,7 +189,8 @@ def make_folder(path: Path) -> None:
     are empty.
     """
     with file_errors(path), beginning:
-        for folder in reversed([one for one in (path, *path.parents) if not one.exists()]):
+        missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+        for folder in reversed(missing):
             _unfinished[folder] = Path.rmdir
             folder.mkdir(exist_ok=True)
         path.mkdir(exist_ok=True)  # fails where there is a file
@@ -208,12 +218,11 @@ def file_errors(path: str | os.PathLike[str], doing: str = "write") -> Iterator[
     try:
         yield
     except (OSError, ValueError) as error:  # a NUL in the name is a ValueError
-        of_content = isinstance(error, UnicodeError) and doing == "write"
-        if isinstance(error, InputError) or of_content:  # the file is not the cause
+        is_of_content = isinstance(error, UnicodeError) and doing == "write"
+        if isinstance(error, InputError) or is_of_content:  # the file is not the cause
             raise
-        raise InputError(
-            f"cannot {doing} {os.fspath(path)}: {getattr(error, 'strerror', None) or error}"
-        ) from error
+        cause = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot {doing} {os.fspath(path)}: {cause}") from error
 
 
 def _beside(path: Path) -> tuple[Path, BinaryIO]:
@@ -244,13 +253,13 @@ def _sweep(folder: Path) -> None:
     unix = _unix_locks()
     with suppress(OSError):
         for path in folder.iterdir():
-            if _TEMPORARY.fullmatch(path.name) and path.is_file() and not path.is_symlink():
-                with suppress(OSError), ExitStack() as stack:
-                    if unix is not None:
-                        unix.flock(
-                            stack.enter_context(path.open("rb")), unix.LOCK_EX | unix.LOCK_NB
-                        )
-                    path.unlink()
+            if not _TEMPORARY.fullmatch(path.name) or not path.is_file() or path.is_symlink():
+                continue
+            with suppress(OSError), ExitStack() as stack:  # one that is held, or was removed
+                if unix is not None:
+                    file = stack.enter_context(path.open("rb"))
+                    unix.flock(file, unix.LOCK_EX | unix.LOCK_NB)
+                path.unlink()
 
 
 def _remove(path: Path) -> None:
@@ -280,9 +289,10 @@ class Saved:
             Whether it may replace a file that holds anything else. One of the same kind is replaced
             in any case.
         """
-        found = self.to_dict()
-        check_replaced(Path(path), found["format"].removeprefix("rainproof "), overwrite=overwrite)
-        write_atomic(Path(path), as_text(found))
+        document = self.to_dict()
+        kind = document["format"].removeprefix("rainproof ")
+        check_replaced(Path(path), kind, overwrite=overwrite)
+        write_atomic(Path(path), as_text(document))
 
     def _repr_html_(self) -> str:
         return html_text(str(self))
@@ -349,20 +359,22 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"{place} holds nothing that rainproof.load reads: it is {_described(first)}"
         )
     module, _, name = _CLASSES[kind].rpartition(".")
-    return read_json(place, kind, getattr(import_module(module), name).from_dict, saved=True)
+    stored_class = getattr(import_module(module), name)
+    return read_json(place, kind, stored_class.from_dict, saved=True)
 
 
-def save_table(found: Any, path: str | os.PathLike[str], grid: int, *, overwrite: bool) -> None:
+def save_table(samples: Any, path: str | os.PathLike[str], grid: int, *, overwrite: bool) -> None:
     """Write a sample or segments, as `load` reads them."""
-    import_module(_TABLES).save_table(found, Path(path), grid, overwrite=overwrite)
+    import_module(_TABLES).save_table(samples, Path(path), grid, overwrite=overwrite)
 
 
 def load_kind(path: str | os.PathLike[str], kind: str) -> Any:
     """Read a file that must be of this kind, such as a "policy"."""
-    found = load(path)
-    if f"{type(found).__module__}.{type(found).__name__}" != _CLASSES[kind]:
-        raise InputError(f"{os.fspath(path)} holds no {kind}: it holds a {type(found).__name__}")
-    return found
+    loaded = load(path)
+    name = type(loaded).__name__
+    if f"{type(loaded).__module__}.{name}" != _CLASSES[kind]:
+        raise InputError(f"{os.fspath(path)} holds no {kind}: it holds a {name}")
+    return loaded
 
 
 def check_replaced(
@@ -391,12 +403,12 @@ def check_replaced(
     if kind is None:
         raise InputError(f"{path} exists and is not overwritten: {how} replaces it")
     if kind in _MARKS:
-        known = _MARKS[kind].match(first) is not None
+        is_of_kind = _MARKS[kind].match(first) is not None
     elif kind == "sample":
-        known = first.startswith(_PARQUET) and import_module(_TABLES).is_stored(path)
+        is_of_kind = first.startswith(_PARQUET) and import_module(_TABLES).is_stored(path)
     else:
-        known = _kind(first) == kind
-    if not known:
+        is_of_kind = _kind(first) == kind
+    if not is_of_kind:
         what = f"it is {_described(first)}, and is not overwritten"
         raise InputError(f"{path} exists and holds no {kind}: {what}; {how} replaces it")
 
@@ -418,8 +430,9 @@ def _first_bytes(path: Path) -> bytes:
 
 
 def _kind(first: bytes) -> str:
-    found = _FIRST.match(first)
-    return found[1].decode() if found else ""
+    """The kind that a file states that begins so; nothing if it states none."""
+    match = _FIRST.match(first)
+    return match[1].decode() if match else ""
 
 
 def _described(first: bytes) -> str:
@@ -428,20 +441,22 @@ def _described(first: bytes) -> str:
     if kind == "stream":
         return "the state of 'rainproof stream', which that command reads"
     if kind:
-        return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+        article = "an" if kind[0] in "aeiou" else "a"
+        return f"{article} {kind}"
     if first.startswith(_PARQUET):
         return "a Parquet file"
     if first.lstrip()[:1] in (b"{", b"["):
         return "JSON of another kind, or was changed since it was written"
-    return "empty" if not first else "binary" if b"\0" in first else "text"
+    if not first:
+        return "empty"
+    return "binary" if b"\0" in first else "text"
 
 
 def as_text(document: Mapping[str, Any]) -> str:
     """Write a document as JSON, a line for each entry."""
-    lines = [
-        f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
-        for key, value in document.items()
-    ]
+    lines = []
+    for key, value in document.items():
+        lines.append(f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -465,11 +480,11 @@ def read_json(
     except ValueError as error:  # also what is not UTF-8, and numbers of thousands of digits
         raise InputError(f"{path} is not JSON: {error}") from error
     try:
-        found = read(data)
+        content = read(data)
         # "1E-5" for "1e-5" has the same content
         if saved and as_text(data).encode() != raw.replace(b"\r\n", b"\n"):
             raise InputError("it is damaged: it is not as it was written")
-        return found
+        return content
     except InputError as error:
         raise InputError(f"{path} holds no {what}: {error}") from error
 
@@ -478,8 +493,8 @@ def document(kind: str, version: int, content: Mapping[str, Any]) -> dict[str, A
     """Return what is written of an object: its kind, a version, its content, and a digest of all
     that.
     """
-    found = {"format": f"rainproof {kind}", "version": version, **content}
-    return {**found, "digest": digest_of(found)}
+    undigested = {"format": f"rainproof {kind}", "version": version, **content}
+    return {**undigested, "digest": digest_of(undigested)}
 
 
 def check_document(
@@ -488,24 +503,22 @@ def check_document(
     """Return a document if it has the right kind, version, keys and digest."""
     if not isinstance(data, dict) or data.get("format") != f"rainproof {kind}":
         raise InputError(f"a {kind} must be an object with 'format': 'rainproof {kind}'")
-    found = data.get("version")
-    if found is True or found != version:
+    stated = data.get("version")
+    if stated is True or stated != version:
         raise InputError(
-            f"a {kind} must have version {version}, the only one that this rainproof reads; it has {found!r}"
+            f"a {kind} must have version {version}, the only one that this rainproof reads; it has {stated!r}"
         )
     keys = ("format", "version", *keys, "digest")
-    missing = [key for key in keys if key not in data]
-    if missing:
-        raise InputError(
-            f"a {kind} must have {', '.join(map(repr, keys))}; it lacks {missing[0]!r}"
-        )
-    strange = [key for key in data if key not in (*keys, *optional)]
-    if strange:
-        raise InputError(
-            f"a {kind} must have only {', '.join(map(repr, keys))}; it has {strange[0]!r}"
-        )
+    names = ", ".join(map(repr, keys))
+    for key in keys:
+        if key not in data:
+            raise InputError(f"a {kind} must have {names}; it lacks {key!r}")
+    for key in data:
+        if key not in keys and key not in optional:
+            raise InputError(f"a {kind} must have only {names}; it has {key!r}")
+    undigested = {key: value for key, value in data.items() if key != "digest"}
     try:
-        digest = digest_of({key: value for key, value in data.items() if key != "digest"})
+        digest = digest_of(undigested)
     except (RecursionError, TypeError, ValueError) as error:
         raise InputError(f"it is not in types of JSON: {error}") from error
     if digest != data["digest"]:

@@ -78,25 +78,24 @@ def read_table(table: Any, by: Sequence[str] | None = None) -> Sample | Segments
     returns it.
     """
     columns = columns_of_table(table, by)
-    name_of = {name.lower(): name for name in columns}
-    missing = [name for name in COLUMNS if name not in name_of]
+    segments = []
+    for name in list(columns):
+        if name.lower() in (*COLUMNS, *OTHER_LABELS):
+            columns[name.lower()] = columns.pop(name)
+        else:
+            segments.append(name)
+    missing = [name for name in COLUMNS if name not in columns]
     if missing:
         raise InputError(
             f"rows must have the columns of rainproof.io.sql's statement; they lack {', '.join(missing)}"
         )
-    known = {}
-    for name in (*COLUMNS, *OTHER_LABELS):
-        if name in name_of:
-            known[name] = columns[name_of[name]]
-    segments = [name for name in columns if name.lower() not in known]
     if by is None:
         by = segments
     elif sorted(by) != sorted(segments):
         raise InputError(
             f"by must name the columns of the segments; they are {segments}, and by is {list(by)}"
         )
-    labels = {name: columns[name] for name in by}
-    return from_grouped({**known, **labels}, tuple(by), ColumnNames())
+    return from_grouped(columns, tuple(by), ColumnNames())
 
 
 def from_grouped(
@@ -112,9 +111,8 @@ def from_grouped(
     sums = [_as_doubles(columns, name) for name in _SUM_COLUMNS]
     grid = _check_integers(integers)
     cell, outcome, count = integers["cell"], integers["outcome"], integers["count"]
-    violations = {}
-    for number, rule in enumerate(named_rules(names)):
-        violations[rule] = int(count[cell == -1 - number].sum())
+    rules = named_rules(names)
+    violations = {rule: int(count[cell == -1 - k].sum()) for k, rule in enumerate(rules)}
     raise_violation(violations, names)
     _check_other_labels(columns, names, pos_label, occurs=bool(outcome.any()))
     is_counted = count > 0  # rows of weight zero do not count

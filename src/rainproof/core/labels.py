@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.core.arrays import Ints
-from rainproof.core.conversion import Array, as_array, one_column
+from rainproof.core.arrays import Array, Ints
+from rainproof.core.conversion import as_array, one_column
 from rainproof.core.rows import SegmentColumn
 from rainproof.errors import InputError, Place
 
@@ -111,9 +111,8 @@ def code_labels(column: Iterable[Any]) -> Codes:
             column = column.astype("M8[us]")  # finer ones convert to int only
     number: dict[Hashable, int] = {}
     try:
-        codes = np.array(
-            [number.setdefault(as_label(value), len(number)) for value in column], np.int64
-        )
+        numbers = [number.setdefault(as_label(value), len(number)) for value in column]
+        codes = np.array(numbers, np.int64)
         labels, rank = _in_order(list(number))
     except TypeError as error:  # a label that cannot be hashed, or two that have no order
         raise InputError(f"labels of groups and segments must be plain values; {error}") from error

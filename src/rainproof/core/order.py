@@ -48,44 +48,51 @@ def _sorted(rows: Rows, event: Bools) -> Rows:
 
 def _order(rows: Rows, units: Units) -> Order:
     """Return the order of rows with any columns."""
-    weight = units.relative_weight()
-    second = units.is_second_part
     case = rows.case_of_entry()
     first = np.flatnonzero(np.diff(case, prepend=-1))  # the first entry of each case
-    forecasts = [rows.prob, *(rows.others or {}).values()]
-
-    # Keys are sorted by the last one first.
-    exact = [prob[first] for prob in forecasts]
-    alike = [] if rows.costs is None else [*rows.costs[first].T]
-    if rows.segment is not None:
-        alike.append(rows.segment.number[first])
-    if weight is not None:
-        exact.append(units.mass[first])
-        alike.append(digests.rounded(weight[first]))
-    if second is not None:
-        exact.append(np.bincount(case, units.mass))
-        exact.append(np.bincount(case))  # parts of weight zero are told from whole cases
-        alike.append(digests.rounded(np.bincount(case, weight)))
-    alike.append(units.event[first])
-    alike += [digests.rounded(prob) for prob in exact[: len(forecasts)]]
-    order = np.lexsort([*exact, *alike])
-
-    clusters = rows.unit if units.design.clustered else None
-    if clusters is not None:
-        # the same for rows that are alike
-        rounded, to_the_bit = _ranks(order, alike), _ranks(order, [*exact, *alike])
-        # hardly any rows differ in the last bits alone
-        kinds = [to_the_bit] if np.array_equal(rounded, to_the_bit) else [rounded, to_the_bit]
-        clusters = places_of_groups(clusters[first], *kinds)[clusters]
-        order = np.argsort(clusters[first] * len(first) + to_the_bit, kind="stable")
+    exact, rounded = _sort_keys(rows, units, case, first)
+    order = np.lexsort([*exact, *rounded])
+    unit = rows.unit
+    if unit is not None and units.design.clustered:
+        alike = _ranks(order, rounded)
+        to_the_bit = _ranks(order, [*exact, *rounded])
+        kinds = [alike, to_the_bit]
+        if np.array_equal(alike, to_the_bit):  # hardly any rows differ in the last bits alone
+            kinds = [to_the_bit]
+        unit = places_of_groups(unit[first], *kinds)[unit]
+        order = np.argsort(unit[first] * len(first) + to_the_bit, kind="stable")
     rank = np.empty(len(first), np.int64)
     rank[order] = np.arange(len(first))
     places = np.argsort(rank[case], kind="stable")
-    if rows.unit is None:
+    if unit is None:
         return Order(places, None)
-    # without clusters the units are the cases that are divided
-    unit = rank[case] if clusters is None else clusters
+    if not units.design.clustered:  # the units are the cases that are divided
+        unit = rank[case]
     return Order(places, unit[places])
+
+
+def _sort_keys(
+    rows: Rows, units: Units, case: Ints, first: Ints
+) -> tuple[list[Array], list[Array]]:
+    """Return what cases are sorted by, the last key first: to the bit, and before that rounded."""
+    weight = units.relative_weight()
+    exact = [rows.prob[first]]
+    for prob in (rows.others or {}).values():
+        exact.append(prob[first])
+    forecasts = [digests.rounded(prob) for prob in exact]
+    rounded: list[Array] = []
+    if rows.costs is not None:
+        rounded += list(rows.costs[first].T)
+    if rows.segment is not None:
+        rounded.append(rows.segment.number[first])
+    if weight is not None:
+        exact.append(units.mass[first])
+        rounded.append(digests.rounded(weight[first]))
+    if units.is_second_part is not None:
+        exact.append(np.bincount(case, units.mass))
+        exact.append(np.bincount(case))  # parts of weight zero are told from whole cases
+        rounded.append(digests.rounded(np.bincount(case, weight)))
+    return exact, [*rounded, units.event[first], *forecasts]
 
 
 def _class_order(rows: Rows, units: Units) -> Order:
@@ -99,9 +106,10 @@ def _class_order(rows: Rows, units: Units) -> Order:
     to_the_bit = digests.of_rows(rows.outcome, columns, units.mass, to_the_bit=True)
     if rows.unit is None:
         return Order(np.lexsort([to_the_bit, rounded]), None)
-    kinds = [np.unique(number, return_inverse=True)[1] for number in (rounded, to_the_bit)]
-    unit = places_of_groups(rows.unit, *kinds)[rows.unit]
-    places = np.lexsort([*kinds[::-1], unit])
+    rounded_kind = np.unique(rounded, return_inverse=True)[1]
+    kind = np.unique(to_the_bit, return_inverse=True)[1]
+    unit = places_of_groups(rows.unit, rounded_kind, kind)[rows.unit]
+    places = np.lexsort([kind, rounded_kind, unit])
     return Order(places, unit[places])
 
 

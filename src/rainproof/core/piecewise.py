@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rainproof.core.arrays import Floats
+from rainproof.core.arrays import Array, Floats
 from rainproof.core.columns import ColumnNames, explain_probabilities
 from rainproof.core.conversion import as_probabilities
 from rainproof.core.result import Result
@@ -68,22 +68,26 @@ class PiecewiseMap(Result):
     @classmethod
     def from_ends(cls, edges: Floats, start: Floats, end: Floats) -> PiecewiseMap:
         """Draw pieces from `start` at their lower edge to `end` at their upper one."""
-        edges, start, end = (
-            np.rint(np.clip(values, 0.0, 1.0) * UNIT) / UNIT for values in (edges, start, end)
-        )
-        last = np.flatnonzero(edges[:-1] < 1 - 1 / UNIT)[-1]
-        steep = abs(end[last] - start[last]) > _STEEPEST * (1 - edges[last])
+        edges = _in_units(np.clip(edges, 0.0, 1.0))
+        start = _in_units(np.clip(start, 0.0, 1.0))
+        end = _in_units(np.clip(end, 0.0, 1.0))
+        last_below_1 = 1 - 1 / UNIT
+        last = np.flatnonzero(edges[:-1] < last_below_1)[-1]
+        is_steep = abs(end[last] - start[last]) > _STEEPEST * (1 - edges[last])
         # a jump at 1, with no piece after it
-        if edges[last + 1] == 1 and (steep or end[last] != end[-1]):
-            edges = np.append(np.minimum(edges, 1 - 1 / UNIT), 1.0)
-            start, end = np.append(start, end[-1]), np.append(end, end[-1])
-        some = np.diff(edges) > 0
-        edges, start, end = np.append(edges[:-1][some], 1.0), start[some], end[some]
-        rise = (end - start) / np.diff(edges)
+        if edges[last + 1] == 1 and (is_steep or end[last] != end[-1]):
+            edges = np.append(np.minimum(edges, last_below_1), 1.0)
+            start = np.append(start, end[-1])
+            end = np.append(end, end[-1])
+        has_width = np.diff(edges) > 0
+        edges = np.append(edges[:-1][has_width], 1.0)
+        start = start[has_width]
+        slope = (end[has_width] - start) / np.diff(edges)
         # Rounded towards 0, with a margin for the rounding of the quotient: no piece oversteps its
         # end.
-        steps = np.floor(np.minimum(np.abs(rise) * (1 - 2.0**-50), _STEEPEST) * SLOPE_UNIT)
-        return cls(edges, start, np.copysign(steps / SLOPE_UNIT, rise))
+        size = np.minimum(np.abs(slope) * (1 - 2.0**-50), _STEEPEST)
+        rounded = np.floor(size * SLOPE_UNIT) / SLOPE_UNIT
+        return cls(edges, start, np.copysign(rounded, slope))
 
     @classmethod
     def steps(cls, cuts: Floats, values: Floats) -> PiecewiseMap:
@@ -101,41 +105,38 @@ class PiecewiseMap(Result):
         outside of them the function must be level, or straight between two of `breaks`, where it
         may jump.
         """
-        low, high = (np.rint(np.array([low, high]) * UNIT) / UNIT).tolist()
-        between = _expit(np.linspace(_logit(np.array([low])), _logit(np.array([high])), _NODES))
-        between = np.clip(np.append(between, breaks), low, high)
-        edges = np.unique(
-            np.rint(np.concatenate([[0.0, low, high, 1.0], between, np.asarray(breaks)]) * UNIT)
-            / UNIT
-        )
-        lower, upper = edges[:-1], edges[1:]
-        done: list[NDArray[Any]] = []
+        low, high = _in_units(np.array([low, high])).tolist()
+        nodes = _expit(np.linspace(_logit(np.array([low])), _logit(np.array([high])), _NODES))
+        nodes = np.clip(np.append(nodes, breaks), low, high)
+        edges = np.concatenate([[0.0, low, high, 1.0], nodes, np.asarray(breaks)])
+        edges = np.unique(_in_units(edges))
+        lower = edges[:-1]
+        upper = edges[1:]
+        pieces: list[Array] = []
         for _ in range(_ROUNDS):
             # below a jump at the upper edge
             last = np.where(upper < 1, np.nextafter(upper, 0), 1.0)
-            start, end = function(lower), function(last)
-            inner = _expit(
-                _logit(lower) + (_logit(upper) - _logit(lower)) * np.array([[0.25], [0.5], [0.75]])
-            )
-            inner = np.clip(np.rint(inner * UNIT) / UNIT, lower, last)
-            wanted = function(inner.ravel()).reshape(inner.shape)
+            start = function(lower)
+            end = function(last)
+            quarters = np.array([[0.25], [0.5], [0.75]])
+            inner = _expit(_logit(lower) + (_logit(upper) - _logit(lower)) * quarters)
+            inner = np.clip(_in_units(inner), lower, last)
+            value = function(inner.ravel()).reshape(inner.shape)
             drawn = start + (end - start) * (inner - lower) / (upper - lower)
-            allowed = _TOLERANCE * np.minimum(wanted, 1 - wanted) + _FINEST
-            off = (np.abs(drawn - wanted) > allowed).any(axis=0)
-            off &= (lower >= low) & (upper <= high) & (inner[1] > lower)
-            done.append(np.stack([lower, start, end])[:, ~off])
-            if not off.any():
+            tolerance = _TOLERANCE * np.minimum(value, 1 - value) + _FINEST
+            is_off = (np.abs(drawn - value) > tolerance).any(axis=0)
+            can_be_halved = (lower >= low) & (upper <= high) & (inner[1] > lower)
+            halved = is_off & can_be_halved
+            pieces.append(np.stack([lower, start, end])[:, ~halved])
+            if not halved.any():
                 break
-            middle = inner[1, off]
-            lower, upper = (
-                np.concatenate([lower[off], middle]),
-                np.concatenate([middle, upper[off]]),
-            )
-        else:
-            done.append(
-                np.stack([lower, function(lower), function(np.minimum(upper, np.nextafter(1, 0)))])
-            )
-        lower, start, end = np.concatenate(done, axis=1)
+            middle = inner[1, halved]
+            upper = np.concatenate([middle, upper[halved]])
+            lower = np.concatenate([lower[halved], middle])
+        else:  # as they are, after so many halvings
+            end = function(np.minimum(upper, np.nextafter(1, 0)))
+            pieces.append(np.stack([lower, function(lower), end]))
+        lower, start, end = np.concatenate(pieces, axis=1)
         order = np.argsort(lower)
         return cls.from_ends(np.append(lower[order], 1.0), start[order], end[order])
 
@@ -143,39 +144,42 @@ class PiecewiseMap(Result):
     def mean(cls, maps: Sequence[PiecewiseMap], shares: Sequence[float]) -> PiecewiseMap:
         """The weighted mean of maps, given the share of each; it rises wherever all of them do."""
         edges = np.unique(np.concatenate([pieces.edges for pieces in maps]))
-        start, end = np.zeros((2, len(edges) - 1))
+        ends = np.zeros((2, len(edges) - 1))
         for pieces, share in zip(maps, shares, strict=True):
-            at = pieces.edges.searchsorted(edges[:-1], side="right") - 1
-            for sums, p in ((start, edges[:-1]), (end, edges[1:])):
-                sums += share * (pieces.start[at] + (p - pieces.edges[at]) * pieces.slope[at])
-        return cls.from_ends(edges, start, end) if len(maps) > 1 else maps[0]
+            ends += share * pieces.drawn_between(edges)
+        return cls.from_ends(edges, *ends) if len(maps) > 1 else maps[0]
 
     @classmethod
     def spliced(cls, maps: Sequence[PiecewiseMap], cuts: Sequence[float]) -> PiecewiseMap:
         """One map below the first of increasing cuts, the next from there on, and so on."""
-        ends = np.rint(np.array([0.0, *cuts, 1.0]) * UNIT) / UNIT
-        starts, values, lasts = [], [], []
-        for pieces, low, high in zip(maps, ends[:-1], ends[1:], strict=True):
+        borders = _in_units(np.array([0.0, *cuts, 1.0]))
+        starts = []
+        ends = []
+        for pieces, low, high in zip(maps, borders[:-1], borders[1:], strict=True):
             inner = pieces.edges[(pieces.edges > low) & (pieces.edges < high)]
             edges = np.concatenate([[low], inner, [high]])
-            at = pieces.edges.searchsorted(edges[:-1], side="right") - 1
-            rise = pieces.slope[at]
             starts.append(edges[:-1])
-            values.append(pieces.start[at] + (edges[:-1] - pieces.edges[at]) * rise)
-            lasts.append(pieces.start[at] + (edges[1:] - pieces.edges[at]) * rise)
-        return cls.from_ends(
-            np.append(np.concatenate(starts), 1.0), np.concatenate(values), np.concatenate(lasts)
-        )
+            ends.append(pieces.drawn_between(edges))
+        return cls.from_ends(np.concatenate([*starts, [1.0]]), *np.concatenate(ends, axis=1))
+
+    def drawn_between(self, edges: Floats) -> Floats:
+        """Return the values at the start and at the end of pieces between these edges, none of
+        which has an edge of its own inside.
+        """
+        lower = edges[:-1]
+        piece = self.edges.searchsorted(lower, side="right") - 1
+        distance = np.stack([lower, edges[1:]]) - self.edges[piece]
+        return self.start[piece] + distance * self.slope[piece]
 
     def __call__(self, p: ArrayLike) -> Floats:
         """Return the value at each prediction."""
         return self.apply(self.check(p))
 
-    def check(self, p: ArrayLike) -> NDArray[Any]:
+    def check(self, p: ArrayLike) -> Array:
         """Return predictions as an array, if all are probabilities."""
         return checked_probabilities(p)
 
-    def outside(self, prob: NDArray[Any]) -> int:
+    def outside(self, prob: Array) -> int:
         """Return how many predictions lie outside of those that the map was fitted to."""
         if self.fitted_range is None:
             return 0
@@ -200,7 +204,7 @@ class PiecewiseMap(Result):
         if note is not None:
             warnings.warn(ExtrapolationWarning(note), stacklevel=stacklevel)
 
-    def apply(self, prob: NDArray[Any]) -> Floats:
+    def apply(self, prob: Array) -> Floats:
         """Return the values at predictions that were checked already."""
         out = np.empty(len(prob))
         inner = self.edges[1:-1]
@@ -235,45 +239,42 @@ class PiecewiseMap(Result):
         names = ("edges", "start", "slope")
         if not isinstance(data, dict) or set(data) - {"fitted_range"} != set(names):
             raise InputError("a map must have 'edges', 'start' and 'slope'")
-        edges, start, slope = (_numbers(data[name], name) for name in names)
+        edges, start, slope = [_numbers(data[name], name) for name in names]
         if not len(edges) - 1 == len(start) == len(slope) > 0:
             raise InputError(
                 "a map must have one 'start' and one 'slope' for each piece, and one more of 'edges'"
             )
-        end = start + np.diff(edges) * slope
-        rules = {
-            "'edges' must increase from 0 to 1": edges[0] == 0
-            and edges[-1] == 1
-            and (np.diff(edges) > 0).all(),
-            "values must lie in [0, 1]": all(((v >= 0) & (v <= 1)).all() for v in (start, end)),
-            "'edges' and 'start' must be multiples of 2**-52": all(
-                (v * UNIT % 1 == 0).all() for v in (edges, start)
-            ),
-            "'slope' must be multiples of 2**-30": (slope * SLOPE_UNIT % 1 == 0).all(),
-        }
-        for rule, kept in rules.items():
-            if not kept:
-                raise InputError(f"a map is damaged: {rule}")
-        return cls(edges, start, slope, _range_of(data.get("fitted_range")))
+        pieces = cls(edges, start, slope)
+        values = pieces._ends()
+        in_units = np.append(edges, start) * UNIT
+        if edges[0] != 0 or edges[-1] != 1 or (np.diff(edges) <= 0).any():
+            rule = "'edges' must increase from 0 to 1"
+        elif ((values < 0) | (values > 1)).any():
+            rule = "values must lie in [0, 1]"
+        elif (in_units % 1 != 0).any():
+            rule = "'edges' and 'start' must be multiples of 2**-52"
+        elif (slope * SLOPE_UNIT % 1 != 0).any():
+            rule = "'slope' must be multiples of 2**-30"
+        else:
+            return replace(pieces, fitted_range=_range_of(data.get("fitted_range")))
+        raise InputError(f"a map is damaged: {rule}")
 
 
 def _range_of(value: Any) -> tuple[float, float] | None:
     """Read a range of predictions; files of earlier versions have none."""
     if value is None:
         return None
-    low, high = (
-        _numbers(value, "fitted_range").tolist()
-        if isinstance(value, list) and len(value) == 2
-        else (1, 0)
-    )
-    if not 0 <= low <= high <= 1:
+    ends = []
+    if isinstance(value, list) and len(value) == 2:
+        ends = _numbers(value, "fitted_range").tolist()
+    if not ends or not 0 <= ends[0] <= ends[1] <= 1:
         raise InputError(
             "a map is damaged: 'fitted_range' must be null or two numbers in [0, 1], the smaller first"
         )
-    return low, high
+    return ends[0], ends[1]
 
 
-def checked_probabilities(p: ArrayLike) -> NDArray[Any]:
+def checked_probabilities(p: ArrayLike) -> Array:
     """Return predictions as an array, if all are probabilities."""
     prob = as_probabilities(p, "p")
     error = explain_probabilities(prob, _NAMES)
@@ -290,6 +291,12 @@ def _numbers(values: Any, name: str) -> Floats:
     return np.array(values, np.float64)
 
 
+def _in_units(values: Floats) -> Floats:
+    """Round to multiples of 1/UNIT."""
+    return np.rint(values * UNIT) / UNIT
+
+
+# not SciPy's: stored maps have the last bits of these
 def _logit(p: Floats) -> Floats:
     inside = np.clip(p, 1 / UNIT, 1 - 1 / UNIT)
     found: Floats = np.log(inside) - np.log1p(-inside)

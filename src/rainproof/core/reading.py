@@ -34,13 +34,13 @@ no class, which would cost a sample of 20 rows 4% more time.
 
 def read_columns(columns: Columns) -> Read:
     """Check columns of predictions of one event, and add them up: one pass over the rows."""
-    first = sum_cells(columns, first_grid(columns))
+    first = sum_cells(columns, first_grid(columns))  # refuses bad values
     rows = Rows(columns.outcome, columns.prob, columns.weight)
     if rows.weight is None:
         n = len(rows.prob)
         total_weight = float(n)
     else:
-        n = int(first.count.sum())
+        n = int(first.count.sum())  # rows of weight zero are not counted
         total_weight = first.total_weight(columns.names.weight)
     return rows, INDEPENDENT_CASES, Tables(rows, n, total_weight, first), ()
 
@@ -54,7 +54,7 @@ def read_forecasts(
     """Read several forecasts of the same cases."""
     named = _named_forecasts(y_true, forecasts)
     first, *further = named
-    names = ColumnNames(prob=first)
+    names = ColumnNames(prob=first)  # a message is about the forecast with the bad value
     columns = as_columns(y_true, named[first], sample_weight, pos_label, names=names)
     rows, design, tables, _ = read_columns(columns)
     others = {name: _further_forecast(name, named[name], rows.outcome) for name in further}
@@ -93,6 +93,7 @@ def read_class_table(
     """Read predictions with a column for each class; two classes stay two, and are no event."""
     check_aligned((names.label, y_true), (names.prob, y_prob), (names.weight, sample_weight))
     occurred, prob, classes = read_classes(y_true, y_prob, labels, names)
+    # counts and weights are those of the event that the most likely class occurs
     event, largest = top_label(occurred, prob)
     columns = as_columns(event, largest, sample_weight, names=names)
     top_rows, design, tables, _ = read_columns(columns)
@@ -106,17 +107,18 @@ def attach(
     """Return the same cases with the group and the segment of each, as the caller gives them
     beside other columns.
     """
-    case = rows.case_of_entry() if design.shares else None
-    n = len(rows) if case is None else int(case[-1]) + 1
+    n = len(rows)
+    case: Any = slice(None)  # each entry is a case
+    if design.shares:
+        case = rows.case_of_entry()
+        n = int(case[-1]) + 1
     segments = () if by is None else named_columns(by)
     check_aligned(*columns, ("groups", groups), *segments)
     if groups is not None:
-        unit = numbered_groups(groups, n)
-        rows = rows.replace(unit=unit if case is None else unit[case])
+        rows = rows.replace(unit=numbered_groups(groups, n)[case])
         design = replace(design, clusters="cases")
     if by is not None:
-        segment = segment_column(by, n)
-        rows = rows.replace(segment=segment if case is None else segment.take(case))
+        rows = rows.replace(segment=segment_column(by, n).take(case))
     return rows, design
 
 

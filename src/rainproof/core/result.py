@@ -72,16 +72,16 @@ class Result(Frozen):
     def __reduce__(self) -> tuple[Any, ...]:
         rebuild, (kind, values) = Frozen.__reduce__(self)
         if self._later:
-            found = {name: getattr(self, name) for name in self._later}
-            values |= dict.fromkeys(self._from) | {"_found": found}
+            values |= dict.fromkeys(self._from)
+            values["_found"] = {name: getattr(self, name) for name in self._later}
         return rebuild, (kind, values)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON; a number that is not finite is None."""
-        about = {"result": self._kind} if self._kind else {}
-        return about | {
-            name: plain(getattr(self, name)) for name in (*field_names(self), *self._also)
-        }
+        content: dict[str, Any] = {"result": self._kind} if self._kind else {}
+        for name in (*field_names(self), *self._also):
+            content[name] = plain(getattr(self, name))
+        return content
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Any:
         """Draw it into Matplotlib axes (default: new ones) and return them: the panel of
@@ -93,23 +93,22 @@ class Result(Frozen):
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        compared = [field.name for field in fields(self) if field.compare]
-        return all(_are_equal(getattr(self, name), getattr(other, name)) for name in compared)
+        for field in fields(self):
+            if field.compare and not _are_equal(
+                getattr(self, field.name), getattr(other, field.name)
+            ):
+                return False
+        return True
 
     def __hash__(self) -> int:
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        names = self._shown
-        if not names:
-            single = bool | int | float | str
-            names = tuple(
-                name for name in field_names(self) if isinstance(getattr(self, name), single)
-            )
         shown = []
-        for name in names:
+        for name in self._shown or field_names(self):
             value = getattr(self, name)
-            if value is not None:
+            is_single = isinstance(value, bool | int | float | str)
+            if is_single or (self._shown and value is not None):
                 shown.append(f"{name}={_brief(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
@@ -180,8 +179,10 @@ def field_names(result: Any) -> list[str]:
 
 def plain(value: Any) -> Any:
     """Return a value in built-in types, ready for JSON: None for a number that is not finite."""
+    if isinstance(value, Enum):
+        return value.value
     if value is None or isinstance(value, bool | int | str):
-        return value.value if isinstance(value, Enum) else value
+        return value
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if hasattr(value, "to_dict"):
@@ -189,8 +190,9 @@ def plain(value: Any) -> Any:
     if hasattr(value, "_asdict"):
         return plain(value._asdict())
     if isinstance(value, np.ndarray | np.generic):
-        found = value.tolist()
-        return found if value.dtype.kind in "biuU" or np.isfinite(value).all() else plain(found)
+        built_in = value.tolist()
+        all_finite = value.dtype.kind in "biuU" or np.isfinite(value).all()
+        return built_in if all_finite else plain(built_in)
     if is_dataclass(value):
         return {name: plain(getattr(value, name)) for name in field_names(value)}
     if isinstance(value, Mapping):
@@ -211,6 +213,9 @@ def _are_equal(one: Any, other: Any) -> bool:
 
 def _brief(value: Any) -> str:
     """A value in the representation of a result: numbers to six digits."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
     if isinstance(value, tuple):
-        return f"({', '.join(map(_brief, value))}{',' * (len(value) == 1)})"
-    return f"{value:.6g}" if isinstance(value, float) else repr(value)
+        end = ",)" if len(value) == 1 else ")"
+        return f"({', '.join([_brief(part) for part in value])}{end}"
+    return repr(value)

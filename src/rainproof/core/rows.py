@@ -33,8 +33,8 @@ class SegmentColumn:
         known: dict[Any, int] = {}
         numbers = []
         for part in parts:
-            renumbered = [known.setdefault(label, len(known)) for label in part.labels]
-            numbers.append(np.array(renumbered, np.int64)[part.number])
+            new_numbers = [known.setdefault(label, len(known)) for label in part.labels]
+            numbers.append(np.array(new_numbers, np.int64)[part.number])
         return cls(parts[0].by, tuple(known), np.concatenate(numbers))
 
     def places(self) -> dict[Any, Ints]:

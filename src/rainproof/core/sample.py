@@ -39,7 +39,7 @@ from rainproof.core.reading import (
 )
 from rainproof.core.rows import Rows
 from rainproof.core.switch_curve import SwitchCurve
-from rainproof.core.tables import Tables, first_grid
+from rainproof.core.tables import Tables
 from rainproof.core.units import Deal, Units
 from rainproof.core.validation import (
     BaseRate,
@@ -195,10 +195,12 @@ class Sample:
             read = read_columns(as_columns(y_true, y_prob, sample_weight, pos_label, labels=labels))
         self._hold(*read)
         if groups is not None or by is not None:
+            # messages call the predictions as the caller does
             forecasts = y_prob if isinstance(y_prob, Mapping) else {"y_prob": y_prob}
             given = ("y_true", y_true), next(iter(forecasts.items()))
             self.store, self.design = attach(read[0], self.design, groups, by, *given)
         if base_rate is not None:
+            # last, as it refuses rows that depend on each other
             settled = self.with_base_rate(base_rate)
             self._hold(settled.store, settled.design, settled.tables, settled.forecasts)
             self.units = settled.units
@@ -222,12 +224,13 @@ class Sample:
         forecasts: tuple[str, ...] = (),
     ) -> Sample:
         """Make a sample of what was read, checked and counted."""
-        sample = object.__new__(cls)
+        sample = object.__new__(cls)  # without `__init__`, which reads what a caller passes
         sample._hold(store, design, tables, forecasts)
         return sample
 
     def __getstate__(self) -> tuple[Any, ...]:
-        # Not the tables, which can be computed again.
+        # Not the tables, which can be computed again; but facts, as another pass may sum in another
+        # order, and move the last bit.
         facts = None
         if self.n:
             facts = (self.units.events, self.units.event_rate, self.units.effective_n)
@@ -310,7 +313,7 @@ class Sample:
         else:
             rows = Rows(outcome, table.prob)
         positive = float(table.positive.sum())
-        total_weight = float(table.negative.sum()) + positive
+        total_weight = table.total
         tables = Tables.of_distinct(rows, n, total_weight, table)
         sample = cls._holding(rows, INDEPENDENT_CASES, tables)
         units = sample.units
@@ -384,8 +387,8 @@ class Sample:
     def top_label(self) -> Sample:
         """The largest probability of each row, and whether that class occurred."""
         self._require_classes("top_label")
-        assert isinstance(self.tables.store, Rows)
-        event = self.tables.store
+        event = self.tables.store  # its event is that the most likely class occurs
+        assert isinstance(event, Rows)
         rows = self.rows.replace(outcome=event.outcome, prob=event.prob, classes=())
         return self._holding(rows, self.design, self.tables)
 
@@ -572,6 +575,7 @@ class Sample:
         the caller gave.
         """
         self.require_rows("costs of each case need")
+        # costs are paired with rows by place: rows in order have other places
         if self.is_ordered or self.rows.costs is not None:
             raise InputError(
                 "costs of each case go with the rows as they came: pass them with the sample of these rows"
@@ -667,7 +671,7 @@ class Sample:
         if not self.design.clustered and not self.design.shares:
             return self
         design = replace(self.design, clusters="none", shares=False)
-        if isinstance(self.store, CellTable):
+        if isinstance(self.store, CellTable):  # which knows no groups: only their design changes
             return self.with_columns(self.store, design)
         return self.with_columns(self.store.replace(unit=None, cases=None), design)
 
@@ -730,7 +734,7 @@ class Sample:
 
     def as_drawn(self) -> Sample:
         """Return the rows without a base rate."""
-        store = self.store.weighed_by_outcome(1.0, 1.0)
+        store = self.store.weighed_by_outcome(1.0, 1.0)  # only the base rate gave them weights
         tables = Tables(store, self.n, float(self.n))
         sample = self._holding(store, self.design.as_drawn(), tables, self.forecasts)
         sample.is_ordered = self.is_ordered
@@ -760,27 +764,12 @@ class Sample:
         """
         if self.design.strata is not None:
             return self._settled(rows, self.design)
-        event = rows.of_top_label() if rows.classes else rows
-        first = None
-        if rows.weight is None:
-            n = len(rows)
-            total_weight = float(n)
-        elif not rows.weight.any():
-            n = 0
-            total_weight = 0.0
-        else:
-            first = sum_cells(event, first_grid(event))
-            total_weight = first.total_weight("sample_weight")
-            if rows.cases is None:
-                n = int(first.count.sum())
-            else:
-                n = int(rows.cases[rows.weight > 0].sum())
-        tables = Tables(event, n, total_weight, first)
-        return self._holding(rows, self.design, tables, self.forecasts)
+        return self._holding(rows, self.design, Tables.counted(rows), self.forecasts)
 
     @classmethod
     def concat(cls, parts: Sequence[Sample]) -> Sample:
         """Return all cases of samples that were taken from one; cells are added."""
+        # a part without rows may be of another store; if all are, one of them is the result
         parts = [part for part in parts if part.n] or parts[:1]
         first = parts[0]
         if len(parts) == 1:
@@ -816,7 +805,7 @@ class Sample:
             )
         places = segment.places()
         weight = self.sample_weight
-        if weight is not None:
+        if weight is not None:  # a segment whose rows weigh nothing is no sample
             places = {label: index for label, index in places.items() if weight[index].any()}
         return Segments.from_places(self, segment.by, places)
 
@@ -871,6 +860,7 @@ class Sample:
             )
         cells = self.cells.thinned(counts)
         if not len(cells.slot):
+            # parts of few cases can be empty; `from_cells` refuses a total weight of 0
             empty = Sample._holding(cells, INDEPENDENT_CASES, Tables(cells, 0, 0.0))
             empty.units.event_rate = math.nan
             return empty

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rainproof.core import _hashed_cells
 from rainproof.core._scan import collect, locate
 from rainproof.core.accumulator import Accumulator
-from rainproof.core.arrays import Ints, available_threads, run_in_threads
+from rainproof.core.arrays import Array, Ints, available_threads, run_in_threads
 from rainproof.core.cells import CellTable, slot_count
 from rainproof.core.columns import Columns
 from rainproof.errors import InputError
@@ -30,13 +29,13 @@ class _Part(NamedTuple):
     """The sums of the segments of one thread, in order."""
 
     key: Ints  # ``segment * slot_count(m) + slot``
-    sums: CellTable | NDArray[Any]  # or as the kernel has them
+    sums: CellTable | Array  # or as the kernel has them
 
-    def counts(self) -> NDArray[Any]:
+    def counts(self) -> Array:
         """Return the number of rows of each entry."""
         if isinstance(self.sums, CellTable):
             return self.sums.count
-        count: NDArray[Any] = self.sums[:, 0]
+        count: Array = self.sums[:, 0]
         return count & _COUNT if count.dtype == np.uint64 else count
 
 
@@ -126,7 +125,7 @@ class SegmentSums:
             table = table[table[:, 0] != 0]
             order = np.argsort(table[:, 0])
             key = table[:, 0][order].astype(np.int64) - 1
-            sums: NDArray[Any] = table[order, 1:]
+            sums: Array = table[order, 1:]
             if self._fields == _WEIGHTED_FIELDS:
                 sums = sums.view(np.float64)
             self._sorted.append(_Part(key, sums))
@@ -173,7 +172,7 @@ class SegmentSums:
                 total = total.merge(table.coarsen(self.m))
         return total
 
-    def _table(self, sums: CellTable | NDArray[Any], entries: slice, slot: Ints) -> CellTable:
+    def _table(self, sums: CellTable | Array, entries: slice, slot: Ints) -> CellTable:
         """Return some of the sums as a table."""
         if isinstance(sums, CellTable):
             return CellTable(

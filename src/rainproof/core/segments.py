@@ -91,10 +91,11 @@ class Segments(Mapping[Any, Sample]):
         """
         if not samples:
             raise InputError("samples must hold at least one segment; it is empty")
-        if any(sample.design.strata is not None for sample in samples.values()):
-            raise InputError(
-                "samples must have no base_rate: that of a segment is not that of all rows"
-            )
+        for sample in samples.values():
+            if sample.design.strata is not None:
+                raise InputError(
+                    "samples must have no base_rate: that of a segment is not that of all rows"
+                )
 
         def pooled() -> Sample:
             grids = [sample.grid for sample in samples.values() if sample.grid is not None]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core._switch import heights, keys, merge, sum_cells
-from rainproof.core.arrays import Bools, Cells, Floats, Frozen, run_in_threads
+from rainproof.core.arrays import Bools, Floats, Frozen, run_in_threads
 from rainproof.core.cells import CellTable
 from rainproof.core.curve import Chord, envelope
 from rainproof.core.units import Units
@@ -89,10 +89,22 @@ class SwitchCurve(Frozen):
 
     @classmethod
     def of_pairs(cls, cells: CellTable) -> SwitchCurve:
-        """Make it of the sums of compressed cases by pairs of cells. O(n + m)."""
+        """Make it of the sums of compressed cases by pairs of cells ``floor(m p)``: exact at the
+        thresholds ``k/m``. O(n + m).
+        """
         old, new = cells.pair_cells()
-        squares = None if cells.has_equal_weights else cells.squares
-        return cls._from_cells(old, new, cells.event, cells.weight[0], cells.m, squares)
+        outcome = cells.event.view(np.uint8)
+        weight = cells.weight[0]
+        total = float(weight.sum())
+        squares = None
+        if not cells.has_equal_weights:
+            squares = sum_cells(old, new, outcome, cells.squares, cells.m) / total**2
+        return cls(
+            edges=np.arange(cells.m + 1) / cells.m,
+            only=sum_cells(old, new, outcome, weight, cells.m) / total,
+            squares=squares,
+            closed=True,
+        )
 
     @classmethod
     def _from_rows(
@@ -107,31 +119,26 @@ class SwitchCurve(Frozen):
         O(n log n).
         """
         sides = keys(event.view(np.uint8), old, new)
-        if weight is None and group_weight is None:
-            return cls(*merge(*_in_order(sides, None), float(len(event))))
-        weight = np.ones(len(event)) if weight is None else weight
-        each = np.stack(
-            [weight, weight * (weight if group_weight is None else group_weight)], axis=1
-        )[old != new]
-        return cls(*merge(*_in_order(sides, each), float(weight.sum())))
+        total = float(len(event))
+        added = None  # by each row that the forecasts tell apart: its weight, and a square
+        if weight is not None or group_weight is not None:
+            weight = np.ones(len(event)) if weight is None else weight
+            squares = weight * (weight if group_weight is None else group_weight)
+            added = np.stack([weight, squares], axis=1)[old != new]
+            total = float(weight.sum())
+        ordered: list[tuple[Keys, Floats | None]] = [(side, added) for side in sides]
 
-    @classmethod
-    def _from_cells(
-        cls,
-        old: Cells,
-        new: Cells,
-        event: Bools,
-        weight: Floats,
-        m: int,
-        squares: Floats | None = None,
-    ) -> SwitchCurve:
-        """Make it from the cells ``floor(m p)`` of both predictions: exact at the thresholds
-        ``k/m``. O(n + m).
-        """
-        total, outcome = float(weight.sum()), event.view(np.uint8)
-        only = sum_cells(old, new, outcome, weight, m) / total
-        squared = None if squares is None else sum_cells(old, new, outcome, squares, m) / total**2
-        return cls(np.arange(m + 1) / m, only, squared, closed=True)
+        def sort(part: int) -> bool:
+            ordered[part] = _in_order(*ordered[part])
+            return True
+
+        if len(sides[0]) < _ROWS_PER_THREAD:
+            sort(0)
+            sort(1)
+        else:
+            run_in_threads(sort, 2)
+        (start, opened), (end, closed) = ordered
+        return cls(*merge(start, end, opened, closed, total))
 
     def restricted(self, within: ThresholdRange | None) -> SwitchCurve:
         """The curve of decisions with a threshold in the range, if need be a little wider, up to
@@ -142,42 +149,40 @@ class SwitchCurve(Frozen):
         """
         if within is None:
             return self
-        edges, (low, high) = self.edges, within
+        edges = self.edges
+        low, high = within
         if self.closed:
-            low, high = (
-                edges[np.searchsorted(edges, low, "right") - 1],
-                edges[np.searchsorted(edges, high)],
-            )
-            kept, inside = np.arange(len(edges) - 1), (edges[1:] >= low) & (edges[1:] <= high)
+            low = edges[np.searchsorted(edges, low, "right") - 1]
+            high = edges[np.searchsorted(edges, high)]
+            inside = (edges[1:] >= low) & (edges[1:] <= high)
+            piece = np.arange(len(inside))
         else:
-            start = np.nextafter(low, 0.0)
-            starts = np.unique(
-                np.concatenate([[0.0, start, high], edges[(edges > start) & (edges < high)]])
-            )
-            edges, kept = (
-                np.append(starts[starts < 1], 1.0),
-                np.searchsorted(edges, starts[starts < 1], "right") - 1,
-            )
-            inside = (edges[:-1] >= start) & (edges[:-1] < high)
+            first = np.nextafter(low, 0.0)
+            between = edges[(edges > first) & (edges < high)]
+            start = np.unique(np.concatenate([[0.0, first, high], between]))
+            start = start[start < 1]
+            inside = (start >= first) & (start < high)
+            piece = np.searchsorted(edges, start, "right") - 1
+            edges = np.append(start, 1.0)
 
         def part(shares: Floats) -> Floats:
-            return np.ascontiguousarray(shares[:, kept] * inside)
+            return np.ascontiguousarray(shares[:, piece] * inside)
 
         squares = None if self.squares is None else part(self.squares)
-        return SwitchCurve(
-            edges, part(self.only), squares, self.closed, ThresholdRange(float(low), float(high))
-        )
+        widened = ThresholdRange(float(low), float(high))
+        return SwitchCurve(edges, part(self.only), squares, self.closed, widened)
 
     def __call__(self, threshold: ArrayLike) -> Any:
         """Return the loss by the switch at thresholds in its range, if whoever acts does so from
         the threshold on.
         """
         mu = check_probabilities(threshold, "threshold", self.within)
-        # that is acted on
-        first = self.edges[np.searchsorted(self.edges, mu, "right") - 1] if self.closed else mu
-        piece = np.maximum(np.searchsorted(self.edges, first, "left") - 1, 0)
+        first_acted = mu
+        if self.closed:
+            first_acted = self.edges[np.searchsorted(self.edges, mu, "right") - 1]
+        piece = np.maximum(np.searchsorted(self.edges, first_acted, "left") - 1, 0)
         loss = _line(self.only[:, piece], mu)
-        return np.where(first > 0, loss, 0.0)[()]  # from 0 on both act on every row
+        return np.where(first_acted > 0, loss, 0.0)[()]  # from 0 on both act on every row
 
     def limits(self) -> Floats:
         """Return the curve at the start and at the end of each piece."""
@@ -189,15 +194,12 @@ class SwitchCurve(Frozen):
         It is from the squares of ``v_i (z_i - D)``, with v the share of a row and z its loss; for
         groups, whose rows may all depend on each other, from their upper bound.
         """
-        mu, squares = (
-            self._ends(),
-            self.only / effective_n if self.squares is None else self.squares,
-        )
+        mu = self._ends()
+        squares = self.only / effective_n if self.squares is None else self.squares
         second = (squares[1] + squares[3]) * (1 - mu) ** 2 + (squares[0] + squares[2]) * mu**2
         mean = self.limits()
-        error: Floats = np.sqrt(
-            np.maximum(second - 2 * mean * _line(squares, mu) + mean**2 / effective_n, 0.0)
-        )
+        variance = second - 2 * mean * _line(squares, mu) + mean**2 / effective_n
+        error: Floats = np.sqrt(np.maximum(variance, 0.0))  # rounding can make it negative
         return error
 
     def _ends(self) -> Floats:
@@ -215,7 +217,8 @@ class SwitchCurve(Frozen):
         """
         squares = self.squares if by_square else None
         if isinstance(charge, np.ndarray):
-            squares, charge = self.only * np.tile(charge, 2)[:, None], 1.0
+            squares = self.only * np.tile(charge, 2)[:, None]
+            charge = 1.0
         value = heights(self.edges, self.only, squares, charge, back, self.closed)
         return envelope(self.edges, value, lambda edge: self._acts_at(edge, back))
 
@@ -223,34 +226,23 @@ class SwitchCurve(Frozen):
         """Whether the loss at an edge is the larger one if predictions equal to it act."""
         if self.closed:
             return True
-        mu, last = self.edges[edge], len(self.edges) - 1
-        left = float(_line(self.only[:, edge - 1], mu)) if edge > 0 else 0.0
-        right = float(_line(self.only[:, edge], mu)) if edge < last else 0.0
+        mu = self.edges[edge]
+        left = 0.0
+        right = 0.0
+        if edge > 0:
+            left = float(_line(self.only[:, edge - 1], mu))
+        if edge < len(self.edges) - 1:
+            right = float(_line(self.only[:, edge], mu))
         return left <= right if back else left >= right
 
 
-def _in_order(
-    sides: tuple[Keys, Keys], each: Floats | None
-) -> tuple[Keys, Keys, Floats | None, Floats | None]:
-    """Sort the places where rows begin and those where they cease to differ, with what each row
-    adds.
-    """
-    found: list[tuple[Keys, Floats | None]] = [(side, None) for side in sides]
-
-    def work(part: int) -> bool:
-        side = sides[part]
-        if each is None:
-            side.sort()  # which is faster than an order
-        else:
-            order = np.argsort(side)
-            found[part] = side[order], each[order]
-        return True
-
-    if len(sides[0]) < _ROWS_PER_THREAD:
-        all(map(work, (0, 1)))
-    else:
-        run_in_threads(work, 2)
-    return found[0][0], found[1][0], found[0][1], found[1][1]
+def _in_order(side: Keys, added: Floats | None) -> tuple[Keys, Floats | None]:
+    """Sort the places where rows begin, or cease, to differ, with what each row adds."""
+    if added is None:
+        side.sort()  # which is faster than an order
+        return side, None
+    order = np.argsort(side)
+    return side[order], added[order]
 
 
 def _line(only: Floats, mu: Any) -> Floats:

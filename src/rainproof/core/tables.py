@@ -94,7 +94,7 @@ class Tables:
     ) -> None:
         """Start with the first pass over the rows, if they were read, or with the cells."""
         if isinstance(store, Rows):
-            if store.classes:
+            if store.classes:  # sums are of one event
                 store = store.of_top_label()
             self.first_grid = first_grid(store) if first is None else first.m
         else:
@@ -115,6 +115,21 @@ class Tables:
         tables = cls(rows, n, total_weight)
         tables._distinct = table
         return tables
+
+    @classmethod
+    def counted(cls, rows: Rows) -> Tables:
+        """Count rows that were checked; with weights by a first pass over them."""
+        if rows.weight is None:
+            return cls(rows, len(rows), float(len(rows)))
+        if not rows.weight.any():
+            return cls(rows, 0, 0.0)
+        event = rows.of_top_label() if rows.classes else rows
+        first = sum_cells(event, first_grid(event))
+        if rows.cases is None:
+            n = int(first.count.sum())
+        else:  # parts of a case, or entries of several
+            n = int(rows.cases[rows.weight > 0].sum())
+        return cls(event, n, first.total_weight("sample_weight"), first)
 
     def of_same_cases(self, rows: Rows) -> Tables:
         """Return the tables of the same unweighted rows in another order, whose sums are the same."""
@@ -152,7 +167,7 @@ class Tables:
 
     def cell_sums(self, m: int) -> Sums:
         """Return the sums on a grid at least as fine as ``1/m``, the cheapest to compute."""
-        grid = self.first_grid
+        grid = self.first_grid  # of which the sums are there
         if m > grid:
             grid = next((finer for finer in self.grids() if finer >= m), FINEST_GRID)
         sums = self._sums.get(grid)

@@ -97,6 +97,7 @@ class Units:
         """The weighted share of cases with the event; the base rate, if one is stated."""
         if self.design.strata is not None:
             return self.design.strata.rate
+        # exactly 0 or 1, which a quotient of sums of weights can miss by rounding
         if not self.design.shares and self.events in (0, self.cases):
             return self.events / self.cases
         cells = self._tables.cells
@@ -223,6 +224,7 @@ class Units:
     def largest_weight(self) -> float:
         """The largest weight of a unit; of compressed cases, the largest that their sums prove."""
         if self.is_compressed:
+            # the mean weight of its weight: the largest weight in a cell is at least that
             cells = self._tables.cells
             return float((cells.squares / cells.weight[0]).max())
         return float(self.weight.max())
@@ -298,7 +300,7 @@ class Units:
 
         def dealt(units: int) -> Ints:
             place = rng.permutation(units)
-            part = place % folds
+            part = place % folds  # sizes of folds differ by one at most
             start = 0
             for number, share in enumerate(held_out):
                 size = round(share * units)
@@ -307,6 +309,7 @@ class Units:
             return part
 
         if self.design.strata is not None:
+            # each part needs both outcomes, and its share of each is as good as fixed
             event = self.event
             part = np.empty(len(event), np.int64)
             part[event] = dealt(self.events)
@@ -331,11 +334,3 @@ class Deal:
 
     part: Ints | None = None
     counts: Ints | None = None
-
-    def entries(self, number: int) -> tuple[Ints, Floats | None]:
-        """Return the entries of a part, and how many cases of each (None: one)."""
-        if self.counts is None:
-            return np.flatnonzero(self.part == number), None
-        count = self.counts[number]
-        occupied = np.flatnonzero(count)
-        return occupied, count[occupied].astype(np.float64)

@@ -12,19 +12,19 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rainproof.core.alignment import check_aligned, check_same_length
-from rainproof.core.arrays import Floats, Ints
+from rainproof.core.arrays import Array, Floats, Ints
 from rainproof.core.classes import class_columns, event_of_two_classes
 from rainproof.core.columns import USUAL_NAMES, ColumnNames, Columns, explain_shares
 from rainproof.core.conversion import (
     READABLE_OUTCOMES,
-    Array,
     as_numbers,
     as_readable,
     as_vector,
     first_text,
+    is_built_in_number,
     is_number,
     one_column,
 )
@@ -232,19 +232,16 @@ def _is_range(ends: Sequence[Any]) -> bool:
     """Whether these are the ends of a range of thresholds, in which there is some decision."""
     if len(ends) != 2:
         return False
-    for end in ends:
-        if isinstance(end, bool) or not isinstance(end, int | float):
-            return False
     low, high = ends
+    if not is_built_in_number(low) or not is_built_in_number(high):
+        return False
     return bool(0 <= low <= high <= 1 and high > 0 and low < 1)
 
 
 def check_capacity(capacity: Any) -> float:
     """Check how many cases can be acted on: a share of them below 1, or a whole number."""
     number = plain(capacity)
-    is_positive = (
-        isinstance(number, int | float) and not isinstance(number, bool) and 0 < number < math.inf
-    )
+    is_positive = is_built_in_number(number) and 0 < number < math.inf
     if not is_positive or not (number < 1 or float(number).is_integer()):
         raise InputError(
             f"capacity must be a share of the cases, above 0 and below 1, or a whole number of them; it is {capacity!r}"
@@ -263,7 +260,7 @@ def check_max_weight(max_weight: Any, largest: float) -> float:
 
 def check_probabilities(
     values: ArrayLike, name: str, within: ThresholdRange | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     """Check numbers of any shape in [0, 1], or in a range, and return them as doubles."""
     asked: Floats = as_numbers(values, name)
     low, high = within or (0.0, 1.0)

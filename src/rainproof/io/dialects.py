@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from rainproof.core.conversion import is_built_in_number
 from rainproof.errors import InputError
 from rainproof.io.conditions import Condition, translate
 
@@ -149,7 +150,7 @@ class Dialect:
             comparison = f"{column} <> {values}"
         else:
             comparison = f"{column} {test.operator} {values}"
-        is_numeric = any(_is_number(value) for value in test.values)
+        is_numeric = any(is_built_in_number(value) for value in test.values)
         if self.is_nan is not None and is_numeric:
             return f"({comparison} AND NOT ({is_nan}))"
         return f"({comparison})"
@@ -160,7 +161,7 @@ class Dialect:
         A number that single precision does not have is written as a double, to which a column of
         single precision is then converted.
         """
-        if not self.has_single or not _is_number(value):
+        if not self.has_single or not is_built_in_number(value):
             return self.literal(value)
         if isinstance(value, int):
             is_exact_in_single = abs(value) <= _SINGLE_INTEGERS
@@ -169,10 +170,6 @@ class Dialect:
         number = repr(float(value))
         with_exponent = number if "e" in number else f"{number}e0"
         return self.double.format(with_exponent)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_large_double(value: Any) -> bool:
