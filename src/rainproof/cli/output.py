@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -24,6 +25,7 @@ from rainproof.errors import RainproofWarning
 if TYPE_CHECKING:
     from rainproof.core.sample import Sample
 
+# How terminals are told of colours: ANSI X3.64, "select graphic rendition".
 _RESET = "\x1b[0m"
 _STYLES = {
     "bold": "\x1b[1m",
@@ -33,11 +35,12 @@ _STYLES = {
     "cyan": "\x1b[36m",
 }
 _COLORED = re.compile(f"({'|'.join(map(re.escape, (_RESET, *_STYLES.values())))})")
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _HEADING = re.compile(r"^(\w[\w ]*:)(?=$| )", re.MULTILINE)
 _OPTION = re.compile(r"(?<![\w-])(--?[a-z][\w-]*)")
 _PATIENCE = 2.0  # seconds that need no explanation
 _PAUSE = 0.2  # seconds between two lines, each over the last
-_WIDTH = 30  # of the bar
+_BAR_WIDTH = 30  # characters
 
 
 def say(stream: TextIO | None, text: str) -> None:
@@ -49,12 +52,13 @@ def say(stream: TextIO | None, text: str) -> None:
     """
     if stream is None:  # closed before Python started
         return
-    kept = _COLORED.split(text) if has_colours(stream) else [text]
-    guarded = (
-        part if k % 2 else "\n".join(map(one_line, part.split("\n"))) for k, part in enumerate(kept)
-    )
+    # Of the parts, every second one is a colour.
+    parts = _COLORED.split(text) if has_colours(stream) else [text]
+    for number in range(0, len(parts), 2):
+        lines = parts[number].split("\n")
+        parts[number] = "\n".join(map(one_line, lines))
     encoding = stream.encoding or "utf-8"
-    stream.write("".join(guarded).encode(encoding, "backslashreplace").decode(encoding))
+    stream.write("".join(parts).encode(encoding, "backslashreplace").decode(encoding))
 
 
 def let_go(stream: TextIO | None) -> None:
@@ -85,10 +89,10 @@ def written(what: str, path: Path) -> str:
 
 def option_words(flag: str, values: Iterable[str]) -> list[str]:
     """An option with its values; one that begins with a dash would be taken for another option."""
-    given = list(values)
-    if len(given) == 1 and given[0].startswith("-"):
-        return [f"{flag}={given[0]}"]
-    return [flag, *given]
+    words = list(values)
+    if len(words) == 1 and words[0].startswith("-"):
+        return [f"{flag}={words[0]}"]
+    return [flag, *words]
 
 
 def shell_line(line: Iterable[str]) -> str:
@@ -104,34 +108,38 @@ def shell_word(word: str) -> str:
     """
     if word.isprintable():
         return shlex.quote(word)
-    return "$'{}'".format("".join(map(_escaped, word)))
+    escaped = "".join(map(_escaped, word))
+    return f"$'{escaped}'"
 
 
 def _escaped(character: str) -> str:
-    number = ord(character)
+    """A character between $' and ', where a backslash begins an escape."""
+    code = ord(character)
     if character in "\\'":
         return f"\\{character}"
     if character.isprintable():
         return character
-    if 0xDC80 <= number <= 0xDCFF:  # a byte of a file's name that is not UTF-8
-        return f"\\x{number - 0xDC00:02x}"
-    if number < 0x80:
-        return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character, f"\\{number:03o}")
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    if 0xDC80 <= code <= 0xDCFF:  # a byte of a file's name that is not UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if code < 0x80:
+        return f"\\{code:03o}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def rows_read(file: str, sample: Sample, weight: str | None) -> str:
     """Describe what was read in a line."""
     read = rows(sample.n)
     if weight is not None:
-        what = "rows" if sample.groups is None else "groups"
-        read += f" weighted by {one_line(weight)} ({sample.effective_n:,.0f} effective {what})"
-    what = (
-        f"{len(sample.classes)} classes"
-        if sample.classes
-        else f"event rate {100 * sample.event_rate:.3g}%"
-    )
-    return f"{one_line(file)}: {read}, {what}"
+        units = "rows" if sample.groups is None else "groups"
+        effective = f"{sample.effective_n:,.0f} effective {units}"
+        read = f"{read} weighted by {one_line(weight)} ({effective})"
+    if sample.classes:
+        about = f"{len(sample.classes)} classes"
+    else:
+        about = f"event rate {100 * sample.event_rate:.3g}%"
+    return f"{one_line(file)}: {read}, {about}"
 
 
 def without_warnings() -> warnings.catch_warnings[None]:
@@ -155,8 +163,9 @@ def coloured_help(text: str, stream: TextIO | None) -> str:
     """Return a help text with coloured headings and options; the visible characters stay the same."""
     if not has_colours(stream):
         return text
-    text = _HEADING.sub(lambda found: f"{_STYLES['bold']}{found[1]}{_RESET}", text)
-    return _OPTION.sub(lambda found: f"{_STYLES['cyan']}{found[1]}{_RESET}", text)
+    bold = rf"{_STYLES['bold']}\1{_RESET}"
+    cyan = rf"{_STYLES['cyan']}\1{_RESET}"
+    return _OPTION.sub(cyan, _HEADING.sub(bold, text))
 
 
 Progress = Callable[..., None] | None
@@ -188,10 +197,12 @@ def shown_progress(
     if quiet or stream is None or not stream.isatty():
         yield None
         return
-    due, shown = time.monotonic() + patience, ""
+    due = time.monotonic() + patience  # when the next line is shown
+    shown = ""
 
     def show(text: str) -> None:
         nonlocal shown
+        # Blanks over the last line, as the next one may be shorter.
         stream.write(f"\r{' ' * len(shown)}\r{text}")
         stream.flush()
         shown = text
@@ -225,7 +236,7 @@ def bar(done: int, total: int) -> str:
     if not total:
         return ""
     share = min(1.0, done / total)
-    return f"[{'#' * int(share * _WIDTH):{_WIDTH}}] {100 * share:3.0f}%  "
+    return f"[{'#' * int(share * _BAR_WIDTH):{_BAR_WIDTH}}] {100 * share:3.0f}%  "
 
 
 def draw(result: Any, path: Path) -> None:
@@ -263,20 +274,31 @@ def finish(
         What ``--plot`` draws.
     """
     plot: Path | None = getattr(arguments, "plot", None)
-    wanted = arguments.json or arguments.output is not None
-    made = write_json(document(), arguments.output) if wanted else ""
+    output: Path | None = arguments.output
+    made = ""
+    if arguments.json or output is not None:
+        made = write_json(document(), output)
     if plot is not None:
         draw(drawn, plot)
     if arguments.json:
         say(sys.stdout, made)
     elif not arguments.quiet:
         text()
-        paths = (("Result", arguments.output), ("Picture", plot))
-        say_paragraphs(written(what, path) for what, path in paths if path is not None)
+        say_written(Result=output, Picture=plot)
 
 
-def finish_result(arguments: argparse.Namespace, found: Any) -> None:
+def say_written(**paths: Path | None) -> None:
+    """Print where results were written, by what they are; nothing of those that were not asked
+    for.
+    """
+    say_paragraphs([written(what, path) for what, path in paths.items() if path is not None])
+
+
+def finish_result(arguments: argparse.Namespace, result: Any) -> None:
     """Finish with a result that prints, writes and draws itself."""
-    lines = [one_line(line) for line in str(found).splitlines()]
-    document = {"rainproof": VERSION, **found.to_dict()}
-    finish(arguments, lambda: document, lambda: say_paragraphs(lines), found)
+
+    def document() -> dict[str, Any]:
+        return {"rainproof": VERSION, **result.to_dict()}
+
+    lines = map(one_line, str(result).splitlines())
+    finish(arguments, document, partial(say_paragraphs, lines), result)

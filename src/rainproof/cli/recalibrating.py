@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from rainproof.cli.ids import repeated_ids
 from rainproof.cli.options import files_read, inference
-from rainproof.cli.output import draw, one_line, rows_read, say, say_paragraphs, written
+from rainproof.cli.output import (
+    draw,
+    one_line,
+    rows_read,
+    say,
+    say_paragraphs,
+    say_written,
+    written,
+)
 from rainproof.cli.reading import (
     RECALIBRATED,
     copy_with,
@@ -66,9 +74,7 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
         read_ = rows_read(files_read(arguments), sample, arguments.weight)
         say_paragraphs([read_, *(words.note(note) for note in notes if recalibrator.candidates_)])
         _say(recalibrator, sample, arguments.by or [])
-        say_paragraphs([written("Map", arguments.output)])
-        if arguments.plot is not None:
-            say_paragraphs([written("Picture", arguments.plot)])
+        say_written(Map=arguments.output, Picture=arguments.plot)
     return 0
 
 

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 _SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -39,27 +40,34 @@ def stoppable(*, process: bool) -> Iterator[Callable[[], None]]:
         Call it when all is done but for the names of the files that are written: from then on
         signals are ignored.
     """
-    # where Python lets no code handle signals
+    # Python lets no code of other threads handle signals.
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None
         return
     # What the parent wants ignored stays ignored, as under nohup.
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-    before = {
-        number: handler
-        for number, handler in before.items()
-        if handler not in (signal.SIG_IGN, None)
-    }
-    ending = _Ending() if process else None
-    for number in before:
-        signal.signal(number, _raise if ending is None else ending.stop)
-    try:
-        yield (lambda: None) if ending is None else ending.settle
-    finally:
-        if ending is not None:
+    handlers: dict[int, Any] = {}
+    for number in _SIGNALS:
+        handler = signal.getsignal(number)
+        if handler not in (signal.SIG_IGN, None):
+            handlers[number] = handler
+    if process:
+        ending = _Ending()
+        for number in handlers:
+            signal.signal(number, ending.stop)
+        try:
+            yield ending.settle
+        finally:
             ending.settle()
-        for number, handler in before.items():
-            signal.signal(number, handler if ending is None else signal.SIG_IGN)
+            for number in handlers:
+                signal.signal(number, signal.SIG_IGN)
+        return
+    for number in handlers:
+        signal.signal(number, _raise)
+    try:
+        yield lambda: None
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:
