@@ -15,7 +15,7 @@ rows of a cluster have the event, :math:`q_c` is in place of :math:`1 - q_c`. Th
 largest over sets B, the empty one among them, which is the test of before; an interval has the
 values with a p-value above 1 minus its confidence level. No number is chosen, and a set makes a
 difference only if what a cluster in it can move the mean by is comparable to the standard error.
-How often that holds is measured in docs/benchmarks/study-verdict.md.
+docs/theory/derivations.md has the derivation, docs/benchmarks/study-verdict.md how often it holds.
 
 When an estimate allows for this is decided in `rainproof.inference.estimates`.
 """
