@@ -5,7 +5,6 @@ forecasts.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +14,8 @@ from selenium.webdriver import Keys
 
 import rainproof
 from rainproof.report import to_html
-from rainproof.verdict.words import PYTHON, share, standings
+from rainproof.verdict.renderer import PYTHON, Renderer, Voice
+from rainproof.verdict.values import Share
 
 
 def bottom(browser, selector):
@@ -61,6 +61,13 @@ def test_the_first_screen_has_verdict_answers_and_both_charts(browser, report):
     ]
 
 
+class Lines(Voice):
+    """Command lines as long as they get."""
+
+    def commands(self, _step):
+        return SHELL
+
+
 SHELL = tuple(
     f"rainproof {word} forecasts-of-this-winter.csv --prob p --outcome y -o m.json"
     for word in ("a", "b")
@@ -70,7 +77,7 @@ SHELL = tuple(
 def test_headline_money_and_next_step_fit_the_first_screen_of_a_phone(browser, tmp_path):
     """The longest of verdicts: with costs, commands and two buttons."""
     a = report_cases.single()
-    to_html(replace(a, _voice=PYTHON._replace(recalibrate=SHELL)), tmp_path / "shell.html")
+    to_html(a, tmp_path / "shell.html", renderer=Renderer(Lines()))
     browser.open(tmp_path / "shell.html", size="phone")
     browser.view("report-first-phone")
     assert browser.texts(".verdict pre") == ["\n".join(SHELL)]
@@ -109,7 +116,7 @@ def test_several_forecasts_have_their_next_step_and_curves_on_the_first_screen(b
     assert browser.texts(".compared h3") == ["Reliability diagrams", "Decision curves"]
     for chart in ("all-value", "all-reliability"):
         assert bottom(browser, f'[data-chart="{chart}"]') <= 800
-    lines = standings(found)[1:]
+    lines = found.rendered_by(PYTHON).standings[1:]
     assert browser.texts("table.models td:first-child") == [line[0] for line in lines]
     assert browser.texts("table.models td:nth-child(2)") == [line[1] for line in lines]
     forecasts = f"return {drawn('all-value', 'stroke', 'mark')}.getAttribute('d')"
@@ -129,7 +136,7 @@ def test_the_decision_curve_is_net_benefit_and_switches_to_the_gain(browser, rep
     y, bold, _, _ = report_cases.rows()
     benefit, rate = np.mean((bold >= mu) * (y - mu)) / (1 - mu), y.mean()
     label = "return document.querySelector('[data-chart=value] svg').getAttribute('aria-label')"
-    assert browser.run(label).endswith(f"at the threshold {share(mu)} it is {benefit:.3g}.")
+    assert browser.run(label).endswith(f"at the threshold {Share(mu)} it is {benefit:.3g}.")
     when = "return [...document.querySelectorAll('article [data-when]')].map(e => [e.dataset.when, e.checkVisibility()])"
     assert all(shown is (state == "benefit") for state, shown in browser.run(when))
     assert browser.run(f"return {drawn('value', 'fill', 'band')}") is None
@@ -137,7 +144,7 @@ def test_the_decision_curve_is_net_benefit_and_switches_to_the_gain(browser, rep
     browser.one(".switch input[value=benefit]").send_keys(Keys.ARROW_RIGHT)
     assert all(shown is (state == "gain") for state, shown in browser.run(when))
     gain = benefit * (1 - mu) - max(0, rate - mu)
-    assert browser.run(label).endswith(f"at the threshold {share(mu)} it is {gain:.3g}.")
+    assert browser.run(label).endswith(f"at the threshold {Share(mu)} it is {gain:.3g}.")
     assert len(browser.all('[data-chart="value"]')) == 1
     browser.view("report-gain")
     assert browser.complaints() == []

@@ -19,9 +19,10 @@ import rainproof
 from rainproof.errors import InputError
 from rainproof.report import embedded, to_html
 from rainproof.report.tables import bound, count, number, p_value, percent
-from rainproof.verdict import words as verdict_text
 from rainproof.verdict.costs import Rule
-from rainproof.verdict.words import PYTHON, money, segment_lines, segments, share
+from rainproof.verdict.renderer import PYTHON
+from rainproof.verdict.segment_statements import segment_lines, segment_statements
+from rainproof.verdict.values import Share, money
 
 LIMIT = 3_000_000  # bytes of a page
 
@@ -196,8 +197,8 @@ def judged(monkeypatch, a, **changed):
 )
 def test_the_first_screen_offers_what_the_next_step_needs(monkeypatch, grade, first, below):
     a = report_cases.single()
-    commands = ("recalibrate",) if "map.json" in first else ()
-    page = judged(monkeypatch, a, grade=grade, commands=commands)
+    steps = a.verdict.steps if "map.json" in first else ()
+    page = judged(monkeypatch, a, grade=grade, _steps=steps)
     above, after = page.split("</section>", 1)
     assert re.findall('data-file="(.*?)"', above) == first
     assert re.findall('data-file="(.*?)"', after.split("<script")[0]) == below
@@ -219,7 +220,7 @@ def test_who_loses_most_is_the_decision_that_the_verdict_names():
     page = to_html(a)
     (found,) = re.findall("Who loses most: .*?</li>", page)
     assert page.index("What is proven, for whom, against what") < page.index("Who loses most")
-    assert f"from about {share(t)} on" in found
+    assert f"from about {Share(t)} on" in found
     assert (
         f"is {money(old, new - old)} per case; recalibrated it would be {money(new, new - old)} "
         in found
@@ -236,9 +237,15 @@ def test_what_is_wrong_in_segments_stands_before_the_charts_and_above_their_tabl
     (found,) = (s.text for s in a.verdict.sentences if s.about == "segments")
     assert html.escape(found) in asides
     assert f'<h2 id="segments-0">Segments</h2><p>{html.escape(found)}</p>' in page
-    assert PYTHON.own_maps in found  # as some are miscalibrated
+    assert PYTHON.voice.options["own_maps"] in found  # as some are miscalibrated
     calm = tuple(replace(row, flagged=False, flagged_recalibrated=False) for row in a.segments.rows)
-    assert PYTHON.own_maps not in segments(replace(a.segments, rows=calm))
+    calm_table = replace(a.segments, rows=calm)
+    assert PYTHON.voice.options["own_maps"] not in in_words(calm_table)
+
+
+def in_words(table):
+    """What is stated of segments."""
+    return PYTHON.passage(segment_statements(table))
 
 
 def test_segments_say_and_happen_in_the_words_of_the_terminal():
@@ -406,9 +413,7 @@ def test_an_endless_name_is_cut():
 
 
 def test_an_endless_name_is_cut_in_sentences_and_tables():
-    assert f"2 {'x' * 55}...: says" in verdict_text.segments(
-        endless(report_cases.single()).segments
-    )
+    assert f"2 {'x' * 55}...: says" in in_words(endless(report_cases.single()).segments)
     sample = rainproof.Sample([0, 1] * 10, [0.2, 0.3] * 10)
     tests = rainproof.inference.segment_tests(dict.fromkeys(["x" * 20_000, "y"], sample), rng=0)
     assert max(map(len, str(tests).splitlines())) < 200

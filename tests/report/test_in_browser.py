@@ -20,7 +20,9 @@ from selenium.webdriver import ActionChains, Keys
 from rainproof import DecisionTask, Recalibrator, RoundingPolicy, assess, assess_many
 from rainproof.core.text import one_line
 from rainproof.report import to_html
-from rainproof.verdict.words import Voice, money, share
+from rainproof.verdict.renderer import Renderer, Voice
+from rainproof.verdict.templates import OPTIONS
+from rainproof.verdict.values import Share, money
 
 HOSTILE = [
     "<script>document.title='owned'</script>",
@@ -225,7 +227,7 @@ def test_the_slider_moves_the_mark_and_rewrites_the_advice(browser, report):
         assert (
             browser.one(".slider")
             .get_attribute("aria-valuetext")
-            .startswith(f"{share(here.threshold)}: a ")
+            .startswith(f"{Share(here.threshold)}: a ")
         )
         marks.append(tuple(map(float, mark(browser))))
         seen.append(here)
@@ -406,6 +408,13 @@ def measured(a, *estimates):
     return {**a._found, "measures": estimates}
 
 
+class HostileVoice(Voice):
+    """Code in every line."""
+
+    def commands(self, _step):
+        return tuple(HOSTILE)
+
+
 def hostile(a, name):
     """The assessment with code for every text that comes from outside, or may quote something from
     outside.
@@ -417,7 +426,6 @@ def hostile(a, name):
         name=name,
         segments=replace(a.segments, rows=rows, by=(HOSTILE[1],)),
         warnings=tuple(HOSTILE),
-        _voice=Voice(*HOSTILE[:3])._replace(recalibrate=tuple(HOSTILE)),
         _found=measured(a, replace(a.measures[0], reference=HOSTILE[1]), *a.measures[1:]),
     )
 
@@ -433,7 +441,9 @@ def test_names_that_are_code_are_shown_as_text(browser, tmp_path):
     pairs = (replace(found.pairs[0], a=HOSTILE[0], b=HOSTILE[1]),)
     path = tmp_path / "hostile.html"
     compared = replace(found, assessments=assessments, standings=standings, pairs=pairs)
-    to_html(compared, path, title=HOSTILE[0])
+    options = dict.fromkeys(OPTIONS["shell"], HOSTILE[1])
+    voice = HostileVoice(options=options, assess=HOSTILE[2])
+    to_html(compared, path, title=HOSTILE[0], renderer=Renderer(voice))
     browser.open(path)
     shown = browser.texts("article:not([hidden]) table.segments td:first-child")
     assert shown == [one_line(name) for name in HOSTILE]

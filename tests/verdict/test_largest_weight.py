@@ -12,8 +12,9 @@ from rainproof import Sample, guarantee, switch_guarantee
 from rainproof.core.segments import Segments
 from rainproof.inference.proven_gains import worth
 from rainproof.inference.rate_slack import rate_slack, slack_of_groups
-from rainproof.verdict import words
 from rainproof.verdict.advice import rate_intervals
+from rainproof.verdict.advice_statements import advice_limits
+from rainproof.verdict.renderer import PYTHON, SHELL
 
 pytestmark = pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 HEAVY = 400
@@ -204,18 +205,22 @@ def test_segments_of_compressed_rows_keep_the_largest_weight():
     assert found.certificate_.max_weight == 3
 
 
+def limits(verdict):
+    """What the sentence says on which statements hold."""
+    return next(sentence.text for sentence in verdict.sentences if sentence.about == "limits")
+
+
 def test_what_is_assumed_of_sizes_is_said(overconfident):
     plain = rainproof.assess(**overconfident, measures=[])
     stated = rainproof.assess(**overconfident, max_weight=2000, measures=[])
     needs = "sizes must not depend on predictions or outcomes, else state"
-    for voice, name in ((words.PYTHON, "max_weight="), (words.SHELL, "--max-weight")):
-        assert f"({needs} {name})" in words.limits(plain.evidence, voice)
-        assert f"3,000 groups, taken as independent; {needs} {name}. " in words.basis(
-            plain.evidence, None, None, voice
-        )
+    for renderer, name in ((PYTHON, "max_weight="), (SHELL, "--max-weight")):
+        verdict = plain.verdict.rendered_by(renderer)
+        assert f"({needs} {name})" in limits(verdict)
+        assert f"3,000 groups, taken as independent; {needs} {name}. " in verdict.basis
     most = "no group can weigh more than 2,000"
     assert f"taken as independent; {most}, as stated." in stated.verdict.basis
-    said = words.limits(stated.evidence, words.PYTHON)
+    said = limits(stated.verdict)
     assert (
         f"drawn independently ({most}, as stated); intervals do so approximately, where weights are such"
         in said
@@ -241,9 +246,7 @@ def test_what_is_assumed_of_sizes_is_said(overconfident):
     fixed = rainproof.assess(**rows, sample_weight=1 + rows["y_prob"], measures=[])
     needs = "weights, such as survey or cost weights, must not depend on predictions or outcomes, else state max_weight="
     assert f"(rows that belong together: groups=); {needs}. " in fixed.verdict.basis
-    assert f"the cases that will be acted on ({needs});" in words.limits(
-        fixed.evidence, words.PYTHON
-    )
+    assert f"the cases that will be acted on ({needs});" in limits(fixed.verdict)
     same = rainproof.assess(**rows, sample_weight=np.full(6000, 3.0), measures=[])
     assert needs in same.verdict.basis  # other cases may have other weights
     assert "weights" not in rainproof.assess(**rows, measures=[]).verdict.basis
@@ -271,7 +274,7 @@ def test_what_advice_assumes_is_said(overconfident):
         ),
     ):
         found = rainproof.assess(**rows, **given, **few)
-        text = words.advice_limits(found.evidence)
+        text = PYTHON.text(advice_limits(found.evidence))
         assert text.startswith(
             "The better action is proven for all thresholds at once with 95% confidence, on average"
         )
@@ -361,10 +364,10 @@ def test_several_forecasts():
     (pair,) = found.pairs
     assert pair.to_a.max_weight == pair.to_b.max_weight == found["a"].guarantee.max_weight == 9
     assert pair.to_a.harm_bound > plain.pairs[0].to_a.harm_bound
-    assert "No group can weigh more than 9, as stated." in words.pair_limits(found)
+    assert "No group can weigh more than 9, as stated." in found.sentences[-1]
     assert (
         "Sizes must not depend on predictions or outcomes, else state max_weight=."
-        in words.pair_limits(plain)
+        in plain.sentences[-1]
     )
 
 

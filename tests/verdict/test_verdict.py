@@ -15,14 +15,16 @@ import rainproof
 from rainproof.core.result import Interval, PredictionRange
 from rainproof.core.text import p_value
 from rainproof.core.validation import ThresholdRange
-from rainproof.verdict import words
 from rainproof.verdict.assessing import _chosen
 from rainproof.verdict.calibration import Calibration
 from rainproof.verdict.costs import Rule, TaskResult
 from rainproof.verdict.evidence import Evidence, Gain
+from rainproof.verdict.facts import span
+from rainproof.verdict.renderer import PYTHON, SHELL
+from rainproof.verdict.segment_statements import segment_order, segment_statements
 from rainproof.verdict.segments import Segment, SegmentTable
+from rainproof.verdict.values import Share, money, shares_apart
 from rainproof.verdict.verdict import advised, judge
-from rainproof.verdict.words import PYTHON
 
 PLAIN = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
 
@@ -408,7 +410,7 @@ def test_one_outcome_and_reversed_events():
     assert found.next_step == "Next: get rows with both outcomes."
     inverted = evidence(calibration=OFF, is_reversed=True, auroc=0.2)
     assert judge(inverted).headline.startswith("Check which outcome is the event")
-    assert judge(inverted, voice=words.SHELL).next_step.endswith("as the event (--pos-label)?")
+    assert judge(inverted).rendered_by(SHELL).next_step.endswith("as the event (--pos-label)?")
     assert not judge(inverted).commands
 
 
@@ -542,18 +544,18 @@ def test_a_rate_has_one_rounding_on_a_screen():
     ],
 )
 def test_shares_have_two_digits(value, shown):
-    assert words.share(value) == shown
+    assert str(Share(value)) == shown
 
 
 def test_two_shares_show_that_they_differ():
-    assert words.two_shares(0.6234, 0.6189) == ("62.3%", "61.9%")
-    assert words.two_shares(0.6, 0.6) == ("60%", "60%")
+    assert [*map(str, shares_apart(0.6234, 0.6189))] == ["62.3%", "61.9%"]
+    assert [*map(str, shares_apart(0.6, 0.6))] == ["60%", "60%"]
 
 
 def test_costs_have_the_digits_of_their_difference():
-    assert words.money(0.15321, 0.0042) == "0.1532"
-    assert words.money(1532.1, 250.0) == "1,532"
-    assert words.money(0.0) == "0.0"
+    assert str(money(0.15321, 0.0042)) == "0.1532"
+    assert str(money(1532.1, 250.0)) == "1,532"
+    assert str(money(0.0)) == "0.0"
 
 
 @for_each("p", [0.0004, 0.001, 0.0432, 0.0538, 0.19, 0.2, 0.21, 0.61])
@@ -624,7 +626,7 @@ def test_no_sentence_contradicts_the_grade():
 
 
 def test_what_the_numbers_rest_on():
-    assert "(rows that belong together: --groups)" in judge(evidence(), voice=words.SHELL).basis
+    assert "(rows that belong together: --groups)" in judge(evidence()).rendered_by(SHELL).basis
     grouped = judge(evidence(groups=401)).basis
     assert grouped.startswith(
         "Grade: use. 4,000 rows in 401 groups, taken as independent; sizes must not depend on predictions or outcomes, "
@@ -638,6 +640,10 @@ def segment(label, n=100, *, flagged=False, small=False):
     )  # fmt: skip
 
 
+def in_words(table, renderer=PYTHON):
+    return renderer.passage(segment_statements(table))
+
+
 def segment_table(*rows):
     return SegmentTable(by=("season",), fdr=0.05, min_rows=30, rows=rows)
 
@@ -648,17 +654,17 @@ def test_segments_in_a_line_and_in_a_table():
         segment("2023"),
         segment("2024", 9, small=True),
     )
-    assert words.segments(segment_table(off, segment("2021", flagged=True))).startswith(
+    assert in_words(segment_table(off, segment("2021", flagged=True))).startswith(
         "All 2 segments (season) are off beyond chance (false discovery rate 5%), most 2022: says 64%, happens 55%."
     )
-    assert words.segments(segment_table(off, fine)).startswith(
+    assert in_words(segment_table(off, fine)).startswith(
         "1 of 2 segments (season) is off beyond chance"
     )
-    assert words.segments(segment_table(fine, small)) == (
+    assert in_words(segment_table(fine, small)) == (
         "None of 1 segment (season) is off beyond chance. 1 segment has too few rows to be tested."
     )
-    assert words.segments(segment_table(small)) == "1 segment has too few rows to be tested."
-    assert "rainproof recalibrate with --by" in words.segments(segment_table(off), words.SHELL)
+    assert in_words(segment_table(small)) == "1 segment has too few rows to be tested."
+    assert "rainproof recalibrate with --by" in in_words(segment_table(off), SHELL)
     lines = str(segment_table(off, small)).splitlines()
     assert lines[0].split() == ["season", "rows", "says", "happens", "p", "q"]
     assert lines[1].split() == ["2022", "100", "64%", "55%", "0.001", "0.0014"]
@@ -675,7 +681,7 @@ def test_segments_in_a_line_and_in_a_table():
 
 
 def test_the_dict_and_the_html_say_the_same():
-    found = judge(evidence(calibration=OFF, saved=SAVES), own(COSTS), notes=("Mind <this>",))
+    found = judge(evidence(calibration=OFF, saved=SAVES), own(COSTS), warnings=("Mind <this>",))
     told = found.to_dict()
     assert (told["grade"], told["rule"], told["threshold"]) == ("recalibrate", "recalibrated", 0.2)
     assert told["text"] == str(found)
@@ -737,7 +743,9 @@ def test_within_a_capacity_that_is_used_up_the_order_counts():
     right = judge(evidence(saved=UNCLEAR, by_rank=True), task)
     assert "One more case would gain about 7.5, by the probabilities." in right.next_step
     pays = judge(evidence(calibration=OFF, saved=SAVES), replace(own(COSTS), **limits))
-    assert pays.commands == PYTHON.decide[1]
+    assert pays.commands == (
+        "rainproof.decisions.decide(a.recalibrator.predict(p_new), task, ids, capacity=capacity)",
+    )
 
 
 @for_each(
@@ -777,7 +785,7 @@ def test_the_screen_says_which_decision_the_skill_is_about():
 
 
 def test_rows_that_may_have_been_chosen_by_outcome_come_first_in_the_next_step():
-    found = judge(evidence(calibration=OFF, chosen=True), voice=words.SHELL)
+    found = judge(evidence(calibration=OFF, chosen=True)).rendered_by(SHELL)
     assert found.next_step.startswith(
         "Next: if rows were chosen by outcome (57% have the event), assess them again with"
     )
@@ -821,23 +829,23 @@ def test_segments_that_are_all_on_one_side_are_said_to_be():
         for name, said in (("a", 0.5), ("b", 0.4))
     ]
     table = SegmentTable(by=("s",), fdr=0.05, min_rows=100, rows=tuple(segments))
-    said = words.segments(table)
+    said = in_words(table)
     assert (
         said == "2 segments have too few rows to be tested. In all 2 they say more than happened."
     )
     mixed = replace(table, rows=(segments[0], replace(segments[1], mean_prediction=0.2)))
-    assert words.segments(mixed) == "2 segments have too few rows to be tested."
+    assert in_words(mixed) == "2 segments have too few rows to be tested."
     assert str(table).endswith("First come those where a decision can lose most.")
     alike = replace(
         segments[0], mean_prediction=0.31, small=False, p_value=0.001, q_value=0.001, flagged=True
     )
     off = replace(alike, mean_prediction=0.5)
     assert (
-        words.segment_order(replace(table, rows=(off,)))
+        PYTHON.passage(segment_order(replace(table, rows=(off,))))
         == "First come those where a decision can lose most."
     )
     both = replace(table, rows=(alike, off))
-    assert words.segment_order(both).endswith(
+    assert PYTHON.passage(segment_order(both)).endswith(
         "about the same, some probabilities are too high and others too low."
     )
 
@@ -846,8 +854,8 @@ def test_rows_that_are_all_treated_alike_do_not_prove_that_there_is_no_skill():
     with pytest.warns(rainproof.FewRowsWarning):
         few = rainproof.assess([0, 1, 1], [0.8, 0.7, 0.9], measures=[])
     assert "skill 0.00 (0.00 to 0.95); 1 is perfect" in few.verdict.reason
-    assert words.skill_span(interval(1.0, 1.0, 1.0)) == "no interval: no row is treated wrongly"
-    assert words.skill_span(interval(0.5, 0.25, 0.75)) == "0.25 to 0.75"
+    assert PYTHON.text(span(interval(1.0, 1.0, 1.0))) == "no interval: no row is treated wrongly"
+    assert PYTHON.text(span(interval(0.5, 0.25, 0.75))) == "0.25 to 0.75"
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.errors.FewRowsWarning")

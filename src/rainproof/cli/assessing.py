@@ -12,6 +12,7 @@ import random
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -41,6 +42,7 @@ from rainproof.errors import InputError
 from rainproof.verdict.assessing import assess
 from rainproof.verdict.classes import ClassAssessment
 from rainproof.verdict.grades import GRADES
+from rainproof.verdict.renderer import Renderer
 from rainproof.verdict.result import Assessment
 
 if TYPE_CHECKING:
@@ -51,15 +53,17 @@ GRADED = 1
 
 def run_assess(arguments: argparse.Namespace) -> int:
     """Assess the files and print the verdict."""
-    assessment = assess_files(arguments)
-    finish(
-        arguments, assessment.to_dict, lambda: say_verdict(assessment, verbose=arguments.verbose)
-    )
+    assessment, renderer = assess_files(arguments)
+
+    def text() -> None:
+        say_verdict(assessment, renderer, verbose=arguments.verbose)
+
+    finish(arguments, partial(assessment.to_dict_by, renderer), text)
     return GRADED if assessment.verdict.grade in arguments.fail_on else 0
 
 
-def assess_files(arguments: argparse.Namespace) -> Assessment | ClassAssessment:
-    """Read the files and assess them, with progress on a terminal."""
+def assess_files(arguments: argparse.Namespace) -> tuple[Assessment | ClassAssessment, Renderer]:
+    """Read the files and assess them, with progress on a terminal; return in whose words, too."""
     costs_of(arguments)
     if arguments.capacity is not None and arguments.cost_fp is None:
         raise InputError(
@@ -82,15 +86,17 @@ def assess_files(arguments: argparse.Namespace) -> Assessment | ClassAssessment:
             **inference(arguments),
         )
     notes = tuple(text for text in (repeated, fitted_here(arguments)) if text is not None)
-    voice = Screen.of(arguments).voice(ids)
-    return replace(found, warnings=(*found.warnings, *notes), _voice=voice)
+    found = replace(found, warnings=(*found.warnings, *notes))
+    return found, Screen.of(arguments).renderer(ids)
 
 
-def say_verdict(assessment: Assessment | ClassAssessment, *, verbose: bool = False) -> None:
+def say_verdict(
+    assessment: Assessment | ClassAssessment, renderer: Renderer, *, verbose: bool = False
+) -> None:
     """Print headline (in the colour of the grade), reason, next step, table and segments; or all
     details.
     """
-    verdict = assessment.verdict
+    verdict = assessment.verdict.rendered_by(renderer)
     headline = coloured(
         wrapped(one_line(verdict.headline)), GRADES[verdict.grade].colour, sys.stdout
     )
@@ -131,43 +137,42 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
             progress=progress,
             **inference(arguments),
         )
-    screen = Screen.of(arguments)
-    each = (
-        replace(one, _voice=screen.of_forecast(str(one.name)).voice()) for one in found.assessments
-    )
-    found = replace(found, assessments=tuple(each))
-    finish(arguments, found.to_dict, lambda: _say_ranking(found))
+    renderer = Screen.of(arguments).renderer()
+    finish(arguments, partial(found.to_dict_by, renderer), lambda: _say_ranking(found, renderer))
     return 0
 
 
-def _say_ranking(found: AssessmentSet) -> None:
+def _say_ranking(found: AssessmentSet, renderer: Renderer) -> None:
     """Print which forecast to take (green if it is shown to be the best), the table, and how every
     two compare.
     """
-    headline = coloured(
-        wrapped(one_line(found.headline)), "green" if found.best else "bold", sys.stdout
-    )
-    say(sys.stdout, f"{headline}\n{_lines(found.body())}\n")
+    shown = found.rendered_by(renderer)
+    colour = "green" if found.best else "bold"
+    headline = coloured(wrapped(one_line(shown.headline)), colour, sys.stdout)
+    say(sys.stdout, f"{headline}\n{_lines(shown.body())}\n")
 
 
 def run_report(arguments: argparse.Namespace) -> int:
     """Assess the files and write the page."""
-    assessment = assess_files(arguments)
+    assessment, renderer = assess_files(arguments)
     columns = ", ".join(arguments.classes or [arguments.prob])
     title = f"{files_read(arguments)}: {short(columns)}"
-    _finish(assessment, arguments, arguments.output, title, arguments.preset)
+    _finish(assessment, renderer, arguments, arguments.output, title, arguments.preset)
     return 0
 
 
 def _finish(
     assessment: Assessment | ClassAssessment,
+    renderer: Renderer,
     arguments: argparse.Namespace,
     path: Path,
     title: str,
     preset: Literal["clinical"] | None = None,
 ) -> None:
     """Write the page, print the verdict, and open the page if asked to."""
-    assessment.to_html(path, title=title, preset=preset, overwrite=arguments.force)
+    assessment.to_html(
+        path, title=title, preset=preset, overwrite=arguments.force, renderer=renderer
+    )
     if arguments.json:
         more = (
             {"clinical": assessment.clinical.to_dict()}
@@ -176,10 +181,11 @@ def _finish(
         )
         say(
             sys.stdout,
-            json.dumps({**assessment.to_dict(), **more}, indent=2, allow_nan=False) + "\n",
+            json.dumps({**assessment.to_dict_by(renderer), **more}, indent=2, allow_nan=False)
+            + "\n",
         )
     elif not arguments.quiet:
-        say_verdict(assessment)
+        say_verdict(assessment, renderer)
         say_paragraphs([written("Report", path)])
     if arguments.open:
         replace_now()
@@ -216,9 +222,9 @@ def run_demo(arguments: argparse.Namespace) -> int:
         )
     columns = {"--prob": ("probability",), "--outcome": ("rained",), "--by": ("city",)}
     costs = {"--cost-fp": (str(alarm),), "--cost-fn": (str(miss),)}
-    voice = Screen(files=(str(data),), options=columns | costs, exists=True).voice()
-    assessment = replace(assessment, _voice=voice)
-    _finish(assessment, arguments, page, "Rain forecasts in four cities (rainproof demo)")
+    renderer = Screen(files=(str(data),), options=columns | costs, exists=True).renderer()
+    title = "Rain forecasts in four cities (rainproof demo)"
+    _finish(assessment, renderer, arguments, page, title)
     return 0
 
 

@@ -57,8 +57,9 @@ from rainproof.errors import InputError
 from rainproof.inference.switches import switch_guarantee
 from rainproof.inference.targets import find_threshold
 from rainproof.recalibration.recalibrator import Recalibrator
-from rainproof.verdict import words
 from rainproof.verdict.assessing import assess
+from rainproof.verdict.facts import other_event
+from rainproof.verdict.renderer import SHELL
 from rainproof.verdict.result import Assessment
 
 NOT_PROVEN = 1
@@ -183,9 +184,7 @@ def _warn(found: Assessment) -> None:
     """Say on stderr if the forecast should not be acted on as it is."""
     verdict = found.verdict
     way_out = (
-        words.other_event(words.SHELL)
-        if found.evidence.is_reversed
-        else _WAYS_OUT.get(verdict.grade)
+        SHELL.text(other_event()) if found.evidence.is_reversed else _WAYS_OUT.get(verdict.grade)
     )
     if way_out is not None:
         text = f"{verdict.headline} {verdict.reason} {way_out}"

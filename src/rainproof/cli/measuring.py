@@ -22,8 +22,11 @@ from rainproof.errors import FEW_ROWS, InputError
 from rainproof.measures.catalogue import Measurements, measure_all
 from rainproof.measures.class_measures import measure_classes
 from rainproof.measures.scdl import SoftBinnedProfile, soft_binned_profile
-from rainproof.verdict import words
+from rainproof.verdict.advice_statements import scdl, scdl_threshold
 from rainproof.verdict.assessing import collect_warnings
+from rainproof.verdict.details import notes as warnings_as_notes
+from rainproof.verdict.renderer import PYTHON
+from rainproof.verdict.statements import say as say_statement
 
 ABOVE = 1
 _WIDEST = 40  # characters of a segment's name in the table
@@ -73,7 +76,7 @@ def run_measure(arguments: argparse.Namespace) -> int:
 
     def text() -> None:
         first = rows_read(files_read(arguments), sample, arguments.weight)
-        say_paragraphs([first, *description(profile), *map(words.note, notes)])
+        say_paragraphs([first, *description(profile), *map(PYTHON.text, warnings_as_notes(notes))])
         width = max(map(len, values))
         lines = [f"{name:<{width}}  {value:.4f}\n" for name, value in values.items()]
         say(sys.stdout, "\n" + "".join(lines))
@@ -150,12 +153,14 @@ def description(profile: SoftBinnedProfile) -> list[str]:
     """SCDL and what it says about these rows."""
     bound = "" if profile.resolved else "at most "
     worst = profile.worst_threshold if profile.resolved else None
+    statements = [scdl(profile)]
+    if worst is not None:
+        statements.append(scdl_threshold(profile, *worst))
+    statements.append(say_statement("these_rows_only"))
     return [
         f"SCDL {bound}{profile.value:.3g}   (0 is perfect, 0.5 is the worst)",
         "",
-        words.scdl(profile),
-        *([] if worst is None else [words.scdl_threshold(profile, *worst)]),
-        words.SCOPE,
+        *map(PYTHON.text, statements),
     ]
 
 

@@ -16,7 +16,9 @@ from rainproof.cli.output import option_words, shell_line
 from rainproof.cli.reading import RECALIBRATED
 from rainproof.io.conditions import quoted_column
 from rainproof.io.formats import FORMATS
-from rainproof.verdict import words
+from rainproof.verdict.renderer import Renderer, Voice
+from rainproof.verdict.statements import Step
+from rainproof.verdict.templates import OPTIONS
 
 _ID = "ID"  # stands for the column of ids, whose name the reader knows
 
@@ -127,16 +129,14 @@ class Screen:
         ]
         return (shell_line(as_is),), (*self.recalibrate(), shell_line(mapped))
 
-    def voice(self, ids: str | None = None) -> words.Voice:
-        """The words of a verdict that names options and command lines, in place of Python."""
-        voice = words.SHELL._replace(recalibrate=self.recalibrate(), assess=self.assess())
+    def renderer(self, ids: str | None = None) -> Renderer:
+        """Who puts a verdict in words, with options and command lines in place of Python."""
+        options = dict(OPTIONS["shell"])
         if "--by" in self.options:
-            voice = voice._replace(
-                own_maps=f"rainproof recalibrate with {shell_line(self.typed('--by'))}"
-            )
-        if "--capacity" in self.options:
-            voice = voice._replace(decide=self.decide(ids))
-        return voice
+            by = shell_line(self.typed("--by"))
+            options["own_maps"] = f"rainproof recalibrate with {by}"
+        voice = ShellVoice(options=options, assess=self.assess(), screen=self, ids=ids)
+        return Renderer(voice)
 
     def typed(self, flag: str) -> list[str]:
         """An option as it is typed; nothing if it was not given."""
@@ -169,6 +169,37 @@ class Screen:
             one.open_writer is None and self._suffix.lower() in one.suffixes for one in FORMATS
         )
         return f"new{what}{'.csv' if only_read else self._suffix}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShellVoice(Voice):
+    """The words of a shell for what stands on a screen.
+
+    Attributes
+    ----------
+    screen : Screen
+        The screen.
+    ids : str or None
+        The column of ids, if it is known.
+    """
+
+    screen: Screen
+    ids: str | None = None
+
+    def commands(self, step: Step) -> tuple[str, ...]:
+        """The command lines of a step."""
+        screen = self.screen
+        if "forecast" in step.arguments:
+            screen = screen.of_forecast(step.arguments["forecast"])
+        if step.action == "recalibrate":
+            return screen.recalibrate()
+        as_is, recalibrated = screen.decide(self.ids)
+        return recalibrated if step.arguments["recalibrated"] else as_is
+
+    def of_forecast(self, name: str) -> ShellVoice:
+        """The voice that speaks of one of several forecasts."""
+        screen = self.screen.of_forecast(name)
+        return replace(self, screen=screen, assess=screen.assess())
 
 
 def _typed(value: object) -> tuple[str, ...]:

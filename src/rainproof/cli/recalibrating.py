@@ -46,9 +46,12 @@ from rainproof.recalibration.export_sql import columns_of
 from rainproof.recalibration.maps import ClassMap
 from rainproof.recalibration.recalibrator import Recalibrator
 from rainproof.recalibration.stream import Stream
-from rainproof.verdict import words
 from rainproof.verdict.assessing import collect_warnings
 from rainproof.verdict.clinical import is_reversed
+from rainproof.verdict.details import notes as warnings_as_notes
+from rainproof.verdict.facts import check_event
+from rainproof.verdict.renderer import SHELL
+from rainproof.verdict.values import shares_apart
 
 
 def run_recalibrate(arguments: argparse.Namespace) -> int:
@@ -71,8 +74,9 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say(sys.stdout, as_text(recalibrator.to_dict()))
     elif not arguments.quiet:
+        warned = warnings_as_notes(notes if recalibrator.candidates_ else ())
         read_ = rows_read(files_read(arguments), sample, arguments.weight)
-        say_paragraphs([read_, *(words.note(note) for note in notes if recalibrator.candidates_)])
+        say_paragraphs([read_, *map(SHELL.text, warned)])
         _say(recalibrator, sample, arguments.by or [])
         say_written(Map=arguments.output, Picture=arguments.plot)
     return 0
@@ -90,7 +94,7 @@ def _warn(sample: Sample | None, notes: Iterable[str]) -> None:
     elif not sample.classes:
         area = auroc(sample)
         if is_reversed(sample, area):
-            warnings.append(words.check_event(area, words.SHELL))
+            warnings.append(SHELL.text(check_event(area)))
     if sample is not None and sample.n < FEW_ROWS:
         few = f"only {rows_text(sample.n)}"
         warnings.append(f"{few}: much of the map can be due to chance, and nothing is proven of it")
@@ -104,7 +108,7 @@ def _say(recalibrator: Recalibrator, sample: Sample, by: list[str]) -> None:
     if candidates and not sample.classes and not by:
         prob = sample.distinct().prob
         if len(prob) == 1:
-            one, other = words.two_shares(float(prob[0]), float(recalibrator.predict(prob)[0]))
+            one, other = shares_apart(float(prob[0]), float(recalibrator.predict(prob)[0]))
             alone = f"Every probability is {one}, so the map has one value, {other}"
             say_paragraphs([f"{alone}. That tells no case from another: use another forecast."])
             return
@@ -187,7 +191,7 @@ def _say_applied(
     if classes:
         recalibrated = f"{recalibrated} in {len(classes)} classes"
     elif done.rows:
-        before, after = words.two_shares(done.sum_before / done.rows, done.sum_after / done.rows)
+        before, after = shares_apart(done.sum_before / done.rows, done.sum_after / done.rows)
         recalibrated = f"{recalibrated}; they said {before} on average and now say {after}"
     paragraphs = [recalibrated]
     if missing:

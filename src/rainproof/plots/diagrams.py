@@ -33,9 +33,9 @@ from rainproof.recalibration.certificate import HeldOutRates
 from rainproof.recalibration.recalibrator import Recalibrator
 from rainproof.verdict.classes import ClassAssessment, ClassCalibration
 from rainproof.verdict.clinical import ClinicalPerformance
+from rainproof.verdict.facts import averages
 from rainproof.verdict.result import Assessment
 from rainproof.verdict.summaries import BARS, Histogram, Reliability
-from rainproof.verdict.words import says_and_happens
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -499,6 +499,6 @@ def _draw_class(ax: Axes, of_class: ClassCalibration) -> None:
             markersize=4,
             linestyle="none",
         )
-    says, happens = says_and_happens(calibration)
+    says, happens = averages(calibration)
     title = style.plain(f"{of_class.label}: says {says}, happens {happens}")
     ax.set_title(title, fontsize="medium")

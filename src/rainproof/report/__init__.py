@@ -25,9 +25,9 @@ from rainproof.errors import InputError
 from rainproof.recalibration.certificate import HeldOutRates
 from rainproof.report import pages, tables
 from rainproof.report.tables import Column, escaped, folded, number, percent, table
-from rainproof.verdict import words
 from rainproof.verdict.classes import NAME, ClassAssessment
-from rainproof.verdict.rankings import AssessmentSet
+from rainproof.verdict.rankings import AssessmentSet, RankingVerdict
+from rainproof.verdict.renderer import PYTHON, Renderer
 from rainproof.verdict.result import Assessment
 from rainproof.verdict.summaries import Estimate
 
@@ -54,6 +54,7 @@ def to_html(
     title: str | None = None,
     preset: Literal["clinical"] | None = None,
     overwrite: bool = False,
+    renderer: Renderer = PYTHON,
 ) -> str:
     """Return the report as the text of one HTML page, and write it to `path` if one is given.
 
@@ -74,6 +75,8 @@ def to_html(
         TRIPOD+AI that they serve.
     overwrite : bool
         Whether it may replace a file that is no report. A report is replaced in any case.
+    renderer : Renderer
+        Whether commands are those of Python or of a shell.
 
     Returns
     -------
@@ -93,7 +96,7 @@ def to_html(
         raise InputError(f"preset must be None or 'clinical'; it is {preset!r}")
     if isinstance(assessment, ClassAssessment) and preset is not None:
         raise InputError("preset is for one event; the assessment has several classes")
-    page = _page(assessment, escaped(title or _QUESTION), preset)
+    page = _page(assessment, escaped(title or _QUESTION), preset, renderer)
     # a name may hold half a character, which no file can
     text = page.encode("utf-8", "replace").decode()
     if path is not None:
@@ -102,29 +105,34 @@ def to_html(
 
 
 def _page(
-    assessment: Assessment | AssessmentSet | ClassAssessment, title: str, preset: str | None
+    assessment: Assessment | AssessmentSet | ClassAssessment,
+    title: str,
+    preset: str | None,
+    renderer: Renderer,
 ) -> str:
     """The page: of several classes it has no scripts."""
-    models: tuple[Assessment, ...] = ()
-    hidden: list[int] = []
+    whole: tuple[Assessment, ...] = ()
+    top = ""
+    shown = assessment
     if isinstance(assessment, ClassAssessment):
-        data, top = assessment.to_dict(), _class_article(assessment)
+        top = _class_article(assessment, renderer)
     elif isinstance(assessment, AssessmentSet):
-        models = tuple(map(_with_few_segments, assessment.assessments))
-        data, top = (
-            replace(assessment, assessments=models).to_dict(),
-            _comparison(assessment, preset),
-        )
-        hidden = [
-            _segments(a) - _segments(b) for a, b in zip(assessment.assessments, models, strict=True)
-        ]
+        whole = assessment.assessments
+        top = _comparison(assessment, preset, renderer)
     else:
-        models = (_with_few_segments(assessment),)
-        data, top, hidden = models[0].to_dict(), "", [_segments(assessment) - _segments(models[0])]
-    articles = (
-        _article(a, index, preset, alone=not top, hidden_segments=more)
-        for index, (a, more) in enumerate(zip(models, hidden, strict=True))
-    )
+        whole = (assessment,)
+    models = tuple(map(_with_few_segments, whole))
+    if isinstance(assessment, AssessmentSet):
+        shown = replace(assessment, assessments=models)
+    elif models:
+        shown = models[0]
+    data = shown.to_dict_by(renderer)
+    articles = []
+    for index, (a, original) in enumerate(zip(models, whole, strict=True)):
+        own = renderer if a.name is None else renderer.of_forecast(a.name)
+        hidden = _segments(original) - _segments(a)
+        fields = pages.fields(a, index, own, alone=not top, hidden_segments=hidden)
+        articles.append(_article(a, index, preset, fields))
     style, names = _read("page.css"), list(_SCRIPTS) if models else []
     if preset == "clinical":
         style, names[-1:] = style + _read("clinical.css"), ["clinical.js", names[-1]]
@@ -146,21 +154,26 @@ def _page(
     )
 
 
-def _article(a: Assessment, index: int, preset: str | None, **options: Any) -> str:
+def _article(a: Assessment, index: int, preset: str | None, found: dict[str, str]) -> str:
     """The part of the page on one assessment; the preset decides what comes after the verdict."""
-    found, clinical = pages.fields(a, index, **options), preset == "clinical"
+    clinical = preset == "clinical"
     first = Template(_read("clinical.html" if clinical else "overview.html"))
     curve = Template(_read("curve.html")).substitute(pages.curve_fields(index, a))
-    own = {**found, **pages.clinical_fields(a, index)} if clinical else found
-    found["first"] = found["asides"] * clinical + first.substitute(own, curve=curve)
+    if clinical:
+        own = {**found, **pages.clinical_fields(a, index)}
+        top = found["asides"] + first.substitute(own, curve=curve)
+    else:
+        top = first.substitute(found, curve=curve)
+    found["first"] = top
     return Template(_read("article.html")).substitute(found)
 
 
-def _class_article(a: ClassAssessment) -> str:
+def _class_article(a: ClassAssessment, renderer: Renderer) -> str:
     """The part of the page on several classes: the verdict, a line for each class, and its
     reliability diagram.
     """
-    found, (icon, badge) = a.verdict, pages.badge(a.verdict)
+    found = a.verdict.rendered_by(renderer.as_html())
+    icon, badge = pages.badge(found)
     diagrams = "".join(
         f'<figure><figcaption class="{"flagged" * (one.label in a.rejected)}">{escaped(short(str(one.label), NAME))}'
         f"</figcaption>{_diagram(one.reliability)}</figure>"
@@ -171,19 +184,17 @@ def _class_article(a: ClassAssessment) -> str:
         grade=found.grade,
         icon=icon,
         badge=escaped(badge),
-        headline=escaped(found.headline),
-        reason=escaped(found.reason),
-        next_step=escaped(found.next_step),
-        commands=f"<pre>{chr(10).join(map(escaped, found.commands))}</pre>"
-        if found.commands
-        else "",
-        asides="".join(f"<p>{escaped(text)}</p>" for text in found.asides),
+        headline=found.headline,
+        reason=found.reason,
+        next_step=found.next_step,
+        commands=pages.code(found.commands),
+        asides="".join(f"<p>{text}</p>" for text in found.asides),
         ways=pages.ways(found, 0),
         classes=pages.side_by_side(a.class_table(tables.MAX_SEGMENTS), "classes"),
         intervals=", with intervals of each bin by itself" * (a.groups is None),
         diagrams=diagrams,
         sentences=tables.items(s.text for s in found.sentences if s.about != "note"),
-        assess=pages.assess_line(a._voice),
+        assess=pages.assess_line(renderer),
     )
 
 
@@ -263,31 +274,28 @@ def _segments(a: Assessment) -> int:
     return 0 if a.segments is None else len(a.segments.rows)
 
 
-def _comparison(found: AssessmentSet, preset: str | None) -> str:
+def _comparison(found: AssessmentSet, preset: str | None, renderer: Renderer) -> str:
     """The part of the page above the single assessments where there are several."""
+    shown = found.rendered_by(renderer.as_html())
     return Template(_read("comparison.html")).substitute(
-        headline=escaped(found.headline),
-        next_step=escaped(found.next_step),
-        commands=f"<pre>{chr(10).join(map(escaped, found.commands))}</pre>"
-        if found.commands
-        else "",
-        forecasts=_forecasts_table(found)
+        headline=shown.headline,
+        next_step=shown.next_step,
+        commands=pages.code(shown.commands),
+        forecasts=_forecasts_table(shown)
         + (pages.comparison(found) if preset == "clinical" else ""),
         curve=Template(_read("curve.html")).substitute(pages.curve_fields("all", None)),
         measures=folded("All measures of all forecasts", _measures_table(found)),
-        about="".join(
-            f'<p class="small">{escaped(text)}</p>' for text in words.about_standings(found)
-        ),
-        pairs=_pairs(found) if found.pairs else "",
+        about="".join(f'<p class="small">{text}</p>' for text in shown.about_standings),
+        pairs=_pairs(found, shown.pair_limits) if found.pairs else "",
         options="".join(
             f'<option value="{i}">{escaped(name)}</option>' for i, name in enumerate(found)
         ),
     )
 
 
-def _forecasts_table(found: AssessmentSet) -> str:
+def _forecasts_table(shown: RankingVerdict) -> str:
     """One row per forecast, best first, then rules without a forecast: as in the terminal."""
-    head, *lines = words.standings(found)
+    head, *lines = shown.standings
     heads = [name[:1].upper() + name[1:] for name in head]
     columns = [Column(name, itemgetter(k), None if k else short) for k, name in enumerate(heads)]
     return table("Forecasts, best first as they are", "models", columns, lines)
@@ -309,7 +317,7 @@ def _measures_table(found: AssessmentSet) -> str:
     return table("All measures", "forecasts", columns, rows)
 
 
-def _pairs(found: AssessmentSet) -> str:
+def _pairs(found: AssessmentSet, limits: str) -> str:
     columns = [
         Column("a", attrgetter("a")),
         Column("b", attrgetter("b")),
@@ -332,5 +340,5 @@ def _pairs(found: AssessmentSet) -> str:
         Column("loss at most ", lambda pair: pair.to_a and pair.to_a.harm_bound, percent),
     ]
     title = "Pairs of forecasts (gains and losses as shares of what is at stake)"
-    limits = f"<p>{escaped(words.pair_limits(found))}</p>"
-    return folded("Pairs of forecasts", limits + table(title, "pairs", columns, found.pairs))
+    inside = f"<p>{limits}</p>{table(title, 'pairs', columns, found.pairs)}"
+    return folded("Pairs of forecasts", inside)

@@ -16,15 +16,20 @@ from rainproof.decisions.policies import RoundingPolicy
 from rainproof.decisions.values import Recalibration
 from rainproof.report import tables
 from rainproof.report.tables import Column, count, escaped, folded, items, keys, number, table
+from rainproof.verdict.advice_statements import advice
 from rainproof.verdict.clinical import NUMBERS, ClinicalPerformance
 from rainproof.verdict.costs import Rule
+from rainproof.verdict.details import worth
 from rainproof.verdict.evidence import RARE
 from rainproof.verdict.grades import GRADES
 from rainproof.verdict.rankings import AssessmentSet
+from rainproof.verdict.renderer import PYTHON, Renderer
 from rainproof.verdict.result import Assessment
+from rainproof.verdict.statements import Statement, say
+from rainproof.verdict.values import Listing, Share, money
 from rainproof.verdict.verdict import Verdict
-from rainproof.verdict.words import Voice, money, share, worth
 
+HTML = PYTHON.as_html()
 _NOT_GIVEN = (
     '<div><dt>Your cost</dt><dd class="value"><a href="#decision-{}">enter costs</a></dd>'
     '<dd class="more">what a false alarm and a miss cost you, below.</dd></div>'
@@ -56,16 +61,16 @@ _BENEFIT_LINES = (("perfect", "always act (treat all)"), ("none", "never act (tr
 _GAIN_LINES = (("none", "no forecast"), ("perfect", "perfect"), ("band", "chance, if calibrated"))
 
 
-def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) -> dict[str, str]:
+def fields(
+    a: Assessment, index: int, renderer: Renderer, *, alone: bool, hidden_segments: int = 0
+) -> dict[str, str]:
     """Return what goes into the places of article.html and overview.html."""
-    found, name, m_star = a.verdict, a.name or "The forecast", a.profile.m_star
-    icon, verdict = ("!", "Check the event") if a.evidence.is_reversed else badge(a.verdict)
-    said = {
-        about: [s.text for s in found.sentences if s.about == about]
-        for about in ("segments", "note")
-    }
-    asides = "".join(f"<p>{escaped(text)}</p>" for about in said for text in said[about])
-    line = " ".join(said["segments"])
+    found = a.verdict.rendered_by(renderer.as_html())
+    name = a.name or "The forecast"
+    m_star = a.profile.m_star
+    icon, verdict = ("!", "Check the event") if a.evidence.is_reversed else badge(found)
+    asides = "".join(f"<p>{text}</p>" for text in found.asides)
+    line = " ".join(s.text for s in found.sentences if s.about == "segments")
     return {
         "index": str(index),
         "name": escaped(name),
@@ -73,17 +78,15 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "grade": found.grade,
         "icon": icon,
         "badge": escaped(verdict),
-        "headline": escaped(found.headline),
-        "reason": escaped(found.reason),
-        "next_step": escaped(found.next_step),
-        "commands": f"<pre>{chr(10).join(map(escaped, found.commands))}</pre>"
-        if found.commands
-        else "",
+        "headline": found.headline,
+        "reason": found.reason,
+        "next_step": found.next_step,
+        "commands": code(found.commands),
         "downloads": _buttons(a, first=True),
         "more_downloads": _buttons(a, first=False),
         "asides": f'<div class="asides">{asides}</div>' if asides else "",
-        "tiles": _tiles(a, index),
-        "ways": _ways(a, index),
+        "tiles": _tiles(found, index, entered=a.task is not None),
+        "ways": ways(found, index, _weights(a)),
         "curve_more": folded(_READ, f"<p>{escaped(_about_curve(a))}</p>{tables.value(a)}"),
         "with_map": " and recalibration map" if _has_map(a) else "",
         "reliability_keys": keys(
@@ -93,7 +96,7 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "reliability_more": folded(
             _READ, f"<p>{escaped(_about_reliability(a))}</p>{tables.reliability(a)}"
         ),
-        "advice": escaped(_first_advice(a)),
+        "advice": HTML.text(_first_advice(a)),
         "costs": "" if a.task is None else tables.costs(a.task, a.confidence_level),
         "advice_more": tables.advice(a),
         "confidence_level": exact_percent(a.confidence_level),
@@ -105,9 +108,9 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "candidates": "" if a.recalibrator is None else tables.candidates(a.recalibrator),
         "crossing": "" if m_star == float("inf") else f" (m* = {m_star})",
         "profile_table": tables.profile(a),
-        "sentences": items(_proofs(a)),
+        "sentences": items(_proofs(a, found)),
         "method": _method(a),
-        "assess": assess_line(a._voice),
+        "assess": assess_line(renderer),
         "sources": _sources(a),
     }
 
@@ -150,7 +153,7 @@ def downloads(a: Assessment) -> dict[str, str]:
         found["map.json"] = as_text(a.recalibrator.to_dict())
     # whose costs go with these rows only
     if a.task is not None and not a.task.task.profile.per_case:
-        first = a.recalibrator.map_ if a.recalibrator is not None and a.verdict.commands else None
+        first = a.recalibrator.map_ if a.recalibrator is not None and a.verdict.steps else None
         policy = RoundingPolicy(a.task.task, a.task.grid, recalibration=first)
         found["policy.json"] = as_text(policy.to_dict())
     return found
@@ -165,7 +168,7 @@ def _buttons(a: Assessment, *, first: bool) -> str:
     """The buttons that save files: on the first screen those of the next step; the map of other
     verdicts is below.
     """
-    needed = {"map.json": bool(a.verdict.commands), "policy.json": a.verdict.grade != "unknown"}
+    needed = {"map.json": bool(a.verdict.steps), "policy.json": a.verdict.grade != "unknown"}
     buttons = ""
     for name in downloads(a):
         if needed[name] is first:
@@ -182,32 +185,35 @@ def _buttons(a: Assessment, *, first: bool) -> str:
     return f'<p class="tools" hidden>{buttons}</p>' if buttons else ""
 
 
-def _tiles(a: Assessment, index: int) -> str:
+def code(commands: Sequence[str]) -> str:
+    """Code or command lines, which are HTML already."""
+    return f"<pre>{chr(10).join(commands)}</pre>" if commands else ""
+
+
+def _tiles(verdict: Verdict, index: int, *, entered: bool) -> str:
     """The answers; without a decision of the user's own, the third asks for it."""
     tiles = [
-        f'<div class="about-{answer.about}"><dt>{escaped(answer.question)}</dt>'
-        f'<dd class="value">{escaped(answer.value)}</dd>'
-        f'<dd class="more">{escaped(answer.meaning)}</dd></div>'
-        for answer in a.verdict.answers
+        f'<div class="about-{answer.about}"><dt>{answer.question}</dt>'
+        f'<dd class="value">{answer.value}</dd>'
+        f'<dd class="more">{answer.meaning}</dd></div>'
+        for answer in verdict.answers
     ]
-    if a.task is None:
+    if not entered:
         tiles.insert(-1, _NOT_GIVEN.format(index))
     return "".join(tiles)
 
 
-def _ways(a: Assessment, index: int) -> str:
-    draws = "rows" if a.evidence.groups is None else "groups"
-    weights = (
-        f" Weighted: {count(a.summary.effective_n)} effective {draws}."
-        if a.summary.weighted
-        else ""
-    )
-    return ways(a.verdict, index, weights)
+def _weights(a: Assessment) -> str:
+    """How many independent units weighted rows are worth."""
+    if not a.summary.weighted:
+        return ""
+    units = "rows" if a.evidence.groups is None else "groups"
+    return f" Weighted: {count(a.summary.effective_n)} effective {units}."
 
 
 def ways(verdict: Verdict, index: int, weights: str = "") -> str:
     """The table of the verdict, with what it rests on."""
-    basis = f'<p class="small">{escaped(verdict.basis + weights)}</p>'
+    basis = f'<p class="small">{verdict.basis}{weights}</p>'
     if not verdict.table:
         return f'<section class="card">{basis}</section>'
     shown = side_by_side(verdict.table, f"ways-{index}")
@@ -236,33 +242,28 @@ def _about_curve(a: Assessment) -> str:
     )
 
 
-def _who_loses(a: Assessment) -> str | None:
-    """What the decision that gains most by recalibration has lost on these rows; None if nothing."""
+def _who_loses(a: Assessment) -> list[Statement]:
+    """What the decision that gains most by recalibration has lost on these rows, if anything."""
     gain, curve = a.evidence.gain, a.value
     if a.verdict.grade != "recalibrate" or gain is None:
-        return None
+        return []
     mu = gain.threshold
     lost, better = (
         float(curve.interpolated(np.array(mu), column))
         for column in (curve.value, curve.value_recalibrated)
     )
     if better <= lost:
-        return None
+        return []
     old, new = ((gained + max(0.0, curve.event_rate - mu)) / (1 - mu) for gained in (lost, better))
-    return (
-        f"Who loses most: decisions that act from about {share(mu)} on. On these rows their net benefit is "
-        f"{money(old, new - old)} per case; recalibrated it would be {money(new, new - old)} (cross-validated)."
-    )
+    benefit = {"old": money(old, new - old), "new": money(new, new - old)}
+    return [say("who_loses", threshold=Share(mu), **benefit)]
 
 
-def _proofs(a: Assessment) -> list[str]:
-    """What is proven or estimated, for whom, and against what."""
-    found = [s.text for s in a.verdict.sentences if s.about not in ("segments", "note")]
-    found[-1:-1] = [worth(a.worth, a.confidence_level), *filter(None, [_who_loses(a)])]
-    return [
-        *found,
-        "At stake: best minus worst outcome of a case. No forecast: the better of always and never acting.",
-    ]
+def _proofs(a: Assessment, verdict: Verdict) -> list[str]:
+    """What is proven or estimated, for whom, and against what; limits come last but one."""
+    *found, limits = (s.text for s in verdict.sentences if s.about not in ("segments", "note"))
+    more = [worth(a.worth, a.confidence_level), *_who_loses(a)]
+    return [*found, *map(HTML.text, more), limits, HTML.text(say("at_stake"))]
 
 
 def _map_line(a: Assessment) -> list[tuple[str, str]]:
@@ -284,37 +285,37 @@ def _about_reliability(a: Assessment) -> str:
     )
 
 
-def _first_advice(a: Assessment) -> str:
+def _first_advice(a: Assessment) -> Statement:
     """The advice that stands there before the slider is moved, or where scripts are off."""
-    own = a.task.task.thresholds if a.task else ()
-    nearest = a.advice_at(own[0] if len(own) == 1 else a.summary.event_rate)
-    return f"If you act from {share(nearest.threshold)} on: {nearest}"
+    own = None if a.task is None else a.task.task.profile.threshold
+    nearest = a.advice_at(a.summary.event_rate if own is None else own)
+    said = Listing(advice(nearest), " ")
+    return say("if_you_act", threshold=Share(nearest.threshold), advice=said)
 
 
 def _method(a: Assessment) -> str:
     """How this was computed, beside what the page says of every assessment."""
-    words = [
+    steps = [
         f"The regret curve and the reliability diagram use the grid of the guarantee for rounded probabilities, "
         f"1/{a.shown_grid}. Intervals of event rates: {a.reliability.method}.",
     ]
     if a.test is not None:
-        words.append(
+        steps.append(
             f"The test redraws all outcomes {count(a.test.n_resamples)} times as if the probabilities were right."
         )
     if a.summary.compressed is not None:
-        words.append(
+        steps.append(
             f"The rows were compressed to a grid of {count(a.summary.compressed)} cells, which keeps SCDL."
         )
     seed = "a generator of the caller" if a.seed is None else f"seed {a.seed}"
-    words.append(f"Random numbers: {seed}. rainproof {VERSION}.")
-    return items(words)
+    steps.append(f"Random numbers: {seed}. rainproof {VERSION}.")
+    return items(map(escaped, steps))
 
 
-def assess_line(voice: Voice) -> str:
+def assess_line(renderer: Renderer) -> str:
     """The command that makes the assessment, if a command made it."""
-    if not voice.assess:
-        return ""
-    return f"<p>These numbers again, as a verdict on the terminal:</p><pre>{escaped(voice.assess)}</pre>"
+    line = renderer.voice.assess
+    return f"<p>{HTML.text(say('again'))}</p><pre>{escaped(line)}</pre>" if line else ""
 
 
 def _sources(a: Assessment) -> str:
@@ -322,7 +323,8 @@ def _sources(a: Assessment) -> str:
     sources: dict[str, list[str]] = {}
     for e in a.measures:
         sources.setdefault(e.reference, []).append(e.symbol)
-    return items(f"{'; '.join(symbols)}: {reference}." for reference, symbols in sources.items())
+    lines = (f"{'; '.join(symbols)}: {reference}." for reference, symbols in sources.items())
+    return items(map(escaped, lines))
 
 
 _SHORT = {  # on the tiles
@@ -356,7 +358,6 @@ def clinical_fields(a: Assessment, index: int) -> dict[str, str]:
             f"<p>{escaped(_about_curve(a))} Band of the net benefit: {level} intervals, approximate, for each "
             f"threshold by itself.</p>{_net_benefit(found)}",
         ),
-        "ways": _ways(a, index),
         "risks_table": folded("As a table", _risks(found)),
         "core_table": folded("As a table", core_table(["Model"], [found])),
         "units": ""

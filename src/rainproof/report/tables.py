@@ -16,10 +16,12 @@ from rainproof.core.text import rows as rows_text
 from rainproof.core.validation import ThresholdRange
 from rainproof.inference.assumptions import KEEPS_RANKING
 from rainproof.recalibration.recalibrator import Recalibrator
-from rainproof.verdict import words
+from rainproof.verdict.advice_statements import advice_limits
 from rainproof.verdict.costs import TaskResult
+from rainproof.verdict.renderer import PYTHON
 from rainproof.verdict.result import Assessment
 from rainproof.verdict.segments import Segment, SegmentTable, by_loss
+from rainproof.verdict.values import Share, shares_apart
 
 
 class Column(NamedTuple):
@@ -46,7 +48,7 @@ def number(value: float | None) -> str:
 
 def percent(value: float | None) -> str:
     """Format a share in percent."""
-    return "\u2013" if value is None else words.share(value)
+    return "\u2013" if value is None else str(Share(value))
 
 
 def bound(share: float | None) -> str:
@@ -65,8 +67,8 @@ def count(value: float) -> str:
 
 
 def items(texts: Iterable[str]) -> str:
-    """Return list items of plain text."""
-    return "".join(f"<li>{escaped(text)}</li>" for text in texts)
+    """Return list items of what is HTML already."""
+    return "".join(f"<li>{text}</li>" for text in texts)
 
 
 def table(
@@ -228,7 +230,7 @@ def advice(a: Assessment) -> str:
         Column("By chance up to", attrgetter("null_high"), number),
         Column("Advice", str),
     ]
-    scope = escaped(words.advice_limits(a.evidence))
+    scope = escaped(PYTHON.text(advice_limits(a.evidence)))
     return folded(
         "Advice for every threshold",
         f"<p>{scope}</p>{table('Advice by threshold', 'advice', columns, a.advice)}",
@@ -272,17 +274,17 @@ def segments(
     found: SegmentTable, line: str, index: int, hidden: int, within: ThresholdRange | None
 ) -> str:
     """The segments: those miscalibrated beyond chance first, then the others, each by loss; `line`
-    is all in one.
+    is all in one, as HTML.
     """
 
-    def said(row: Segment) -> tuple[str, str]:
-        return words.two_shares(row.mean_prediction, row.event_rate)
+    def said(row: Segment) -> tuple[Share, Share]:
+        return shares_apart(row.mean_prediction, row.event_rate)
 
     columns = [
         Column(short(" / ".join(found.by)), attrgetter("label"), short),
         Column("Rows", attrgetter("n"), count),
-        Column("Says", attrgetter("mean_prediction"), text=lambda row: said(row)[0]),
-        Column("Happens", attrgetter("event_rate"), text=lambda row: said(row)[1]),
+        Column("Says", attrgetter("mean_prediction"), text=lambda row: str(said(row)[0])),
+        Column("Happens", attrgetter("event_rate"), text=lambda row: str(said(row)[1])),
         Column("p", attrgetter("p_value"), p_value),
         Column("q", attrgetter("q_value"), p_value),
         Column("q after recalibration", attrgetter("q_value_recalibrated"), p_value),
@@ -302,7 +304,7 @@ def segments(
     order = sorted(range(len(found.rows)), key=lambda i: flagged_first(found.rows[i]))
     return (
         f'<section class="card" aria-labelledby="segments-{index}"><h2 id="segments-{index}">Segments</h2>'
-        f"<p>{escaped(line)}</p>{note}"
+        f"<p>{line}</p>{note}"
         + table(
             "Segments", "segments", columns, found.rows, flagged=attrgetter("flagged"), order=order
         )

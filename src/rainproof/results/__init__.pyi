@@ -57,15 +57,16 @@ from rainproof.verdict.evidence import RangeCosts as RangeCosts
 from rainproof.verdict.rankings import AssessmentSet as AssessmentSet
 from rainproof.verdict.rankings import PairwiseComparison as PairwiseComparison
 from rainproof.verdict.rankings import RankedForecast as RankedForecast
+from rainproof.verdict.renderer import Sentence as Sentence
 from rainproof.verdict.result import Assessment as Assessment
 from rainproof.verdict.segments import Segment as Segment
 from rainproof.verdict.segments import SegmentTable as SegmentTable
+from rainproof.verdict.statements import Statement as Statement
 from rainproof.verdict.summaries import DataSummary as DataSummary
 from rainproof.verdict.summaries import Estimate as Estimate
 from rainproof.verdict.summaries import Histogram as Histogram
 from rainproof.verdict.summaries import Reliability as Reliability
+from rainproof.verdict.verdict import KeyFigure as KeyFigure
 from rainproof.verdict.verdict import Verdict as Verdict
-from rainproof.verdict.words import KeyFigure as KeyFigure
-from rainproof.verdict.words import Statement as Statement
 
 __all__: list[str]

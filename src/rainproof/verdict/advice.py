@@ -17,8 +17,9 @@ from rainproof.core.validation import ThresholdRange
 from rainproof.inference.bands import clopper_pearson
 from rainproof.inference.bound_inputs import draw_table
 from rainproof.inference.rate_slack import rate_slack, slack_of_groups
-from rainproof.verdict import words
+from rainproof.verdict.advice_statements import advice
 from rainproof.verdict.evidence import RARE
+from rainproof.verdict.renderer import PYTHON
 
 _FINEST = 1 << 16
 
@@ -216,7 +217,7 @@ class ThresholdAdvice(Result):
     @property
     def text(self) -> str:
         """The advice in words."""
-        return words.advice(self)
+        return PYTHON.passage(advice(self))
 
     def __str__(self) -> str:
         return self.text

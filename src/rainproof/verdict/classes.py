@@ -5,7 +5,7 @@ what a task costs.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,50 +15,39 @@ from rainproof.core import VERSION
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
-from rainproof.core.text import (
-    aligned,
-    at_most,
-    html_rows,
-    p_cell,
-    p_value,
-    percent,
-    rows,
-    short,
-    these_rows,
-)
+from rainproof.core.text import aligned, html_rows, p_cell, short
 from rainproof.decisions.class_tasks import ClassTask
 from rainproof.decisions.swap_regrets import SwapRegret, swap_regret
 from rainproof.errors import FewRowsWarning, RainproofWarning
-from rainproof.inference.assumptions import INDEPENDENT, KEEPS_RANKING, what_varies
 from rainproof.inference.calibration_tests import quick_test
 from rainproof.inference.class_bounds import ClassGuarantee, class_guarantee
 from rainproof.inference.estimates import interval_by_influence
 from rainproof.inference.options import check_resamples
-from rainproof.recalibration.certificate import ClassCertificate, HeldOutRates, held_out_rates
+from rainproof.recalibration.certificate import HeldOutRates, held_out_rates
 from rainproof.recalibration.division import cannot_fit, class_folds
 from rainproof.recalibration.recalibrator import Recalibrator
 from rainproof.recalibration.selection import cross_fitted_values
-from rainproof.verdict import words
 from rainproof.verdict.advice import thresholds
 from rainproof.verdict.calibration import Calibration, few_clusters, grouped_test, how_calibrated
-from rainproof.verdict.costs import LABELS, mean_cost, savings
+from rainproof.verdict.class_statements import judge_classes
+from rainproof.verdict.costs import mean_cost, savings
 from rainproof.verdict.evidence import (
-    _SLIGHT,
+    SLIGHT,
     Rule,
     _payoffs,
     mean_over_folds,
     next_to_none,
 )
+from rainproof.verdict.facts import averages, mismatch
 from rainproof.verdict.grades import Findings, Grade, grade
+from rainproof.verdict.renderer import PYTHON
 from rainproof.verdict.result import Reported
-from rainproof.verdict.verdict import Verdict, advised_rule
-from rainproof.verdict.words import PYTHON, Statement, Voice
+from rainproof.verdict.verdict import Verdict
 
 # classes that are tested by redrawing outcomes; so many resamples cannot tell apart p-values of
 # more
 _EXACT = 20
 _SHOWN = 12  # classes in a table
-_NAMED = 3  # classes in a sentence
 NAME = 30  # characters of a class in a table
 
 
@@ -113,6 +102,7 @@ class ClassTaskResult(Result):
     """
 
     _shown: ClassVar = ("costs", "saved", "fixed_action")
+    capacity: ClassVar[None] = None
     task: ClassTask
     costs: Mapping[Rule, Interval]
     saved: Mapping[Rule, Interval]
@@ -194,7 +184,6 @@ class ClassAssessment(Reported):
     tolerance: float
     seed: int | None
     warnings: tuple[str, ...]
-    _voice: Voice = PYTHON
 
     def __getitem__(self, label: Any) -> ClassCalibration:
         return {found.label: found for found in self.classes}[label]
@@ -214,7 +203,7 @@ class ClassAssessment(Reported):
             rejected=bool(self.rejected),
             better=gain is not None and gain.value > 0,
             negligible=self.negligible,
-            costs_more=self._saved is not None and self._saved.high <= 0,
+            costs_more=self.saved is not None and self.saved.high <= 0,
             harmless=self.negligible and self.guarantee.bound <= self.tolerance,
         )
 
@@ -229,7 +218,7 @@ class ClassAssessment(Reported):
         is off.
         """
         # less where the class is rare: see `Evidence.negligible`
-        most = 2 * _SLIGHT * self.tolerance
+        most = 2 * SLIGHT * self.tolerance
         off = [
             (one.gain, one.calibration.event_rate)
             for one in self.classes
@@ -240,53 +229,14 @@ class ClassAssessment(Reported):
         )
 
     @property
-    def _saved(self) -> Interval | None:
+    def saved(self) -> Interval | None:
         """What recalibration saves in the task."""
         return None if self.task is None else self.task.saved.get(Rule.RECALIBRATED)
 
     @property
-    def _rule(self) -> Rule | None:
-        """The way of acting that is advised."""
-        without = None if self.task is None else Rule.ALWAYS
-        return advised_rule(self.findings, self.task, without)
-
-    @property
     def verdict(self) -> Verdict:
-        """The verdict in words."""
-        rule = self._rule
-        drawn = f" draws from the cases you will act on (rows that belong together: {self._voice.groups})"
-        some = ""
-        if self.groups is not None:
-            some = f" in {self.groups:,} groups"
-            drawn = ""
-        if fixed := what_varies(self.groups, weighted=self.guarantee.weighted):
-            drawn += f"; {fixed} must {INDEPENDENT}"
-        kept = (
-            ""
-            if self._certificate is None
-            else f" (*: from {rows(self._certificate.n)} the map was not fitted to)"
-        )
-        shown = "Log loss and skill" if self.task is None else "Costs, log loss and skill"
-        return Verdict(
-            grade=self.grade,
-            rule=rule,
-            threshold=None,
-            headline=_headline(self),
-            reason=_reason(self, rule),
-            next_step=f"Next: {_next_step(self, rule)}",
-            commands=self._voice.recalibrate if rule is Rule.RECALIBRATED else (),
-            table=tuple(map(tuple, _table(self))),
-            basis=f"Grade: {self.grade}. {rows(self.n)}{some}, taken as independent"
-            f"{drawn}. {shown} are estimates. Losses are shares of what is at stake in any decision about one class, "
-            f"proven at {percent(self.confidence_level)} confidence for all classes at once{kept}, {KEEPS_RANKING}.",
-            answers=(),
-            sentences=tuple(_details(self)),
-        )
-
-    @property
-    def _certificate(self) -> ClassCertificate | None:
-        found: ClassCertificate | None = self.recalibrator.certificate_
-        return found
+        """The verdict."""
+        return judge_classes(self)
 
     def class_table(self, most: int | None = None) -> list[list[str]]:
         """A line for each class, those of the smallest p-value first: what is said, what happens,
@@ -295,10 +245,9 @@ class ClassAssessment(Reported):
         lines = [["class", "says", "happens", "p", "off"]]
         for found in sorted(self.classes, key=lambda one: one.calibration.p_value)[:most]:
             c = found.calibration
-            how = words.how_off(c) if c.rejected else "no sign"
-            lines.append(
-                [short(str(found.label), NAME), *words.says_and_happens(c), p_cell(c.p_value), how]
-            )
+            how = PYTHON.text(mismatch(c)) if c.rejected else "no sign"
+            said = map(str, averages(c))
+            lines.append([short(str(found.label), NAME), *said, p_cell(c.p_value), how])
         return lines
 
     def __repr__(self) -> str:
@@ -533,175 +482,3 @@ def _skill(sample: Sample, prob: Floats, task: ClassTask | None, level: float) -
         adds, possible = (paid - value * best[which]) / most, (matrix - value * best) / most
     ends = (float(possible.min()), float(possible.max()))
     return interval_by_influence(units, value, adds, ends, level).within(-np.inf, 1.0)
-
-
-# Words.
-
-
-def _off(a: ClassAssessment) -> str:
-    """Which classes are off, and how the first of them is."""
-    names = ", ".join(repr(str(label)) for label in a.rejected[:_NAMED])
-    more = f" and {len(a.rejected) - _NAMED} more" * (len(a.rejected) > _NAMED)
-    first = a[a.rejected[0]].calibration
-    are = "are" if len(a.rejected) > 1 else "is"
-    many = (
-        f"{len(a.rejected)} of {len(a.classes)}"
-        if len(a.rejected) < len(a.classes)
-        else f"All {len(a.classes)}"
-    )
-    many = f"{many} classes {are} off ({names}{more})"
-    return f"{many}. {str(a.rejected[0])!r} is {words.how_off(first)} (not chance: {p_value(first.p_value)})"
-
-
-def _headline(a: ClassAssessment) -> str:
-    grade = a.grade
-    if a.skill is None:
-        return "There is one outcome only: no verdict."
-    if grade == "recalibrate" and a._saved is not None and a._saved.low <= 0:
-        return f"{_off(a)}. {words.mends(a._saved)}"
-    if grade == "recalibrate":
-        return f"Recalibrate first. {_off(a)}."
-    if grade == "avoid" and a.constant:
-        return "Do without them. They say the same for every case."
-    if grade == "avoid" and a.task is not None:
-        return "You can do without them: in your decision they gain next to nothing."
-    if grade == "avoid":
-        return "Do without them. They hardly tell the classes apart, even recalibrated by the maps tried here."
-    if grade == "use" and not a.rejected:
-        return f"Use them. {rows(a.n)} show no clear sign of miscalibration in any of {len(a.classes)} classes."
-    if grade == "use":
-        rather = "does not lower your cost" if a.findings.costs_more else "gains next to nothing"
-        return f"Use them. {_off(a)}, but correcting that {rather}."
-    if a.rejected:
-        return f"{_off(a)}, but {_drawn(a)} are too few to be sure that a correction helps."
-    return f"Too few {_unit(a)} to be sure ({a.groups or a.n:,}): no class is clearly off, and no skill is shown."
-
-
-def _unit(a: ClassAssessment) -> str:
-    return "rows" if a.groups is None else "groups"
-
-
-def _drawn(a: ClassAssessment) -> str:
-    return rows(a.n) if a.groups is None else f"{a.groups:,} groups"
-
-
-def _reason(a: ClassAssessment, rule: Rule | None) -> str:
-    """The money, if there are costs; else the size of the effect in one number."""
-    if a.skill is None:
-        return f"All outcomes on {these_rows(a.n)} are the same."
-    if a.task is not None and rule is not None and rule in a.task.costs:
-        doing = {**words.DOING, Rule.ALWAYS: f"always {a.task.fixed_action!r}"}
-        amounts = words.costs_shown(a.task.costs)
-
-        def against(_: Rule, saved: Interval | None) -> str:
-            return words.not_advised(a.grade, saved, rejected=bool(a.rejected))
-
-        others = words.cheaper(a.task, rule, doing, amounts, against)
-        return f"{words.your_cost(a.task, rule, doing)}{others}{_swaps(a, a.task, rule)}"
-    if a.grade == "recalibrate":
-        label, gain = max(
-            ((c.label, c.gain) for c in a.classes if c.gain is not None),
-            key=lambda one: one[1].value,
-        )
-        return f"In the decision about {str(label)!r} that gains most, {words.gains(gain)}."
-    if a.grade == "use":
-        if a.guarantee.bound >= 1:
-            return f"{_drawn(a)} guarantee nothing: the expected loss may be all that is at stake."
-        most = f"at most {at_most(a.guarantee.bound)} of what is at stake in any decision about one class"
-        return f"Acting on them loses {most} ({percent(a.confidence_level)} confidence)."
-    if a.grade == "avoid" and a.constant:
-        return "A constant says nothing about a single case that the class frequencies do not say."
-    if a.grade == "avoid":
-        return words.little_skill(a.skill)
-    return words.skill_found(a.skill)
-
-
-def _swaps(a: ClassAssessment, task: ClassTaskResult, rule: Rule) -> str:
-    """The advice of swap regret, by action, where it is worth a word."""
-    found = [swap for swap in task.regret.swaps if swap.saves > _SLIGHT * a.tolerance][:_NAMED]
-    if not found or rule is Rule.ALWAYS:
-        return ""
-    each = [f"take {swap.replacement!r} where you would take {swap.action!r}" for swap in found]
-    saves = words.money(sum(swap.in_units for swap in found))
-    how = "Without a map" if rule is Rule.RECALIBRATED else "By these rows"
-    return f" {how}: {', '.join(each)} (would have saved {saves} per case, in hindsight)."
-
-
-def _next_step(a: ClassAssessment, rule: Rule | None) -> str:
-    if a.skill is None:
-        return "get rows of several classes."
-    act = "take the action with the lowest expected cost." if a.task is not None else "act on them."
-    if rule is Rule.RECALIBRATED:
-        act = f"apply the map, then {act}"
-    if rule is Rule.ALWAYS and a.task is not None:
-        act = f"always {a.task.fixed_action!r}."
-    if a.grade == "avoid":
-        return f"use another forecast.{'' if a.task is None else f' Until then always {a.task.fixed_action!r}.'}"
-    return f"until there are more {_unit(a)}, {act}" if a.grade == "unknown" else act
-
-
-def _table(a: ClassAssessment) -> list[list[str]]:
-    """A column for each way of acting, a row for each number, as for one event."""
-    rules = [Rule.AS_IS, *[Rule.RECALIBRATED] * (a.log_loss_gain is not None)]
-    lines: list[tuple[str, dict[Rule, str]]] = []
-    heads = dict(words.HEADS)
-    if a.task is not None:
-        rules = list(a.task.costs)
-        heads[Rule.ALWAYS] = f"always {a.task.fixed_action!r}"
-        lines.append(("cost per case", words.costs_shown(a.task.costs)))
-    skills = {Rule.AS_IS: a.skill_as_is, Rule.RECALIBRATED: a.skill}
-    shown = {rule: f"{round(x.value, 2) + 0.0:.2f}" for rule, x in skills.items() if x is not None}
-    lines.append(("skill (1 perfect, 0 none)", shown))
-    if a.log_loss is not None:
-        gain = 0.0 if a.log_loss_gain is None else a.log_loss_gain.value
-        both = {Rule.AS_IS: a.log_loss.value, Rule.RECALIBRATED: a.log_loss.value - gain}
-        least = min(abs(gain) or 1.0, *both.values())
-        lines.append(
-            ("log loss", {rule: words.money(value, least) for rule, value in both.items()})
-        )
-    loss = {Rule.AS_IS: at_most(min(a.guarantee.bound, 1.0))}
-    if a._certificate is not None:
-        loss[Rule.RECALIBRATED] = f"{at_most(min(a._certificate.loss_bound, 1.0))}*"
-    lines.append(("any decision about one class loses at most", loss))
-    return [
-        ["", *(heads[rule] for rule in rules)],
-        *([name, *(row.get(r, "") for r in rules)] for name, row in lines),
-    ]
-
-
-def _details(a: ClassAssessment) -> Iterator[Statement]:
-    """What the verdict rests on, in the order of reading."""
-    how = "exactly" if a.exact else "approximately"
-    yield Statement(
-        "calibration",
-        f"Each class is tested against the rest, {how}; p-values allow for the number of classes (Holm). "
-        f"{len(a.rejected)} of {len(a.classes)} classes are off. That the others are not does not prove that their "
-        "probabilities are right.",
-    )
-    if a.skill is not None:
-        what = (
-            "naming the class, where a hit counts the more the rarer its class is"
-            if a.task is None
-            else "your task"
-        )
-        span = f"{a.skill.value:.2f} ({words.skill_span(a.skill)})"
-        yield Statement(
-            "skill",
-            f"Skill {span}, recalibrated: what acting on them gains over no forecast (the best fixed action), as a "
-            f"share of what perfect foresight would gain, in {what}. Maps are judged on rows that they were not fitted "
-            "to.",
-        )
-    if a.task is not None:
-        shown = "; ".join(
-            f"{LABELS[rule].lower()} {words.interval(cost)}" for rule, cost in a.task.costs.items()
-        )
-        shown = shown.replace(LABELS[Rule.ALWAYS].lower(), f"always {a.task.fixed_action!r}")
-        yield Statement(
-            "cost",
-            f"Your decision, cost per case on {rows(a.n)}, with approximate intervals: {shown}.",
-        )
-    yield Statement("loss", str(a.guarantee).replace("\n", " "))
-    if a._certificate is not None:
-        yield Statement("recalibration", str(a._certificate).replace("\n", " "))
-    for warning in a.warnings:
-        yield Statement("note", words.note(warning))

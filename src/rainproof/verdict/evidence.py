@@ -61,7 +61,7 @@ _MANY = 2000  # draws that one deal is enough for
 # more are compressed first: resampling rows would take minutes and tell nothing more
 MANY_ROWS = 1 << 18
 _NOTHING = 1e-12  # skill of rounding alone
-_SLIGHT = 0.05  # of the tolerance: recalibration that surely gains no more can wait
+SLIGHT = 0.05  # of the tolerance: recalibration that surely gains no more can wait
 
 
 def skill(
@@ -589,7 +589,7 @@ class Evidence(Result):
     @property
     def _slight(self) -> float:
         """A gain that can wait, as a share of what is at stake: less where an outcome is rare."""
-        return _SLIGHT * self.tolerance * 2 * self.rarer
+        return SLIGHT * self.tolerance * 2 * self.rarer
 
     @property
     def better(self) -> bool:

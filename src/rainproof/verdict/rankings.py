@@ -6,9 +6,8 @@ import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from html import escape
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +26,7 @@ from rainproof.inference.auroc import auroc
 from rainproof.inference.options import Progress, Seed, as_seed, counter
 from rainproof.inference.switches import SwitchGuarantee, switch_guarantee
 from rainproof.measures.scores import brier_score, log_score
-from rainproof.verdict import words
+from rainproof.verdict import forecast_statements as said
 from rainproof.verdict.assessing import (
     check_options,
     collect_warnings,
@@ -47,7 +46,9 @@ from rainproof.verdict.costs import (
     rule_cost,
     simple_actions,
 )
+from rainproof.verdict.renderer import PYTHON, Renderer
 from rainproof.verdict.result import SCHEMA, Assessment, Reported
+from rainproof.verdict.verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -184,7 +185,7 @@ class PairwiseComparison(Result):
         return self.b if _proven(self.to_b) else self.a if _proven(self.to_a) else None
 
     def __str__(self) -> str:
-        return one_line(words.pair(self))
+        return one_line(PYTHON.passage(said.pair(self)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison in built-in types, ready for JSON; of a switch the bounds, not the
@@ -347,56 +348,39 @@ class AssessmentSet(Reported, Mapping[str, Assessment]):
             least if least is not None and cost(least)[0] < min(simple, default=math.inf) else None
         )
 
-    @property
-    def _voice(self) -> words.Voice:
-        return self.assessments[0]._voice
+    def rendered_by(self, renderer: Renderer) -> RankingVerdict:
+        """Return what is printed, in other words: those of a shell, say."""
+        return RankingVerdict(self, renderer)
 
     @property
     def headline(self) -> str:
         """The comparison in a sentence."""
-        return (
-            self.assessments[0].verdict.headline
-            if len(self) == 1
-            else one_line(words.best_forecast(self))
-        )
+        return self.rendered_by(PYTHON).headline
 
     @property
     def next_step(self) -> str:
         """What to do, with the forecast to take."""
-        return (
-            self.assessments[0].verdict.next_step
-            if len(self) == 1
-            else one_line(words.first_step(self))
-        )
+        return self.rendered_by(PYTHON).next_step
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """The code, or the command lines, that do it."""
-        return (
-            self.assessments[0].verdict.commands if len(self) == 1 else words.first_commands(self)
-        )
+        """The code that does it."""
+        return self.rendered_by(PYTHON).commands
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """How every two forecasts compare, and what that rests on."""
-        return (*map(str, self.pairs), words.pair_limits(self)) if self.pairs else ()
+        return self.rendered_by(PYTHON).sentences
 
     def table(self) -> str:
         """The costs, scores and grades as lines of text, best first."""
-        return "\n".join(aligned(words.standings(self), left=1))
+        return self.rendered_by(PYTHON).table()
 
     def body(self) -> str:
         """What follows the headline: the next step, the table, and what a switch between every two
         brings.
         """
-        code = [f"    {command}" for command in self.commands]
-        about = [*map(wrapped, words.about_standings(self))]
-        pairs = (
-            ["", *aligned(words.pairs(self), left=2), wrapped(words.pair_limits(self))]
-            if self.pairs
-            else []
-        )
-        return "\n".join([wrapped(self.next_step), *code, "", self.table(), *about, *pairs])
+        return self.rendered_by(PYTHON).body()
 
     def plot(self, ax: Any = None, **options: Any) -> dict[str, Any]:
         """Draw each forecast in a figure of its own (see `rainproof.plots.overview`), and return
@@ -406,40 +390,147 @@ class AssessmentSet(Reported, Mapping[str, Assessment]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all assessments and pairs in built-in types, ready for JSON."""
+        return self.to_dict_by(PYTHON)
+
+    def to_dict_by(self, renderer: Renderer) -> dict[str, Any]:
+        """Return the same in the words of a renderer."""
+        taken = None
+        if self.taken is not None:
+            taken = {"name": self.taken.name, "rule": str(self.taken.rule)}
+        assessments = []
+        for name, one in self.items():
+            assessments.append(one.to_dict_by(renderer.of_forecast(name)))
         return {
-            **Reported.to_dict(self),
+            "result": self._kind,
+            "assessments": assessments,
+            "standings": plain(self.standings),
+            "references": plain(self.references),
+            "pairs": plain(self.pairs),
+            "confidence_level": plain(self.confidence_level),
             "schema": SCHEMA,
             "rainproof": VERSION,
             "names": list(self),
             "best": self.best,
-            "taken": None
-            if self.taken is None
-            else {"name": self.taken.name, "rule": str(self.taken.rule)},
+            "taken": taken,
             "ranking": list(self.ranking),
-            "verdict": {
-                "headline": self.headline,
-                "next_step": self.next_step,
-                "commands": list(self.commands),
-                "sentences": [{"about": "pair", "text": sentence} for sentence in self.sentences],
-                "text": str(self),
-            },
+            "verdict": self.rendered_by(renderer).to_dict(),
         }
 
     def __repr__(self) -> str:
         return f"AssessmentSet({', '.join(map(repr, self))}; best={self.best!r})"
 
     def __str__(self) -> str:
-        if len(self) == 1:
-            return str(self.assessments[0])
-        return "\n".join([wrapped(self.headline), self.body()])
+        return self.rendered_by(PYTHON).text
 
     def _repr_html_(self) -> str:
-        code = f"<pre>{escape(chr(10).join(self.commands))}</pre>" if self.commands else ""
-        shown = [words.standings(self), *([words.pairs(self)] if self.pairs else [])]
-        tables = "".join(f"<table>{html_rows(head, body)}</table>" for head, *body in shown)
-        said = [*words.about_standings(self), *([words.pair_limits(self)] if self.pairs else [])]
-        points = "".join(f"<li>{escape(sentence)}</li>" for sentence in said)
-        return f"<p><b>{escape(self.headline)}</b></p><p>{escape(self.next_step)}</p>{code}{tables}<ul>{points}</ul>"
+        return self.rendered_by(PYTHON).html()
+
+
+class RankingVerdict(NamedTuple):
+    """What is printed of several forecasts, in the words of a renderer."""
+
+    found: AssessmentSet
+    renderer: Renderer
+
+    @property
+    def _single(self) -> Verdict | None:
+        """The verdict on the forecast, if it is the only one."""
+        if len(self.found) > 1:
+            return None
+        return self.found.assessments[0].verdict.rendered_by(self.renderer)
+
+    @property
+    def headline(self) -> str:
+        """The comparison in a sentence."""
+        if self._single is not None:
+            return self._single.headline
+        return one_line(self.renderer.passage(said.best_forecast(self.found)))
+
+    @property
+    def next_step(self) -> str:
+        """What to do, with the forecast to take."""
+        if self._single is not None:
+            return self._single.next_step
+        return one_line(self.renderer.text(said.next_step(self.found)))
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The code, or the command lines, that do it."""
+        if self._single is not None:
+            return self._single.commands
+        return self.renderer.commands(said.steps(self.found))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """How every two forecasts compare, and what that rests on."""
+        pairs = self.found.pairs
+        return (*map(str, pairs), self.pair_limits) if pairs else ()
+
+    @property
+    def pair_limits(self) -> str:
+        """What the comparisons of all pairs rest on."""
+        return self.renderer.passage(said.pair_limits(self.found))
+
+    @property
+    def standings(self) -> tuple[tuple[str, ...], ...]:
+        """The costs, scores and grades with their head, best first."""
+        return self.renderer.table(said.standings(self.found))
+
+    @property
+    def about_standings(self) -> list[str]:
+        """What the numbers of that table are."""
+        return [self.renderer.text(statement) for statement in said.about_standings(self.found)]
+
+    @property
+    def pairs(self) -> tuple[tuple[str, ...], ...]:
+        """What a switch between every two brings, with the head of the table."""
+        return self.renderer.table(said.pairs(self.found))
+
+    def table(self) -> str:
+        """The costs, scores and grades as lines of text, best first."""
+        return "\n".join(aligned(self.standings, left=1))
+
+    def body(self) -> str:
+        """What follows the headline: the next step, the table, and what a switch between every two
+        brings.
+        """
+        code = [f"    {command}" for command in self.commands]
+        lines = [wrapped(self.next_step), *code, "", self.table()]
+        lines += map(wrapped, self.about_standings)
+        if self.found.pairs:
+            lines += ["", *aligned(self.pairs, left=2), wrapped(self.pair_limits)]
+        return "\n".join(lines)
+
+    @property
+    def text(self) -> str:
+        """Headline and body; of one forecast all that its verdict says."""
+        if self._single is not None:
+            return self._single.text
+        return "\n".join([wrapped(self.headline), self.body()])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it in built-in types, ready for JSON."""
+        return {
+            "headline": self.headline,
+            "next_step": self.next_step,
+            "commands": list(self.commands),
+            "sentences": [{"about": "pair", "text": sentence} for sentence in self.sentences],
+            "text": self.text,
+        }
+
+    def html(self) -> str:
+        """Return it as HTML, for a notebook."""
+        shown = RankingVerdict(self.found, self.renderer.as_html())
+        code = f"<pre>{chr(10).join(shown.commands)}</pre>" if shown.commands else ""
+        tables = [shown.standings]
+        points = shown.about_standings
+        if self.found.pairs:
+            tables.append(shown.pairs)
+            points.append(shown.pair_limits)
+        drawn = "".join(f"<table>{html_rows(head, body)}</table>" for head, *body in tables)
+        listed = "".join(f"<li>{point}</li>" for point in points)
+        headline = f"<p><b>{shown.headline}</b></p><p>{shown.next_step}</p>"
+        return f"{headline}{code}{drawn}<ul>{listed}</ul>"
 
 
 def assess_many(

@@ -35,6 +35,7 @@ from rainproof.verdict.calibration import Calibration
 from rainproof.verdict.clinical import ClinicalPerformance, core_set
 from rainproof.verdict.costs import TaskResult
 from rainproof.verdict.evidence import CrossFitted, Evidence
+from rainproof.verdict.renderer import PYTHON, Renderer
 from rainproof.verdict.segments import SegmentTable
 from rainproof.verdict.summaries import (
     DataSummary,
@@ -44,11 +45,14 @@ from rainproof.verdict.summaries import (
     for_resampling,
 )
 from rainproof.verdict.verdict import Verdict, judge
-from rainproof.verdict.words import ADVICE_METHOD, PYTHON, Voice
 
 SCHEMA = 3
 BAND_DRAWS = 199  # enough for a band that is drawn, not tested
 _POINTS = 801  # of a curve in JSON
+ADVICE_METHOD = (
+    "Advice against the forecast is right for all thresholds at once with the stated confidence. It is about the "
+    "average over the range of predictions named, not about each prediction in it."
+)
 
 
 _WRITTEN = (  # as they are
@@ -81,16 +85,24 @@ class Reported(Result):
         title: str | None = None,
         preset: Literal["clinical"] | None = None,
         overwrite: bool = False,
+        renderer: Renderer = PYTHON,
     ) -> str:
         """Return the report as one self-contained HTML page, and write it to `path` if one is
         given.
 
         The preset "clinical" has the core set of measures for clinical prediction models first. A
-        file that is no report is replaced only with `overwrite`.
+        file that is no report is replaced only with `overwrite`. The `renderer` says whether
+        commands are those of Python or of a shell.
         """
         from rainproof.report import to_html
 
-        return to_html(self, path, title=title, preset=preset, overwrite=overwrite)  # type: ignore[arg-type]
+        options: Any = {"title": title, "preset": preset, "overwrite": overwrite}
+        return to_html(self, path, renderer=renderer, **options)  # type: ignore[arg-type]
+
+    def to_dict_by(self, renderer: Renderer) -> dict[str, Any]:
+        """Return `to_dict` with the verdict in the words of a renderer: those of a shell, say."""
+        verdict: Verdict = self.verdict  # type: ignore[attr-defined]
+        return {**self.to_dict(), "verdict": verdict.rendered_by(renderer).to_dict()}
 
     def to_json(self, path: str | Path | None = None, *, overwrite: bool = False) -> str:
         """Return `to_dict` as JSON, and write it to `path` if one is given (completely or not at
@@ -206,7 +218,6 @@ class Assessment(Reported):
     _streams: list[np.random.Generator] = field(compare=False)
     _crossed: CrossFitted | None = field(compare=False)
     _found: dict[str, Any] = field(default_factory=dict, compare=False)
-    _voice: Voice = PYTHON
 
     def __reduce__(self) -> tuple[Any, ...]:
         rebuild, (kind, values) = Reported.__reduce__(self)
@@ -215,8 +226,8 @@ class Assessment(Reported):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict in words."""
-        return judge(self.evidence, self.task, self.segments, self.warnings, self._voice)
+        """The verdict."""
+        return judge(self.evidence, self.task, self.segments, self.warnings)
 
     @property
     @once
@@ -324,12 +335,17 @@ class Assessment(Reported):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the assessment in built-in types, ready for JSON."""
+        return self.to_dict_by(PYTHON)
+
+    def to_dict_by(self, renderer: Renderer) -> dict[str, Any]:
+        """Return the same in the words of a renderer."""
         null, found = self.null_band, self.recalibrator
         curve = self.value.thinned(_POINTS)  # no more points than a chart can show
         points = ("event_rate", "threshold", "value", "value_recalibrated", "value_perfect")
         chance = {"null_threshold": null.thresholds}
         told = {
             **{name: getattr(self, name) for name in _WRITTEN},
+            "verdict": self.verdict.rendered_by(renderer),
             **{name: getattr(self.evidence, name) for name in _ESTIMATES},
             "regret": {
                 **self.regret.to_dict(),

@@ -21,10 +21,11 @@ from rainproof.inference.estimates import is_few
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.segments import adjusted, segment_tests
 from rainproof.measures.scdl import soft_binned_cdl
-from rainproof.verdict import words
 from rainproof.verdict.calibration import effective_clusters, grouped_test
 from rainproof.verdict.costs import segment_costs
 from rainproof.verdict.evidence import Crossed
+from rainproof.verdict.renderer import PYTHON
+from rainproof.verdict.segment_statements import segment_lines, segment_order, segment_status
 
 _BOUNDED = 500  # segments that get a guarantee
 
@@ -115,7 +116,7 @@ class Segment(Result):
     @property
     def status(self) -> str:
         """The result of the test in words."""
-        return words.segment_status(self)
+        return PYTHON.text(segment_status(self))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -183,9 +184,8 @@ class SegmentTable(Result):
         return tuple(sorted(kept, key=by_loss))
 
     def __str__(self) -> str:
-        return "\n".join(
-            [*aligned(words.segment_lines(self), left=1), wrapped(words.segment_order(self))]
-        )
+        order = PYTHON.passage(segment_order(self))
+        return "\n".join([*aligned(segment_lines(self), left=1), wrapped(order)])
 
     def __repr__(self) -> str:
         return f"SegmentTable({len(self.rows)} segments, {len(self.flagged)} flagged, {self.small} small)"

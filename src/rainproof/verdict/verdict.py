@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from html import escape
-from typing import ClassVar
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self, cast
 
 from rainproof.core.result import Result
 from rainproof.core.text import aligned, html_rows, wrapped
-from rainproof.verdict import words
+from rainproof.verdict import ladders
 from rainproof.verdict.costs import Rule, TaskResult
+from rainproof.verdict.details import Answer, answers, details, notes, table
 from rainproof.verdict.evidence import Evidence, RangeCosts, Savings, standard_error
+from rainproof.verdict.facts import EventFacts, JudgedFacts
 from rainproof.verdict.grades import Findings, Grade, grade
+from rainproof.verdict.renderer import PYTHON, Renderer, Sentence
 from rainproof.verdict.segments import SegmentTable
-from rainproof.verdict.words import PYTHON, KeyFigure, Statement, Voice
+from rainproof.verdict.statements import About, Statement, Step, say
+
+_FIRST = ("headline", "reason", "next", "basis")
+_ASIDES = ("segments", "note")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class KeyFigure(Result):
+    """The answer to one of the questions that people come with.
+
+    Attributes
+    ----------
+    about : {"calibration", "skill", "cost", "loss"}
+        The question.
+    question : str
+        In words.
+    value : str
+        The answer, or the number with its unit.
+    meaning : str
+        What the number is of.
+    """
+
+    about: About
+    question: str
+    value: str
+    meaning: str
+
+    def __str__(self) -> str:
+        return f"{self.value}, {self.meaning}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -52,20 +83,98 @@ class Verdict(Result):
         The details, in the order of reading.
     """
 
-    _also: ClassVar = ("text",)
+    _also: ClassVar = (
+        "headline",
+        "reason",
+        "next_step",
+        "commands",
+        "table",
+        "basis",
+        "answers",
+        "sentences",
+        "text",
+    )
     _shown: ClassVar = ("grade", "headline")
 
     grade: Grade
     rule: Rule | None
     threshold: float | None
-    headline: str
-    reason: str
-    next_step: str
-    commands: tuple[str, ...]
-    table: tuple[tuple[str, ...], ...]
-    basis: str
-    answers: tuple[KeyFigure, ...]
-    sentences: tuple[Statement, ...]
+    _statements: tuple[Statement, ...] = ()
+    _steps: tuple[Step, ...] = ()
+    _cells: tuple[tuple[Any, ...], ...] = ()
+    _answers: tuple[Answer, ...] = ()
+    # In whose words this copy is; the verdict itself is data.
+    _renderer: Renderer = field(default=PYTHON, compare=False)
+
+    def rendered_by(self, renderer: Renderer) -> Self:
+        """Return the verdict in other words: those of a shell, say."""
+        return replace(self, _renderer=renderer)
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """What is stated, as keys and values."""
+        return self._statements
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What to do now, as far as there is code for it."""
+        return self._steps
+
+    def about(self, about: str) -> list[Statement]:
+        """Return what is stated about something: the "headline", the "reason" and so on."""
+        return [statement for statement in self._statements if statement.about == about]
+
+    def _told(self, about: str) -> str:
+        return self._renderer.passage(self.about(about))
+
+    @property
+    def headline(self) -> str:
+        """The verdict and whether the forecast is honest, in a sentence or two."""
+        return self._told("headline")
+
+    @property
+    def reason(self) -> str:
+        """What it costs or gains."""
+        return self._told("reason")
+
+    @property
+    def next_step(self) -> str:
+        """What to do now."""
+        return self._told("next")
+
+    @property
+    def basis(self) -> str:
+        """What the numbers rest on."""
+        return self._told("basis")
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The code, or the command lines, that do it; empty if there are none."""
+        return self._renderer.commands(self._steps)
+
+    @property
+    def table(self) -> tuple[tuple[str, ...], ...]:
+        """The numbers, with a column for each way of acting; the first row has their names."""
+        return self._renderer.table(self._cells)
+
+    @property
+    def answers(self) -> tuple[KeyFigure, ...]:
+        """Is it calibrated, has it skill, what does it cost you, what can any decision lose."""
+        text = self._renderer.text
+        return tuple(
+            KeyFigure(
+                about=cast("About", answer.about),
+                question=text(say(f"question {answer.about}")),
+                value=text(answer.value),
+                meaning=text(answer.meaning),
+            )
+            for answer in self._answers
+        )
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The details, in the order of reading."""
+        return self._renderer.sentences(s for s in self._statements if s.about not in _FIRST)
 
     @property
     def text(self) -> str:
@@ -79,16 +188,16 @@ class Verdict(Result):
     def body(self) -> str:
         """What follows the headline."""
         code = [f"    {command}" for command in self.commands]
-        said = [wrapped(self.reason), wrapped(self.next_step), *code]
-        table = [*aligned(self.table, left=1)] if self.table else []
-        return "\n".join([*said, "", *table, wrapped(self.basis)])
+        table = aligned(self.table, left=1) if self._cells else []
+        lines = [wrapped(self.reason), wrapped(self.next_step), *code]
+        return "\n".join([*lines, "", *table, wrapped(self.basis)])
 
     @property
     def asides(self) -> tuple[str, ...]:
         """The sentences that no reader should miss: which segments are off, and reasons to read
         this with care.
         """
-        return tuple(s.text for s in self.sentences if s.about in ("segments", "note"))
+        return tuple(s.text for s in self.sentences if s.about in _ASIDES)
 
     @property
     def details(self) -> str:
@@ -96,12 +205,16 @@ class Verdict(Result):
         return "\n".join(wrapped(s.text) for s in self.sentences)
 
     def _repr_html_(self) -> str:
-        code = f"<pre>{escape(chr(10).join(self.commands))}</pre>" if self.commands else ""
-        table = f"<table>{html_rows(self.table[0], self.table[1:])}</table>" if self.table else ""
-        return (
-            f"<p><b>{escape(self.headline)}</b> {escape(self.reason)}</p><p>{escape(self.next_step)}</p>{code}{table}"
-            + "".join(f"<p>{escape(text)}</p>" for text in (self.basis, *self.asides))
-        )
+        shown = self.rendered_by(self._renderer.as_html())
+        code = table = ""
+        if shown.commands:
+            code = f"<pre>{chr(10).join(shown.commands)}</pre>"
+        if shown.table:
+            head, *body = shown.table
+            table = f"<table>{html_rows(head, body)}</table>"
+        asides = "".join(f"<p>{text}</p>" for text in (shown.basis, *shown.asides))
+        headline = f"<p><b>{shown.headline}</b> {shown.reason}</p>"
+        return f"{headline}<p>{shown.next_step}</p>{code}{table}{asides}"
 
 
 def advised(e: Evidence, task: TaskResult | None) -> Rule | None:
@@ -170,26 +283,26 @@ def judge(
     e: Evidence,
     task: TaskResult | None = None,
     segments: SegmentTable | None = None,
-    notes: tuple[str, ...] = (),
-    voice: Voice = PYTHON,
+    warnings: Iterable[str] = (),
 ) -> Verdict:
-    """Return the verdict that the evidence allows, in the words of Python or of a shell; `notes`
-    are warnings.
-    """
+    """Return the verdict that the evidence allows."""
     rule = advised(e, task)
+    facts = EventFacts(e, task, rule)
     threshold = None
-    if task is not None and task.capacity is None and rule in (Rule.AS_IS, Rule.RECALIBRATED):
-        threshold = task.task.thresholds[0] if len(task.task.thresholds) == 1 else None
+    if task is not None and task.capacity is None and rule in ladders.ON_FORECAST:
+        threshold = facts.profile.threshold
     return Verdict(
         grade=e.grade,
         rule=rule,
         threshold=threshold,
-        headline=words.headline(e, task),
-        reason=words.reason(e, task, rule),
-        next_step=words.next_step(e, task, rule, voice),
-        commands=words.commands(e, task, rule, voice),
-        table=tuple(map(tuple, words.table(e, task))),
-        basis=words.basis(e, task, rule, voice),
-        answers=tuple(words.answers(e, task, rule)),
-        sentences=tuple(words.details(e, task, segments, notes, voice)),
+        _statements=(*first_screen(facts), *details(facts, segments), *notes(warnings)),
+        _steps=ladders.steps(facts),
+        _cells=table(facts),
+        _answers=tuple(answers(facts)),
     )
+
+
+def first_screen(facts: JudgedFacts) -> list[Statement]:
+    """Headline, reason, next step and basis."""
+    found = ladders.headline(facts) + ladders.reason(facts)
+    return found + ladders.next_step(facts) + ladders.basis(facts)
