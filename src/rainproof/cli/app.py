@@ -6,7 +6,7 @@ import argparse
 import difflib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -125,8 +125,8 @@ def run(argv: Sequence[str] | None, settle: Callable[[], None]) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    words = _with_command(sys.argv[1:] if argv is None else list(argv))
-    parser, parser_of = make_parsers(words[0] if words else "")
+    words = _with_command(list(sys.argv[1:] if argv is None else argv))
+    parser, parser_of = make_parsers(_first(words))
     try:
         _check_options(parser, parser_of, words)
         arguments, unknown = parser.parse_known_args(words)
@@ -150,11 +150,13 @@ def _check_options(parser: _Parser, parser_of: dict[str, _Parser], words: list[s
     """Refuse an option that the command, or what is before it, does not have, and name the one that
     may be meant.
     """
-    command = words[0] if words else ""
+    command = _first(words)
     is_command = command in parser_of
     asked = parser_of.get(command, parser)
     known = asked.option_names()
-    for word in words[1:] if is_command else words[:1]:
+    # Before a command there is one word at most: without a command nothing else is read.
+    asked_words = words[1:] if is_command else words[:1]
+    for word in asked_words:
         if word == "--":
             return
         name = word.partition("=")[0]
@@ -165,20 +167,29 @@ def _check_options(parser: _Parser, parser_of: dict[str, _Parser], words: list[s
             hint = f": {command} is about one event; {_ONE_CLASS}"
         elif close:
             hint = f"; did you mean {close[0]}?"
+        elif is_command:
+            hint = ""
         else:
-            hint = "" if is_command else " before the command"
+            hint = " before the command"
         asked.error(f"there is no option {name}{hint}")
+
+
+def _first(words: list[str]) -> str:
+    """The first word, which is a command or a file; empty if there is none."""
+    return words[0] if words else ""
 
 
 def _with_command(words: list[str]) -> list[str]:
     """Assess a file that is given without a command; refuse a word that is neither."""
-    first = words[0] if words else ""
+    first = _first(words)
     if first != STDIN and (not first or first.startswith("-") or first in COMMANDS):
         return words
     if first == STDIN or "." in first or "/" in first or Path(first).is_file():
         return ["assess", *words]
     close = difflib.get_close_matches(first, COMMANDS, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"commands are {', '.join(COMMANDS)}"
+    hint = f"commands are {', '.join(COMMANDS)}"
+    if close:
+        hint = f"did you mean {close[0]!r}?"
     problem = f"{one_line(first)!r} is neither a command nor a file"
     raise InputError(f"{problem}; {hint} (see 'rainproof --help')")
 
@@ -188,7 +199,9 @@ def make_parsers(command: str) -> tuple[_Parser, dict[str, _Parser]]:
 
     A command needs its own parser alone, which takes less time; help and completion need all.
     """
-    is_alone = command in COMMANDS and command != "completion"
+    names: Iterable[str] = COMMANDS
+    if command in COMMANDS and command != "completion":
+        names = [command]
     parser = _Parser(
         prog="rainproof",
         description=_DESCRIPTION,
@@ -198,7 +211,7 @@ def make_parsers(command: str) -> tuple[_Parser, dict[str, _Parser]]:
     )
     parser.add_argument("--version", action="version", version=f"rainproof {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for name in [command] if is_alone else COMMANDS:
+    for name in names:
         getattr(commands, f"add_{dest(name)}")(subparsers)
     parser_of: dict[str, _Parser] = subparsers.choices
     parser.set_defaults(parser=parser, parsers=[parser, *parser_of.values()])  # for completion

@@ -24,7 +24,6 @@ from rainproof.cli.reading import (
     fitted_here,
     keep,
     note,
-    read_classes,
     read_matrix,
     read_rows,
 )
@@ -73,7 +72,7 @@ def assess_files(arguments: argparse.Namespace) -> tuple[Assessment | ClassAsses
     # Of the head of the file, which is looked at before its rows are read.
     repeated = repeated_ids(arguments)
     ids = None if arguments.capacity is None else id_column(arguments)
-    rows = read_classes(arguments) if arguments.classes else read_rows(arguments)
+    rows = read_rows(arguments)
     with watched(arguments) as progress:
         amounts = rows.columns_beside() if isinstance(rows, Sample) else {}
         task = matrix or task_of(arguments, columns=amounts)

@@ -12,7 +12,7 @@ from typing import Any
 from rainproof import __version__
 from rainproof.cli.options import files_read
 from rainproof.cli.output import finish, one_line, rows_read, say, say_paragraphs
-from rainproof.cli.reading import read, read_classes
+from rainproof.cli.reading import pooled, read, read_classes
 from rainproof.core.files import make_folder
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
@@ -63,7 +63,7 @@ def run_measure(arguments: argparse.Namespace) -> int:
         return 0
     rows = read(arguments, arguments.prob, by=arguments.by)
     segments = rows if isinstance(rows, Segments) else None
-    sample = rows.pooled if isinstance(rows, Segments) else rows
+    sample = pooled(rows)
     with collect_warnings() as notes:
         profile = soft_binned_profile(sample, rounding=arguments.rounding)
         values = measure_all(sample)

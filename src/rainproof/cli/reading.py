@@ -244,9 +244,11 @@ def _is_written_as(number: float, text: str) -> bool:
 
 
 def read_rows(arguments: argparse.Namespace) -> Any:
-    """Return the rows as `rainproof.assess` would get them in Python, with groups and segments:
-    many are compressed.
+    """Return the rows as `rainproof.assess` would get them in Python, of one event or of several
+    classes, with groups and segments: many are compressed.
     """
+    if getattr(arguments, "classes", None):
+        return read_classes(arguments)
     from rainproof.verdict import assessing
 
     return keep(
@@ -255,6 +257,13 @@ def read_rows(arguments: argparse.Namespace) -> Any:
         at_most=assessing.MANY_ROWS,
         by=getattr(arguments, "by", None) or (),
     )
+
+
+def pooled(rows: Any) -> Any:
+    """Return all rows as one sample, where they were read by segment."""
+    from rainproof.core.segments import Segments  # which imports NumPy
+
+    return rows.pooled if isinstance(rows, Segments) else rows
 
 
 def read_classes(arguments: argparse.Namespace) -> Any:

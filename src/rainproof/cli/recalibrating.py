@@ -28,7 +28,7 @@ from rainproof.cli.reading import (
     RECALIBRATED,
     copy_with,
     note,
-    read_classes,
+    pooled,
     read_matrix,
     read_rows,
 )
@@ -58,14 +58,14 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     """Read the files, fit the map, and write it."""
     task = read_matrix(arguments)
     repeated = None if arguments.quiet else repeated_ids(arguments)
-    rows = read_classes(arguments) if arguments.classes else read_rows(arguments)
+    rows = read_rows(arguments)
     if not arguments.classes:
         _check_weights(rows)
     note(arguments, repeated)
     recalibrator = Recalibrator(arguments.methods or "auto", **inference(arguments))
     with collect_warnings() as notes:
         recalibrator.fit(rows, task=task, max_weight=arguments.max_weight)
-    sample = rows.pooled if isinstance(rows, Segments) else rows
+    sample = pooled(rows)
     if not arguments.quiet:
         _warn(sample if recalibrator.candidates_ else None, notes)
     recalibrator.save(arguments.output, overwrite=arguments.force)
