@@ -69,6 +69,13 @@ def add_pairs(a: Floats, b: Floats) -> Floats:
     return two_sum(high, low + (a[1] + b[1]))
 
 
+def sums_by(number: Ints | Cells, amount: Array | None, size: int = 0) -> Floats:
+    """Return the sums of amounts (None: how many there are) by their numbers: those of units, cells
+    or bins; at least so many.
+    """
+    return np.bincount(number, amount, size).astype(np.float64, copy=False)
+
+
 EXACT_BINS = (1 << 12, 2)
 """The shape of the integers that `rainproof.core._exact_sum.add` adds up to 2**31 doubles to, by
 sign and exponent.

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from rainproof.core import digests
-from rainproof.core.arrays import Array, Bools, Floats, Ints
+from rainproof.core.arrays import Array, Bools, Floats, Ints, sums_by
 from rainproof.core.design import Design, Store
 from rainproof.core.rows import Rows
 from rainproof.core.tables import Tables
@@ -108,7 +108,7 @@ class Units:
         """The weight of each unit, by its number."""
         if self.unit is None:
             return self.mass
-        return np.bincount(self.unit, self.entries.weight).astype(np.float64, copy=False)
+        return sums_by(self.unit, self.entries.weight)
 
     @cached_property
     def n(self) -> int:
@@ -218,7 +218,7 @@ class Units:
         """Add up a column of the entries over units, by their numbers."""
         if self.unit is None:
             return column
-        return np.bincount(self.unit, column).astype(np.float64, copy=False)
+        return sums_by(self.unit, column)
 
     @property
     def largest_weight(self) -> float:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from rainproof.core.arrays import Floats, Ints
+from rainproof.core.arrays import Floats, Ints, sums_by
 from rainproof.core.cells import mean_prediction
 from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
@@ -143,9 +143,9 @@ class RangeSums(NamedTuple):
         cls, n: int, number: Ints, weight: Floats, mean: Floats, events: Floats
     ) -> RangeSums:
         """Sum entries by the number of their range."""
-        total = np.bincount(number, weight).astype(np.float64)
-        expected = np.bincount(number, weight * mean).astype(np.float64)
-        observed = np.bincount(number, events).astype(np.float64)
+        total = sums_by(number, weight)
+        expected = sums_by(number, weight * mean)
+        observed = sums_by(number, events)
         return cls(n, total, np.clip(expected / total, 0, 1), observed)
 
     def shifts(self) -> Floats:
@@ -196,7 +196,7 @@ class RangeSums(NamedTuple):
         this.
         """
         odds = math.exp(shift)
-        return np.asarray(self.mean * odds / (1 - self.mean + self.mean * odds))
+        return self.mean * odds / (1 - self.mean + self.mean * odds)
 
     def growth(self, shift: float) -> Floats:
         """What each bet on a batch gains a period, if the log odds of the event are the predicted
@@ -228,7 +228,7 @@ class RangeSums(NamedTuple):
         smallest_factor = 1 - _STAKE_SHARES[few, None]
         factor = np.maximum(1 + stake[few, None] * sums, smallest_factor)
         growth[few] = (np.exp(log_probability) * np.log(factor)).sum(axis=1)
-        return np.asarray(growth)
+        return growth
 
     def _log_factors(self, shift: Floats, mean: Floats, stake_share: Floats | None) -> Floats:
         """The bets that shift log odds of these means; with a `stake_share` on one mean of all
@@ -241,11 +241,11 @@ class RangeSums(NamedTuple):
         growth = np.expm1(shift)
         if stake_share is None:
             log_denominator = np.log1p(mean * growth) @ self.weight
-            return np.asarray(self.n * (shift @ self.events - log_denominator))
+            return self.n * (shift @ self.events - log_denominator)
         slope = growth / (1 + mean * growth)
         expected = self.weight * mean
         stake = _stakes(stake_share, slope, expected, self.weight)
-        return np.asarray(np.log1p(stake * (slope @ (self.events - expected))))
+        return np.log1p(stake * (slope @ (self.events - expected)))
 
 
 def _inside(prob: Floats) -> Floats:
@@ -256,7 +256,7 @@ def _inside(prob: Floats) -> Floats:
 def _log_odds(prob: Floats) -> Floats:
     """The log odds of predictions, which are finite."""
     inside = _inside(prob)
-    return np.asarray(np.log(inside) - np.log1p(-inside))
+    return np.log(inside) - np.log1p(-inside)
 
 
 def _stakes(stake_share: Floats, slope: Floats, expected: Floats, weight: Floats) -> Floats:

@@ -82,14 +82,14 @@ def hoeffding(plug_in: float, effective_n: float, delta: float) -> float:
 
 def tilts(effective_n: float, delta: float) -> Floats:
     """Return the tilts of the adaptive bound: they depend on the number of rows only."""
-    return np.asarray(FACTORS * np.sqrt(2 * np.log(1 / (PRIORS * delta)) * effective_n))
+    return FACTORS * np.sqrt(2 * np.log(1 / (PRIORS * delta)) * effective_n)
 
 
 def pulls(tilt: Floats, n: float, effective_n: float) -> Floats:
     """``sum_i tanh(tilt v_i)`` for equal weights, else a bound from below."""
     if even(n, effective_n):
-        return np.asarray(n * np.tanh(tilt / n))
-    return np.asarray(np.maximum(tilt - _TANH_GAP * tilt**2 / effective_n, 0.0))
+        return n * np.tanh(tilt / n)
+    return np.maximum(tilt - _TANH_GAP * tilt**2 / effective_n, 0.0)
 
 
 def charge_rate(n: float, effective_n: float, tilt: float) -> Charge:

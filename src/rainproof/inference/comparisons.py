@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from rainproof.core.arguments import REFUSED, as_paired, with_rate
+from rainproof.core.arrays import sums_by
 from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import p_value
@@ -367,8 +368,8 @@ def _together(a: Sample, b: Sample, statistic: Statistic) -> _Change:
     change = weight * (loss_of_a - loss_of_b)
     if a.units.unit is not None:
         unit = drawn_together(a, counted)
-        change = np.bincount(unit, change).astype(np.float64)
-        weight = np.bincount(unit, weight).astype(np.float64)
+        change = sums_by(unit, change)
+        weight = sums_by(unit, weight)
     is_even = bool((weight == weight[0]).all())
 
     def draw(stream: options.Rng) -> list[float]:

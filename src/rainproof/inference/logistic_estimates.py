@@ -146,7 +146,7 @@ def _log_odds(units: Units, prob: Floats) -> Floats | None:
     if units.one_outcome or (counted & ((prob <= 0) | (prob >= 1))).any():
         return None
     prob = np.where(counted, prob, 0.5)
-    return np.asarray(np.log(prob) - np.log1p(-prob))
+    return np.log(prob) - np.log1p(-prob)
 
 
 def _fit(

@@ -93,7 +93,7 @@ def _estimate_bias(sample: Sample, atoms: Resampler, nodes: _Nodes) -> Floats:
     total = nodes.sums(nodes.share * weight)
     shrinkage = np.maximum(1 - variance / np.maximum(residual**2, _TINY), 0.0)
     weight_of_row = sample.total_weight / sample.ungrouped().effective_n
-    return np.asarray(shrinkage * residual / (total + _PRIOR_ROWS * weight_of_row))
+    return shrinkage * residual / (total + _PRIOR_ROWS * weight_of_row)
 
 
 class PopulationPath:
@@ -247,7 +247,7 @@ class PopulationPath:
         rate = np.clip(rate, prob / 2, (1 + prob) / 2)  # no rate is known without error
         weight = nodes.sums(nodes.share * self._atoms.weight)
         variance = nodes.sums(nodes.share * self._atoms.squares * rate * (1 - rate))
-        return np.asarray(np.sqrt(variance) / np.maximum(weight, _TINY))
+        return np.sqrt(variance) / np.maximum(weight, _TINY)
 
     def _by_prediction(self, by_atom: Floats) -> Floats:
         return by_atom if self._atoms.start is None else by_atom[self._atoms.start]

@@ -14,7 +14,7 @@ from scipy.special import betainc, betaincinv
 
 from rainproof.core.alignment import check_aligned
 from rainproof.core.arguments import as_sample
-from rainproof.core.arrays import Floats, Ints
+from rainproof.core.arrays import Floats, Ints, sums_by
 from rainproof.core.conversion import refuse_masked
 from rainproof.core.labels import as_labels, code_labels
 from rainproof.core.result import Result, result_class
@@ -265,9 +265,9 @@ def grade_table(
         events = _counts(y_true, "y_true", len(prob))
         _refuse_more_events(events, n)
     names, grade = _grades(prob, by)
-    n_of_grade = np.bincount(grade, n, len(names)).astype(np.float64)
-    events_of_grade = np.bincount(grade, events, len(names)).astype(np.float64)
-    expected_of_grade = np.bincount(grade, n * prob, len(names)).astype(np.float64)
+    n_of_grade = sums_by(grade, n, len(names))
+    events_of_grade = sums_by(grade, events, len(names))
+    expected_of_grade = sums_by(grade, n * prob, len(names))
     occupied = np.flatnonzero(n_of_grade > 0)
     if not occupied.size:
         raise InputError("trials must not be zero for every grade")

@@ -122,7 +122,7 @@ class Draw(NamedTuple):
             return self.positive
         n = len(self.positive)
         further = [np.bincount(self.row, outcome, n) for outcome in self.outcome.T]
-        return np.asarray(self.positive + np.stack(further))
+        return self.positive + np.stack(further)
 
 
 Tosses = Callable[[Rng, int], NDArray[Any]]

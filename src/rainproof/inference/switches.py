@@ -287,10 +287,16 @@ def switch_guarantee(
     True
     """
     confidence_level = check_share(confidence_level, "confidence_level")
-    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
     sample = as_paired(
-        y_true, {"p_old": p_old, "p_new": p_new}, **columns, base_rate=base_rate, rates=True
-    ).with_max_weight(max_weight)
+        y_true,
+        {"p_old": p_old, "p_new": p_new},
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        groups=groups,
+        base_rate=base_rate,
+        rates=True,
+    )
+    sample = sample.with_max_weight(max_weight)
     seed = as_seed(rng, sample)[1]
     within = check_range(threshold_range)
     curve = sample.curve(*sample.forecasts).restricted(within)

@@ -264,12 +264,15 @@ def find_threshold(
     rate 12.6%.
     The proof holds if the rows were drawn independently from the population in which the threshold will be used.
     """
-    columns: dict[str, Any] = {
-        "sample_weight": sample_weight,
-        "pos_label": pos_label,
-        "groups": groups,
-    }
-    sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate, rates=True)
+    sample = as_sample(
+        y_true,
+        y_prob,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        groups=groups,
+        base_rate=base_rate,
+        rates=True,
+    )
     if max_weight is not None:
         sample.require_rows("max_weight needs")
         sample = sample.with_max_weight(max_weight)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rainproof.core import digests
 from rainproof.core._switch import sum_cells
-from rainproof.core.arrays import Floats, Ints
+from rainproof.core.arrays import Floats, Ints, sums_by
 from rainproof.core.sample import Sample
 from rainproof.core.validation import ThresholdRange
 from rainproof.errors import InputError
@@ -196,7 +196,7 @@ class Wagers:
         event = self.event[places]
         if len(self.cells) == 1:
             slot = 2 * self.cells[0][places] + event
-            return np.bincount(slot, mass, 2 * len(self.edges)).astype(np.float64)
+            return sums_by(slot, mass, 2 * len(self.edges))
         old, new = self.cells
         last = len(self.edges) - 1
         return sum_cells(old[places], new[places], event.view(np.uint8), mass, last)
@@ -366,7 +366,7 @@ def _pooled_rows(
 
 def _wager_on_kinds(stake: float, count: Floats, gains: Gains) -> Wager:
     """Bet on rows of equal stakes: those of a kind are alike."""
-    number = np.bincount(gains.kind, count).astype(np.float64)
+    number = sums_by(gains.kind, count)
     kinds = slice(len(number))
     stakes = np.full(len(number), stake)
     return Wager(stakes, number, gains.gain[:, kinds], gains.scale[:, kinds], gains.threshold)
@@ -384,7 +384,7 @@ def _wager_on_nodes(stake: Floats, count: Floats, gains: Gains) -> Wager:
     share_of_upper = np.minimum(share, 1.0)
     pooled = np.stack([gains.kind + kinds * upper, gains.kind + kinds * (upper + 1)])
     parts = count * np.stack([share_of_upper, 1 - share_of_upper])
-    number = np.bincount(np.ravel(pooled), np.ravel(parts)).astype(np.float64)
+    number = sums_by(np.ravel(pooled), np.ravel(parts))
     node, kind = np.divmod(np.arange(len(number)), kinds)
     gain = gains.gain[:, kind]
     return Wager(_NODES[node], number, gain, gains.scale[:, kind], gains.threshold)
@@ -395,7 +395,7 @@ def _wager_on_units(unit: Ints, stake: Floats, gains: Gains) -> Wager:
 
     The plain mean over units would be about another population, in which small ones count as much.
     """
-    total: Floats = np.bincount(unit, stake).astype(np.float64, copy=False)
+    total = sums_by(unit, stake)
     counted = total > 0
     columns: list[Floats] = [total[counted]]
     for row in (*gains.gain, *gains.scale):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.arguments import as_sample
-from rainproof.core.arrays import Floats, Ints
+from rainproof.core.arrays import Floats, Ints, sums_by
 from rainproof.core.columns import ColumnNames
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import UNIT, PiecewiseMap
@@ -274,7 +274,7 @@ def pool_rows(sample: Sample, fold: Ints) -> Pooled:
     entry = np.maximum(ordered[first].searchsorted(prob, side="right") - 1, 0)
     at = entry[order]
     slot = (fold[order] * 2 + sample.event[order]) * size + at
-    table = np.bincount(slot, weight, FOLDS * 2 * size).astype(np.float64)
+    table = sums_by(slot, weight, FOLDS * 2 * size)
     mean = np.bincount(at, weight * ordered, size) / np.bincount(at, weight, size)
     # Equal predictions stay exactly as they are, whatever the rounding of their mean.
     last = np.append(first[1:], len(ordered)) - 1

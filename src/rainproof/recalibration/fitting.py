@@ -62,7 +62,7 @@ class Fitted:
     by: tuple[str, ...] | None = None  # the columns of segments
     segments: tuple[SegmentMap, ...] = ()
     segment_maps: Mapping[SpelledKey, PiecewiseMap] = field(default_factory=dict)
-    rates: HeldOutRates | None = None
+    held_out_rates: HeldOutRates | None = None
 
 
 def fit_event(
@@ -133,7 +133,7 @@ def fit_event(
         by=by,
         segments=judged,
         segment_maps=segment_maps,
-        rates=rates,
+        held_out_rates=rates,
     )
 
 

@@ -231,7 +231,7 @@ def logarithms(prob: NDArray[Any]) -> Floats:
 def scores(slope: Floats, intercept: Floats, logs: Floats) -> Floats:
     """Return what softmax makes probabilities of: `slope` is a matrix, or multiplies columns."""
     scaled = logs @ slope.T if slope.ndim == 2 else logs * slope
-    return np.asarray(scaled + intercept)
+    return scaled + intercept
 
 
 def softmax(score: Floats) -> Floats:

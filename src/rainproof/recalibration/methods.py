@@ -142,7 +142,7 @@ def inner_expit(score: Floats) -> Floats:
 def log_odds(p: Floats) -> Floats:
     """Return the log odds of predictions; those beyond `NEAREST` count like it."""
     inside = np.clip(p, NEAREST, 1 - NEAREST)
-    return np.asarray(np.log(inside) - np.log1p(-inside))
+    return np.log(inside) - np.log1p(-inside)
 
 
 def correction(whole: PiecewiseMap, table: DistinctTable) -> PiecewiseMap:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -291,16 +292,8 @@ class Recalibrator(Saved):
 
     def _keep(self, fitted: Fitted) -> Self:
         """Keep all that was fitted, at once: no map ever stands beside another's certificate."""
-        self.method_ = fitted.method
-        self.candidates_ = fitted.candidates
-        self.map_ = fitted.map
-        self.certificate_ = fitted.certificate
-        self.n_ = fitted.n
-        self.groups_ = fitted.groups
-        self.segments_ = fitted.segments
-        self.by_ = fitted.by
-        self.segment_maps_ = fitted.segment_maps
-        self.held_out_rates_ = fitted.rates
+        for field in fields(fitted):
+            setattr(self, f"{field.name}_", getattr(fitted, field.name))
         return self
 
     def predict(
@@ -494,17 +487,7 @@ class Recalibrator(Saved):
         methods: str | list[str] = "auto"
         if self.methods != "auto":
             methods = [self.methods] if isinstance(self.methods, str) else list(self.methods)
-        fitted = Fitted(
-            map=self.map_,
-            method=self.method_,
-            candidates=self.candidates_,
-            certificate=self.certificate_,
-            n=self.n_,
-            groups=self.groups_,
-            by=self.by_,
-            segments=self.segments_,
-            segment_maps=self.segment_maps_,
-        )
+        fitted = Fitted(**{field.name: getattr(self, f"{field.name}_") for field in fields(Fitted)})
         within = check_range(self.threshold_range)
         return stored.write(stored.Stored(methods, self.confidence_level, within, fitted))
 

@@ -225,7 +225,7 @@ class CrossFit(Frozen):
     @property
     def better(self) -> Floats:
         """The recalibrated prediction of each row."""
-        return np.asarray(self.value[self.fold, self.entry])
+        return self.value[self.fold, self.entry]
 
     @property
     def pooled(self) -> Floats:
