@@ -88,7 +88,7 @@ def _sort_keys(
     if weight is not None:
         exact.append(units.mass[first])
         rounded.append(digests.rounded(weight[first]))
-    if units.is_second_part is not None:
+    if units.design.shares:
         exact.append(np.bincount(case, units.mass))
         exact.append(np.bincount(case))  # parts of weight zero are told from whole cases
         rounded.append(digests.rounded(np.bincount(case, weight)))

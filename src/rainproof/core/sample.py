@@ -519,10 +519,10 @@ class Sample:
     def columns_beside(self) -> Mapping[str, Array]:
         """Return the columns of a file that were read with the rows, an entry a case."""
         columns = self.store.beside or {}
-        second = self.units.is_second_part
-        if second is None:
+        cases = self.entries.cases
+        if cases is None or not self.design.shares:
             return columns
-        return {name: column[~second] for name, column in columns.items()}
+        return {name: column[cases > 0] for name, column in columns.items()}
 
     def __iter__(self) -> Iterator[Any]:
         """Go through the labels of the classes, or the names of the forecasts."""

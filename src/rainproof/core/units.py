@@ -79,12 +79,6 @@ class Units:
         """How many cases each entry stands for; None where an entry is a case, or a part of one."""
         return None if self.design.shares else self.entries.cases
 
-    @property
-    def is_second_part(self) -> Bools | None:
-        """Which entries are the second part of the case before; None where no case is divided."""
-        cases = self.entries.cases
-        return None if cases is None or not self.design.shares else cases == 0
-
     @cached_property
     def events(self) -> int:
         """The number of cases with the event; a case that is divided has a part with it."""

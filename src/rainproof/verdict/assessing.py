@@ -510,7 +510,7 @@ def _chosen(sample: Sample, task: DecisionTask | None) -> bool:
     if (
         sample.design.strata is not None
         or sample.units.has_weights
-        or sample.units.is_second_part is not None
+        or sample.design.shares
         or sample.units.unit is not None
     ):
         return False
@@ -582,7 +582,7 @@ def segments_of(sample: Sample) -> Segments | None:
         return None
     segments = sample.by_segment()
     group = sample.units.unit
-    if group is None or sample.units.is_second_part is not None:
+    if group is None or sample.design.shares:
         return segments
     if all(len(np.unique(group[rows])) == len(rows) for rows in segments.places.values()):
         return sample.ungrouped().by_segment()

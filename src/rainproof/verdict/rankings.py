@@ -756,14 +756,14 @@ def _outcomes_differ(a: Sample, b: Sample) -> str | None:
     """
     if a.n != b.n:
         return f"are of {a.n:,} and {b.n:,} rows"
-    if all(sample.grid is None and sample.units.is_second_part is None for sample in (a, b)):
+    if all(sample.grid is None and not sample.design.shares for sample in (a, b)):
         apart = np.flatnonzero(a.event != b.event)
         return (
             f"differ in {len(apart):,} of {a.n:,} rows, the first is row {apart[0]:,}"
             if len(apart)
             else None
         )
-    if a.units.is_second_part is None and b.units.is_second_part is None and a.events != b.events:
+    if not a.design.shares and not b.design.shares and a.events != b.events:
         return f"have {a.events:,} and {b.events:,} events in {a.n:,} rows"
     if not math.isclose(a.event_rate, b.event_rate, rel_tol=1e-9):  # by weight
         return f"have event rates of {a.event_rate:.6g} and {b.event_rate:.6g}"
