@@ -60,6 +60,7 @@ def auroc_interval(
         return _interval_if_separated(area, units, confidence_level)
     delong = _delong(sample, units, prob, area)
     quantile = student_quantile(units, confidence_level)
+    # on the logit scale, on which the interval stays within 0 and 1
     middle = logit(area)
     half = quantile * math.sqrt(delong.variance) / (area * (1 - area))
     model_variance = _pairs_variance(area, delong.n_without, delong.n_events)
@@ -78,7 +79,7 @@ def auroc_interval(
 def _interval_if_separated(area: float, units: Units, confidence_level: float) -> Interval:
     """The areas at which so many independent pairs are all in order, or all are not, often enough."""
     pairs = units.rarer
-    if units.unit is not None:
+    if units.unit is not None:  # two clusters make a pair, whatever their outcomes
         pairs = min(pairs, effective_units(units) / 2)
     end = ((1 - confidence_level) / 2) ** (1 / max(pairs, 1.0))
     low = end if area == 1.0 else 0.0

@@ -303,7 +303,7 @@ def _difference_of_both(
     a: ConfidenceInterval, b: ConfidenceInterval, level: float
 ) -> tuple[float, float]:
     """The ends of the difference by those of each, which hold both at once."""
-    level_of_each = (1 + level) / 2
+    level_of_each = (1 + level) / 2  # both at once, by Bonferroni
     interval_a = a.at(level_of_each)
     interval_b = b.at(level_of_each)
     low = interval_a.low - interval_b.high

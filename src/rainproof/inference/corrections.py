@@ -34,6 +34,7 @@ def correct_by_logistic(prob: Floats, weight: Floats) -> Floats:
     """A logistic regression on the log odds, with a weak prior around the identity."""
     log_odds = logit(np.clip(prob, _NEAREST, 1 - _NEAREST))
     columns = np.stack([log_odds, np.ones_like(log_odds)])
+    # predictions that no table has would take time and tell nothing
     occupied = weight.any(axis=(0, 1))
     negative = weight[:, 0, occupied]
     positive = weight[:, 1, occupied]

@@ -48,6 +48,7 @@ def skewed_ends(
 
     With a shift, it is the quantity less this that was estimated.
     """
+    # without spread, or of a single unit, there is nothing to lean on
     has_spread = (second > 0) & (second < np.inf)
     with np.errstate(invalid="ignore", divide="ignore"):
         slope = np.where(has_spread, third / second, 0.0)
@@ -74,6 +75,7 @@ def pooled_predictions(sample: Sample) -> tuple[Units, Floats]:
     table = sample.distinct()
     mass = np.concatenate([table.negative, table.positive])
     occupied = mass > 0
+    # the entries without the event come first, each in the order of predictions
     prob = np.tile(table.prob, 2)[occupied]
     event = np.repeat([False, True], len(table.prob))[occupied]
     rows = Rows(event.view(np.uint8), prob, mass[occupied] / sample.total_weight)
@@ -134,6 +136,7 @@ def inflated(units: Units, second: Any) -> Any:
     ones.
     """
     squares, cubes = units.powers
+    # what is left of squares about the mean: the sum of s^2 (1 - 2 s + sum s^2), for shares s
     left = squares - 2 * cubes + squares**2
     if not left > _LEAST_LEFT * squares:
         return math.inf
@@ -167,8 +170,9 @@ def moments(units: Units, influence: Floats, unseen: tuple[float, ...] = ()) -> 
     over_cases = float(square @ influence**2)
     if units.unit is None:
         second = over_cases
+        # products, as the third power of an array takes many times as long
         third = float((square * units.single) @ (centred * centred * centred))
-    else:
+    else:  # of whole clusters, as their cases may depend on each other in any way
         second = float((units.sums(units.share * influence) ** 2).sum())
         third = float((units.sums(units.share * centred) ** 3).sum())
     reach = max((abs(amount) for amount in unseen), default=0.0)
@@ -246,6 +250,7 @@ def _correlation(units: Units, rate: Floats) -> float:
     A cluster has a weight as if each of its cases were in one pair.
     """
     assert units.unit is not None
+    # a case alone is in no pair: its product is 0
     others = np.maximum(np.bincount(units.unit, units.share > 0) - 1, 1)
     seen = _products_of_pairs(units, units.share * (units.event - rate), others)
     possible = _products_of_pairs(units, units.share * np.sqrt(rate * (1 - rate)), others)

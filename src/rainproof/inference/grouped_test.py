@@ -46,6 +46,7 @@ def grouped_p_value(sample: Sample) -> float:
     log_odds = logit(np.clip(p, _NEAREST_PROBABILITY, 1 - _NEAREST_PROBABILITY))
     # of two parts of one row, with its event and without, it is that of the row
     variance = weight * p * (1 - p)
+    # so that a bet on the spread says nothing of the mean
     centred = log_odds - float(variance @ log_odds) / float(variance.sum())
     too_low = np.ones(len(p))
     logs = [log_wealth(sample, factor) for factor in (too_low, -too_low, centred, -centred)]

@@ -422,7 +422,7 @@ def guarantee(
         # With a stated largest weight the grids must depend on the number of draws alone.
         size = effective_n if max_weight is None else float(n)
         grids = _grids(sample, grid, size, anytime=anytime)
-    delta = (1 - confidence_level) / max(len(grids), 1)
+    delta = (1 - confidence_level) / max(len(grids), 1)  # all grids at once, by Bonferroni
     by_scenario = []
     for scenario in sample.scenarios():  # of a range of base rates, the larger bound at its ends
         if given_outcomes(scenario) is not None:

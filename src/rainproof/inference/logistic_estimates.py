@@ -135,6 +135,7 @@ def log_score_gains(units: Units, prob: Floats) -> tuple[float, float] | None:
         return float(units.share @ log_expit(sign * fitted))
 
     original = log_score(log_odds)
+    # each gain is that of one coefficient more
     shifted = log_score(mean.coefficients[0] + log_odds)
     recalibrated = log_score(slope * log_odds + intercept)
     return shifted - original, recalibrated - shifted
@@ -172,7 +173,7 @@ def _variance_of_first(units: Units, columns: Floats, rate: Floats) -> float:
     inverse = np.linalg.inv(_curvature(columns, units.share, rate))
     pull = inverse @ columns  # of each case on the coefficients, by its residual
     leverage = units.single * rate * (1 - rate) * (columns * pull).sum(axis=0)
-    if units.unit is not None:
+    if units.unit is not None:  # a cluster is left out as a whole
         leverage = np.bincount(units.unit, leverage)[units.unit]
     left = 1 - np.minimum(leverage, _MOST_LEVERAGE)
     influence = pull[0] * (units.event - rate) / left

@@ -167,6 +167,7 @@ def monitor(
         )
         segments = {}
         for segment, some in judged_by_segment.items():
+            # all segments share the error probability
             segments[segment] = follow(some, alpha / len(judged_by_segment)).changes
         since_turn = [
             sample

@@ -35,6 +35,7 @@ def net_benefits(
     else:
         second, third = _moments(units, n_treated, odds, value)
     low, high = interval_ends(units, second, third, confidence_level)
+    # all alarms, and all hits, are the limits of what is possible
     low = np.maximum(value + low, -odds)
     high = np.minimum(value + high, 1.0)
     return value[place], low[place], high[place]
@@ -58,6 +59,7 @@ def _moments(units: Units, n_treated: Ints, odds: Floats, value: Floats) -> tupl
     square = units.share * units.single
     alarms, hits = _sums_of_treated(units, n_treated, len(odds), square)
     over_cases = hits + odds**2 * alarms - 2 * value * (hits - odds * alarms)
+    # the square of (hit - odds alarm - value), multiplied out; rounding can take it below 0
     over_cases = np.maximum(over_cases + value**2 * square.sum(), 0.0)
     if units.unit is None:
         second = over_cases

@@ -270,6 +270,7 @@ def _corrected(
     edges = wagers.edges
     # The prediction of each cell, of which rows differ too little to matter for a choice.
     middle = np.append((edges[1:] + edges[:-1]) / 2, 1.0)
+    # by outcome, as the slots of a cell are without and with the event
     weight = np.stack([tally.sums.reshape(-1, 2).T for tally in before])
     corrected = np.clip(fit(middle, weight), 0.0, 1.0)
     old, outcome = slots(len(edges))

@@ -494,7 +494,7 @@ def as_resampler(sample: Sample) -> Resampler:
 
     Single rows are in the order of their predictions, without those of weight zero.
     """
-    with_rate(sample, REFUSED)
+    with_rate(sample, REFUSED)  # such rows are drawn by outcome: see `by_outcome`
     if sample.grid is not None:
         return _from_cells(sample.cells)
     if sample.sample_weight is None and sample.units.unit is None:
@@ -503,6 +503,7 @@ def as_resampler(sample: Sample) -> Resampler:
     weight = sample.sample_weight
     counted = np.arange(sample.n) if weight is None else np.flatnonzero(weight)
     prob = sample.y_prob[counted].astype(np.float64) + 0.0  # no -0
+    # stable, so that draws do not depend on how NumPy sorts equal predictions
     order = np.argsort(prob, kind="stable")
     prob = prob[order]
     row = counted[order]
@@ -524,6 +525,7 @@ def _from_distinct(sample: Sample) -> Resampler:
     table = sample.distinct()
     events = table.positive.astype(np.int64)
     count = events + table.negative.astype(np.int64)
+    # where all predictions differ, each atom is one row
     single = events.astype(np.uint8) if len(events) == sample.n else None
     return Resampler(table.prob, count, events, None, None, single=single)
 

@@ -311,7 +311,7 @@ def segment_tests(
     generator, seed = as_seed(rng, *digested)
     n_intervals = min(intervals, n_tested)
     # the false coverage rate of the intervals that are selected (Benjamini, Yekutieli 2005)
-    level = 1 - fdr * n_intervals / max(1, n_tested)
+    level = 1 - fdr * n_intervals / max(1, n_tested)  # of selected intervals (Benjamini, Yekutieli)
     low = np.full(len(keys), np.nan)
     high = np.full(len(keys), np.nan)
     # warnings would be about single segments

@@ -363,6 +363,7 @@ def harm_bound(
         raise InputError(
             "base_rate cannot be combined with anytime: the bound is for given outcomes"
         )
+    # how many such draws there are depends on the rows: the bound must hold at any number
     if sample.design.max_weight is not None:
         draws = effective_n = sample.total_weight / sample.design.max_weight
         anytime = True

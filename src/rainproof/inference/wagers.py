@@ -144,6 +144,7 @@ class Wagers:
             stake = sample.units.stakes()
             return cls(sample, edges, cells, sample.event, stake, count=None, within=within)
         cells, event, count = _pooled_rows(reached_by(sample, edges), sample, len(edges))
+        # draws that weigh the same have the largest weight, unless a larger one is stated
         stake = np.ones(len(event))
         if sample.design.max_weight is not None and sample.n:
             stake = np.full(len(event), sample.total_weight / sample.n / sample.design.max_weight)
@@ -179,7 +180,7 @@ class Wagers:
         draws = self.sample.n_draws
         size: float = draws
         if not self.sample.n:
-            size = 1.0
+            size = 1.0  # nothing is bet on
         elif self.sample.design.max_weight is None:
             size = min(self.sample.effective_n, draws)
         return Betting(bets_on(draws, delta), math.log(1 / delta) / size)
@@ -275,6 +276,7 @@ class Wagers:
         unit = self.sample.units.unit
         if unit is not None:
             return _wager_on_units(unit[places], stake, gains)
+        # alike but for their kind, of which there are few
         if (stake == stake[0]).all():
             return _wager_on_kinds(float(stake[0]), count, gains)
         if len(stake) <= _MOST_STAKES:
@@ -379,6 +381,7 @@ def _wager_on_nodes(stake: Floats, count: Floats, gains: Gains) -> Wager:
     as logarithms are concave.
     """
     kinds = gains.gain.shape[1]
+    # the number of the node above, as there are four in each factor of 2
     upper = np.minimum(np.floor(-4 * np.log2(stake)), len(_NODES) - 2).astype(np.int64)
     share = (stake - _NODES[upper + 1]) / (_NODES[upper] - _NODES[upper + 1])
     share_of_upper = np.minimum(share, 1.0)
@@ -408,6 +411,7 @@ def pooled_wager(draws: Floats, threshold: float) -> Wager:
     """Bet on draws, columns of a stake, gains and what they are multiplied by; draws that are alike
     are one entry.
     """
+    # one number for each draw: rounding joins those that differ by rounding alone
     mix = np.round(_MIX[: len(draws)] @ draws, 12)
     _, first, kind = np.unique(mix, return_index=True, return_inverse=True)
     difference = np.abs(draws - draws[:, first[kind]]).max(initial=0.0)

@@ -133,6 +133,7 @@ class _Vector:
         return np.append(np.einsum("ij,ij->j", excess, logs), excess.sum(axis=0))
 
     def curvature(self, prob: Floats, logs: Floats, weight: Floats) -> Floats:
+        # the covariance within each row: the products of means are subtracted
         mean = np.hstack([prob * logs, prob]) * np.sqrt(weight)[:, np.newaxis]
         curvature: Floats = -(mean.T @ mean)
         slopes = np.arange(self._k)

@@ -121,7 +121,7 @@ def fit_event(
         own_range = fitted_range(rows[key])
         segment_maps[spelled_key(key)] = replace(own, fitted_range=own_range)
     groups = sample.groups
-    if groups is not None:
+    if groups is not None:  # no group is both fitted and held out
         groups -= sum(part.groups or 0 for part in whole.held_out)
     return Fitted(
         map=mean,

@@ -95,6 +95,7 @@ def _fit_columns(prob: Floats, weight: Floats, combinations: Floats) -> Floats:
         NormalPrior(identity, PRIOR_PRECISION),
     )
     coefficients: Floats = fitted @ combinations
+    # a map that falls somewhere would reverse the order of predictions
     has_two_slopes = (combinations[:, 0] != combinations[:, 1]).any()
     if has_two_slopes:
         _drop_negative_slopes(coefficients, prob, weight, combinations)
@@ -204,6 +205,7 @@ def _isotonic(table: DistinctTable) -> Shape:
     # Blocks without events, or of events alone, exist only at the ends; half a row keeps their
     # values off 0 and 1, but not beyond those of their neighbours.
     inner = rate[(rate > 0) & (rate < 1)]
+    # rates of 0 and 1 become those of half a row among one more, if no other rate is nearer
     low = min(_HALF_ROW / (total[0] + 1), inner.min(initial=1.0))
     high = max(1 - _HALF_ROW / (total[-1] + 1), inner.max(initial=0.0))
     return Shape(blocks.prob, np.clip(rate, low, high))

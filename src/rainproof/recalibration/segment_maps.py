@@ -93,6 +93,7 @@ def correct_segments(
             own, gain = _proven_correction(whole, part, deciding, about)
         used = whole if own is None else own
         if used is not IDENTITY:
+            # without rows nothing is known: a decision may lose all that is at stake
             harm = _harm_bound(certified, used, about) if n else 1.0
         if own is not None:
             maps[key] = own

@@ -57,6 +57,7 @@ class Candidate(Result):
 
 def mean_weights(log_loss: Floats) -> Floats:
     """Return the weight of each map in the mean: in proportion to exp(-loss), none below 1%."""
+    # the likelihoods of the methods, relative to the best: Bayesian model averaging
     share: Floats = np.exp(log_loss.min() - log_loss)
     share[share < _LEAST_WEIGHT * share.sum()] = 0.0
     share /= share.sum()
@@ -102,6 +103,7 @@ def cross_validate(
     # All fits are of the same predictions, so that they are fitted together: tables of weights.
     fitted = is_fitted.astype(np.float64) @ weight.reshape(len(weight), -1)
     value = fitted_values(methods, prob, fitted.reshape(-1, *weight.shape[1:]))
+    # a prediction of 0 that is wrong once would outweigh all others
     nearest = _HALF_ROW / (weight.sum() + 1)
     log_loss = np.zeros((len(methods), len(weight), len(weight)))
     for fit, (f, g) in enumerate(zip(first, second, strict=True)):
