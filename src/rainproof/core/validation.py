@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.alignment import check_aligned, check_same_length
-from rainproof.core.arrays import Array, Floats, Ints
+from rainproof.core.arrays import Array, Bools, Floats, Ints
 from rainproof.core.classes import class_columns, event_of_two_classes
 from rainproof.core.columns import USUAL_NAMES, ColumnNames, Columns, explain_shares
 from rainproof.core.conversion import (
@@ -256,6 +256,13 @@ def check_max_weight(max_weight: Any, largest: float) -> float:
         rule = f"max_weight must be finite, and at least the largest weight {largest:.6g}"
         raise InputError(f"{rule}; it is {max_weight!r}", parameter="max_weight")
     return float(max_weight)
+
+
+def refuse_values(broken: Bools, values: Array, name: str, rule: str) -> None:
+    """Refuse values of which some break a rule, and name the first of them."""
+    if broken.any():
+        first = int(broken.argmax())
+        raise InputError.from_offenders(rule, int(broken.sum()), f"{name}[{first}]", values[first])
 
 
 def check_probabilities(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rainproof.core._regret import limits
-from rainproof.core.arrays import Floats, Frozen
+from rainproof.core.arrays import Floats, Frozen, sums_by
 from rainproof.core.cells import CellTable, split, sum_on_grid
 from rainproof.core.curve import RoundedSample, SwapCurve, corners, cut, envelope, isotonic
 from rainproof.core.distinct import DistinctTable
@@ -42,12 +42,8 @@ def draw_table(sample: Sample, m: int) -> CellTable:
     cell, _ = split(sample.prob, cells.m)  # exact: m is a power of two
     place = np.searchsorted(cells.slot, 2 * cell + sample.event)
     counted = weight > 0
-    products = np.bincount(
-        place[counted],
-        (weight * sample.units.weight[unit])[counted],
-        minlength=len(cells.slot),
-    )
-    return replace(cells, squares=products.astype(np.float64))
+    products = (weight * sample.units.weight[unit])[counted]
+    return replace(cells, squares=sums_by(place[counted], products, len(cells.slot)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,8 +246,7 @@ def _pooled_squares(sample: Sample, table: DistinctTable) -> Floats:
         square = (weight * weight_of_unit)[counted]
     size = len(table.prob)
     place = np.searchsorted(table.prob, prob) + size * outcome.astype(np.intp)
-    pooled = np.bincount(place, square, 2 * size).reshape(2, -1)
-    return pooled.astype(np.float64, copy=False)
+    return sums_by(place, square, 2 * size).reshape(2, -1)
 
 
 def _soft_squares(cells: CellTable, rounded: RoundedSample) -> Floats:

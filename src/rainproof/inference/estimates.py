@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from rainproof.core.arrays import Floats, Ints
+from rainproof.core.arrays import Floats, Ints, sums_by
 from rainproof.core.result import Interval
 from rainproof.core.rows import Rows
 from rainproof.core.sample import Sample
@@ -249,20 +249,19 @@ def _correlation(units: Units, rate: Floats) -> float:
 
     A cluster has a weight as if each of its cases were in one pair.
     """
-    assert units.unit is not None
-    # a case alone is in no pair: its product is 0
-    others = np.maximum(np.bincount(units.unit, units.share > 0) - 1, 1)
-    seen = _products_of_pairs(units, units.share * (units.event - rate), others)
-    possible = _products_of_pairs(units, units.share * np.sqrt(rate * (1 - rate)), others)
-    return min(max(seen / possible, 0.0), 1.0) if possible > 0 else 0.0
+    cluster = units.unit
+    assert cluster is not None
+    # how many others each case has there; a case alone is in no pair
+    others = np.maximum(sums_by(cluster, units.share > 0) - 1, 1)
+    seen = products_of_pairs(cluster, units.share * (units.event - rate)) / others
+    possible = products_of_pairs(cluster, units.share * np.sqrt(rate * (1 - rate))) / others
+    total = float(possible.sum())
+    return min(max(float(seen.sum()) / total, 0.0), 1.0) if total > 0 else 0.0
 
 
-def _products_of_pairs(units: Units, amount: Floats, others: Ints) -> float:
-    """The sum of the products of the amounts of two cases of a cluster, over how many others each
-    case has there.
-    """
-    products = units.sums(amount) ** 2 - units.sums(amount**2)
-    return float((products / others).sum())
+def products_of_pairs(cluster: Ints, amount: Floats) -> Floats:
+    """The sum of the products of the amounts of two cases, over ordered pairs of each cluster."""
+    return sums_by(cluster, amount) ** 2 - sums_by(cluster, amount**2)
 
 
 def interval_by_influence(

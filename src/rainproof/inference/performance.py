@@ -14,7 +14,7 @@ from rainproof.core.result import Interval, Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, percent, rows, short
 from rainproof.core.units import Units
-from rainproof.core.validation import check_probabilities
+from rainproof.core.validation import check_probabilities, refuse_values
 from rainproof.errors import InputError
 from rainproof.inference.auroc import auroc_interval
 from rainproof.inference.estimates import pooled_predictions
@@ -276,12 +276,6 @@ def check_thresholds(thresholds: ArrayLike | None) -> Floats:
     if checked.ndim != 1 or not checked.size:
         raise InputError(f"thresholds must be a list of numbers; its shape is {checked.shape}")
     is_end = (checked <= 0) | (checked >= 1)
-    if is_end.any():
-        first = int(is_end.argmax())
-        raise InputError.from_offenders(
-            "thresholds must lie between 0 and 1, both excluded",
-            int(is_end.sum()),
-            f"thresholds[{first}]",
-            checked[first],
-        )
+    rule = "thresholds must lie between 0 and 1, both excluded"
+    refuse_values(is_end, checked, "thresholds", rule)
     return checked

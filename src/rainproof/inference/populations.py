@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rainproof.core.arrays import Floats, Ints
+from rainproof.core.arrays import Floats, Ints, sums_by
 from rainproof.core.cells import split
 from rainproof.core.sample import Sample
+from rainproof.inference.estimates import products_of_pairs
 from rainproof.inference.options import Rng
 from rainproof.inference.resampling import Draw, Resampler
 from rainproof.inference.statistics import Statistic
@@ -50,8 +50,7 @@ class _Nodes:
 
     def sums(self, columns: Floats) -> Floats:
         """Add up over the predictions beside each node what they give to the lower and upper one."""
-        sums = np.bincount(self.beside.ravel(), columns.ravel(), self.count)
-        return sums.astype(np.float64, copy=False)
+        return sums_by(self.beside.ravel(), columns.ravel(), self.count)
 
     def interpolated(self, by_node: Floats) -> Floats:
         """The value at each distinct prediction."""
@@ -171,8 +170,8 @@ class PopulationPath:
         """
         weight = 1.0 if self._atoms.unit is None else self._atoms.unit
         rate = self.rate(1.0)
-        seen = _products_of_pairs(group, weight * (self._atoms.events - rate))
-        possible = _products_of_pairs(group, weight * np.sqrt(rate * (1 - rate)))
+        seen = products_of_pairs(group, weight * (self._atoms.events - rate))
+        possible = products_of_pairs(group, weight * np.sqrt(rate * (1 - rate)))
         total = max(float(possible.sum()), _TINY)
         moment = float(seen.sum()) / total
         error = math.sqrt(float(((seen - moment * possible) ** 2).sum())) / total
@@ -257,8 +256,3 @@ class PopulationPath:
         if start is None:
             return by_prediction
         return np.repeat(by_prediction, np.diff(np.append(start, len(self._atoms.prob))))
-
-
-def _products_of_pairs(group: Ints, amount: NDArray[np.float64]) -> Floats:
-    """The sum of the products of the amounts of two rows, over ordered pairs of each cluster."""
-    return np.asarray(np.bincount(group, amount) ** 2 - np.bincount(group, amount**2))

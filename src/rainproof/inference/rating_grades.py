@@ -19,7 +19,7 @@ from rainproof.core.conversion import refuse_masked
 from rainproof.core.labels import as_labels, code_labels
 from rainproof.core.result import Result, result_class
 from rainproof.core.text import aligned, percent, rows, short, wrapped
-from rainproof.core.validation import check_probabilities
+from rainproof.core.validation import check_probabilities, refuse_values
 from rainproof.errors import InputError
 from rainproof.inference.options import check_share
 
@@ -263,7 +263,7 @@ def grade_table(
     else:
         n = _counts(trials, "trials", len(prob))
         events = _counts(y_true, "y_true", len(prob))
-        _refuse_more_events(events, n)
+        refuse_values(events > n, events, "y_true", "y_true must not exceed trials")
     names, grade = _grades(prob, by)
     n_of_grade = sums_by(grade, n, len(names))
     events_of_grade = sums_by(grade, events, len(names))
@@ -332,16 +332,6 @@ def _tests(n: Floats, events: Floats, predicted: Floats, level: float) -> dict[s
     }
 
 
-def _refuse_more_events(events: Ints, n: Ints) -> None:
-    """Refuse entries with more events than trials."""
-    exceeds = events > n
-    if exceeds.any():
-        first = int(exceeds.argmax())
-        raise InputError.from_offenders(
-            "y_true must not exceed trials", int(exceeds.sum()), f"y_true[{first}]", events[first]
-        )
-
-
 def _counts(values: ArrayLike, name: str, n: int) -> Ints:
     """Return counts, one for each of n entries, that were checked."""
     refuse_masked(values, name)
@@ -355,12 +345,5 @@ def _counts(values: ArrayLike, name: str, n: int) -> Ints:
             f"{name} must hold whole numbers; it holds {array.dtype} that are not finite numbers"
         )
     is_bad = (array < 0) | (array != np.floor(array)) | (array > _LARGEST_COUNT)
-    if is_bad.any():
-        first = int(is_bad.argmax())
-        raise InputError.from_offenders(
-            f"{name} must hold whole numbers that are not negative",
-            int(is_bad.sum()),
-            f"{name}[{first}]",
-            array[first],
-        )
+    refuse_values(is_bad, array, name, f"{name} must hold whole numbers that are not negative")
     return array.astype(np.int64)
