@@ -12,7 +12,7 @@ from typing import Any
 
 from rainproof import __version__
 from rainproof.cli.commands import OF_ROWS
-from rainproof.cli.options import dest, refuse_cost_columns, task_of
+from rainproof.cli.options import dest, is_stated, refuse_cost_columns, task_of
 from rainproof.cli.output import finish, one_line, say, say_paragraphs, shell_line, watched
 from rainproof.cli.printed import Screen
 from rainproof.cli.reading import prepared, read
@@ -47,7 +47,7 @@ def _check_folder(arguments: argparse.Namespace) -> None:
             f"'rainproof monitor {named} --by day'"
         )
     for name in (*OF_ROWS, "--segments"):
-        if getattr(arguments, dest(name)) not in (None, False):
+        if is_stated(arguments, dest(name)):
             raise InputError(f"{name} is for files of rows, with --by; {first} is a folder")
 
 

@@ -329,7 +329,7 @@ def inference(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def check_together(arguments: argparse.Namespace) -> None:
     """Refuse shared options that cannot be combined."""
-    stated = {name for name in map(dest, SHARED) if _is_stated(arguments, name)}
+    stated = {name for name in map(dest, SHARED) if is_stated(arguments, name)}
     if "fractional" in stated and stated & {"pos_label", "trials"}:
         raise InputError(
             "--fractional cannot be combined with --pos-label or --trials: outcomes are shares already"
@@ -346,7 +346,7 @@ def check_together(arguments: argparse.Namespace) -> None:
             raise InputError(f"--plot and --output must be different files; both are {str(plot)!r}")
 
 
-def _is_stated(arguments: argparse.Namespace, name: str) -> bool:
+def is_stated(arguments: argparse.Namespace, name: str) -> bool:
     """Whether a command has an option, and was given it (or has a value for it by default)."""
     return getattr(arguments, name, None) not in (None, False)
 
@@ -361,7 +361,7 @@ def _check_classes(arguments: argparse.Namespace) -> None:
     for option in _OF_ONE_EVENT:
         name = dest(option)
         # Soft rounding is what 'rainproof measure' does by default.
-        if _is_stated(arguments, name) and getattr(arguments, name) != "soft":
+        if is_stated(arguments, name) and getattr(arguments, name) != "soft":
             raise InputError(f"{option} is for one event: it cannot be combined with --classes")
 
 
@@ -376,7 +376,7 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     named = as_list(getattr(arguments, "file", None) or getattr(arguments, "source", None))
     sources = [Path(name) for name in expand([name for name in named if "://" not in name])]
     for name in _BESIDE:
-        if _is_stated(arguments, name):
+        if is_stated(arguments, name):
             sources.append(Path(getattr(arguments, name)))
     # The folder of a sample is made.
     is_in_new_folder = arguments.writes == "sample" and not (output and output.parent.exists())
