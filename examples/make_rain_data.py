@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rainproof.cli.assessing import as_csv, forecasts
+from rainproof.cli.demo import as_csv, forecasts
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.studies.populations import Floats, Population
-from rainproof.cli.assessing import forecasts
+from rainproof.cli.demo import forecasts
 
 POINTS = 4096  # of a population
 HELD_OUT = 10_000  # rows of real data that judge a map, at most

@@ -13,7 +13,7 @@ from helpers.cases import for_each
 
 import rainproof
 from rainproof.cli import main
-from rainproof.cli.assessing import as_csv, forecasts
+from rainproof.cli.demo import as_csv, forecasts
 
 COLUMNS = ["--prob", "p", "--outcome", "y"]
 

@@ -41,7 +41,7 @@ COMMANDS = {
     "store": "measuring",
     "monitor": "monitoring",
     "stream": "recalibrating",
-    "demo": "assessing",
+    "demo": "demo",
     "completion": "app",
 }
 """The module of each, whose function `run_NAME` runs it, in the order of the help;
