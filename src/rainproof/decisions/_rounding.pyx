@@ -1,15 +1,16 @@
 """Reproducible rounding: an id and a seed give a uniform number, the same on every machine.
 
-The generator is SplitMix64 (Steele, Lea & Flood 2014, with Stafford's Mix13 as its finaliser), because
-its x-th output can be computed directly: the seed selects a stream, and the id a position in it. With S(z)
-the first output of the generator started from state z, and in integers modulo 2^64:
+The generator is SplitMix64 (Steele, Lea & Flood 2014, with Stafford's Mix13 as its finaliser),
+because its x-th output can be computed directly: the seed selects a stream, and the id a position
+in it. With S(z) the first output of the generator started from state z, and in integers modulo
+2^64:
 
     x = the id itself, if it is an integer or text that spells one; else FNV-1a of its UTF-8 bytes
-    h = S(S(seed) + x gamma)          the x-th output, counted from 0, of the generator started from S(seed)
+    h = S(S(seed) + x gamma)    the x-th output, counted from 0, of the generator from S(seed)
     u = (h >> 11) 2^-53
 
-and p is rounded up exactly if u < m p - floor(m p). docs/reference/formats.md has the complete definition and
-values for testing other implementations.
+and p is rounded up exactly if u < m p - floor(m p). docs/reference/formats.md has the complete
+definition and values for testing other implementations.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -68,7 +69,7 @@ cdef inline double draw(uint64_t x, uint64_t key) noexcept nogil:
 
 
 def key_of(uint64_t seed):
-    """Return S(seed), the start of the stream: neighbouring seeds must not give neighbouring streams."""
+    """Return S(seed), the start of the stream: neighbouring seeds have distant ones."""
     return splitmix(seed)
 
 
@@ -112,7 +113,8 @@ cdef bint chosen(const double[::1] p, const uint64_t[::1] x, uint64_t key, Py_ss
     return good
 
 
-def choose(const double[::1] p, const uint64_t[::1] x, uint64_t key, Py_ssize_t m, bint soft, table, out):
+def choose(const double[::1] p, const uint64_t[::1] x, uint64_t key, Py_ssize_t m, bint soft,
+           table, out):
     """Round each p to k/m (soft rounding: by its x), and look k up in the table of m + 1 choices.
 
     Returns False if a p is outside [0, 1] or NaN; then `out` is undefined.
@@ -126,7 +128,7 @@ def choose(const double[::1] p, const uint64_t[::1] x, uint64_t key, Py_ssize_t 
 
 
 cdef bint as_integer(const uint8_t* s, Py_ssize_t n, uint64_t* x) noexcept nogil:
-    """Return whether the bytes are the decimal text of an integer from -2^63 to 2^64 - 1, and which."""
+    """Set x to the integer from -2^63 to 2^64 - 1 that the bytes spell; return whether they do."""
     cdef Py_ssize_t r, first = n > 0 and s[0] == c'-'
     cdef uint64_t value = 0
     cdef uint8_t digit
@@ -155,7 +157,7 @@ cdef uint64_t name(const uint8_t* s, Py_ssize_t n) noexcept nogil:
 
 
 def name_bytes(const uint8_t[:, ::1] text, uint64_t[::1] out):
-    """x of each row of bytes, without the zero bytes that fill it up."""
+    """x of each row of bytes, without the zero bytes at its end."""
     cdef Py_ssize_t r, n
     with nogil:
         for r in range(text.shape[0]):
@@ -190,7 +192,7 @@ cdef inline Py_ssize_t encode(uint32_t c, uint8_t* to) noexcept nogil:
 
 
 def name_text(const uint32_t[:, ::1] text, uint64_t[::1] out):
-    """x of each row of code points, without the zeros that fill it up; False if one has no UTF-8."""
+    """x of each row of code points without the zeros at its end; False if one has no UTF-8."""
     cdef Py_ssize_t r, i, n, size, width
     cdef bint good = True
     cdef uint8_t* buffer = <uint8_t*>malloc(4 * text.shape[1] + 1)

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.alignment import check_aligned, check_same_length
-from rainproof.core.arrays import Floats, Ints, freeze
+from rainproof.core.arrays import Floats, freeze
 from rainproof.core.conversion import as_numbers, one_column
 from rainproof.core.sample import Sample
 from rainproof.core.validation import check_probabilities
 from rainproof.decisions.action_swaps import BestSwaps, Per, best_swaps
 from rainproof.decisions.payoffs import action_index
-from rainproof.decisions.profiles import TaskProfile
+from rainproof.decisions.profiles import TaskProfile, single_threshold
 from rainproof.decisions.tasks import ListedTask, match_outcomes, response_probabilities
 from rainproof.errors import InputError
 
@@ -127,9 +127,9 @@ class CaseTask(ListedTask):
     @property
     def profile(self) -> TaskProfile:
         """What distinguishes this decision from those of other kinds."""
-        thresholds = self.thresholds
-        threshold = thresholds[0] if thresholds else None
-        return TaskProfile(threshold=threshold, per_case=True, actions=len(self.order))
+        return TaskProfile(
+            threshold=single_threshold(self.thresholds), per_case=True, actions=len(self.order)
+        )
 
     @property
     def scale(self) -> float:
@@ -226,10 +226,18 @@ class CaseTask(ListedTask):
             prediction = np.unique(prob, return_inverse=True)[1]
         # What the case costs if its action is wrong.
         stake = sample.mass * np.where(event, task.false_negative, task.false_positive)
-        costs = _sums(stake, taken, prediction, event)
-        weight = _sums(sample.mass, taken, prediction, event)
+        # Sums by action taken, prediction and outcome; each prediction has a slot for either one.
+        costs, weight = np.zeros((2, 2, prediction.max() + 1, 2))
+        slot = 2 * prediction + event
+        for action in (0, 1):
+            for sums, amount in ((costs, stake), (weight, sample.mass)):
+                # An action is taken with a share of each case: its probability.
+                part = amount * taken[:, action]
+                sums[action] = np.bincount(slot, part, sums[action].size).reshape(-1, 2)
         if per == "prediction":
-            acts = costs[:, :, 1] >= costs[:, :, 0]  # the second action would have been best
+            # Where the second action would have been best. Predictions with the same best action
+            # are one group, whose sums these products are.
+            acts = costs[:, :, 1] >= costs[:, :, 0]
             group = np.stack([~acts, acts], axis=1)
             costs = group @ costs
             weight = group @ weight
@@ -251,17 +259,6 @@ class CaseTask(ListedTask):
             f"a false alarm {false_alarm} and a miss {miss}: "
             f"{first!r} below the threshold of the case ({threshold}), {second!r} from it on."
         )
-
-
-def _sums(amount: Floats, taken: Floats, prediction: Ints, event: NDArray[Any]) -> Floats:
-    """Sum the amounts of cases by action taken, prediction and outcome.
-
-    An action is taken with a share of the amount: its probability.
-    """
-    slot = 2 * prediction + event
-    slots = 2 * int(prediction.max()) + 2
-    by_action = [np.bincount(slot, amount * share, slots) for share in taken.T]
-    return np.reshape(by_action, (len(by_action), -1, 2))
 
 
 def _summary(column: Floats) -> dict[str, float]:

@@ -38,6 +38,13 @@ class TaskProfile(NamedTuple):
     fixed: bool = False
 
 
+def single_threshold(thresholds: tuple[float, ...]) -> float | None:
+    """Return the threshold from which on to act, if it is the only one."""
+    if len(thresholds) == 1:
+        return thresholds[0]
+    return None
+
+
 class MatrixPayoffs:
     """What tasks with a matrix of payoffs, the same in every case, have in common."""
 

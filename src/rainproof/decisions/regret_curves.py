@@ -270,10 +270,8 @@ def worst_task(chord: Chord) -> FiniteTask | None:
     below = (1.0, 0.0)
     between = (1 - 2 * chord.share * chord.mu_a, 2 * chord.share * (1 - chord.mu_a))
     above = (0.0, 1.0)
-    # In a task ties go to the upper action; where they must go to the lower one, the next double is
-    # the threshold.
-    threshold_a = chord.mu_a if chord.above_a else math.nextafter(chord.mu_a, 2.0)
-    threshold_b = chord.mu_b if chord.above_b else math.nextafter(chord.mu_b, 2.0)
+    threshold_a = _threshold_of_task(chord.mu_a, above=chord.above_a)
+    threshold_b = _threshold_of_task(chord.mu_b, above=chord.above_b)
     loses_a = chord.share > 0 and chord.regret_a > 0
     loses_b = chord.share < 1 and chord.regret_b > 0
     if loses_a and loses_b:
@@ -291,3 +289,11 @@ def worst_task(chord: Chord) -> FiniteTask | None:
     return FiniteTask(
         actions=("below", "above"), payoffs=payoffs, order=(0, 1), thresholds=(threshold,)
     )
+
+
+def _threshold_of_task(mu: float, *, above: bool) -> float:
+    """Return the threshold of a task at which predictions of mu count as above mu, or below it."""
+    if above:
+        return mu
+    # In a task ties go to the upper action: from the next double on, they do not.
+    return math.nextafter(mu, 2.0)

@@ -32,7 +32,7 @@ from rainproof.decisions.payoffs import (
     check_names,
     upper_envelope,
 )
-from rainproof.decisions.profiles import MatrixPayoffs, TaskProfile
+from rainproof.decisions.profiles import MatrixPayoffs, TaskProfile, single_threshold
 from rainproof.errors import InputError
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class DecisionTask(Result, ABC):
                 "from_costs takes no unnamed costs: false_positive=..., false_negative=..."
             )
         costs = {"false_positive": false_positive, "false_negative": false_negative}
-        columns = {}
+        columns = {}  # of the costs that differ from case to case
         for name, cost in costs.items():
             if hasattr(cost, "__len__") and not isinstance(cost, str):
                 columns[name] = cost
@@ -522,7 +522,7 @@ class FiniteTask(MatrixPayoffs, ListedTask):
         """What distinguishes this decision from those of other kinds."""
         actions = len(self.order)
         return TaskProfile(
-            threshold=self.thresholds[0] if len(self.thresholds) == 1 else None,
+            threshold=single_threshold(self.thresholds),
             actions=actions,
             ranked=actions == 2,
             fixed=actions > 2,
@@ -595,10 +595,11 @@ class FiniteTask(MatrixPayoffs, ListedTask):
             if response is None:
                 np.add.at(mass, (self.best_index(prob), group), outcomes)
                 continue
-            taken = response_probabilities(self, response, prob)
             # A random response takes each action with a share of the weight.
+            taken = response_probabilities(self, response, prob)
             for number in range(groups):
-                mass[:, number] += (taken * (group == number)[:, None]).T @ outcomes
+                taken_in_group = taken * (group == number)[:, None]
+                mass[:, number] += taken_in_group.T @ outcomes
         return mass
 
     def __repr__(self) -> str:
@@ -624,7 +625,9 @@ class FiniteTask(MatrixPayoffs, ListedTask):
 
 def if_listed(task: DecisionTask | None) -> ListedTask | None:
     """Return the task if it has a list of actions, whose costs can be estimated; else None."""
-    return task if isinstance(task, ListedTask) else None
+    if isinstance(task, ListedTask):
+        return task
+    return None
 
 
 def as_listed(task: DecisionTask, what: str) -> ListedTask:
@@ -655,7 +658,8 @@ def expected_gain(task: ListedTask, p: Floats) -> Floats:
     """Return what the second action is expected to gain over the first in each case, if the
     probabilities are right.
     """
-    first, second = task.order[0], task.order[-1]
+    first = task.order[0]
+    second = task.order[-1]
     without_event, with_event = task.by_case[second] - task.by_case[first]
     gain: Floats = (1 - p) * without_event + p * with_event
     return gain

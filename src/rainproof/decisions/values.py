@@ -34,8 +34,9 @@ def in_true_positives(amount: Floats, threshold: Floats) -> Floats:
     if threshold[-1] < 1:
         return read_only(amount / (1 - threshold))
     inner = amount[:-1] / (1 - threshold[:-1])
-    # The last piece is a line; if it ends in 0, its ratio to 1 - mu is constant.
-    last = math.copysign(math.inf, amount[-1]) if amount[-1] else inner[-1]
+    last = math.copysign(math.inf, amount[-1])
+    if amount[-1] == 0:  # the last piece is a line to 0: its ratio to 1 - mu is constant
+        last = inner[-1]
     return read_only(np.append(inner, last))
 
 
@@ -181,7 +182,10 @@ class ForecastValue(Result):
 
         The range that is named first is the one in which the value adds up to most.
         """
-        negligible = _ROUNDING * (float(self.value_perfect.max()) or 1.0)
+        largest = float(self.value_perfect.max())
+        if largest == 0:  # all outcomes are the same
+            largest = 1.0
+        negligible = _ROUNDING * largest
         if len(self.value) == 1:
             if sign * self.value[0] > negligible:
                 return f"the threshold {show_threshold(self.threshold[0])}"

@@ -1,18 +1,19 @@
-"""The least flow along two lines that makes a sample calibrated: a primal-dual interior-point method.
+"""The least flow along two lines that makes a sample calibrated, by an interior-point method.
 
-The program (see `rainproof.measures.smooth`), for masses b_l(v) on line l = 0, 1 at the points
+The program (see `rainproof.measures.distance`), for masses b_l(v) on line l = 0, 1 at the points
 v = 0, 1, ..., g, in units of the grid:
 
     minimise the sum of all flows >= 0 and arriving masses beta >= 0 with
     b_l(v) = (flows out - flows in) + c_l(v) beta(v),   c = (1 - v/g, v/g);
     its dual: maximise sum b_l(v) u_l(v) with |u_l(v + 1) - u_l(v)| <= 1 and c_0 u_0 + c_1 u_1 <= 0.
 
-Mehrotra's predictor and corrector, from a centred point; u satisfies its rules all the way, so sum b u never
-exceeds the least flow, and the flows exceed it by no more than the gap between the two. Each step solves a system
-whose matrix is block tridiagonal with blocks of 2 x 2: two chains of springs, of stiffness w_l(e) between neighbours,
-tied to each other and to the ground at each point by the rank-one stiffness t c c'. It is eliminated from v = 0 on as
-springs in series and in parallel, R(v) = t c c' + (W^-1 + R(v - 1)^-1)^-1, without a subtraction of like numbers, so
-that stiffnesses of any ratio keep their digits. O(g) per step, and about 20 steps.
+The method is primal-dual: Mehrotra's predictor and corrector, from a centred point. u satisfies its
+rules all the way, so sum b u never exceeds the least flow, and the flows exceed it by no more than
+the gap between the two. Each step solves a system whose matrix is block tridiagonal with blocks of
+2 x 2: two chains of springs, of stiffness w_l(e) between neighbours, tied to each other and to the
+ground at each point by the rank-one stiffness t c c'. It is eliminated from v = 0 on as springs in
+series and in parallel, R(v) = t c c' + (W^-1 + R(v - 1)^-1)^-1, without a subtraction of like
+numbers, so that stiffnesses of any ratio keep their digits. O(g) per step, and about 20 steps.
 """
 
 from libc.math cimport fabs
@@ -47,7 +48,10 @@ cdef inline void adjoint(Py_ssize_t g, const double* x, double* out) noexcept no
 
 
 cdef inline double flow_to(Py_ssize_t g, const double* mass, const double* arriving) noexcept nogil:
-    """Return the total flow from the masses to where they arrive; what is left at the end counts as lost twice over."""
+    """Return the total flow from the masses to where they arrive.
+
+    What is left at the end counts as moved along the whole line, twice.
+    """
     cdef Py_ssize_t v, n = g + 1
     cdef double c, along0 = 0.0, along1 = 0.0, total = 0.0
     for v in range(n):
@@ -63,8 +67,12 @@ cdef inline double both(Springs r, double a, double b) noexcept nogil:
     return (a + r.r) * (b + r.d) + a * r.r * r.k * r.k
 
 
-cdef inline double divide(Springs r, double c, double a, double b, double* y, double* z) noexcept nogil:
-    """Replace (y, z) by (R + W)^-1 (y, z); return (1 - c) y + c z, with the digits that this sum would lose."""
+cdef inline double divide(Springs r, double c, double a, double b, double* y,
+                          double* z) noexcept nogil:
+    """Replace (y, z) by (R + W)^-1 (y, z); return (1 - c) y + c z.
+
+    It is not added up from the two, as the sum would lose digits.
+    """
     cdef double total = both(r, a, b), side = r.r * (z[0] - r.k * y[0])
     cdef double first = (b + r.d) * y[0], second = a * z[0]
     y[0] = (first - r.k * side) / total
@@ -72,7 +80,8 @@ cdef inline double divide(Springs r, double c, double a, double b, double* y, do
     return ((1 - c) * first + c * second + r.lean * side) / total
 
 
-cdef inline void pass_on(Springs r, const double* w, double* u, Py_ssize_t v, Py_ssize_t n) noexcept nogil:
+cdef inline void pass_on(Springs r, const double* w, double* u, Py_ssize_t v,
+                         Py_ssize_t n) noexcept nogil:
     """Add to the right-hand side at v + 1 what comes from v."""
     cdef double y = u[v], z = u[n + v]
     divide(r, 0.0, w[v], w[n + v], &y, &z)
@@ -82,7 +91,7 @@ cdef inline void pass_on(Springs r, const double* w, double* u, Py_ssize_t v, Py
 
 cdef void eliminate(Py_ssize_t g, const double* x, const double* s, double* w, Springs* found,
                     double* u) noexcept nogil:
-    """Compute the stiffnesses w along the lines and R at each point; and pass the right-hand side u on meanwhile."""
+    """Compute the stiffnesses w along the lines and R at each point, and pass u on meanwhile."""
     cdef Py_ssize_t v, n = g + 1
     cdef double c0, c1, t, a, b, turn
     cdef Springs r
@@ -109,8 +118,9 @@ cdef void eliminate(Py_ssize_t g, const double* x, const double* s, double* w, S
             pass_on(r, w, u, v, n)
 
 
-cdef void solve(Py_ssize_t g, const double* w, const Springs* springs, double* u, double* out) noexcept nogil:
-    """Replace the right-hand side u, which was passed on to the end, by the solution, and set out = A u."""
+cdef void solve(Py_ssize_t g, const double* w, const Springs* springs, double* u,
+                double* out) noexcept nogil:
+    """Replace the right-hand side u, passed on to the end, by the solution, and set out = A u."""
     cdef Py_ssize_t v, n = g + 1
     cdef double y, z
     out[4 * n + g] = divide(springs[g], 1.0, 0.0, 0.0, &u[g], &u[n + g])
@@ -139,7 +149,8 @@ cdef struct Program:
     double* du
     double* w  # stiffnesses along the lines
     double* missing  # b - A' x
-    double* x  # flows on line 0 towards 1, on line 0 towards 0, the same on line 1, and the masses that arrive
+    # flows on line 0 towards 1, on line 0 towards 0, the same on line 1, and masses that arrive
+    double* x
     double* s  # the slack of the rules for u: 1 - differences, and -c u
     double* dx
     double* ds
@@ -159,7 +170,7 @@ cdef double gap(Program p, double* lower) noexcept nogil:
 
 
 cdef double predict(Program p) noexcept nogil:
-    """Compute the step to x s = 0, which ignores the curvature; return the x s to aim at instead."""
+    """Compute the step to x s = 0, without the curvature; return the x s to aim at instead."""
     cdef Py_ssize_t k, size = ROWS * (p.g + 1)
     cdef double now = 0.0, ahead = 0.0, forth, along
     for k in range(2 * (p.g + 1)):
@@ -204,17 +215,27 @@ cdef void correct(Program p, double aim) noexcept nogil:
 def least_flow(const double[::1] negative, const double[::1] positive, double tolerance, int steps):
     """Return a lower and an upper bound on the least total flow, in units of the whole line.
 
-    They differ by at most `tolerance`, unless the number of `steps` did not suffice. The masses must not be negative,
-    must sum to about 1, and neither line may be empty.
+    They differ by at most `tolerance`, unless the number of `steps` did not suffice. The masses
+    must not be negative, must sum to about 1, and neither line may be empty.
     """
     cdef Py_ssize_t g = negative.shape[0] - 1, n = g + 1, k
-    cdef double[:, ::1] lines = np.zeros((5, 2 * n)), rows = np.zeros((5, ROWS * n)), springs = np.zeros((n, 4))
+    cdef double[:, ::1] lines = np.zeros((5, 2 * n))
+    cdef double[:, ::1] rows = np.zeros((5, ROWS * n))
+    cdef double[:, ::1] springs = np.zeros((n, 4))
     cdef Program p
     cdef double lower = 0.0, apart = 0.0
     cdef int step
     p.g, p.springs = g, <Springs*>&springs[0, 0]
-    p.mass, p.u, p.du, p.w, p.missing = &lines[0, 0], &lines[1, 0], &lines[2, 0], &lines[3, 0], &lines[4, 0]
-    p.x, p.s, p.dx, p.ds, p.rc = &rows[0, 0], &rows[1, 0], &rows[2, 0], &rows[3, 0], &rows[4, 0]
+    p.mass = &lines[0, 0]
+    p.u = &lines[1, 0]
+    p.du = &lines[2, 0]
+    p.w = &lines[3, 0]
+    p.missing = &lines[4, 0]
+    p.x = &rows[0, 0]
+    p.s = &rows[1, 0]
+    p.dx = &rows[2, 0]
+    p.ds = &rows[3, 0]
+    p.rc = &rows[4, 0]
     with nogil:
         for k in range(n):
             p.mass[k], p.mass[n + k] = negative[k], positive[k]

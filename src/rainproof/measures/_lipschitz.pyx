@@ -1,4 +1,7 @@
-"""The largest correlation with a 1-Lipschitz function, by trimming a sorted multiset of slopes from both ends."""
+"""The largest correlation with a 1-Lipschitz function.
+
+It is found by trimming a sorted multiset of slopes from both ends.
+"""
 
 from libc.math cimport fabs, fmin
 from libc.stdint cimport int64_t, uint8_t
@@ -13,8 +16,8 @@ cdef enum:
 
 
 cdef struct Index:
-    # Which places of an array are taken: a flag for each, and for each block the number of blocks or
-    # places below it that are not empty. `start[level]` is where a level begins in `count`.
+    # Which places of an array are taken: a flag for each, and for each block the number of blocks
+    # or places below it that are not empty. `start[level]` is where a level begins in `count`.
     uint8_t* count
     Py_ssize_t start[LEVELS]
 
@@ -62,9 +65,9 @@ cdef inline Py_ssize_t following(Index* index, Py_ssize_t at, int step) noexcept
     return at
 
 
-cdef void trim(Index* index, double[::1] weight, const double[::1] x, Py_ssize_t* low, Py_ssize_t* high,
-               double excess, double* gain) noexcept nogil:
-    """Take `excess` off the lowest and off the highest places, and add their differences to the gain."""
+cdef void trim(Index* index, double[::1] weight, const double[::1] x, Py_ssize_t* low,
+               Py_ssize_t* high, double excess, double* gain) noexcept nogil:
+    """Take `excess` off the lowest and off the highest places; add the differences to the gain."""
     cdef double cut
     while excess > 0:
         if low[0] == high[0]:
@@ -84,7 +87,7 @@ cdef void trim(Index* index, double[::1] weight, const double[::1] x, Py_ssize_t
 
 
 def sums_before(const double[::1] r):
-    """Return the sums of the first 0, 1, ..., n entries; the rounding error of each addition is kept."""
+    """Return the sums of the first 0, 1, ..., n entries, with the rounding errors of additions."""
     cdef Py_ssize_t n = r.shape[0], i
     cdef double total = 0.0, error = 0.0
     result = np.empty(n + 1)
@@ -98,19 +101,19 @@ def sums_before(const double[::1] r):
 
 
 def lipschitz_gain(const double[::1] p, const double[::1] r):
-    """Return max sum_k r_k w(p_k) over 1-Lipschitz w: [0, 1] -> [-1, 1], for increasing p; O(n log n).
+    """Return max sum_k r_k w(p_k) over 1-Lipschitz w: [0, 1] -> [-1, 1], for increasing p.
 
-    Let f_k(x) be the largest gain of the first k terms with w(p_k) = x: concave and piecewise linear on
-    [-1, 1]. It is represented by the multiset of its slopes, each with the length of its piece. A gap d to the next p
-    lets w change by d: a flat piece of length 2 d joins the multiset, and d is cut off at both ends
-    of [-1, 1], from the highest and the lowest slopes. The term r x adds r to all slopes. So a slope
-    is the sum of the terms since its piece joined, and the order of the pieces is that of the sums at
-    which they joined, which one sort gives in advance. The multiset is an array in that order, and pieces
-    leave it only at its ends.
+    O(n log n). Let f_k(x) be the largest gain of the first k terms with w(p_k) = x: concave and
+    piecewise linear on [-1, 1]. It is represented by the multiset of its slopes, each with the
+    length of its piece. A gap d to the next p lets w change by d: a flat piece of length 2 d joins
+    the multiset, and d is cut off at both ends of [-1, 1], from the highest and the lowest slopes.
+    The term r x adds r to all slopes. So a slope is the sum of the terms since its piece joined,
+    and the order of the pieces is that of the sums at which they joined, which one sort gives in
+    advance. The multiset is an array in that order, and pieces leave it only at its ends.
 
     A cut of length d raises f(-1) by d times the highest slope and f(1) by -d times the lowest, r x
-    changes f(-1) + f(1) by nothing, and max f = (f(-1) + f(1))/2 + half the integral of |slope|. Every
-    contribution is thus non-negative: nothing cancels. Lengths are kept halved.
+    changes f(-1) + f(1) by nothing, and max f = (f(-1) + f(1))/2 + half the integral of |slope|.
+    Every contribution is thus non-negative: nothing cancels. Lengths are kept halved.
     """
     cdef Py_ssize_t n = p.shape[0], i, low, high, size = n, stop = 0
     cdef int level = 0

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def running_sums(const double[::1] values):
-    """Return the sums of the first 0, 1, ..., n values, as `np.cumsum`, which takes twice as long, has them."""
+    """Return the sums of the first 0, 1, ..., n values: those of `np.cumsum`, in half the time."""
     cdef Py_ssize_t i
     cdef double total = 0.0
     result = np.empty(values.shape[0] + 1)
