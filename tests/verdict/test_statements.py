@@ -80,15 +80,16 @@ def test_there_is_a_template_for_every_profile(profile, rule):
     """What to do, where skill is measured, and what is said of a forecast to avoid."""
     facts = EventFacts.__new__(EventFacts)
     facts.__dict__ |= {
-        "task": SimpleNamespace(capacity=None, one_more={}, acted={rule: 0.1}, costs={}),
+        "task": SimpleNamespace(one_more={}, acted={rule: 0.1}, costs={}),
         "profile": profile,
         "rule": rule,
         "within": None,
+        "capacity": None,
         "calibration": SimpleNamespace(event_rate=0.3, rejected=False),
     }
     assert set(facts.act) <= set(TEMPLATES)
     for limits in ({}, {rule: 2.0}):
-        facts.task.capacity = 0.1
+        facts.capacity = 0.1
         facts.task.one_more = limits
         assert set(facts.act) <= set(TEMPLATES)
 

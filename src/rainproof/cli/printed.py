@@ -189,12 +189,12 @@ class ShellVoice(Voice):
     def commands(self, step: Step) -> tuple[str, ...]:
         """The command lines of a step."""
         screen = self.screen
-        if "forecast" in step.arguments:
-            screen = screen.of_forecast(step.arguments["forecast"])
+        if step.forecast is not None:
+            screen = screen.of_forecast(step.forecast)
         if step.action == "recalibrate":
             return screen.recalibrate()
         as_is, recalibrated = screen.decide(self.ids)
-        return recalibrated if step.arguments["recalibrated"] else as_is
+        return recalibrated if step.recalibrated else as_is
 
     def of_forecast(self, name: str) -> ShellVoice:
         """The voice that speaks of one of several forecasts."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.validation import ThresholdRange
 from rainproof.inference.bands import clopper_pearson
@@ -151,7 +150,7 @@ _AROUND = 2.0 ** np.arange(-4.5, 4.5, 0.25)  # times that share
 _NEAR_THE_ENDS = (0.0005, 0.001, 0.002, 0.003, 0.004)  # where events, or their absence, are rare
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class PredictionSwap(Result):
     """A range of predictions where the other action is better on average.
 
@@ -175,7 +174,7 @@ class PredictionSwap(Result):
     saves: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class ThresholdAdvice(Result):
     """What to do differently in a decision that acts from a threshold on.
 

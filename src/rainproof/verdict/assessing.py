@@ -210,12 +210,10 @@ def compute(
     )
     if within is not None and task is None and sample.units.divisible:
         evidence = replace(evidence, range_costs=range_costs(sample, crossed, within, level))
-    if own is not None and own._skill:
-        limited, as_they_are = own._skill, own._skill[Rule.AS_IS]
-        recalibrated = limited.get(Rule.RECALIBRATED, as_they_are)
-        evidence = replace(
-            evidence, skill=recalibrated, skill_as_is=as_they_are, skill_at_best=None
-        )
+    if own is not None and own.skills:
+        original = own.skills[Rule.AS_IS]
+        recalibrated = own.skills.get(Rule.RECALIBRATED, original)
+        evidence = replace(evidence, skill=recalibrated, skill_as_is=original, skill_at_best=None)
     step()
     return Assessment(
         name=None,

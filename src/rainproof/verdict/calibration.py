@@ -5,7 +5,7 @@ that people know.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy.special import stdtr
 
 from rainproof.core.arrays import Floats
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.result import Interval, PredictionRange, Result
+from rainproof.core.result import Interval, PredictionRange, Result, result_class
 from rainproof.core.rows import Rows
 from rainproof.core.sample import Sample
 from rainproof.core.units import Units
@@ -42,7 +42,7 @@ _NEAREST = 1e-6  # predictions nearer to 0 or 1 have log odds like this one
 _A_UNIT = 64  # bins of log odds, in which rows that are alike otherwise are pooled
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class Calibration(Result):
     """Whether the predictions match the outcomes, and how they are off.
 

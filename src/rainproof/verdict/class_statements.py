@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from rainproof.core.result import Interval
 from rainproof.verdict import ladders
-from rainproof.verdict.calibration import Calibration
 from rainproof.verdict.cost_statements import REASON, costs_shown
 from rainproof.verdict.details import loss_cells, notes, skill_cells, tabulated
 from rainproof.verdict.evidence import SLIGHT, Rule
-from rainproof.verdict.facts import JudgedFacts, gains, mismatch
+from rainproof.verdict.facts import NOTHING, NUMBERS, PARTS, JudgedFacts, gains, mismatch, quoted
 from rainproof.verdict.segment_statements import and_more
 from rainproof.verdict.statements import Statement, say
 from rainproof.verdict.values import Count, Listing, Money, Name, PValue, money
@@ -26,92 +25,67 @@ class ClassFacts(JudgedFacts):
     """What is stated of several classes."""
 
     variant = "classes"
+    numbers = NUMBERS | {
+        "p": (PValue, "worst.calibration.p_value"),
+        "mismatch": (mismatch, "worst.calibration"),
+        "worst": (lambda label: quoted(str(label)), "worst.label"),
+        "gains": (gains, "most_gained.gain"),
+        "gain_class": (lambda label: quoted(str(label)), "most_gained.label"),
+        "task_rows": NUMBERS["rows"],
+    }
+    parts = PARTS | {
+        "which": ("about_one_class", "judged"),
+        "raw": ("nothing", "judged"),
+        "decision": ("decision", "judged"),
+        "over": ("over_fixed", "judged"),
+    }
+    is_reversed = indivisible = by_rank = by_weight = likely = chosen = stated_rate = False
+    within = None
+    foresight = rarity = NOTHING
+    cutoff_is_best = False
+    has_losses = True
+    cheaper_in_range = ()
+    looks = "looks_off"
 
     def __init__(self, a: ClassAssessment, rule: Rule | None) -> None:
         super().__init__(a, a.task, rule, a.groups)
         self.classes = len(a.classes)
         self.rejected = len(a.rejected)
-
-    # How it is off.
+        self.certificate = a.recalibrator.certificate_
+        self.is_grouped = a.groups is not None
+        self.how = say("exactly" if a.exact else "approximately")
+        self.where = say("where_named" if a.task is None else "where_in_task")
+        self.estimates = ["skill_estimated" if a.task is None else "costs_and_skill_estimated"]
+        self.unclear = [f"too_few_{self.unit}"]
+        costs_more = self.findings.costs_more
+        self.why_not_correct = "correcting_costs" if costs_more else "correcting_gains_little"
 
     @property
-    def worst_calibration(self) -> Calibration:
-        """That of the class which is most surely off."""
-        found: Calibration = self.judged[self.judged.rejected[0]].calibration
-        return found
+    def worst(self) -> Any:
+        """The class that is most surely off."""
+        return self.judged[self.judged.rejected[0]]
 
     @property
     def classes_off(self) -> Statement:
-        labels = [Name(repr(str(label))) for label in self.judged.rejected]
+        """Which classes are off."""
+        labels = [quoted(str(label)) for label in self.judged.rejected[:_NAMED]]
         key = "some_classes_off" if self.rejected < self.classes else "all_classes_off"
-        names = and_more(Listing(labels[:_NAMED]), self.rejected)
+        names = and_more(Listing(labels), self.rejected)
         return say(key, count=Count(self.rejected), classes=self.classes, names=names)
 
     @property
-    def worst(self) -> Name:
-        return Name(repr(str(self.judged.rejected[0])))
-
-    @property
-    def mismatch(self) -> Statement:
-        return mismatch(self.worst_calibration)
-
-    @property
-    def p(self) -> PValue:
-        return PValue(self.worst_calibration.p_value)
-
-    @property
-    def how(self) -> Statement:
-        return say("exactly" if self.judged.exact else "approximately")
-
-    @property
-    def why_not_correct(self) -> str:
-        return "correcting_costs" if self.findings.costs_more else "correcting_gains_little"
-
-    @property
-    def unclear(self) -> list[str]:
-        return [f"too_few_{self.unit}"]
-
-    # What it gains.
-
-    @property
-    def which(self) -> Statement:
-        return say("about_one_class")
-
-    @property
-    def most_gained(self) -> tuple[Any, Interval]:
-        """The class that gains most by recalibration, and how much."""
+    def most_gained(self) -> Any:
+        """The class that gains most by recalibration."""
         known = [one for one in self.judged.classes if one.gain is not None]
-        found = max(known, key=lambda one: one.gain.value)
-        return found.label, found.gain
+        return max(known, key=lambda one: one.gain.value)
 
-    @property
-    def gain_class(self) -> Name:
-        return Name(repr(str(self.most_gained[0])))
-
-    @property
-    def gains(self) -> Statement:
-        return gains(self.most_gained[1])
-
-    @property
-    def decision(self) -> Statement:
-        return self.state("decision")
-
-    @property
-    def where(self) -> Statement:
-        return say("where_named" if self.task is None else "where_in_task")
-
-    @property
-    def over(self) -> Statement:
-        return say("over_fixed")
-
-    @property
-    def certificate(self) -> Any:
-        return self.judged.recalibrator.certificate_
-
-    # The user's own decision.
+    def is_shown(self, _skill: Interval | None) -> bool:
+        """Whether it is shown that acting on the forecast gains: it is not asked of classes."""
+        return True
 
     @property
     def act(self) -> list[str]:
+        """How to act."""
         if self.rule is Rule.ALWAYS:
             return ["always_take"]
         if self.grade == "avoid":
@@ -131,15 +105,11 @@ class ClassFacts(JudgedFacts):
             return []
         swaps = []
         for swap in found:
-            replacement = Name(repr(swap.replacement))
-            swaps.append(say("swap", replacement=replacement, action=Name(repr(swap.action))))
+            actions = {"replacement": quoted(swap.replacement), "action": quoted(swap.action)}
+            swaps.append(say("swap", **actions))
         saved = money(sum(swap.in_units for swap in found))
         key = "swaps_without_map" if self.rule is Rule.RECALIBRATED else "swaps"
         return [say(key, REASON, swaps=Listing(swaps), saved=saved)]
-
-    @property
-    def estimates(self) -> list[str]:
-        return ["skill_estimated" if self.task is None else "costs_and_skill_estimated"]
 
 
 def judge_classes(a: ClassAssessment) -> Verdict:

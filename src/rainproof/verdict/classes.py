@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from rainproof.core import VERSION
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.result import Interval, Result
+from rainproof.core.result import Interval, Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, html_rows, p_cell, short
 from rainproof.decisions.class_tasks import ClassTask
@@ -51,7 +50,7 @@ _SHOWN = 12  # classes in a table
 NAME = 30  # characters of a class in a table
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class ClassCalibration(Result):
     """What is said of one class, and how often it happens.
 
@@ -77,7 +76,7 @@ class ClassCalibration(Result):
     gain: Interval | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class ClassTaskResult(Result):
     """The user's own decision about several classes: what it costs by each way of acting.
 
@@ -117,7 +116,7 @@ class ClassTaskResult(Result):
         return Rule.ALWAYS
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class ClassAssessment(Reported):
     """What `assess` returns for several classes: print it for the verdict, draw it with ``plot()``.
 

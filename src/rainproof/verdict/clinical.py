@@ -5,7 +5,6 @@ clinical utility.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar
 
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Interval, Result
+from rainproof.core.result import Interval, Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, html_rows, percent, rows
 from rainproof.core.units import Units
@@ -64,7 +63,7 @@ _RARE, _MOST_BARS = 0.05, 1024
 _FEW = 10
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class ClinicalPerformance(Result):
     """What reports on clinical prediction models are expected to give, in the order of the STRATOS
     core set.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rainproof.core.arrays import Floats
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.result import Interval, Result
+from rainproof.core.result import Interval, Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import aligned
 from rainproof.core.text import rows as count_rows
@@ -42,7 +42,7 @@ _ROUNDING = 1e-9  # a chance nearer to 1 is 1
 _NOTHING = 1e-12  # of the largest difference in cost: less is saved by rounding alone
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class TaskResult(Result):
     """The user's own decision: what it costs by each way of acting, and its swap regret on these
     rows.
@@ -216,6 +216,13 @@ class TaskResult(Result):
             if capacity is not None or Rule.FIXED in cost
             else {},
         )
+
+    @property
+    def skills(self) -> Mapping[Rule, Interval]:
+        """The skill of acting on the forecast, as it is and recalibrated, within a capacity or among
+        more than two actions; nothing in other decisions.
+        """
+        return self._skill
 
     @property
     def cost(self) -> Interval | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rainproof.verdict.cost_statements import costs_shown
 from rainproof.verdict.evidence import Rule
-from rainproof.verdict.facts import EventFacts, JudgedFacts, skill_cell
+from rainproof.verdict.facts import EventFacts, JudgedFacts, capped, two_decimals
 from rainproof.verdict.segment_statements import segment_statements
 from rainproof.verdict.statements import Statement, say
 from rainproof.verdict.values import Bound, Level, Name, Share, money
@@ -157,15 +157,19 @@ def _of_forecast(f: EventFacts) -> list[tuple[Statement, Cells]]:
 def skill_cells(f: JudgedFacts) -> Cells:
     """The skill, as it is and recalibrated."""
     skills = {Rule.AS_IS: f.judged.skill_as_is, Rule.RECALIBRATED: f.judged.skill}
-    return {rule: skill_cell(skill) for rule, skill in skills.items() if skill is not None}
+    # What is rounded to 0 has no sign.
+    return {
+        rule: two_decimals(round(skill.value, 2) + 0.0)
+        for rule, skill in skills.items()
+        if skill is not None
+    }
 
 
 def loss_cells(f: JudgedFacts) -> Cells:
     """What is proven of the loss; of the map on fewer rows, which is marked."""
-    found: dict[Rule, Any] = {Rule.AS_IS: f.capped_bound}
+    found: dict[Rule, Any] = {Rule.AS_IS: f.fact("capped_bound")}
     if f.certificate is not None:
-        bound = Bound(min(f.certificate.loss_bound, 1.0))
-        found[Rule.RECALIBRATED] = say("marked", value=bound)
+        found[Rule.RECALIBRATED] = say("marked", value=capped(f.certificate.loss_bound))
     return found
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from statistics import NormalDist
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rainproof.core.arrays import Floats
 from rainproof.core.design import Design
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.result import Interval, Result
+from rainproof.core.result import Interval, Result, result_class
 from rainproof.core.rows import Rows
 from rainproof.core.sample import Sample
 from rainproof.core.units import Units
@@ -170,7 +170,7 @@ def _between(units: Units, prob: Floats, cutoffs: Floats) -> tuple[Units, Floats
     return units.pooled(rows, units.single[first]), rows.prob
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class Gain(Result):
     """What recalibration gains, by maps that were not fitted to the rows that they are judged on.
 
@@ -387,7 +387,7 @@ class Savings(Protocol):
     def simplest(self) -> Rule | None: ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class RangeCosts(Result):
     """What ways of acting cost per case, on average over the decisions of a range of thresholds.
 
@@ -429,20 +429,19 @@ def simplest(costs: Mapping[Rule, Interval]) -> Rule | None:
 
 def saving(known: Savings, rule: Rule | None, other: Rule) -> Interval | None:
     """What one rule saves over another one per case, where that was estimated."""
-    if rule is Rule.AS_IS:
-        return known.saved.get(other)
-    if rule is Rule.RECALIBRATED and other in known.saved_recalibrated:
-        return known.saved_recalibrated[other]
-    reverse = None
-    if rule is not None and other is Rule.AS_IS:
-        reverse = known.saved.get(rule)
-    elif rule is not None and other is Rule.RECALIBRATED:
-        reverse = known.saved_recalibrated.get(rule)
-    if reverse is None:
+    over = {Rule.AS_IS: known.saved, Rule.RECALIBRATED: known.saved_recalibrated}
+    if rule is None:
         return None
-    return replace(
-        reverse, value=0.0 - reverse.value, low=0.0 - reverse.high, high=0.0 - reverse.low
-    )
+    if rule in over and other in over[rule]:
+        return over[rule][other]
+    if rule is not Rule.AS_IS and other in over and rule in over[other]:
+        return reversed_saving(over[other][rule])
+    return None
+
+
+def reversed_saving(saved: Interval) -> Interval:
+    """What the second of two rules saves over the first."""
+    return replace(saved, value=0.0 - saved.value, low=0.0 - saved.high, high=0.0 - saved.low)
 
 
 def standard_error(found: Interval) -> float:
@@ -455,7 +454,7 @@ def next_to_none(*skills: Interval | None) -> bool:
     return all(one.high < _USELESS for one in skills if one is not None)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class Evidence(Result):
     """What a verdict rests on.
 

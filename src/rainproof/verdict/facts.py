@@ -1,19 +1,24 @@
 """The facts that statements about an assessment are made of: each number once, with its digits.
 
-Which of them are stated is decided in `ladders`; what is stated is in `templates`.
+A template has places for facts. Most are a line of `NUMBERS` (where the number is, and what it is)
+or of `PARTS` (a part of a sentence, and what it needs to be said); the others are properties. Which
+statements are made is decided in `ladders`, and `templates` has their words.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from rainproof.core.result import Interval
 from rainproof.decisions.profiles import TaskProfile
-from rainproof.inference.assumptions import population, what_varies
+from rainproof.inference.assumptions import population
 from rainproof.verdict.cost_statements import cheaper, costs_shown, way, why_not
 from rainproof.verdict.evidence import MANY_ROWS, Rule, saving
-from rainproof.verdict.statements import Facts, Statement, say
+from rainproof.verdict.statements import Statement, places, say
+from rainproof.verdict.templates import TEMPLATES
 from rainproof.verdict.values import (
     Bound,
     Count,
@@ -33,7 +38,6 @@ from rainproof.verdict.values import (
 
 if TYPE_CHECKING:
     from rainproof.verdict.calibration import Calibration
-    from rainproof.verdict.classes import ClassAssessment, ClassTaskResult
     from rainproof.verdict.costs import TaskResult
     from rainproof.verdict.evidence import Evidence
 
@@ -53,11 +57,13 @@ def averages(calibration: Calibration) -> tuple[Share, Share]:
 def where_off(calibration: Calibration) -> Statement:
     """What was predicted and what was observed, where predictions are off."""
     worst = calibration.most_biased
+    key = "where_in_places"
     if calibration.direction in ("too high", "too low", "none") or worst is None:
         predicted, observed = averages(calibration)
-        return say("where_on_average", predicted=predicted, observed=observed)
-    predicted, observed = shares_apart(worst.mean_prediction, worst.event_rate)
-    return say("where_in_places", predicted=predicted, observed=observed)
+        key = "where_on_average"
+    else:
+        predicted, observed = shares_apart(worst.mean_prediction, worst.event_rate)
+    return say(key, predicted=predicted, observed=observed)
 
 
 def mismatch(calibration: Calibration) -> Statement:
@@ -73,214 +79,207 @@ def span(skill: Interval) -> Statement:
         return say("span_of_one_draw")
     if skill.high - skill.low < 1e-12:
         return say("span_of_none")
-    return say("span", low=Number(skill.low, ".2f"), high=Number(skill.high, ".2f"))
+    return say("span", low=two_decimals(skill.low), high=two_decimals(skill.high))
 
 
 def gains(gain: Interval) -> Statement:
     """What recalibrating gains in a decision."""
-    values: dict[str, Any] = {
-        "gain": estimated_share(gain),
-        "most": Share(max(gain.high, 0.0)),
-        "level": Level(gain.confidence_level),
-    }
-    if gain.low > 0:
-        return say("gains_about", **values)
-    return say("gains_perhaps" if gain.value > 0 else "gains_at_most", **values)
+    key = "gains_about"
+    if gain.low <= 0:
+        key = "gains_perhaps" if gain.value > 0 else "gains_at_most"
+    level = Level(gain.confidence_level)
+    return say(key, gain=estimated_share(gain), most=at_least_nothing(gain.high), level=level)
 
 
-def skill_cell(skill: Interval) -> Number:
-    """A skill in a table: what is rounded to 0 has no sign."""
-    return Number(round(skill.value, 2) + 0.0, ".2f")
+def reversal(auroc: float) -> Statement:
+    """What shows that the event, or the forecast, may be the wrong way round."""
+    return say("reversal", auroc_roughly=Number(auroc, ".2g"))
 
 
-class JudgedFacts(Facts):
-    """What is stated of one event and of several classes alike."""
+def other_event() -> Statement:
+    """What may have been meant by reversed labels."""
+    return say("other_event", pos_label=Option("other_event"))
 
-    is_reversed = False
-    indivisible = False
-    by_rank = False
-    likely = False
-    by_weight = False
-    within: Any = None
-    chosen = False
-    stated_rate = False
-    judged_range = False
-    has_losses = True
-    names_other_rule = False
+
+def check_event(auroc: float | None) -> Statement:
+    """What to say about a forecast that is reversed."""
+    assert auroc is not None  # as it was compared
+    return say("check_event", reversal=reversal(auroc), other_event=other_event())
+
+
+def rows(count: float) -> Statement:
+    """So many rows."""
+    return say("rows", count=Count(count))
+
+
+def groups(count: int) -> Statement:
+    """So many groups."""
+    return say("groups", count=Count(count))
+
+
+def two_decimals(value: float) -> Number:
+    """A number without a unit, such as a skill."""
+    return Number(value, ".2f")
+
+
+def whole(value: float) -> Number:
+    """A number without decimals."""
+    return Number(value, ",.0f")
+
+
+def at_least_nothing(share: float) -> Share:
+    """A share that is 0 at least."""
+    return Share(max(share, 0.0))
+
+
+def proven_gain(share: float) -> Bound:
+    """A lower bound of a gain."""
+    return Bound(share, is_upper=False)
+
+
+def capped(bound: float) -> Bound:
+    """A bound of a loss: all that is at stake at most."""
+    return Bound(min(bound, 1.0))
+
+
+def quoted(name: Any) -> Name:
+    """A name in quotation marks."""
+    return Name(repr(name))
+
+
+NUMBERS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    # Rows, and how they were drawn.
+    "rows": (rows, "judged.n"),
+    "all_rows": (Count, "judged.n"),
+    "these_rows": (lambda count: say("these_rows", count=Count(count)), "judged.n"),
+    "drawn": (Count, "units"),
+    "groups": (groups, "judged.groups"),
+    "clusters": (whole, "judged.groups"),
+    "most": (lambda weight: Name(f"{weight:,.12g}"), "judged.max_weight"),
+    "population": (lambda rate: Name(population(rate)), "judged.base_rate"),
+    "middle_rate": (lambda rate: Level(float(f"{rate:.3g}")), "calibration.event_rate"),
+    # How predictions are off.
+    "p": (PValue, "calibration.p_value"),
+    "mismatch": (mismatch, "calibration"),
+    "where_off": (where_off, "calibration"),
+    "worst_predicted": (Share, "calibration.most_biased.mean_prediction"),
+    "worst_events": (whole, "calibration.most_biased.events"),
+    "worst_n": (whole, "calibration.most_biased.n"),
+    "events": (Count, "judged.events"),
+    "only_outcome": (whole, "calibration.event_rate"),
+    "rarer": (Share, "judged.rarer"),
+    "reversal": (reversal, "judged.auroc"),
+    # Skill and gains.
+    "auroc": (lambda area: Number(area, ".3f"), "judged.auroc"),
+    "skill": (two_decimals, "judged.skill.value"),
+    "skill_as_is": (two_decimals, "judged.skill_as_is.value"),
+    "skill_span": (span, "judged.skill"),
+    "skill_most": (at_least_nothing, "judged.skill.high"),
+    "skill_level": (Level, "judged.skill.confidence_level"),
+    "gain": (estimated_share, "judged.gain.share"),
+    "gains": (gains, "judged.gain.share"),
+    "gain_threshold": (Share, "judged.gain.threshold"),
+    # What is proven.
+    "level": (Level, "judged.confidence_level"),
+    "bound": (Bound, "judged.guarantee.bound"),
+    "capped_bound": (capped, "judged.guarantee.bound"),
+    "plug_in": (Bound, "judged.guarantee.plug_in"),
+    "grid": (Name, "judged.rounded_guarantee.grid"),
+    "rounded_bound": (Bound, "judged.rounded_guarantee.bound"),
+    "certified_rows": (rows, "certificate.n"),
+    "gain_at_least": (proven_gain, "certificate.gain_at_least"),
+    "harm": (Bound, "certificate.harm_bound"),
+    "map_loss": (Bound, "certificate.loss_bound"),
+    # The decision.
+    "range_low": (Level, "within.low"),
+    "range_high": (Level, "within.high"),
+    "threshold": (Share, "profile.threshold"),
+    "capacity": (Share, "task.capacity"),
+    "cutoff": (Share, "task.best_threshold"),
+    "cost": (money, "task.cost.value"),
+    "task_rows": (rows, "task.n"),
+    "action": (quoted, "task.fixed_action"),
+}
+# The key of a part of a sentence, and the fact without which it is left out.
+PARTS: dict[str, tuple[str, str]] = {
+    "off": ("off", "judged"),
+    "still_off": ("still_off", "judged"),
+    "which": ("in_range", "within"),
+    "in_decisions": ("in_decisions", "within"),
+    "of_these": ("of_these", "within"),
+    "in_groups": ("in_groups", "judged.groups"),
+    "and_sizes": ("and_sizes", "sizes"),
+    "sizes_in_brackets": ("sizes_in_brackets", "sizes"),
+    "raw": ("skill_raw", "judged.skill_as_is"),
+    "held_out": ("held_out", "certificate"),
+}
+
+
+class JudgedFacts:
+    """What is stated of one event and of several classes alike.
+
+    Where several classes have other words, a template has another key, with the `variant` behind a
+    comma.
+    """
+
+    variant = ""
+    numbers = NUMBERS
+    parts = PARTS
+    certificate: Any
     groups_option = Option("groups")
     base_rate = Option("base_rate")
     pos_label = Option("other_event")
+    max_weight = Option("max_weight")
     many = Count(MANY_ROWS)
-    max_weight: Any = Option("max_weight")
 
-    # Evidence or an assessment of classes, and the result of its task: a template names only facts
-    # that the ladder has seen to exist.
-    judged: Any
-    task: Any
-
-    def __init__(
-        self,
-        judged: Evidence | ClassAssessment,
-        task: TaskResult | ClassTaskResult | None,
-        rule: Rule | None,
-        clusters: int | None,
-    ) -> None:
+    def __init__(self, judged: Any, task: Any, rule: Rule | None, clusters: int | None) -> None:
+        # Evidence or an assessment of classes, and the result of its task: only such facts are
+        # asked for as the ladder has seen to exist.
         self.judged = judged
         self.task = task
         self.rule = rule
         self.clusters = clusters  # independent units, where rows are not
+        self.units = judged.n if clusters is None else clusters
+        self.unit = "rows" if clusters is None else "groups"
+        self.draws = rows(judged.n) if clusters is None else groups(clusters)
         self.findings = judged.findings
         self.grade = judged.grade
         self.profile = TaskProfile() if task is None else task.task.profile
-        self.level = Level(judged.confidence_level)
-        self.rows = say("rows", count=Count(judged.n))
-        self.all_rows = Count(judged.n)
-        self.these_rows = say("these_rows", count=Count(judged.n))
-        self.drawn = Count(judged.n if clusters is None else clusters)
-        self.draws = self.rows if clusters is None else say("groups", count=self.drawn)
-        self.unit = "rows" if clusters is None else "groups"
+        self.capacity: Any = None if task is None else task.capacity
 
-    @property
-    def bound(self) -> Bound:
-        return Bound(self.judged.guarantee.bound)
+    def state(self, key: str, about: str = "") -> Statement:
+        """Make a statement of these facts."""
+        own = f"{key}, {self.variant}"
+        if own in TEMPLATES:
+            key = own
+        return Statement(key, about, {name: self.fact(name) for name in places(key)})
 
-    @property
-    def capped_bound(self) -> Bound:
-        return Bound(min(self.judged.guarantee.bound, 1.0))
+    def state_all(self, about: str, keys: Iterable[str]) -> list[Statement]:
+        """Make several statements about one thing."""
+        return [self.state(key, about) for key in keys]
 
-    @property
-    def skill(self) -> Number:
-        return Number(self.judged.skill.value, ".2f")
-
-    @property
-    def skill_span(self) -> Statement:
-        return span(self.judged.skill)
-
-    @property
-    def skill_most(self) -> Share:
-        return Share(max(self.judged.skill.high, 0.0))
-
-    @property
-    def skill_level(self) -> Level:
-        return Level(self.judged.skill.confidence_level)
-
-    @property
-    def off(self) -> Statement:
-        return self.state("off")
-
-    @property
-    def still_off(self) -> Statement:
-        return self.state("still_off")
-
-    @property
-    def foresight(self) -> Statement:
-        return NOTHING
-
-    rarity = foresight
+    def fact(self, name: str) -> Any:
+        """What a template has a place for."""
+        if name in self.numbers:
+            kind, path = self.numbers[name]
+            return kind(attrgetter(path)(self))
+        if name in self.parts:
+            key, needed = self.parts[name]
+            return NOTHING if attrgetter(needed)(self) is None else self.state(key)
+        return getattr(self, name)
 
     @property
     def sizes(self) -> Statement | None:
         """What is assumed of the sizes of groups, or of weights; nothing if there are none."""
-        groups = self.judged.groups
         weighted = self.judged.guarantee.weighted
-        if not what_varies(groups, weighted=weighted):
-            return None
-        key = "fixed_weights"
-        if groups is not None:
-            key = "fixed_both" if weighted else "fixed_sizes"
-        return self.state(key)
-
-    @property
-    def and_sizes(self) -> Statement:
-        return NOTHING if self.sizes is None else say("and", more=self.sizes)
-
-    @property
-    def in_groups(self) -> Statement:
-        groups = self.judged.groups
-        if groups is None:
-            return NOTHING
-        return say("in_groups", groups=say("groups", count=Count(groups)))
-
-    @property
-    def held_out(self) -> Statement:
-        return NOTHING if self.certificate is None else self.state("held_out")
-
-    @property
-    def certificate(self) -> Any:
-        """What is proven of the map, if anything is."""
-        raise NotImplementedError
-
-    @property
-    def certified_rows(self) -> Statement:
-        return say("rows", count=Count(self.certificate.n))
-
-    @property
-    def action(self) -> Name:
-        return Name(repr(self.task.fixed_action))
+        if self.judged.groups is None:
+            return self.state("fixed_weights") if weighted else None
+        return self.state("fixed_both" if weighted else "fixed_sizes")
 
     @property
     def doing(self) -> Statement:
-        return way("doing", self.rule or Rule.AS_IS, self.task)
-
-    @property
-    def task_rows(self) -> Statement:
-        return self.rows
-
-    # What the ladders ask where one event and several classes differ.
-
-    @property
-    def why_not_correct(self) -> str:
-        """Why a forecast that is off may be used as it is."""
-        raise NotImplementedError
-
-    @property
-    def unclear(self) -> list[str]:
-        """What is seen where rows are too few for a verdict."""
-        raise NotImplementedError
-
-    @property
-    def act(self) -> list[str]:
-        """How to act."""
-        raise NotImplementedError
-
-    @property
-    def estimates(self) -> list[str]:
-        """Which numbers are estimates."""
-        raise NotImplementedError
-
-    @property
-    def amounts(self) -> dict[Rule, Money]:
-        """What each way of acting costs, in the digits of the table."""
-        raise NotImplementedError
-
-    @property
-    def cheaper_in_range(self) -> list[Statement]:
-        """What costs less in the decisions of a range."""
-        return []
-
-    @property
-    def advice_on_costs(self) -> list[Statement]:
-        """What could be done otherwise in the user's own decision."""
-        return []
-
-    @property
-    def cutoff_is_best(self) -> bool:
-        """Whether the best cut-off costs less than every other rule."""
-        return False
-
-    @property
-    def looks(self) -> str:
-        """What seems to be off where chance can explain it."""
-        raise NotImplementedError
-
-    @property
-    def is_grouped(self) -> bool:
-        """Whether it is said what rows, or groups of them, are taken to be."""
-        return self.judged.groups is not None
-
-    def is_shown(self, _skill: Interval | None) -> bool:
-        """Whether it is shown that acting on the forecast gains over acting without it."""
-        return True
+        """What one does who acts as is advised."""
+        return self.doing_by(self.rule or Rule.AS_IS)
 
     def doing_by(self, rule: Rule) -> Statement:
         """What one does who acts by a rule."""
@@ -291,83 +290,41 @@ class JudgedFacts(Facts):
         return way("head", rule, self.task)
 
     @property
+    def amounts(self) -> dict[Rule, Money]:
+        """What each way of acting costs, in the digits of the table."""
+        return costs_shown(self.task)
+
+    @property
     def costs(self) -> Listing:
         """What each way of acting costs, with its interval."""
-        ways = [
-            say("cost_of_way", name=way("way", rule, self.task), cost=estimated(cost))
-            for rule, cost in self.task.costs.items()
-        ]
+        ways = []
+        for rule, cost in self.task.costs.items():
+            name = way("way", rule, self.task)
+            ways.append(say("cost_of_way", name=name, cost=estimated(cost)))
         return Listing(ways, "; ")
-
-    @property
-    def raw(self) -> Statement:
-        return NOTHING
-
-    @property
-    def validated(self) -> Statement:
-        return NOTHING
 
 
 class EventFacts(JudgedFacts):
     """What is stated of one event."""
 
+    advice_on_costs = ()
+
     def __init__(self, e: Evidence, task: TaskResult | None, rule: Rule | None) -> None:
         super().__init__(e, task, rule, None if e.groups in (None, e.n) else e.groups)
         self.calibration: Any = e.calibration
-        self.within = e.within
+        self.predicted, self.observed = averages(e.calibration)
+        self.within: Any = e.within
         self.range = e.within
         self.is_reversed = e.is_reversed
         self.indivisible = e.indivisible
         self.by_rank = e.by_rank
+        self.has_losses = not e.constant
         self.by_weight = e.auroc is not None
         self.likely = e.calibration.p_value > LIKELY
-        self.predicted, self.observed = averages(e.calibration)
-        self.p = PValue(e.calibration.p_value)
         self.chosen = e.chosen
         self.stated_rate = e.base_rate is not None
-        self.judged_range = e.range_costs is not None
-        self.has_losses = not e.constant
-        self.names_other_rule = True
-
-    # How it is off.
-
-    @property
-    def where_off(self) -> Statement:
-        return where_off(self.calibration)
-
-    @property
-    def mismatch(self) -> Statement:
-        return mismatch(self.calibration)
-
-    @property
-    def worst_predicted(self) -> Share:
-        return Share(self.calibration.most_biased.mean_prediction)
-
-    @property
-    def worst_events(self) -> Number:
-        return Number(self.calibration.most_biased.events, ",.0f")
-
-    @property
-    def worst_n(self) -> Number:
-        return Number(self.calibration.most_biased.n, ",.0f")
-
-    @property
-    def reversal(self) -> Statement:
-        return reversal(self.judged.auroc)
-
-    @property
-    def events(self) -> Count:
-        return Count(self.judged.events or 0)
-
-    @property
-    def only_outcome(self) -> Number:
-        return Number(self.calibration.event_rate, ".0f")
-
-    @property
-    def over_groups(self) -> Statement:
-        if self.calibration.by_bets:
-            return say("by_bets")
-        return NOTHING if self.clusters is None else say("over_groups")
+        self.certificate: Any = None if e.gain is None else e.certificate
+        self.events_are_rarer = e.calibration.event_rate < 0.5
 
     # Which decisions.
 
@@ -377,25 +334,16 @@ class EventFacts(JudgedFacts):
         return self.within is not None and self.within.low == self.within.high
 
     @property
-    def which(self) -> Statement:
-        """Which decisions a statement is about, after the word; nothing if about every one."""
-        return NOTHING if self.within is None else self.state("in_range")
+    def rate_in_range(self) -> bool:
+        """Whether the event rate is a threshold of the decisions."""
+        low, high = self.within or (0.0, 1.0)
+        return bool(low <= self.calibration.event_rate <= high)
 
     @property
-    def in_decisions(self) -> Statement:
-        return NOTHING if self.within is None else self.state("in_decisions")
-
-    @property
-    def of_these(self) -> Statement:
-        return NOTHING if self.within is None else say("of_these")
-
-    @property
-    def range_low(self) -> Level:
-        return Level(self.within.low)
-
-    @property
-    def range_high(self) -> Level:
-        return Level(self.within.high)
+    def nearest(self) -> Share:
+        """The threshold of the range that is nearest to the event rate."""
+        low, high = self.within
+        return Share(low if self.calibration.event_rate < low else high)
 
     @property
     def best_decision(self) -> Statement:
@@ -416,14 +364,17 @@ class EventFacts(JudgedFacts):
         return self.state(f"{self._decision_key}_like")
 
     @property
+    def has_fixed_action(self) -> bool:
+        """Whether there are costs of always taking one of several actions."""
+        return self.profile.fixed and bool(self.task.costs)
+
+    @property
     def where(self) -> Statement:
         """The decision that skill is about."""
-        if self.profile.fixed and self.task is not None and self.task.costs:
+        if self.has_fixed_action:
             return say("where_in_task")
         where = self.state(self._where_key)
-        if self.task is None or self.task.capacity is None:
-            return where
-        return say("where_within_capacity", where=where)
+        return where if self.capacity is None else say("where_within_capacity", where=where)
 
     @property
     def _where_key(self) -> str:
@@ -434,33 +385,19 @@ class EventFacts(JudgedFacts):
         return "where_rate" if self.rate_in_range else "where_nearest"
 
     @property
-    def rate_in_range(self) -> bool:
-        """Whether the event rate is a threshold of the decisions."""
-        low, high = self.within or (0.0, 1.0)
-        return bool(low <= self.calibration.event_rate <= high)
+    def over(self) -> Statement:
+        """What skill is measured over."""
+        if self.has_fixed_action:
+            return say("over_fixed")
+        return say("over_always_or_never" if self.capacity is None else "over_random_or_never")
+
+    # Parts of sentences.
 
     @property
-    def nearest(self) -> Share:
-        low, high = self.within
-        return Share(low if self.calibration.event_rate < low else high)
-
-    # Skill and gains.
-
-    @property
-    def auroc(self) -> Number:
-        return Number(self.judged.auroc, ".3f")
-
-    @property
-    def gain(self) -> Any:
-        return estimated_share(self.judged.gain.share)
-
-    @property
-    def gains(self) -> Statement:
-        return gains(self.judged.gain.share)
-
-    @property
-    def gain_threshold(self) -> Share:
-        return Share(self.judged.gain.threshold)
+    def over_groups(self) -> Statement:
+        if self.calibration.by_bets:
+            return say("by_bets")
+        return NOTHING if self.clusters is None else say("over_groups")
 
     @property
     def foresight(self) -> Statement:
@@ -480,61 +417,66 @@ class EventFacts(JudgedFacts):
         return self.state("rare_events" if self.events_are_rarer else "rare_others")
 
     @property
-    def events_are_rarer(self) -> bool:
-        return bool(self.calibration.event_rate < 0.5)
-
-    @property
-    def rarer(self) -> Share:
-        return Share(self.judged.rarer)
-
-    @property
-    def over(self) -> Statement:
-        """What skill is measured over."""
-        if self.profile.fixed and self.task is not None and self.task.costs:
-            return say("over_fixed")
-        limited = self.task is not None and self.task.capacity is not None
-        return say("over_random_or_never" if limited else "over_always_or_never")
-
-    @property
-    def raw(self) -> Statement:
-        skill = self.judged.skill_as_is
-        return NOTHING if skill is None else say("skill_raw", value=Number(skill.value, ".2f"))
-
-    @property
     def no_skill(self) -> Statement:
         """Why skill is not defined."""
         if self.judged.rarer > 0:
             return say("indivisible")
         return say("one_outcome_alike_by_weight" if self.by_weight else "one_outcome_alike")
 
-    # The map.
-
-    @property
-    def certificate(self) -> Any:
-        return None if self.judged.gain is None else self.judged.certificate
-
     @property
     def proven(self) -> Statement:
-        if self.certificate.gain_at_least > 0:
-            return self.state("gain_proven")
-        return say("no_gain_proven")
+        """What the map is proven to gain."""
+        return self.state("gain_proven" if self.certificate.gain_at_least > 0 else "no_gain_proven")
 
     @property
-    def gain_at_least(self) -> Bound:
-        return Bound(self.certificate.gain_at_least, is_upper=False)
+    def rounded_loss(self) -> Statement:
+        is_bounded = self.judged.rounded_guarantee.bound < 1
+        return self.state("rounded_loss" if is_bounded else "no_rounded_loss")
 
     @property
-    def harm(self) -> Bound:
-        return Bound(self.certificate.harm_bound)
+    def validated(self) -> Statement:
+        """Which numbers are cross-validated."""
+        if self.judged.gain is None or self.judged.constant:
+            return NOTHING
+        has_cutoff = self.task is not None and Rule.CUTOFF in self.task.costs
+        return say("validated_cutoff" if has_cutoff else "validated")
 
     @property
-    def map_loss(self) -> Bound:
-        return Bound(self.certificate.loss_bound)
+    def sizes(self) -> Statement | None:
+        if self.judged.max_weight is not None:
+            return self.state(
+                "no_heavier_row" if self.judged.groups is None else "no_heavier_group"
+            )
+        return None if self.stated_rate else super().sizes
+
+    @property
+    def middle(self) -> Statement:
+        is_range = isinstance(self.judged.base_rate, tuple)
+        return self.state("middle_of_range") if is_range else NOTHING
+
+    @property
+    def these_came_from(self) -> Statement:
+        return NOTHING if self.stated_rate else say("these_came_from")
+
+    @property
+    def drawn_so(self) -> Statement:
+        """How rows must have been drawn for the statements to hold."""
+        if self.judged.groups is not None:
+            return self.state("groups_drawn")
+        if self.judged.max_weight is not None:
+            return self.state("drawn_independently")
+        return self.state("drawn_from_outcomes" if self.stated_rate else "drawn_from_acted_on")
+
+    @property
+    def intervals(self) -> Statement:
+        found = say("intervals" if self.judged.max_weight is None else "intervals_fixed")
+        return found if self.clusters is None else say("intervals_clustered", intervals=found)
 
     # What the ladders ask.
 
     @property
     def why_not_correct(self) -> str:
+        """Why a forecast that is off may be used as it is."""
         saved = self.judged.saved
         if self.by_rank:
             return "correcting_keeps_order"
@@ -546,6 +488,7 @@ class EventFacts(JudgedFacts):
 
     @property
     def unclear(self) -> list[str]:
+        """What is seen where rows are too few for a verdict."""
         found = f"too_few_{self.unit}"
         if self.judged.events is not None:
             found = "too_few_events" if self.events_are_rarer else "too_few_others"
@@ -560,18 +503,19 @@ class EventFacts(JudgedFacts):
 
     @property
     def act(self) -> list[str]:
-        if self.rule is None:
+        """How to act."""
+        rule = self.rule
+        if rule is None:
             if self.rate_in_range or self.within is None:
                 return ["act_by_rate"]
             always = self.within.high < self.calibration.event_rate
             return ["always_act" if always else "never_act"]
-        if self.rule is Rule.FIXED:
+        if rule is Rule.FIXED:
             return ["always_take"]
-        limited = self.task is not None and self.task.capacity is not None
-        if self.rule is Rule.ALWAYS and limited:
+        if rule is Rule.ALWAYS and self.capacity is not None:
             return ["act_at_random"]
-        if self.rule in (Rule.ALWAYS, Rule.NEVER):
-            return [f"{self.rule}_act"]
+        if rule in (Rule.ALWAYS, Rule.NEVER):
+            return [f"{rule}_act"]
         return self._act_on_forecast
 
     @property
@@ -580,7 +524,7 @@ class EventFacts(JudgedFacts):
             if self.within is None:
                 return ["act_from_own"]
             return ["act_from_stated" if self.one_threshold else "act_between"]
-        if self.task.capacity is not None and self.rule in self.task.one_more:
+        if self.capacity is not None and self.rule in self.task.one_more:
             return self._act_within_capacity
         flags = ["flags"] if self.rule in self.task.acted else []
         if self.profile.threshold is not None:
@@ -590,7 +534,7 @@ class EventFacts(JudgedFacts):
     @property
     def _act_within_capacity(self) -> list[str]:
         """What to do within a capacity, and what one more case is worth."""
-        if self.task.acted[self.rule] < self.task.capacity - 1e-9:
+        if self.task.acted[self.rule] < self.capacity - 1e-9:
             return ["act_where_it_pays"]
         which = "act_on_largest_gain" if self.profile.per_case else "act_on_highest"
         by_map = self.one_more_rule is Rule.RECALIBRATED
@@ -598,15 +542,12 @@ class EventFacts(JudgedFacts):
 
     @property
     def estimates(self) -> list[str]:
-        costs = self.judged_range or (self.task is not None and bool(self.task.costs))
+        """Which numbers are estimates."""
         skill = self.judged.skill is not None and not self.judged.constant
-        if costs:
-            return ["costs_and_skill_estimated" if skill else "costs_estimated"]
-        return ["skill_estimated"] if skill else []
-
-    @property
-    def amounts(self) -> dict[Rule, Money]:
-        return costs_shown(self.task)
+        found = ["skill_estimated"] if skill else []
+        if self.judged.range_costs is not None or (self.task is not None and self.task.costs):
+            found = ["costs_and_skill_estimated" if skill else "costs_estimated"]
+        return found if self.judged.range_costs is None else [*found, "range_costs"]
 
     @property
     def cutoff_is_best(self) -> bool:
@@ -615,15 +556,17 @@ class EventFacts(JudgedFacts):
         costs = self.task.costs
         if self.grade == "avoid" or Rule.CUTOFF not in costs or best is None or best > 1:
             return False
-        least = costs[Rule.CUTOFF].value
-        shown = {rule: str(amount) for rule, amount in self.amounts.items()}
-        others = set(costs) - {Rule.CUTOFF, Rule.PERFECT}
-        return all(
-            costs[rule].value > least and shown[rule] != shown[Rule.CUTOFF] for rule in others
-        )
+        amounts = self.amounts
+        for rule in set(costs) - {Rule.CUTOFF, Rule.PERFECT}:
+            if costs[rule].value <= costs[Rule.CUTOFF].value:
+                return False
+            if str(amounts[rule]) == str(amounts[Rule.CUTOFF]):
+                return False
+        return True
 
     @property
     def cheaper_in_range(self) -> list[Statement]:
+        """What costs less in the decisions of a range."""
         known = self.judged.range_costs
         rule = self.rule
         if known is None or self.judged.constant:
@@ -643,39 +586,27 @@ class EventFacts(JudgedFacts):
 
     @property
     def is_grouped(self) -> bool:
+        """Whether it is said what rows, or groups of them, are taken to be."""
         return self.judged.groups is not None or self.judged.max_weight is not None
 
-    def head(self, rule: Rule) -> Statement:
-        if rule is Rule.CUTOFF:
-            best = self.task.best_threshold
-            if best is not None and best <= 1:
-                return self.state("head cut-off from")
-        return super().head(rule)
-
     def is_shown(self, skill: Interval | None) -> bool:
+        """Whether it is shown that acting on the forecast gains over acting without it."""
         return skill is None or skill.low > 0 or self.grade == "avoid"
 
     # The user's own decision.
 
-    @property
-    def threshold(self) -> Share:
-        return Share(self.profile.threshold or 0.0)
-
-    @property
-    def capacity(self) -> Share:
-        return Share(self.task.capacity)
+    def head(self, rule: Rule) -> Statement:
+        if rule is Rule.CUTOFF and (self.task.best_threshold or math.inf) <= 1:
+            return self.state("head cut-off from")
+        return super().head(rule)
 
     @property
     def acted(self) -> Share:
         return Share(self.task.acted[self.rule])
 
     @property
-    def cutoff(self) -> Share:
-        return Share(self.task.best_threshold)
-
-    @property
     def cutoff_cost(self) -> Money:
-        return costs_shown(self.task)[Rule.CUTOFF]
+        return self.amounts[Rule.CUTOFF]
 
     @property
     def one_more_by_rule(self) -> dict[Rule, float]:
@@ -700,6 +631,16 @@ class EventFacts(JudgedFacts):
         return money(self.one_more_by_rule[self.one_more_rule])
 
     @property
+    def entered(self) -> Statement:
+        """The costs of the errors, as the user entered them."""
+        if self.profile.per_case:
+            return say("entered_per_case")
+        if self.task.errors is None:
+            return NOTHING
+        false_alarm, miss = self.task.errors
+        return say("entered", false_alarm=Number(false_alarm, "g"), miss=Number(miss, "g"))
+
+    @property
     def example(self) -> Statement:
         """A threshold of round numbers near the event rate, and the costs that it belongs to."""
         rate = self.calibration.event_rate
@@ -714,106 +655,4 @@ class EventFacts(JudgedFacts):
         if odds <= 1:
             key = "example_alarm"
             threshold = times / (1 + times)
-        return say(key, at=Level(threshold), times=Name(f"{times:,}"))
-
-    @property
-    def cost(self) -> Money:
-        return money(self.task.cost.value)
-
-    @property
-    def entered(self) -> Statement:
-        """The costs of the errors, as the user entered them."""
-        if self.profile.per_case:
-            return say("entered_per_case")
-        if self.task.errors is None:
-            return NOTHING
-        alarm, miss = self.task.errors
-        return say("entered", false_alarm=Number(alarm, "g"), miss=Number(miss, "g"))
-
-    @property
-    def task_rows(self) -> Statement:
-        return say("rows", count=Count(self.task.n))
-
-    # What the numbers rest on.
-
-    @property
-    def sizes(self) -> Statement | None:
-        if self.judged.max_weight is not None:
-            key = "no_heavier_row" if self.judged.groups is None else "no_heavier_group"
-            return say(key, max_weight=Name(f"{self.judged.max_weight:,.12g}"))
-        if self.judged.base_rate is not None:
-            return None
-        return super().sizes
-
-    @property
-    def validated(self) -> Statement:
-        """Which numbers are cross-validated."""
-        if self.judged.gain is None or self.judged.constant:
-            return NOTHING
-        if self.task is not None and Rule.CUTOFF in self.task.costs:
-            return say("validated_cutoff")
-        return say("validated")
-
-    @property
-    def population(self) -> Name:
-        return Name(population(self.judged.base_rate))
-
-    @property
-    def middle(self) -> Statement:
-        if not isinstance(self.judged.base_rate, tuple):
-            return NOTHING
-        rate = Level(float(f"{self.calibration.event_rate:.3g}"))
-        return say("middle_of_range", middle=rate)
-
-    @property
-    def drawn_so(self) -> Statement:
-        """How rows must have been drawn for the statements to hold."""
-        e = self.judged
-        more = NOTHING if self.sizes is None else say("in_brackets", more=self.sizes)
-        if e.groups is not None:
-            return say("groups_drawn", clusters=Name(f"{e.groups:,}"), more=more)
-        how = "from_acted_on" if e.base_rate is None else "given_outcomes"
-        before = [] if e.max_weight is not None else [say(how)]
-        return say("drawn_independently", rows=self.rows, more=Listing([*before, more], ""))
-
-    @property
-    def intervals(self) -> Statement:
-        found = say("intervals" if self.judged.max_weight is None else "intervals_fixed")
-        return found if self.clusters is None else say("intervals_clustered", intervals=found)
-
-    @property
-    def plug_in(self) -> Bound:
-        return Bound(self.judged.guarantee.plug_in)
-
-    @property
-    def these_came_from(self) -> Statement:
-        return say("these_came_from") if self.judged.base_rate is None else NOTHING
-
-    @property
-    def grid(self) -> Name:
-        return Name(self.judged.rounded_guarantee.grid)
-
-    @property
-    def rounded_loss(self) -> Statement:
-        if self.judged.rounded_guarantee.bound < 1:
-            return self.state("rounded_loss")
-        return say("no_rounded_loss")
-
-    @property
-    def rounded_bound(self) -> Bound:
-        return Bound(self.judged.rounded_guarantee.bound)
-
-
-def reversal(auroc: float | None) -> Statement:
-    """What shows that the event, or the forecast, may be the wrong way round."""
-    return say("reversal", auroc_roughly=Number(auroc or 0.0, ".2g"))
-
-
-def other_event() -> Statement:
-    """What may have been meant by reversed labels."""
-    return say("other_event", pos_label=Option("other_event"))
-
-
-def check_event(auroc: float | None) -> Statement:
-    """What to say about a forecast that is reversed."""
-    return say("check_event", reversal=reversal(auroc), other_event=other_event())
+        return say(key, at=Level(threshold), times=whole(times))

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rainproof.core.result import Interval
 from rainproof.verdict.cost_statements import way
 from rainproof.verdict.details import notes
-from rainproof.verdict.evidence import Rule
+from rainproof.verdict.evidence import Rule, reversed_saving
 from rainproof.verdict.facts import EventFacts
 from rainproof.verdict.ladders import ON_FORECAST, step
+from rainproof.verdict.renderer import PYTHON
 from rainproof.verdict.statements import Statement, Step, say
 from rainproof.verdict.values import (
     Bound,
-    Level,
     Listing,
     Name,
     Number,
@@ -64,14 +63,11 @@ def pair(found: PairwiseComparison) -> list[Statement]:
 def _difference(found: PairwiseComparison, cost: Interval) -> Statement:
     if found.better is None:
         return say("costs_alike", a=Name(found.a), b=Name(found.b), by=estimated(cost))
-    a_is_better = found.better == found.a
-    worse = Name(found.b if a_is_better else found.a)
-    by = estimated(_negative(cost) if a_is_better else cost)
-    return say("costs_less", better=Name(found.better), worse=worse, by=by)
-
-
-def _negative(cost: Interval) -> Interval:
-    return replace(cost, value=0.0 - cost.value, low=0.0 - cost.high, high=0.0 - cost.low)
+    worse = found.a
+    if found.better == found.a:
+        worse = found.b
+        cost = reversed_saving(cost)
+    return say("costs_less", better=Name(found.better), worse=Name(worse), by=estimated(cost))
 
 
 def _switch(old: str, new: str, found: SwitchGuarantee) -> Statement:
@@ -96,7 +92,7 @@ def pairs(found: AssessmentSet) -> Cells:
         old, new, switch = (one.a, one.b, one.to_b) if forward else (one.b, one.a, one.to_a)
         line: list[Any] = [Name(old), Name(new)]
         if one.cost_difference is not None:
-            saved = one.cost_difference if forward else _negative(one.cost_difference)
+            saved = one.cost_difference if forward else reversed_saving(one.cost_difference)
             line.append(estimated(saved))
         if switch is not None:
             gain: Any = say("not_proven")
@@ -115,7 +111,6 @@ def pairs(found: AssessmentSet) -> Cells:
 def pair_limits(found: AssessmentSet) -> list[Statement]:
     """What the comparisons of all pairs rest on, and how they hold."""
     shared = _shared(found)
-    shared.level = Level(found.confidence_level)
     keys = ["pairs_all"]
     if found.pairs[0].cost_difference is not None:
         keys.append("pairs_costs")
@@ -137,7 +132,7 @@ def best_forecast(found: AssessmentSet) -> list[Statement]:
     taken = found.taken
     name = found.first.name if taken is None else taken.name
     one = found[name]
-    if one.evidence.rarer == 0:
+    if len(found) == 1 or one.evidence.rarer == 0:
         return one.verdict.about(HEADLINE)
     if one.evidence.is_reversed:
         verdict = Listing(one.verdict.about(HEADLINE), " ")
@@ -165,7 +160,7 @@ def _take(found: AssessmentSet, taken: RankedForecast) -> list[Statement]:
         "size": _size(taken),
         "estimated": say("an_estimate" if recalibrated else "nothing"),
         "as_good": _as_good(found, taken),
-        "which": shared.which,
+        "which": shared.fact("which"),
         "forecasts": len(found),
     }
     if found.first.cost is None:
@@ -195,19 +190,13 @@ def _size(one: RankedForecast) -> Statement | Number:
 
 def _as_good(found: AssessmentSet, taken: RankedForecast) -> Statement:
     """The other forecasts that no shown digit tells from the one to take."""
-    size = _shown_size(taken)
+    size = PYTHON.shown(_size(taken))
     same = []
     for one in found.standings:
-        if one is not taken and one.rule in ON_FORECAST and _shown_size(one) == size:
+        used = one is not taken and one.rule in ON_FORECAST
+        if used and PYTHON.shown(_size(one)) == size:
             same.append(_named(one))
     return say("as_good", names=Listing(same, "; ")) if same else say("nothing")
-
-
-def _shown_size(one: RankedForecast) -> str:
-    """The digits of a size."""
-    if one.advised_cost is None:
-        return f"{one.advised_brier:.4g}"
-    return str(estimated(one.advised_cost).value)
 
 
 def _as_they_are(found: AssessmentSet) -> Statement:
@@ -237,26 +226,28 @@ def _simply(found: AssessmentSet, rule: Rule) -> dict[str, Any]:
     return {"doing": way("doing", rule, found.assessments[0].task), "cost": cost}
 
 
-def next_step(found: AssessmentSet) -> Statement:
+def next_step(found: AssessmentSet) -> list[Statement]:
     """What to do now, with the forecast to take."""
+    if len(found) == 1:
+        return found.assessments[0].verdict.about("next")
     if found.taken is not None:
         name = found.taken.name
-        return say("next_with", "next", name=Name(name), step=step(facts_of(found, name)))
+        return [say("next_with", "next", name=Name(name), step=step(facts_of(found, name)))]
     # Each is to be avoided, or gains nothing over a rule without a forecast.
     facts = facts_of(found, found.ranking[0])
     facts.rule = simplest_rule(found)
     facts.grade = "avoid"
-    return say("next", "next", step=step(facts))
+    return [say("next", "next", step=step(facts))]
 
 
 def steps(found: AssessmentSet) -> tuple[Step, ...]:
     """What there is code, or a command line, for."""
+    if len(found) == 1:
+        return found.assessments[0].verdict.steps
     if found.taken is None:
         return ()
     name = found.taken.name
-    return tuple(
-        Step(one.action, {**one.arguments, "forecast": name}) for one in found[name].verdict.steps
-    )
+    return tuple(one._replace(forecast=name) for one in found[name].verdict.steps)
 
 
 # The table.

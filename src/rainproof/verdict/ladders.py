@@ -7,7 +7,7 @@ has a variant. What a statement says is in `templates`, its numbers are in `fact
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from rainproof.verdict.cost_statements import (
     REASON,
@@ -17,9 +17,14 @@ from rainproof.verdict.cost_statements import (
     your_cost,
 )
 from rainproof.verdict.evidence import Rule, saving
-from rainproof.verdict.facts import JudgedFacts
 from rainproof.verdict.statements import Statement, Step, say
 from rainproof.verdict.values import Listing
+
+if TYPE_CHECKING:
+    from rainproof.verdict.class_statements import ClassFacts
+    from rainproof.verdict.facts import EventFacts
+
+    Judged: TypeAlias = EventFacts | ClassFacts
 
 HEADLINE = "headline"
 ON_FORECAST = (Rule.AS_IS, Rule.RECALIBRATED)
@@ -28,7 +33,7 @@ ON_FORECAST = (Rule.AS_IS, Rule.RECALIBRATED)
 # The headline.
 
 
-def headline(f: JudgedFacts) -> list[Statement]:
+def headline(f: Judged) -> list[Statement]:
     """The verdict, for which decisions, and whether the forecast is honest."""
     found = f.state_all(HEADLINE, _headline(f))
     if f.within is None or f.is_reversed or not f.findings.decidable:
@@ -36,7 +41,7 @@ def headline(f: JudgedFacts) -> list[Statement]:
     return [say("for_decisions", HEADLINE, range=f.within, verdict=Listing(found, " "))]
 
 
-def _headline(f: JudgedFacts) -> Iterable[str]:
+def _headline(f: Judged) -> Iterable[str]:
     rejected = f.findings.rejected
     saved = f.judged.saved
     if not f.findings.decidable:
@@ -60,7 +65,7 @@ def _headline(f: JudgedFacts) -> Iterable[str]:
     return f.unclear
 
 
-def _to_avoid(f: JudgedFacts) -> list[str]:
+def _to_avoid(f: Judged) -> list[str]:
     if f.judged.constant:
         return ["do_without", "constant"]
     if f.profile.threshold is not None:
@@ -75,20 +80,19 @@ def _to_avoid(f: JudgedFacts) -> list[str]:
 # The reason.
 
 
-def reason(f: JudgedFacts) -> list[Statement]:
+def reason(f: Judged) -> list[Statement]:
     """The money, if there are costs; else the size of the effect in one number."""
     if not f.findings.decidable:
         return [f.state("almost_all_weight" if f.by_weight else "all_outcomes", REASON)]
     if f.task is not None and f.rule is not None and f.rule in f.task.costs:
-        return [*_own_cost(f, f.task, f.rule), *f.advice_on_costs]
+        return [*_own_cost(f, f.rule), *f.advice_on_costs]
     return [f.state(_effect(f), REASON), *f.cheaper_in_range]
 
 
-def _own_cost(f: JudgedFacts, task: Any, rule: Rule) -> list[Statement]:
+def _own_cost(f: Judged, rule: Rule) -> list[Statement]:
     """What the advised way of acting costs in the user's own decision, and what costs less."""
-    own_skill = f.judged.skill
-    if rule is Rule.AS_IS:
-        own_skill = f.judged.skill_as_is
+    task = f.task
+    own_skill = f.judged.skill_as_is if rule is Rule.AS_IS else f.judged.skill
     amounts = f.amounts
     left_out = [rule, Rule.AS_IS, Rule.PERFECT]
     if names_simplest(task, rule):
@@ -107,7 +111,7 @@ def _own_cost(f: JudgedFacts, task: Any, rule: Rule) -> list[Statement]:
     return found + cheaper(task, own, left_out, why, f.doing_by, amounts, str(amounts[rule]))
 
 
-def _effect(f: JudgedFacts) -> str:
+def _effect(f: Judged) -> str:
     """The size of the effect in one number."""
     skill = f.judged.skill
     if f.grade == "recalibrate":
@@ -122,24 +126,23 @@ def _effect(f: JudgedFacts) -> str:
 # The next step.
 
 
-def next_step(f: JudgedFacts) -> list[Statement]:
+def next_step(f: Judged) -> list[Statement]:
     """What to do now, from which threshold on, and how many cases that flags."""
     return [say("next", "next", step=step(f))]
 
 
-def step(f: JudgedFacts) -> Listing:
+def step(f: Judged) -> Listing:
     """The step itself."""
     return Listing(f.state_all("", _step(f)), " ")
 
 
-def _step(f: JudgedFacts) -> list[str]:
+def _step(f: Judged) -> list[str]:
     if not f.findings.decidable:
         return ["get_both_outcomes"]
     if f.is_reversed:
         return ["other_event"]
     if f.indivisible:
-        limited = f.task is not None and f.task.capacity is not None
-        return ["assess_rows"] if limited else ["assess_rows", "until_then", *f.act]
+        return ["assess_rows", "until_then", *f.act] if f.capacity is None else ["assess_rows"]
     keys = ["if_chosen_by_outcome"] if f.chosen else []
     if f.grade == "avoid":
         keys.append("use_another")
@@ -151,41 +154,33 @@ def _step(f: JudgedFacts) -> list[str]:
     return keys + f.act
 
 
-def steps(f: JudgedFacts, forecast: str | None = None) -> tuple[Step, ...]:
+def steps(f: Judged) -> tuple[Step, ...]:
     """What there is code, or a command line, for."""
     if f.is_reversed or f.indivisible or f.rule not in ON_FORECAST:
         return ()
-    arguments: dict[str, Any] = {"recalibrated": f.rule is Rule.RECALIBRATED}
-    if forecast is not None:
-        arguments["forecast"] = forecast
-    if f.task is not None and f.task.capacity is not None:
-        return (Step("decide", arguments),)
-    return (Step("recalibrate", arguments),) if arguments["recalibrated"] else ()
+    recalibrated = f.rule is Rule.RECALIBRATED
+    if f.capacity is not None:
+        return (Step("decide", recalibrated),)
+    return (Step("recalibrate", recalibrated),) if recalibrated else ()
 
 
 # What it rests on.
 
 
-def basis(f: JudgedFacts) -> list[Statement]:
+def basis(f: Judged) -> list[Statement]:
     """What the numbers rest on."""
-    about = "basis"
-    keys = ["grade"]
-    if f.grade == "recalibrate" and f.rule is Rule.AS_IS and f.names_other_rule:
-        keys = ["grade_for_costs"]
-    keys.append(_how_drawn(f))
-    keys += f.estimates
-    if f.judged_range:
-        keys.append("range_costs")
+    for_costs = f.grade == "recalibrate" and f.rule is Rule.AS_IS
+    keys = ["grade_for_costs" if for_costs else "grade", _how_drawn(f), *f.estimates]
     if f.stated_rate:
         keys.append("population")
     if f.has_losses:
         keys.append("losses")
         if f.profile.per_case:
             keys.append("same_in_every_case")
-    return f.state_all(about, keys)
+    return f.state_all("basis", keys)
 
 
-def _how_drawn(f: JudgedFacts) -> str:
+def _how_drawn(f: Judged) -> str:
     if f.stated_rate:
         return "drawn_given_outcomes"
     return "drawn_in_groups" if f.is_grouped else "drawn"

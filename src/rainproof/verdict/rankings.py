@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from rainproof.core import VERSION
 from rainproof.core.arguments import as_sample, with_rate
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Interval, Result, plain
+from rainproof.core.result import Interval, Result, plain, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, html_rows, one_line, wrapped
@@ -48,10 +48,9 @@ from rainproof.verdict.costs import (
 )
 from rainproof.verdict.renderer import PYTHON, Renderer
 from rainproof.verdict.result import SCHEMA, Assessment, Reported
-from rainproof.verdict.verdict import Verdict
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class RankedForecast(Result):
     """One of several forecasts, on all rows as it is.
 
@@ -148,7 +147,7 @@ def references(
     return {rule: cost for rule, cost in costs.items() if cost is not None}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class PairwiseComparison(Result):
     """Two forecasts compared. The intervals of all pairs hold at once, and so do all bounds on
     switches.
@@ -251,7 +250,7 @@ def _cost_as_is(task: ListedTask, rows: Sample, confidence_level: float) -> Inte
 Forecast = Sample | Segments | tuple[ArrayLike, ArrayLike]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class AssessmentSet(Reported, Mapping[str, Assessment]):
     """What `assess_many` returns: a mapping from names to assessments; print it for the verdict.
 
@@ -433,31 +432,18 @@ class RankingVerdict(NamedTuple):
     renderer: Renderer
 
     @property
-    def _single(self) -> Verdict | None:
-        """The verdict on the forecast, if it is the only one."""
-        if len(self.found) > 1:
-            return None
-        return self.found.assessments[0].verdict.rendered_by(self.renderer)
-
-    @property
     def headline(self) -> str:
         """The comparison in a sentence."""
-        if self._single is not None:
-            return self._single.headline
         return one_line(self.renderer.passage(said.best_forecast(self.found)))
 
     @property
     def next_step(self) -> str:
         """What to do, with the forecast to take."""
-        if self._single is not None:
-            return self._single.next_step
-        return one_line(self.renderer.text(said.next_step(self.found)))
+        return one_line(self.renderer.passage(said.next_step(self.found)))
 
     @property
     def commands(self) -> tuple[str, ...]:
         """The code, or the command lines, that do it."""
-        if self._single is not None:
-            return self._single.commands
         return self.renderer.commands(said.steps(self.found))
 
     @property
@@ -504,8 +490,8 @@ class RankingVerdict(NamedTuple):
     @property
     def text(self) -> str:
         """Headline and body; of one forecast all that its verdict says."""
-        if self._single is not None:
-            return self._single.text
+        if len(self.found) == 1:
+            return self.found.assessments[0].verdict.rendered_by(self.renderer).text
         return "\n".join([wrapped(self.headline), self.body()])
 
     def to_dict(self) -> dict[str, Any]:

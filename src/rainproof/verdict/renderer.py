@@ -50,10 +50,9 @@ class PythonVoice(Voice):
 
     def commands(self, step: Step) -> tuple[str, ...]:
         """The line of code of a step."""
-        name = step.arguments.get("forecast")
-        result = "a" if name is None else f"s[{name!r}]"
+        result = "a" if step.forecast is None else f"s[{step.forecast!r}]"
         predictions = "p_new"
-        if step.arguments["recalibrated"]:
+        if step.recalibrated:
             predictions = f"{result}.recalibrator.predict(p_new)"
         if step.action == "recalibrate":
             return (predictions,)

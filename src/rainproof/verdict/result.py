@@ -6,7 +6,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from rainproof.core import VERSION
 from rainproof.core.arrays import Floats
 from rainproof.core.curve import flagged
 from rainproof.core.files import check_replaced, check_suffix, write_atomic
-from rainproof.core.result import Result, once, plain
+from rainproof.core.result import Result, once, plain, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import one_line
 from rainproof.decisions.regret_curves import RegretCurve
@@ -119,7 +119,7 @@ class Reported(Result):
         return text
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class Assessment(Reported):
     """What `assess` returns: print it for the verdict, draw it with ``plot()``, write a report with
     ``to_html(path)``.

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, wrapped
@@ -30,7 +29,7 @@ from rainproof.verdict.segment_statements import segment_lines, segment_order, s
 _BOUNDED = 500  # segments that get a guarantee
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class Segment(Result):
     """One segment of an assessment.
 
@@ -119,7 +118,7 @@ class Segment(Result):
         return PYTHON.text(segment_status(self))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class SegmentTable(Result):
     """The segments of an assessment.
 

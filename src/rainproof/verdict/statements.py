@@ -7,9 +7,9 @@ What is stated of which evidence is in modules by topic; the words are in `templ
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rainproof.verdict.templates import TEMPLATES
 
@@ -41,7 +41,8 @@ class Step(NamedTuple):
     """Something to do now, for which a voice has code or command lines."""
 
     action: Literal["recalibrate", "decide"]
-    arguments: Mapping[str, Any]
+    recalibrated: bool
+    forecast: str | None = None  # the name of one of several
 
 
 def say(key: str, about: str = "", /, **values: Any) -> Statement:
@@ -55,26 +56,3 @@ def places(key: str) -> tuple[str, ...]:
     template = TEMPLATES[key]
     text = template if isinstance(template, str) else "".join(template)
     return tuple(dict.fromkeys(place[1] for place in PLACE.finditer(text)))
-
-
-class Facts:
-    """What statements about one result are made of.
-
-    A subclass has a property for each name that the templates of its statements have places for. So
-    a number has the same digits wherever it stands, and a new sentence is a template and its place
-    in a ladder. Where a template differs for a kind of result it has another key, with the
-    `variant` behind a comma.
-    """
-
-    variant: ClassVar[str] = ""
-
-    def state(self, key: str, about: str = "") -> Statement:
-        """Make a statement of these facts."""
-        own = f"{key}, {self.variant}"
-        if own in TEMPLATES:
-            key = own
-        return Statement(key, about, {name: getattr(self, name) for name in places(key)})
-
-    def state_all(self, about: str, keys: Iterable[str]) -> list[Statement]:
-        """Make several statements about one thing."""
-        return [self.state(key, about) for key in keys]

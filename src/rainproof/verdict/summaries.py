@@ -5,7 +5,6 @@ reliability.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core.arguments import as_sample
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import check_grid
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.validation import BaseRate
 from rainproof.decisions.grid_choice import GridChoice, choose_grid
@@ -26,7 +25,7 @@ from rainproof.measures.catalogue import CATALOGUE, Measure
 BARS = 64
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class DataSummary(Result):
     """The size of what was assessed.
 
@@ -72,7 +71,7 @@ class DataSummary(Result):
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class Estimate(Result):
     """The value of a measure on these rows; `confidence_interval` says what it is in the
     population.
@@ -122,7 +121,7 @@ class Estimate(Result):
         return CATALOGUE[self.name]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class Histogram(Result):
     """The distribution of the predictions: the share of rows between edges, and of rows with the
     event.
@@ -155,7 +154,7 @@ GRIDS = (8, 16, 32, 64, 128)  # whose bins make a readable picture
 _CELLS = 1 << 11
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class Reliability(Result):
     """Event rates against predictions in soft bins, and where those of a calibrated forecast would
     lie.

@@ -121,7 +121,7 @@ _PARTS: Mapping[str, str | tuple[str, str]] = {
     "over_always_or_never": "the better of always and never acting",
     "over_random_or_never": "the better of acting at random and never acting",
     "over_fixed": "the best fixed action",
-    "skill_raw": "; as they are {value}",
+    "skill_raw": "; as they are {skill_as_is}",
     # Costs.
     "less_not_established": ", which is less by the estimates, but that is not established",
     "less_but_skill": ", which is less by the estimates, but recalibrated they have skill",
@@ -136,16 +136,16 @@ _PARTS: Mapping[str, str | tuple[str, str]] = {
     "swap": "take {replacement} where you would take {action}",
     "cost_of_way": "{name} {cost}",
     # What is assumed.
-    "no_heavier_row": "no row can weigh more than {max_weight}, as stated",
-    "no_heavier_group": "no group can weigh more than {max_weight}, as stated",
+    "no_heavier_row": "no row can weigh more than {most}, as stated",
+    "no_heavier_group": "no group can weigh more than {most}, as stated",
     "fixed_sizes": f"sizes must {INDEPENDENT}, else state {{max_weight}}",
     "fixed_weights": f"weights, such as survey or cost weights, must {INDEPENDENT}, else state {{max_weight}}",
     "fixed_both": f"sizes and weights must {INDEPENDENT}, else state {{max_weight}}",
     "fixed_sizes, classes": f"sizes must {INDEPENDENT}",
     "fixed_weights, classes": f"weights must {INDEPENDENT}",
     "fixed_both, classes": f"sizes and weights must {INDEPENDENT}",
-    "and": "; {more}",
-    "in_brackets": " ({more})",
+    "and_sizes": "; {sizes}",
+    "sizes_in_brackets": " ({sizes})",
     "in_groups": " in {groups}",
 }
 
@@ -291,6 +291,7 @@ _FIRST_SCREEN: Mapping[str, str | tuple[str, str]] = {
     # What the numbers rest on.
     "grade": "Grade: {grade}.",
     "grade_for_costs": "Grade: {grade} (for your costs: as they are).",
+    "grade_for_costs, classes": "Grade: {grade}.",
     "drawn": (
         "{rows}, taken as independent draws from the cases you will act on (rows that belong together: {groups_option})"
         "{and_sizes}."
@@ -308,7 +309,7 @@ _FIRST_SCREEN: Mapping[str, str | tuple[str, str]] = {
         "At a threshold t of the range a false alarm costs t, a miss 1 - t; every threshold counts the same."
     ),
     "population": f"All numbers are about {{population}}, if {SAME_GIVEN_OUTCOME}{{middle}}.",
-    "middle_of_range": "; of a range, estimates are for {middle}",
+    "middle_of_range": "; of a range, estimates are for {middle_rate}",
     "losses": (
         f"Losses are shares of what is at stake{{in_decisions}}, proven at {{level}} confidence{{held_out}}, "
         f"{KEEPS_RANKING}."
@@ -422,10 +423,12 @@ _DETAILS: Mapping[str, str | tuple[str, str]] = {
     "of_these": " of these decisions",
     "no_rounded_loss": "they have no guarantee either",
     "limits": "Each statement holds with {level} confidence by itself, if the {drawn_so}; {intervals}.",
-    "drawn_independently": "{rows} were drawn independently{more}",
-    "groups_drawn": "{clusters} groups of rows were drawn independently{more}",
-    "from_acted_on": " from the cases that will be acted on",
-    "given_outcomes": " given their outcomes",
+    "drawn_independently": "{rows} were drawn independently{sizes_in_brackets}",
+    "drawn_from_acted_on": (
+        "{rows} were drawn independently from the cases that will be acted on{sizes_in_brackets}"
+    ),
+    "drawn_from_outcomes": "{rows} were drawn independently given their outcomes{sizes_in_brackets}",
+    "groups_drawn": "{clusters} groups of rows were drawn independently{sizes_in_brackets}",
     "intervals": "intervals do so approximately",
     "intervals_fixed": "intervals do so approximately, where weights are such as in these rows",
     "intervals_clustered": (

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Self, cast
 
-from rainproof.core.result import Result
+from rainproof.core.result import Result, result_class
 from rainproof.core.text import aligned, html_rows, wrapped
 from rainproof.verdict import ladders
 from rainproof.verdict.costs import Rule, TaskResult
 from rainproof.verdict.details import Answer, answers, details, notes, table
 from rainproof.verdict.evidence import Evidence, RangeCosts, Savings, standard_error
-from rainproof.verdict.facts import EventFacts, JudgedFacts
+from rainproof.verdict.facts import EventFacts
 from rainproof.verdict.grades import Findings, Grade, grade
 from rainproof.verdict.renderer import PYTHON, Renderer, Sentence
 from rainproof.verdict.segments import SegmentTable
@@ -22,7 +22,7 @@ _FIRST = ("headline", "reason", "next", "basis")
 _ASIDES = ("segments", "note")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class KeyFigure(Result):
     """The answer to one of the questions that people come with.
 
@@ -47,7 +47,7 @@ class KeyFigure(Result):
         return f"{self.value}, {self.meaning}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@result_class
 class Verdict(Result):
     """The verdict on a forecast.
 
@@ -302,7 +302,7 @@ def judge(
     )
 
 
-def first_screen(facts: JudgedFacts) -> list[Statement]:
+def first_screen(facts: ladders.Judged) -> list[Statement]:
     """Headline, reason, next step and basis."""
     found = ladders.headline(facts) + ladders.reason(facts)
     return found + ladders.next_step(facts) + ladders.basis(facts)
