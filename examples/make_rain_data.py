@@ -2,7 +2,7 @@
 
     python examples/make_rain_data.py rain.csv
 
-The rows are made by src/rainproof/cli/assessing.py; `rainproof demo` writes the same file and a
+The rows are made by src/rainproof/cli/demo.py; `rainproof demo` writes the same file and a
 report on it.
 """
 

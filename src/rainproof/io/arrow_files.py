@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rainproof.io.formats import Write
 
-PARQUET_ROWS_PER_BATCH = 1 << 18
+PARQUET_ROWS_PER_BATCH = 1 << 18  # typed columns take less memory than Python values
 _PARQUET_BUFFER = 1 << 20  # bytes; without it a row group is read at once
 
 

@@ -18,6 +18,7 @@ from rainproof.io.column_spec import ColumnSpec
 from rainproof.io.column_types import BatchBuilder
 from rainproof.io.conditions import literals_as_numbers
 from rainproof.io.dialects import Dialect, find_dialect
+from rainproof.io.opening import ROWS_PER_BATCH
 from rainproof.io.source_errors import (
     check_columns,
     first_line,
@@ -26,8 +27,6 @@ from rainproof.io.source_errors import (
     without_password,
 )
 from rainproof.io.sql_statement import statement, table_parts
-
-ROWS_PER_BATCH = 1 << 16
 
 # Types of PostgreSQL, by their numbers.
 _BOOLEAN = 16

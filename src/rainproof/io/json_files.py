@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from rainproof.errors import InputError, RainproofError
 from rainproof.io.column_types import BatchBuilder
 from rainproof.io.locations import Batches, Location
-from rainproof.io.opening import OpenFile, ReadOptions
+from rainproof.io.opening import ROWS_PER_BATCH, OpenFile, ReadOptions
 from rainproof.io.source_errors import check_columns
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from rainproof.io.formats import Write
 
-ROWS_PER_BATCH = 1 << 16
-_BLOCK = 1 << 20  # bytes
+_BLOCK = 1 << 20  # bytes read at a time; lines may be longer
 
 
 class JsonFile(OpenFile):

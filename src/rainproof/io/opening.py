@@ -15,6 +15,9 @@ from rainproof.io.locations import Batches
 if TYPE_CHECKING:
     import pyarrow as pa
 
+ROWS_PER_BATCH = 1 << 16
+"""Rows of Python values in a batch: tens of megabytes at a time, and few batches."""
+
 HEAD_ROWS = 1 << 16
 """The most rows of a head: enough to guess columns by, and few to keep."""
 

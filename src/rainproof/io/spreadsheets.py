@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.io.column_types import BatchBuilder, as_integers, as_text
 from rainproof.io.locations import Batches, Location
-from rainproof.io.opening import HEAD_ROWS, OpenFile, ReadOptions
+from rainproof.io.opening import HEAD_ROWS, ROWS_PER_BATCH, OpenFile, ReadOptions
 from rainproof.io.source_errors import check_columns, need
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-ROWS_PER_BATCH = 1 << 16
 
 
 class Spreadsheet(OpenFile):

@@ -67,7 +67,10 @@ class TextFile(OpenFile):
         return None if batch is None else batch.slice(0, HEAD_ROWS)
 
     def batches(self, columns: list[str], others: bool) -> Batches:
-        """Yield the rows; with `others` every value is kept as it is, without an empty one is null."""
+        """Yield the rows.
+
+        With `others` every value is kept as it is, for a copy; without, an empty one is null.
+        """
         import pyarrow as pa
 
         # Here, as it needs NumPy: help of the command does without it.
