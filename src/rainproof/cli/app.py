@@ -23,7 +23,7 @@ from rainproof.core.files import replace_now, together
 from rainproof.errors import InputError, RainproofError, hide_passwords
 from rainproof.io.source_errors import need
 
-FAILED = 2
+FAILED = 2  # as argparse has it for wrong arguments
 UNFORESEEN = 70  # as in sysexits.h; no command uses it for anything else
 NOBODY_READS = 141  # 128 + SIGPIPE
 
@@ -128,6 +128,7 @@ def _run(argv: Sequence[str] | None) -> int:
     words = _with_command(list(sys.argv[1:] if argv is None else argv))
     parser, parser_of = make_parsers(_first(words))
     try:
+        # Before argparse, which would name an option that is misspelt only after the missing ones.
         _check_options(parser, parser_of, words)
         arguments, unknown = parser.parse_known_args(words)
     except SystemExit:  # --help and --version have said what was asked
@@ -140,6 +141,7 @@ def _run(argv: Sequence[str] | None) -> int:
         parser_of[command].error(f"unrecognized arguments: {' '.join(unknown)}")
     module = import_module(f"rainproof.cli.{COMMANDS[command]}")
     run_command: Callable[[argparse.Namespace], int] = getattr(module, f"run_{dest(command)}")
+    # What is wrong with the options is said before standard input is waited for.
     check_together(arguments)
     with prepared(arguments):
         check_outputs(arguments)

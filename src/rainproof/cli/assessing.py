@@ -37,7 +37,7 @@ from rainproof.verdict.result import Assessment
 if TYPE_CHECKING:
     from rainproof.verdict.rankings import AssessmentSet
 
-GRADED = 1
+GRADED = 1  # exit code where --fail-on names the grade
 
 
 def run_assess(arguments: argparse.Namespace) -> int:

@@ -62,7 +62,7 @@ from rainproof.verdict.facts import other_event
 from rainproof.verdict.renderer import SHELL
 from rainproof.verdict.result import Assessment
 
-NOT_PROVEN = 1
+NOT_PROVEN = 1  # exit code where no threshold is proven to keep the targets
 _ACTIONS = ("wait", "act")
 _WAYS_OUT = {
     "recalibrate": "Fit a map with 'rainproof recalibrate' and pass it as --map.",
@@ -462,6 +462,7 @@ def _by_costs(
             raise InputError(
                 f"{' and '.join(costs)} must not both be 0 in a row: nothing is at stake"
             )
+        # Columns of costs give each row its own threshold.
         task = task_of(arguments, actions, dict(zip(costs, amounts, strict=True)))
         acted_on = p
         seed = 0

@@ -23,6 +23,7 @@ from rainproof.io.label_columns import suggest_label
 from rainproof.io.source_errors import check_columns
 from rainproof.io.text_numbers import TRUE_AND_FALSE
 
+# Names that forecasts and outcomes usually have; they decide only between columns that fit.
 _PROB = re.compile(
     r"(?i)prob|^(p|q|phat|p_hat|score|risk|forecast|pred|prediction|y_pred|y_score)$|^p_"
 )
@@ -51,6 +52,7 @@ def guess_columns(arguments: argparse.Namespace) -> str:
     names = head.schema.names
     check_columns(source, [*as_list(prob), *as_list(outcome)], names)
     columns = _columns_of(head, without=cost_columns(arguments))
+    # The outcome first, as the forecast must be another column.
     could_be: dict[str, list[str]] = {}
     if outcome is None:
         candidates = _outcomes(columns, prob, arguments.pos_label)

@@ -17,6 +17,7 @@ from rainproof.cli.reading import note
 from rainproof.core.text import rows as rows_text
 from rainproof.io.source_errors import need_pyarrow
 
+# id, uuid or guid as a word of the name (patient_id, gameId), or what commonly has several rows.
 _ID = re.compile(
     r"(?i)(^|[_\W])(id|uuid|guid)$|^id[_\W]|(?-i:[a-z]I[dD]$)"
     r"|^(patient|subject|person|customer|client|user|household|player|game|match|session|trajectory|episode)$"

@@ -22,8 +22,9 @@ from rainproof.inference.monitoring import monitor
 from rainproof.inference.monitoring_results import MonitoringResult
 from rainproof.io.conditions import quoted_column
 
-CHANGED = 1
+CHANGED = 1  # exit code while in alarm, so that a job can act on it
 _STATE = "monitor state"
+# Periods that are numbers are compared as numbers; others are text, in quotes.
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -82,6 +83,7 @@ def _monitor(arguments: argparse.Namespace) -> int:
     if arguments.fail_on == "new" and told is None:
         is_failed = timeline.newest_judged in alarms.values()
     elif arguments.fail_on == "new" and told is not None:
+        # Of stored days the newest that was told may have been removed.
         newest_told = periods.index(told["newest"]) if told["newest"] in periods else -1
         is_failed = any(
             name not in told["alarms"] or period > newest_told for name, period in alarms.items()

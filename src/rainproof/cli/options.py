@@ -213,6 +213,7 @@ _OF_ONE_EVENT = (
     "--fail-above",
 )
 """What cannot be combined with --classes."""
+# What matplotlib writes without more packages, and every page shows.
 _PICTURES = (".png", ".svg", ".pdf")
 _BESIDE = ("map", "policy", "confidence_words", "cost_matrix")
 """The arguments that name files which are read beside the rows."""

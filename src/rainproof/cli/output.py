@@ -36,6 +36,7 @@ _STYLES = {
 }
 _COLORED = re.compile(f"({'|'.join(map(re.escape, (_RESET, *_STYLES.values())))})")
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+# In help: a line such as 'examples:', and what begins with one or two dashes.
 _HEADING = re.compile(r"^(\w[\w ]*:)(?=$| )", re.MULTILINE)
 _OPTION = re.compile(r"(?<![\w-])(--?[a-z][\w-]*)")
 _PATIENCE = 2.0  # seconds that need no explanation
@@ -57,6 +58,7 @@ def say(stream: TextIO | None, text: str) -> None:
     for number in range(0, len(parts), 2):
         lines = parts[number].split("\n")
         parts[number] = "\n".join(map(one_line, lines))
+    # A terminal of another encoding than UTF-8 gets escapes instead of an error.
     encoding = stream.encoding or "utf-8"
     stream.write("".join(parts).encode(encoding, "backslashreplace").decode(encoding))
 
@@ -243,6 +245,7 @@ def draw(result: Any, path: Path) -> None:
     """Draw a result into a file, which is written whole or not at all."""
     from rainproof.plots.style import figure_for_a_file
 
+    # Not by pyplot, which would open a window system.
     figure = figure_for_a_file(figsize=(8, 4.5))
     result.plot(figure.add_subplot())
     with atomic_output(path) as temporary:

@@ -33,7 +33,7 @@ from rainproof.io.source_errors import hide_password, need_pyarrow
 
 STDIN = "-"
 _START = 1 << 12  # bytes of standard input: blanks may be before what tells the format
-_GZIP = b"\x1f\x8b"
+_GZIP = b"\x1f\x8b"  # RFC 1952
 RECALIBRATED = "_recalibrated"  # ends the name of the column that 'rainproof apply' adds
 
 
@@ -83,6 +83,7 @@ def _copied(folder: Path) -> str:
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("- reads standard input, but nothing is piped into it")
     path = folder / "stdin"
+    # In pieces, as it may be larger than memory.
     with path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     start = _start(path, open)

@@ -172,6 +172,7 @@ def run_apply(arguments: argparse.Namespace) -> int:
         done.rows += len(prob)
         done.outside += applied.outside
         done.unseen += sum(applied.unseen.values())
+        # As doubles: sums of single precision would drift over a large file.
         done.sum_before += float(prob.sum(dtype="float64"))
         done.sum_after += float(applied.value.sum())
         return applied.value
@@ -220,7 +221,7 @@ def _class_columns(columns: list[str] | None, fitted: Any) -> list[str]:
     raise InputError(f"{held}: name a column for each with --classes ({', '.join(classes)})")
 
 
-REFUSED = 1
+REFUSED = 1  # exit code where a line of the stream was refused
 
 
 def run_stream(arguments: argparse.Namespace) -> int:

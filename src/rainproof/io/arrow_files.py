@@ -30,7 +30,7 @@ class ParquetFile(OpenFile):
         self._table = parquet.ParquetFile(
             self._source, buffer_size=_PARQUET_BUFFER, pre_buffer=False
         )
-        self.rows = self._table.metadata.num_rows
+        self.rows = self._table.metadata.num_rows  # of the footer, which is read anyway
 
     def head(self) -> pa.RecordBatch | None:
         """Return the first rows."""

@@ -258,7 +258,7 @@ def _adapted_to_postgresql(spec: ColumnSpec, types: dict[str, Any]) -> ColumnSpe
 def _connect_postgresql(address: str) -> Any:
     psycopg = need("psycopg", "reading a PostgreSQL table", "psycopg", "'psycopg[binary]'")
     connection = psycopg.connect(address)
-    connection.read_only = True
+    connection.read_only = True  # the server then refuses whatever would change it
     return connection
 
 

@@ -27,6 +27,7 @@ _FUNCTIONS = {
 }
 """The comparisons by their names in Arrow."""
 
+# As Arrow and Python read NaN, with a sign and with spaces around it.
 _NAN_TEXT = r"(?i)^\s*[+-]?nan\s*$"
 
 

@@ -150,6 +150,7 @@ FORMATS: tuple[FileFormat, ...] = (
 def format_of(path: str) -> FileFormat:
     """Return the format that the name of a file states."""
     name = Location(path).lower_name
+    # In any order, as no suffix is the end of another.
     for file_format in FORMATS:
         if name.endswith(file_format.suffixes):
             return file_format

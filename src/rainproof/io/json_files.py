@@ -50,7 +50,7 @@ class JsonFile(OpenFile):
         """
         builder = BatchBuilder(self._file.name)
         records = self._first_records
-        self._first_records = []
+        self._first_records = []  # not kept in memory while later ones are read
         # What the first batch has are the columns of the file.
         names = _keys_of(records)
         if records:

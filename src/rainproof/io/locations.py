@@ -30,6 +30,7 @@ _CREDENTIALS = {
 """Object stores by the scheme of their addresses, and where PyArrow finds the credentials of each.
 """
 
+# Schemes by which other tools call the same stores.
 _SYNONYMS = {"gcs": "gs", "abfss": "abfs"}
 
 
@@ -117,7 +118,7 @@ def expand(patterns: Sequence[str]) -> list[str]:
     for pattern in patterns:
         paths += _matches(pattern)
     if len(paths) == 1:
-        return paths
+        return paths  # one file cannot be there twice
     path_by_identity: dict[Hashable, str] = {}
     for path in paths:
         identity = _identity(path)

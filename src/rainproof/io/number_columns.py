@@ -24,7 +24,7 @@ from rainproof.io.text_numbers import (
     with_decimal_points,
 )
 
-_SHOWN_TEXTS = 3  # examples in an error message
+_SHOWN_TEXTS = 3  # examples in an error message: two labels, and that there are more
 
 
 class NumberColumn:

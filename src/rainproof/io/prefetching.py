@@ -41,6 +41,7 @@ def prefetch(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
         finally:
             items.close()  # its files, in the thread that opened them
 
+    # A daemon, as a read from a pipe without a writer would keep Python from ending.
     thread = threading.Thread(target=produce, name="rainproof-read", daemon=True)
     thread.start()
     try:

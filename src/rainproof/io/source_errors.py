@@ -13,8 +13,9 @@ from urllib.parse import unquote
 
 from rainproof.errors import HIDDEN_PARAMETER, InputError, MissingExtraError
 
-_SHOWN_COLUMNS = 10
+_SHOWN_COLUMNS = 10  # of a wide table; a similar name is suggested from all
 
+# A password may hold any character, also an @: the last one ends it.
 _IN_AUTHORITY = re.compile(r"(://[^:@]*:).*@", re.DOTALL)
 _IN_QUERY = re.compile(rf"({HIDDEN_PARAMETER})[^&#]*", re.IGNORECASE)
 _SECRETS = re.compile(rf"://[^:@/]*:(.*)@|{HIDDEN_PARAMETER}([^&#]*)", re.DOTALL | re.IGNORECASE)

@@ -99,7 +99,7 @@ class NamedFile:
         """
         with self.location.errors():
             file = self._opened()
-            self._file = None
+            self._file = None  # from now on it is closed by who reads it
             yield from prefetch(_closing(file, file.batches(columns, others)))
 
     def line_of(self, row: int) -> int | None:
@@ -247,6 +247,7 @@ def _named_sources(source: NamedSource, columns: list[str], native: Any) -> list
                 'where must be text for a table of a database, such as "p is not null"'
             )
         return [Source(source.name, partial(table_rows, source.address, columns))]
+    # A text file has labels such as 1 as text, a typed one as numbers: they would not be equal.
     are_text = source.files[0].format.is_text
     if any(file.format.is_text != are_text for file in source.files):
         raise InputError(

@@ -43,6 +43,7 @@ class Spreadsheet(OpenFile):
 
     def batches(self, columns: list[str], others: bool) -> Batches:
         """Yield the rows."""
+        # Here, as who looks at the head alone is not told.
         if self._is_hidden:
             name = self._sheet.name
             text = f"the first sheet of {self._file.name}, {name!r}, is hidden; its rows are read"

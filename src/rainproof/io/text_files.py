@@ -173,6 +173,7 @@ class TextFile(OpenFile):
 
 def find_separator(start: bytes, usual_separators: str) -> str:
     """Return the first of the usual separators that is in the first line of a text file."""
+    # A block may end inside of a character; errors are for who reads the rows.
     text = start.decode("utf-8", "replace")
     outside_quotes = "".join(text.split('"')[::2])  # what is between quotes separates nothing
     lines = [line for line in outside_quotes.splitlines() if line]
@@ -251,6 +252,7 @@ class _LineWriter:
         import pyarrow.compute as pc
 
         values = [self._quoted(column, name) for name, column in zip(names, columns, strict=True)]
+        # Whole columns at once, not row by row.
         separator = pa.scalar(self._separator, pa.large_string())
         lines: list[str] = pc.binary_join_element_wise(*values, separator).to_pylist()
         self._file.write("".join(f"{line}\n" for line in lines).encode())
