@@ -35,11 +35,10 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
         if name.startswith("_") or name not in modules():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = modules()[name]
-        inner = (
-            import_module(f"{package}.{name}")
-            if module == package
-            else getattr(import_module(module), name)
-        )
+        if module == package:
+            inner = import_module(f"{package}.{name}")
+        else:
+            inner = getattr(import_module(module), name)
         setattr(sys.modules[package], name, inner)  # so that this is asked once
         return inner
 

@@ -29,12 +29,13 @@ def check_aligned(*columns: tuple[str, Any]) -> None:
     """
     indexed: list[tuple[str, Any]] = []
     for name, column in columns:
-        index = getattr(column, "index", None)
+        index = getattr(column, "index", None)  # lists have a method of this name
         if hasattr(index, "equals"):
             indexed.append((name, index))
     for (name, index), (other, other_index) in combinations(indexed, 2):
         if index.equals(other_index):
             continue
+        # a default index says nothing of the rows: it may have been reset
         is_reordered = _is_reordered(index, other_index)
         if is_reordered or not (_is_default(index) or _is_default(other_index)):
             what = "the same index in another order" if is_reordered else "different indexes"

@@ -95,9 +95,10 @@ def as_readable(array: Array, name: str, types: set[np.dtype[Any]] = READABLE) -
     if array.dtype in types and array.dtype.isnative and array.flags.aligned:
         return array
     kind = array.dtype.kind
-    if kind not in "biufO":
+    if kind not in "biufO":  # bools, integers, floats, and objects that may be numbers
         held = _NAMES_OF_KINDS.get(kind, f"values of type {array.dtype}")
         raise InputError(f"{name} must hold numbers; it holds {held}")
+    # NumPy would read text among objects as a number
     text = first_text(array.flat) if kind == "O" else None
     if text is not None:
         held = _NAMES_OF_KINDS["S" if isinstance(text, bytes) else "U"]

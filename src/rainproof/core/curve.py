@@ -73,7 +73,7 @@ def isotonic(table: DistinctTable) -> Floats:
 def isotonic_blocks(table: DistinctTable) -> DistinctTable:
     """Pool the entries on which `isotonic` is level: one entry each, at the mean prediction."""
     size, negative, positive = pool_violators(table.negative, table.positive)
-    first = np.cumsum(size) - size
+    first = np.cumsum(size) - size  # of the entries of each block
     predicted = np.add.reduceat(table.prob * (table.negative + table.positive), first)
     return DistinctTable(predicted / (negative + positive), negative, positive)
 
@@ -136,9 +136,10 @@ def corners(prob: Floats, within: ThresholdRange | None) -> Floats:
     and at the ends.
     """
     if within is None:
-        return np.concatenate([[0.0], prob, [1.0]])
+        return np.concatenate([[0.0], prob, [1.0]])  # with predictions of 0 or 1 twice: no harm
     low, high = within
     inside = prob[np.searchsorted(prob, low, "right") : np.searchsorted(prob, high)]
+    # a single threshold is both ends, and one corner
     ends = [high, 1.0] if low < high else [1.0]
     return np.concatenate([[0.0, low], inside, ends])
 
@@ -151,6 +152,7 @@ def cut(points: Points, within: ThresholdRange | None) -> Points:
         return points
     mu, left, right = points
     inside = (mu >= within.low) & (mu <= within.high)
+    # to the right of the upper end the curve is 0 already
     left = np.where(inside, left, 0.0)
     right = np.where(inside & (mu < within.high), right, 0.0)
     return mu, left, right
@@ -205,7 +207,7 @@ def envelope(mu: Floats, value: Floats, above: Callable[[int], bool] = lambda _:
     a, b = bridge(mu, value)
     mu_a = float(mu[a])
     mu_b = float(mu[b])
-    share = 1.0
+    share = 1.0  # 1/2 alone is the worst
     if mu_a < mu_b:
         share = (mu_b - 0.5) / (mu_b - mu_a)
     return Chord(
@@ -287,6 +289,7 @@ class SwapCurve(Frozen):
         no large numbers cancel, and a swap of a prediction to itself adds exactly 0.
         """
         table = self.table
+        # predictions before this place do not act
         below = int(np.searchsorted(table.prob, mu, "left" if above else "right"))
         up_events, up_others, down_events, down_others = swapped(
             table.negative, table.positive, self.recalibrated, below, mu, above
@@ -306,6 +309,7 @@ class SwapCurve(Frozen):
     @cached_property
     def chord(self) -> Chord:
         """The concave envelope at 1/2, with the regret at its ends evaluated by definition."""
+        # the corners are summed from one end to the other, which is quick, and rounds more
         mu, left, right = self.corners
         chord = envelope(mu, np.maximum(left, right), lambda k: bool(left[k] > right[k]))
         low, high = self.within or (0.0, 1.0)

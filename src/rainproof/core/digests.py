@@ -112,7 +112,7 @@ def of_rows(
         block = slice(start, start + _ROWS_AT_ONCE)
         codes = [outcome[block].astype(np.uint64)]
         codes += [read(column[block]) for column in columns]
-        if weight is not None:
+        if weight is not None:  # 0 for a weight of 1, as if there were none
             codes.append(read(weight[block]) - read(np.ones(1)))
         of_row[block] = hashed(codes)
     return of_row
@@ -141,6 +141,7 @@ def with_outcome(prob: Array, event: Bools) -> Ints:
     """
     bits = exact(prob)
     bits += _OFFSET  # at most 1, whose two highest bits are 0
+    # the outcome goes between the digits that count and those that do not
     last = bits & _LAST
     bits -= last
     bits <<= np.uint64(1)

@@ -41,7 +41,7 @@ class DistinctTable(Frozen):
                 parts.append(pool(_sorted(prob[rows], label[rows]), None))
             else:
                 parts.append(_pool(_key(prob[rows], label[rows]), weight[rows].astype(np.float64)))
-        if len(parts) > 1:
+        if len(parts) > 1:  # predictions that several parts have are pooled once more
             distinct, negative, positive = map(np.concatenate, zip(*parts, strict=True))
             key = np.concatenate([_key(distinct, np.zeros(1)), _key(distinct, np.ones(1))])
             parts = [_pool(key, np.concatenate([negative, positive]))]
@@ -82,7 +82,7 @@ class DistinctTable(Frozen):
         scaled = self.prob * FINEST_GRID
         cell = np.floor(scaled)
         slot = np.repeat(2 * cell.astype(np.int64), 2)
-        slot[1::2] += 1
+        slot[1::2] += 1  # each prediction without the event, then with it
         weight = self.by_outcome()
         return FINEST_GRID, slot, weight.ravel(), (weight * (scaled - cell)[:, None]).ravel()
 
@@ -126,6 +126,7 @@ def bin_table(table: DistinctTable, edges: Floats) -> Floats:
     to and including ``edges[k]``; the first bin starts with 0 and the last ends with 1.
     """
     start = np.concatenate([[0], np.searchsorted(table.prob, edges, side="right")])
+    # `reduceat` gives an empty part the entry after it, and not 0
     occupied = np.diff(start, append=len(table.prob)) > 0
     weight = table.negative + table.positive
     columns = np.stack([weight, table.positive, weight * table.prob])

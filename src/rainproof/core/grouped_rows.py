@@ -110,7 +110,9 @@ def from_grouped(
     integers = {name: _as_integers(columns, name) for name in _INTEGER_COLUMNS}
     sums = [_as_doubles(columns, name) for name in _SUM_COLUMNS]
     grid = _check_integers(integers)
-    cell, outcome, count = integers["cell"], integers["outcome"], integers["count"]
+    cell = integers["cell"]
+    outcome = integers["outcome"]
+    count = integers["count"]
     rules = named_rules(names)
     violations = {rule: int(count[cell == -1 - k].sum()) for k, rule in enumerate(rules)}
     raise_violation(violations, names)
@@ -132,6 +134,7 @@ def _check_integers(integers: Mapping[str, Ints]) -> int:
     grids = integers["grid"]
     if not len(grids):
         raise InputError("the table has columns but no rows")
+    # tables of two grids may have been concatenated
     grid = check_grid(int(grids[0]), "rainproof_grid")
     if (grids != grid).any():
         other = int(grids[grids != grid][0])
@@ -244,6 +247,7 @@ def _names_of_columns(row: Any, by: Sequence[str] | None) -> list[str]:
 
 
 def _as_integers(columns: Mapping[str, Any], name: str) -> Ints:
+    # as doubles or decimals, as databases return sums of integers
     array = _as_doubles(columns, name)
     if (array != np.floor(array)).any() or (np.abs(array) > _LARGEST_COUNT).any():
         raise InputError(f"rainproof_{name} must hold integers")

@@ -54,6 +54,7 @@ def spelled(label: Any) -> str | None:
     label = as_label(label)
     if label is None:
         return None
+    # databases give numbers as decimals, with zeros at the end
     text = str(float(label) if isinstance(label, Decimal) else label)
     try:
         number = float(text)
@@ -65,10 +66,11 @@ def spelled(label: Any) -> str | None:
 
 def spelled_key(key: Any) -> tuple[str | None, ...]:
     """Return what the label of a segment says, or each of several labels."""
-    return tuple(spelled(label) for label in _as_tuple(key))
+    return tuple(spelled(label) for label in as_tuple(key))
 
 
-def _as_tuple(key: Any) -> tuple[Any, ...]:
+def as_tuple(key: Any) -> tuple[Any, ...]:
+    """Return the labels of a segment, of one column or of several."""
     return key if isinstance(key, tuple) else (key,)
 
 
@@ -92,7 +94,7 @@ def label_order(key: Any) -> tuple[Any, ...]:
     None is last.
     """
     order = []
-    for label in _as_tuple(key):
+    for label in as_tuple(key):
         type_name = "" if isinstance(label, bool | int | float) else type(label).__name__
         order.append((label is None, type_name, label))
     return tuple(order)
@@ -159,6 +161,7 @@ def number_rows(known: dict[Key, int], columns: Sequence[Codes], rows: int) -> I
         raise InputError(
             "by has more combinations of labels than can be numbered: name fewer columns"
         )
+    # one number for each combination: digits in the bases of the columns' labels
     combined = np.zeros(rows, np.int64)
     for codes, labels in columns:
         combined = combined * len(labels) + codes
@@ -237,7 +240,7 @@ def numbered_groups(groups: ArrayLike, n: int) -> Ints:
             f"groups must have one entry for each of the {n:,} rows; its shape is {array.shape}"
         )
     numbers, labels = code_labels(array)
-    if labels and labels[-1] is None:
+    if labels and labels[-1] is None:  # missing labels are last
         is_none = numbers == len(labels) - 1
         first = Place("groups", int(is_none.argmax()))
         rule = "groups must not contain missing values"

@@ -71,7 +71,7 @@ class Result(Frozen):
 
     def __reduce__(self) -> tuple[Any, ...]:
         rebuild, (kind, values) = Frozen.__reduce__(self)
-        if self._later:
+        if self._later:  # what is computed later is computed now, as rows are not pickled
             values |= dict.fromkeys(self._from)
             values["_found"] = {name: getattr(self, name) for name in self._later}
         return rebuild, (kind, values)
@@ -179,7 +179,7 @@ def field_names(result: Any) -> list[str]:
 
 def plain(value: Any) -> Any:
     """Return a value in built-in types, ready for JSON: None for a number that is not finite."""
-    if isinstance(value, Enum):
+    if isinstance(value, Enum):  # before text, which some are too
         return value.value
     if value is None or isinstance(value, bool | int | str):
         return value

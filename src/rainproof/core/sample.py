@@ -198,7 +198,7 @@ class Sample:
             # messages call the predictions as the caller does
             forecasts = y_prob if isinstance(y_prob, Mapping) else {"y_prob": y_prob}
             given = ("y_true", y_true), next(iter(forecasts.items()))
-            self.store, self.design = attach(read[0], self.design, groups, by, *given)
+            self.store, self.design = attach(self.rows, self.design, groups, by, *given)
         if base_rate is not None:
             # last, as it refuses rows that depend on each other
             settled = self.with_base_rate(base_rate)

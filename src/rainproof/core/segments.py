@@ -11,7 +11,7 @@ import numpy as np
 
 from rainproof.core.arrays import Ints
 from rainproof.core.files import save_table
-from rainproof.core.labels import Key, label_order, single
+from rainproof.core.labels import Key, as_tuple, label_order, single
 from rainproof.core.sample import Sample
 from rainproof.core.segment_sums import SegmentSums
 from rainproof.core.text import one_line
@@ -117,6 +117,7 @@ class Segments(Mapping[Any, Sample]):
         for key, rows in places.items():
             counts[key] = len(rows) if weight is None else int(np.count_nonzero(weight[rows]))
         whole = sample.without_segments()
+        # each segment by itself has no segments
         segments = cls(by, counts, lambda key: whole.take(places[key]), lambda: sample)
         segments.whole = sample
         segments.places = places
@@ -248,7 +249,7 @@ def from_sums(
     forecasts : tuple of str
         The names of the forecasts, if there are two.
     """
-    if forecasts:
+    if forecasts:  # engines have grouped by the cell of the first, which may be text by now
         cells = sums.joined([int(str(cell)) for (cell,) in keys])
         return Sample.from_cells(cells, forecasts=forecasts, weight_name=weight_name)
     if not by:
@@ -266,5 +267,4 @@ def from_sums(
 
 
 def _text_of(key: Any) -> str:
-    labels = key if isinstance(key, tuple) else (key,)
-    return one_line(", ".join(str(label) for label in labels))
+    return one_line(", ".join([str(label) for label in as_tuple(key)]))

@@ -22,7 +22,7 @@ from rainproof.core.validation import ThresholdRange, check_probabilities
 
 Keys = NDArray[np.uint64]
 
-_ROWS_PER_THREAD = 1 << 16
+_ROWS_PER_THREAD = 1 << 16  # from here on sorting both sides at once is quicker
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +83,7 @@ class SwitchCurve(Frozen):
                 weight = weight[counted]
                 unit = None if unit is None else unit[counted]
         unit_weight = None
-        if unit is not None:
+        if unit is not None:  # rows of a unit may all depend on each other: bound their variance
             unit_weight = np.bincount(unit, weight)[unit].astype(np.float64)
         return cls._from_rows(event, old, new, weight, unit_weight)
 
@@ -132,7 +132,7 @@ class SwitchCurve(Frozen):
             ordered[part] = _in_order(*ordered[part])
             return True
 
-        if len(sides[0]) < _ROWS_PER_THREAD:
+        if len(sides[0]) < _ROWS_PER_THREAD:  # starting a thread would cost more
             sort(0)
             sort(1)
         else:
@@ -157,6 +157,7 @@ class SwitchCurve(Frozen):
             inside = (edges[1:] >= low) & (edges[1:] <= high)
             piece = np.arange(len(inside))
         else:
+            # whoever has the lower end as the threshold acts on predictions that are equal to it
             first = np.nextafter(low, 0.0)
             between = edges[(edges > first) & (edges < high)]
             start = np.unique(np.concatenate([[0.0, first, high], between]))
@@ -217,6 +218,7 @@ class SwitchCurve(Frozen):
         """
         squares = self.squares if by_square else None
         if isinstance(charge, np.ndarray):
+            # the kernel knows one charge: rows of either outcome bring theirs as "squares"
             squares = self.only * np.tile(charge, 2)[:, None]
             charge = 1.0
         value = heights(self.edges, self.only, squares, charge, back, self.closed)

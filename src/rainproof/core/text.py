@@ -30,6 +30,7 @@ def rounded(value: float, decimals: int) -> str:
 
     What is rounded to 0 has no sign.
     """
+    # through 12 digits, as a sum of tenths can lie below the half that it stands for
     unit = Decimal(1).scaleb(-decimals)
     number = Decimal(f"{value:.12g}").quantize(unit, ROUND_HALF_UP, Context(prec=400))
     return f"{number or abs(number):,f}"
@@ -145,7 +146,7 @@ def wrapped(text: str) -> str:
     return textwrap.fill(one_line(text), WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-_MOST = 9  # rows of a table
+_MOST = 9  # rows of a table: the ends, and some between
 _FEW = 4  # a longer list is a column
 _ABOUT = ("result", "format", "version")  # of the file, not of the result
 
@@ -190,20 +191,26 @@ def html_fields(fields: Mapping[str, Any]) -> str:
             columns[size - 1] = starts | columns[size - 1]
     for size, named in columns.items():
         places = sorted({round(k * (size - 1) / (_MOST - 1)) for k in range(_MOST)})
-        body = [[column[place] for column in named.values()] for place in places]
-        tables.append(_table(list(named), body, size))
+        shown = {name: [column[place] for place in places] for name, column in named.items()}
+        tables.append(_table(shown, size))
     return "".join(tables)
 
 
 def _records(rows: Sequence[Mapping[str, Any]]) -> str:
     """The first rows, without columns that are empty."""
-    names = [name for name in rows[0] if any(row[name] is not None for row in rows)]
-    body = [[row[name] for name in names] for row in rows[:_MOST]]
-    return _table([name.replace("_", " ") for name in names], body, len(rows))
+    columns = {}
+    for name in rows[0]:
+        column = [row[name] for row in rows]
+        if any(value is not None for value in column):
+            columns[name.replace("_", " ")] = column[:_MOST]
+    return _table(columns, len(rows))
 
 
-def _table(head: list[str], body: list[list[Any]], size: int) -> str:
-    inside = html_rows(head, [[cell(value) for value in row] for row in body])
+def _table(columns: Mapping[str, list[Any]], size: int) -> str:
+    """A table of some of `size` rows, given by columns of one length."""
+    cells = [[cell(value) for value in column] for column in columns.values()]
+    body = list(zip(*cells, strict=True))
+    inside = html_rows(list(columns), body)
     if len(body) < size:
         inside = f"<caption>{len(body)} of {size:,} rows</caption>{inside}"
     return html_element("table", inside)

@@ -82,6 +82,7 @@ class Units:
     @cached_property
     def events(self) -> int:
         """The number of cases with the event; a case that is divided has a part with it."""
+        # entries of cells as rows (`at_cell_means`): a pass would count entries, not cases
         if not self.is_compressed and self.counts is not None:
             return int(self.counts[self.event].sum())
         return self._tables.cells.count_events()[1]
@@ -115,10 +116,12 @@ class Units:
         if self.design.strata is not None:
             rate = self.design.strata.rate
             others = self.cases - self.events
+            # the cases of an outcome weigh alike, and their weights add up to its share
             return 1 / ((1 - rate) ** 2 / others + rate**2 / self.events)
         if self.unit is not None:
             share = self.weight / self.total_weight
             return 1 / float((share * share).sum())  # a dot product would start threads
+        # cases that weigh alike; exactly their number, which sums of squares can miss by rounding
         if not self.is_compressed and (self.entries.weight is None or self.counts is not None):
             return float(self.cases)
         return self.total_weight**2 / float(self._tables.cells.squares.sum())
@@ -236,8 +239,8 @@ class Units:
         if weight is None or self.design.strata is not None:
             return False
         if self.design.shares:
-            first_parts = np.flatnonzero(np.diff(self.entries.case_of_entry(), prepend=-1))
-            whole = np.add.reduceat(weight, first_parts)
+            # parts weigh by their shares: compare whole cases
+            whole = np.bincount(self.entries.case_of_entry(), weight)
             return not np.allclose(whole, whole[0], rtol=_EQUAL)
         return self.counts is None or not np.array_equal(weight, self.counts)
 
@@ -246,6 +249,7 @@ class Units:
         """Whether units can be told apart, to deal them: rows, or cells of cases that weigh the
         same.
         """
+        # with a base rate the weights are those of the outcomes: cases are alike without them
         if not self.is_compressed or self.design.strata is not None:
             return True
         return self._tables.cells.has_equal_weights
@@ -268,9 +272,10 @@ class Units:
         # cases of weight zero are no draws
         counted = slice(None) if entries.weight is None else np.flatnonzero(entries.weight)
         if entries.unit is None:
-            return digests.of_all(
-                codes[counted], 1 if self.counts is None else self.counts[counted]
-            )
+            if self.counts is None:
+                return digests.of_all(codes[counted])
+            return digests.of_all(codes[counted], self.counts[counted])
+        # the parts of a case first, then the cases of a cluster
         case = entries.case_of_entry()[counted]
         codes = digests.of_units(codes[counted], case)
         if self.design.clustered:

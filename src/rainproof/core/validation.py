@@ -48,6 +48,7 @@ def as_columns(
     """
     if type(y_true) is not np.ndarray or type(y_prob) is not np.ndarray:
         check_aligned((names.label, y_true), (names.prob, y_prob), (names.weight, sample_weight))
+    # the types first, which cost a small sample no time
     if (type(y_prob) is not np.ndarray or y_prob.ndim == 2) and class_columns(y_prob) > 1:
         y_true, y_prob, pos_label = event_of_two_classes(y_true, y_prob, labels, pos_label, names)
     outcome = as_vector(y_true, names.label)
@@ -104,7 +105,7 @@ def _is_event(array: Array, names: ColumnNames, pos_label: Any) -> tuple[Array, 
         return event.view(np.uint8), None
     other = plain(array[others[0]])
     further = others[np.asarray(array[others] != other, dtype=np.bool_)]
-    never_occurs = len(others) == len(array)
+    never_occurs = len(others) == len(array)  # the event: perhaps it is misspelt
     if len(further):
         another = plain(array[further[0]])
         raise InputError.from_offenders(
@@ -158,6 +159,7 @@ def split_shares(
     """
     shares = one_column(as_numbers(y_true, names.label))
     check_aligned((names.label, y_true), (names.prob, y_prob), (names.weight, sample_weight))
+    # any outcome, as shares are checked by a rule of their own, before predictions
     whole = as_columns(np.zeros(shares.shape), y_prob, sample_weight, names=names)
     error = explain_shares(shares, names)
     if error is not None:
@@ -183,7 +185,7 @@ def check_base_rate(base_rate: Any) -> tuple[float, float]:
     try:
         ends = np.asarray(base_rate, np.float64)
     except (TypeError, ValueError):
-        ends = np.zeros(0)
+        ends = np.zeros(0)  # refused below
     if isinstance(base_rate, bool | str) or ends.shape not in ((), (1,), (2,)):
         raise InputError(
             f"base_rate must be a number, or the two ends of a range; it is {base_rate!r}"
@@ -225,6 +227,7 @@ def check_range(threshold_range: Any) -> ThresholdRange | None:
             "threshold_range must be a number above 0 and below 1, or a pair of numbers (low, high) with "
             f"0 <= low <= high <= 1; it is {threshold_range!r:.60}"
         )
+    # every decision is the same as no range
     return None if ends == [0, 1] else ThresholdRange(float(ends[0]), float(ends[1]))
 
 
