@@ -18,6 +18,8 @@ from pathlib import Path
 from string import Template
 from typing import Any, Literal
 
+import numpy as np
+
 from rainproof.core import VERSION
 from rainproof.core.files import check_replaced, check_suffix, write_atomic
 from rainproof.core.text import one_line, short
@@ -133,39 +135,44 @@ def _page(
         hidden = _segments(original) - _segments(a)
         fields = pages.fields(a, index, own, alone=not top, hidden_segments=hidden)
         articles.append(_article(a, index, preset, fields))
-    style, names = _read("page.css"), list(_SCRIPTS) if models else []
+    style = _read("page.css")
+    names: tuple[str, ...] = _SCRIPTS if models else ()
     if preset == "clinical":
-        style, names[-1:] = style + _read("clinical.css"), ["clinical.js", names[-1]]
+        style += _read("clinical.css")
+        names = (*_SCRIPTS[:-1], "clinical.js", _SCRIPTS[-1])
         for one, a in zip(data["assessments"] if top else [data], models, strict=True):
             one["clinical"] = a.clinical.to_dict()
     scripts = [_read(name) for name in names]
+    notice = software = ""
+    if scripts:
+        notice = _NO_SCRIPTS
+        software = _SOFTWARE.format(VERSION, escape(_read("vendor/LICENCES.txt")))
+    more = []
+    for a in models:
+        more.append({"files": pages.downloads(a), "costs": tables.values_at_thresholds(a)})
     return Template(_read("page.html")).substitute(
         policy=_policy(style, scripts),
         version=escaped(data["rainproof"]),
         title=title,
         style=style,
-        main=_NO_SCRIPTS * bool(scripts) + top + "".join(articles),
-        software=_SOFTWARE.format(VERSION, escape(_read("vendor/LICENCES.txt"))) if scripts else "",
+        main=notice + top + "".join(articles),
+        software=software,
         data=embedded(_in_lines(data)),
-        more=embedded(
-            [{"files": pages.downloads(a), "costs": tables.values_at_thresholds(a)} for a in models]
-        ),
+        more=embedded(more),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
 
 
 def _article(a: Assessment, index: int, preset: str | None, found: dict[str, str]) -> str:
     """The part of the page on one assessment; the preset decides what comes after the verdict."""
-    clinical = preset == "clinical"
-    first = Template(_read("clinical.html" if clinical else "overview.html"))
-    curve = Template(_read("curve.html")).substitute(pages.curve_fields(index, a))
-    if clinical:
+    first = _read("overview.html")
+    own = found
+    if preset == "clinical":
+        first = "$asides" + _read("clinical.html")
         own = {**found, **pages.clinical_fields(a, index)}
-        top = found["asides"] + first.substitute(own, curve=curve)
-    else:
-        top = first.substitute(found, curve=curve)
-    found["first"] = top
-    return Template(_read("article.html")).substitute(found)
+    curve = Template(_read("curve.html")).substitute(pages.curve_fields(index, a))
+    top = Template(first).substitute(own, curve=curve)
+    return Template(_read("article.html")).substitute(found, first=top)
 
 
 def _class_article(a: ClassAssessment, renderer: Renderer) -> str:
@@ -173,25 +180,20 @@ def _class_article(a: ClassAssessment, renderer: Renderer) -> str:
     reliability diagram.
     """
     found = a.verdict.rendered_by(renderer.as_html())
-    icon, badge = pages.badge(found)
-    diagrams = "".join(
-        f'<figure><figcaption class="{"flagged" * (one.label in a.rejected)}">{escaped(short(str(one.label), NAME))}'
-        f"</figcaption>{_diagram(one.reliability)}</figure>"
-        for one in a.classes[: tables.MAX_SEGMENTS]
-        if one.reliability is not None
-    )
+    diagrams = ""
+    for one in a.classes[: tables.MAX_SEGMENTS]:
+        if one.reliability is not None:
+            marked = "flagged" if one.label in a.rejected else ""
+            caption = escaped(short(str(one.label), NAME))
+            diagrams += f'<figure><figcaption class="{marked}">{caption}</figcaption>'
+            diagrams += f"{_diagram(one.reliability)}</figure>"
+    intervals = ", with intervals of each bin by itself" if a.groups is None else ""
     return Template(_read("classes.html")).substitute(
-        grade=found.grade,
-        icon=icon,
-        badge=escaped(badge),
-        headline=found.headline,
-        reason=found.reason,
-        next_step=found.next_step,
-        commands=pages.code(found.commands),
-        asides="".join(f"<p>{text}</p>" for text in found.asides),
+        pages.verdict_fields(found, *pages.badge(found)),
+        asides=pages.paragraphs(found.asides),
         ways=pages.ways(found, 0),
         classes=pages.side_by_side(a.class_table(tables.MAX_SEGMENTS), "classes"),
-        intervals=", with intervals of each bin by itself" * (a.groups is None),
+        intervals=intervals,
         diagrams=diagrams,
         sentences=tables.items(s.text for s in found.sentences if s.about != "note"),
         assess=pages.assess_line(renderer),
@@ -200,17 +202,16 @@ def _class_article(a: ClassAssessment, renderer: Renderer) -> str:
 
 def _diagram(rates: HeldOutRates) -> str:
     """A reliability diagram of one class."""
-    columns = (rates.prediction, rates.event_rate, rates.low, rates.high)
-    marks = "".join(
-        f'<path class="bin" d="M{x:.2f} {100 - low:.2f}V{100 - high:.2f}"/>' * (not rates.grouped)
-        + f'<circle cx="{x:.2f}" cy="{100 - rate:.2f}" r="2.2"/>'
-        for x, rate, low, high in zip(*((100 * column).tolist() for column in columns), strict=True)
-    )
-    ends = "".join(
-        f'<text x="{x}" y="109" text-anchor="middle">{x}%</text>'
-        f'<text x="-3" y="{102 - x}" text-anchor="end">{x}%</text>'
-        for x in (0, 50, 100)
-    )
+    points = 100 * np.stack([rates.prediction, rates.event_rate, rates.low, rates.high], axis=1)
+    marks = ""
+    for x, rate, low, high in points.tolist():
+        if not rates.grouped:
+            marks += f'<path class="bin" d="M{x:.2f} {100 - low:.2f}V{100 - high:.2f}"/>'
+        marks += f'<circle cx="{x:.2f}" cy="{100 - rate:.2f}" r="2.2"/>'
+    ends = ""
+    for x in (0, 50, 100):
+        ends += f'<text x="{x}" y="109" text-anchor="middle">{x}%</text>'
+        ends += f'<text x="-3" y="{102 - x}" text-anchor="end">{x}%</text>'
     frame = '<path d="M0 0V100H100"/><path d="M0 100L100 0" stroke-dasharray="3"/>'
     return f'<svg viewBox="-22 -4 132 118" role="img" aria-label="Reliability diagram">{frame}{ends}{marks}</svg>'
 
@@ -264,9 +265,9 @@ def _with_few_segments(a: Assessment) -> Assessment:
     rows = a.segments.rows
     if len(rows) > tables.MAX_SEGMENTS:
         rows = tuple(sorted(rows, key=tables.flagged_first)[: tables.MAX_SEGMENTS])
-    shown = [
-        replace(row, key=tuple(short(part, _LONGEST_NAME) for part in row.key)) for row in rows
-    ]
+    shown = []
+    for row in rows:
+        shown.append(replace(row, key=tuple(short(part, _LONGEST_NAME) for part in row.key)))
     return replace(a, segments=replace(a.segments, rows=tuple(shown)))
 
 
@@ -277,19 +278,22 @@ def _segments(a: Assessment) -> int:
 def _comparison(found: AssessmentSet, preset: str | None, renderer: Renderer) -> str:
     """The part of the page above the single assessments where there are several."""
     shown = found.rendered_by(renderer.as_html())
+    forecasts = _forecasts_table(shown)
+    if preset == "clinical":
+        forecasts += pages.comparison(found)
+    options = ""
+    for index, name in enumerate(found):
+        options += f'<option value="{index}">{escaped(name)}</option>'
     return Template(_read("comparison.html")).substitute(
         headline=shown.headline,
         next_step=shown.next_step,
         commands=pages.code(shown.commands),
-        forecasts=_forecasts_table(shown)
-        + (pages.comparison(found) if preset == "clinical" else ""),
+        forecasts=forecasts,
         curve=Template(_read("curve.html")).substitute(pages.curve_fields("all", None)),
         measures=folded("All measures of all forecasts", _measures_table(found)),
         about="".join(f'<p class="small">{text}</p>' for text in shown.about_standings),
         pairs=_pairs(found, shown.pair_limits) if found.pairs else "",
-        options="".join(
-            f'<option value="{i}">{escaped(name)}</option>' for i, name in enumerate(found)
-        ),
+        options=options,
     )
 
 

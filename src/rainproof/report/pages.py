@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
 import numpy as np
@@ -13,7 +13,6 @@ from rainproof.core.result import Interval
 from rainproof.core.text import finite, html_element, html_rows, one_line, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.decisions.policies import RoundingPolicy
-from rainproof.decisions.values import Recalibration
 from rainproof.report import tables
 from rainproof.report.tables import Column, count, escaped, folded, items, keys, number, table
 from rainproof.verdict.advice_statements import advice
@@ -21,12 +20,13 @@ from rainproof.verdict.clinical import NUMBERS, ClinicalPerformance
 from rainproof.verdict.costs import Rule
 from rainproof.verdict.details import worth
 from rainproof.verdict.evidence import RARE
+from rainproof.verdict.facts import whole
 from rainproof.verdict.grades import GRADES
 from rainproof.verdict.rankings import AssessmentSet
 from rainproof.verdict.renderer import PYTHON, Renderer
 from rainproof.verdict.result import Assessment
 from rainproof.verdict.statements import Statement, say
-from rainproof.verdict.values import Listing, Share, money
+from rainproof.verdict.values import Level, Listing, Share, money
 from rainproof.verdict.verdict import Verdict
 
 HTML = PYTHON.as_html()
@@ -41,22 +41,6 @@ _FILES = {  # what a file is, and what reads it
 }
 _READ = "How to read it, and the numbers"
 _FORECAST_LINES = (("forecast", "as they are"), ("map", "recalibrated"))
-_RECALIBRATED: dict[
-    Recalibration, tuple[str, str]
-] = {  # what the line of the decision curve is, in short and at length
-    "cross-fitted": (
-        "Recalibrated: cross-validated.",
-        "five-fold cross-validated, like costs and skill above: no case is judged by a map that was fitted to it",
-    ),
-    "isotonic": (
-        "Recalibrated: in hindsight, so optimistic.",
-        "the best map that keeps the ranking, fitted to these same cases, so optimistic",
-    ),
-    "given": (
-        "Recalibrated: no map can be fitted.",
-        "as they are, because no map can be fitted to these cases",
-    ),
-}
 _BENEFIT_LINES = (("perfect", "always act (treat all)"), ("none", "never act (treat none)"))
 _GAIN_LINES = (("none", "no forecast"), ("perfect", "perfect"), ("band", "chance, if calibrated"))
 
@@ -68,42 +52,36 @@ def fields(
     found = a.verdict.rendered_by(renderer.as_html())
     name = a.name or "The forecast"
     m_star = a.profile.m_star
-    icon, verdict = ("!", "Check the event") if a.evidence.is_reversed else badge(found)
-    asides = "".join(f"<p>{text}</p>" for text in found.asides)
+    shown = ("!", "Check the event") if a.evidence.is_reversed else badge(found)
+    asides = paragraphs(found.asides)
+    segments = ""
     line = " ".join(s.text for s in found.sentences if s.about == "segments")
+    if a.segments is not None:
+        within = a.guarantee.threshold_range
+        segments = tables.segments(a.segments, line, index, hidden_segments, within)
     return {
+        **verdict_fields(found, *shown),
         "index": str(index),
         "name": escaped(name),
         "heading": "" if alone else f'<h2 class="model">{escaped(name)}</h2>',
-        "grade": found.grade,
-        "icon": icon,
-        "badge": escaped(verdict),
-        "headline": found.headline,
-        "reason": found.reason,
-        "next_step": found.next_step,
-        "commands": code(found.commands),
         "downloads": _buttons(a, first=True),
         "more_downloads": _buttons(a, first=False),
         "asides": f'<div class="asides">{asides}</div>' if asides else "",
         "tiles": _tiles(found, index, entered=a.task is not None),
         "ways": ways(found, index, _weights(a)),
-        "curve_more": folded(_READ, f"<p>{escaped(_about_curve(a))}</p>{tables.value(a)}"),
+        "curve_more": _explained(_about_curve(a), tables.value(a)),
         "with_map": " and recalibration map" if _has_map(a) else "",
         "reliability_keys": keys(
             [("points", "event rate"), ("band", "chance, if calibrated"), *_map_line(a)]
         ),
         "reliability_caption": "On the diagonal it happens as often as they say.",
-        "reliability_more": folded(
-            _READ, f"<p>{escaped(_about_reliability(a))}</p>{tables.reliability(a)}"
-        ),
+        "reliability_more": _explained(_about_reliability(a), tables.reliability(a)),
         "advice": HTML.text(_first_advice(a)),
         "costs": "" if a.task is None else tables.costs(a.task, a.confidence_level),
         "advice_more": tables.advice(a),
         "confidence_level": exact_percent(a.confidence_level),
         "grid": str(a.shown_grid),
-        "segments": ""
-        if a.segments is None
-        else tables.segments(a.segments, line, index, hidden_segments, a.guarantee.threshold_range),
+        "segments": segments,
         "measures_table": tables.measures(a),
         "candidates": "" if a.recalibrator is None else tables.candidates(a.recalibrator),
         "crossing": "" if m_star == float("inf") else f" (m* = {m_star})",
@@ -113,6 +91,29 @@ def fields(
         "assess": assess_line(renderer),
         "sources": _sources(a),
     }
+
+
+def _explained(how: Statement, table: str) -> str:
+    """How to read a chart, and its numbers; to be unfolded."""
+    return folded(_READ, f"<p>{HTML.text(how)}</p>{table}")
+
+
+def verdict_fields(verdict: Verdict, icon: str, badge: str) -> dict[str, str]:
+    """Return what goes into the places of the first card, of one event and of several classes."""
+    return {
+        "grade": verdict.grade,
+        "icon": icon,
+        "badge": escaped(badge),
+        "headline": verdict.headline,
+        "reason": verdict.reason,
+        "next_step": verdict.next_step,
+        "commands": code(verdict.commands),
+    }
+
+
+def paragraphs(texts: Iterable[str]) -> str:
+    """Return paragraphs of what is HTML already."""
+    return "".join(f"<p>{text}</p>" for text in texts)
 
 
 def badge(verdict: Verdict) -> tuple[str, str]:
@@ -128,7 +129,7 @@ def curve_fields(index: int | str, a: Assessment | None) -> dict[str, str]:
     several forecasts.
     """
     lines = () if a is None else _FORECAST_LINES
-    recalibrated = "" if a is None else f" {_RECALIBRATED[a.value.recalibration][0]}"
+    recalibrated = "" if a is None else HTML.text(say(f"curve {a.value.recalibration}"))
     return {
         "index": str(index),
         "chart": "all-value" if a is None else "value",
@@ -192,12 +193,11 @@ def code(commands: Sequence[str]) -> str:
 
 def _tiles(verdict: Verdict, index: int, *, entered: bool) -> str:
     """The answers; without a decision of the user's own, the third asks for it."""
-    tiles = [
-        f'<div class="about-{answer.about}"><dt>{answer.question}</dt>'
-        f'<dd class="value">{answer.value}</dd>'
-        f'<dd class="more">{answer.meaning}</dd></div>'
-        for answer in verdict.answers
-    ]
+    tiles = []
+    for answer in verdict.answers:
+        question = f'<div class="about-{answer.about}"><dt>{answer.question}</dt>'
+        value = f'<dd class="value">{answer.value}</dd>'
+        tiles.append(f'{question}{value}<dd class="more">{answer.meaning}</dd></div>')
     if not entered:
         tiles.insert(-1, _NOT_GIVEN.format(index))
     return "".join(tiles)
@@ -207,8 +207,8 @@ def _weights(a: Assessment) -> str:
     """How many independent units weighted rows are worth."""
     if not a.summary.weighted:
         return ""
-    units = "rows" if a.evidence.groups is None else "groups"
-    return f" Weighted: {count(a.summary.effective_n)} effective {units}."
+    key = "weighted_rows" if a.evidence.groups is None else "weighted_groups"
+    return HTML.text(say(key, effective=whole(a.summary.effective_n)))
 
 
 def ways(verdict: Verdict, index: int, weights: str = "") -> str:
@@ -230,33 +230,30 @@ def side_by_side(lines: Sequence[Sequence[str]], labelled_by: str) -> str:
     )
 
 
-def _about_curve(a: Assessment) -> str:
+def _about_curve(a: Assessment) -> Statement:
     """How to read the decision curve."""
-    return (
-        "Net benefit: cases with the event that are acted on, per case, less false alarms, each of which counts "
-        f"t / (1 - t) at the threshold t; on these rows. Recalibrated: {_RECALIBRATED[a.value.recalibration][1]}. "
-        "Gain: what acting on the forecast saves over the better of "
-        "always and never acting, where a false alarm costs t and a miss 1 - t. Grey: where the blue line of a "
-        f"calibrated forecast with these predictions would lie ({exact_percent(a.confidence_level)} at each "
-        "threshold), as far as perfect foresight on these rows."
-    )
+    recalibrated = say(f"about {a.value.recalibration}")
+    return say("about_curve", recalibrated=recalibrated, level=Level(a.confidence_level))
 
 
 def _who_loses(a: Assessment) -> list[Statement]:
     """What the decision that gains most by recalibration has lost on these rows, if anything."""
-    gain, curve = a.evidence.gain, a.value
+    gain = a.evidence.gain
+    curve = a.value
     if a.verdict.grade != "recalibrate" or gain is None:
         return []
-    mu = gain.threshold
-    lost, better = (
-        float(curve.interpolated(np.array(mu), column))
-        for column in (curve.value, curve.value_recalibrated)
-    )
-    if better <= lost:
+    threshold = gain.threshold
+    at = np.array(threshold)
+    original = float(curve.interpolated(at, curve.value))
+    recalibrated = float(curve.interpolated(at, curve.value_recalibrated))
+    if recalibrated <= original:
         return []
-    old, new = ((gained + max(0.0, curve.event_rate - mu)) / (1 - mu) for gained in (lost, better))
+    # Values are over no forecast, net benefits over never acting.
+    always = max(0.0, curve.event_rate - threshold)
+    old = (original + always) / (1 - threshold)
+    new = (recalibrated + always) / (1 - threshold)
     benefit = {"old": money(old, new - old), "new": money(new, new - old)}
-    return [say("who_loses", threshold=Share(mu), **benefit)]
+    return [say("who_loses", threshold=Share(threshold), **benefit)]
 
 
 def _proofs(a: Assessment, verdict: Verdict) -> list[str]:
@@ -273,16 +270,12 @@ def _map_line(a: Assessment) -> list[tuple[str, str]]:
     return [("map", f"recalibration map ({a.recalibrator.method_})")]
 
 
-def _about_reliability(a: Assessment) -> str:
+def _about_reliability(a: Assessment) -> Statement:
     """How to read the reliability diagram."""
-    level = exact_percent(a.confidence_level)
     rare = min(a.summary.event_rate, 1 - a.summary.event_rate) < RARE
-    frame = " A point on the frame lies beyond it." if rare else ""
-    return (
-        f"Points: the event rate of predictions near each point, with {level} intervals; pale: of fewer than "
-        f"{PALE_ROWS} rows. Grey: what chance makes of a calibrated forecast.{frame} Bars: the predictions (dark: rows "
-        "with the event)."
-    )
+    frame = say("beyond_frame" if rare else "nothing")
+    level = Level(a.confidence_level)
+    return say("about_reliability", level=level, pale=PALE_ROWS, frame=frame)
 
 
 def _first_advice(a: Assessment) -> Statement:
@@ -295,21 +288,14 @@ def _first_advice(a: Assessment) -> Statement:
 
 def _method(a: Assessment) -> str:
     """How this was computed, beside what the page says of every assessment."""
-    steps = [
-        f"The regret curve and the reliability diagram use the grid of the guarantee for rounded probabilities, "
-        f"1/{a.shown_grid}. Intervals of event rates: {a.reliability.method}.",
-    ]
+    found = [say("method_grid", grid=a.shown_grid, intervals=a.reliability.method)]
     if a.test is not None:
-        steps.append(
-            f"The test redraws all outcomes {count(a.test.n_resamples)} times as if the probabilities were right."
-        )
+        found.append(say("method_test", count=whole(a.test.n_resamples)))
     if a.summary.compressed is not None:
-        steps.append(
-            f"The rows were compressed to a grid of {count(a.summary.compressed)} cells, which keeps SCDL."
-        )
-    seed = "a generator of the caller" if a.seed is None else f"seed {a.seed}"
-    steps.append(f"Random numbers: {seed}. rainproof {VERSION}.")
-    return items(map(escaped, steps))
+        found.append(say("method_compressed", count=whole(a.summary.compressed)))
+    key = "method_generator" if a.seed is None else "method_seed"
+    found.append(say(key, seed=a.seed, version=VERSION))
+    return items(map(HTML.text, found))
 
 
 def assess_line(renderer: Renderer) -> str:
@@ -323,8 +309,10 @@ def _sources(a: Assessment) -> str:
     sources: dict[str, list[str]] = {}
     for e in a.measures:
         sources.setdefault(e.reference, []).append(e.symbol)
-    lines = (f"{'; '.join(symbols)}: {reference}." for reference, symbols in sources.items())
-    return items(map(escaped, lines))
+    found = []
+    for reference, symbols in sources.items():
+        found.append(say("source", measures=Listing(symbols, "; "), reference=reference))
+    return items(map(HTML.text, found))
 
 
 _SHORT = {  # on the tiles
@@ -339,7 +327,9 @@ _SHORT = {  # on the tiles
 
 def clinical_fields(a: Assessment, index: int) -> dict[str, str]:
     """Return what goes into the places of clinical.html."""
-    found, level = a.clinical, exact_percent(a.confidence_level)
+    found = a.clinical
+    level = exact_percent(a.confidence_level)
+    band = say("curve_band", curve=_about_curve(a), level=Level(a.confidence_level))
     return {
         "index": str(index),
         "tiles": "".join(
@@ -350,14 +340,8 @@ def clinical_fields(a: Assessment, index: int) -> dict[str, str]:
         "calibration_keys": keys(
             [("forecast", "smoothed event rate"), ("perfect", "calibrated"), *_map_line(a)]
         ),
-        "calibration_more": folded(
-            _READ, f"<p>{_about_calibration(found, level)}</p>{tables.reliability(a)}"
-        ),
-        "curve_more": folded(
-            _READ,
-            f"<p>{escaped(_about_curve(a))} Band of the net benefit: {level} intervals, approximate, for each "
-            f"threshold by itself.</p>{_net_benefit(found)}",
-        ),
+        "calibration_more": _explained(_about_calibration(found), tables.reliability(a)),
+        "curve_more": _explained(band, _net_benefit(found)),
         "risks_table": folded("As a table", _risks(found)),
         "core_table": folded("As a table", core_table(["Model"], [found])),
         "units": ""
@@ -402,12 +386,14 @@ def _tile(name: str, perfect: str, value: Interval | None) -> str:
     return f'<div><dt>{name}</dt><dd class="value">{shown}</dd>{interval}<dd class="more">perfect: {perfect}</dd></div>'
 
 
-def _about_calibration(found: ClinicalPerformance, level: str) -> str:
-    grouped = "" if found.groups is None else ", with rows as if independent"
-    return (
-        f"Line: event rate against predicted risk, smoothed (a triangular kernel of half-width "
-        f"1/{found.reliability.grid}). Band: {level} intervals, each by itself{grouped}. Pale points: fewer than "
-        f"{PALE_ROWS} rows."
+def _about_calibration(found: ClinicalPerformance) -> Statement:
+    """How to read the calibration plot."""
+    return say(
+        "about_calibration",
+        grid=found.reliability.grid,
+        level=Level(found.confidence_level),
+        grouped=say("nothing" if found.groups is None else "as_if_independent"),
+        pale=PALE_ROWS,
     )
 
 

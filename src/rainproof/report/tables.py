@@ -11,17 +11,19 @@ import numpy as np
 
 from rainproof.core.arrays import Floats
 from rainproof.core.text import at_most, finite, html_element, one_line, p_cell, short
-from rainproof.core.text import percent as exact_percent
-from rainproof.core.text import rows as rows_text
 from rainproof.core.validation import ThresholdRange
-from rainproof.inference.assumptions import KEEPS_RANKING
 from rainproof.recalibration.recalibrator import Recalibrator
 from rainproof.verdict.advice_statements import advice_limits
 from rainproof.verdict.costs import TaskResult
+from rainproof.verdict.facts import rows as rows_of
+from rainproof.verdict.facts import whole
 from rainproof.verdict.renderer import PYTHON
 from rainproof.verdict.result import Assessment
 from rainproof.verdict.segments import Segment, SegmentTable, by_loss
-from rainproof.verdict.values import Share, shares_apart
+from rainproof.verdict.statements import Statement, say
+from rainproof.verdict.values import Level, Share, shares_apart
+
+HTML = PYTHON.as_html()
 
 
 class Column(NamedTuple):
@@ -205,16 +207,13 @@ def costs(found: TaskResult, confidence_level: float) -> str:
     """
     if not found.costs:
         return ""
-    stated = (
-        f"Cost per case, in your units, on {rows_text(found.n)}, with approximate {exact_percent(confidence_level)} "
-        "intervals; maps and cut-offs are judged on rows that they were not fitted to."
-    )
-    entered = (
-        f"Cost per case at the costs entered above, on {rows_text(found.n)}; recalibrated: cross-validated. "
-        "Intervals are computed for the stated decision alone."
-    )
+    rows = rows_of(found.n)
+    stated = HTML.text(say("costs_stated", rows=rows, level=Level(confidence_level)))
+    entered = HTML.text(say("costs_entered", rows=rows))
     back = '<p class="as-entered" hidden><button type="button" class="stated">Back to the stated decision</button></p>'
-    caption = f'<span class="as-stated">{escaped(stated)}</span><span class="as-entered" hidden>{escaped(entered)}</span>'
+    caption = (
+        f'<span class="as-stated">{stated}</span><span class="as-entered" hidden>{entered}</span>'
+    )
     chart = f'<figure><div class="chart" data-chart="costs"></div><figcaption>{caption}</figcaption></figure>'
     return f'<p class="small as-stated">{escaped(str(found.task))}</p>{back}{chart}'
 
@@ -230,7 +229,7 @@ def advice(a: Assessment) -> str:
         Column("By chance up to", attrgetter("null_high"), number),
         Column("Advice", str),
     ]
-    scope = escaped(PYTHON.text(advice_limits(a.evidence)))
+    scope = HTML.text(advice_limits(a.evidence))
     return folded(
         "Advice for every threshold",
         f"<p>{scope}</p>{table('Advice by threshold', 'advice', columns, a.advice)}",
@@ -300,7 +299,9 @@ def segments(
     options = "".join(
         f'<option value="{i}">{escaped(short(s.label))}</option>' for i, s in enumerate(found.rows)
     )
-    note = f"<p>{count(hidden)} more segments are not on this page.</p>" if hidden else ""
+    note = ""
+    if hidden:
+        note = f"<p>{HTML.text(say('more_segments', count=whole(hidden)))}</p>"
     order = sorted(range(len(found.rows)), key=lambda i: flagged_first(found.rows[i]))
     return (
         f'<section class="card" aria-labelledby="segments-{index}"><h2 id="segments-{index}">Segments</h2>'
@@ -314,7 +315,7 @@ def segments(
         '<figure><div class="chart" data-chart="segments"></div><figcaption>The largest loss of any decision on the '
         "segment's rows (dot), and the bound of the expected loss (end of the line); red: off beyond chance."
         "</figcaption></figure>"
-        + folded("How to read it", f"<p>{escaped(_about(found, within))}</p>")
+        + folded("How to read it", f"<p>{HTML.text(_about(found, within))}</p>")
         + "</section>"
     )
 
@@ -326,20 +327,17 @@ def flagged_first(row: Segment) -> tuple[bool, bool, float, float]:
     return not row.flagged, *by_loss(row)
 
 
-def _about(found: SegmentTable, within: ThresholdRange | None) -> str:
+def _about(found: SegmentTable, within: ThresholdRange | None) -> Statement:
     """How to read the table and the chart of segments."""
-    which = "" if within is None else f" in decisions {within}"
-    most = (
-        f" The chart shows the first {DRAWN_SEGMENTS}." if len(found.rows) > DRAWN_SEGMENTS else ""
-    )
-    after = ""
-    if found.recalibrated:
-        after = " q after recalibration: the same of the recalibrated predictions (five-fold cross-validated)."
-    return (
-        f"p: of the test of perfect calibration, each segment by itself; q: the smallest false discovery rate that "
-        f"flags it (Benjamini and Hochberg); red: q at most {exact_percent(found.fdr)}, these come first."
-        f"{after} Losses are shares "
-        f"of what is at stake{which}, acting on the probabilities as they are, {KEEPS_RANKING}; bounds at "
-        f"{exact_percent(1 - found.fdr)} for each segment by itself. No test and no dot: fewer than "
-        f"{count(found.min_rows)} rows.{most}"
+    nothing = say("nothing")
+    return say(
+        "about_segments",
+        fdr=Level(found.fdr),
+        level=Level(1 - found.fdr),
+        fewest=whole(found.min_rows),
+        in_decisions=nothing if within is None else say("in_decisions", range=within),
+        after=say("q_after") if found.recalibrated else nothing,
+        drawn=say("first_drawn", count=DRAWN_SEGMENTS)
+        if len(found.rows) > DRAWN_SEGMENTS
+        else nothing,
     )

@@ -51,43 +51,43 @@ def your_cost(known: Savings, rule: Rule, doing: Doing, *, shown: bool = True) -
     """What a way of acting costs beside the forecast as it is, or beside none, if it is `shown`
     which is less.
     """
-    costs = {one: cost.value for one, cost in known.costs.items()}
     simplest = known.simplest
+    own = known.costs[rule].value
     without: dict[str, Any] = {}
-    apart = costs[Rule.AS_IS]
-    if rule is not Rule.AS_IS:
-        apart = known.saved[rule].value
-    elif simplest is not None:
-        apart = costs[simplest] - costs[rule]
     if simplest is not None:
+        cost = known.costs[simplest].value
+        apart = cost - own if rule is Rule.AS_IS else known.saved[rule].value
         without = {
-            "without": money(costs[simplest], apart),
+            "without": money(cost, apart),
             "simplest": doing(simplest),
             "less": _which_is_less(known, rule, simplest, shown=shown),
         }
-    if rule is Rule.AS_IS:
-        return [say("cost_as_is", REASON, now=money(costs[rule], apart), **without)]
+        if rule is Rule.AS_IS:
+            return [say("cost_as_is", REASON, now=money(own, apart), **without)]
+    found = [_change(known, rule, doing)]
+    if names_simplest(known, rule, shown=shown):
+        found.append(say("cost_without", REASON, **without))
+    return found
+
+
+def _change(known: Savings, rule: Rule, doing: Doing) -> Statement:
+    """What the cost is now, and by the rule."""
+    before = known.costs[Rule.AS_IS].value
     saved = known.saved[rule]
+    apart = saved.value
+    if apart == 0:
+        return say("cost_same", REASON, before=money(before), doing=doing(rule))
     key = "cost_rises"
-    if saved.low > 0:
-        key = "cost_falls"
-    elif saved.high > 0:
-        key = "cost_unclear"
-    before = money(costs[Rule.AS_IS], apart)
-    if saved.value == 0:
-        key = "cost_same"
-        before = money(costs[Rule.AS_IS])
-    statement = say(
+    if saved.high > 0:
+        key = "cost_falls" if saved.low > 0 else "cost_unclear"
+    return say(
         key,
         REASON,
-        before=before,
-        now=money(costs[rule], apart),
+        before=money(before, apart),
+        now=money(known.costs[rule].value, apart),
         doing=doing(rule),
         saves=Ranged(money(apart), money(saved.low, apart), money(saved.high, apart)),
     )
-    if not names_simplest(known, rule, shown=shown):
-        return [statement]
-    return [statement, say("cost_without", REASON, **without)]
 
 
 def names_simplest(known: Savings, rule: Rule, *, shown: bool = True) -> bool:

@@ -607,7 +607,9 @@ _FORECASTS: Mapping[str, str | tuple[str, str]] = {
         "Recalibrated: estimates, by maps that were fitted to other rows. Brier, log: lower is better."
     ),
     "about_infinite": "log inf: an event was given probability 0, or a case without it probability 1.",
-    # The report.
+}
+
+_REPORT: Mapping[str, str | tuple[str, str]] = {
     "who_loses": (
         "Who loses most: decisions that act from about {threshold} on. On these rows their net benefit is {old} per "
         "case; recalibrated it would be {new} (cross-validated)."
@@ -615,6 +617,62 @@ _FORECASTS: Mapping[str, str | tuple[str, str]] = {
     "at_stake": "At stake: best minus worst outcome of a case. No forecast: the better of always and never acting.",
     "if_you_act": "If you act from {threshold} on: {advice}",
     "again": "These numbers again, as a verdict on the terminal:",
+    "weighted_rows": " Weighted: {effective} effective rows.",
+    "weighted_groups": " Weighted: {effective} effective groups.",
+    "curve cross-fitted": " Recalibrated: cross-validated.",
+    "curve isotonic": " Recalibrated: in hindsight, so optimistic.",
+    "curve given": " Recalibrated: no map can be fitted.",
+    "about_curve": (
+        "Net benefit: cases with the event that are acted on, per case, less false alarms, each of which counts t / (1 - "
+        "t) at the threshold t; on these rows. Recalibrated: {recalibrated}. Gain: what acting on the forecast saves over "
+        "the better of always and never acting, where a false alarm costs t and a miss 1 - t. Grey: where the blue line "
+        "of a calibrated forecast with these predictions would lie ({level} at each threshold), as far as perfect "
+        "foresight on these rows."
+    ),
+    "about cross-fitted": (
+        "five-fold cross-validated, like costs and skill above: no case is judged by a map that was fitted to it"
+    ),
+    "about isotonic": "the best map that keeps the ranking, fitted to these same cases, so optimistic",
+    "about given": "as they are, because no map can be fitted to these cases",
+    "curve_band": (
+        "{curve} Band of the net benefit: {level} intervals, approximate, for each threshold by itself."
+    ),
+    "about_reliability": (
+        "Points: the event rate of predictions near each point, with {level} intervals; pale: of fewer than {pale} rows. "
+        "Grey: what chance makes of a calibrated forecast.{frame} Bars: the predictions (dark: rows with the event)."
+    ),
+    "beyond_frame": " A point on the frame lies beyond it.",
+    "about_calibration": (
+        "Line: event rate against predicted risk, smoothed (a triangular kernel of half-width 1/{grid}). Band: {level} "
+        "intervals, each by itself{grouped}. Pale points: fewer than {pale} rows."
+    ),
+    "as_if_independent": ", with rows as if independent",
+    "costs_stated": (
+        "Cost per case, in your units, on {rows}, with approximate {level} intervals; maps and cut-offs are "
+        f"{_JUDGED}"
+    ),
+    "costs_entered": (
+        "Cost per case at the costs entered above, on {rows}; recalibrated: cross-validated. Intervals are computed for "
+        "the stated decision alone."
+    ),
+    "about_segments": (
+        "p: of the test of perfect calibration, each segment by itself; q: the smallest false discovery rate that flags "
+        "it (Benjamini and Hochberg); red: q at most {fdr}, these come first.{after} Losses are shares of what is at "
+        f"stake{{in_decisions}}, acting on the probabilities as they are, {KEEPS_RANKING}; bounds at {{level}} for each "
+        "segment by itself. No test and no dot: fewer than {fewest} rows.{drawn}"
+    ),
+    "q_after": " q after recalibration: the same of the recalibrated predictions (five-fold cross-validated).",
+    "first_drawn": " The chart shows the first {count}.",
+    "more_segments": "{count} more segments are not on this page.",
+    "method_grid": (
+        "The regret curve and the reliability diagram use the grid of the guarantee for rounded probabilities, 1/{grid}. "
+        "Intervals of event rates: {intervals}."
+    ),
+    "method_test": "The test redraws all outcomes {count} times as if the probabilities were right.",
+    "method_compressed": "The rows were compressed to a grid of {count} cells, which keeps SCDL.",
+    "method_seed": "Random numbers: seed {seed}. rainproof {version}.",
+    "method_generator": "Random numbers: a generator of the caller. rainproof {version}.",
+    "source": "{measures}: {reference}.",
 }
 
 TEMPLATES: Mapping[str, str | tuple[str, str]] = {
@@ -623,4 +681,5 @@ TEMPLATES: Mapping[str, str | tuple[str, str]] = {
     **_DETAILS,
     **_SEGMENTS,
     **_FORECASTS,
+    **_REPORT,
 }
