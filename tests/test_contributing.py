@@ -22,6 +22,8 @@ READERS = [
     "tests/test_package.py",
 ]
 READERS += ["tests/inference/test_calibration_test.py", "tests/inference/test_statistic.py"]
+READERS += ["tests/inference/test_resampling_studies.py"]
+CHOSEN = f"{FUNCTION} or test_measures or test_catalogue or exported or committed"
 
 MODULE = '''"""Mean bias, also called calibration in the large."""
 
@@ -198,7 +200,7 @@ def test_a_measure_touches_the_listed_files_alone(tmp_path):
         "--assert=plain",
         *READERS,
     ]
-    command += ["-k", f"{FUNCTION} or test_measures or test_catalogue or exported"]
+    command += ["-k", CHOSEN]
     path = os.pathsep.join([str(folder / "src"), *filter(None, sys.path)])
     options = {
         "cwd": folder,
