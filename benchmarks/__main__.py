@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import measures, resampling
-from benchmarks.contestants import (
+from benchmarks.data import make_data
+from benchmarks.machine import Company, describe
+from benchmarks.memory import extra_memory
+from benchmarks.page import write_page
+from benchmarks.results import SMALL, TARGET_SIZE, Measured, Results, Times, over
+from benchmarks.tables import size
+from benchmarks.timed_functions import (
     BINCOUNT,
     BY_THREADS,
     CALIBRATED,
@@ -19,12 +25,6 @@ from benchmarks.contestants import (
     RAINPROOF,
     Contestant,
 )
-from benchmarks.data import make_data
-from benchmarks.machine import Company, describe
-from benchmarks.memory import extra_memory
-from benchmarks.page import write_page
-from benchmarks.results import SMALL, TARGET_SIZE, Measured, Results, Times, over
-from benchmarks.tables import size
 from benchmarks.timing import Cell, race
 
 _TYPES = (

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 import rainproof
-from benchmarks.contestants import Contestant
 from benchmarks.data import Data, make_data
 from benchmarks.tables import Table, figures, size
+from benchmarks.timed_functions import Contestant
 
 SIZE = 10**5
 THRESHOLDS = np.arange(1, 100) / 100

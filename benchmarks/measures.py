@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import rainproof
-from benchmarks.contestants import BINCOUNT, SMOOTH, Contestant
 from benchmarks.data import Data
+from benchmarks.timed_functions import BINCOUNT, SMOOTH, Contestant
 
 LP_SIZE = 10**4
 SWITCH_SIZE = 10**6

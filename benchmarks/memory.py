@@ -7,10 +7,10 @@ import os
 import subprocess
 import sys
 
-from benchmarks.contestants import CONTESTANTS, Contestant
 from benchmarks.data import make_data
 from benchmarks.machine import peak, reset_peak
 from benchmarks.measures import SWITCH
+from benchmarks.timed_functions import CONTESTANTS, Contestant
 from benchmarks.timing import Cell, at_most
 
 # A fixed threshold makes the allocator give freed arrays back, so that none is at hand before the

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 import rainproof
-from benchmarks.contestants import Contestant
 from benchmarks.data import Data, make_data
 from benchmarks.machine import Company, describe
 from benchmarks.memory import extra_memory
 from benchmarks.page import write_part
 from benchmarks.tables import Table, figures, size
+from benchmarks.timed_functions import Contestant
 from benchmarks.timing import Cell
 from rainproof.core.distinct import DistinctTable
 from rainproof.recalibration.methods import METHODS

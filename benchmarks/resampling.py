@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import rainproof
-from benchmarks.contestants import Contestant
 from benchmarks.data import Data
+from benchmarks.timed_functions import Contestant
 from rainproof.core.cells import CellTable
 
 SIZE = 10**5

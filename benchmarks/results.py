@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks.contestants import BINCOUNT, BY_THREADS, CURVE, FLOOR, RAINPROOF, SMOOTH, Contestant
 from benchmarks.measures import (
     AGAINST_LP,
     ALL,
@@ -20,6 +19,15 @@ from benchmarks.measures import (
 from benchmarks.resampling import BOOTSTRAP, TEST
 from benchmarks.resampling import SIZE as RESAMPLED
 from benchmarks.tables import Table, figures, size
+from benchmarks.timed_functions import (
+    BINCOUNT,
+    BY_THREADS,
+    CURVE,
+    FLOOR,
+    RAINPROOF,
+    SMOOTH,
+    Contestant,
+)
 from benchmarks.timing import Cell
 
 TARGET_SIZE = 10**7

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from benchmarks.contestants import Contestant
 from benchmarks.data import Data
 from benchmarks.machine import version
 from benchmarks.tables import figures
+from benchmarks.timed_functions import Contestant
 
 Cell = float | str  # a number, or the reason why there is none
 

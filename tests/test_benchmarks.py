@@ -6,9 +6,9 @@ import pytest
 from helpers.cases import for_each
 
 from benchmarks import assess, clinical, curves, measures, recalibration, resampling, scan
-from benchmarks.contestants import CONTESTANTS
 from benchmarks.data import make_data
 from benchmarks.page import write_part
+from benchmarks.timed_functions import CONTESTANTS
 
 RESAMPLED = [
     one.contestant for one in (resampling.TEST, resampling.BOOTSTRAP, resampling.COMPRESSED)

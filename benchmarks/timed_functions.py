@@ -1,4 +1,7 @@
-"""What is compared: the floor, rainproof, and other packages."""
+"""The functions that `make bench` times: the floor, rainproof, and those of other packages.
+
+The packages of the race, which `make race` compares, are in `benchmarks.race.contestants`.
+"""
 
 from __future__ import annotations
 
