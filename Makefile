@@ -37,7 +37,7 @@ coverage: $(VENV)/.tested $(VENV)/.system
 	$(BIN)/coverage report --fail-under=100 --include='*/rainproof/core/*,*/rainproof/measures/*'
 
 # What else CI runs beside `make test`, each in an environment of its own.
-KERNEL_TESTS := tests/core tests/measures tests/contract tests/decisions tests/inference
+KERNEL_TESTS := tests/core tests/measures tests/contract tests/decisions tests/inference tests/verdict/test_clinical.py
 NEEDS_PYARROW := --ignore=tests/core/test_groupby_result.py --ignore=tests/inference/test_segment_tests.py \
 	--deselect=tests/inference/test_switch_bounds.py::test_harm_bound_of_a_compressed_sample_is_its_definition \
 	--deselect=tests/inference/test_switch_bounds.py::test_gain_of_a_compressed_sample_is_its_definition
