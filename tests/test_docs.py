@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import sys
@@ -131,10 +132,11 @@ def first_calls(call):
 
     def enter(frame, event, _):
         module = frame.f_globals.get("__name__", "")
-        if event == "call" and module.startswith("rainproof."):
-            seen.setdefault(
-                f"{module.removeprefix('rainproof.')}.{frame.f_code.co_qualname}", len(seen)
-            )
+        # the body of a class runs when its module is imported, and only then
+        is_function = frame.f_code.co_flags & inspect.CO_NEWLOCALS
+        if event == "call" and is_function and module.startswith("rainproof."):
+            name = frame.f_code.co_qualname.removesuffix(".__init__")
+            seen.setdefault(f"{module.removeprefix('rainproof.')}.{name}", len(seen))
 
     sys.setprofile(enter)
     try:

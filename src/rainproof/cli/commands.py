@@ -73,7 +73,7 @@ def add_assess(commands: Commands) -> None:
         metavar="GRADES",
         type=_grades,
         default=(),
-        help="exit with code 1 if the verdict is one of these: avoid,recalibrate,unknown,use",
+        help=f"exit with code 1 if the verdict is one of these: {','.join(sorted(GRADES))}",
     )
     parser.add_argument(
         "--verbose", action="store_true", help="also print the details behind the verdict"

@@ -1,9 +1,9 @@
 """Design: how the cases came into the sample, in the sense of survey statistics.
 
 A design is a few scalars: clusters, strata of the outcome, the largest possible weight. Columns are
-in `rainproof.core.rows`, what the cases add up to in `rainproof.core.units`. Inference asks a
-design for a capability (`Design.require`), and never which kind of design it is; so another way of
-sampling is another design, and whatever cannot handle it refuses it without knowing it.
+in `rainproof.core.rows`, what the cases add up to in `rainproof.core.units`. A method states what it
+needs of a design, and a design that lacks it refuses (`Design.require`). A method that has another
+formula for cases chosen by outcome looks at the strata.
 """
 
 from __future__ import annotations
