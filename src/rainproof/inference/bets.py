@@ -34,7 +34,7 @@ LEVELS = (1, 2, 4, 8, 16)  # the numbers of equal cells of [0, 1]
 SHIFTS = (-1.6, -0.8, -0.4, -0.2, 0.2, 0.4, 0.8, 1.6)
 
 _MAPS = np.array(list(product(SLOPES, INTERCEPTS)))
-_CELLS = [(level, cell) for level in LEVELS for cell in range(level)]
+_CELLS = [(level, cell) for level, cell in product(LEVELS, range(max(LEVELS))) if cell < level]
 _FIRST_CELL = np.cumsum([0, *LEVELS])[:-1]  # the number of the first cell of each level
 COUNT = len(_MAPS) + len(_CELLS) * len(SHIFTS)
 

@@ -145,11 +145,12 @@ def monitor(
     finite_task = None if task is None else as_finite(task, "monitor")
     periods = read_periods(samples, every, dependent=dependent)
     late = _late(periods)
-    judged = {label: sample for label, sample in periods.whole.items() if label not in late}
-    judged_by_segment = {
-        segment: {label: sample for label, sample in some.items() if label not in late}
-        for segment, some in periods.by_segment.items()
-    }
+
+    def not_late(samples: Mapping[str, Sample]) -> dict[str, Sample]:
+        return {label: sample for label, sample in samples.items() if label not in late}
+
+    judged = not_late(periods.whole)
+    judged_by_segment = {key: not_late(samples) for key, samples in periods.by_segment.items()}
     notes = (_not_judged(late, periods),) if late else ()
     step = counter(progress, len(judged) + sum(map(len, judged_by_segment.values())))
     position = {label: number for number, label in enumerate(periods.whole)}
@@ -169,11 +170,8 @@ def monitor(
         for segment, some in judged_by_segment.items():
             # all segments share the error probability
             segments[segment] = follow(some, alpha / len(judged_by_segment)).changes
-        since_turn = [
-            sample
-            for label, sample in judged.items()
-            if position[label] > last_turn(history.changes)
-        ]
+        turn = last_turn(history.changes)
+        since_turn = [sample for label, sample in judged.items() if position[label] > turn]
         proven = None
         if since_turn and not dependent:
             pooled = reduce(add, since_turn)

@@ -32,7 +32,11 @@ _SHORT = 3  # letters of an abbreviation: Mar, Mon
 
 def _numbered(names: Sequence[str]) -> dict[str, int]:
     """Number names, and their abbreviations, from 1 on."""
-    return {form: number for number, name in enumerate(names, 1) for form in (name, name[:_SHORT])}
+    numbers = {}
+    for number, name in enumerate(names, 1):
+        numbers[name] = number
+        numbers[name[:_SHORT]] = number
+    return numbers
 
 
 _MONTH_NUMBERS = {**_numbered(_MONTHS), "sept": 9}
@@ -85,9 +89,11 @@ def check_text_order(name: str, labels: Sequence[str]) -> None:
         raise InputError(
             f"{name} must be in one time zone, such as {example}; it has {first!r} and {second!r}"
         )
-    words = {
-        found[1].lower(): label for label in labels if (found := _WORD_AND_YEAR.fullmatch(label))
-    }
+    words = {}
+    for label in labels:
+        found = _WORD_AND_YEAR.fullmatch(label)
+        if found is not None:
+            words[found[1].lower()] = label
     if len(words) > 1 and not set(words) <= set(_MONTH_NUMBERS):
         first, second = list(words.values())[:2]
         raise InputError(f"{rule}, such as 2026-03; it has {first!r} before {second!r}")
@@ -172,7 +178,9 @@ def _example(label: str, labels: Sequence[str]) -> str:
     if year is not None and year.start > 0:
         rest = " ".join(f"{label[: year.start]} {label[year.end :]}".split())
         return repr(f"{year.number} {rest}")
-    width = max(
-        len(number) for other in labels for number in re.findall(r"\d+", _YEAR.sub("", other))
-    )
+    # the longest of all numbers but years: shorter ones are filled with zeros
+    width = 0
+    for other in labels:
+        numbers = re.findall(r"\d+", _YEAR.sub("", other))
+        width = max([width, *map(len, numbers)])
     return repr(re.sub(r"\d+", lambda number: number[0].zfill(width), label))
