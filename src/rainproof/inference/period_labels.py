@@ -23,8 +23,18 @@ _WORD_AND_YEAR = re.compile(r"\s*([^\W\d_]{3,})\W*(?:19|20)\d\d\s*")  # a month 
 _YEAR_AND_MONTH = re.compile(r"(?:19|20)\d\d\.\d\d?")
 _NUMBER_OR_WORD = re.compile(r"\d+|[^\W\d_]+")
 _MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 )
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SHORT = 3  # letters of an abbreviation: Mar, Mon

@@ -247,9 +247,8 @@ def _merge(parts: Sequence[Division]) -> Division:
     prob, at = np.unique(np.concatenate([part.prob for part in parts]), return_inverse=True)
     weight = np.concatenate([part.weight for part in parts], axis=2)
     sums = [np.bincount(at, row, len(prob)) for row in weight.reshape(2 * FOLDS, -1)]
-    held_out = [
-        Sample.concat(proof) for proof in zip(*(part.held_out for part in parts), strict=True)
-    ]
+    held_out_of_parts = [part.held_out for part in parts]
+    held_out = [Sample.concat(proof) for proof in zip(*held_out_of_parts, strict=True)]
     return Division(
         prob=prob,
         weight=np.stack(sums).astype(np.float64).reshape(FOLDS, 2, -1),

@@ -126,22 +126,15 @@ def mean_map(rows: Division, methods: Sequence[str]) -> tuple[PiecewiseMap, tupl
     total = float(rows.weight.sum())
     candidates = _candidates(methods, log_loss[:, folds, folds].sum(axis=1), squares, total)
     table = rows.table()
-    maps = []
-    weights = []
-    formulas = []
-    formula_weights = []
-    for candidate in candidates:
-        if candidate.weight > 0:
-            maps.append(METHODS[candidate.method](table))
-            weights.append(candidate.weight)
-            if candidate.method in FORMULAS:
-                formulas.append(maps[-1])
-                formula_weights.append(candidate.weight)
-    mean = PiecewiseMap.mean(maps, weights)
+    weights = {candidate.method: candidate.weight for candidate in candidates}
+    maps = {method: METHODS[method](table) for method in methods if weights[method] > 0}
+    mean = PiecewiseMap.mean(list(maps.values()), [weights[method] for method in maps])
+    formulas = [method for method in maps if method in FORMULAS]
     if not formulas or len(formulas) == len(maps):
         return mean, candidates
-    shares = np.array(formula_weights)
-    formula = PiecewiseMap.mean(formulas, (shares / shares.sum()).tolist())
+    shares = np.array([weights[method] for method in formulas])
+    shares /= shares.sum()
+    formula = PiecewiseMap.mean([maps[method] for method in formulas], shares.tolist())
     lowest = float(table.prob[0])
     highest = float(table.prob[-1])
     return _continued(mean, formula, lowest, highest), candidates

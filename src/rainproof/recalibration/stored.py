@@ -34,8 +34,17 @@ Record = TypeVar("Record", bound=Result)
 _KIND = "recalibrator"
 _VERSION = 1
 _KEYS = (
-    *("method", "methods", "confidence_level", "threshold_range", "by", "n", "groups"),
-    *("map", "candidates", "certificate", "segments"),
+    "method",
+    "methods",
+    "confidence_level",
+    "threshold_range",
+    "by",
+    "n",
+    "groups",
+    "map",
+    "candidates",
+    "certificate",
+    "segments",
 )
 _WEIGHTS_OFF = 1e-6  # of 1, for the sum of weights that were rounded
 
