@@ -13,7 +13,7 @@ from helpers.interval_oracle import slow_interval
 
 import rainproof
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.verdict.costs import LABELS, Rule, TaskResult
+from rainproof.verdict.costs import Rule, TaskResult
 from rainproof.verdict.evidence import Crossed
 
 TASK = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
@@ -122,8 +122,16 @@ def test_the_result_prints_as_a_table():
     lines = str(found).splitlines()
     assert lines[:2] == [str(TASK), "Cost per case, from 400 rows:"]
     names = [line.split("  ")[0] for line in lines[2:]]
-    where = f"{LABELS[Rule.CUTOFF]} (act from {found.best_threshold:.3g} on)"
-    assert names == [where if rule is Rule.CUTOFF else LABELS[rule] for rule in RULES]
+    where = f"Best cut-off (act from {found.best_threshold:.3g} on)"
+    assert names == [where if rule is Rule.CUTOFF else found.name(rule) for rule in RULES]
+    assert [found.name(rule) for rule in RULES] == [
+        "Forecast as it is",
+        "Recalibrated",
+        "Best cut-off",
+        "Always act",
+        "Never act",
+        "Perfect foresight",
+    ]
     cost = found.cost
     assert lines[2].split()[4:] == [
         f"{cost.value:.4g}",

@@ -16,7 +16,7 @@ from rainproof.decisions.policies import RoundingPolicy
 from rainproof.report import tables
 from rainproof.report.tables import Column, count, escaped, folded, items, keys, number, table
 from rainproof.verdict.advice_statements import advice
-from rainproof.verdict.clinical import NUMBERS, ClinicalPerformance
+from rainproof.verdict.clinical import NUMBERS, ClinicalNumber, ClinicalPerformance
 from rainproof.verdict.costs import Rule
 from rainproof.verdict.details import worth
 from rainproof.verdict.evidence import RARE
@@ -315,16 +315,6 @@ def _sources(a: Assessment) -> str:
     return items(map(HTML.text, found))
 
 
-_SHORT = {  # on the tiles
-    "auroc": "AUROC",
-    "observed_expected": "O:E ratio",
-    "calibration_intercept": "Calibration intercept",
-    "calibration_slope": "Calibration slope",
-    "brier_score": "Brier score",
-    "brier_skill": "Brier skill",
-}
-
-
 def clinical_fields(a: Assessment, index: int) -> dict[str, str]:
     """Return what goes into the places of clinical.html."""
     found = a.clinical
@@ -332,9 +322,7 @@ def clinical_fields(a: Assessment, index: int) -> dict[str, str]:
     band = say("curve_band", curve=_about_curve(a), level=Level(a.confidence_level))
     return {
         "index": str(index),
-        "tiles": "".join(
-            _tile(_SHORT[name], perfect, getattr(found, name)) for name, _, perfect in NUMBERS
-        ),
+        "tiles": "".join(_tile(one, getattr(found, one.field)) for one in NUMBERS),
         "notes": "".join(f'<p class="note">{escaped(note)}</p>' for note in found.notes),
         "confidence_level": level,
         "calibration_keys": keys(
@@ -354,11 +342,10 @@ def clinical_fields(a: Assessment, index: int) -> dict[str, str]:
 def core_table(names: Sequence[str], found: Sequence[ClinicalPerformance]) -> str:
     """The core set: a row for each number of one model, or of several."""
     several = len(found) > 1
-    rows = [
-        (name, words, getattr(each, key), perfect)
-        for key, words, perfect in NUMBERS
-        for name, each in zip(names, found, strict=True)
-    ]
+    rows = []
+    for one in NUMBERS:
+        for name, of_model in zip(names, found, strict=True):
+            rows.append((name, one.text, getattr(of_model, one.field), one.perfect))
     columns = [
         *([Column("Model", lambda row: row[0], short)] if several else []),
         Column("Measure", lambda row: row[1]),
@@ -377,13 +364,17 @@ def comparison(found: AssessmentSet) -> str:
     )
 
 
-def _tile(name: str, perfect: str, value: Interval | None) -> str:
-    ends = (
-        "" if value is None else " to ".join(number(finite(end)) for end in (value.low, value.high))
+def _tile(about: ClinicalNumber, value: Interval | None) -> str:
+    shown = "not defined"
+    ends = ""
+    if value is not None:
+        shown = number(value.value)
+        low = number(finite(value.low))
+        ends = f'<dd class="more">{low} to {number(finite(value.high))}</dd>'
+    return (
+        f'<div><dt>{about.short}</dt><dd class="value">{shown}</dd>{ends}'
+        f'<dd class="more">perfect: {about.perfect}</dd></div>'
     )
-    interval = f'<dd class="more">{ends}</dd>' if ends else ""
-    shown = "not defined" if value is None else number(value.value)
-    return f'<div><dt>{name}</dt><dd class="value">{shown}</dd>{interval}<dd class="more">perfect: {perfect}</dd></div>'
 
 
 def _about_calibration(found: ClinicalPerformance) -> Statement:
@@ -428,7 +419,8 @@ _TRIPOD = [
 
 def _items(a: Assessment, found: ClinicalPerformance) -> list[tuple[str, str, str]]:
     """The items of TRIPOD+AI that the page serves, in our words, and what it has for them."""
-    events, level = a.summary.events, exact_percent(a.confidence_level)
+    events = a.summary.events
+    level = exact_percent(a.confidence_level)
     total = a.summary.total_weight
     weighted = " (sums of weights)" if a.summary.weighted else ""
     size = f"{count(events)} with the event and {count(total - events)} without{weighted}"

@@ -88,7 +88,8 @@ def table(
     Rows for which `flagged` is true get the class of that name. `order` is that of the rows, by
     index.
     """
-    body, head = [], ""
+    body = []
+    head = ""
     for column in columns:
         kind = {} if column.text is None and column.shown in (None, short) else {"class_": "number"}
         head += html_element("th", escaped(column.head), scope="col", **kind)
@@ -156,7 +157,8 @@ def values_at_thresholds(a: Assessment) -> dict[str, list[float]]:
     minus it. The net benefit of never acting is 0. What a calibrated forecast shows by chance ends
     at what is possible on these rows.
     """
-    curve, mu = a.value, np.array([found.threshold for found in a.advice])
+    curve = a.value
+    mu = np.array([found.threshold for found in a.advice])
     rate = curve.event_rate
 
     def at(values: Floats) -> list[float]:
@@ -189,7 +191,8 @@ def value(a: Assessment) -> str:
 
 def reliability(a: Assessment) -> str:
     """The reliability diagram."""
-    bins, null = a.reliability.bins, a.reliability
+    bins = a.reliability.bins
+    null = a.reliability
     said = {
         "Prediction (grid)": bins.prediction,
         "Mean prediction": bins.mean_prediction,

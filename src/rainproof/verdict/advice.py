@@ -64,18 +64,17 @@ def rate_intervals(sample: Sample, *, confidence_level: float) -> Rates:
     weight. In both cases all runs of all cells, occupied or not, share the error.
     """
     cuts = _edges(sample.grid)
-    cells, table = len(cuts) - 1, draw_table(sample, _FINEST)
+    cells = len(cuts) - 1
+    table = draw_table(sample, _FINEST)
     cell = np.minimum(np.searchsorted(cuts, (table.slot >> 1) / table.m, "right") - 1, cells - 1)
     event = table.slot & 1 == 1
 
     def by_cell(values: NDArray[Any]) -> Floats:
         return np.bincount(cell, values, cells).astype(np.float64)
 
-    weight, events, count = (
-        by_cell(table.weight[0]),
-        by_cell(table.weight[0] * event),
-        by_cell(table.count),
-    )
+    weight = by_cell(table.weight[0])
+    events = by_cell(table.weight[0] * event)
+    count = by_cell(table.count)
     some = np.flatnonzero(count)
     pairs = np.triu_indices(len(some))
 
@@ -110,7 +109,8 @@ def rate_intervals(sample: Sample, *, confidence_level: float) -> Rates:
         else:
             slack = np.sqrt(math.log(2 / doubt) * runs(squares) / 2) / runs(weight)
         ends = np.maximum(rate - slack, 0.0), np.minimum(rate + slack, 1.0)
-    at_least, at_most = np.zeros((len(some),) * 2), np.ones((len(some),) * 2)
+    at_least = np.zeros((len(some),) * 2)
+    at_most = np.ones((len(some),) * 2)
     at_least[pairs], at_most[pairs] = ends
     total = sample.total_weight
     return cuts[some], cuts[some + 1], weight[some] / total, events[some] / total, at_least, at_most
@@ -299,7 +299,8 @@ def _best_ranges(proven: NDArray[np.bool_], gained: Floats) -> list[tuple[int, i
     if not proven.any():
         return []
     saves = np.where(proven, gained[None, 1:] - gained[:-1, None], 0.0)
-    found, parts = [], [(0, len(saves))]
+    found = []
+    parts = [(0, len(saves))]
     while parts:
         i, j = parts.pop()
         part = saves[i:j, i:j]

@@ -50,13 +50,14 @@ from rainproof.verdict.result import BAND_DRAWS, Assessment
 from rainproof.verdict.segments import judge_segments
 from rainproof.verdict.summaries import GRIDS, DataSummary, shown_grid
 
-# a grid in one cell of which predictions are equal for all purposes; of their means
-_FINE, _ROUNDING = 1 << 16, 1e-12
+_FINE = 1 << 16  # a grid in one cell of which predictions are equal for all purposes
+_ROUNDING = 1e-12  # of mean predictions: a smaller spread is none
 _STEPS = 5  # of the computation beside segments
 _FEW_TO_BALANCE = 30  # rows that are as many of either outcome by chance, too often
 _NEARLY_HALF = 0.4  # event rate from which on rows may have been chosen to have both outcomes
-# times the odds of the rows: they belong to another event rate
-_OTHER_PREDICTIONS, _OTHER_COSTS = 3.0, 9.0
+# So many times the odds of the rows: predictions, or costs, belong to another event rate.
+_OTHER_PREDICTIONS = 3.0
+_OTHER_COSTS = 9.0
 
 
 def check_options(
@@ -130,7 +131,8 @@ def compute(
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; its warnings are added by the caller."""
     # several forecasts are in an order of their own
-    level, sample = confidence_level, sample.with_max_weight(max_weight).in_order()
+    level = confidence_level
+    sample = sample.with_max_weight(max_weight).in_order()
     summary = DataSummary.of(sample)
     how: dict[str, Any] = {
         "confidence_level": level,
@@ -139,7 +141,8 @@ def compute(
     as_is = guarantee(sample, response="as_is", **how)
     rounded = _rounded(sample, how)
     # of a range of base rates; bounds and the map take all of it
-    base_rates, sample = sample, sample.middle()
+    base_rates = sample
+    sample = sample.middle()
     assert rounded.grid is not None
     curve = regret_curve(sample, grid=rounded.grid, threshold_range=within)
     step()
@@ -161,7 +164,8 @@ def compute(
         warnings.warn(FewRowsWarning(few), stacklevel=2)
     step()
     streams = spawned(rng, BAND_DRAWS)
-    profile, table = soft_binned_profile(sample), None
+    profile = soft_binned_profile(sample)
+    table = None
     if sample.store.segment is not None:  # in the order of these rows, and with their groups
         segments = segments_of(sample)
     if segments is not None:
@@ -278,7 +282,8 @@ def _estimates(
 def _rounded(sample: Sample, how: dict[str, Any]) -> Guarantee:
     """The guarantee for rounding to the grid that is shown: the bounds hold for all grids at once."""
     alone = sample.ungrouped().middle()
-    grid, finest = shown_grid(choose_grid(alone), alone), min(sample.grid or GRIDS[-1], GRIDS[-1])
+    grid = shown_grid(choose_grid(alone), alone)
+    finest = min(sample.grid or GRIDS[-1], GRIDS[-1])
     tried = [m for m in GRIDS if m <= finest] or [finest]
     found = guarantee(sample, grid=tried, **how)
     at = tried.index(grid)

@@ -207,7 +207,8 @@ def _most_biased(
     table: DistinctTable, scale: float, direction: Direction
 ) -> PredictionRange | None:
     """Of all runs of bins of equal weight, the one that is farthest off for its chance variation."""
-    prob, weight = table.prob, table.negative + table.positive
+    prob = table.prob
+    weight = table.negative + table.positive
     middle = np.cumsum(weight) - weight / 2
     bin_ = np.minimum((middle / weight.sum() * _BINS).astype(np.int64), _BINS - 1)
     first = np.flatnonzero(np.diff(bin_, prepend=-1))

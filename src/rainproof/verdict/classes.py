@@ -280,17 +280,16 @@ def compute_classes(
     seed: int | None,
 ) -> ClassAssessment:
     """Compute an assessment of several classes, calling `step` after each of `STEPS` parts."""
-    level, sample = (
-        confidence_level,
-        sample.without_segments().take(np.flatnonzero(sample.mass > 0)).in_order(),
-    )
+    level = confidence_level
+    sample = sample.without_segments().take(np.flatnonzero(sample.mass > 0)).in_order()
     if task is not None:
         task.check_classes(sample)
     guarantee = class_guarantee(sample, confidence_level=level)
     step()
     recalibrator = Recalibrator(confidence_level=level, rng=rng)
     recalibrator.fit_classes(sample, task)
-    new, fold = None, None
+    new = None
+    fold = None
     if cannot_fit(sample) is None:
         fold = sample.deal(folds=class_folds(sample), rng=rng).part
         assert fold is not None  # rows of classes are never compressed
@@ -313,7 +312,8 @@ def compute_classes(
         )
         warnings.warn(FewRowsWarning(f"{few[0]}{also}"), stacklevel=2)
     step()
-    carrier, each = sample.top_label, np.arange(len(sample.which))
+    carrier = sample.top_label
+    each = np.arange(len(sample.which))
     gain = None
     if new is not None:
         logs = np.log(
@@ -405,9 +405,12 @@ def _gain(sample: Sample, new: Floats, fold: Ints, level: float) -> Interval:
     """What `new` predictions gain in the decision that gains most, chosen for each fold on the
     others.
     """
-    units, at = sample.units, thresholds(event_rate=sample.event_rate)
-    stakes, mass = np.maximum(at, 1 - at), np.stack([~units.event, units.event]) * units.share
-    gains, folds = [], int(fold.max()) + 1
+    units = sample.units
+    at = thresholds(event_rate=sample.event_rate)
+    stakes = np.maximum(at, 1 - at)
+    mass = np.stack([~units.event, units.event]) * units.share
+    gains = []
+    folds = int(fold.max()) + 1
     for f in range(folds):
         own = fold == f
         gains.append(
@@ -422,7 +425,8 @@ def _gain(sample: Sample, new: Floats, fold: Ints, level: float) -> Interval:
 def _task_result(
     sample: Sample, task: ClassTask, new: Floats | None, level: float
 ) -> ClassTaskResult:
-    matrix, carrier = -task.matrix, sample.top_label
+    matrix = -task.matrix
+    carrier = sample.top_label
     fixed = int((matrix @ sample.rates).argmin())
     best = task.best_checked(sample.prob)
     cost = {Rule.AS_IS: matrix[best, sample.which]}
@@ -458,7 +462,9 @@ def _skill(sample: Sample, prob: Floats, task: ClassTask | None, level: float) -
     1)/(k - 1)` with the recall r of each class that occurs; with two classes it is that of `assess`
     for one event.
     """
-    rate, which, units = sample.rates, sample.which, sample.top_label.units
+    rate = sample.rates
+    which = sample.which
+    units = sample.top_label.units
     some = np.flatnonzero(rate > 0)
     if len(some) < 2:
         return None
@@ -473,11 +479,13 @@ def _skill(sample: Sample, prob: Floats, task: ClassTask | None, level: float) -
     else:
         # over the best fixed action
         matrix = task.matrix - task.matrix[int((task.matrix @ rate).argmax())]
-        paid, best = matrix[task.best_checked(prob), which], matrix.max(axis=0)
+        paid = matrix[task.best_checked(prob), which]
+        best = matrix.max(axis=0)
         most = float(units.share @ best[which])
         if not most > 0:
             return None
         value = float(units.share @ paid) / most
-        adds, possible = (paid - value * best[which]) / most, (matrix - value * best) / most
+        adds = (paid - value * best[which]) / most
+        possible = (matrix - value * best) / most
     ends = (float(possible.min()), float(possible.max()))
     return interval_by_influence(units, value, adds, ends, level).within(-np.inf, 1.0)

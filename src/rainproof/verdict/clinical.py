@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from html import escape
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from numpy.typing import ArrayLike
 
@@ -41,24 +41,36 @@ def is_reversed(sample: Sample, area: float | None) -> bool:
     n = min(sample.ungrouped().effective_n, sample.n_draws)
     events = n * sample.event_rate
     if sample.design.strata is not None:
-        n, events = sample.n, sample.events
+        n = sample.n
+        events = sample.events
     # 0 where the weights of the outcomes differ by more than rounding shows
     pairs = events * (n - events)
     # Mann-Whitney; less with ties
     return pairs > 0 and area < 0.5 - _QUANTILE * math.sqrt((n + 1) / (12 * pairs))
 
 
-# Name, what it is called, what is perfect.
+class ClinicalNumber(NamedTuple):
+    """A number of the core set: the field that has it, its name in a table and on a tile, and the
+    value of a perfect forecast.
+    """
+
+    field: str
+    text: str
+    short: str
+    perfect: str
+
+
 NUMBERS = (
-    ("auroc", "AUROC (C-statistic)", "1"),
-    ("observed_expected", "observed : expected events", "1"),
-    ("calibration_intercept", "calibration intercept", "0"),
-    ("calibration_slope", "calibration slope", "1"),
-    ("brier_score", "Brier score", "0"),
-    ("brier_skill", "Brier skill (scaled Brier)", "1"),
+    ClinicalNumber("auroc", "AUROC (C-statistic)", "AUROC", "1"),
+    ClinicalNumber("observed_expected", "observed : expected events", "O:E ratio", "1"),
+    ClinicalNumber("calibration_intercept", "calibration intercept", "Calibration intercept", "0"),
+    ClinicalNumber("calibration_slope", "calibration slope", "Calibration slope", "1"),
+    ClinicalNumber("brier_score", "Brier score", "Brier score", "0"),
+    ClinicalNumber("brier_skill", "Brier skill (scaled Brier)", "Brier skill", "1"),
 )
 
-_RARE, _MOST_BARS = 0.05, 1024
+_RARE = 0.05  # a mean prediction below which bars are narrower
+_MOST_BARS = 1024
 # rows of an outcome, or groups where it occurs: with fewer the intervals were seen to fail
 _FEW = 10
 
@@ -117,11 +129,12 @@ class ClinicalPerformance(Result):
 
     def table(self) -> list[tuple[str, str, str]]:
         """Return name, estimate with interval, and the value of a perfect forecast, as text."""
-        found = ((text, getattr(self, name), perfect) for name, text, perfect in NUMBERS)
-        return [
-            (text, "not defined" if value is None else str(value), perfect)
-            for text, value, perfect in found
-        ]
+        lines = []
+        for number in NUMBERS:
+            value = getattr(self, number.field)
+            shown = "not defined" if value is None else str(value)
+            lines.append((number.text, shown, number.perfect))
+        return lines
 
     def __str__(self) -> str:
         lines = [(text, value, f"perfect: {perfect}") for text, value, perfect in self.table()]
@@ -213,7 +226,8 @@ def clinical_performance(
     Brier score                 0.171 (0.165 to 0.177)   perfect: 0
     Brier skill (scaled Brier)  0.225 (0.188 to 0.261)   perfect: 1
     """
-    level, mu = check_share(confidence_level, "confidence_level"), check_thresholds(thresholds)
+    level = check_share(confidence_level, "confidence_level")
+    mu = check_thresholds(thresholds)
     sample = as_sample(
         y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups
     )

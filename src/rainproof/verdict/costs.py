@@ -27,17 +27,13 @@ from rainproof.inference.estimates import (
     typical_size,
 )
 from rainproof.recalibration.selection import CrossFit
+from rainproof.verdict.cost_statements import way
 from rainproof.verdict.evidence import WITHOUT, Crossed, RangeCosts, simplest
 from rainproof.verdict.evidence import Rule as Rule
+from rainproof.verdict.renderer import PYTHON
+from rainproof.verdict.statements import say
+from rainproof.verdict.values import Number
 
-LABELS = {
-    Rule.AS_IS: "Forecast as it is",
-    Rule.RECALIBRATED: "Recalibrated",
-    Rule.CUTOFF: "Best cut-off",
-    Rule.ALWAYS: "Always act",
-    Rule.NEVER: "Never act",
-    Rule.PERFECT: "Perfect foresight",
-}
 _ROUNDING = 1e-9  # a chance nearer to 1 is 1
 _NOTHING = 1e-12  # of the largest difference in cost: less is saved by rounding alone
 
@@ -303,20 +299,15 @@ class TaskResult(Result):
 
     def name(self, rule: Rule) -> str:
         """What a rule is called."""
-        if rule is Rule.FIXED:
-            return f"Always {self.fixed_action!r}"
-        return (
-            "Act at random" if self.capacity is not None and rule is Rule.ALWAYS else LABELS[rule]
-        )
+        return PYTHON.text(say("name", way=way("way", rule, self)))
 
     def label(self, rule: Rule) -> str:
         """What a rule is called in a table; the cut-off with its value."""
-        if rule is not Rule.CUTOFF or self.best_threshold is None:
+        best = self.best_threshold
+        if rule is not Rule.CUTOFF or best is None:
             return self.name(rule)
-        where = (
-            f"act from {self.best_threshold:.3g} on" if self.best_threshold <= 1 else "never act"
-        )
-        return f"{LABELS[rule]} ({where})"
+        key = "cutoff_from" if best <= 1 else "cutoff_never"
+        return PYTHON.text(say(key, cutoff=Number(best, ".3g")))
 
     def __str__(self) -> str:
         if not self.costs:
@@ -362,7 +353,9 @@ def _limited(
     on takes the place of another, so what is gained there is part of its cost (which changes the
     variance of the mean, not the mean).
     """
-    cost, acted, one_more = dict[Rule, Floats](), dict[Rule, Floats](), dict[Rule, float]()
+    cost = dict[Rule, Floats]()
+    acted = dict[Rule, Floats]()
+    one_more = dict[Rule, float]()
     wait, act = (paid(task, action, rows) for action in (task.order[0], task.order[-1]))
     mass = rows.mass / rows.mass.sum()
 
@@ -382,7 +375,8 @@ def _limited(
     if crossed is not None:
         add(Rule.RECALIBRATED, *(gain(deal.better) for deal in crossed.deals))
     add(Rule.PERFECT, wait - act)
-    acted[Rule.ALWAYS], acted[Rule.NEVER] = np.full(len(mass), capacity), np.zeros(len(mass))
+    acted[Rule.ALWAYS] = np.full(len(mass), capacity)
+    acted[Rule.NEVER] = np.zeros(len(mass))
     for rule in (Rule.ALWAYS, Rule.NEVER):
         cost[rule] = wait + acted[rule] * (act - wait)
     return cost, acted, one_more
@@ -399,7 +393,8 @@ def _skills(
     """
     if rows.n_draws < 2:
         return {}
-    units, found = rows.units, dict[Rule, Interval]()
+    units = rows.units
+    found = dict[Rule, Interval]()
     simple = min(
         (cost[rule] for rule in WITHOUT if rule in cost),
         key=lambda column: float(units.share @ column),
@@ -468,7 +463,8 @@ def _gains(task: ListedTask, deal: CrossFit, rows: Sample) -> Floats:
     """What acting gains over not acting, summed by fold and prediction."""
     if task.profile.per_case:
         gain = rows.mass * (paid(task, 0, rows) - paid(task, 1, rows))
-        folds, size = deal.weight.shape[0], len(deal.prob)
+        folds = deal.weight.shape[0]
+        size = len(deal.prob)
         found: Floats = np.bincount(deal.fold * size + deal.entry, gain, folds * size).astype(
             np.float64
         )

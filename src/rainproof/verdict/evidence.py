@@ -89,7 +89,8 @@ def skill(
     other outcome that it finds, of which none was seen among k draws: so the upper end is that of
     Clopper and Pearson for 0 of k.
     """
-    rate, share = float(units.share @ units.event), units.share
+    rate = float(units.share @ units.event)
+    share = units.share
     if units.one_outcome or min(rate, 1 - rate) < _TINY:
         return None
     if threshold is None:
@@ -112,10 +113,8 @@ def skill(
         high = 1 - (1 - confidence_level) ** (1 / draws)
         return Interval(value=0.0, low=0.0, high=high, confidence_level=confidence_level)
     relative, ends = influence_by_outcome(units, each[0] / stake, each[1] / stake)
-    influence, unseen = (
-        inflated_by_outcome(units, relative * stake),
-        tuple(end * typical_size(units, stake) for end in ends),
-    )
+    influence = inflated_by_outcome(units, relative * stake)
+    unseen = tuple(end * typical_size(units, stake) for end in ends)
     varies = bool(np.ptp(stake))
     found = interval_by_influence(
         units, value, influence, unseen, confidence_level, symmetric=varies
@@ -228,11 +227,13 @@ class Crossed(NamedTuple):
         if sample.grid is None:
             deals = _DEALS if sample.n_draws < _MANY else 1
             return cls(sample, sample, [cross_fit(sample, rng) for _ in range(deals)])
-        cross, whole = cross_fit(sample, rng), sample.at_cell_means()
+        cross = cross_fit(sample, rng)
+        whole = sample.at_cell_means()
         said = cross.prob.copy()
         # maps are fitted at the middle of cells, which round predictions miss
         said[cross.entry] = whole.prob
-        numbers, first = cross.fold, np.arange(len(whole.prob))
+        numbers = cross.fold
+        first = np.arange(len(whole.prob))
         if marks is not None:
             # odd on a mark
             place = sum(marks.searchsorted(whole.prob, side) for side in ("left", "right"))
@@ -240,7 +241,8 @@ class Crossed(NamedTuple):
             _, first, kind = np.unique(alike, return_index=True, return_inverse=True)
             numbers = np.stack([np.bincount(kind, one) for one in numbers]).astype(np.int64)
         fold, kept = np.nonzero(numbers)
-        counts, at = numbers[fold, kept], first[kept]
+        counts = numbers[fold, kept]
+        at = first[kept]
         weight = whole.mass / np.asarray(whole.counts)  # of a row, which a base rate sets
         rows = Rows(whole.y_true[at], whole.prob[at], counts * weight[at], cases=counts)
         design = Design(strata=sample.design.strata)
@@ -305,8 +307,10 @@ class CrossFitted(NamedTuple):
 
 def gain_by_recalibration(crossed: Crossed, at: Floats, confidence_level: float) -> Gain:
     """Estimate what recalibration gains in decisions with the thresholds `at`."""
-    units, prob = crossed.rows.units, crossed.rows.prob
-    stakes, everywhere = np.maximum(at, 1 - at), np.zeros(len(at))
+    units = crossed.rows.units
+    prob = crossed.rows.prob
+    stakes = np.maximum(at, 1 - at)
+    everywhere = np.zeros(len(at))
 
     def gained(deal: CrossFit) -> Floats:
         nonlocal everywhere
@@ -340,7 +344,9 @@ def gain_by_recalibration(crossed: Crossed, at: Floats, confidence_level: float)
 
 def _scores(rows: Sample, p: Floats) -> tuple[float, float]:
     """The mean log score, and less the Brier score, of predictions for some rows."""
-    mass, event, some = rows.mass, rows.event, rows.mass > 0
+    mass = rows.mass
+    event = rows.event
+    some = rows.mass > 0
     with np.errstate(divide="ignore"):
         each = np.log(np.where(event, p, 1 - p)), -((p - event) ** 2)
     log, brier = (float(mass[some] @ column[some]) / rows.total_weight for column in each)
@@ -355,10 +361,8 @@ def mean_over_folds(units: Units, gained: Floats, folds: int, confidence_level: 
     rows times 1 + K / (K - 1), by the correction of Nadeau and Bengio (2003),
     doi:10.1023/A:1024068626366.
     """
-    alone, wider = (
-        mean_interval(units, gained, -1.0, 1.0, confidence_level),
-        math.sqrt(1 + folds / (folds - 1)),
-    )
+    alone = mean_interval(units, gained, -1.0, 1.0, confidence_level)
+    wider = math.sqrt(1 + folds / (folds - 1))
     low, high = (alone.value + wider * (end - alone.value) for end in (alone.low, alone.high))
     return replace(alone, low=low, high=high).within(-1.0, 1.0)
 

@@ -179,7 +179,8 @@ class PairwiseComparison(Result):
         any loses.
         """
         if self.cost_difference is not None:
-            low, high = self.cost_difference.low, self.cost_difference.high
+            low = self.cost_difference.low
+            high = self.cost_difference.high
             return self.a if high < 0 else self.b if low > 0 else None
         return self.b if _proven(self.to_b) else self.a if _proven(self.to_a) else None
 
@@ -608,7 +609,8 @@ def assess_many(
     # else nothing compares them
     couples = list(combinations(whole, 2)) if paired or own_task is not None else []
     step = counter(progress, len(couples) + sum(steps(segmented.get(name)) for name in whole))
-    assessments, notes = [], dict[str, RainproofWarning]()
+    assessments = []
+    notes = dict[str, RainproofWarning]()
     for name, sample in whole.items():
         with collect_warnings() as own:
             rows = compressed_if_many(sample)
@@ -630,7 +632,8 @@ def assess_many(
     for a, b in couples:
         to_b = to_a = None
         if paired:
-            one, other = whole[a].prob, whole[b].prob
+            one = whole[a].prob
+            other = whole[b].prob
             to_b = switch_guarantee(whole[a].with_forecasts(old=one, new=other), **options)
             to_a = switch_guarantee(whole[a].with_forecasts(old=other, new=one), **options)
         difference = cost_difference(
@@ -686,7 +689,8 @@ def _read(
                 {name: own for name, (_, own) in read_.items() if own is not None},
                 len(rows) == 1,
             )
-        forecasts, y_prob = first, {name: prob for name, (_, prob) in rows.items()}
+        forecasts = first
+        y_prob = {name: prob for name, (_, prob) in rows.items()}
     if isinstance(forecasts, Sample):
         if (
             y_prob is not None

@@ -280,7 +280,8 @@ class Assessment(Reported):
         """What the forecast is worth at each threshold on these rows, as it is and,
         cross-validated, recalibrated.
         """
-        sample, within = self._sample, self.regret.threshold_range
+        sample = self._sample
+        within = self.regret.threshold_range
         if self._crossed is not None:
             return value_beside(sample, self._crossed.table(), "cross-fitted", within)
         if self.recalibrator is not None:  # nothing can be fitted to so few rows, or to one outcome
@@ -293,7 +294,8 @@ class Assessment(Reported):
         """What a perfectly calibrated forecast with these predictions shows by chance, for rows
         drawn one by one.
         """
-        alone, grid = for_resampling(self._sample.ungrouped()), self.shown_grid
+        alone = for_resampling(self._sample.ungrouped())
+        grid = self.shown_grid
         return band_of_chance(
             alone, self._thresholds, grid, grid, self.confidence_level, BAND_DRAWS, self._streams
         )
@@ -339,7 +341,8 @@ class Assessment(Reported):
 
     def to_dict_by(self, renderer: Renderer) -> dict[str, Any]:
         """Return the same in the words of a renderer."""
-        null, found = self.null_band, self.recalibrator
+        null = self.null_band
+        found = self.recalibrator
         curve = self.value.thinned(_POINTS)  # no more points than a chart can show
         points = ("event_rate", "threshold", "value", "value_recalibrated", "value_perfect")
         chance = {"null_threshold": null.thresholds}

@@ -310,7 +310,8 @@ def _grouped_tests(segments: Segments, step: Callable[[], None]) -> dict[str, Fl
 
 def _losses(segments: Segments, p_value: Floats, options: dict[str, Any]) -> dict[int, Guarantee]:
     """The guarantee of acting as is, for tested segments with the smallest p-values, by position."""
-    keys, found = list(segments), {}
+    keys = list(segments)
+    found = {}
     for k in np.argsort(p_value)[:_BOUNDED].tolist():  # NaN, of those not tested, is last
         if np.isfinite(p_value[k]):
             with warnings.catch_warnings(action="ignore", category=FewRowsWarning):

@@ -67,6 +67,9 @@ _PARTS: Mapping[str, str | tuple[str, str]] = {
     "way never": "never act",
     "way perfect": "perfect foresight",
     "way of always": "always {action}",
+    "name": "{way!u}",
+    "cutoff_from": "Best cut-off (act from {cutoff} on)",
+    "cutoff_never": "Best cut-off (never act)",
     # How predictions are off.
     "where_on_average": "they say {predicted} on average, it happens {observed}",
     "where_in_places": "where they say {predicted}, it happens {observed}",
