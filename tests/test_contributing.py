@@ -1,5 +1,5 @@
-"""CONTRIBUTING.md's table of changes: its paths exist, and its first change is made here exactly as
-it says.
+"""CONTRIBUTING.md's table of changes: its files exist and have the names that it tells, and its
+change "a measure" is made here exactly as it says.
 """
 
 from __future__ import annotations
@@ -93,26 +93,53 @@ def test_mean_bias_is_tested_estimated_and_assessed():
 '''
 
 
+NAME = r"`([^`]+)`"
+
+
+def rows():
+    """Return the files of each change, as the page writes them."""
+    table = (ROOT / "CONTRIBUTING.md").read_text().partition("| change |")[2].partition("\n\n")[0]
+    # groups of changes are in bold letters
+    return dict(re.findall(r"^\| ([^*|-][^|]*?) \| (.*) \|$", table, re.MULTILINE))
+
+
+def whole_path(path):
+    """Return a path of the page as it is in the repository: most are below src/rainproof."""
+    first, slash, _ = path.partition("/")
+    if not slash or first in ("docs", "tests", "benchmarks"):
+        return path
+    return f"src/rainproof/{path}"
+
+
+def is_file(name):
+    return "/" in name or name.endswith((".md", ".toml", ".yml"))
+
+
 def files_of(change):
     """Return the paths in the row of a change."""
-    row = re.search(
-        rf"^\| {change} \|(.*)\|$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE
-    )
-    return re.findall(r"`([^`]*/[^`]*)`", row[1])
+    names = re.findall(NAME, rows()[change])
+    return [whole_path(name) for name in names if is_file(name)]
 
 
-def changes():
-    table = (ROOT / "CONTRIBUTING.md").read_text().partition("| change |")[2].partition("\n\n")[0]
-    return re.findall(r"^\| ([a-z][^|]*?) \|", table, re.MULTILINE)
-
-
-def test_every_path_in_the_table_of_changes_exists():
-    assert len(changes()) >= 14
-    for change in changes():
+def test_every_file_in_the_table_of_changes_exists():
+    assert len(rows()) >= 25
+    for change in rows():
         assert files_of(change), change
         for path in files_of(change):
-            place = Path(path).parent if "NEW" in path else Path(path)
-            assert (ROOT / place).exists(), f"{change}: {path}"
+            # a new file has a name like others in its folder
+            assert list(ROOT.glob(path.replace("NEW", "*"))), f"{change}: {path}"
+
+
+def test_every_file_has_the_names_in_parentheses_after_it():
+    checked = 0
+    for change, text in rows().items():
+        for path, inside in re.findall(rf"{NAME} \(([^)]*)\)", text):
+            names = re.findall(NAME, inside)
+            content = (ROOT / whole_path(path)).read_text() if names else ""
+            for name in names:
+                assert re.search(rf"\b{name}\b", content), f"{change}: {name} in {path}"
+                checked += 1
+    assert checked >= 40
 
 
 def test_the_page_is_short():
