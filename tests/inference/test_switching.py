@@ -182,7 +182,7 @@ def test_threads_give_the_same_bits(weighted, monkeypatch):
     y, a, b, w = draw(rng, 500)
     options = {"sample_weight": w if weighted else None, "rng": 0}
     one = rainproof.switch_guarantee(y, a, b, **options)
-    monkeypatch.setattr("rainproof.core.curve._ROWS_PER_THREAD", 1)
+    monkeypatch.setattr("rainproof.core.switch_curve._ROWS_PER_THREAD", 1)
     two = rainproof.switch_guarantee(y, a, b, **options)
     assert one.to_dict() == two.to_dict()
 
