@@ -12,7 +12,11 @@ from scipy.special import expit, logit
 
 import rainproof
 from rainproof.core.sample import Sample
-from rainproof.inference.logistic_estimates import log_score_gains
+from rainproof.inference.logistic_estimates import (
+    calibration_intercept,
+    calibration_slope,
+    log_score_gains,
+)
 from rainproof.verdict.calibration import grouped_test, how_calibrated
 
 N = 4000
@@ -226,3 +230,17 @@ def test_a_forecast_that_is_plainly_off_in_few_groups_is_recalibrated():
         rare = rainproof.assess(y, expit(odds) / 3, **few)
     assert rare.verdict.grade == "unknown"
     assert "even recalibrated" not in str(rare)
+
+
+@for_each("base_rate", [0.02, 0.3])
+@for_each("first", [0, 1])
+def test_pooled_rows_weigh_by_their_own_outcome(base_rate, first):
+    """At a base rate a case weighs by its outcome, whatever the first row has."""
+    y, p = drawn(lambda p: p, n=1000)
+    order = np.argsort(y != first, kind="stable")
+    sample = Sample(y[order], p[order], base_rate=base_rate)
+    found = how_calibrated(sample, 0.5, 0.95)
+    slope = calibration_slope(sample.units, sample.prob, 0.95)
+    intercept = calibration_intercept(sample.units, sample.prob, 0.95)
+    for pooled, single in ((found.slope, slope), (found.intercept, intercept)):
+        assert pooled.high - pooled.low == pytest.approx(single.high - single.low, rel=0.01)

@@ -200,7 +200,7 @@ def _inside(sample: Sample) -> tuple[Units, Floats]:
     event = np.broadcast_to([[False], [True]], total.shape)[some]
     pooled = said[some] / total[some]
     rows = Rows(event.view(np.uint8), pooled, total[some] / sample.total_weight)
-    return units.pooled(rows, np.full(len(pooled), units.single[0])), pooled
+    return units.pooled(rows, units.single_of(event)), pooled
 
 
 def _most_biased(
