@@ -17,6 +17,7 @@ from helpers.processes import end_of, rainproof_process
 
 import rainproof
 from rainproof.cli import main
+from rainproof.recalibration.method_names import EVENT_METHODS
 
 N = 3000
 RECALIBRATE = ["recalibrate", "rain.csv", "--prob", "p", "--outcome", "y", "-o", "map.json"]
@@ -50,7 +51,7 @@ def test_from_past_outcomes_to_better_numbers(rain, capsys):
     assert err == ""
     assert out.startswith("rain.csv: 3,000 rows, event rate ")
     for part in (
-        "\nThe map is the weighted mean of the maps of 9 methods.",
+        f"\nThe map is the weighted mean of the maps of {len(EVENT_METHODS)} methods.",
         "  Brier score\n",
         "\nNo decision loses more than ",
         "\nEach statement holds with 95%",
