@@ -106,7 +106,7 @@ def test_what_cannot_be_added():
 
 
 def test_a_full_table_is_settled_and_goes_on(monkeypatch):
-    monkeypatch.setattr("rainproof.core.accumulator._FULL", 100)
+    monkeypatch.setattr("rainproof.core.accumulator._MAX_ROWS_IN_TABLE", 100)
     stream = rainproof.Accumulator(64)
     for start in range(0, 5000, 60):
         stream.update(Y[start : start + 60], P[start : start + 60])

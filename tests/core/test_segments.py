@@ -56,7 +56,7 @@ def grouped(m, parts, *, weighted, by=("s",), keys=None):
 @for_each("m, segments", [(2, 1), (64, 40), (2**16, 7), (2**20, 5), (128, 900)])
 def test_every_segment_is_the_sample_of_its_rows(monkeypatch, m, segments, weighted, threads):
     monkeypatch.setattr(hashed_cells, "available_threads", lambda: threads)
-    monkeypatch.setattr(hashed_cells, "_START", 4)  # so that tables grow often
+    monkeypatch.setattr(hashed_cells, "_FIRST_ENTRIES", 4)  # so that tables grow often
     monkeypatch.setattr(hashed_cells, "_ROWS_PER_THREAD", 1000)
     monkeypatch.setattr(hashed_cells, "_CHUNK", 100)
     parts = [rows(n, segments, weighted=weighted) for n in (2000, 3, 700)]
@@ -168,7 +168,7 @@ def test_a_bad_row_changes_nothing():
 
 
 def test_more_rows_than_can_be_counted(monkeypatch):
-    monkeypatch.setattr(hashed_cells, "_FULL", 3)
+    monkeypatch.setattr(hashed_cells, "_MAX_ROWS", 3)
     one = SegmentSums(8, weighted=False)
     one.add(as_columns([0, 1], [0.2, 0.7], None), np.array([0, 1]))
     with pytest.raises(

@@ -1,5 +1,6 @@
-"""The sample and its compression, curves, results; no measures. Here: the version, and how packages
-list names.
+"""The sample and its compression, curves, results; no measures.
+
+Here: the version, and how packages list their public names.
 """
 
 import sys
@@ -26,8 +27,11 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
         from pkgutil import get_data
 
         stub = ast.parse(get_data(package, "__init__.pyi") or b"")
-        imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-        return {alias.name: str(node.module) for node in imports for alias in node.names}
+        module_of: dict[str, str] = {}
+        for node in stub.body:
+            if isinstance(node, ast.ImportFrom):
+                module_of |= {alias.name: str(node.module) for alias in node.names}
+        return module_of
 
     def getattr_(name: str) -> Any:
         if name == "__all__":

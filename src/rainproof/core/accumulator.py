@@ -16,7 +16,8 @@ from rainproof.core.sample import Sample
 from rainproof.core.validation import as_columns
 from rainproof.errors import InputError
 
-_FULL = 1 << 35  # unweighted rows in a table of an accumulator, half of what its counters hold
+# unweighted rows in a table of an accumulator: half of what its counters hold (2**36 rows)
+_MAX_ROWS_IN_TABLE = 1 << 35
 
 
 class Accumulator:
@@ -49,7 +50,7 @@ class Accumulator:
         "_filled",
         "_lock",
         "_merged",
-        "_other",
+        "_other_label",
         "_seen",
         "_tables",
         "grid",
@@ -62,7 +63,7 @@ class Accumulator:
         self.pos_label = pos_label
         self.n = 0  # rows of positive weight
         self._seen = 0
-        self._other: Any = None  # the label besides pos_label, once one was seen
+        self._other_label: Any = None  # the label besides pos_label, once one was seen
         # A dense table for unweighted rows and one for weighted rows, 32 and 96 bytes a cell, made
         # when first needed.
         self._tables: dict[bool, Array] = {}
@@ -83,8 +84,8 @@ class Accumulator:
         n = len(rows)
         with self._lock:
             rule = f"{rows.names.label} must hold {self.pos_label!r} and one other label"
-            other = _one_label(self._other, rows.other, rule)
-            if not weighted and self._filled + n > _FULL:
+            other_label = _agreed_label(self._other_label, rows.other, rule)
+            if not weighted and self._filled + n > _MAX_ROWS_IN_TABLE:
                 self._merged = self.sums()
                 self._tables.clear()
                 self._filled = 0
@@ -98,7 +99,7 @@ class Accumulator:
             else:
                 rows.check()
                 scan(rows.prob, rows.outcome, rows.weight, self.grid, self._tables[weighted], 0, n)
-            self._other = other
+            self._other_label = other_label
             self._seen += n
             if rows.weight is None:
                 self._filled += n
@@ -118,15 +119,14 @@ class Accumulator:
             return NotImplemented
         if self.pos_label != other.pos_label:
             raise InputError(
-                f"accumulators must have the same pos_label to be added; they have {self.pos_label!r} and "
-                f"{other.pos_label!r}"
+                "accumulators must have the same pos_label to be added; they have "
+                f"{self.pos_label!r} and {other.pos_label!r}"
             )
         both = Accumulator(self.grid, pos_label=self.pos_label)
-        both._other = _one_label(
-            self._other, other._other, "accumulators must have the same other label to be added"
-        )
-        cells, n = self._now()
-        other_cells, other_n = other._now()
+        rule = "accumulators must have the same other label to be added"
+        both._other_label = _agreed_label(self._other_label, other._other_label, rule)
+        cells, n = self._snapshot()
+        other_cells, other_n = other._snapshot()
         both._merged = cells.merge(other_cells)
         both.n = n + other_n
         both._seen = both.n
@@ -140,26 +140,26 @@ class Accumulator:
         """Return the compressed sample of all rows so far."""
         if not self._seen:
             raise InputError("the accumulator holds no rows yet")
-        return Sample.from_cells(self._now()[0])
+        return Sample.from_cells(self._snapshot()[0])
 
-    def _now(self) -> tuple[CellTable, int]:
+    def _snapshot(self) -> tuple[CellTable, int]:
         """The sums so far, and the number of rows behind them."""
         with self._lock:
             return self.sums(), self.n
 
     def __getstate__(self) -> dict[str, Any]:
-        cells, n = self._now()
+        cells, n = self._snapshot()
         return {
             "grid": self.grid,
             "pos_label": self.pos_label,
-            "other": self._other,
+            "other": self._other_label,
             "n": n,
             "cells": cells,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Accumulator.__init__(self, state["grid"], pos_label=state["pos_label"])
-        self._other = state["other"]
+        self._other_label = state["other"]
         self._merged = state["cells"]
         self.n = state["n"]
         self._seen = self.n
@@ -168,8 +168,10 @@ class Accumulator:
         return f"Accumulator(n={self.n}, grid={self.grid})"
 
 
-def _one_label(one: Any, another: Any, rule: str) -> Any:
+def _agreed_label(first: Any, second: Any, rule: str) -> Any:
     """Return the label that is not None; refuse two different ones."""
-    if one is not None and another is not None and one != another:
-        raise InputError(f"{rule}; there are {one!r} and {another!r}")
-    return another if one is None else one
+    if first is None:
+        return second
+    if second is not None and first != second:
+        raise InputError(f"{rule}; there are {first!r} and {second!r}")
+    return first

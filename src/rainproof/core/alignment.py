@@ -17,7 +17,8 @@ def check_same_length(name: str, values: Array, other: str, others: Array) -> No
     """Refuse two columns of different length."""
     if len(values) != len(others):
         raise InputError(
-            f"{name} and {other} must have the same length; they have {len(values):,} and {len(others):,}"
+            f"{name} and {other} must have the same length; they have {len(values):,} and "
+            f"{len(others):,}"
         )
 
 
@@ -38,14 +39,15 @@ def check_aligned(*columns: tuple[str, Any]) -> None:
         # a default index says nothing of the rows: it may have been reset
         is_reordered = _is_reordered(index, other_index)
         if is_reordered or not (_is_default(index) or _is_default(other_index)):
-            what = "the same index in another order" if is_reordered else "different indexes"
+            difference = "the same index in another order" if is_reordered else "different indexes"
             raise InputError(
-                f"{name} and {other} have {what}: align them first, or pass {other}.to_numpy() to pair rows by position"
+                f"{name} and {other} have {difference}: align them first, "
+                f"or pass {other}.to_numpy() to pair rows by position"
             )
 
 
 def _is_reordered(index: Any, other: Any) -> bool:
-    """Whether two indexes hold the same labels."""
+    """Whether two indexes hold the same labels, in whatever order."""
     if len(index) != len(other):
         return False
     try:

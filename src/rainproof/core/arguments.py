@@ -62,7 +62,8 @@ def as_sample(
         sample.require_rows("by needs" if groups is None else "groups need")
         if sample.design.strata is not None:
             raise InputError(
-                "groups and by cannot be combined with base_rate: given the outcomes, rows must be independent"
+                "groups and by cannot be combined with base_rate: given the outcomes, rows must "
+                "be independent"
             )
         sample = sample.with_columns(*attach(sample.rows, sample.design, groups, by, *columns))
     return with_rate(sample, base_rate, rates=rates)
@@ -103,7 +104,8 @@ def as_paired(
     for name, prob in forecasts.items():
         if prob is None:
             raise InputError(
-                f"{name} is missing: pass outcomes and two forecasts, or one Sample of two forecasts"
+                f"{name} is missing: pass outcomes and two forecasts, or one Sample of two "
+                "forecasts"
             )
     return with_rate(Sample(y_true, forecasts, **columns), base_rate, rates=rates)
 

@@ -1,4 +1,7 @@
-"""Arrays: those of results are read-only; adding up exactly, groups in order, and several threads."""
+"""Arrays: their types, those of results, which are read-only, exact sums, groups in order, threads.
+
+Nothing here knows what the numbers in an array mean.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,10 @@ def _rebuild(cls: type[Any], values: dict[str, Any]) -> Any:
 
 
 def two_sum(high: Floats, low: Floats) -> Floats:
-    """Return the pair for ``high + low`` whose first part is the nearest double (Knuth's TwoSum)."""
+    """Return the pair for ``high + low`` whose first part is the nearest double.
+
+    It is Knuth's TwoSum: the pair has no rounding error.
+    """
     total = high + low
     part = total - high
     error = (high - (total - part)) + (low - part)
@@ -76,9 +82,11 @@ def sums_by(number: Ints | Cells, amount: Array | None, size: int = 0) -> Floats
     return np.bincount(number, amount, size).astype(np.float64, copy=False)
 
 
-EXACT_BINS = (1 << 12, 2)
-"""The shape of the integers that `rainproof.core._exact_sum.add` adds up to 2**31 doubles to, by
-sign and exponent.
+_EXPONENT_BITS = 11  # of a double
+
+EXACT_BINS = (2 << _EXPONENT_BITS, 2)
+"""The shape of the integers that `rainproof.core._exact_sum.add` adds up to 2**31 doubles to: by
+sign and exponent, the sums of the lower and of the upper bits.
 """
 
 
@@ -89,8 +97,7 @@ def exact_units(bins: NDArray[np.uint64]) -> int:
     total = 0
     for number in np.flatnonzero(bins.any(axis=1)).tolist():
         low, high = bins[number].tolist()
-        is_negative = number >> 11
-        exponent = number & 0x7FF
+        is_negative, exponent = divmod(number, 1 << _EXPONENT_BITS)
         units = (low + (high << 32)) << max(exponent - 1, 0)  # 0: doubles below the normal ones
         total += -units if is_negative else units
     return total
@@ -105,30 +112,36 @@ def places_of_groups(group: Ints, *kinds: Ints) -> Ints:
     in any order.
     """
     size = np.bincount(group)
-    keys = [_numbered_groups(group, kind, len(size)) for kind in reversed(kinds)]
+    keys = [_numbers_by_rows(group, kind, len(size)) for kind in reversed(kinds)]
     order = np.lexsort([*keys, size])
     places = np.empty(len(size), np.int64)
     places[order] = np.arange(len(size)) - np.count_nonzero(size == 0)
     return places
 
 
-def _numbered_groups(group: Ints, kind: Ints, size: int) -> Ints:
-    """Return a number for each group that tells what kinds of rows it has from those of others of
-    its size.
+def _numbers_by_rows(group: Ints, kind: Ints, groups: int) -> Ints:
+    """Return one number for the rows of each group: groups of one size have the same number if they
+    have the same kinds of rows, as often.
+
+    Each round halves the rows: two neighbours in a group become one row, whose kind is the rank of
+    their pair of kinds. A group that is down to one row has its number.
     """
-    numbers = np.zeros(size, np.int64)
+    numbers = np.zeros(groups, np.int64)
     order = np.argsort(group * (kind.max() + 1) + kind)
     group = group[order]
-    kind = kind[order] + 1  # 0 is beside the last of an odd number of rows
+    kind = kind[order] + 1  # 0 stands for no row
     while len(group):
-        is_first = np.append(True, group[1:] != group[:-1])
-        is_last = np.append(is_first[1:], True)
-        is_alone = is_first & is_last
-        numbers[group[is_alone]] = kind[is_alone]
-        place = np.arange(len(group))
-        place_in_group = place - np.maximum.accumulate(place * is_first)
-        left = np.flatnonzero((place_in_group % 2 == 0) & ~is_alone)
-        right_kind = np.where(is_last[left], 0, np.roll(kind, -1)[left])
+        has_right = np.append(group[1:] == group[:-1], False)
+        first = np.flatnonzero(~np.roll(has_right, 1))  # the first row of each group
+        size = np.diff(first, append=len(group))
+        single = first[size == 1]
+        numbers[group[single]] = kind[single]
+
+        place_in_group = np.arange(len(group)) - np.repeat(first, size)
+        is_left = place_in_group & 1 == 0
+        is_left[single] = False
+        left = np.flatnonzero(is_left)
+        right_kind = np.where(has_right[left], np.roll(kind, -1)[left], 0)
         pair = kind[left] * (kind.max() + 1) + right_kind
         group = group[left]
         kind = np.unique(pair, return_inverse=True)[1] + 1
@@ -152,14 +165,14 @@ def run_in_threads(work: Callable[[int], bool], parts: int) -> bool:
     Parts for which no thread can be started run in this thread, after the first. (A pool would not
     do: the part stays in its queue, and another thread may run it a second time.)
     """
-    good = [False] * parts
+    results = [False] * parts
     errors: list[BaseException] = []
     threads = []
-    here = [0]
+    parts_here = [0]
 
     def run(part: int) -> None:
         try:
-            good[part] = work(part)
+            results[part] = work(part)
         except BaseException as error:  # raised again below
             errors.append(error)
 
@@ -170,12 +183,12 @@ def run_in_threads(work: Callable[[int], bool], parts: int) -> bool:
                 thread.start()
                 threads.append(thread)
             except RuntimeError:  # a limit on processes or memory
-                here.append(part)
-        for part in here:
-            good[part] = work(part)
+                parts_here.append(part)
+        for part in parts_here:
+            results[part] = work(part)
     finally:
         for thread in threads:  # they write into the caller's arrays
             thread.join()
     if errors:
         raise errors[0]
-    return all(good)
+    return all(results)

@@ -21,14 +21,18 @@ from rainproof.core.arrays import (
     add_pairs,
     available_threads,
     run_in_threads,
+    sums_by,
 )
 from rainproof.core.columns import Columns
 from rainproof.core.rows import Rows
 from rainproof.errors import InputError
 
 LARGEST_GRID = 1 << 20
-_LIGHTEST = 1e-150  # the squares of smaller total weights would underflow
-_ROUNDING = 1e-9  # relative differences of sums of weights that rounding explains
+_SMALLEST_TOTAL = 1e-150  # the squares of smaller total weights would underflow
+ROUNDING = 1e-9
+"""Relative differences of sums of weights that rounding explains: each term of a plain sum adds up
+to 2**-53, so nine million rows of a slot do not reach it.
+"""
 _ROWS_PER_THREAD = 1 << 18  # starting a thread for fewer costs more than it saves
 
 
@@ -47,7 +51,8 @@ def check_grid(m: int, name: str = "grid", compressed: int | None = None) -> int
     grid = check_power_of_two(m, name, LARGEST_GRID)
     if compressed is not None and grid > compressed:
         raise InputError(
-            f"{name} must not exceed {compressed:,}, the grid of the compressed sample; it is {grid:,}"
+            f"{name} must not exceed {compressed:,}, the grid of the compressed sample; it is "
+            f"{grid:,}"
         )
     return grid
 
@@ -87,7 +92,7 @@ class CellTable(Frozen):
     rise: Floats  # shape (2, k)
     squares: Floats  # sums of squared weights
 
-    # columns that a store of rows can have
+    # columns that `Rows` can have and cells never do
     classes: ClassVar[tuple[Any, ...]] = ()
     unit: ClassVar[None] = None
     segment: ClassVar[None] = None
@@ -126,8 +131,8 @@ class CellTable(Frozen):
         weight = self.weight[0]
         mean_weight = weight / self.count
         # equal within each slot, by Cauchy and Schwarz, and then between the slots
-        within = np.allclose(self.squares * self.count, weight**2, rtol=_ROUNDING, atol=0)
-        return bool(within and np.ptp(mean_weight) <= _ROUNDING * mean_weight.max())
+        within = np.allclose(self.squares * self.count, weight**2, rtol=ROUNDING, atol=0)
+        return bool(within and np.ptp(mean_weight) <= ROUNDING * mean_weight.max())
 
     def total_weight(self, name: str) -> float:
         """Return the weight of all rows, or raise if it is not usable; `name` is what the caller
@@ -138,10 +143,11 @@ class CellTable(Frozen):
             total = math.inf
         if total == 0:
             raise InputError(f"{name} must not be zero for every row")
-        if not _LIGHTEST < total < 1 / _LIGHTEST:
+        largest_total = 1 / _SMALLEST_TOTAL
+        if not _SMALLEST_TOTAL < total < largest_total:
             raise InputError(
-                f"{name} must have a sum between {_LIGHTEST} and {1 / _LIGHTEST}; it is {total}: "
-                "only the ratios of weights matter, so rescale them"
+                f"{name} must have a sum between {_SMALLEST_TOTAL} and {largest_total}; "
+                f"it is {total}: only the ratios of weights matter, so rescale them"
             )
         return total
 
@@ -172,8 +178,8 @@ class CellTable(Frozen):
         # By Cauchy and Schwarz, and as no weight is negative. A sum of rounded squares may overstep
         # it a little; below `tiny` squares lose their digits.
         tiny = self.count * np.finfo(float).tiny
-        is_too_large = squares > weight**2 * (1 + _ROUNDING)
-        is_too_small = squares * self.count < weight**2 * (1 - _ROUNDING) - tiny
+        is_too_large = squares > weight**2 * (1 + ROUNDING)
+        is_too_small = squares * self.count < weight**2 * (1 - ROUNDING) - tiny
         if (is_too_large | is_too_small).any():
             return "squares do not fit weight and count"
         # An offset lies in [0, 1), and is 0 for p = 1; a rounded sum may reach the upper end.
@@ -186,8 +192,9 @@ class CellTable(Frozen):
         """Return the sums of the rows of both."""
         if self.m != other.m:
             raise InputError(
-                f"samples must be compressed to the same grid to be added; they have grid = {self.m:,} and "
-                f"grid = {other.m:,}: compress the finer one again with grid={min(self.m, other.m)}"
+                "samples must be compressed to the same grid to be added; "
+                f"they have grid = {self.m:,} and grid = {other.m:,}: "
+                f"compress the finer one again with grid={min(self.m, other.m)}"
             )
         if not len(self.slot) or not len(other.slot):
             return self if len(self.slot) else other
@@ -314,10 +321,12 @@ Table = Array
 
 
 def _empty_table(rows: Rows | Columns, m: int) -> Table:
-    """Return a table for these rows, which is wider where they have weights."""
+    """Return a table for these rows, which is wider where they have weights (see
+    `rainproof.core._slots`).
+    """
     if rows.weight is None:
-        return np.zeros((2 * m + 2, 2), np.uint64)
-    return np.zeros((2 * m + 2, 6), np.float64)
+        return np.zeros((slot_count(m), 2), np.uint64)
+    return np.zeros((slot_count(m), 6), np.float64)
 
 
 def scan_in_threads(rows: Rows | Columns, m: int, cut: Floats | None = None) -> list[Table]:
@@ -387,7 +396,10 @@ def split(prob: Floats, m: int, *, soft: bool = True) -> tuple[Ints, Floats]:
     scaled = prob * m
     cell = np.floor(scaled)
     # in place: a new array costs more than the subtraction
-    scaled -= cell if soft else scaled
+    if soft:
+        scaled -= cell
+    else:
+        scaled -= scaled  # no share of a prediction goes up
     return cell.astype(np.int64), scaled
 
 
@@ -397,5 +409,5 @@ def sum_on_grid(cell: Ints, low: Floats, high: Floats, m: int) -> Floats:
     """
     places = np.concatenate([cell, cell + 1])
     amounts = np.concatenate([low, high])
-    sums: Floats = np.bincount(places, amounts, m + 2)[: m + 1].astype(np.float64, copy=False)
-    return sums  # nothing is lost beyond m: a prediction of 1 is not rounded up
+    # nothing is lost beyond m: a prediction of 1 is not rounded up
+    return sums_by(places, amounts, m + 2)[: m + 1]

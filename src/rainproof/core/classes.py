@@ -33,9 +33,14 @@ def class_columns(values: Any) -> int:
     """Count the columns of predictions for several classes; 0 if they are not a table."""
     if isinstance(values, list | tuple):
         first = values[0] if len(values) else None
-        return len(first) if isinstance(first, list | tuple | np.ndarray) and np.ndim(first) else 0
-    shape = getattr(values, "shape", ())
-    return shape[1] if isinstance(shape, tuple) and len(shape) == 2 else 0
+        if isinstance(first, list | tuple | np.ndarray) and np.ndim(first):
+            return len(first)
+        return 0
+    shape: Any = getattr(values, "shape", None)
+    if isinstance(shape, tuple) and len(shape) == 2:
+        columns: int = shape[1]
+        return columns
+    return 0
 
 
 def check_labels(labels: Sequence[Any], classes: int) -> list[Any]:
@@ -61,11 +66,11 @@ def read_classes(
     if labels is None and hasattr(y_prob, "columns"):
         labels = list(y_prob.columns)
     numbers = range(classes)
-    classes_called = list(numbers) if labels is None else check_labels(labels, classes)
+    class_labels = list(numbers) if labels is None else check_labels(labels, classes)
     outcome = as_vector(y_true, names.label)
     code, occurring = code_labels(outcome)
-    number_of = dict(zip(classes_called, numbers, strict=True))
-    has_numbers = any(isinstance(label, int | float) for label in classes_called)
+    number_of = dict(zip(class_labels, numbers, strict=True))
+    has_numbers = any(isinstance(label, int | float) for label in class_labels)
     if not has_numbers and number_of.keys().isdisjoint(occurring):
         number_of = dict(zip(numbers, numbers, strict=True))
     which = np.array([number_of.get(label, -1) for label in occurring], np.int64)[code]
@@ -76,7 +81,7 @@ def read_classes(
         raise unknown_label(outcome[first], first, count, classes, labels is None, names)
     check_same_length(names.label, which, names.prob, prob)
     _refuse_bad_rows(prob, names)
-    return ClassColumns(which, prob, classes_called)
+    return ClassColumns(which, prob, class_labels)
 
 
 def event_of_two_classes(
@@ -103,8 +108,8 @@ def event_of_two_classes(
 def one_event(classes: int, name: str) -> InputError:
     """Return the error for several classes, where predictions of one event are needed."""
     return InputError(
-        f"{name} has {classes:,} classes, but this is about one event: choose a class, Sample(y, p)[label], or the "
-        "most likely one, Sample(y, p).top_label"
+        f"{name} has {classes:,} classes, but this is about one event: choose a class, "
+        "Sample(y, p)[label], or the most likely one, Sample(y, p).top_label"
     )
 
 
@@ -126,7 +131,7 @@ def violations(prob: Array, names: ColumnNames) -> Iterator[InputError]:
     with np.errstate(invalid="ignore"):
         for start, rows in blocks(prob):
             block = rows.astype(np.float64, copy=False)
-            if _is_good(block):  # which is quicker than the rules one by one
+            if _keeps_rules(block):  # which is quicker than the rules one by one
                 continue
             is_left = np.ones(len(block), np.bool_)
             for rule, breaks in _RULES.items():
@@ -147,21 +152,33 @@ def violations(prob: Array, names: ColumnNames) -> Iterator[InputError]:
             )
 
 
+def _has_nan(block: Array) -> Any:
+    return np.isnan(block).any(axis=1)
+
+
+def _is_outside(block: Array) -> Any:
+    return ((block < 0) | (block > 1)).any(axis=1)
+
+
+def _has_another_sum(block: Array) -> Any:
+    return np.abs(block.sum(axis=1) - 1) > SUM_TOLERANCE
+
+
 _NO_NAN = "must not contain NaN"
+_SUM_OF_1 = f"must sum to 1 in each row (within {SUM_TOLERANCE})"
 _RULES: dict[str, Callable[[Array], Any]] = {
-    _NO_NAN: lambda block: np.isnan(block).any(axis=1),
-    "must lie in [0, 1]": lambda block: ((block < 0) | (block > 1)).any(axis=1),
-    f"must sum to 1 in each row (within {SUM_TOLERANCE})": lambda block: (
-        np.abs(block.sum(axis=1) - 1) > SUM_TOLERANCE
-    ),
+    _NO_NAN: _has_nan,
+    "must lie in [0, 1]": _is_outside,
+    _SUM_OF_1: _has_another_sum,
 }
+"""The rules on a row, in their order, and what tells the rows that break each."""
 
 
-def _is_good(block: Array) -> bool:
+def _keeps_rules(block: Array) -> bool:
     """Whether all rows keep all rules."""
     if not (block.min() >= 0 and block.max() <= 1):
         return False
-    return bool(np.abs(block.sum(axis=1) - 1).max() <= SUM_TOLERANCE)
+    return not _has_another_sum(block).any()
 
 
 def _shown_row(prob: Array) -> str:
@@ -194,7 +211,8 @@ def _as_table(y_prob: ArrayLike, names: ColumnNames) -> Array:
     array = as_array(y_prob, names.prob)
     if array.ndim != 2 or array.shape[1] < 2:
         raise InputError(
-            f"{names.prob} must have two dimensions, a column for each class; its shape is {array.shape}"
+            f"{names.prob} must have two dimensions, a column for each class; "
+            f"its shape is {array.shape}"
         )
     return as_readable(array, names.prob)
 
@@ -203,6 +221,6 @@ def _refuse_bad_rows(prob: Array, names: ColumnNames) -> None:
     """Raise the first rule that the predictions break."""
     for error in violations(prob, names):
         hint = ""
-        if "sum to 1" in str(error.rule):
+        if str(error.rule).endswith(_SUM_OF_1):
             hint = "; several forecasts of one event go into a mapping of names to columns"
         raise error.revised(hint=hint)

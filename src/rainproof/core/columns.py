@@ -20,7 +20,7 @@ OUTCOME_RULE = "must be 0 or 1 (pos_label names the event among other labels)"
 WEIGHT_RULE = "must be finite and not negative"
 
 ROWS_AT_ONCE = 1 << 16
-"""Rows that are checked at a time when a bad one is searched for, so that the memory stays small."""
+"""Rows that are checked at a time when a bad one is searched for: memory stays small."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +118,8 @@ def offenders(
     for start, block in blocks(values):
         bad = is_bad(block)
         if bad.any():
-            first = first if count else start + int(bad.argmax())
+            if not count:
+                first = start + int(bad.argmax())
             count += int(bad.sum())
     if not count:
         return None

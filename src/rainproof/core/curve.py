@@ -57,9 +57,9 @@ def isotonic(table: DistinctTable) -> Floats:
 
     Notes
     -----
-    O(k) by pooling adjacent violators. Unlike SciPy's, this kernel pools sums by outcome rather than means:
-    counts stay integers, and a weight of the rarer outcome that is too small to change the mean is not
-    lost.
+    O(k) by pooling adjacent violators. Unlike SciPy's, this kernel pools sums by outcome rather
+    than means: counts stay integers, and a weight of the rarer outcome that is too small to change
+    the mean is not lost.
 
     References
     ----------
@@ -193,7 +193,7 @@ class Chord:
 
     @property
     def loss(self) -> float:
-        """The largest loss of any task with payoffs in [0, 1]: twice the concave envelope at 1/2."""
+        """The largest loss of a task with payoffs in [0, 1]: twice the concave envelope at 1/2."""
         return min(2 * self.value, 1.0)  # which it exceeds by rounding alone
 
 
@@ -354,7 +354,7 @@ class RoundedSample(Frozen):
         return min(2 * self.worst[0] / self.total + 2 / self.m, 1.0)
 
     def curve(self, swaps: Swaps = "all") -> SwapCurve:
-        """Return the regret curve of the rounded predictions (of D_m, if they are rounded softly)."""
+        """Return the regret curve of the rounded predictions: that of D_m, if rounding is soft."""
         if swaps not in self._curves:
             occupied = self.weight > 0
             positive = self.positive[occupied]

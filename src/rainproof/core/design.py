@@ -1,9 +1,9 @@
 """Design: how the cases came into the sample, in the sense of survey statistics.
 
 A design is a few scalars: clusters, strata of the outcome, the largest possible weight. Columns are
-in `rainproof.core.rows`, what the cases add up to in `rainproof.core.units`. A method states what it
-needs of a design, and a design that lacks it refuses (`Design.require`). A method that has another
-formula for cases chosen by outcome looks at the strata.
+in `rainproof.core.rows`, what the cases add up to in `rainproof.core.units`. A method states what
+it needs of a design, and a design that lacks it refuses (`Design.require`). A method that has
+another formula for cases chosen by outcome looks at the strata.
 """
 
 from __future__ import annotations
@@ -152,17 +152,20 @@ class Design:
             raise InputError(
                 f"{what} takes no groups: it needs independent rows",
                 hint="; ",
-                remedy="assess(..., groups=...) and confidence_interval(..., groups=...) allow for groups",
+                remedy="assess(..., groups=...) and confidence_interval(..., groups=...) "
+                "allow for groups",
             )
         if independent and self.shares:
             raise InputError(
-                f"{what} cannot take outcomes that are shares of the event: it redraws each as 0 or 1"
+                f"{what} cannot take outcomes that are shares of the event: it redraws each as 0 "
+                "or 1"
             )
         if self.strata is None:
             return
         if unstratified:
             raise InputError(
-                f"{what} takes no base_rate: it is about the rows as they are, at the event rate that they have"
+                f"{what} takes no base_rate: it is about the rows as they are, at the event rate "
+                "that they have"
             )
         if one_rate and self.strata.is_range:
             raise InputError(

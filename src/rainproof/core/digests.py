@@ -27,6 +27,7 @@ _OFFSET = np.uint64(0x9E3779B)
 half, predictions in single precision, and other round binary numbers, would lie on the border, and
 the last bit would decide."""
 _LAST = np.uint64((1 << _DROPPED) - 1)
+"""The bits of the digits that do not count."""
 _STEP = 0x9E3779B97F4A7C15
 """2**64 over the golden ratio. Its multiples, mixed, are the factors of the columns."""
 _ROWS_AT_ONCE = 1 << 14
@@ -130,7 +131,7 @@ def of_units(rows: Codes, unit: Ints) -> Codes:
 
 
 def of_all(units: Codes, counts: ArrayLike = 1) -> int:
-    """Return one number for all units, in whatever order they come, each as often as it is counted."""
+    """Return one number for all units, in whatever order, each as often as it is counted."""
     total = (units * np.asarray(counts).astype(np.uint64)).sum(dtype=np.uint64)
     return int(mixed(np.array([total], np.uint64))[0])
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.core._distinct import pool, sorted_keys
-from rainproof.core.arrays import Array, Floats, Frozen
+from rainproof.core.arrays import Array, Floats, Frozen, sums_by
 from rainproof.core.cells import CellTable, Sums, mean_prediction, scanned
 from rainproof.core.columns import Columns
 from rainproof.core.rows import Rows
@@ -17,7 +17,7 @@ from rainproof.errors import InputError
 FINEST_GRID = 1 << 50
 """The finest grid in use: doubles near 1 are hardly finer."""
 
-_ONE = np.float64(1.0).view(np.uint64)
+_BITS_OF_ONE = np.float64(1.0).view(np.uint64)
 _CHANGED = "the predictions changed after they were checked"
 # rows sorted at a time: with few distinct predictions memory stays near that of a chunk
 _CHUNK = 1 << 24
@@ -40,11 +40,13 @@ class DistinctTable(Frozen):
             if weight is None:
                 parts.append(pool(_sorted(prob[rows], label[rows]), None))
             else:
-                parts.append(_pool(_key(prob[rows], label[rows]), weight[rows].astype(np.float64)))
+                key = _key(prob[rows], label[rows])
+                parts.append(_sort_and_pool(key, weight[rows].astype(np.float64)))
         if len(parts) > 1:  # predictions that several parts have are pooled once more
-            distinct, negative, positive = map(np.concatenate, zip(*parts, strict=True))
+            columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+            distinct, negative, positive = columns
             key = np.concatenate([_key(distinct, np.zeros(1)), _key(distinct, np.ones(1))])
-            parts = [_pool(key, np.concatenate([negative, positive]))]
+            parts = [_sort_and_pool(key, np.concatenate([negative, positive]))]
         return cls(*parts[0])
 
     @classmethod
@@ -52,10 +54,9 @@ class DistinctTable(Frozen):
         """Make one entry per cell, at the mean of its predictions."""
         weight = cells.weight[0]
         occupied, place = np.unique(cells.slot >> 1, return_inverse=True)
-        negative, positive, rise = np.zeros((3, len(occupied)))
-        np.add.at(negative, place, np.where(cells.event, 0.0, weight))
-        np.add.at(positive, place, np.where(cells.event, weight, 0.0))
-        np.add.at(rise, place, cells.rise[0])
+        negative = sums_by(place, np.where(cells.event, 0.0, weight))
+        positive = sums_by(place, np.where(cells.event, weight, 0.0))
+        rise = sums_by(place, cells.rise[0])
         prob = mean_prediction(cells.m, occupied, rise, negative + positive)
         return cls(prob, negative, positive)
 
@@ -105,15 +106,15 @@ def _key(prob: Array, label: Array) -> NDArray[np.uint64]:
     """
     # a copy, in which -0.0 is 0.0
     key: NDArray[np.uint64] = (prob + np.float64(0.0)).view(np.uint64)
-    if key.max() > _ONE:  # as the bits of negative numbers and of NaN are
+    if key.max() > _BITS_OF_ONE:  # as the bits of negative numbers and of NaN are
         raise InputError(_CHANGED)
     key <<= np.uint64(1)
     key |= (label == 1).view(np.uint8)
     return key
 
 
-def _pool(key: NDArray[np.uint64], weight: Floats) -> tuple[Floats, Floats, Floats]:
-    """Sort and add up."""
+def _sort_and_pool(key: NDArray[np.uint64], weight: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the distinct predictions in order, and the sum of the weights by outcome of each."""
     order = np.argsort(key)
     return pool(key[order], weight[order])
 
@@ -136,14 +137,14 @@ def bin_table(table: DistinctTable, edges: Floats) -> Floats:
 
 
 def bin_rows(rows: Rows | Columns, n: int, edges: Floats) -> Floats:
-    """Return the same of rows, in one pass, for edges ``1/n, 2/n, ...`` (the nearest doubles or
-    their neighbours).
+    """Return the sums of `bin_table` for rows, in one pass, with edges ``1/n, 2/n, ...`` (the
+    nearest doubles or their neighbours).
 
     Each row goes to exactly its bin, and each ``p`` is read to within ``2^-52``. Without weights
     the sums depend on neither the order of the rows nor the number of threads.
     """
-    cut = np.full(n + 2, 2.0)  # above all predictions, and below them
-    cut[0] = -1.0
+    cut = np.full(n + 2, 2.0)  # beyond the edges: above all predictions
+    cut[0] = -1.0  # below all of them
     cut[1 : len(edges) + 1] = edges
     cells = CellTable.from_dense(n, scanned(rows, n, cut))
     weight = cells.weight[0]

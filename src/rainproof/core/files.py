@@ -226,7 +226,7 @@ def file_errors(path: str | os.PathLike[str], doing: str = "write") -> Iterator[
 
 
 def _beside(path: Path) -> tuple[Path, BinaryIO]:
-    """Create a file in the same folder, so that it can replace the other in one step, and hold it."""
+    """Create a file in the same folder, which can replace the other in one step, and hold it."""
     with suppress(FileNotFoundError):
         path.stat()  # fails for a loop of links
     # Windows removes no file that is open, so that it need not be locked there
@@ -417,7 +417,8 @@ def check_suffix(path: Path, name: str, *suffixes: str) -> None:
     """Refuse a name that ends like that of another kind of file than is written."""
     if suffixes and path.suffix.lower() not in ("", *suffixes):
         raise InputError(
-            f"{name} must name a {suffixes[0]} file, as that is what is written; it is {str(path)!r}"
+            f"{name} must name a {suffixes[0]} file, as that is what is written; it is "
+            f"{str(path)!r}"
         )
 
 
@@ -506,7 +507,8 @@ def check_document(
     stated = data.get("version")
     if stated is True or stated != version:
         raise InputError(
-            f"a {kind} must have version {version}, the only one that this rainproof reads; it has {stated!r}"
+            f"a {kind} must have version {version}, the only one that this rainproof reads; it "
+            f"has {stated!r}"
         )
     keys = ("format", "version", *keys, "digest")
     names = ", ".join(map(repr, keys))

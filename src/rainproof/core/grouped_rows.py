@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.cells import CellTable, check_grid, slot_count
+from rainproof.core.cells import ROUNDING, CellTable, check_grid, slot_count
 from rainproof.core.columns import OUTCOME_RULE, WEIGHT_RULE, ColumnNames
 from rainproof.core.labels import Key, code_labels, is_missing, label_order, number_rows
 from rainproof.core.sample import Sample
@@ -30,7 +30,6 @@ OTHER_LABELS = ("rainproof_least", "rainproof_most")
 """The least and the largest of the labels that are not the event: there may be one."""
 
 _LARGEST_COUNT = 2**53  # doubles have all whole numbers up to here
-_ROUNDING = 1e-9  # by how much sums of doubles may exceed bounds that exact sums keep
 
 _RULES_ON_NUMBERS = {
     "null": "must not contain nulls (missing values)",
@@ -87,7 +86,8 @@ def read_table(table: Any, by: Sequence[str] | None = None) -> Sample | Segments
     missing = [name for name in COLUMNS if name not in columns]
     if missing:
         raise InputError(
-            f"rows must have the columns of rainproof.io.sql's statement; they lack {', '.join(missing)}"
+            "rows must have the columns of rainproof.io.sql's statement; "
+            f"they lack {', '.join(missing)}"
         )
     if by is None:
         by = segments
@@ -114,12 +114,13 @@ def from_grouped(
     outcome = integers["outcome"]
     count = integers["count"]
     rules = named_rules(names)
+    # negative cells count rows that break a rule: see `violation_code`
     violations = {rule: int(count[cell == -1 - k].sum()) for k, rule in enumerate(rules)}
     raise_violation(violations, names)
     _check_other_labels(columns, names, pos_label, occurs=bool(outcome.any()))
     is_counted = count > 0  # rows of weight zero do not count
     count = count[is_counted]
-    sums = [column[is_counted] for column in sums]
+    sums = [amount[is_counted] for amount in sums]
     _check_sums(count, *sums)
     numbers: dict[Key, int] = {}
     labels = [code_labels(columns[name]) for name in by]
@@ -180,7 +181,8 @@ def check_other_label(
     if len(others) > 1:
         event = "the event" if pos_label is None else repr(pos_label)
         raise InputError(
-            f"{names.label} must hold {event} and one other label; it holds {others[0]!r} and {others[-1]!r} too"
+            f"{names.label} must hold {event} and one other label; "
+            f"it holds {others[0]!r} and {others[-1]!r} too"
         )
     if others and not occurs:
         refuse_misspelt_event(names.label, pos_label, others[0])
@@ -191,14 +193,15 @@ def _check_sums(count: Ints, weight: Floats, rise: Floats, squares: Floats) -> N
         raise InputError(
             "rainproof_weight and rainproof_squares must be positive where rainproof_count is"
         )
-    if ((rise < 0) | (rise > weight * (1 + _ROUNDING))).any():
+    if ((rise < 0) | (rise > weight * (1 + ROUNDING))).any():
         raise InputError("rainproof_rise must lie between 0 and rainproof_weight")
     # The first since weights are not negative, the second by Cauchy and Schwarz.
-    is_too_large = squares > weight**2 * (1 + _ROUNDING)
-    is_too_small = squares * count < weight**2 * (1 - _ROUNDING)
+    is_too_large = squares > weight**2 * (1 + ROUNDING)
+    is_too_small = squares * count < weight**2 * (1 - ROUNDING)
     if (is_too_large | is_too_small).any():
         raise InputError(
-            "rainproof_squares must lie between rainproof_weight^2 / rainproof_count and rainproof_weight^2"
+            "rainproof_squares must lie between rainproof_weight^2 / rainproof_count and "
+            "rainproof_weight^2"
         )
 
 
@@ -219,7 +222,8 @@ def columns_of_table(table: Any, by: Sequence[str] | None = None) -> dict[str, A
         table = table.fetchall()
     if not isinstance(table, Iterable):
         raise InputError(
-            f"rows must be the result of rainproof.io.sql's statement; they are of type {type(table).__name__}"
+            "rows must be the result of rainproof.io.sql's statement; "
+            f"they are of type {type(table).__name__}"
         )
     rows = list(table)
     if rows and names is None:
@@ -240,8 +244,8 @@ def _names_of_columns(row: Any, by: Sequence[str] | None) -> list[str]:
     names = list(fields or [*COLUMNS, *(by or ())])
     if len(names) != len(row):
         raise InputError(
-            f"rows must have the {len(names)} columns of rainproof.io.sql's statement in its order, those of by last; "
-            f"they have {len(row)}"
+            f"rows must have the {len(names)} columns of rainproof.io.sql's statement in its "
+            f"order, those of by last; they have {len(row)}"
         )
     return names
 

@@ -1,4 +1,4 @@
-"""Labels of groups, segments and classes: what they say, their order, and numbers in their place."""
+"""Labels of groups, segments and classes: what they say, their order, and their numbers."""
 
 from __future__ import annotations
 
@@ -155,7 +155,8 @@ def number_segments(known: dict[Key, int], keys: Iterable[Key]) -> Ints:
 def number_rows(known: dict[Key, int], columns: Sequence[Codes], rows: int) -> Ints:
     """Return the number of each row's segment; without columns all rows are one segment, ``()``."""
     if not columns:
-        return np.repeat(number_segments(known, [()] * min(rows, 1)), rows)
+        keys: list[Key] = [()] if rows else []
+        return np.repeat(number_segments(known, keys), rows)
     combinations = math.prod(len(labels) for _, labels in columns)
     if combinations > np.iinfo(np.int64).max:
         raise InputError(

@@ -20,10 +20,10 @@ from rainproof.core.units import Units
 
 
 class Order(NamedTuple):
-    """The places of the rows in order, and the new number of the unit of each; None without units."""
+    """An order of rows."""
 
-    places: Ints
-    unit: Ints | None
+    places: Ints  # of the rows, in order
+    unit: Ints | None  # the new number of the unit of each, in order; None without units
 
 
 def in_order(rows: Rows, units: Units) -> Rows:

@@ -1,5 +1,6 @@
-"""A map from predictions to predictions that every language computes to the last bit: straight
-pieces.
+"""A map from predictions to predictions, of straight pieces: every language computes the same bits.
+
+How maps are fitted is not here: see `rainproof.recalibration`.
 """
 
 from __future__ import annotations
@@ -25,14 +26,20 @@ UNIT = 2.0**52
 SLOPE_UNIT = 2.0**30
 """Slopes are multiples of 1/SLOPE_UNIT."""
 
-# a steeper piece ends below the next one's start: a jump. Before 1 it has a next one
 _STEEPEST = 2.0**22
-# of a tabulated map, as a share of the smaller of its value and 1 minus its value
+"""The largest slope: up to here multiples of 1/SLOPE_UNIT are doubles. A steeper piece is drawn
+with this slope, and jumps at its end.
+"""
+
+# Of a tabulated map: how far it may be off, as a share of the smaller of its value and 1 minus its
+# value, and in addition.
 _TOLERANCE = 2.0**-10
-_FINEST = 2.0**-40  # added to it
-# of a tabulated map at first: about those that curves need from 1e-9 to 1 - 1e-9, so few are added
-_NODES = 129
-_ROUNDS = 16  # halvings of a piece, at most
+_ADDED_TOLERANCE = 2.0**-40
+# nodes to begin with: about those that curves need from 1e-9 to 1 - 1e-9, so few are added
+_FIRST_NODES = 129
+_MAX_HALVINGS = 16  # of a piece
+_QUARTERS = np.array([[0.25], [0.5], [0.75]])  # of a piece on the logit scale, where it is compared
+
 _BLOCK = 1 << 14  # rows at a time: their temporary arrays stay in the cache
 _FEW_OUTSIDE = 0.01  # of predictions: such a share is not worth a warning
 _NAMES = ColumnNames(prob="p")
@@ -101,42 +108,39 @@ class PiecewiseMap(Result):
         """Approximate a function, up to 0.1% of the smaller of its value and 1 minus its value, and
         1e-12.
 
-        Pieces are halved, on the logit scale, until they fit. That holds from `low` to `high`;
-        outside of them the function must be level, or straight between two of `breaks`, where it
-        may jump.
+        Pieces are halved, on the logit scale, until they fit; a piece that is too steep for that
+        stays as it is after 16 halvings. That holds from `low` to `high`; outside of them the
+        function must be level, or straight between two of `breaks`, where it may jump.
         """
         low, high = _in_units(np.array([low, high])).tolist()
-        nodes = _expit(np.linspace(_logit(np.array([low])), _logit(np.array([high])), _NODES))
-        nodes = np.clip(np.append(nodes, breaks), low, high)
-        edges = np.concatenate([[0.0, low, high, 1.0], nodes, np.asarray(breaks)])
-        edges = np.unique(_in_units(edges))
+        edges = _first_edges(breaks, low, high)
         lower = edges[:-1]
         upper = edges[1:]
-        pieces: list[Array] = []
-        for _ in range(_ROUNDS):
+        finished: list[Array] = []  # lower edge, start and end of pieces
+        for _ in range(_MAX_HALVINGS):
             # below a jump at the upper edge
             last = np.where(upper < 1, np.nextafter(upper, 0), 1.0)
             start = function(lower)
             end = function(last)
-            quarters = np.array([[0.25], [0.5], [0.75]])
-            inner = _expit(_logit(lower) + (_logit(upper) - _logit(lower)) * quarters)
+            inner = _expit(_logit(lower) + (_logit(upper) - _logit(lower)) * _QUARTERS)
             inner = np.clip(_in_units(inner), lower, last)
             value = function(inner.ravel()).reshape(inner.shape)
             drawn = start + (end - start) * (inner - lower) / (upper - lower)
-            tolerance = _TOLERANCE * np.minimum(value, 1 - value) + _FINEST
+            tolerance = _TOLERANCE * np.minimum(value, 1 - value) + _ADDED_TOLERANCE
             is_off = (np.abs(drawn - value) > tolerance).any(axis=0)
-            can_be_halved = (lower >= low) & (upper <= high) & (inner[1] > lower)
+            middle = inner[1]
+            can_be_halved = (lower >= low) & (upper <= high) & (middle > lower)
             halved = is_off & can_be_halved
-            pieces.append(np.stack([lower, start, end])[:, ~halved])
-            if not halved.any():
+            finished.append(np.stack([lower, start, end])[:, ~halved])
+            # what is left are both halves of these pieces
+            upper = np.concatenate([middle[halved], upper[halved]])
+            lower = np.concatenate([lower[halved], middle[halved]])
+            if not len(lower):
                 break
-            middle = inner[1, halved]
-            upper = np.concatenate([middle, upper[halved]])
-            lower = np.concatenate([lower[halved], middle])
-        else:  # as they are, after so many halvings
+        if len(lower):  # too steep: drawn to the value at the upper edge, where no jump is sought
             end = function(np.minimum(upper, np.nextafter(1, 0)))
-            pieces.append(np.stack([lower, function(lower), end]))
-        lower, start, end = np.concatenate(pieces, axis=1)
+            finished.append(np.stack([lower, function(lower), end]))
+        lower, start, end = np.concatenate(finished, axis=1)
         order = np.argsort(lower)
         return cls.from_ends(np.append(lower[order], 1.0), start[order], end[order])
 
@@ -193,8 +197,10 @@ class PiecewiseMap(Result):
         if self.fitted_range is None or count <= _FEW_OUTSIDE * total:
             return None
         low, high = self.fitted_range
-        share = f"{rows(count)} ({100 * count / total:.3g}%)"
-        return f"{share} have predictions outside of those that the map was fitted to ({low:.4g} to {high:.4g})"
+        return (
+            f"{rows(count)} ({100 * count / total:.3g}%) have predictions outside of those "
+            f"that the map was fitted to ({low:.4g} to {high:.4g})"
+        )
 
     def warn_outside(self, count: int, total: int, *, stacklevel: int) -> None:
         """Warn of so many predictions outside of those that the map was fitted to, if there is
@@ -230,8 +236,8 @@ class PiecewiseMap(Result):
     def _ends(self) -> Floats:
         """The values at both ends of each piece, in the order of predictions."""
         end = self.start + np.diff(self.edges) * self.slope
-        found: Floats = np.stack([self.start, end], axis=1).ravel()
-        return found
+        ends: Floats = np.stack([self.start, end], axis=1).ravel()
+        return ends
 
     @classmethod
     def from_dict(cls, data: Any) -> PiecewiseMap:
@@ -242,7 +248,8 @@ class PiecewiseMap(Result):
         edges, start, slope = [_numbers(data[name], name) for name in names]
         if not len(edges) - 1 == len(start) == len(slope) > 0:
             raise InputError(
-                "a map must have one 'start' and one 'slope' for each piece, and one more of 'edges'"
+                "a map must have one 'start' and one 'slope' for each piece, "
+                "and one more of 'edges'"
             )
         pieces = cls(edges, start, slope)
         values = pieces._ends()
@@ -269,7 +276,8 @@ def _range_of(value: Any) -> tuple[float, float] | None:
         ends = _numbers(value, "fitted_range").tolist()
     if not ends or not 0 <= ends[0] <= ends[1] <= 1:
         raise InputError(
-            "a map is damaged: 'fitted_range' must be null or two numbers in [0, 1], the smaller first"
+            "a map is damaged: 'fitted_range' must be null or two numbers in [0, 1], "
+            "the smaller first"
         )
     return ends[0], ends[1]
 
@@ -291,6 +299,18 @@ def _numbers(values: Any, name: str) -> Floats:
     return np.array(values, np.float64)
 
 
+def _first_edges(breaks: ArrayLike, low: float, high: float) -> Floats:
+    """Return the edges of the pieces that a table begins with: evenly from `low` to `high` on the
+    logit scale, and the breaks.
+    """
+    first = _logit(np.array([low]))
+    last = _logit(np.array([high]))
+    nodes = _expit(np.linspace(first, last, _FIRST_NODES))
+    nodes = np.clip(np.append(nodes, breaks), low, high)
+    edges = np.concatenate([[0.0, low, high, 1.0], nodes, np.asarray(breaks)])
+    return np.unique(_in_units(edges))
+
+
 def _in_units(values: Floats) -> Floats:
     """Round to multiples of 1/UNIT."""
     return np.rint(values * UNIT) / UNIT
@@ -299,10 +319,11 @@ def _in_units(values: Floats) -> Floats:
 # not SciPy's: stored maps have the last bits of these
 def _logit(p: Floats) -> Floats:
     inside = np.clip(p, 1 / UNIT, 1 - 1 / UNIT)
-    found: Floats = np.log(inside) - np.log1p(-inside)
-    return found
+    log_odds: Floats = np.log(inside) - np.log1p(-inside)
+    return log_odds
 
 
 def _expit(x: Floats) -> Floats:
-    found: Floats = np.where(x < 0, np.exp(np.minimum(x, 0)), 1.0) / (1 + np.exp(-np.abs(x)))
-    return found
+    # with exponentials of negative numbers alone, which do not overflow
+    p: Floats = np.where(x < 0, np.exp(np.minimum(x, 0)), 1.0) / (1 + np.exp(-np.abs(x)))
+    return p

@@ -58,7 +58,7 @@ def read_forecasts(
     columns = as_columns(y_true, named[first], sample_weight, pos_label, names=names)
     rows, design, tables, _ = read_columns(columns)
     others = {name: _further_forecast(name, named[name], rows.outcome) for name in further}
-    return rows.replace(others=others), design, tables, tuple(named)
+    return rows.replace(others=others or None), design, tables, tuple(named)
 
 
 def read_shares(

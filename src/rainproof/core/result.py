@@ -77,7 +77,7 @@ class Result(Frozen):
         return rebuild, (kind, values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in built-in types, ready for JSON; a number that is not finite is None."""
+        """Return everything in built-in types, for JSON; a number that is not finite is None."""
         content: dict[str, Any] = {"result": self._kind} if self._kind else {}
         for name in (*field_names(self), *self._also):
             content[name] = plain(getattr(self, name))

@@ -52,7 +52,7 @@ from rainproof.errors import InputError
 if TYPE_CHECKING:
     from rainproof.core.segments import Segments
 
-_SHOWN = 10  # classes that are named
+_CLASSES_SHOWN = 10  # by name
 
 
 class Sample:
@@ -172,7 +172,8 @@ class Sample:
         classes = class_columns(y_prob)
         if labels is not None and classes < 2:
             raise InputError(
-                "labels name the classes of predictions with a column for each; y_prob has one column"
+                "labels name the classes of predictions with a column for each; "
+                "y_prob has one column"
             )
         if classes > 2:
             for_one_event = {
@@ -186,7 +187,8 @@ class Sample:
         elif fractional:
             if pos_label is not None:
                 raise InputError(
-                    "fractional outcomes cannot be combined with pos_label: they are shares of the event"
+                    "fractional outcomes cannot be combined with pos_label: "
+                    "they are shares of the event"
                 )
             read = read_shares(y_true, y_prob, sample_weight)
         elif isinstance(y_prob, Mapping):
@@ -298,8 +300,8 @@ class Sample:
 
     @classmethod
     def from_distinct(cls, table: DistinctTable, n: int, outcome: Bytes | None = None) -> Sample:
-        """Make a sample of `n` cases that are pooled and sorted already, without checking or sorting
-        them again.
+        """Make a sample of `n` cases that are pooled and sorted already: they are not checked or
+        sorted again.
 
         This is for resampling, which draws many samples with the same predictions. `outcome` has
         the outcomes, if every entry of the table is one case.
@@ -345,7 +347,8 @@ class Sample:
         sample = read_table(rows)
         if not isinstance(sample, Sample):
             raise InputError(
-                f"rows are of segments by {', '.join(sample.by)}: read them with Segments.from_table"
+                f"rows are of segments by {', '.join(sample.by)}: "
+                "read them with Segments.from_table"
             )
         return sample
 
@@ -474,7 +477,7 @@ class Sample:
 
     @property
     def effective_n(self) -> float:
-        """The number of draws of equal weight that are as many: ``(sum w)^2 / sum w^2`` over draws."""
+        """The number of draws of equal weight that are as many: ``(sum w)^2 / sum w^2``."""
         return self.units.effective_n
 
     @cached_property
@@ -511,7 +514,9 @@ class Sample:
         return (self.rows.others or {})[forecast]
 
     def lower_edges(self) -> list[Floats]:
-        """Return the predictions of each forecast of a compressed sample, rounded down to the grid."""
+        """Return the predictions of each forecast of a compressed sample, at the lower edges of
+        their cells.
+        """
         cells = self.cells
         numbers = cells.pair_cells() if self.forecasts else (cells.slot >> 1,)
         return [number / cells.m for number in numbers]
@@ -544,7 +549,8 @@ class Sample:
             raise KeyError(f"{name!r} is not among the forecasts of the sample: {known}")
         if self.grid is not None:
             raise InputError(
-                "a sample of two forecasts that is compressed keeps pairs of cells: scan each by itself"
+                "a sample of two forecasts that is compressed keeps pairs of cells: "
+                "scan each by itself"
             )
         return self._with_prob(self.rows.replace(prob=self._column_of(name), others=None))
 
@@ -553,7 +559,8 @@ class Sample:
         if len(self.forecasts) > 1:
             names = ", ".join(map(repr, self.forecasts))
             raise InputError(
-                f"the sample has several forecasts, {names}: choose one, as sample[{self.forecasts[0]!r}]"
+                f"the sample has several forecasts, {names}: "
+                f"choose one, as sample[{self.forecasts[0]!r}]"
             )
 
     def _require_classes(self, name: str) -> None:
@@ -578,14 +585,16 @@ class Sample:
         # costs are paired with rows by place: rows in order have other places
         if self.is_ordered or self.rows.costs is not None:
             raise InputError(
-                "costs of each case go with the rows as they came: pass them with the sample of these rows"
+                "costs of each case go with the rows as they came: "
+                "pass them with the sample of these rows"
             )
         check_aligned(*columns)
         case = self.rows.case_of_entry()
         n = int(case[-1]) + 1
         if len(costs) != n:
             raise InputError(
-                f"costs of each case must be as many as the rows; there are {len(costs):,} for {n:,} rows"
+                "costs of each case must be as many as the rows; "
+                f"there are {len(costs):,} for {n:,} rows"
             )
         return self.with_columns(self.rows.replace(costs=costs[case]))
 
@@ -596,7 +605,9 @@ class Sample:
         return self.with_columns(rows.replace(segment=named_segments(rows.segment, by, labels)))
 
     def with_columns_beside(self, beside: Mapping[str, Array]) -> Sample:
-        """Return the same cases with columns of a file that were read with them, an entry a case."""
+        """Return the same cases with columns of a file that were read with them: one entry for each
+        case.
+        """
         if self.design.shares:
             case = self.rows.case_of_entry()
             beside = {name: column[case] for name, column in beside.items()}
@@ -676,8 +687,8 @@ class Sample:
         return self.with_columns(self.store.replace(unit=None, cases=None), design)
 
     def with_single_cases(self) -> Sample:
-        """Return the same rows as independent draws, if each group is one row; else the sample as it
-        is.
+        """Return the same rows as independent draws, if each group is one row; else the same
+        sample.
 
         Their groups are still counted: other samples of the population may have larger ones, so
         what is assumed of sizes is assumed here too.
@@ -689,8 +700,8 @@ class Sample:
         return self.with_columns(self.rows.replace(unit=None), design)
 
     def with_base_rate(self, base_rate: BaseRate) -> Sample:
-        """Return the same rows for a population with this base rate; of a range, with the weights of
-        its middle in log odds.
+        """Return the same rows for a population with this base rate; of a range, with the weights
+        of its middle in log odds.
         """
         self.require_one_event()
         strata = OutcomeStrata(*check_base_rate(base_rate))
@@ -702,12 +713,13 @@ class Sample:
         ):
             if is_given:
                 raise InputError(
-                    f"base_rate cannot be combined with {what}: rows must be independent, and weigh alike"
+                    f"base_rate cannot be combined with {what}: "
+                    "rows must be independent, and weigh alike"
                 )
         return self._settled(self.store, replace(self.design, strata=strata))
 
     def with_max_weight(self, max_weight: float | None) -> Sample:
-        """State the largest weight that a unit of the population can have; None if it is not known."""
+        """State the largest weight of a unit of the population; None if it is not known."""
         if max_weight is None:
             return self
         if self.design.strata is not None:
@@ -976,7 +988,8 @@ class Sample:
         self.require_one_event()
         if self.design.strata is not None:
             raise InputError(
-                "a sample with a base_rate cannot be saved: save the rows, and state the rate when you use it"
+                "a sample with a base_rate cannot be saved: "
+                "save the rows, and state the rate when you use it"
             )
         save_table(self, path, grid, overwrite=overwrite)
 
@@ -1003,7 +1016,7 @@ class Sample:
     def __repr__(self) -> str:
         facts: dict[str, Any] = {"n": self.n}
         if self.classes:
-            few = len(self.classes) <= _SHOWN
+            few = len(self.classes) <= _CLASSES_SHOWN
             facts["classes"] = self.classes if few else f"{len(self.classes):,}"
             has_weights = False
         elif self.design.shares:

@@ -15,28 +15,74 @@ from rainproof.core.cells import CellTable, slot_count
 from rainproof.core.columns import Columns
 from rainproof.errors import InputError
 
-_START = 1 << 12  # entries of a new table
-_LOAD = 0.8  # share of a table that may be in use; fuller ones are slow to search
-_FULL = 1 << 36  # rows that one entry takes before its counters could overflow
-_ROWS_PER_THREAD = 1 << 14
-_CHUNK = 1 << 18  # entries added at a time when all segments are pooled
-_COUNT = np.uint64((1 << 40) - 1)  # the bits of an unweighted entry that count rows
-_FIELDS = 3  # of an entry of 8 bytes each: key, count and rise
+_FIRST_ENTRIES = 1 << 12  # of a new table
+_MAX_LOAD = 0.8  # share of a table that may be in use; fuller ones are slow to search
+_MAX_ROWS = 1 << 36  # rows that one entry takes before its counters could overflow
+_ROWS_PER_THREAD = 1 << 14  # starting threads for fewer costs more than it saves
+_CHUNK = 1 << 18  # entries unpacked at a time when all segments are pooled
+_COUNT_BITS = np.uint64((1 << 40) - 1)  # of an unweighted entry: those that count rows
+# numbers of 8 bytes in an entry of a table
+_FIELDS = 3  # key, count and rise
 _WEIGHTED_FIELDS = 7  # key, count, squares, and pairs for weight and rise
 
 
-class _Part(NamedTuple):
-    """The sums of the segments of one thread, in order."""
+class _TablePart(NamedTuple):
+    """Sums in the order of their keys, as one table whose slots are the keys."""
 
     key: Ints  # ``segment * slot_count(m) + slot``
-    sums: CellTable | Array  # or as the kernel has them
+    sums: CellTable
+
+    @property
+    def chunk(self) -> int:
+        """The number of entries that are pooled at a time: all of them."""
+        return max(1, len(self.key))
 
     def counts(self) -> Array:
         """Return the number of rows of each entry."""
-        if isinstance(self.sums, CellTable):
-            return self.sums.count
+        return self.sums.count
+
+    def table(self, entries: slice, slot: Ints) -> CellTable:
+        """Return some of the entries as a table with these slots."""
+        sums = self.sums
+        return CellTable(
+            m=sums.m,
+            slot=slot,
+            count=sums.count[entries],
+            # for the kernels
+            weight=np.ascontiguousarray(sums.weight[:, entries]),
+            rise=np.ascontiguousarray(sums.rise[:, entries]),
+            squares=sums.squares[entries],
+        )
+
+
+class _PackedPart(NamedTuple):
+    """The sums of one thread's segments in the order of their keys, as the kernel packs them: in
+    less than half the memory of a table.
+    """
+
+    key: Ints  # ``segment * slot_count(m) + slot``
+    sums: Array  # an entry a row
+    m: int
+
+    @property
+    def chunk(self) -> int:
+        """The number of entries that are unpacked and pooled at a time."""
+        return _CHUNK
+
+    def counts(self) -> Array:
+        """Return the number of rows of each entry."""
         count: Array = self.sums[:, 0]
-        return count & _COUNT if count.dtype == np.uint64 else count
+        return count & _COUNT_BITS if count.dtype == np.uint64 else count
+
+    def table(self, entries: slice, slot: Ints) -> CellTable:
+        """Return some of the entries as a table with these slots."""
+        _, count, weight, rise, squares = collect(self.sums[entries])
+        return CellTable(
+            m=self.m, slot=slot, count=count, weight=weight, rise=rise, squares=squares
+        )
+
+
+_Part = _TablePart | _PackedPart
 
 
 class SegmentSums:
@@ -55,7 +101,7 @@ class SegmentSums:
         self._one = Accumulator(m) if one else None
         self._fields = _WEIGHTED_FIELDS if weighted else _FIELDS
         threads = available_threads()
-        self._tables = [np.zeros((_START, self._fields), np.uint64) for _ in range(threads)]
+        self._tables = [np.zeros((_FIRST_ENTRIES, self._fields), np.uint64) for _ in range(threads)]
         self._used = [0] * threads
         self._sorted: list[_Part] = []
 
@@ -64,20 +110,21 @@ class SegmentSums:
         """Make them from one table, whose slots are ``segment * slot_count(m) + slot``."""
         sums = cls(table.m, weighted=True)
         sums._tables = []
-        sums._sorted = [_Part(table.slot, table)]
+        sums._sorted = [_TablePart(table.slot, table)]
         return sums
 
     def add(self, columns: Columns, segment: Ints | None = None) -> None:
-        """Check the rows and add each to the segment of that number, or raise and change nothing."""
+        """Check the rows and add each to the segment of its number, or change nothing and raise."""
         assert self._tables, "the sums are sorted already"
         if self._one is not None:
             self._one.add_columns(columns)
             return
         assert segment is not None
         n = len(columns)
-        if self.rows + n > _FULL:
+        if self.rows + n > _MAX_ROWS:
             raise InputError(
-                f"segments take up to {_FULL:,} rows in one pass: split the data, or do without by"
+                f"segments take up to {_MAX_ROWS:,} rows in one pass: "
+                "split the data, or do without by"
             )
         weight = None
         is_good = True
@@ -97,8 +144,9 @@ class SegmentSums:
             """Add the rows of one thread's segments to its table, which grows as needed."""
             row = 0
             while True:
-                table, used = self._tables[part], self._used[part]
-                most = int(_LOAD * len(table))
+                table = self._tables[part]
+                used = self._used[part]
+                most = int(_MAX_LOAD * len(table))
                 row, self._used[part] = _hashed_cells.add(
                     table, used, most, segment, slot, offset, weight, width, row, part, parts
                 )
@@ -117,7 +165,7 @@ class SegmentSums:
         """Return the sums in order, by thread."""
         if self._one is not None:
             cells = self._one.sums()
-            self._sorted = [_Part(cells.slot, cells)]
+            self._sorted = [_TablePart(cells.slot, cells)]
             self._one = None
             self._tables = []
         while self._tables:  # dropped one by one, to save memory
@@ -128,17 +176,17 @@ class SegmentSums:
             sums: Array = table[order, 1:]
             if self._fields == _WEIGHTED_FIELDS:
                 sums = sums.view(np.float64)
-            self._sorted.append(_Part(key, sums))
+            self._sorted.append(_PackedPart(key, sums, self.m))
         return self._sorted
 
     def cells(self, segment: int) -> CellTable:
         """Return the sums of one segment."""
         parts = self._parts()
-        key, sums = parts[segment % len(parts)]
+        part = parts[segment % len(parts)]
         first = segment * slot_count(self.m)
-        start, stop = np.searchsorted(key, [first, first + slot_count(self.m)])
+        start, stop = np.searchsorted(part.key, [first, first + slot_count(self.m)])
         entries = slice(start, stop)
-        return self._table(sums, entries, key[entries] - first)
+        return part.table(entries, part.key[entries] - first)
 
     def counts(self, segments: int) -> Ints:
         """Return the number of rows (of positive weight) in each segment."""
@@ -162,29 +210,10 @@ class SegmentSums:
     def pooled(self) -> CellTable:
         """Return the sums of all segments together."""
         total = CellTable.empty(self.m)
-        for key, sums in self._parts():
-            # what the kernel has is to be unpacked
-            step = max(1, len(key)) if isinstance(sums, CellTable) else _CHUNK
-            for start in range(0, len(key), step):
-                entries = slice(start, start + step)
-                table = self._table(sums, entries, key[entries] % slot_count(self.m))
+        for part in self._parts():
+            for start in range(0, len(part.key), part.chunk):
+                entries = slice(start, start + part.chunk)
+                table = part.table(entries, part.key[entries] % slot_count(self.m))
                 # Coarsening to the same grid adds up equal slots.
                 total = total.merge(table.coarsen(self.m))
         return total
-
-    def _table(self, sums: CellTable | Array, entries: slice, slot: Ints) -> CellTable:
-        """Return some of the sums as a table."""
-        if isinstance(sums, CellTable):
-            return CellTable(
-                m=self.m,
-                slot=slot,
-                count=sums.count[entries],
-                # for the kernels
-                weight=np.ascontiguousarray(sums.weight[:, entries]),
-                rise=np.ascontiguousarray(sums.rise[:, entries]),
-                squares=sums.squares[entries],
-            )
-        _, count, weight, rise, squares = collect(sums[entries])
-        return CellTable(
-            m=self.m, slot=slot, count=count, weight=weight, rise=rise, squares=squares
-        )

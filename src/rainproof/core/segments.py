@@ -155,7 +155,7 @@ class Segments(Mapping[Any, Sample]):
         return self.pooled.digest
 
     def with_max_weight(self, max_weight: float | None) -> Segments:
-        """State the largest weight that a unit of the population can have; None if it is not known."""
+        """State the largest weight of a unit of the population; None if it is not known."""
         if max_weight is None:
             return self
         if self.whole is not None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core._switch import heights, keys, merge, sum_cells
-from rainproof.core.arrays import Bools, Floats, Frozen, run_in_threads
+from rainproof.core.arrays import Bools, Floats, Frozen, run_in_threads, sums_by
 from rainproof.core.cells import CellTable
 from rainproof.core.curve import Chord, envelope
 from rainproof.core.units import Units
@@ -84,7 +84,7 @@ class SwitchCurve(Frozen):
                 unit = None if unit is None else unit[counted]
         unit_weight = None
         if unit is not None:  # rows of a unit may all depend on each other: bound their variance
-            unit_weight = np.bincount(unit, weight)[unit].astype(np.float64)
+            unit_weight = sums_by(unit, weight)[unit]
         return cls._from_rows(event, old, new, weight, unit_weight)
 
     @classmethod

@@ -45,10 +45,11 @@ def first_grid(rows: Rows | Columns) -> int:
 
 
 def _grid(fineness: int, n: int, finest: int) -> int:
-    """Return a grid for n rows: of calibrated predictions, SCDL is balanced at a few times sqrt(n)
-    cells.
+    """Return a grid of at least ``fineness * sqrt(n)`` cells, a power of two up to `finest`.
+
+    Of n rows with calibrated predictions, SCDL is balanced at a few times sqrt(n) cells.
     """
-    # 2^exponent is the next power of two; its root is what is asked for
+    # the next power of two, of which the grid is the root, rounded up
     exponent = (fineness**2 * n - 1).bit_length()
     return min(finest, 1 << (exponent + 1) // 2)
 
@@ -132,7 +133,7 @@ class Tables:
         return cls(event, n, first.total_weight("sample_weight"), first)
 
     def of_same_cases(self, rows: Rows) -> Tables:
-        """Return the tables of the same unweighted rows in another order, whose sums are the same."""
+        """Return tables of the same unweighted rows in another order: their sums are the same."""
         tables = Tables(rows, self.n, self.total_weight)
         tables.passes = dict(self.passes)
         return tables

@@ -33,7 +33,9 @@ def rounded(value: float, decimals: int) -> str:
     # through 12 digits, as a sum of tenths can lie below the half that it stands for
     unit = Decimal(1).scaleb(-decimals)
     number = Decimal(f"{value:.12g}").quantize(unit, ROUND_HALF_UP, Context(prec=400))
-    return f"{number or abs(number):,f}"
+    if number == 0:
+        number = abs(number)
+    return f"{number:,f}"
 
 
 _SMALLEST_P = 0.001
@@ -41,7 +43,7 @@ _SMALLEST_P = 0.001
 
 
 def p_value(value: float) -> str:
-    """Format a p-value to two digits, rounded up, so that it is nowhere printed smaller than it is."""
+    """Format a p-value to two digits, rounded up: it is nowhere printed smaller than it is."""
     if value < _SMALLEST_P:
         return f"p < {_SMALLEST_P}"
     return f"p = {_two_digits_up(value)}"
@@ -142,13 +144,13 @@ def _percent(share: float, rounding: str) -> str:
 
 
 def wrapped(text: str) -> str:
-    """Break a paragraph into lines that fit a terminal; line ends in it are of names, and escaped."""
+    """Break a paragraph into lines that fit a terminal; line ends in names are escaped."""
     return textwrap.fill(one_line(text), WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-_MOST = 9  # rows of a table: the ends, and some between
-_FEW = 4  # a longer list is a column
-_ABOUT = ("result", "format", "version")  # of the file, not of the result
+_ROWS_SHOWN = 9  # of a table: the ends, and some between
+_MAX_LIST_IN_CELL = 4  # values; a longer list is a column
+_KEYS_OF_FILES = ("result", "format", "version")  # they are about the file, not about the result
 
 
 def html_text(text: str) -> str:
@@ -178,9 +180,9 @@ def html_fields(fields: Mapping[str, Any]) -> str:
         words = name.replace("_", " ")
         if isinstance(value, list) and value and isinstance(value[0], dict):
             tables.append(_records(value))
-        elif isinstance(value, list) and len(value) > _FEW:
+        elif isinstance(value, list) and len(value) > _MAX_LIST_IN_CELL:
             columns.setdefault(len(value), {})[words] = value
-        elif name not in _ABOUT:
+        elif name not in _KEYS_OF_FILES:
             cells = html_element("th", escape(words)) + html_element("td", escape(cell(value)))
             single.append(html_element("tr", cells))
     if single:
@@ -190,7 +192,7 @@ def html_fields(fields: Mapping[str, Any]) -> str:
             starts = {name: edges[:-1] for name, edges in columns.pop(size).items()}
             columns[size - 1] = starts | columns[size - 1]
     for size, named in columns.items():
-        places = sorted({round(k * (size - 1) / (_MOST - 1)) for k in range(_MOST)})
+        places = sorted({round(k * (size - 1) / (_ROWS_SHOWN - 1)) for k in range(_ROWS_SHOWN)})
         shown = {name: [column[place] for place in places] for name, column in named.items()}
         tables.append(_table(shown, size))
     return "".join(tables)
@@ -202,7 +204,7 @@ def _records(rows: Sequence[Mapping[str, Any]]) -> str:
     for name in rows[0]:
         column = [row[name] for row in rows]
         if any(value is not None for value in column):
-            columns[name.replace("_", " ")] = column[:_MOST]
+            columns[name.replace("_", " ")] = column[:_ROWS_SHOWN]
     return _table(columns, len(rows))
 
 

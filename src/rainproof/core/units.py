@@ -113,17 +113,20 @@ class Units:
     @cached_property
     def effective_n(self) -> float:
         """The number of units of equal weight that are as many: ``(sum w)^2 / sum w^2``."""
-        if self.design.strata is not None:
-            rate = self.design.strata.rate
-            others = self.cases - self.events
+        strata = self.design.strata
+        if strata is not None:
             # the cases of an outcome weigh alike, and their weights add up to its share
+            rate = strata.rate
+            others = self.cases - self.events
             return 1 / ((1 - rate) ** 2 / others + rate**2 / self.events)
         if self.unit is not None:
+            # clusters, or cases in two parts: squares of whole units, which no cell has
             share = self.weight / self.total_weight
             return 1 / float((share * share).sum())  # a dot product would start threads
-        # cases that weigh alike; exactly their number, which sums of squares can miss by rounding
         if not self.is_compressed and (self.entries.weight is None or self.counts is not None):
+            # cases that weigh alike: exactly their number, which squares can miss by rounding
             return float(self.cases)
+        # weighted rows and compressed cases: each case is a unit, and its square was added up
         return self.total_weight**2 / float(self._tables.cells.squares.sum())
 
     @cached_property
@@ -227,8 +230,8 @@ class Units:
         return float(self.weight.max())
 
     def stakes(self) -> Floats:
-        """The weight of each entry over the largest that a unit can have, if it is stated, else over
-        the largest here.
+        """The weight of each entry over the largest that a unit can have: the stated one, else the
+        largest here.
         """
         return self.mass / (self.design.max_weight or self.largest_weight)
 

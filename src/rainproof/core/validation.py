@@ -224,8 +224,8 @@ def check_range(threshold_range: Any) -> ThresholdRange | None:
     ends = [plain(end) for end in given]
     if not _is_range(ends):
         raise InputError(
-            "threshold_range must be a number above 0 and below 1, or a pair of numbers (low, high) with "
-            f"0 <= low <= high <= 1; it is {threshold_range!r:.60}"
+            "threshold_range must be a number above 0 and below 1, or a pair of numbers "
+            f"(low, high) with 0 <= low <= high <= 1; it is {threshold_range!r:.60}"
         )
     # every decision is the same as no range
     return None if ends == [0, 1] else ThresholdRange(float(ends[0]), float(ends[1]))
@@ -247,7 +247,8 @@ def check_capacity(capacity: Any) -> float:
     is_positive = is_built_in_number(number) and 0 < number < math.inf
     if not is_positive or not (number < 1 or float(number).is_integer()):
         raise InputError(
-            f"capacity must be a share of the cases, above 0 and below 1, or a whole number of them; it is {capacity!r}"
+            "capacity must be a share of the cases, above 0 and below 1, "
+            f"or a whole number of them; it is {capacity!r}"
         )
     return float(number)
 
